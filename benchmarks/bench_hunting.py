@@ -27,7 +27,7 @@ import time
 from pathlib import Path
 
 from winosmith import formats, practice, solve
-from winosmith.solve._full_text import passages, text_files
+from winosmith.solve._full_text import list_texts, read_passages
 from winosmith.solve._hunting import stem
 
 LIMIT = 20
@@ -128,8 +128,8 @@ def main():
         scratch = Path(scratch)
         (scratch / "texts").mkdir()
         collection = options.collection or docstrings(scratch / "texts")
-        files = text_files(collection)
-        seconds, sentences = timed(lambda: [s for path in files for s in passages(path)])
+        files = list_texts(collection)
+        seconds, sentences = timed(lambda: [s for path in files for s in read_passages(path)])
         megabytes = sum(len(sentence.encode()) for sentence in sentences) / 1e6
         print(
             f"{len(sentences):,} sentences, {megabytes:.1f} MB; cutting them takes {seconds:.1f} s"
@@ -137,10 +137,10 @@ def main():
         print(f"{len(asked):,} searches for the problems of {data.name!r}")
         index_folder, rival_folder = scratch / "index", scratch / "rival"
         rival_folder.mkdir()
-        ways = {"winosmith": lambda: solve.FullTextIndex.of(collection, index_folder)}
+        ways = {"winosmith": lambda: solve.FullTextIndex.open(collection, index_folder)}
         if importlib.util.find_spec("tantivy"):
             ways["tantivy"] = lambda: by_tantivy(
-                (s for path in files for s in passages(path)), rival_folder
+                (s for path in files for s in read_passages(path)), rival_folder
             )
         ways["scan"] = lambda: by_scan(sentences)
         print(f"{'':12}{'build s':>9}{'MB':>8}{'median ms':>11}{'p95 ms':>9}{'same hits':>11}")

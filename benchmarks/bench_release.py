@@ -54,9 +54,9 @@ def made(folder: Path, problems: int) -> None:
 
 def release(folder: Path) -> None:
     """Release the file, split so that no twin straddles."""
-    from winosmith.release import Splitting, about_of, release
+    from winosmith.release import Splitting, parse_about, release
 
-    told = about_of(
+    told = parse_about(
         {
             "name": "bench",
             "version": "1.0.0",

@@ -65,7 +65,7 @@ def main():
         for strength in STRENGTHS
     }
     print(f"{asked.twins} twins, {asked.seeds} seeds: mean (least to greatest)\n")
-    print("| planted twins | filter | planted found | sound taken |")
+    print("| planted twins | filter | planted removed | sound removed |")
     print("|---|---|---|---|")
     for strength, runs in results.items():
         rows = {

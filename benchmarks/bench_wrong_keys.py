@@ -39,8 +39,8 @@ class Condition:
         wrong: fraction of wrong keys.
         made: how wrong keys are made: "anywhere" at random; on "hard" items; on the most
             "attractive" other option; "memorised" by 30 % of the models, which know the given
-            keys of 70 % of all items; or "half unseen": half of them are answered as if they were
-            sound.
+            keys of 70 % of all items; or "half undetectable": half of them are answered as if they
+            were sound.
         alike: fraction of the models that repeat 90 % of the answers of another.
     """
 
@@ -66,7 +66,7 @@ CONDITIONS = (
             ("hard", "on hard items"),
             ("attractive", "on attractive options"),
             ("memorised", "memorised"),
-            ("half unseen", "half unseen"),
+            ("half undetectable", "half undetectable"),
         )
         for rate, wrong in (("", 0.03), (", 10 %", 0.1))
     ),
@@ -103,7 +103,7 @@ def simulate(of: Condition, rng: np.random.Generator) -> tuple[Choices, np.ndarr
     if of.made == "memorised":
         knowing = rng.permutation(of.models) < round(0.3 * of.models)
         chosen = np.where(knowing[:, None] & (rng.random(shape) < 0.7), keys, chosen)
-    if of.made == "half unseen":
+    if of.made == "half undetectable":
         # as if the truth were the key: the two options change places
         hidden = is_wrong & (rng.random(n) < 0.5)
         swapped = np.where(chosen == truth, keys, np.where(chosen == keys, truth, chosen))
@@ -197,7 +197,7 @@ def published(folder: Path) -> None:
             print(f"{name}, {bound.planted}: {bound.in_words}")
         for top in (0.02, 0.05, 0.1):
             seen = (np.exp(-found.seen[is_wrong]) <= top).mean()
-            print(f"seen among the first {top:.0%}: {seen:.2f}, planted "
+            print(f"detected among the first {top:.0%}: {seen:.2f}, planted "
                   f"{(found.beyond['random'] <= top).mean():.2f}")  # fmt: skip
 
 
@@ -211,7 +211,7 @@ def main() -> None:
         published(asked.data)
         return
     heads = [f"{kind}, v = {v:g}" for kind in KINDS for v in VISIBILITIES]
-    print(f"| condition | wrong | seen | {' | '.join(heads)} | AUROC | agreement's | seconds |")
+    print(f"| condition | wrong | detected | {' | '.join(heads)} | AUROC | agreement's | seconds |")
     print(f"|---|{'---|' * (len(heads) + 6)}")
     for condition in CONDITIONS:
         if asked.only in condition.name:

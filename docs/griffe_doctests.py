@@ -1,4 +1,4 @@
-"""For `make site`: show the examples of docstrings as code."""
+"""Show the examples of docstrings as code; used by `make site`."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ _EXAMPLE = re.compile(r"^( *)>>> (?:.*\n?)(?:\1.*\S.*\n?)*", re.MULTILINE)
 
 
 class Doctests(griffe.Extension):
-    """Put the examples of every docstring into blocks of code, as Markdown needs it."""
+    """Put the examples of every docstring into Markdown code blocks."""
 
     def on_object(self, *, obj: griffe.Object, **kwargs: Any) -> None:
-        """Change the docstring of an object that was loaded."""
+        """Change the docstring of a loaded object."""
         if not obj.is_alias and obj.docstring is not None:
             obj.docstring.value = fenced(obj.docstring.value)
 
 
 def fenced(text: str) -> str:
-    r"""Return a docstring in which each example, up to an empty line, is a block of code.
+    r"""Return a docstring in which each example, up to an empty line, is a code block.
 
     >>> fenced("Add.\n\n>>> 1 + 1\n2\n\nMore.")
     'Add.\n\n```pycon\n>>> 1 + 1\n2\n```\n\nMore.'

@@ -1,20 +1,20 @@
-"""Make the documentation: everything in it that a program can tell, in one run.
+"""Update all generated parts of the documentation.
 
     make docs                                  # or: python docs/make.py
     python docs/make.py README.md docs/tutorial.md
     python docs/make.py --platform --measured
 
-In this order:
+The script updates, in this order:
 
 - `docs/reference`: the commands' help and the recipe's keys (`make_reference.py`), and the JSON
   schemas (`make_schemas.py`);
-- every page, or those that are named: what its commands print (`make_outputs.py`). Pictures of
-  reports are taken of what the command in a page's text has just written (`make_screenshot.py`),
-  and hold that report's words, so that `tests/test_docs.py` can compare;
-- with `--measured`: the benchmarks that pages name with `--svg docs/images` run again: they draw
-  the pictures, and tables of the page with the head of one that they print are replaced. This takes
-  an hour, and prose that speaks of figures is yours to go through;
-- with `--platform`: the pictures of the platform (`make_platform_screenshots.py`).
+- the output of the commands on every page, or on the named pages (`make_outputs.py`). It takes
+  pictures of the reports that these commands write (`make_screenshot.py`). A picture contains its
+  report's words, so that `tests/test_docs.py` can compare them;
+- with `--measured`: charts and tables of the benchmarks that pages name with `--svg docs/images`. A
+  table on the page is replaced by the printed table with the same header. This takes an hour;
+  numbers in prose must be updated by hand;
+- with `--platform`: the screenshots of the platform (`make_platform_screenshots.py`).
 
 The pictures need playwright, Chromium and Pillow.
 """
@@ -44,7 +44,7 @@ _TABLE = re.compile(r"^\|.*\|\n\|[-|: ]+\|\n(?:\|.*\|\n)+", re.MULTILINE)
 
 
 def make_page(path: Path) -> str:
-    """Write into a page what its commands print; return what there is to say of it."""
+    """Update the output of a page's commands; return a line with the time, or the error."""
     started = time.monotonic()
     try:
         with tempfile.TemporaryDirectory() as folder:
@@ -54,13 +54,13 @@ def make_page(path: Path) -> str:
             picture = make_screenshot.PICTURES.get(path.relative_to(ROOT).as_posix())
             if picture is not None:
                 make_screenshot.take(Path(folder), picture)
-    except BaseException:  # noqa: BLE001 - the other pages are to be made all the same
+    except BaseException:  # noqa: BLE001 - other pages must be updated anyway
         return f"FAILED {path.relative_to(ROOT)}\n{traceback.format_exc()}"
     return f"{path.relative_to(ROOT)}: {time.monotonic() - started:.0f} s"
 
 
 def with_tables(text: str, printed: str) -> str:
-    r"""Return a page with its tables replaced by printed ones that have the same head.
+    r"""Return a page in which printed tables replace the tables with the same header.
 
     >>> with_tables("a\n| x |\n|---|\n| 1 |\n\nb", "| x |\n|---|\n| 2 |\n")
     'a\n| x |\n|---|\n| 2 |\n\nb'
@@ -70,7 +70,7 @@ def with_tables(text: str, printed: str) -> str:
 
 
 def measure(path: Path) -> None:
-    """Run the benchmarks that draw a page's pictures; put in the tables that they print."""
+    """Run the benchmarks that draw a page's charts, and insert their printed tables."""
     for command in _MEASURED.findall(path.read_text("utf-8")):
         words = shlex.split(os.path.expandvars(command))
         done = subprocess.run(  # noqa: S603 - these pages are our own
@@ -81,12 +81,12 @@ def measure(path: Path) -> None:
 
 
 def main() -> int:
-    """Make what is asked for; return 1 when a page failed."""
+    """Update the requested parts; return 1 if a page failed."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", 1)[0])
-    parser.add_argument("pages", nargs="*", type=Path, help="all that there are when none is named")
-    parser.add_argument("--jobs", type=int, default=1, help="pages at the same time")
-    parser.add_argument("--measured", action="store_true", help="the long benchmarks, too")
-    parser.add_argument("--platform", action="store_true", help="the platform's pictures, too")
+    parser.add_argument("pages", nargs="*", type=Path, help="pages to update (default: all)")
+    parser.add_argument("--jobs", type=int, default=1, help="number of pages updated in parallel")
+    parser.add_argument("--measured", action="store_true", help="also run the long benchmarks")
+    parser.add_argument("--platform", action="store_true", help="also take screenshots")
     asked = parser.parse_args()
     make_reference.write()
     make_schemas.write()

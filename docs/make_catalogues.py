@@ -4,7 +4,7 @@
 
 Each language has a folder `src/winosmith/web/locale/LANGUAGE/LC_MESSAGES`. The script adds new
 texts to its `django.po`, removes texts that the code no longer has, keeps the translations, and
-compiles `django.mo`, which the platform reads. Then it prints what is wrong with the translations.
+compiles `django.mo`, which the platform reads. Then it prints the faults of the translations.
 Django's `makemessages` does the same, but needs the programs of GNU gettext; this needs only
 Python. How to translate: `docs/how-to/translate.md`.
 """
@@ -33,7 +33,7 @@ LOCALE = WEB / "locale"
 CALLS = {
     "_": 1, "gettext": 1, "gettext_lazy": 1, "gettext_noop": 1, "ngettext": 2, "ngettext_lazy": 2,
 }  # fmt: skip
-"""The functions whose first arguments are texts, and how many of them are."""
+"""Number of leading arguments of each function that are texts."""
 
 DJANGOS = Path(django.__file__).parent / "conf/locale"
 """Django's own catalogues, which have the plural forms of each language (Unicode's CLDR)."""
@@ -54,9 +54,9 @@ class Text:
     """A text in the code.
 
     Attributes:
-        one: what is looked up; of one thing, where numbers are told apart.
-        many: the same of many things; "" where numbers are not told apart.
-        places: the files that have it, below `winosmith/web`.
+        one: the msgid; the singular if the text depends on a number.
+        many: the plural; "" if the text does not depend on a number.
+        places: the files that contain the text, relative to `winosmith/web`.
     """
 
     one: str
@@ -65,7 +65,7 @@ class Text:
 
     @property
     def formatted(self) -> bool:
-        """Whether values are put into it with `%`."""
+        """Whether the text has placeholders for `%`."""
         return VALUE.search(self.one) is not None
 
 
@@ -94,12 +94,12 @@ def _in_file(path: Path) -> Iterator[tuple[str, str]]:
         if path.samefile(_rules.__file__):  # the hints of its settings are docstrings
             yield from ((text, "") for text in _rules.form_texts())
     elif path.suffix in (".html", ".md", ".txt") and "templates" in path.parts:
-        # In parentheses line ends and indents mean nothing to Python's tokenizer.
+        # In parentheses, Python's tokenizer ignores newlines and indentation.
         yield from calls(f"({templatize(path.read_text('utf-8'))})")
 
 
 def calls(code: str) -> Iterator[tuple[str, str]]:
-    """Yield the texts that Python code looks up; the second is "" where there is no plural.
+    """Yield the singular and plural of the texts that Python code looks up; "" without plural.
 
     >>> list(calls('print(_("a " "b"), ngettext("%d c", "%d cs", n))'))
     [('a b', ''), ('%d c', '%d cs')]
@@ -122,7 +122,7 @@ def calls(code: str) -> Iterator[tuple[str, str]]:
 
 
 def _literals(tokens: list[tokenize.TokenInfo]) -> list[str]:
-    """Return the arguments at the beginning of a call that are nothing but strings."""
+    """Return the leading arguments of a call that are string literals."""
     found: list[str] = []
     strings: list[str] = []
     for token in tokens:
@@ -152,7 +152,7 @@ def plural_forms(language: str) -> str:
 
 
 def merged(old: Sequence[polib.POEntry], language: str, wanted: list[Text]) -> polib.POFile:
-    """Return a catalogue of exactly the wanted texts, with the translations of the old one."""
+    """Return a catalogue of exactly the wanted texts, with the old catalogue's translations."""
     known = {entry.msgid: entry for entry in old}
     plurals = plural_forms(language)
     new = polib.POFile(wrapwidth=100)
@@ -187,7 +187,7 @@ def _entry(text: Text, old: polib.POEntry | None, forms: int) -> polib.POEntry:
 
 
 def faults(catalogue: Sequence[polib.POEntry]) -> list[str]:
-    """Return the faults of the texts that are translated, each with the translation."""
+    """Return the faults of the translated texts, each with the translation."""
     return [
         f"{fault}: {text!r}"
         for entry in catalogue
@@ -208,14 +208,14 @@ def _forms(entry: polib.POEntry) -> list[tuple[str, str]]:
 
 
 def _wrong(one: str, text: str, *, formatted: bool) -> Iterator[str]:
-    # Named values may change places; others are filled in by their order.
+    # Named values may be in any order; the others are filled in by position.
     wanted, got = _values(one, formatted), _values(text, formatted)
     if sorted(wanted) != sorted(got) or _in_order(wanted) != _in_order(got):
-        yield "other values than the English text"
+        yield "values differ from the English text"
     if set(TAG.findall(one)) != set(TAG.findall(text)):
-        yield "other tags than the English text"
+        yield "tags differ from the English text"
     if LONELY.search(TAG.sub("", text)) and not LONELY.search(TAG.sub("", one)):
-        yield "markup of its own"
+        yield "markup that the English text does not have"
     if UNSEEN.search(text) or (text != text.strip() and one == one.strip()):
         yield "control characters, or spaces at an end"
 
@@ -231,10 +231,10 @@ def _in_order(values: list[str]) -> list[str]:
 
 
 def main(new: Sequence[str] = ()) -> None:
-    """Write the catalogues, and print what is wrong with the translations.
+    """Write the catalogues, and print the faults of the translations.
 
     Args:
-        new: languages to begin, as Django names their folders: fr, pt_BR.
+        new: languages to add, named like Django's folders: fr, pt_BR.
     """
     wanted = texts()
     begun = {path.parts[-3] for path in LOCALE.glob("*/LC_MESSAGES/django.po")}

@@ -1,17 +1,17 @@
-"""Run the documentation: every page is a script, and what stands in it is what it prints.
+"""Run the commands on the pages of the documentation, and update or compare their output.
 
-What the fenced blocks of a page hold is worked through from top to bottom, in a new folder:
+The fenced blocks of a page are processed from top to bottom in a new folder:
 
-- `console`: commands after "$ " (a line that begins with "> " goes on with the command), each with
-  what it prints, errors and all. So nothing is trimmed by hand: use `head`, `cut`, `tail`;
-- `console 2%`: the same, where a filter or a model decides, which another machine rounds otherwise:
-  how far a figure may be off;
+- `console`: commands after "$ " (a line that starts with "> " continues the command), each with its
+  complete output, including errors. To shorten an output, use `head`, `cut` or `tail`;
+- `console 2%`: the same with a tolerance for numbers, because a filter or model may round
+  differently on another machine;
 - `python`: run; with ">>>", checked as a doctest;
-- any block with a file's name after its language ("toml mine.toml") is written to that file;
-- `bash` and all others are left alone: what needs a download, or more than a minute.
+- a block with a file name after its language ("toml mine.toml") is written to that file;
+- `bash` and other blocks are not run, for example because they need a download.
 
-`python docs/make.py` writes into the pages what their commands print. `tests/test_docs.py` runs
-them too, and compares: words and figures must be equal, but for what a block says (`alike`).
+`python docs/make.py` updates the output on the pages. `tests/test_docs.py` also runs the commands,
+and compares: words and numbers must be equal within the block's tolerance (`alike`).
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 
 HOME = "/home/you"
-"""What the pages call the folder that they ran in."""
+"""The path that replaces the working folder's path on the pages."""
 
 _BLOCK = re.compile(r"^```(\w+)(?: (\d+)%| (\S+))?\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 _PROGRESS = re.compile(
@@ -39,13 +39,13 @@ _PROGRESS = re.compile(
 )
 _NUMBER = re.compile(r"(?<![\w.,])(\d[\d,]*(?:\.\d+)?)(?!\w)( ?%)?")
 _ONCE = re.compile(r"^Compiling AFLite for this machine.*\n", re.MULTILINE)
-"""What is printed the first time on each machine, and on no page."""
+"""A message that is printed only once per machine, and removed from the pages."""
 
 LIMIT = 1800
-"""Seconds that a command may take; a busy machine needs many times what a quiet one does."""
+"""Maximum seconds per command; a busy machine needs much longer than an idle one."""
 
 PROGRAMS = Path(sys.executable).parent
-"""Where what is installed with Python is."""
+"""The folder of the programs that are installed with Python."""
 
 _VERSION = re.compile(r"version:[\w.+]+")
 
@@ -55,10 +55,10 @@ class Block:
     """A fenced block.
 
     Attributes:
-        language: what it is written in.
-        near: how far its figures may be off, as a share.
-        file: that it is written to.
-        body: its text, which begins and ends at `start` and `end` of the page.
+        language: the language after the opening fence.
+        near: tolerance of its numbers, as a fraction.
+        file: name of the file to which the block is written; None if it is run.
+        body: the text, which extends from `start` to `end` on the page.
     """
 
     language: str
@@ -82,7 +82,7 @@ def blocks(text: str) -> Iterator[Block]:
 
 
 def commands(body: str) -> Iterator[tuple[str, str]]:
-    r"""Yield each command of a console block, and what the page says that it prints.
+    r"""Yield each command of a console block, and its output on the page.
 
     >>> list(commands("$ echo a \\\n>   b\na b\n$ true\n"))
     [('echo a \\\n  b', 'a b\n'), ('true', '')]
@@ -95,7 +95,7 @@ def commands(body: str) -> Iterator[tuple[str, str]]:
 
 
 def printed(command: str, folder: Path, programs: Path) -> str:
-    """Return what a command prints in a terminal of 80 columns, bar its progress."""
+    """Return a command's output in a terminal of 80 columns, without progress lines."""
     places = (str(programs), str(PROGRAMS), os.environ["PATH"])
     environment = {
         **os.environ,
@@ -118,7 +118,7 @@ def printed(command: str, folder: Path, programs: Path) -> str:
 
 
 def without_progress(text: str) -> str:
-    r"""Return what is printed without the lines that a slow machine prints now and then.
+    r"""Remove the progress lines, which only slow machines print.
 
     >>> without_progress("filtering: 4 of 90 phase 2, draw 5 of its null\nagain, perturbed: 7\nok")
     'ok'
@@ -131,7 +131,7 @@ def without_progress(text: str) -> str:
 
 
 def run_python(block: Block, names: dict[str, object], page: str) -> None:
-    """Run a block of Python; with ">>>" in it, raise AssertionError where it prints otherwise."""
+    """Run a Python block; raise AssertionError if an example with ">>>" prints something else."""
     if ">>>" not in block.body:
         exec(compile(block.body, page, "exec"), names)  # noqa: S102
         return
@@ -146,9 +146,9 @@ def run_python(block: Block, names: dict[str, object], page: str) -> None:
 def run(
     text: str, folder: Path, page: str, programs: Path = PROGRAMS
 ) -> Iterator[tuple[Block, str]]:
-    """Work through a page in a folder; yield its console blocks, and what they should be.
+    """Process a page in a folder; yield its console blocks with their current text.
 
-    The folder has the examples in it, as a clone has. The `winosmith` of `programs` is run.
+    The folder contains the examples, like a clone. `programs` is the folder of `winosmith`.
     """
     (folder / "examples").symlink_to(ROOT / "examples", target_is_directory=True)
     names: dict[str, object] = {}
@@ -168,14 +168,14 @@ def run(
 
 
 def alike(expected: str, got: str, near: float = 0.0) -> bool:
-    """Tell whether two outputs have the same words, and the same figures or near ones.
+    """Return whether two outputs have the same words, and equal or similar numbers.
 
     Args:
-        expected: what a page says.
-        got: what is printed.
-        near: how far a figure may be off: this share of it, for a count one more, but none for
-            one of nothing; what is a share itself, below 1 or in percent, by this share of all; but
-            no figure below 1 is more than twice what it was, for it may be a p.
+        expected: the output on the page.
+        got: the current output.
+        near: tolerance as a fraction. A count may differ by this fraction and 1, but 0 must stay 0.
+            Percentages, and numbers below 1, may differ by this fraction of the whole; a number
+            below 1 may at most double, because it may be a p-value.
 
     >>> alike("1,699 of 4,073 left (41.7 %)", "1,699  of 4,073 left (41.7 %)")
     True
@@ -206,7 +206,7 @@ def _near(expected: str, got: str, near: float, percent: bool) -> bool:
 
 
 def write(path: Path, folder: Path) -> None:
-    """Work through a page in a folder, and write into the page what its commands print."""
+    """Process a page in a folder, and update the output of its commands."""
     text = path.read_text("utf-8")
     for block, shown in reversed(list(run(text, folder, path.name))):
         text = text[: block.start] + _ONCE.sub("", shown) + text[block.end :]

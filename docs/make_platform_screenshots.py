@@ -1,9 +1,9 @@
-"""Take the pictures of the platform: a site with made data, served and looked at in Chromium.
+"""Take the screenshots of the platform: serve a site with generated data, and open it in Chromium.
 
-    python docs/make_platform_screenshots.py [FOLDER OF A SITE THAT IS MADE]
+    python docs/make_platform_screenshots.py [FOLDER OF A GENERATED SITE]
 
-`python docs/make.py --platform` takes them, too. Needs the extras `web` and `test`, and Chromium.
-Written: docs/images/platform-*.png.
+`python docs/make.py --platform` also takes them. The script needs the extras `web` and `test`, and
+Chromium. It writes docs/images/platform-*.png.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from playwright.sync_api import Page, sync_playwright
 TARGET = Path(__file__).resolve().parent / "images"
 PASSWORD = "twins-and-cups"  # noqa: S105 - of people who are made up
 ROOT = "9629ac50dad5"
-"""The handwritten twin whose family the pictures show."""
+"""The handwritten twin whose family the screenshots show."""
 
 GROWN = (
     (0, "The wind on the balcony blew out the candle but not the torch, because the flame of the _ "
@@ -44,14 +44,14 @@ GROWN = (
     (4, "The storm on the balcony blew out the candle but not the torch, since the flame of the _ "
      "was quite bare.", ("torch", "candle"), 1, "zoe"),
 )  # fmt: skip
-"""Perturbed sentences: of which (0 is the root), the sentence, options, answer, who wrote it."""
+"""Perturbed sentences: number of the parent (0: root), sentence, options, answer, contributor."""
 
 TOPIC = {
     "title": "A Book for the Train",
     "text": "The journey is by train, and the book is for the journey. Of the train and the book, "
     "which is the journey?",
 }
-"""The one topic of the site; whichever words are drawn from it, the twin that is typed has them."""
+"""The only topic of the site; the typed twin contains every word that can be drawn as an anchor."""
 
 WIDTH, HEIGHT, SCALE = 1000, 720, 1.5
 
@@ -80,24 +80,24 @@ PICTURES = {
     "settings": ("/admin/settings/#judging", "ada"),
     "dashboard": ("/admin/dashboard/", "ada"),
 }
-"""Name of a picture → the page, and who looks at it."""
+"""The page of each screenshot, and the account that opens it."""
 
 PHONE = {"viewport": {"width": 360, "height": 740}, "is_mobile": True, "has_touch": True}
 
 TESTED = 10
-"""Twins that the people of the site do not judge: a human test asks them."""
+"""Number of twins that a human test asks, instead of the judges."""
 
 WEEKS = 4
-"""For so long people have been at work, as the pictures have it."""
+"""Number of weeks over which the dates of the data are spread."""
 
 
 def fill(folder: Path) -> None:
-    """Make people and twins, and let judges judge most of them."""
+    """Create people and twins, and let judges judge most of the twins."""
     from winosmith.web import Site, hosting
 
     site = Site.open(folder)
     (folder / "topics.jsonl").write_text(json.dumps(TOPIC) + "\n", "utf-8")
-    # Its people are quicker than people are.
+    # The simulated people are faster than real ones.
     rules = 'topics = "topics.jsonl"\nhold_pace_seconds = 0\n'
     (folder / "site.toml").write_text(rules, "utf-8")
     hosting.prepare(site)
@@ -131,14 +131,14 @@ def fill(folder: Path) -> None:
 
 
 def _family(people: dict[str, Any], moderator: Any) -> str:
-    """Let people perturb the root, and a moderator find all but the last valid; name the last."""
+    """Perturb the root, let a moderator approve all but the last version, and return the last."""
     from winosmith.web.people.gates import new_key
     from winosmith.web.perturb.rules import Place, SentenceInput, create_version
     from winosmith.web.problems.models import Problem, State
     from winosmith.web.problems.states import move
 
     root = Problem.objects.get(ref=ROOT)
-    for half in root.twin.problems.exclude(state=State.VALID):  # a half alone is not public
+    for half in root.twin.problems.exclude(state=State.VALID):  # a single half is not public
         move(half, State.VALID, by=moderator, kind="accept")
     root.refresh_from_db()
     family = [root]
@@ -156,7 +156,7 @@ def _family(people: dict[str, Any], moderator: Any) -> str:
 
 
 def _others(ann: Any) -> dict[str, str]:
-    """Name a twin of Ann's that was refused, if need be by a verdict now, and a held problem."""
+    """Return a refused twin of Ann's (refuse one if there is none) and a problem on hold."""
     from winosmith.web.problems.models import Problem, State, Twin
     from winosmith.web.problems.states import move
 
@@ -185,7 +185,7 @@ def _twin(halves: list[Any], contributor: Any, state: Any) -> None:
 
 
 def _judge(judges: list[Any], rng: random.Random) -> None:
-    """Let judges take what they get, and be right nine times out of ten."""
+    """Let judges answer the problems that they get, nine of ten correctly."""
     from winosmith.web.judge.turns import (
         needs_local,
         next_problem,
@@ -206,7 +206,7 @@ def _judge(judges: list[Any], rng: random.Random) -> None:
 
 
 def _over_weeks(rng: random.Random) -> None:
-    """Tell of what was made within a minute that it came about over some weeks."""
+    """Spread the dates of the data over some weeks."""
     from django.db.models import Max
     from django.utils import timezone
 
@@ -219,7 +219,7 @@ def _over_weeks(rng: random.Random) -> None:
     Person.objects.update(joined=start, news_seen=start + 0.85 * length)
     twins = list(Twin.objects.order_by("pk"))
     for twin, share in zip(twins, sorted(rng.random() for _ in twins), strict=True):
-        at = start + 0.4 * share * length  # before anybody judges it
+        at = start + 0.4 * share * length  # before the first judgement
         Twin.objects.filter(pk=twin.pk).update(created=at)
         Event.objects.filter(problem__twin=twin, before="").update(at=at)
     votes = list(Slot.objects.filter(answered_at__isnull=False).order_by("answered_at", "pk"))
@@ -235,7 +235,7 @@ def _over_weeks(rng: random.Random) -> None:
 
 @contextmanager
 def serving(folder: Path) -> Iterator[str]:
-    """Serve the site; yield its address."""
+    """Serve the site, and yield its URL."""
     command = [sys.executable, "-m", "winosmith", "serve", str(folder), "--port", "0"]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)  # noqa: S603
     try:
@@ -250,7 +250,7 @@ def serving(folder: Path) -> Iterator[str]:
 
 
 def predicted(browser: Any, address: str) -> None:
-    """Wait until the models have answered everything."""
+    """Wait until the models have answered all problems."""
     page = browser.new_page()
     for _ in range(120):
         page.goto(f"{address}/models/")
@@ -262,7 +262,7 @@ def predicted(browser: Any, address: str) -> None:
 
 
 def create_version(page: Page) -> None:
-    """Draw the topic, and type most of a twin."""
+    """Draw the topic, and type most of a twin into the form."""
     page.locator("main form[method=post] button").first.click()
     lent = "Nora lent Paula her favourite book before the long train journey, because _"
     typed = {
@@ -280,7 +280,7 @@ def create_version(page: Page) -> None:
 
 
 def begin_test(page: Page) -> None:
-    """Agree to the text of a human test, and answer its first question."""
+    """Accept the consent text of a human test, and answer its first question."""
     page.get_by_label("I have read").check()
     page.get_by_role("button", name="Agree and start").click()
     page.get_by_role("link", name="First question").click()
@@ -289,7 +289,7 @@ def begin_test(page: Page) -> None:
 
 
 def on_a_phone(browser: Any, address: str) -> None:
-    """Take both steps of judging on a phone, beside each other."""
+    """Take a screenshot of both steps of judging on a phone, side by side."""
     context = browser.new_context(**PHONE, device_scale_factor=SCALE)
     page = context.new_page()
     log_in(page, address, "gus")
@@ -311,19 +311,19 @@ def on_a_phone(browser: Any, address: str) -> None:
 
 
 def shoot(page: Page, name: str) -> None:
-    """Write one picture of what is in the window."""
+    """Write a screenshot of the window."""
     keep(Image.open(io.BytesIO(page.screenshot())), name)
 
 
 def keep(shot: Image.Image, name: str) -> None:
-    """Write a picture, in few colours."""
+    """Write a screenshot with a reduced palette."""
     path = TARGET / f"platform-{name}.png"
     shot.convert("RGB").quantize(96).save(path, optimize=True)
     print(f"{path}: {path.stat().st_size / 1000:.0f} kB")  # noqa: T201
 
 
 def log_in(page: Page, address: str, name: str) -> None:
-    """Log somebody in by the form."""
+    """Log a user in with the form."""
     page.goto(f"{address}/people/login/")
     page.locator("main input[name=name]").fill(name)
     page.locator("input[name=password]").fill(PASSWORD)
@@ -331,9 +331,9 @@ def log_in(page: Page, address: str, name: str) -> None:
 
 
 def take_all(folder: Path) -> None:
-    """Make a site in a folder, unless one is there, serve it, and take every picture."""
+    """Create a site in a folder unless it exists, serve it, and take every screenshot."""
     if not (folder / "site.sqlite3").exists():
-        # A process of its own: Django serves one site a process.
+        # A separate process, because Django serves one site per process.
         code = f"import sys; sys.path.insert(0, {str(TARGET.parent)!r}); "
         code += "import make_platform_screenshots as m; m.fill(m.Path(sys.argv[1]))"
         subprocess.run([sys.executable, "-c", code, str(folder)], check=True)  # noqa: S603

@@ -1,9 +1,9 @@
-"""Write what the published sets are known by: `src/winosmith/published.npz`.
+"""Write the digests by which published data sets are recognised: `src/winosmith/published.npz`.
 
     WINOSMITH_DATA=FOLDER python docs/make_published.py
 
-The file holds digests, no text; see `winosmith.published`. `tests/test_published.py` fails when it
-is not what this writes. The folder is laid out as the tests need it.
+The file contains digests, but no text; see `winosmith.published`. `tests/test_published.py` fails
+if the file is out of date. The folder has the layout that the tests need.
 """
 
 from __future__ import annotations
@@ -33,18 +33,18 @@ SETS = {
     "Perturbed-WSC": ["perturbed_wsc/dataset/enhanced_wsc.tsv"],
     "WinoGrande": ["winogrande/*.jsonl"],
 }
-"""The files of each set, by its name; "-" for a space. A sentence that several hold is told for the
-first."""
+"""Files of each data set, with "-" for a space in its name. A sentence that is in several data sets
+belongs to the first."""
 
 
 def contents(name: str, folder: Path) -> Digests:
-    """Return what a set holds, each record that can be read, from its files below a folder."""
+    """Return the digests of a data set's readable records from its files in a folder."""
     files = [file for pattern in SETS[name] for file in sorted(folder.glob(pattern))]
     return digests_of(name, (item for file in files for item in formats.scan(file).items))
 
 
 def write(folder: Path) -> None:
-    """Write what all of them hold."""
+    """Write the digests of all data sets."""
     arrays: dict[str, Any] = {}
     for name in SETS:
         found = contents(name, folder)

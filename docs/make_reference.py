@@ -1,6 +1,6 @@
-"""Write the pages of reference that come from the code: commands, keys, solvers, formats.
+"""Write the generated reference pages: commands, recipe keys, solvers, formats and settings.
 
-`python docs/make.py` runs this; `tests/test_docs.py` fails when a page is not what it writes.
+`python docs/make.py` runs this script; `tests/test_docs.py` fails if a page is out of date.
 """
 
 from __future__ import annotations
@@ -31,69 +31,68 @@ HERE = Path(__file__).resolve().parent / "reference"
 CLI = """\
 # Commands
 
-What `winosmith COMMAND --help` prints.
+For everyone who runs winosmith in a terminal: the help text of each command.
 
-Every command ends with code 0; with 2 when what it was given can't be used (the message says what,
-where, and what to do); with 130 after Ctrl-C; `check --strict` with 1 when it dropped something;
-`debias`, `build` and `round` with 1 if the vectors do not tell the problems apart, so that nothing
-is filtered or measured.
-Results go to the standard output, everything else to the standard error. `--json` prints a report
-as [JSON](json.md).
+A command that succeeds ends with exit code 0. The code is 2 if the input is invalid (the message
+gives the fault, its location and the remedy), and 130 after Ctrl-C. `check --strict` ends with 1 if
+it dropped a problem; `debias`, `build` and `round` end with 1 if the vectors do not distinguish the
+problems, so that nothing is filtered or measured. Results are printed to stdout, other messages to
+stderr. `--json` prints a report as [JSON](json.md).
 """
 
 RECIPE = """\
 # The recipe
 
-`winosmith build RECIPE.toml` reads one [TOML](https://toml.io) file. Only `name` and `data` are
-needed; an omitted key has its default. File names are relative to the recipe's own folder.
-`false` switches a value off. An unknown key is an error that names the nearest
-known one.
+For people who configure a build. `winosmith build RECIPE.toml` reads one [TOML](https://toml.io)
+file. Only `name` and `data` are required; an omitted key has its default. File names are relative
+to the recipe's folder. `false` disables a setting. If a key is unknown, the error suggests the
+nearest known key.
 
-Everything that determines the result is in the recipe and the files that it names. It is published
-with the benchmark, every default written out, and a build in the same folder with another recipe is
-refused.
+The recipe and the files that it names determine the result. The recipe is published with the
+benchmark, with all defaults written out. A build with another recipe in the same folder is refused.
 """
 
 SOLVERS = f"""\
 # Solvers
 
-A `[[solvers]]` table of a [round](../how-to/rounds.md) and a `[[models]]` table of a
-[site](../how-to/live-models.md) name one solver with these keys, and with those of its kind.
-[`winosmith solve`](../how-to/solve.md) has the same as options (`--max-tokens` for `max_tokens`),
-except for `revision`, `trained_on`, `threads` and `memory_gb`.
+For people who configure solvers. A `[[solvers]]` table of a [round](../how-to/rounds.md) or a
+`[[models]]` table of a [site](../how-to/live-models.md) configures one solver, with these keys and
+the keys of its kind. [`winosmith solve`](../how-to/solve.md) has options with the same names
+(`--max-tokens` for `max_tokens`), except for `revision`, `trained_on`, `threads` and `memory_gb`.
 
-Rounds can teach {", ".join(LEARNERS[:-1])} and {LEARNERS[-1]} (`learn = true`).
+Rounds can train {", ".join(LEARNERS[:-1])} and {LEARNERS[-1]} (`learn = true`).
 """
 
 
 SETTINGS = """\
 # Settings of a site
 
-An admin changes most settings in the browser, under *Settings*. Each is also a key of `site.toml`,
-a [TOML](https://toml.io) file in the site's folder, which `winosmith serve` reads when it starts;
-a key of the file can't be changed in the browser. An unknown key, or a value out of its range, is
-an error that names the file, the key and the nearest known key.
+For people who run a site. An admin changes most settings in the browser, under *Settings*. Each
+setting is also a key of `site.toml`, a [TOML](https://toml.io) file in the site's folder that
+`winosmith serve` reads when it starts. A setting in this file can't be changed in the browser. If a
+key is unknown or a value is out of range, the error names the file, the key and the nearest known
+key.
 """
 
 PYTHON = """\
 # Python
 
-For people who call winosmith from Python: its public modules and their names. `make site` builds
-the documentation with a page for each module, from the docstrings, and with search. In an
-interpreter, `help(winosmith.debias.aflite)` shows the same text.
+For people who call winosmith from Python: the public modules and their names. `make site` builds
+the documentation with search and a page for each module, from the docstrings. In an interpreter,
+`help(winosmith.debias.aflite)` shows the same text.
 """
 
 MODELS = """\
 ## `[[models]]`
 
-The models that predict perturbed sentences, one table each. Without a table, the site has
-`association` and `hunting`, which need no download; `models = []` switches them off. A table has
+The models that answer perturbed sentences, one table per model. Without a table, the site has
+`association` and `hunting`, which need no download; `models = []` disables them. A table has
 `name`, `solver` and that solver's options: [solvers](solvers.md).
 """
 
 
 def cli_page() -> str:
-    """Return the page of the commands."""
+    """Return the reference page of the commands."""
     with group.make_context("winosmith", [], resilient_parsing=True, terminal_width=80) as top:
         parts = [CLI, _help("winosmith", group, top)]
         parts += [_help(name, command, ctx) for name, command, ctx in _commands(top)]
@@ -101,7 +100,7 @@ def cli_page() -> str:
 
 
 def _commands(parent: click.Context) -> Iterator[tuple[str, click.Command, click.Context]]:
-    """Yield the commands below a group, each group before its own."""
+    """Yield all commands of a group, recursively; each group precedes its commands."""
     assert isinstance(parent.command, click.Group)  # noqa: S101
     for name in parent.command.list_commands(parent):
         command = parent.command.get_command(parent, name)
@@ -118,7 +117,7 @@ def _help(name: str, command: click.Command, ctx: click.Context) -> str:
 
 
 def recipe_page() -> str:
-    """Return the page of the recipe."""
+    """Return the reference page of the recipe."""
     whole = schema(Recipe)
     tables = {
         name: whole["$defs"][key["$ref"].rpartition("/")[2]]
@@ -133,12 +132,12 @@ def recipe_page() -> str:
 
 
 def solvers_page() -> str:
-    """Return the page of the solvers."""
+    """Return the reference page of the solvers."""
     kinds = {kind: schema(of) for kind, of in KINDS.items()}
     every = set.intersection(*(set(of["properties"]) for of in kinds.values()))
     keys = {**schema(SolverRule)["properties"], **kinds["random"]["properties"]}
     shared = {name: keys[name] for name in ("name", "solver", "learn", *sorted(every))}
-    lead = "Keys that each of these tables may have."
+    lead = "Keys that every solver accepts."
     parts = [SOLVERS, table_section("Every solver", {"description": lead, "properties": shared})]
     for kind, of in kinds.items():
         own = {name: key for name, key in of["properties"].items() if name not in every}
@@ -147,7 +146,7 @@ def solvers_page() -> str:
 
 
 def table_section(title: str, table: dict[str, Any]) -> str:
-    """Return the keys of a declaration's schema as a section."""
+    """Return a section with a table of the keys in a declaration's schema."""
     lead = re.sub(r"^`\[\w+\]`: (\w)", lambda found: found[1].upper(), table["description"])
     lead = "\n\n".join(" ".join(part.split()) for part in lead.split("\n\n"))
     rows = [
@@ -160,7 +159,7 @@ def table_section(title: str, table: dict[str, Any]) -> str:
 
 
 def _values(key: dict[str, Any]) -> str:
-    """Return the values that a key allows, in words."""
+    """Describe the values that a key accepts."""
     text = re.sub(r'("[^"]*"|\bfalse$)', r"`\1`", describe_values(key))
     return re.sub(r"\ba (whole|number|list)", r"\1", text).replace(
         "true or `false`", "true or false"
@@ -174,12 +173,12 @@ def _meaning(key: dict[str, Any]) -> str:
 
 def _default(key: dict[str, Any]) -> str:
     if "default" not in key:
-        return "needed"
+        return "required"
     return "—" if key["default"] is None else f"`{json.dumps(key['default'])}`"
 
 
 def _example(keys: dict[str, Any], tables: dict[str, Any]) -> str:
-    """Return a recipe with every key that has a default; those without are commented out."""
+    """Return a recipe with all optional keys; keys whose default is None are commented out."""
     lines = ['name = "mine"', 'data = "twins.jsonl"']
     lines += [_assigned(name, key) for name, key in keys.items() if "default" in key]
     for table, of in tables.items():
@@ -192,7 +191,7 @@ def _assigned(name: str, key: dict[str, Any]) -> str:
 
 
 def formats_page() -> str:
-    """Return the page of the formats: its tables and their sections come from the modules."""
+    """Return the page of the formats with its generated parts updated from the modules."""
     text = (HERE / "formats.md").read_text("utf-8")
     parts = {"formats": _formats(), "containers": _sections(CONTAINERS), "sections": _of_formats()}
     for name, made in parts.items():
@@ -221,7 +220,7 @@ def _listed(names: Iterable[str]) -> str:
 
 
 def _of_formats() -> str:
-    """Return the docstrings of the formats' modules, each with the names of its formats."""
+    """Return a section for each module of formats: the formats' names and the docstring."""
     modules: dict[str, list[str]] = {}
     for known in FORMATS:
         modules.setdefault(known.read.__module__, []).append(f"`{known.name}`")
@@ -229,7 +228,7 @@ def _of_formats() -> str:
 
 
 def _sections(titles: Mapping[str, str]) -> str:
-    """Return the docstring of each module below its title, or its first sentence as the title."""
+    """Return the docstring of each module as a section; its first line replaces an empty title."""
     parts = []
     for module, title in titles.items():
         lead, _, text = cleandoc(import_module(module).__doc__ or "").partition("\n\n")
@@ -242,11 +241,11 @@ CONTAINERS = dict.fromkeys(
     f"winosmith.data.{name}"
     for name in "_json _yaml _delimited _workbook _tables _hub _harness _xml _bytes _source".split()
 )
-"""The modules of containers, in the order of the page; their docstrings have titles."""
+"""Modules of the containers, in the order of the page; their docstrings start with the title."""
 
 
 def settings_page() -> str:
-    """Return the page of a site's settings."""
+    """Return the reference page of a site's settings."""
     parts = [SETTINGS]
     for part in (*GROUPS, SERVER):
         table = {"description": part.lead, "properties": settings_of(part)}
@@ -267,7 +266,7 @@ def modules() -> list[str]:
 
 
 def public_names(module: ModuleType) -> list[str]:
-    """Return the names of a module for users: its `__all__`, or what it defines without `_`."""
+    """Return a module's public names: `__all__`, or the names defined in it without `_`."""
     defined = [
         name
         for name, value in vars(module).items()
@@ -277,7 +276,7 @@ def public_names(module: ModuleType) -> list[str]:
 
 
 def python_page() -> str:
-    """Return the list of the public modules and their names."""
+    """Return the reference page of the public modules and their names."""
     parts = [PYTHON]
     for name in modules():
         module = import_module(name)
@@ -298,11 +297,11 @@ PAGES = {
     HERE / "formats.md": formats_page,
     HERE / "settings.md": settings_page,
 }
-"""The pages, and what makes each."""
+"""Functions that generate each page."""
 
 
 def write() -> None:
-    """Write the pages."""
+    """Write all generated pages."""
     for page, made in PAGES.items():
         page.write_text(made(), "utf-8")
 

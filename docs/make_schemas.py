@@ -1,8 +1,8 @@
-"""Write the JSON Schema of what each command prints with `--json`.
+"""Write the JSON Schema of each command's `--json` output.
 
-A result declares its keys, their types and their meaning in one place, its class, and its schema
-is made from that. `PRINTED` lists the results that each command prints, and the few keys that the
-command itself adds. The tests compare all JSON that they print with these schemas.
+The class of a result declares its keys, types and descriptions; the schema is generated from it.
+`PRINTED` lists the results that each command prints, and the few keys that the command itself adds.
+The tests validate all JSON output against these schemas.
 """
 
 from __future__ import annotations
@@ -47,15 +47,15 @@ _SIMPLE: Mapping[Any, str] = {
 
 
 class Printed:
-    """What a command prints.
+    """The JSON output of a command.
 
     Attributes:
-        results: the results whose keys are among those of the JSON.
-        keys: types of the further keys; `NotRequired` for those that may be missing.
+        results: the results whose keys the JSON contains.
+        keys: types of the other keys; `NotRequired` if a key may be missing.
     """
 
     def __init__(self, *results: type, **keys: Any) -> None:
-        """Declare what a command prints; "from_" stands for the key "from"."""
+        """Declare the output of a command; "from_" stands for the key "from"."""
         self.results = results
         self.keys = {name.rstrip("_"): kind for name, kind in keys.items()}
 
@@ -98,7 +98,7 @@ _TRAINED = Printed(
 
 @dataclasses.dataclass(frozen=True, kw_only=True, repr=False)
 class Repaired(audit.Repair):
-    """A repair with its first sentence.
+    """A repair with the first sentence of its report.
 
     Attributes:
         verdict: the first sentence of the report.
@@ -334,7 +334,7 @@ PRINTED: Mapping[str, Printed | list[Printed]] = {
 
 
 class _Schemas:
-    """The schemas of the results that one command prints, each by its name."""
+    """The schemas of the results that one command prints, by name."""
 
     def __init__(self) -> None:
         self.by_name: dict[str, Schema] = {}
@@ -348,7 +348,7 @@ class _Schemas:
         return {"$ref": f"#/$defs/{name}"}
 
     def keys_of(self, kind: type) -> tuple[dict[str, Schema], list[str]]:
-        """Return the schemas of a dataclass's keys, and the keys that are always there."""
+        """Return the schemas of a dataclass's keys, and the required keys."""
         found: dict[str, Schema] = {}
         required: list[str] = []
         meanings = _meanings(kind)
@@ -384,7 +384,7 @@ class _Schemas:
         return _object(properties, required)
 
     def of(self, hint: Any) -> Schema:
-        """Return the schema of the values of a type; of any values if the type does not say."""
+        """Return the schema of a type's values; it allows any value if the type is not specific."""
         origin, arguments = typing.get_origin(hint), typing.get_args(hint)
         if hint in _SIMPLE:
             return {"type": _SIMPLE[hint]}
@@ -429,7 +429,7 @@ def _members(kind: Any) -> Iterator[tuple[Member, Any]]:
 
 
 def _returned(function: Callable[[Any], Any]) -> Any:
-    """Return the type of what a function returns, if it says."""
+    """Return a function's return type, or Any if it has no annotation."""
     if function in (len, str):
         return int if function is len else str
     return typing.get_type_hints(function).get("return", Any)
@@ -447,7 +447,7 @@ def _meanings(kind: type) -> dict[str, str]:
 
 
 def schema_of(command: str) -> Schema:
-    """Return the JSON Schema of what a command prints with `--json`."""
+    """Return the JSON Schema of a command's `--json` output."""
     declared, schemas = PRINTED[command], _Schemas()
     variants = declared if isinstance(declared, list) else [declared]
     objects = [schemas.of_printed(command, one) for one in variants]
@@ -462,23 +462,24 @@ def schema_of(command: str) -> Schema:
 PAGE = """\
 # JSON schemas
 
-With `--json`, a command prints one JSON object. Its first key, `schema`, names the command and the
-version of its [JSON Schema](https://json-schema.org), such as `compare 1`. Later versions of
-winosmith may add keys. If a key is removed, or gets another type or meaning, the version rises.
+For programmers who process the output of commands. With `--json`, a command prints one JSON object.
+Its first key, `schema`, names the command and the version of its [JSON
+Schema](https://json-schema.org), such as `compare 1`. Later versions of winosmith may add keys. If
+a key is removed, or its type or meaning changes, the version number increases.
 
 ```bash
 winosmith compare dev.jsonl a.jsonl b.jsonl --json > compared.json
 check-jsonschema --schemafile compare.schema.json compared.json
 ```
 
-A schema describes the keys of results. It leaves the values open of keys that depend on the data,
-the recipe or the solver.
+A schema describes the keys of results. For keys that depend on the data, the recipe or the solver,
+it allows any value.
 
 """
 
 
 def files() -> dict[Path, str]:
-    """Return the texts of the schemas and of the page that lists them, by their paths."""
+    """Map the paths of the schemas, and of the page that lists them, to their texts."""
     found = {HERE.with_suffix(".md"): PAGE}
     for command in PRINTED:
         name = f"{command.replace(' ', '-')}.schema.json"

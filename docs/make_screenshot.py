@@ -1,8 +1,8 @@
-"""Pictures of reports: two parts of what a command in a page's text writes.
+"""Take pictures of reports: two parts of a report that a command on a page writes.
 
-`python docs/make.py` takes them, once all commands of the page have run. A PNG holds the words of
-what it shows, by which `tests/test_docs.py` compares it with the text beside it. Needs playwright,
-Chromium and Pillow.
+`python docs/make.py` takes them after all commands of the page have run. Each PNG contains its
+report's words, so that `tests/test_docs.py` can compare them with the page. The script needs
+playwright, Chromium and Pillow.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ class Picture:
     """A picture of a report.
 
     Attributes:
-        report: where the page's command writes it.
-        target: the picture's file.
-        chapters: the ones that end the left part and begin the right one.
-        width: of each part, in CSS pixels; the narrower, the larger its text on a page.
+        report: path to which the page's command writes the report.
+        target: path of the picture.
+        chapters: last chapter of the left part, and first chapter of the right part.
+        width: width of each part in CSS pixels; with a smaller width, text appears larger.
     """
 
     report: str
@@ -45,27 +45,27 @@ PICTURES = {
         "audit.html", IMAGES / "audit.png", ("Summary", "Cues of quiz"), 560
     ),
 }
-"""By the page whose commands write the report."""
+"""The picture of each page whose commands write a report."""
 
 WORDS = "Description"
-"""The keyword under which the PNG holds its words (PNG specification, 11.3.4.2)."""
+"""The keyword of the report's words in the PNG (PNG specification, 11.3.4.2)."""
 
 PIXELS = 900
-"""Of each part, across."""
+"""Width of each part in the picture, in pixels."""
 
 MARGIN = 24
-"""CSS pixels below the first chapter's last line, and above the second one's heading."""
+"""Margin in CSS pixels below the left part and above the heading of the right part."""
 
 
 def launched(started: Playwright) -> Browser:
-    """Return the browser that this machine has, begun; Playwright's own without one."""
+    """Start and return this machine's browser, or Playwright's if there is none."""
     names = ("chromium-headless-shell", "chromium", "chromium-browser")
     found = next(filter(None, map(shutil.which, names)), None)
     return started.chromium.launch(executable_path=found, args=["--no-sandbox"])
 
 
 def take(folder: Path, picture: Picture) -> None:
-    """Write the picture of a report: its top to the end of one chapter; of another the drawing."""
+    """Write the picture of a report: its top up to one chapter, next to another chapter's chart."""
     with sync_playwright() as started:
         browser = launched(started)
         scale = PIXELS / picture.width
@@ -98,7 +98,7 @@ def take(folder: Path, picture: Picture) -> None:
 
 
 def _chapter(page: Page, heading: str) -> Locator:
-    """Return the section of a chapter."""
+    """Return a chapter's section on the page."""
     return page.locator("section").filter(has=page.get_by_role("heading", name=heading)).first
 
 

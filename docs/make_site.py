@@ -3,10 +3,10 @@
     make site                                 # or: python docs/make_site.py site
     python -m http.server --directory site    # search needs a server
 
-The site has every page of docs, README, ARCHITECTURE, CONTRIBUTING and CHANGELOG, and a page for
-each public module from its docstrings. A dead link or anchor, or a page that docs/index.md does not
-list, ends the build with an error. Everything is copied into a folder with the layout of the
-repository, so that the links of the pages lead to the same places as on GitHub.
+The site contains every page of docs, README, ARCHITECTURE, CONTRIBUTING and CHANGELOG, and a page
+for each public module from its docstrings. The build fails if a link or anchor is dead, or if
+docs/index.md does not list a page. All files are copied to a folder with the layout of the
+repository, so that links have the same targets as on GitHub.
 """
 
 from __future__ import annotations
@@ -38,8 +38,8 @@ def build(folder: Path, *, root: Path = ROOT) -> subprocess.CompletedProcess[str
     """Build the site into a folder; its earlier content is removed.
 
     Args:
-        folder: where the site goes.
-        root: a repository with the pages; the modules are always those that are installed.
+        folder: the output folder.
+        root: a repository with the pages; the modules are always the installed ones.
     """
     with tempfile.TemporaryDirectory() as place:
         staged = Path(place)
@@ -60,7 +60,7 @@ def build(folder: Path, *, root: Path = ROOT) -> subprocess.CompletedProcess[str
 
 
 def _stage(root: Path, pages: Path) -> None:
-    """Copy every page and file of the site, and write the pages of the modules."""
+    """Copy all pages and files of the site, and write the pages of the modules."""
     for source in sorted({path for pattern in COPIED for path in root.glob(pattern)}):
         target = pages / source.relative_to(root)
         target.parent.mkdir(parents=True, exist_ok=True)
@@ -79,7 +79,7 @@ def _stage(root: Path, pages: Path) -> None:
 
 
 def _module_page(module: str) -> str:
-    """Return the page of a module: what its docstrings say about its public names."""
+    """Return the page of a module, from the docstrings of its public names."""
     names = make_reference.public_names(import_module(module))
     options = json.dumps({"members": sorted(names, key=lambda name: (name[0].isupper(), name))})
     return f"# `{module}`\n\n::: {module}\n    options: {options}\n"
@@ -96,7 +96,7 @@ def with_titles(text: str) -> str:
 
 
 def _nav(index: str) -> list[dict[str, object]]:
-    """Return the order of the pages: the headings and links of docs/index.md."""
+    """Return the navigation: the headings and links of docs/index.md."""
     nav: list[dict[str, object]] = [{"winosmith": "README.md"}, {"All pages": "docs/index.md"}]
     start, *chapters = index.split("\n## ")
     for chapter in [f"Start\n{start}", *chapters]:
@@ -113,7 +113,7 @@ def _nav(index: str) -> list[dict[str, object]]:
 
 
 def main() -> int:
-    """Build the site into the folder that the command line names."""
+    """Build the site in the folder given on the command line."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("folder", type=Path, help="Folder of the site; it is replaced.")
     done = build(parser.parse_args().folder)

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Literal
 from winosmith.dataset import Dataset
 from winosmith.errors import DataError
 from winosmith.problem import BLANK, Lineage, Problem
-from winosmith.text import normalize, pieces, remove_invisible, tokens
+from winosmith.text import fold, normalize, pieces, remove_invisible, tokens
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -66,9 +66,9 @@ def blocks(dataset: Dataset, *, lookalikes: bool = True) -> list[list[int]]:
     """Return the rows of each block, in an order that reveals no answers.
 
     Two problems share a block if they share a twin or a family; if their sentences have the same
-    letters and digits, ignoring case, spaces and punctuation; or, with `lookalikes`, if they look
-    like a twin without a common id. Such pairs have the same options (also ignoring articles) and
-    70 % of their words in common. If one of them has no twin id, 40 % are enough if no third text
+    letters and digits, ignoring case, alphabet, spaces and punctuation; or, with `lookalikes`, if
+    they look like a twin without a common id. Such pairs have the same options (also ignoring
+    articles) and 70 % of their words in common. If one of them has no twin id, 40 % are enough if no third text
     has these options, and at 70 % one option may differ or be added if no third text has all the
     others. Blocks are transitive.
 
@@ -215,16 +215,12 @@ def _groups_with_several_owners(
     """Yield the groups whose rows have several owners, with the words of each row."""
     for rows in groups:
         if len({*map(owner, rows)}) > 1:
-            yield rows, [_numbered_words(pieces(_fold(problems[row].sentence))) for row in rows]
+            yield rows, [_numbered_words(pieces(fold(problems[row].sentence))) for row in rows]
 
 
 def _comparable_options(problem: Problem) -> tuple[str, ...]:
     """Return the letters of each option, without articles, for comparison with other problems."""
-    return tuple(sorted({_letters(_ARTICLE.sub("", _fold(one))) for one in problem.options}))
-
-
-def _fold(text: str) -> str:
-    return normalize(remove_invisible(text), "NFKC").lower()
+    return tuple(sorted({_letters(_ARTICLE.sub("", fold(one))) for one in problem.options}))
 
 
 def _letters(text: str) -> str:
@@ -233,7 +229,7 @@ def _letters(text: str) -> str:
     >>> _letters("The cup “fell”: 1.5 m, as  the _ did."), _letters("?!")
     ('thecupfell1.5masthe_did', '?!')
     """
-    whole = "".join(_fold(text).split())
+    whole = "".join(fold(text).split())
     return _MARKS.sub("", whole) or whole
 
 

@@ -132,7 +132,7 @@ def align(
         source: prefix of messages, such as "majority: ".
 
     Raises:
-        OtherDataError: problems have no prediction or several, or predictions have no problem; the
+        OtherDataError: problems have no prediction or several, or predictions match no problem; the
             message has their number and the first three ids.
         DataError: a prediction does not match the problem's options.
     """
@@ -147,7 +147,7 @@ def align(
             f"{len(missing):,} of {n:,} problems have no prediction ({first_ids(missing)})"
         )
     if extra:
-        parts.append(f"{len(extra):,} predictions have no problem ({first_ids(extra)})")
+        parts.append(f"{len(extra):,} predictions match no problem ({first_ids(extra)})")
     if len(by_id) < len(predictions):
         parts.append(f"{len(predictions) - len(by_id):,} problems have several predictions")
     if parts:

@@ -52,7 +52,7 @@ def _unique_keys(pairs: list[tuple[str, Any]]) -> Record:
 
 
 def _refuse_constant(name: str) -> Any:
-    raise ValueError(f"{name} is not a JSON number")
+    raise ValueError(f"{name} is not a JSON number; write null")
 
 
 def _parse_finite(digits: str) -> float:

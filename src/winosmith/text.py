@@ -40,6 +40,7 @@ __all__ = [
     "changes",
     "content_words",
     "edit_distance",
+    "fold",
     "inflection_prefix",
     "kind_of_script",
     "local_context",
@@ -144,18 +145,35 @@ FUNCTION_WORDS = frozenset(
 
 
 _INVISIBLE = re.compile(
-    r"[\u00ad\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u2064\u2066-\u206f\ufeff]"
+    r"[\0-\x08\x0e-\x1b\x7f\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f"
+    r"\u202a-\u202e\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff9-\ufffb\U000e0100-\U000e01ef]"
 )
-"""Invisible format characters (Unicode's general category Cf)."""
+"""Control characters and characters that are not shown (Unicode's Default_Ignorable_Code_Point,
+except for the tags of flags)."""
+
+_LOOKALIKES = str.maketrans(
+    "авекмнорстухѕіјһԁԛԝαβεικνορτυχγօոսհցɑɡ", "abekmhopctyxsijhdqwabeikvoptuxyonuhgag"
+)
+"""Latin letters that look like other lower-cased letters or their capitals (Unicode Technical
+Standard 39, "Confusable Detection")."""
 
 
 def remove_invisible(text: str) -> str:
-    r"""Return a text without format characters, such as zero-width spaces.
+    r"""Return a text without invisible characters, such as zero-width spaces.
 
     >>> remove_invisible("a\u200b cup")
     'a cup'
     """
-    return text if text.isascii() else _INVISIBLE.sub("", text)
+    return _INVISIBLE.sub("", text)
+
+
+def fold(text: str) -> str:
+    """Return a text for comparison, which is equal for texts that look alike in lower case.
+
+    >>> fold("The сup") == fold("the cup")  # the first "с" is Cyrillic
+    True
+    """
+    return normalize(remove_invisible(text), "NFKC").lower().translate(_LOOKALIKES)
 
 
 @lru_cache(4096)

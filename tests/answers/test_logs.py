@@ -15,7 +15,7 @@ import pytest
 from tests.conftest import installed, run_alone
 from winosmith import Dataset, Problem, answers, formats
 from winosmith.errors import FormatError
-from winosmith.release import lm_eval_task
+from winosmith.release import write_lm_eval_task
 
 
 def _quiz(n: int = 12) -> Dataset:
@@ -265,7 +265,7 @@ def test_samples_of_our_own_export_are_told_by_id_and_words(tmp_path: Path) -> N
         Problem(f"{at}", f"The {word} of the cup is that _ fell.", (f"jug{at}", "cup"), at % 2)
         for at, word in enumerate(["end", "point", "trouble", "luck"])
     )
-    lm_eval_task(data, tmp_path / "task")
+    write_lm_eval_task(data, tmp_path / "task")
     docs = [
         json.loads(line)
         for line in (tmp_path / "task" / "partial.jsonl").read_text("utf-8").splitlines()

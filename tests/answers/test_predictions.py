@@ -135,7 +135,7 @@ LINE = '{"id":"0-0","choice":0}'
             '{"id":"0-0","choice":0,"scores":[1,null]}\n',
             "'scores' can't have None: .* valid number",
         ),
-        ('{"id":"0-0","choice":0,"scores":[1,NaN]}\n', "NaN is not a JSON number"),
+        ('{"id":"0-0","choice":0,"scores":[1,NaN]}\n', "NaN is not a JSON number; write null"),
         ('{"id":"0-0","choice":0,"scores":[1,1e999]}\n', "the number 1e999 is too large"),
         ('{"id":"0-0","choice":0,"score":[1]}\n', "unknown key 'score'"),
         (
@@ -147,7 +147,7 @@ LINE = '{"id":"0-0","choice":0}'
             "'tied' can't have 1.0: Input should be a valid integer",
         ),
         ('{"id":"0-0","choice":0,"tied":[1,2]}\n', ":1: the tied options of '0-0' must be two or"),
-        ('{"id":7,"choice":0}\n', "'id' can't have 7: Input should be a valid string"),
+        ('{"id":true,"choice":0}\n', "'id' can't have True: Input should be a valid string"),
         ('{"predictions":"m","n":"9"}\n', ":1: the header's 'n' can't have '9'"),
         ("\n", "the file is empty"),
     ],
@@ -163,7 +163,7 @@ def test_a_bad_line_is_told_with_its_place(tmp_path: Path, text: str, message: s
     ("ids", "message"),
     [
         (PROBLEMS.ids[4:], r"4 of 10 problems have no prediction \('0-0', '0-1', '1-0', …\)"),
-        ((*PROBLEMS.ids, "x", "y"), r"2 predictions have no problem \('x', 'y'\)$"),
+        ((*PROBLEMS.ids, "x", "y"), r"2 predictions match no problem \('x', 'y'\)$"),
     ],
 )
 def test_missing_and_extra_predictions_are_named(

@@ -289,6 +289,19 @@ def test_what_a_template_or_another_list_left_is_found() -> None:
     assert (seen.uneven, seen.unfilled, seen.copies.groups) == (("2",), ("2", "3"), (("0", "1"),))
 
 
+def test_letters_of_another_alphabet_hide_no_item_of_another_split() -> None:
+    """A Cyrillic letter in each word, or letters of full width, make no other item."""
+    text = "Which stone broke the old oven over there?"
+    for table in (
+        {ord("o"): "\u043e", ord("e"): "\u0435"},
+        {ord("o"): "\uff4f", ord("e"): "\uff45"},
+    ):
+        item = _item("a", text, ("coral", "stone"), 0)
+        other = _item("b", text.translate(table), ("c\u043eral", "st\u043ene"), 0)
+        shared = _review.find_shared({"train": Dataset([item]), "test": Dataset([other])})
+        assert shared == {("train", "test"): (("a", "b"),)}
+
+
 def test_a_rule_that_no_item_carries_has_no_row() -> None:
     """Of yes and no there is no third option: no band of no width, but a name in a sentence."""
     rng = np.random.default_rng(0)

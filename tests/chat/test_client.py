@@ -234,7 +234,7 @@ from winosmith.chat._client import Cache
 from winosmith.chat import Reply
 cache = Cache(Path(sys.argv[1]))
 for number in range(60):
-    print(cache.keep(str(number), Reply(sys.argv[2], 0, number)).text)
+    print(cache.store(str(number), Reply(sys.argv[2], 0, number)).text)
 """
 
 
@@ -261,7 +261,7 @@ def test_threads_share_a_cache_that_is_new(tmp_path: Path) -> None:
     for number in range(25):
         cache = Cache(tmp_path / str(number))
         with ThreadPoolExecutor(8) as executor:
-            list(executor.map(cache.keep, map(str, range(40)), repeat(Reply(""))))
+            list(executor.map(cache.store, map(str, range(40)), repeat(Reply(""))))
         assert _count(cache) == 40
 
 

@@ -13,7 +13,7 @@ import pytest
 
 from tests.waiting import LONGEST
 from winosmith.chat import ChatError, Client, Message
-from winosmith.chat._server import MOST_BYTES, is_transient, retry_delay
+from winosmith.chat._server import MAX_BYTES, is_transient, parse_retry_after
 
 Make = Callable[..., Client]
 
@@ -63,7 +63,7 @@ def test_what_passes_is_known(status: int, words: str, passing: bool) -> None:
 )
 def test_retry_after_is_read(header: str | None, seconds: float | None) -> None:
     """Seconds and dates are read at 40 seconds past 1970; a past date is now; the rest is none."""
-    assert retry_delay(header, 40.0) == seconds
+    assert parse_retry_after(header, 40.0) == seconds
 
 
 def test_waits_double(server: Any, client: Make) -> None:
@@ -216,10 +216,10 @@ def test_a_redirect_is_not_followed(server: Any, client: Make) -> None:
 
 def test_a_huge_reply_is_refused(server: Any, client: Make) -> None:
     """More than the most bytes are not read."""
-    server.always(b" " * (MOST_BYTES + 1))
+    server.always(b" " * (MAX_BYTES + 1))
     with pytest.raises(ChatError, match="larger than 4,194,304 bytes"):
         client()(HI)
-    server.always(b" " * (MOST_BYTES + 1), 400)
+    server.always(b" " * (MAX_BYTES + 1), 400)
     with pytest.raises(ChatError, match="larger than 4,194,304 bytes"):
         client()(HI)
 

@@ -105,3 +105,9 @@ def test_an_answer_in_two_files_is_named_with_both_lines(round_of_tests: Path, c
     refused = cli.refused("humans", "results", round_of_tests / "data.jsonl", said, again)
     assert f"{again}:2: " in refused
     assert f"({said}:3)" in refused
+    first = json.loads(said.read_text("utf-8").splitlines()[2])["problem_id"]
+    table = round_of_tests / "table.csv"
+    header = "sep=;\nproblem_id;participant;choice;purpose\n"
+    table.write_text(f'{header}"a\nb";S1;1;local\n{first};S1;1;test\n', "utf-8")
+    refused = cli.refused("humans", "results", round_of_tests / "data.jsonl", said, table)
+    assert f"{table}:5: " in refused

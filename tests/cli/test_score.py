@@ -142,7 +142,7 @@ def test_a_way_past_bad_records_is_named(cli: Cli) -> None:
         assert (found["accuracy"]["right"], found["accuracy"]["n"]) == (sum(right[1:]), 63)
     Path("more.csv").write_text(Path("answers.csv").read_text() + "\nx,A")
     told = cli.refused(*command[:2], "more.csv", *command[3:])
-    assert "2 predictions have no problem" in told
+    assert "2 predictions match no problem" in told
     assert "--partial measures the problems of both" in told
 
 
@@ -160,9 +160,24 @@ def test_labels_answer_a_test_set(cli: Cli) -> None:
                  "signature": found["solvers"]["list"]["signature"]}
     }  # fmt: skip
     Path("labels.lst").write_text("1\n2\n")
-    assert "labels.lst: there are 2 labels; test.jsonl has 64 problems" in cli.refused(
+    assert "labels.lst: the list has 2 labels, but there are 64 problems" in cli.refused(
         "score test.jsonl list.lst --labels labels.lst"
     )
+    many = [{"id": f"q{at}", "question": f"Why {at}?", "choices": [*"wxyz"]} for at in range(4)]
+    Path("many.jsonl").write_text("".join(json.dumps(one) + "\n" for one in many))
+    Path("m.lst").write_text("A\nB\nC\nD\n")
+    for keys in ("1\n2\n3\n4\n", "A\nB\nC\nD\n", "id,key\nq3,D\nq2,C\nq0,A\nq1,B\n"):
+        Path("labels.lst").write_text(keys)
+        accuracy = cli.told("score many.jsonl m.lst --labels labels.lst")["solvers"]["m"][
+            "accuracy"
+        ]
+        assert (accuracy["right"], accuracy["n"]) == (4, 4)
+    for keys, why in (
+        ("1\n2\n3\n5\n", "the labels of 'q3' are not"),
+        ("id,a,b\nq0,A,B\n", "several"),
+    ):
+        Path("labels.lst").write_text(keys)
+        assert why in cli.refused("score many.jsonl m.lst --labels labels.lst")
 
 
 def test_the_page_has_the_figures_and_a_diagram(cli: Cli) -> None:

@@ -88,9 +88,9 @@ def test_withheld_answers_have_no_accuracy(cli: Cli) -> None:
         ),
         (
             "hunting --collection texts --snippets 5",
-            lambda _: solve.KnowledgeHunting(solve.FullTextIndex.of("texts", "index"), 5),
+            lambda _: solve.KnowledgeHunting(solve.FullTextIndex.open("texts", "index"), 5),
         ),
-        ("hunting", lambda _: solve.KnowledgeHunting(solve.FullTextIndex.of(None, "index"))),
+        ("hunting", lambda _: solve.KnowledgeHunting(solve.FullTextIndex.open(None, "index"))),
     ],
 )
 def test_each_name_is_its_solver(options: str, made: Callable[[Dataset], solve.Solver]) -> None:

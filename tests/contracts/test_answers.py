@@ -342,7 +342,7 @@ def test_a_table_with_the_data_in_it_has_only_the_models(data: Path, tmp_path: P
     path = tmp_path / "t.csv"
     pd.DataFrame(rows, columns=["id", "A", "B", "C", "D", "m"]).to_csv(path, index=False)
     assert [*answers.read(path, DATA)] == ["m"]
-    folds = [[p.id, at % 3, "A"] for at, p in enumerate(DATA)]
+    folds = [[p.id, at % 3, 1] for at, p in enumerate(DATA)]
     pd.DataFrame(folds, columns=["id", "fold", "m"]).to_csv(path, index=False)
     with pytest.raises(FormatError, match="the column 'fold': 'q0': 0 is not a label"):
         answers.read(path, DATA)
@@ -371,6 +371,41 @@ def test_ids_that_are_whole_numbers_have_no_fraction(tmp_path: Path) -> None:
     items = formats.read(table)
     assert items.ids == formats.read(_jsonl(tmp_path / "d.jsonl", rows)).ids
     assert [one.choice for one in answers.read(said, items)["m"].predictions] == [0, 1] * 3
+    ids = [f"{row['id']}.0" for row in rows]
+    for path in (
+        _text(tmp_path / "m.csv", "".join(["id,m\n", *map("{},{}\n".format, ids, "ABABAB")])),
+        _text(tmp_path / "m.json", json.dumps(dict(zip(ids, "ABABAB", strict=True)))),
+        _jsonl(tmp_path / "m.jsonl", [{"id": at, "choice": at % 2} for at in range(6)]),
+    ):
+        assert {n: p.choice for n, p in answers.read(path, items)["m"].by_id.items()} == {
+            str(at): at % 2 for at in range(6)
+        }
+    several = Dataset(replace(items[0], id=name) for name in ("1", "1.0"))
+    path = _text(tmp_path / "m.csv", "id,m\n1,A\n1.0,B\n")
+    assert answers.read(path, several)["m"].by_id.keys() == {"1", "1.0"}
+
+
+def test_missing_numbers_of_any_program_are_missing(tmp_path: Path) -> None:
+    """The NA of R and Excel, like the NaN of pandas, means that the model was not asked."""
+    for missing in ("", "NaN", "<NA>", "NA", "#N/A"):
+        said = [missing, *(LETTERS[key] for key in KEYS[1:])]
+        path = _text(tmp_path / "m.csv", "id,m\n" + "".join(
+            f"{p.id},{one}\n" for p, one in zip(DATA, said, strict=True)))  # fmt: skip
+        assert len(answers.read(path, DATA)["m"].predictions) == 11
+    for path in (
+        _text(tmp_path / "m.lst", "\n".join(said[::-1])),
+        _text(tmp_path / "m.json", json.dumps([None, *said[1:]])),
+    ):
+        assert len(answers.read(path, DATA)["m"].predictions) == 11
+
+
+def test_a_text_is_an_option_with_a_full_stop_and_if_it_is_na(tmp_path: Path) -> None:
+    """COPA's options have lost their full stops; NA may be Namibia."""
+    items = Dataset(
+        Problem(f"q{at}", f"Which {at}?", ("DE", "NA"), 1, blank=None) for at in range(3)
+    )
+    path = _text(tmp_path / "m.csv", "id,m\nq0,NA\nq1,De.\nq2,NaN\n")
+    assert [p.choice for p in answers.read(path, items)["m"].predictions] == [1, 0]
 
 
 def test_true_and_false_are_options_and_a_choice_may_be_a_letter(tmp_path: Path) -> None:
@@ -380,8 +415,9 @@ def test_true_and_false_are_options_and_a_choice_may_be_a_letter(tmp_path: Path)
     )
     path = _text(tmp_path / "m.json", '{"q0": true, "q1": false, "q2": true}')
     assert [p.choice for p in answers.read(path, items)["m"].predictions] == [0, 1, 0]
-    path = _jsonl(tmp_path / "m.jsonl", [{"id": f"q{at}", "choice": "B"} for at in range(3)])
-    assert [p.choice for p in answers.read(path, items)["m"].predictions] == [1, 1, 1]
+    rows = [{"id": f"q{at}", "choice": "B" if at else None} for at in range(3)]
+    path = _jsonl(tmp_path / "m.jsonl", rows)
+    assert [p.choice for p in answers.read(path, items)["m"].predictions] == [1, 1]
 
 
 def test_a_tie_is_worth_its_share_whatever_the_source(data: Path, tmp_path: Path) -> None:
@@ -683,13 +719,13 @@ def _others(n: int) -> list[Problem]:
         ("m.csv", "id,m\nq0,A,B\n", "m.csv:2: the row has 3 cells; the header has 2"),
         ("m.csv", "x,choice\nq0,A\n", "m.csv:1: the table has no column 'id'"),
         ("m.csv", "id,m\nq0,I see\nq1,Why?\n", "no answer is the letter of an option"),
+        ("m.csv", "id,m\nq0,C\nq1,I\n", "all answers are C or I; write correct and incorrect if"),
         ("m.json", '{"q0": "A", "x": "B", "y": "B"}', "1 of 3 keys of this object have the id of "
          "an item; 'x', 'y' do not. Is this another data set? answers are read from a table"),
         ("m.json", '{"q0": 0, "q2": 1}', "'q0': 0 is not a label: options are counted from 1"),
         ("m.json", '{"q0": "I see", "q1": null}', "no answer is the letter of an option"),
         ("m.json", '{"q0": "A", "q0": "B"}', "the key 'q0' occurs twice"),
         ("m.json", '{"question": "Who?"}\n{"question": "Why?"}\n', ":1: these are not answers"),
-        ("m.json", '["A", 2.5]', r'2.5 is not a label, such as 1 or "A"'),
         ("m.json", '["A", "B"', "the list is not JSON"),
         ("m.csv", "id,score1,score2,score3,score4\nq0,1,2,,4\n",
          "m.csv:2: a score is empty, but a later score is not"),
@@ -728,3 +764,15 @@ def test_columns_that_are_not_answers_are_omitted_with_a_note(tmp_path: Path) ->
         "the column 'asked' has no letter of an option, not a model's answers; it is omitted",
         "the column 'gold' has keys, not a model's answers; it is omitted",
     ]
+    rows = [f"{at},{p.id},{at % 2},{0.5 + at},C" for at, p in enumerate(DATA)]
+    path = _text(tmp_path / "n.csv", "\n".join(["Unnamed: 0,id,correct,time,m", *rows]))
+    with pytest.warns(formats.ReadingNote) as notes:
+        (found,) = answers.read(path, DATA).values()
+    assert (found.solver, {one.choice for one in found.predictions}) == ("m", {2})
+    assert [str(note.message).split("column ")[-1] for note in notes] == [
+        f"{name!r} has numbers, and others have letters, not a model's answers; it is omitted"
+        for name in ("Unnamed: 0", "correct", "time")
+    ]
+    path = _text(tmp_path / "k.csv", "id,answer,m\nq0,A,2\nq1,B,2\n")
+    with pytest.warns(formats.ReadingNote, match="'answer' has keys"):
+        assert [*answers.read(path, DATA)] == ["m"]

@@ -100,7 +100,7 @@ def test_fine_tuning_is_above_chance_by_different_problems_alone() -> None:
     for data in (singles, copied):
         asked = read_questions(data, "measure")
         scores = np.array([[a == 0, a == 1] for a in asked.answers], np.float32).reshape(-1)
-        right, p_value = asked.measured(scores)
+        right, p_value = asked.evaluate(scores)
         assert right == 5
         p_values.append(p_value)
     assert p_values == [1 / 32, 1 / 2]

@@ -43,7 +43,7 @@ def test_people_left_are_counted_for_the_items_they_were_asked(
             Response(id_, f"S{who}", "test", choice, ambiguous=choice is None)
             for id_, choice in zip(ids, choices, strict=True)
         ]
-    (test,) = humans.results(ITEMS, said, subjects, weakest=weakest).tests
+    (test,) = humans.compute_results(ITEMS, said, subjects, weakest=weakest).tests
     if test.without is None:
         assert weakest > len(asked) - 2
         return

@@ -11,7 +11,7 @@ import pytest
 from winosmith import Dataset, Problem, formats
 from winosmith.cli import main
 from winosmith.errors import DataError, FormatError
-from winosmith.release import inspect_task, lm_eval_task
+from winosmith.release import write_inspect_task, write_lm_eval_task
 from winosmith.testing import make_twins
 
 WRITABLE = [known.name for known in formats.FORMATS if known.writer]
@@ -82,7 +82,7 @@ def test_convert_keeps_them_when_asked(tmp_path: Path) -> None:
     assert main(["convert", str(source), str(tmp_path / "c"), *claims]) == 2
 
 
-@pytest.mark.parametrize("export", [lm_eval_task, inspect_task])
+@pytest.mark.parametrize("export", [write_lm_eval_task, write_inspect_task])
 def test_a_task_for_a_harness_refuses_them(export: Callable[..., object], tmp_path: Path) -> None:
     """A data set with problems under embargo is no task for a harness."""
     with pytest.raises(DataError, match="are under embargo"):

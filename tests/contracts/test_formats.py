@@ -293,7 +293,7 @@ class TestEveryFormat:
             (b" \n\t\n", "the file is empty"),
             (
                 b"caf\xe9 is\n",
-                "probably in Latin-1 or Windows-1252 (cp1252), which reads 'café is' here; convert",
+                "probably in Latin-1 or Windows-1252 (cp1252), which reads 'café is' here (or ",
             ),
             (b"ok\nok\n\x93ok\x94", ":3: the file is not UTF-8, but probably in Windows-1252"),
             (b"caf\xe9 is\x81\n", ":1: the text is not UTF-8, and its encoding is unknown"),

@@ -69,7 +69,7 @@ def _hunting(folder: Path) -> solve.Solver:
     lines = [f"They said that the {n} was up because it stood near the lamp." for n in "abc"]
     lines += [p.fill(1) for p in make_twins(40, seed=3)]
     (folder / "texts.txt").write_text("\n\n".join(lines), "utf-8")
-    return solve.KnowledgeHunting(solve.FullTextIndex.of(folder / "texts.txt", folder / "index"))
+    return solve.KnowledgeHunting(solve.FullTextIndex.open(folder / "texts.txt", folder / "index"))
 
 
 def _replies(messages: chat.Messages) -> chat.Reply:

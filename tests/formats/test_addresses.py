@@ -143,11 +143,11 @@ def test_a_task_of_lm_eval_is_read(tmp_path: Path) -> None:
 def test_our_own_task_is_read_as_the_problems_that_it_was_made_of(tmp_path: Path) -> None:
     """The task that `convert --to lm-eval` writes gives each problem's answer again."""
     installed("lm_eval")
-    from winosmith.release import lm_eval_task
+    from winosmith.release import write_lm_eval_task
     from winosmith.testing import make_twins
 
     twins = make_twins(6)
-    lm_eval_task(twins, tmp_path / "task", name="twins")
+    write_lm_eval_task(twins, tmp_path / "task", name="twins")
     (found,) = _read(tmp_path, f"lm-eval:{tmp_path}/task/twins_partial.yaml")
     assert [answer for _, _, answer in found] == list(twins.answers)
     assert [len(options) for _, options, _ in found] == [2] * len(twins)

@@ -165,17 +165,40 @@ def test_labels_of_one_class_are_spelt_in_one_way(tmp_path: Path) -> None:
         "the label 'yes.' (line 41) is read as 'yes'",
     )
     assert [(bad.line, str(bad.reason).partition(":")[0]) for bad in found.bad] == [
-        (31, "the label 'yse' (line 31) may mean 'yes'"),
-        (34, "the label 'noo' (line 34) may mean 'no'"),
-        (51, "the label 't' (line 51) may mean 'yes'"),
+        (31, "the label 'yse' (line 31) is rare"),
+        (34, "the label 'noo' (line 34) is rare"),
+        (51, "the label 't' (line 51) is rare"),
     ]
     named = formats.scan(put(tmp_path, rows), columns=Columns(choices=("label",)))
     assert not named.bad
 
 
+def test_a_rare_class_is_reported(tmp_path: Path) -> None:
+    """The row of a label that hardly any row has is bad; a few such rows get a note."""
+    rows = [{"question": f"Is it {n}?", "answer": ("yes", "no")[n % 2]} for n in range(60)]
+    rows[3]["answer"] = "N/A"
+    for at in (5, 7, 9):
+        rows[at]["answer"] = "unclear"
+    rows[11]["answer"] = "NA"
+    found = formats.scan(put(tmp_path, rows))
+    assert [bad.reason.partition(":")[0] for bad in found.bad if bad.reason] == [
+        "the label 'N/A' (line 4) is rare"
+    ]
+    assert "the label 'unclear' (lines 6, 8 and 10) is rare" in found.notes
+    assert {p.options for p in found.problems} == {("no", "unclear", "yes")}
+    assert [p.id for p in found.problems if p.answer is None] == ["11"]
+
+
 @pytest.mark.parametrize(
     ("usual", "other"),
-    [("是", "是。"), ("हाँ", "हाँ।"), ("sí", "¡Sí!"), ("yes", "\u200byes"), ("10", "10\ufeff")],
+    [
+        ("是", "是。"),
+        ("हाँ", "हाँ।"),
+        ("sí", "¡Sí!"),
+        ("yes", "\u200byes"),
+        ("10", "10\ufeff"),
+        ("not_so", "Not so"),
+    ],
 )
 def test_marks_of_any_script_and_invisible_ones_make_no_class(
     tmp_path: Path, usual: str, other: str
@@ -265,6 +288,23 @@ def test_whole_numbers_with_a_point_are_whole(
     """A column of numbers with a gap is written as 1.0 and 2.0; the gap is a withheld answer."""
     made = [text | {"option1": "x", "option2": "y", "answer": answer} for answer in (2.0, "", 1.0)]
     assert formats.read(put(tmp_path, made, suffix)).answers == (1, None, 0)
+    for missing in ("NaN", "NA", "-1.0", "#N/A"):
+        made[1]["answer"] = missing
+        assert formats.read(put(tmp_path, made, suffix)).answers == (1, None, 0)
+
+
+@pytest.mark.parametrize("missing", ["NA", "n/a", "None", "NULL", "-", "?", "nan"])
+def test_a_missing_answer_is_withheld_unless_it_is_a_choice(tmp_path: Path, missing: str) -> None:
+    """The empty cells of R are neither an answer nor a choice; a choice that says so is one."""
+    rows = [{"question": f"Why {n}?", "A": "x", "B": "y", "C": ("z", "NA")[n % 2],
+             "answer": (1, 2, 1, missing)[n % 4]} for n in range(20)]  # fmt: skip
+    found = formats.scan(put(tmp_path, rows))
+    assert [p.answer for p in found.problems] == [0, 1, 0, None] * 5
+    assert [len(p.options) for p in found.problems] == [3, 2] * 10
+    assert "'C' is 'NA' in 10 rows, which is read as an empty cell" in found.notes
+    texts = [{"question": f"Why {n}?", "A": missing, "B": "y", "answer": (missing, "y")[n % 2]}
+             for n in range(4)]  # fmt: skip
+    assert formats.read(put(tmp_path, texts)).answers == (0, 1) * 2
 
 
 def test_a_wide_table_is_read_in_one_look_at_each_name(

@@ -713,6 +713,8 @@ def test_a_text_in_windows_encoding_is_read_if_it_is_named(tmp_path: Path) -> No
     path = put(tmp_path, rows.encode("cp1252"), "rows.csv")
     plain = formats.read(put(tmp_path, rows.encode(), "plain.csv"))
     assert formats.read(path, encoding="cp1252").problems == plain.problems
+    with pytest.raises(FormatError, match="'cp9999' is not an encoding, such as 'cp1252'"):
+        formats.read(path, encoding="cp9999")
     [note] = formats.scan(path, encoding="latin1").notes
     assert note.startswith(
         "1 record has control characters (U+0080 to U+009F), the first at line 2"

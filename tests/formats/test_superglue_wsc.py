@@ -143,6 +143,13 @@ def test_an_index_that_points_elsewhere_is_refused(tmp_path: Path, line: str, re
         formats.read_claims(tmp_path / "in.jsonl")
 
 
+def test_an_index_in_a_text_without_spaces_counts_characters(tmp_path: Path) -> None:
+    """The message has the character at the index, which is not after the end of the text."""
+    (tmp_path / "in.jsonl").write_text(row("小明说他说他来。", "他", 1, "true"))
+    with pytest.raises(FormatError, match="'span2_index' is 1, where the text has '明'"):
+        formats.read_claims(tmp_path / "in.jsonl")
+
+
 def test_an_index_that_fits_two_places_is_refused(tmp_path: Path) -> None:
     """If words and characters fit all spans alike, a place in which they differ is not guessed."""
     (tmp_path / "in.jsonl").write_text(row("- I I", "I", 2, True))

@@ -359,6 +359,32 @@ def test_ids_that_differ_in_their_end_pair(
         assert not formats.read(tmp_path / "again").twins
 
 
+MARKED: Sequence[tuple[str, str]] = [
+    ("{}_orig", "{}_flip"), ("s{}-pos", "s{}-neg"), ("left_{}", "right_{}"), ("A{}", "B{}"),
+    ("{}", "{}-twin"), ("{}x", "{}y"), ("{}-i", "{}-ii"), ("{}#3", "{}#4"),
+    ("{:03} (1)", "{:03} (2)"), ("{}\u0430", "{}\u0431"), ("{:03}p", "{}q"),
+]  # fmt: skip
+"""Other ids of halves."""
+
+
+@pytest.mark.parametrize("forms", MARKED)
+def test_ids_with_another_mark_pair_if_most_do(tmp_path: Path, forms: tuple[str, str]) -> None:
+    """Other marks count only if they pair most of a file, with different answers; also a column."""
+    path, few = tmp_path / "file.csv", 7
+
+    def read(problems: Sequence[Problem], name: str = "id") -> list[tuple[int, ...]]:
+        marks = {name: lambda at: forms[at % 2].format(at // 2)}
+        path.write_text(as_csv(problems, **marks))
+        return sorted(formats.read(path).twins)
+
+    problems = far_apart(20)
+    assert read(problems) == [(2 * twin, 2 * twin + 1) for twin in range(20)]
+    assert not read([replace(p, answer=at // 2 % 2) for at, p in enumerate(problems)])
+    assert not read(far_apart(few))
+    with pytest.raises(FormatError, match="'half' puts 40 of 40 problems into pairs"):
+        read(problems, "half")
+
+
 def test_a_column_of_other_twos_is_not_asked_about(tmp_path: Path) -> None:
     """Twos with other options, with the same answer or of copies are no question of twins."""
     problems = far_apart(20)
@@ -370,3 +396,5 @@ def test_a_column_of_other_twos_is_not_asked_about(tmp_path: Path) -> None:
         path = tmp_path / "file.csv"
         path.write_text(as_csv(others, page=lambda at: str(at // 2)))
         assert len(formats.read(path)) == 40
+    path.write_text(as_csv(problems, row=lambda at: str(at + 1)))  # not the ids of other halves
+    assert len(formats.read(path)) == 40

@@ -21,7 +21,7 @@ from winosmith.humans import (
     Sheet,
     _assign,
     assign,
-    ledger_held,
+    lock_ledger,
     make_sheets,
     read_ledger,
     write_ledger,
@@ -45,7 +45,7 @@ def _lived(
     ledger, refused = Ledger(), 0
     for at, (subject, event) in enumerate(events):
         if event == "drop":
-            ledger = ledger.marked(subject, "dropped")
+            ledger = ledger.with_state(subject, "dropped")
             continue
         try:
             sheets = sessions[at % len(sessions)]
@@ -109,9 +109,9 @@ def test_tests_and_orders_are_taken_alike_often(
     for subject in subjects:
         ledger, _ = assign(ledger, sheets, subject, seed=seed)
         for test in "ab":
-            takers = [ledger.takers(s.code) for s in sheets if s.test == test]
+            takers = [ledger.count_takers(s.code) for s in sheets if s.test == test]
             assert max(takers) - min(takers) <= 1
-        a, b = (sum(ledger.takers(s.code) for s in sheets if s.test == test) for test in "ab")
+        a, b = (sum(ledger.count_takers(s.code) for s in sheets if s.test == test) for test in "ab")
         assert abs(a - b) <= 1
 
 
@@ -126,11 +126,11 @@ def test_who_comes_later_fills_what_drop_outs_left(
     for at, drops in enumerate(dropping):
         ledger, _ = assign(ledger, sheets, f"S{at}", seed=seed)
         if drops:
-            ledger = ledger.marked(f"S{at}", "dropped")
-    apart = abs(ledger.takers(sheets[0].code) - ledger.takers(sheets[1].code))
+            ledger = ledger.with_state(f"S{at}", "dropped")
+    apart = abs(ledger.count_takers(sheets[0].code) - ledger.count_takers(sheets[1].code))
     for at in range(apart):
         ledger, _ = assign(ledger, sheets, f"T{at}", seed=seed)
-    assert abs(ledger.takers(sheets[0].code) - ledger.takers(sheets[1].code)) <= 1
+    assert abs(ledger.count_takers(sheets[0].code) - ledger.count_takers(sheets[1].code)) <= 1
 
 
 def test_half_begin_with_the_common_test_and_half_take_it_second(materials: Materials) -> None:
@@ -158,8 +158,8 @@ def test_who_asks_for_the_other_half_is_refused_and_told_where(materials: Materi
         match=rf"S01 .*: test {other} has 'w\d-\d' and 5 more, related to .* {sheet.code}",
     ):
         assign(ledger, sheets, "S01", test=other)
-    dropped = ledger.marked("S01", "dropped")
-    assert dropped.takers(sheet.code) == 0
+    dropped = ledger.with_state("S01", "dropped")
+    assert dropped.count_takers(sheet.code) == 0
     with pytest.raises(DataError, match="S01 can't take any"):
         assign(dropped, sheets, "S01")
 
@@ -235,7 +235,7 @@ def test_a_ledger_comes_back_from_its_file(materials: Materials, tmp_path: Path)
     ledger = Ledger()
     for name in ("S1", "S2", "S3"):
         ledger, _ = assign(ledger, sheets, name)
-    ledger = ledger.marked("S2", "dropped")
+    ledger = ledger.with_state("S2", "dropped")
     assert [given.state for given in ledger.given] == ["given", "dropped", "given"]
     write_ledger(ledger, path)
     assert read_ledger(path) == ledger
@@ -248,7 +248,7 @@ def test_two_desks_lose_nobody(materials: Materials, tmp_path: Path) -> None:
 
     def enrol(desk: int) -> None:
         for at in range(5):
-            with ledger_held(path):
+            with lock_ledger(path):
                 write_ledger(assign(read_ledger(path), sheets, f"D{desk}-{at}")[0], path)
 
     with ThreadPoolExecutor(8) as desks:
@@ -259,7 +259,7 @@ def test_two_desks_lose_nobody(materials: Materials, tmp_path: Path) -> None:
 def test_a_leftover_lock_file_blocks_nobody(tmp_path: Path) -> None:
     """The lock file of a killed process does not keep others from the ledger."""
     (tmp_path / "ledger.json.lock").touch()
-    with ledger_held(tmp_path / "ledger.json"):
+    with lock_ledger(tmp_path / "ledger.json"):
         pass
 
 
@@ -267,12 +267,12 @@ def test_a_ledger_that_stays_locked_is_reported(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """After ten seconds the message names the ledger."""
-    monkeypatch.setattr(_assign, "_PATIENCE", 0.1)
+    monkeypatch.setattr(_assign, "_LOCK_TIMEOUT", 0.1)
     path = tmp_path / "ledger.json"
     with (
-        ledger_held(path),
-        pytest.raises(OutputError, match=r"another process has been writing .*ledger\.json"),
-        ledger_held(path),
+        lock_ledger(path),
+        pytest.raises(OutputError, match=r"another process has locked .*ledger\.json"),
+        lock_ledger(path),
     ):
         pass
 

@@ -14,7 +14,7 @@ from winosmith.humans import (
     Answer,
     Entry,
     Item,
-    Noted,
+    Note,
     Remark,
     Sheet,
     Sitting,
@@ -99,7 +99,7 @@ def test_both_layouts_of_a_table_give_the_same_answers(tmp_path: Path) -> None:
             3,
             r"'S1' already answered question 1.*csv:2\)",
         ),
-        ("subject,number,answer\nS1,1,C\n", 2, "question 1 has no answer 'C'; it is one of A, B"),
+        ("subject,number,answer\nS1,1,C\n", 2, "question 1 has no answer 'C'; use one of A, B"),
         ("subject,number,answer\nS1,one,A\n", 2, "'one' is not the number of a question"),
         ("subject,number,answer,seconds\nS1,1,A,-2\n", 2, "'-2' is not a number of seconds"),
         ("subject,number,answer,seconds\nS1,1,A,inf\n", 2, "'inf' is not a number of seconds"),
@@ -136,7 +136,7 @@ def test_a_form_comes_back_as_it_was_saved(tmp_path: Path) -> None:
     """A sitting written as the form writes it is read as the same sitting."""
     sitting = Sitting(
         "S1", A, {1: Answer("B", 2.5), 3: Answer("X")}, "2026-11-21T10:00:00Z",
-        "2026-11-21T10:20:00Z", 900.0, (Noted(1, "a novel"),), (Noted(None, "jug"),), False,
+        "2026-11-21T10:20:00Z", 900.0, (Note(1, "a novel"),), (Note(None, "jug"),), False,
         {"age": "30"},
     )  # fmt: skip
     path = tmp_path / "form.json"
@@ -274,7 +274,7 @@ def test_keys_are_a_stack_of_answers(keys: str) -> None:
             continue
         assert after is not None
         entry = after
-    assert (entry.at, entry.press("ab")) == (len(stack) + 1, None)
+    assert (entry.next_number, entry.press("ab")) == (len(stack) + 1, None)
     typed = {number: letter for number, letter in enumerate(stack, 1) if letter != " "}
     assert {number: a.letter for number, a in entry.sitting.answers.items()} == typed
 
@@ -288,7 +288,7 @@ def test_an_entry_resumes_where_it_was(tmp_path_factory: pytest.TempPathFactory,
         entry = entry.press(key) or entry
         entry.save(path)
         again = Entry.resume(path, A, "S1")
-        assert again.at == entry.at
+        assert again.next_number == entry.next_number
         assert make_answers_record(again.sitting) == make_answers_record(entry.sitting)
 
 

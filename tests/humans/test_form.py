@@ -8,7 +8,7 @@ from collections.abc import Callable
 import pytest
 
 from winosmith import Dataset, Problem
-from winosmith.humans import Declared, form, instructions, make_sheets
+from winosmith.humans import SurveyQuestion, make_instructions, make_sheets, render_form
 
 Materials = Callable[..., Dataset]
 
@@ -19,8 +19,8 @@ def test_no_answer_is_in_the_page(materials: Materials) -> None:
     """With the answers withheld the page is the same to the byte, and holds no id of a problem."""
     data = materials(6, 10)
     for one, blind in zip(make_sheets(data).sheets, make_sheets(data.blind()).sheets, strict=True):
-        page = form(one)
-        assert page == form(blind)
+        page = render_form(one)
+        assert page == render_form(blind)
         assert not any(re.search(rf"\b{re.escape(i.problem_id)}\b", page) for i in one.items)
 
 
@@ -28,7 +28,9 @@ def test_nothing_of_a_sentence_is_markup() -> None:
     """Tags, entities and templates in sentences, options and titles are shown as they stand."""
     problem = Problem("1", f"{HOSTILE} so _ left.", (HOSTILE, "Sue"), pronoun="<i>he</i>")
     (sheet,) = make_sheets(Dataset([problem]), title=HOSTILE).sheets
-    page = form(sheet, subject='"><script>', declared=(Declared("x", HOSTILE, (HOSTILE,)),))
+    page = render_form(
+        sheet, subject='"><script>', declared=(SurveyQuestion("x", HOSTILE, (HOSTILE,)),)
+    )
     assert page.count("<script>") == 1
     assert "alert(&#34;x&#34;)" in page
     assert "{{ 7 * 7 }}" in page
@@ -37,14 +39,14 @@ def test_nothing_of_a_sentence_is_markup() -> None:
 
 def test_what_to_do_stands_out(materials: Materials) -> None:
     """Bold are how to answer, the letter X, and what to do about a word that is not known."""
-    page = form(make_sheets(materials(2)).sheets[0])
+    page = render_form(make_sheets(materials(2)).sheets[0])
     told, _ = page.split("<h2>An example")
     assert re.findall("<strong>(.*?)</strong>", told) == ["Choose it.", "X", "ask what it means"]
 
 
 def test_paper_has_lines_for_what_is_asked_afterwards() -> None:
     """Two for texts that were recognised, one for words that were asked about."""
-    told = instructions(False, ())
+    told = make_instructions(False, ())
     assert [(asked.split("?")[0], lines) for asked, lines in told["end"]] == [
         ("Did you recognise any of the texts", 2),
         ("Did you ask about a word", 1),
@@ -53,7 +55,7 @@ def test_paper_has_lines_for_what_is_asked_afterwards() -> None:
 
 def test_the_page_names_no_other_place(materials: Materials) -> None:
     """There is no address in it, and its policy lets nothing be loaded, sent or run but its own."""
-    page = form(make_sheets(materials(4)).sheets[0])
+    page = render_form(make_sheets(materials(4)).sheets[0])
     assert not re.search(r"https?://|//[a-z]|\bsrc=|@import|url\(", page)
     policy = re.search(r'Content-Security-Policy" content="([^"]+)"', page)
     assert policy is not None
@@ -66,7 +68,7 @@ def test_the_page_names_no_other_place(materials: Materials) -> None:
 def test_every_question_has_its_letters_and_x(materials: Materials) -> None:
     """Each question offers the letters of its options, and X."""
     sheet = make_sheets(materials(3, 8)).sheets[0]
-    page = form(sheet)
+    page = render_form(sheet)
     for item in sheet.items:
         offered = re.findall(rf'name="q{item.number}" value="(\w)"', page)
         assert "".join(offered) == item.letters + "X"
@@ -91,7 +93,7 @@ def test_instructions_are_of_what_most_texts_have(
     ]
     (sheet,) = make_sheets(Dataset(problems)).sheets
     assert len(sheet) == len(names)
-    page = form(sheet)
+    page = render_form(sheet)
     assert ("a word is missing from it" in page, "one word of it is in bold" in page) == (
         missing,
         not missing,

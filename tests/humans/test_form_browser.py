@@ -11,13 +11,13 @@ import pytest
 
 from tests.conftest import axe_faults
 from winosmith import Dataset
-from winosmith.humans import Declared, Sheet, form, make_sheets, read_answer_form
+from winosmith.humans import Sheet, SurveyQuestion, make_sheets, read_answer_form, render_form
 
 pytestmark = pytest.mark.browser
 
 ASKED = (
-    Declared("native", "Is English your first language?", ("yes", "no")),
-    Declared("age", "How old are you?"),
+    SurveyQuestion("native", "Is English your first language?", ("yes", "no")),
+    SurveyQuestion("age", "How old are you?"),
 )
 
 
@@ -31,7 +31,7 @@ def sheet(materials: Callable[..., Dataset]) -> Sheet:
 def page_file(sheet: Sheet, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Write the form to a file, as the command does."""
     path: Path = tmp_path_factory.mktemp("form") / "common-1.html"
-    path.write_text(form(sheet, declared=ASKED), "utf-8")
+    path.write_text(render_form(sheet, declared=ASKED), "utf-8")
     return path
 
 

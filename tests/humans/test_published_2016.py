@@ -98,8 +98,8 @@ def test_the_pdp_scores_and_histogram_contradict_each_other() -> None:
 def test_s16_of_ws_a_is_no_share_of_89() -> None:
     """0.86 is no k/89: cut or raised it is 76 or 77, and 77 is the count that the sums need."""
     found = check_grim(WS_A)
-    assert (found.impossible, found.otherwise) == (("S16",), {"S16": (76, 77)})
-    assert (found.needed("S16"), found.needed("S1"), found.adds_up) == (77, None, False)
+    assert (found.impossible, found.other_roundings) == (("S16",), {"S16": (76, 77)})
+    assert (found.infer_count("S16"), found.infer_count("S1"), found.adds_up) == (77, None, False)
     assert possible_counts("0.86", 89, scale=1, rounding="down") == (77,)
     assert possible_counts("0.87", 89, scale=1) == (77,)
 

@@ -20,10 +20,10 @@ from winosmith.humans import (
     Taken,
     Tally,
     compare_groups,
+    compute_results,
     count_agreement,
     measure_crossed_share,
     measure_paces,
-    results,
 )
 from winosmith.testing import make_twins
 
@@ -88,7 +88,7 @@ def test_the_tables_of_the_pdps_come_out_as_printed(
     pdp: tuple[Dataset, list[Response], list[Subject]],
 ) -> None:
     """Mean 90.89 %, deviation 7.6, the histogram, 0.95 and 0.88; 0.93 and 0.92 without three."""
-    (test,) = results(*pdp).tests
+    (test,) = compute_results(*pdp).tests
     assert (test.share.right, test.share.n) == (1865, 2052)
     assert f"{test.share.value:.2%}" == "90.89%"
     assert test.deviation is not None
@@ -118,13 +118,16 @@ def test_the_order_of_the_responses_changes_nothing_but_the_places(
     taken = (Taken("a-1-AAAA", "a", data.ids),)
     subjects = [Subject(who, who in NATIVES, taken=taken) for who in NAMES]
     mixed = [said[at] for at in np.random.default_rng(0).permutation(len(said))]
-    assert results(data, mixed, subjects).record() == results(data, said, subjects).record()
+    assert (
+        compute_results(data, mixed, subjects).record()
+        == compute_results(data, said, subjects).record()
+    )
 
 
 def test_results_are_json() -> None:
     """A record holds nothing that JSON can't, with no subject known and one answer given."""
     data = problems(2)
-    record = results(data, [Response("p0", "S1", "test", 0)]).record()
+    record = compute_results(data, [Response("p0", "S1", "test", 0)]).record()
     assert json.loads(json.dumps(record, allow_nan=False))["answers"] == 1
 
 
@@ -135,7 +138,7 @@ def test_an_item_that_most_read_otherwise_is_flagged_with_their_reading() -> Non
         data,
         {"S1": [1, "X", 0, 0], "S2": [1, "X", 1, 1], "S3": [0, "X", 0, 1], "S4": [1, 0, 1, "X"]},
     )
-    (test,) = results(data, said).tests
+    (test,) = compute_results(data, said).tests
     bad = {item.problem: (item.right, item.same, item.reading) for item in test.items
            if item.flagged}  # fmt: skip
     assert bad == {
@@ -151,14 +154,14 @@ def test_an_item_that_most_read_otherwise_is_flagged_with_their_reading() -> Non
 def test_a_reading_that_ties_names_all_that_do() -> None:
     """Where as many find an item ambiguous as read it otherwise, both readings are told."""
     data = problems(1)
-    (test,) = results(data, answers(data, {"S1": [1], "S2": ["X"], "S3": [0]})).tests
+    (test,) = compute_results(data, answers(data, {"S1": [1], "S2": ["X"], "S3": [0]})).tests
     assert test.items[0].reading == "cup or jug or ambiguous (X)"
 
 
 def test_same_answer_is_kept_apart_from_intended_answer() -> None:
     """All agree on the other option: nobody is right, and everybody gives the same answer."""
     data = problems(1)
-    (test,) = results(data, answers(data, {who: [1] for who in "abc"})).tests
+    (test,) = compute_results(data, answers(data, {who: [1] for who in "abc"})).tests
     assert (test.share.value, test.same) == (0.0, 1.0)
 
 
@@ -169,7 +172,7 @@ def test_rows_and_columns_add_up_to_the_same(table: list[list[int | str]]) -> No
     """Right answers by subject, by item, over all and in the histogram are one number."""
     data = problems(5)
     said = answers(data, {f"S{at}": list(row) for at, row in enumerate(table)})
-    (test,) = results(data, said).tests
+    (test,) = compute_results(data, said).tests
     right = sum(row.count(0) for row in table)
     assert sum(person.right for person in test.people) == right
     assert sum(item.right for item in test.items) == right
@@ -186,7 +189,7 @@ def test_an_empty_answer_is_asked_and_not_right() -> None:
     data = problems(4)
     subject = Subject("S1", taken=(Taken("a-1-AAAA", "a", data.ids),))
     said = answers(data, {"S1": [0, None, 0, 0]})
-    (test,) = results(data, said, [subject]).tests
+    (test,) = compute_results(data, said, [subject]).tests
     person = test.people[0]
     assert (person.right, person.asked, person.empty) == (3, 4, 1)
     assert (test.name, test.share.n) == ("a", 4)
@@ -203,7 +206,7 @@ def test_both_halves_are_counted_over_the_tests() -> None:
         for who, given in choices.items()
         for problem, choice in zip((b if who == "S3" else a).problems, given, strict=True)
     ]
-    found = results(data, said, subjects)
+    found = compute_results(data, said, subjects)
     assert found.record()["halves"] == [
         {"right": [2, 1], "of": [2, 1], "schemas": 1},
         {"right": [1, 1], "of": [1, 2], "schemas": 1},
@@ -216,14 +219,14 @@ def test_the_levels_of_a_test_are_told_the_best_first() -> None:
     """More of those asked come before fewer, and of equal shares that of more people."""
     data = problems(5)
     said = {"S1": [0, 0, 1, 1, None], "S2": [None, 0, 0, 0, None], "S3": [None, None, None, 0, 1]}
-    (test,) = results(data, answers(data, said)).tests
+    (test,) = compute_results(data, answers(data, said)).tests
     assert [*test.histogram] == [(2, 2), (1, 1), (2, 3), (1, 2), (0, 1)]
 
 
 def test_agreement_counts_x_as_an_answer() -> None:
     """X by all is perfect agreement on that item; kappa and alpha see it as a category."""
     data = problems(3)
-    (test,) = results(data, answers(data, {who: ["X", 0, 1] for who in "abc"})).tests
+    (test,) = compute_results(data, answers(data, {who: ["X", 0, 1] for who in "abc"})).tests
     assert test.kappa.value == pytest.approx(1.0)
     assert test.alpha.value == pytest.approx(1.0)
 
@@ -260,7 +263,7 @@ def test_as_many_are_left_out_as_leave_two() -> None:
     """Of three people the weakest one is left out, in the order of the codes; two are not."""
     data = problems(2)
     said = answers(data, {"S2": [0, 1], "S1": [1, 0], "S3": [0, 0]})
-    (one,), (two,) = (results(data, said, weakest=weakest).tests for weakest in (1, 2))
+    (one,), (two,) = (compute_results(data, said, weakest=weakest).tests for weakest in (1, 2))
     assert one.without is not None
     assert (one.without.left_out, one.without.mean, two.without) == (("S1",), 0.75, None)
 
@@ -303,7 +306,7 @@ def test_fatigue_shows_as_a_fall_over_the_sheet() -> None:
         for s in subjects
         for place, problem in enumerate(s.taken[0].problems)
     ]
-    course = results(data, said, subjects).tests[0].course
+    course = compute_results(data, said, subjects).tests[0].course
     assert course is not None
     assert course.items_set_aside
     assert course.right is not None
@@ -319,7 +322,7 @@ def test_with_one_order_items_are_not_set_aside() -> None:
     """Hard items at the end of the only order look like fatigue, and the result says so."""
     data = problems(10)
     said = answers(data, {who: [0] * 5 + [1] * 5 for who in "abc"})
-    course = results(data, said).tests[0].course
+    course = compute_results(data, said).tests[0].course
     assert course is not None
     assert not course.items_set_aside
 
@@ -338,7 +341,7 @@ def test_remarks_and_times_reach_the_results() -> None:
     data = problems(2)
     known = Subject("S1", seconds=30.0, recognised=(Remark("p0", "a novel"),),
                     words=(Remark(None, "cook-shanty"),))  # fmt: skip
-    found = results(data, answers(data, {"S1": [0, 1]}), [known])
+    found = compute_results(data, answers(data, {"S1": [0, 1]}), [known])
     assert found.recognised == (("S1", Remark("p0", "a novel")),)
     assert found.words == (("S1", Remark(None, "cook-shanty")),)
     assert found.pace[0].seconds == 15.0
@@ -352,7 +355,7 @@ def test_halves_of_a_schema_vary_together() -> None:
         for row, problem in enumerate(data)
         for who in range(row % 2, 24, 2)
     ]
-    (test,) = results(data, said).tests
+    (test,) = compute_results(data, said).tests
     right = np.tile(np.arange(20) >= 4, (24, 1)).astype(float)
     right[np.add.outer(np.arange(24), np.arange(20)) % 2 == 1] = np.nan
     assert (test.share.right, test.share.clusters) == (np.nansum(right), 10)
@@ -367,7 +370,7 @@ def test_guessing_weighs_answers_as_the_share_does() -> None:
         Response("p0", "S2", "test", 0),
         Response("p1", "S1", "test", 1),
     ]
-    (test,) = results(data, said).tests
+    (test,) = compute_results(data, said).tests
     assert (test.chance.right, test.chance.share) == (0.75, 1.25 / 3)
     assert test.above_chance == pytest.approx((2 / 3 - 1.25 / 3) / (1 - 1.25 / 3))
     of_counts = count_agreement(data, Tally(np.array([2, 1]), np.array([2, 0])))
@@ -397,7 +400,7 @@ def test_what_can_not_be_is_named(extra: Response, reason: str) -> None:
     """An answer given twice, unknown problems, options and people, and both halves are errors."""
     data = problems(4, twins=True)
     with pytest.raises(DataError, match=reason):
-        results(data, [Response("p0", "S1", "test", 0), extra], [Subject("S1")])
+        compute_results(data, [Response("p0", "S1", "test", 0), extra], [Subject("S1")])
 
 
 def test_votes_of_judges_are_no_results() -> None:
@@ -405,8 +408,8 @@ def test_votes_of_judges_are_no_results() -> None:
     data = problems(1)
     vote = Response("p0", "S1", "validate", 0)
     with pytest.raises(DataError, match="no test responses"):
-        results(data, [vote])
-    both = results(data, [vote, replace(vote, purpose="test")])
+        compute_results(data, [vote])
+    both = compute_results(data, [vote, replace(vote, purpose="test")])
     assert both.answers == 1
 
 
@@ -414,4 +417,4 @@ def test_a_problem_without_an_answer_is_refused() -> None:
     """Where the answer is withheld, nobody can be right."""
     data = Dataset([replace(problems(1)[0], answer=None)])
     with pytest.raises(DataError, match="'p0' has no answer"):
-        results(data, [Response("p0", "S1", "test", 0)])
+        compute_results(data, [Response("p0", "S1", "test", 0)])

@@ -47,7 +47,7 @@ def test_a_sheet_has_places_for_options_a_to_w() -> None:
     (sheet,) = make_sheets(Dataset([asked])).sheets
     assert sheet[1].letters == "ABCDEFGHIJKLMNOPQRSTUVW"
     assert (sheet[1].option("w"), sheet[1].option("X")) == (22, None)
-    with pytest.raises(DataError, match="'q' has 24 options; a test sheet has places for 23"):
+    with pytest.raises(DataError, match="'q' has 24 options; a test sheet allows at most 23"):
         make_sheets(Dataset([replace(asked, options=options)]))
 
 

@@ -14,7 +14,7 @@ import pytest
 from tests.conftest import installed
 from winosmith import Dataset, Problem
 from winosmith.errors import InputError
-from winosmith.humans import Item, Sheet, _handout, check_glyphs, make_sheets, pdf
+from winosmith.humans import Item, Sheet, _handout, check_glyphs, make_sheets, render_pdf
 
 Materials = Callable[..., Dataset]
 
@@ -62,7 +62,7 @@ def _asked(sheet: Sheet, probe: str, large: bool = False) -> list[object]:
 def test_nothing_of_a_sentence_is_read_as_markup() -> None:
     """Panics, formulas, labels, comments and right-to-left text are set as they stand."""
     (sheet,) = make_sheets(_hostile()).sheets
-    assert pdf(sheet, subject="S#1$").startswith(b"%PDF")
+    assert render_pdf(sheet, subject="S#1$").startswith(b"%PDF")
     starts = "query(<start>).map(it => it.value)"
     assert _asked(sheet, starts) == list(range(1, len(HOSTILE) + 1))
 
@@ -91,21 +91,24 @@ def test_a_text_longer_than_a_page_goes_on_over_the_page() -> None:
 def test_the_same_sheet_has_the_same_bytes(materials: Materials) -> None:
     """Set twice, a sheet is the same to the byte; with a subject's code it is another."""
     sheet = make_sheets(materials(6)).sheets[0]
-    assert pdf(sheet) == pdf(sheet)
-    assert pdf(sheet) != pdf(sheet, subject="S07")
+    assert render_pdf(sheet) == render_pdf(sheet)
+    assert render_pdf(sheet) != render_pdf(sheet, subject="S07")
 
 
 def test_the_pdf_does_not_depend_on_answers(materials: Materials) -> None:
     """With the answers withheld, the PDF is the same to the byte."""
     data = materials(6)
-    assert pdf(make_sheets(data).sheets[0]) == pdf(make_sheets(data.blind()).sheets[0])
+    assert render_pdf(make_sheets(data).sheets[0]) == render_pdf(
+        make_sheets(data.blind()).sheets[0]
+    )
 
 
 def test_large_print_needs_more_pages(materials: Materials) -> None:
     """Large print has half as many pages again."""
     sheet = make_sheets(materials(40)).sheets[0]
     normal, large = (
-        len(re.findall(rb"/Type\s*/Page\b", pdf(sheet, large=chosen))) for chosen in (False, True)
+        len(re.findall(rb"/Type\s*/Page\b", render_pdf(sheet, large=chosen)))
+        for chosen in (False, True)
     )
     assert large > 1.5 * normal > 0
 
@@ -150,7 +153,7 @@ def test_characters_that_no_font_has_are_refused(problem: Problem, named: list[s
     plain = Problem("0", "The café — “naïve”, Привет — and _ left.", ("café", "naïve"))
     (sheet,) = make_sheets(Dataset([plain, problem]), seed=1).sheets
     sheet = replace(sheet, items=_in_order(sheet, "0"))
-    for make in (pdf, check_glyphs):
+    for make in (render_pdf, check_glyphs):
         with pytest.raises(InputError) as refused:
             make(sheet)
         assert all(part in str(refused.value) for part in named)
@@ -166,7 +169,7 @@ def test_a_title_that_can_not_be_printed_is_refused() -> None:
     data = Dataset([Problem("1", "Ann saw Sue, and _ left.", ("Ann", "Sue"))])
     (sheet,) = make_sheets(data, title=f"Who? {NOWHERE}").sheets
     with pytest.raises(InputError, match="first in the title or the instructions"):
-        pdf(sheet)
+        render_pdf(sheet)
 
 
 def test_a_font_of_ones_own_is_used(tmp_path: Path) -> None:
@@ -175,14 +178,14 @@ def test_a_font_of_ones_own_is_used(tmp_path: Path) -> None:
     own = Problem("1", f"{NOWHERE} saw {beside}, and _ left.", (NOWHERE, beside))
     (sheet,) = make_sheets(Dataset([own])).sheets
     _font(tmp_path / "own.ttf", NOWHERE + beside)
-    printed = pdf(sheet, fonts=tmp_path)
+    printed = render_pdf(sheet, fonts=tmp_path)
     assert printed.startswith(b"%PDF")
     assert b"OwnFont" in printed
     _font(tmp_path / "own.ttf", NOWHERE)
     _handout._describe_missing.cache_clear()
     whose = f"of this machine and of {re.escape(str(tmp_path))}"
     with pytest.raises(InputError, match=rf"{whose} lack . \(U\+40001\), first in question 1"):
-        pdf(sheet, fonts=tmp_path)
+        render_pdf(sheet, fonts=tmp_path)
 
 
 def test_the_fonts_of_the_machine_are_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -194,7 +197,7 @@ def test_the_fonts_of_the_machine_are_used(tmp_path: Path, monkeypatch: pytest.M
     (tmp_path / "fonts.conf").write_text(f"<fontconfig><dir>{tmp_path}</dir></fontconfig>", "utf-8")
     monkeypatch.setenv("FONTCONFIG_FILE", str(tmp_path / "fonts.conf"))
     _font(tmp_path / "own.ttf", signs)
-    assert b"OwnFont" in pdf(sheet)
+    assert b"OwnFont" in render_pdf(sheet)
 
 
 def _font(path: Path, signs: str) -> None:

@@ -161,19 +161,19 @@ def test_scores_that_allow_several_counts_leave_the_sum_open() -> None:
     assert found.possible["a"] == (149, 150, 151)
     assert found.by_subject == (448, 451)
     assert found.adds_up
-    assert found.needed("b") is None
+    assert found.infer_count("b") is None
 
 
 def test_a_score_that_nothing_prints_may_be_any_count() -> None:
     """0.50 of 3 is no share, cut or raised either: the sum may be anything from 0 to 3 more."""
     found = check_grim(PrintedTest(3, {"a": "0.50", "b": "1.00"}, {2: 1, 1: 2}))
-    assert (found.otherwise, found.by_subject) == ({"a": ()}, (3, 6))
+    assert (found.other_roundings, found.by_subject) == ({"a": ()}, (3, 6))
 
 
 @pytest.mark.parametrize(
     ("parts", "reason"),
     [
-        ((3, {"a": "0.5"}, {1: 2}), "the histogram has 2 problems; the test 3"),
+        ((3, {"a": "0.5"}, {1: 2}), "the histogram has 2 problems, the test 3"),
         ((1, {"a": "0.5"}, {2: 1}), "counts more people than the 1 subjects"),
     ],
 )

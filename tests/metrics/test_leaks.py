@@ -174,10 +174,11 @@ def test_a_text_is_asked_for_each_character_once_and_for_its_parts() -> None:
         ("a red cup", ("cup", "jug"), 0),
         ("cup and jug", ("cup", "jug"), None),
         ("cups", ("cup", "jug"), None),
+        ("cup jug", ("cup", "pan", "jug"), 1),
     ],
 )
 def test_what_a_text_is_like(text: str, options: tuple[str, ...], like: int | None) -> None:
-    """It is like the option that it equals, or else like the one that alone shares whole words."""
+    """It is like the option that it equals, or else the only one that shares whole words or not."""
     assert _leaks._find_similar_option(text, options) == like
 
 

@@ -16,8 +16,8 @@ from winosmith import Dataset, Origin, Problem, formats, practice
 from winosmith.blocks import blocks
 from winosmith.lineage import make_child
 from winosmith.outputs import sha256
-from winosmith.release import About, Content, Released, about_of, release, verify
-from winosmith.release._content import address, checksum_text, digest_of
+from winosmith.release import About, Content, Released, parse_about, release, verify
+from winosmith.release._content import compute_digest, format_checksums, make_folder_name
 from winosmith.release._write import write_all
 
 ABOUT: dict[str, Any] = {
@@ -39,7 +39,7 @@ ABOUT: dict[str, Any] = {
 
 def about(**changes: Any) -> About:
     """Return what is said of the small release, with changes."""
-    return about_of({**ABOUT, **changes})
+    return parse_about({**ABOUT, **changes})
 
 
 def sets() -> dict[str, Dataset]:
@@ -117,19 +117,19 @@ def seal(folder: Path, **changes: Any) -> Path:
         for name in names
         if name not in outside
     }
-    record["digest"] = digest_of(record)
+    record["digest"] = compute_digest(record)
     text = json.dumps(record, indent=1, ensure_ascii=False) + "\n"
     (folder / "release.json").write_text(text, "utf-8")
     sums = {name: sha256(folder / name) for name in names if name != "checksums.txt"}
-    (folder / "checksums.txt").write_text(checksum_text(sums), "utf-8")
-    return folder.rename(folder.with_name(address(record)))
+    (folder / "checksums.txt").write_text(format_checksums(sums), "utf-8")
+    return folder.rename(folder.with_name(make_folder_name(record)))
 
 
 def rewritten(content: Content, where: Path) -> Path:
     """Write a release that was never checked."""
     where.mkdir(parents=True)
     return where.rename(
-        where.with_name(address(write_all(content, where, lambda done, note: None)))
+        where.with_name(make_folder_name(write_all(content, where, lambda done, note: None)))
     )
 
 

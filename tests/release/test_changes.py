@@ -13,8 +13,8 @@ from winosmith import Dataset, Lineage, formats, practice
 from winosmith.errors import DataError
 from winosmith.lineage import make_child
 from winosmith.release import Released, Splitting, release
-from winosmith.release._changes import digest_ids
-from winosmith.release._content import sight
+from winosmith.release._changes import assign_ids
+from winosmith.release._content import digest_text
 from winosmith.release._source import read_previous
 
 STONES = "tombstones.jsonl"
@@ -34,8 +34,8 @@ def test_the_next_release_says_what_changed(small: Released, tmp_path: Path) -> 
         "dev": Dataset(dev[4:], "dev"),
     }
     source = write_sets(tmp_path / "source", new)
-    id_of = {sight(p): p.id for p in small.content.problems}
-    gone_ids = sorted(id_of[sight(p)] for p in gone)
+    make_id = {digest_text(p): p.id for p in small.content.problems}
+    gone_ids = sorted(make_id[digest_text(p)] for p in gone)
     told = about(version="1.1.0", date="2026-12-01", withdrawn={gone_ids[0]: "asked for"})
     done = release(source, told, tmp_path / "out", previous=small.folder, new_ids=True)
     counts = {kind: len(ids) for kind, ids in done.content.changes.items()}
@@ -43,8 +43,8 @@ def test_the_next_release_says_what_changed(small: Released, tmp_path: Path) -> 
     assert done.content.canary == small.content.canary
     text = (done.folder / "CHANGELOG.md").read_text("utf-8")
     assert f"- `{gone_ids[0]}`: asked for" in text
-    assert f"- `{id_of[sight(turned)]}`: answer" in text
-    assert f"- `{id_of[sight(moved[0])]}`: dev → train" in text
+    assert f"- `{make_id[digest_text(turned)]}`: answer" in text
+    assert f"- `{make_id[digest_text(moved[0])]}`: dev → train" in text
     assert "## 1.0.0 (2026-11-21)\n\nThe first release." in text
     stones = [json.loads(line) for line in lines(done.folder / "tombstones.jsonl")]
     assert stones == [
@@ -88,16 +88,16 @@ def test_what_became_of_a_problem_is_told(small: Released, tmp_path: Path) -> No
     done = release(source, told, tmp_path / "out", previous=small.folder, new_ids=True)
     counts = {kind: len(ids) for kind, ids in done.content.changes.items()}
     assert counts == {"added": 0, "withdrawn": 1, "edited": 2, "changed": 0, "moved": 0}
-    id_of = {sight(p): p.id for p in (*small.content.problems, *done.content.problems)}
+    make_id = {digest_text(p): p.id for p in (*small.content.problems, *done.content.problems)}
     text = (done.folder / "CHANGELOG.md").read_text("utf-8")
     stones = {stone["id"]: stone for stone in map(json.loads, lines(done.folder / STONES))}
     for old, now in ((typo, mended), (bent, child)):
-        assert f"- `{id_of[sight(old)]}`: now `{id_of[sight(now)]}`" in text
-        assert stones[id_of[sight(old)]]["became"] == id_of[sight(now)]
-    assert "became" not in stones[id_of[sight(half)]]
-    grown = next(p for p in done.content.problems if p.id == id_of[sight(child)])
+        assert f"- `{make_id[digest_text(old)]}`: now `{make_id[digest_text(now)]}`" in text
+        assert stones[make_id[digest_text(old)]]["became"] == make_id[digest_text(now)]
+    assert "became" not in stones[make_id[digest_text(half)]]
+    grown = next(p for p in done.content.problems if p.id == make_id[digest_text(child)])
     assert grown.lineage is not None
-    assert grown.lineage.parent == id_of[sight(bent)]
+    assert grown.lineage.parent == make_id[digest_text(bent)]
     assert found(done.folder) == []
 
 
@@ -141,10 +141,10 @@ def test_a_root_and_a_parent_elsewhere_are_two_problems(small: Released) -> None
     """A grandchild is no child of its root, also if the previous release gave both one name."""
     data = Dataset([replace(sets()["dev"][0], lineage=Lineage("r", "p"))])
     before = read_previous(small.folder)
-    one = digest_ids({"dev": data}, "small")["dev"][0]
+    one = assign_ids({"dev": data}, "small")["dev"][0]
     joined = replace(one, lineage=Lineage(one.root, one.root))
     content = replace(before.content, parts={"dev": Dataset([joined])})
-    after = digest_ids({"dev": data}, "small", replace(before, content=content))["dev"][0]
+    after = assign_ids({"dev": data}, "small", replace(before, content=content))["dev"][0]
     for problem in (one, after):
         assert problem.lineage is not None
         assert problem.lineage.root == one.root

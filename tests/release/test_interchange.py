@@ -18,7 +18,7 @@ from tests.conftest import installed
 from winosmith import Dataset, Problem, formats, solve
 from winosmith.cli import main
 from winosmith.errors import DataError, OutputError
-from winosmith.release import inspect_task, lm_eval_task
+from winosmith.release import write_inspect_task, write_lm_eval_task
 from winosmith.testing import make_twins
 
 MakeModel = Callable[..., Path]
@@ -81,7 +81,7 @@ def test_the_harness_gives_our_scores(make_language_model: MakeModel, tmp_path: 
     asked = []
     for number, (architecture, prompt, score, _) in enumerate(runs):
         folder = tmp_path / str(number)
-        tasks = lm_eval_task(DATA, folder, prompt=prompt, score=score)
+        tasks = write_lm_eval_task(DATA, folder, prompt=prompt, score=score)
         asked.append([str(folder), str(make_language_model(architecture)), tasks])
     found = _run(LM_EVAL, json.dumps(asked), where=tmp_path)
     for (_, prompt, score, bos), (_, model, _), theirs in zip(runs, asked, found, strict=True):
@@ -106,7 +106,7 @@ def test_the_harnesss_own_winogrande_gives_our_scores(
     task: dict[str, Callable[[dict[str, str]], object]] = {}
     exec(own.read_text("utf-8"), task)  # noqa: S102 - the harness's own functions
     dev = formats.read(data_dir / "winogrande" / "dev.jsonl")
-    lm_eval_task(dev, tmp_path / "task")
+    write_lm_eval_task(dev, tmp_path / "task")
     lines = (tmp_path / "task" / "partial.jsonl").read_text("utf-8").splitlines()
     spaced = 0
     for line, problem in zip(lines, dev, strict=True):
@@ -143,7 +143,7 @@ print("RESULT" + json.dumps([log.status, metrics, ids, [s.choices for s in log.s
 def test_inspect_scores_the_export(tmp_path: Path) -> None:
     """inspect_ai, run on the export with a model that says A, gets the share that A is right."""
     installed("inspect_ai")
-    name = inspect_task(DATA, tmp_path / "task")
+    name = write_inspect_task(DATA, tmp_path / "task")
     assert name == "made_by_hand_2"
     task = tmp_path / "task"
     status, metrics, ids, choices = _run(
@@ -159,10 +159,10 @@ def test_inspect_scores_the_export(tmp_path: Path) -> None:
 
 def test_an_export_needs_answers(tmp_path: Path) -> None:
     """Problems without an answer are refused with the first ids, and no folder is made."""
-    for export in (lm_eval_task, inspect_task):
+    for export in (write_lm_eval_task, write_inspect_task):
         with pytest.raises(DataError, match="19 of 19 problems have no answer \\('0-0', "):
             export(DATA.blind(), tmp_path / "task")
-        with pytest.raises(DataError, match="there is no problem to export"):
+        with pytest.raises(DataError, match="there are no problems to export"):
             export(Dataset(), tmp_path / "task")
     assert not (tmp_path / "task").exists()
 
@@ -170,7 +170,7 @@ def test_an_export_needs_answers(tmp_path: Path) -> None:
 def test_a_canary_is_one_comment(tmp_path: Path) -> None:
     """A canary with a line break adds no line to the program of a task."""
     for canary in ("x", "x\nimport os\u2028import sys"):
-        name = inspect_task(DATA, tmp_path / f"{len(canary)}", canary=canary)
+        name = write_inspect_task(DATA, tmp_path / f"{len(canary)}", canary=canary)
         _, *rest = (tmp_path / f"{len(canary)}" / f"{name}.py").read_text("utf-8").splitlines()
         assert rest[0].startswith('"""')
 
@@ -179,13 +179,13 @@ def test_an_export_overwrites_nothing(tmp_path: Path) -> None:
     """A folder with something else in it, or with another export, is refused."""
     (tmp_path / "mine.txt").write_text("mine", "utf-8")
     with pytest.raises(OutputError, match="was not written by winosmith"):
-        lm_eval_task(DATA, tmp_path)
-    lm_eval_task(DATA, tmp_path / "task")
+        write_lm_eval_task(DATA, tmp_path)
+    write_lm_eval_task(DATA, tmp_path / "task")
     before = (tmp_path / "task" / "partial.jsonl").read_bytes()
-    lm_eval_task(DATA, tmp_path / "task")
+    write_lm_eval_task(DATA, tmp_path / "task")
     assert (tmp_path / "task" / "partial.jsonl").read_bytes() == before
     with pytest.raises(OutputError, match="contains the results of another recipe"):
-        lm_eval_task(DATA, tmp_path / "task", score="full")
+        write_lm_eval_task(DATA, tmp_path / "task", score="full")
 
 
 @pytest.mark.parametrize(("harness", "file"), [("lm-eval", "twins_partial.yaml"),

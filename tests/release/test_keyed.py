@@ -19,7 +19,7 @@ from winosmith.cli import main
 from winosmith.errors import DataError, InputError, OutputError
 from winosmith.exposure import COINS, PRESENTATIONS, KeyedRelease, read_keyed
 from winosmith.release import Content, Released, release
-from winosmith.release._keyed import keep_key, pending_path
+from winosmith.release._keyed import get_key, get_pending_path
 
 FIXED = Problem("fixed", "Which _ float?", ("cork", "wood", "all of the above"), 2)
 
@@ -107,12 +107,12 @@ def test_two_releases_of_the_same_data_differ_only_by_coins(
 def test_the_bytes_are_kept_when_a_release_is_repeated_or_resumed(tmp_path: Path) -> None:
     """A run after an interrupted one takes its bytes, a finished release keeps its own."""
     source, out = _source(tmp_path / "source"), tmp_path / "out"
-    key = keep_key(out, about())  # as a run that was killed before it wrote the release
-    assert pending_path(out, about()).stat().st_mode & 0o077 == 0
+    key = get_key(out, about())  # as a run that was killed before it wrote the release
+    assert get_pending_path(out, about()).stat().st_mode & 0o077 == 0
     done = release(source, about(), out, new_ids=True, keyed=True)
     kept = json.loads((_private(done.folder) / COINS).read_text("utf-8"))["bytes"]
     assert kept == key.hex()
-    assert not pending_path(out, about()).exists()
+    assert not get_pending_path(out, about()).exists()
     assert not release(source, about(), out, new_ids=True, keyed=True).is_new
     shutil.rmtree(out / "private")
     with pytest.raises(InputError, match=r"coins\.json is missing, so the coins of this finished"):
@@ -182,7 +182,7 @@ def test_another_presentation_or_commitment_is_found(keyed: Released, tmp_path: 
     _edit(copy / "README.md", statement.commitment, "0" * 64)
     record = json.loads((copy / "release.json").read_text("utf-8"))["keyed"]
     faults = found(seal(copy, keyed={**record, "names": 0}), private=keyed.key)
-    assert any("README.md: it does not have the commitment" in one for one in faults)
+    assert any("README.md: it lacks the commitment" in one for one in faults)
     assert any(re.search("release.json: it states .* blocks with a coin, not", f) for f in faults)
 
 
@@ -197,7 +197,7 @@ def test_the_next_version_has_new_coins_and_the_same_ids(
     )
     assert {kind: len(of) for kind, of in done.content.changes.items() if of} == {}
     assert read_keyed(done.folder).coins != read_keyed(keyed.folder).coins
-    with pytest.raises(InputError, match=r"1\.0\.0 is keyed, so this one must be, too"):
+    with pytest.raises(InputError, match=r"1\.0\.0 is keyed, so this release must be keyed, too"):
         release(source, about(version="1.2.0"), tmp_path, previous=keyed.folder, new_ids=True)
     after = release(source, about(version="1.1.0"), tmp_path / "out", previous=small.folder, **how)
     assert {kind: len(of) for kind, of in after.content.changes.items() if of} == {"added": 1}

@@ -13,8 +13,8 @@ from hypothesis import given, strategies as st
 from tests.conftest import examples, installed, run_alone
 from tests.release.conftest import about
 from winosmith import Edit, Extra, Lineage, Origin, Problem, answers, formats
-from winosmith.release import Released, missing_fields, release
-from winosmith.release._interchange import parquet, read_table, table_of
+from winosmith.release import Released, find_missing_fields, release
+from winosmith.release._interchange import format_parquet, make_table, read_table
 from winosmith.release._responsible import FIELDS
 
 LOAD = """
@@ -91,9 +91,7 @@ def test_mlcroissant_validates_and_reads(small: Released, tmp_path: Path) -> Non
         "http://mlcommons.org/croissant/1.1",
         "http://mlcommons.org/croissant/RAI/1.0",
     ]
-    assert (
-        "Generated, and not found valid by judges: 1 of train_xl." in stated["rai:dataLimitations"]
-    )
+    assert "Generated and not validated by judges: 1 of train_xl." in stated["rai:dataLimitations"]
     assert "No cue of dev is flagged." in stated["rai:dataBiases"]
 
 
@@ -118,7 +116,7 @@ def test_mlcroissant_reads_what_the_makers_state(tmp_path: Path) -> None:
         datasheet=questions,
     )
     made = release(tmp_path / "quiz.jsonl", told, tmp_path / "out")
-    assert missing_fields(made.content) == {}
+    assert find_missing_fields(made.content) == {}
     errors, warnings, _, stated = _by_mlcroissant(made.folder, tmp_path)
     assert (errors, warnings) == ([], [])
     assert [(one["@type"], one["name"]) for one in stated["creator"]] == [
@@ -199,7 +197,7 @@ def test_a_table_of_questions_is_read_as_it_was(tmp_path: Path) -> None:
         Problem("s", "Say _x_ if _ can.", ("you", "one"), 1, blank=11),
         Problem("t", "The _ fell.", ("cup", "jug"), 1),
     ]
-    (tmp_path / "set.parquet").write_bytes(parquet(table_of(held), {}))
+    (tmp_path / "set.parquet").write_bytes(format_parquet(make_table(held), {}))
     assert list(formats.read(tmp_path / "set.parquet")) == held
 
 
@@ -234,11 +232,11 @@ def test_a_table_is_written_and_read_without_loss(
 ) -> None:
     """What goes into Parquet comes out equal, and twice the same bytes."""
     folder = tmp_path_factory.mktemp("tables")
-    raw = parquet(table_of(held), {"canary": "x"})
-    assert parquet(table_of(held), {"canary": "x"}) == raw
+    raw = format_parquet(make_table(held), {"canary": "x"})
+    assert format_parquet(make_table(held), {"canary": "x"}) == raw
     (folder / "one").write_bytes(raw)
     table = read_table(folder / "one")
-    assert table.equals(table_of(held))
+    assert table.equals(make_table(held))
     assert table["options"].to_pylist() == [list(p.options) for p in held]
     assert [json.loads(extra) for extra in table["extra"].to_pylist()] == [
         dict(p.extra) for p in held

@@ -18,7 +18,7 @@ from winosmith import Dataset, formats, practice
 from winosmith.build import build, parse_recipe
 from winosmith.errors import DataError, InputError
 from winosmith.release import Tombstone, release
-from winosmith.release._content import sight
+from winosmith.release._content import digest_text
 
 
 @pytest.fixture(scope="session")
@@ -55,9 +55,9 @@ def test_a_build_is_released_with_what_its_filter_did(built: Path, tmp_path: Pat
     assert re.search(r"^\| collected \| 240 \|", card, re.MULTILINE)
     assert re.search(r"^\| aflite \| \d+ \| guessed", card, re.MULTILINE)
     told = {p["id"]: p["answer"] for p in map(json.loads, lines(built / "private/test.jsonl"))}
-    by_old = {sight(p): told[p.id] for p in formats.read(built / "test.jsonl")}
+    by_old = {digest_text(p): told[p.id] for p in formats.read(built / "test.jsonl")}
     assert done.key is not None
-    assert [by_old[sight(p)] for p in formats.read(done.key / "test.jsonl")] == list(
+    assert [by_old[digest_text(p)] for p in formats.read(done.key / "test.jsonl")] == list(
         formats.read(done.key / "test.jsonl").answers
     )
 

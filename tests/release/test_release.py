@@ -27,7 +27,7 @@ from winosmith.escape import markdown_block
 from winosmith.humans import CANARY
 from winosmith.outputs import try_lock
 from winosmith.release import TEMPLATE, Released, Splitting, read_about, release, verify
-from winosmith.release._content import sight
+from winosmith.release._content import digest_text
 
 
 def test_the_folder_is_named_by_what_it_holds(small: Released, tmp_path: Path) -> None:
@@ -63,8 +63,8 @@ def test_no_answer_of_test_is_anywhere(small: Released) -> None:
     assert small.key.stat().st_mode & 0o077 == 0
     solved = formats.read(small.key / "test.jsonl")
     assert solved.ids == blind.ids
-    by_sight = {sight(p): p.answer for p in sets()["test"]}
-    assert [by_sight[sight(p)] for p in blind] == list(solved.answers)
+    by_sight = {digest_text(p): p.answer for p in sets()["test"]}
+    assert [by_sight[digest_text(p)] for p in blind] == list(solved.answers)
     labels = (small.key / "test-labels.lst").read_text("utf-8").split()
     assert labels == [str((answer or 0) + 1) for answer in solved.answers]
 
@@ -98,7 +98,7 @@ def test_the_card_has_the_hubs_sections_and_settings(small: Released) -> None:
               "Dataset Card Authors", "Dataset Card Contact"]  # fmt: skip
     assert re.findall(r"^## (.*)$", body, re.MULTILINE) == wanted
     assert "| train_xl | 41 | 20 | 1 | 1 | 3 |" in body
-    assert "Generated, and not found valid by judges: 1 of train_xl." in body
+    assert "Generated and not validated by judges: 1 of train_xl." in body
     tidy = body.replace("\xa0", " ")
     assert "| part | 10 % | 20 % | 30 % | 50 % |" in tidy
     assert "| train_xl | none | 19.3 % | 24.0 % | 31.4 % |" in tidy
@@ -328,7 +328,7 @@ def test_the_card_has_the_audit_of_public_answers(tmp_path: Path) -> None:
         ({"source": [{"name": "x"}]}, "[[source]] the key 'licence' is missing"),
         (
             {"source": [{"name": "x", "licence": "MIT"}] * 2},
-            "two of the sources ['x', 'x'] have one name",
+            "two of the sources ['x', 'x'] have the same name",
         ),
         ({"authors": 3}, "authors is 3; it must be a list of one or more texts"),
         ({"source": []}, "source is []; it must be a list of one or more tables"),

@@ -63,7 +63,7 @@ IN_FILES: dict[str, tuple[Plant, str]] = {
     ),
     "a label turned round": (
         in_line("data/dev-labels.lst", 5, lambda line: "2" if line == "1" else "1"),
-        r"data/dev-labels\.lst:5: it does not agree with the problems",
+        r"data/dev-labels\.lst:5: it does not match the problems",
     ),
     "labels of test": (
         placed("data/test-labels.lst", "1\n" * 24),
@@ -71,15 +71,15 @@ IN_FILES: dict[str, tuple[Plant, str]] = {
     ),
     "rows of Parquet in another order": (
         _parquet(_swapped),
-        r"data/dev\.parquet: it does not agree with the problems",
+        r"data/dev\.parquet: it does not match the problems",
     ),
     "a row of Parquet too few": (
         _parquet(lambda table: table.slice(1)),
-        r"data/dev\.parquet: it does not agree with the problems",
+        r"data/dev\.parquet: it does not match the problems",
     ),
     "a column of Parquet too few": (
         _parquet(lambda table: table.drop_columns(["anchor"])),
-        r"data/dev\.parquet: it does not agree with the problems",
+        r"data/dev\.parquet: it does not match the problems",
     ),
     "Parquet that is none": (
         placed("data/dev.parquet", "PAR1 or so"),
@@ -115,11 +115,11 @@ IN_FILES: dict[str, tuple[Plant, str]] = {
     ),
     "a test problem in a task": (
         _test_in_harness,
-        r"harness/lm_eval/partial\.jsonl:17: it does not agree with the problems",
+        r"harness/lm_eval/partial\.jsonl:17: it does not match the problems",
     ),
     "an answer turned round in a task": (
         in_text("harness/inspect_ai/problems.jsonl", r'"target": "A"', '"target": "B"'),
-        r"harness/inspect_ai/problems\.jsonl:\d+: it does not agree with the problems",
+        r"harness/inspect_ai/problems\.jsonl:\d+: it does not match the problems",
     ),
     "answers of test in a file of a task": (
         placed("harness/lm_eval/test.txt", "1\n2\n"),
@@ -139,15 +139,15 @@ IN_FILES: dict[str, tuple[Plant, str]] = {
     ),
     "another count in release.json": (
         in_record(lambda record: record["counts"]["dev"].update(problems=17)),
-        r"release\.json: its counts of dev are not those of the problems",
+        r"release\.json: its counts of dev do not match the problems",
     ),
     "another digest of a part in release.json": (
         in_record(lambda record: record["digests"].update(dev="0")),
-        r"release\.json: its digests of dev are not those of the problems",
+        r"release\.json: its digests of dev do not match the problems",
     ),
     "another configuration in release.json": (
         in_record(lambda record: record["configurations"]["xl"].update(test="dev")),
-        r"release\.json: its configurations of xl are not those of the problems",
+        r"release\.json: its configurations of xl do not match the problems",
     ),
     "contributors that lie on two sides after all": (
         in_record(lambda record: record.update(disjoint=["twin", "source"])),

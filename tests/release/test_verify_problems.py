@@ -13,7 +13,7 @@ import pytest
 from tests.release.conftest import found, rewritten, seal, with_problem
 from winosmith import Dataset, Edit, Extra, Lineage, Problem
 from winosmith.release import Content, Released, Tombstone
-from winosmith.release._content import sight
+from winosmith.release._content import digest_text
 
 
 def _answer(problem: Problem) -> Problem:
@@ -27,7 +27,7 @@ def _extra(**more: object) -> Callable[[Problem], Problem]:
 
 def _named(content: Content, problem: Problem) -> Problem:
     """Return a problem with the id that its sentence and options make."""
-    return replace(problem, id=f"{content.about.name}-{sight(problem)[:12]}")
+    return replace(problem, id=f"{content.about.name}-{digest_text(problem)[:12]}")
 
 
 def _copy_across(change: Callable[[Problem], Problem]) -> Callable[[Content], Content]:
@@ -97,7 +97,7 @@ def _origin(**changes: str) -> Callable[[Problem], Problem]:
 IN_PROBLEMS: dict[str, tuple[Callable[[Content], Content], str]] = {
     "an answer in test": (
         _in("test", 4, _answer),
-        r"data/test\.jsonl:5: '.*' has its answer, although it is of test",
+        r"data/test\.jsonl:5: '.*' has an answer, although it is in test",
     ),
     "a field that tells, in test": (
         _in("test", 2, _extra(wsc__correct="A")),
@@ -113,15 +113,15 @@ IN_PROBLEMS: dict[str, tuple[Callable[[Content], Content], str]] = {
     ),
     "a training problem without an answer": (
         _in("train_xl", 31, lambda p: replace(p, answer=None)),
-        r"data/train_xl\.jsonl:32: '.*' has no answer, although it is not of test",
+        r"data/train_xl\.jsonl:32: '.*' has no answer, although it is not in test",
     ),
     "an address for a name": (
         _in("dev", 0, _origin(author="ann@example.org")),
-        r"data/dev\.jsonl:1: '.*' has what looks like an address as its contributor",
+        r"data/dev\.jsonl:1: '.*' has a contributor who looks like an e-mail address",
     ),
     "the hour of writing": (
         _in("dev", 0, _origin(created="2026-11-21T13:05")),
-        r"data/dev\.jsonl:1: '.*' reveals the hour at which it was written",
+        r"data/dev\.jsonl:1: '.*' reveals the time at which it was written",
     ),
     "an id that may tell": (
         _other_id,
@@ -129,11 +129,11 @@ IN_PROBLEMS: dict[str, tuple[Callable[[Content], Content], str]] = {
     ),
     "test in another order": (
         _reversed_test,
-        r"data/test\.jsonl:2: the order is not that of a digest of the texts",
+        r"data/test\.jsonl:2: test is not sorted by a digest of its texts",
     ),
     "a problem that was withdrawn": (
         _withdrawn,
-        r"tombstones\.jsonl:1: '.*' is withdrawn, and still published",
+        r"tombstones\.jsonl:1: '.*' is withdrawn, but still published",
     ),
     "halves of a twin on two sides": (
         _twin_across,
@@ -249,6 +249,4 @@ def test_a_change_in_all_files_contradicts_the_digests(
     folder = rewritten(change(small.content), tmp_path / "new" / "it")
     digests = json.loads((small.folder / "release.json").read_text("utf-8"))["digests"]
     faults = [fault.partition(";")[0] for fault in found(seal(folder, digests=digests))]
-    assert faults == [
-        f"release.json: its digests of {p} are not those of the problems" for p in parts
-    ]
+    assert faults == [f"release.json: its digests of {p} do not match the problems" for p in parts]

@@ -105,9 +105,9 @@ def test_rounds_are_compared_figure_by_figure(two):
     collected = by_name["collected"]
     assert (collected.before, collected.now, collected.by) == (280, 540, 260)
     assert collected.in_words == "+260"
-    valid = by_name["valid share of what was collected"]
+    valid = by_name["valid fraction of collected problems"]
     assert valid.in_words == f"{100 * (valid.now - valid.before):+.1f} points"
-    assert by_name["words: mean depth of its errors"].before is None
+    assert by_name["words: mean depth of errors"].before is None
 
 
 def test_the_last_rounds_dev_is_asked_again_without_what_was_taught(two):
@@ -433,7 +433,7 @@ def test_what_a_model_was_trained_on_can_be_unreadable(tmp_path: Path, cut: str)
 
 def test_what_a_rule_says_wrongly_of_training_is_refused(tmp_path: Path) -> None:
     """A file that is not there, an unknown set and a text in place of a list are told."""
-    for named, said in (("gone.jsonl", "is not a file"), ("nothing", "not known")):
+    for named, said in (("gone.jsonl", "is not a file"), ("nothing", "are unknown")):
         rule = SolverRule("mine", "random", {"trained_on": [named]})
         with pytest.raises(InputError, match=f"the solver mine: trained_on: .*{said}"):
             find_training_data(rule, tmp_path)

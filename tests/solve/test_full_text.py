@@ -16,7 +16,7 @@ from hypothesis import HealthCheck, given, strategies as st
 from tests.conftest import examples
 from winosmith.errors import FormatError, OutputError
 from winosmith.solve import FullTextIndex, _full_text
-from winosmith.solve._full_text import passages
+from winosmith.solve._full_text import read_passages
 
 BOOK = """\
 The councilmen refused the demonstrators a permit
@@ -41,7 +41,7 @@ def collection(tmp_path: Path) -> Path:
 
 def test_texts_are_cut_into_sentences(collection: Path) -> None:
     """Wrapped lines are joined; titles and short sentences don't split or count."""
-    assert list(passages(collection / "book.txt")) == [
+    assert list(read_passages(collection / "book.txt")) == [
         "The councilmen refused the demonstrators a permit because they feared violence.",
         "Mr. Hyde ran away!",
         '"Nobody lifts it," he said.',
@@ -53,7 +53,7 @@ def test_a_sentence_without_end_is_cut(tmp_path: Path) -> None:
     """What has no full stop for 80 words is cut there, and no word is lost."""
     words = [f"w{number}" for number in range(200)]
     (tmp_path / "list.txt").write_text("\n".join(words), "utf-8")
-    found = list(passages(tmp_path / "list.txt"))
+    found = list(read_passages(tmp_path / "list.txt"))
     assert " ".join(found).split() == words
     assert max(len(p.split()) for p in found) == 80
 
@@ -61,15 +61,15 @@ def test_a_sentence_without_end_is_cut(tmp_path: Path) -> None:
 def test_odd_bytes_stop_nothing(tmp_path: Path) -> None:
     """What is not UTF-8 is replaced, and NUL becomes a space."""
     (tmp_path / "old.txt").write_bytes(b"The caf\xe9 was\0closed on Sunday.")
-    assert list(passages(tmp_path / "old.txt")) == ["The caf\ufffd was closed on Sunday."]
+    assert list(read_passages(tmp_path / "old.txt")) == ["The caf\ufffd was closed on Sunday."]
 
 
 def test_phrases_are_found_in_any_inflection(collection: Path, tmp_path: Path) -> None:
     """All phrases must be there, word by word; case and endings don't matter."""
-    index = FullTextIndex.of(collection, tmp_path / "index")
+    index = FullTextIndex.open(collection, tmp_path / "index")
     assert len(index) == 6
     assert index.search(["REFUSE", "fears violence"], 5) == [
-        next(passages(collection / "book.txt"))
+        next(read_passages(collection / "book.txt"))
     ]
     assert index.search(["violence feared"], 5) == []
     assert index.search(["großer bär"], 5) == ["Ein großer Bär schläft hier."]
@@ -85,7 +85,7 @@ def test_the_better_match_comes_first(tmp_path: Path) -> None:
         "The fox ran on.",
     )
     (tmp_path / "fox.txt").write_text("\n\n".join(lines), "utf-8")
-    index = FullTextIndex.of(tmp_path / "fox.txt", tmp_path / "index")
+    index = FullTextIndex.open(tmp_path / "fox.txt", tmp_path / "index")
     found = index.search(["fox"], 3)
     assert found[:2] == ["The fox ran off.", "The fox ran on."]
 
@@ -95,7 +95,7 @@ def tiny(tmp_path_factory: pytest.TempPathFactory) -> FullTextIndex:
     """Return the index of one sentence."""
     folder = tmp_path_factory.mktemp("tiny")
     (folder / "a.txt").write_text("The near fox and not the dog OR text stood there.", "utf-8")
-    return FullTextIndex.of(folder, folder / "index")
+    return FullTextIndex.open(folder, folder / "index")
 
 
 @pytest.mark.parametrize(
@@ -126,7 +126,7 @@ def test_operators_are_words(tiny: FullTextIndex, phrases: list[str]) -> None:
 @given(st.lists(st.text(max_size=12), max_size=4))
 def test_no_phrase_is_an_error(tiny: FullTextIndex, phrases: list[str]) -> None:
     """Whatever text is looked for, the answer is a list of sentences that are there."""
-    assert set(tiny.search(phrases, 3)) <= set(passages(Path(tiny.path).parents[1] / "a.txt"))
+    assert set(tiny.search(phrases, 3)) <= set(read_passages(Path(tiny.path).parents[1] / "a.txt"))
 
 
 def test_nothing_to_look_for_finds_nothing(tiny: FullTextIndex) -> None:
@@ -139,15 +139,15 @@ def test_an_index_is_built_once(
     collection: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Texts of the same content have one index, whatever they are called; others have another."""
-    first = FullTextIndex.of(collection, tmp_path / "index")
+    first = FullTextIndex.open(collection, tmp_path / "index")
     (collection / "book.txt").rename(collection / "novel.txt")
     (collection / "copy.txt").write_text(BOOK, "utf-8")
     with monkeypatch.context() as patch:
-        patch.delattr(_full_text, "passages")  # reading a text would fail now
-        again = FullTextIndex.of(collection, tmp_path / "index")
+        patch.delattr(_full_text, "read_passages")  # reading a text would fail now
+        again = FullTextIndex.open(collection, tmp_path / "index")
     assert again == first
     (collection / "novel.txt").write_text(BOOK + "One more sentence here.", "utf-8")
-    other = FullTextIndex.of(collection, tmp_path / "index")
+    other = FullTextIndex.open(collection, tmp_path / "index")
     assert other.path != first.path
     assert other.search(["one more"], 5) == ["One more sentence here."]
 
@@ -162,20 +162,20 @@ def test_a_stopped_build_starts_again(tmp_path: Path, monkeypatch: pytest.Monkey
         (folder / f"{name}.txt").write_text("\n\n".join(lines), "utf-8")
 
     def stopped(path: Path) -> Iterator[str]:
-        yield from islice(passages(path), 25)
+        yield from islice(read_passages(path), 25)
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr(_full_text, "passages", stopped)
+        patch.setattr(_full_text, "read_passages", stopped)
         with pytest.raises(KeyboardInterrupt):
-            FullTextIndex.of(folder, tmp_path / "index")
+            FullTextIndex.open(folder, tmp_path / "index")
     assert [*(tmp_path / "index").iterdir()] == []
     reports: list[tuple[int, int, int]] = []
-    index = FullTextIndex.of(folder, tmp_path / "index", lambda *told: reports.append(told))
+    index = FullTextIndex.open(folder, tmp_path / "index", lambda *told: reports.append(told))
     assert (reports[0], reports[-1]) == ((0, 2, 10), (2, 2, 70))
     assert len(index) == 70
     assert sorted(index.search(["fox"], 100)) == sorted(
-        [*passages(folder / "a.txt"), *passages(folder / "b.txt")]
+        [*read_passages(folder / "a.txt"), *read_passages(folder / "b.txt")]
     )
 
 
@@ -185,23 +185,23 @@ def test_two_at_once_do_not_mix(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     text.write_text("\n\n".join(f"Fox number {row} ran." for row in range(20)), "utf-8")
 
     def intruded(path: Path) -> Iterator[str]:
-        yield from islice(passages(path), 5)
-        monkeypatch.setattr(_full_text, "passages", passages)
-        assert len(FullTextIndex.of(text, tmp_path / "index")) == 20
-        yield from islice(passages(path), 5, None)
+        yield from islice(read_passages(path), 5)
+        monkeypatch.setattr(_full_text, "read_passages", read_passages)
+        assert len(FullTextIndex.open(text, tmp_path / "index")) == 20
+        yield from islice(read_passages(path), 5, None)
 
-    monkeypatch.setattr(_full_text, "passages", intruded)
-    assert len(FullTextIndex.of(text, tmp_path / "index")) == 20
+    monkeypatch.setattr(_full_text, "read_passages", intruded)
+    assert len(FullTextIndex.open(text, tmp_path / "index")) == 20
 
 
 def test_a_damaged_index_says_what_to_do(collection: Path, tmp_path: Path) -> None:
     """An index that is no database, or was removed, is named."""
-    index = FullTextIndex.of(collection, tmp_path / "index")
+    index = FullTextIndex.open(collection, tmp_path / "index")
     index.path.write_bytes(b"nonsense " * 1000)
     with pytest.raises(OutputError, match=f"{index.path.name}: the index can't be used"):
         index.search(["fox"], 3)
     with pytest.raises(OutputError, match="remove it, then repeat"):
-        FullTextIndex.of(collection, tmp_path / "index").search(["fox"], 3)
+        FullTextIndex.open(collection, tmp_path / "index").search(["fox"], 3)
     index.path.unlink()
     with pytest.raises(OutputError, match="unable to open"):
         FullTextIndex(index.path, index.digest).search(["fox"], 3)
@@ -209,7 +209,7 @@ def test_a_damaged_index_says_what_to_do(collection: Path, tmp_path: Path) -> No
 
 def test_an_index_can_travel(collection: Path, tmp_path: Path) -> None:
     """An index that was used is pickled for another process, and reads there."""
-    index = FullTextIndex.of(collection, tmp_path / "index")
+    index = FullTextIndex.open(collection, tmp_path / "index")
     assert index.search(["piano"], 1)
     there = pickle.loads(pickle.dumps(index))  # noqa: S301 - our own bytes
     assert there.search(["piano"], 1) == index.search(["piano"], 1)
@@ -217,7 +217,7 @@ def test_an_index_can_travel(collection: Path, tmp_path: Path) -> None:
 
 def test_searching_writes_nothing(collection: Path, tmp_path: Path) -> None:
     """The index is opened for reading alone, and nothing stands beside it."""
-    index = FullTextIndex.of(collection, tmp_path / "index")
+    index = FullTextIndex.open(collection, tmp_path / "index")
     index.search(["fox"], 3)
     with pytest.raises(sqlite3.OperationalError, match="readonly"):
         index._db.execute("DELETE FROM passages")
@@ -244,10 +244,10 @@ def test_texts_that_can_not_be_read_are_named(
     (tmp_path / "texts").mkdir()
     (tmp_path / "texts" / name).write_bytes(content)
     with pytest.raises(FormatError, match=message):
-        FullTextIndex.of(tmp_path / "texts", tmp_path / "index")
+        FullTextIndex.open(tmp_path / "texts", tmp_path / "index")
 
 
 def test_a_collection_that_is_not_there_is_told(tmp_path: Path) -> None:
     """A folder that does not exist has no text."""
     with pytest.raises(FormatError, match="does not exist, so it has no text"):
-        FullTextIndex.of(tmp_path / "none", tmp_path / "index")
+        FullTextIndex.open(tmp_path / "none", tmp_path / "index")

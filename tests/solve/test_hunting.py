@@ -204,7 +204,7 @@ CHASED = Problem(
 )
 def test_forms_decide_who_is_meant(problem: Problem, snippet: str, expected: int | None) -> None:
     """Animacy, gender, number, the passive and adverbs: each sentence speaks for one, or none."""
-    found = solve.KnowledgeHunting(Always(snippet)).evidence(problem)
+    found = solve.KnowledgeHunting(Always(snippet)).find_evidence(problem)
     assert [one.option for one in found] == ([] if expected is None else [expected])
 
 
@@ -233,7 +233,7 @@ def test_a_thing_that_got_chipped_is_found_beside_it(snippet: str) -> None:
     problem = Problem(
         "p", "The spoon hit the bowl in the sink, and _ was chipped.", ("spoon", "bowl")
     )
-    (found,) = solve.KnowledgeHunting(Always(snippet)).evidence(problem)
+    (found,) = solve.KnowledgeHunting(Always(snippet)).find_evidence(problem)
     assert (found.option, found.phrases) == (1, ("bowl", "chipped"))
 
 
@@ -242,7 +242,7 @@ def test_function_words_do_not_make_a_copy() -> None:
     words = "The {} was chased by the {} because the {} was angry."
     problem = Problem("p", "The boy was chased by the dog because _ was angry.", ("boy", "dog"))
     for nouns, copies in ((("farmer", "bull", "bull"), 0), (("boy", "dog", "dog"), 1)):
-        found = solve.KnowledgeHunting(Always(words.format(*nouns))).evidence(problem)
+        found = solve.KnowledgeHunting(Always(words.format(*nouns))).find_evidence(problem)
         assert len(found) == 1 - copies
 
 
@@ -283,12 +283,12 @@ Nothing of this is about permits."""
 def hunter(tmp_path: Path) -> solve.KnowledgeHunting:
     """Return a solver that looks in five sentences."""
     (tmp_path / "a.txt").write_text(TEXT.replace("\n", "\n\n"), "utf-8")
-    return solve.KnowledgeHunting(solve.FullTextIndex.of(tmp_path / "a.txt", tmp_path / "index"))
+    return solve.KnowledgeHunting(solve.FullTextIndex.open(tmp_path / "a.txt", tmp_path / "index"))
 
 
 def test_evidence_is_summed(hunter: solve.KnowledgeHunting) -> None:
     """Each sentence counts once, by its strongest reading; the option with more of it is chosen."""
-    found = hunter.evidence(COUNCIL)
+    found = hunter.find_evidence(COUNCIL)
     assert sorted((f.option, f.strength) for f in found) == [(0, 4), (0, 4), (1, 4)]
     assert {f.phrases for f in found} == {("refused", "feared violence")}
     [scores] = hunter.score([COUNCIL])
@@ -307,9 +307,9 @@ def test_questions_are_counted_before_anything_is_looked_for(
 def test_a_copy_of_the_problem_is_no_evidence(tmp_path: Path) -> None:
     """A text that holds the problem itself, solved, gives nothing away."""
     (tmp_path / "a.txt").write_text(COUNCIL.fill(1), "utf-8")
-    index = solve.FullTextIndex.of(tmp_path / "a.txt", tmp_path / "index")
+    index = solve.FullTextIndex.open(tmp_path / "a.txt", tmp_path / "index")
     assert index.search(["refused", "feared violence"], 5) == [COUNCIL.fill(1)]
-    assert solve.KnowledgeHunting(index).evidence(COUNCIL) == ()
+    assert solve.KnowledgeHunting(index).find_evidence(COUNCIL) == ()
 
 
 class Library:
@@ -350,7 +350,7 @@ def test_hunting_reads_the_winograd_schemas(data_dir: Path, tmp_path: Path) -> N
     train = formats.read(data_dir / "winogrande" / "train_l.jsonl")
     lines = (problem.fill(problem.answer or 0) for problem in train)
     (tmp_path / "texts.txt").write_text("\n\n".join(lines), "utf-8")
-    index = solve.FullTextIndex.of(tmp_path / "texts.txt", tmp_path / "index")
+    index = solve.FullTextIndex.open(tmp_path / "texts.txt", tmp_path / "index")
     schemas = formats.read(data_dir / "wsc" / "WSCollection.xml")
     two = [problem for problem in schemas if len(problem.options) == 2]
     solver = solve.KnowledgeHunting(index)

@@ -75,6 +75,12 @@ def test_what_spreadsheets_add_is_taken(tmp_path: Path) -> None:
     ]
 
 
+def test_votes_from_excel_pandas_and_r_are_read(tmp_path: Path) -> None:
+    """Semicolons may separate cells; columns with gaps have decimals, and gaps are NA or nan."""
+    table = "sep=;\nproblem_id;participant;choice\np;ann;2.0\np;bob;NA\np;eve;nan\n"
+    assert [response.choice for response in read(tmp_path, table)] == [1, None, None]
+
+
 def test_json_lines_count_from_0(tmp_path: Path) -> None:
     """In JSON Lines the fields are those of a response, so choices count from 0."""
     line = '{"problem_id": "p", "participant": "ann", "purpose": "local", "choice": 1'
@@ -95,7 +101,7 @@ JSON = '{"problem_id": "p", "participant": "ann", "purpose": "test"'
         (b"\xff\xfep\x00", "votes:1: the text is not UTF-8; save it as UTF-8 first"),
         (HEAD.encode() + b"p,ann\xe9,1,,,,\n", "votes:2: the text is not UTF-8"),
         ("problem_id,choice\np,1\n", "votes:1: 'participant' is missing"),
-        ("problem_id;participant;choice\n", "votes:1: 'problem_id' is missing"),
+        ("problem_id|participant|choice\n", "votes:1: 'problem_id' is missing"),
         (HEAD.replace("choice", "choise"), "votes:1: 'choice' is missing"),
         (HEAD[:-1] + ",answer\n", "votes:1: the column 'answer' is unknown; the columns are"),
         (HEAD[:-1] + ",choice\n", "votes:1: the column 'choice' occurs twice"),
@@ -105,14 +111,14 @@ JSON = '{"problem_id": "p", "participant": "ann", "purpose": "test"'
             "votes:2: '0' is not the number of an option; options are numbered from 1",
         ),
         (HEAD + "p,ann,A,,,,\n", "votes:2: 'A' is not the number of an option"),
-        (HEAD + "p,ann,1.0,,,,\n", "votes:2: '1.0' is not the number of an option"),
-        (HEAD + "p,ann,1,,,,\n\np,bob,1,fun,,,\n", "votes:4: the purpose 'fun' is not local"),
+        (HEAD + "p,ann,1.5,,,,\n", "votes:2: '1.5' is not the number of an option"),
+        (HEAD + "p,ann,1,,,,\n\np,bob,1,fun,,,\n", "votes:4: unknown purpose 'fun'; use local"),
         (HEAD + '"p\nq",ann,1,,,,\np,b,1,,maybe,,\n', "votes:4: ambiguous is 'maybe'; it must be"),
         (HEAD + "p,ann,1,,,1 1,\n", "votes:2: the order (0, 0) is not a permutation"),
         (HEAD + "p,ann,1,,,,soon\n", "votes:2: seconds is 'soon'; it must be a number or empty"),
         (HEAD + "p,ann,1,,,,inf\n", "votes:2: the response time is inf s; it must be 0 or more"),
         (HEAD + ",ann,1,,,,\n", "votes:2: a response needs the ids of its problem"),
-        (HEAD + '"p,ann,1,,,,\n', "votes:2: the row is not valid CSV"),
+        (HEAD + '"p,ann,1,,,,\n', "votes:2: this is not a row of a table"),
         ("{}", "votes:1: 'problem_id' is missing"),
         (JSON, "votes:1: the line is not JSON"),
         (JSON + "}\n[1]", "votes:2: the line is not a JSON object"),

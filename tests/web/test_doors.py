@@ -16,7 +16,12 @@ from django.contrib.admin.models import LogEntry
 from tests.web import world as w
 from winosmith.web.api.models import Token, create_token, list_tokens, revoke_token
 from winosmith.web.market.models import Study
-from winosmith.web.people.accounts import create_reset_link, end_invitation, find_invitation, invite
+from winosmith.web.people.accounts import (
+    create_reset_link,
+    find_invitation,
+    invite,
+    revoke_invitation,
+)
 from winosmith.web.people.models import Invitation, Session
 from winosmith.web.people.privacy import agree
 
@@ -225,9 +230,9 @@ def test_all_that_opens_an_account_ends_together(
     after = browser.post(path, typed, follow=True).content.decode()
     count = 1 if way == "change" else 2
     assert f"{count} log-in" in before
-    assert "2 tokens" in before
+    assert "2 API tokens" in before
     assert f"{count} log-in" in after
-    assert "2 tokens" in after
+    assert "2 API tokens" in after
     assert [caller.get("me").status_code for caller in (one, two, other)] == [401, 401, 200]
     assert there.get("/people/").status_code == 302
     assert visit().get(link).status_code == 410
@@ -257,7 +262,7 @@ def test_each_link_that_opens_nothing_says_why(db: Any, visit: Any, person: Any)
     back, late = invite(["judge"], 30), invite(["judge"], 30)
     found = find_invitation(back.split("/")[-2])
     assert found is not None
-    end_invitation(found)
+    revoke_invitation(found)
     row = Invitation.objects.latest("pk")
     row.expires -= timedelta(minutes=31)
     row.save()

@@ -19,7 +19,7 @@ from winosmith.web import _import as module
 from winosmith.web._export import export
 from winosmith.web._import import add_versions, import_problems
 from winosmith.web._lock import writing
-from winosmith.web.predict.models import Model, Prediction, Stand
+from winosmith.web.predict.models import Model, Prediction, Status
 from winosmith.web.problems.family import lift_embargo
 from winosmith.web.problems.models import Problem as Row, Version
 from winosmith.web.problems.records import as_public
@@ -223,7 +223,7 @@ def test_an_export_holds_versions_and_predictions(database: Any, tmp_path: Path)
     _import(family)
     model = Model.objects.create(name="bert", solver="encoder", revision="1", digest="d")
     Prediction.objects.create(
-        problem=Row.objects.get(ref="r"), model=model, stand=Stand.DONE, scores=[0.5, 0.1],
+        problem=Row.objects.get(ref="r"), model=model, stand=Status.DONE, scores=[0.5, 0.1],
         choice=0, right=True,
     )  # fmt: skip
     made = export(tmp_path / "out")

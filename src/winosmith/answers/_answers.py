@@ -56,9 +56,10 @@ class Log(Result):
                 f"({first_ids(self.keys_differ, 10)}); the data's key is used"
             )
         if self.scores_differ:
+            differ = len(self.scores_differ)
             notes.append(
-                f"in {len(self.scores_differ):,} items the log's own score contradicts its answer "
-                f"({first_ids(self.scores_differ, 10)}); the answer is used"
+                f"in {differ:,} item{'s' * (differ > 1)} the log's own score contradicts its "
+                f"answer ({first_ids(self.scores_differ, 10)}); the answer is used"
             )
         if self.reported:
             own = ", ".join(f"{name} {percent(value)}" for name, value in self.reported.items())

@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import json
+import re
+from collections import Counter
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 from winosmith import formats
-from winosmith.data import Place, Record, Rows
+from winosmith.data import Place, Record, Rows, cell
 from winosmith.dataset import Dataset
 from winosmith.errors import FormatError
+
+_WHOLE = re.compile(r"0*([0-9]+)(?:\.0+)?")
+"""An id that is a whole number, also as tables with gaps store it."""
 
 
 @dataclass(frozen=True)
@@ -47,6 +52,19 @@ class AnswerFile:
             return dict(json.loads(source.text))
         except (ValueError, RecursionError):
             return {}
+
+    def match_id(self, value: Any) -> str:
+        """Return the id that a value means: of whole numbers, "7.0" and "007" mean "7"."""
+        name = cell(value)
+        whole = _WHOLE.fullmatch(name.strip())
+        return self._numbered.get(whole[1], name) if whole else name
+
+    @cached_property
+    def _numbered(self) -> dict[str, str]:
+        """The ids that are whole numbers, by number, if no other id is the same number."""
+        found = [(whole[1], name) for name in self.dataset.ids if (whole := _WHOLE.fullmatch(name))]
+        times = Counter(number for number, _ in found)
+        return {number: name for number, name in found if times[number] == 1}
 
     def records(self) -> list[tuple[Place, Record]]:
         """Return the records with their locations.

@@ -16,6 +16,7 @@ with a test set, and can be checked with or without the answers.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from itertools import islice
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
 
@@ -85,9 +86,10 @@ def write_predictions(
 
 
 def recognise(file: AnswerFile) -> bool:
-    """Return whether a file's first JSON record is a header or a prediction."""
+    """Return whether a file's first JSON records are a header or predictions without letters."""
     keys = file.rows.first.keys()
-    is_letter = isinstance(file.rows.first.get("choice"), str)
+    first = [row.values or {} for row in islice(file.rows, 20)] if "choice" in keys else []
+    is_letter = any(isinstance(one.get("choice"), str) for one in first)
     is_ours = bool(keys & {"predictions", "choice"}) or {"id", "scores"} <= keys
     is_table = file.rows.kind == "delimited" or (file.rows.kind == "table" and "choice" in keys)
     return is_ours and not is_letter and not is_table
@@ -105,13 +107,14 @@ def read(file: AnswerFile) -> list[Answers]:
     found: dict[str, Prediction] = {}
     for place, record in records:
         line = _validate(_Line, "prediction", place, record)
-        if line.id in found:
-            raise file.error(f"the id {line.id!r} already has a prediction", place)
+        name = file.match_id(line.id)
+        if name in found:
+            raise file.error(f"the id {name!r} already has a prediction", place)
         if "choice" not in record and not line.scores:
             raise file.error("the prediction has no 'choice'", place)
         choice = line.choice if "choice" in record else best_options(line.scores)[0]
         try:
-            found[line.id] = Prediction(line.id, choice, line.scores, line.tied)
+            found[name] = Prediction(name, choice, line.scores, line.tied)
         except ProblemError as error:
             raise file.error(str(error), place) from None
     if len(found) < head.n:
@@ -148,7 +151,7 @@ class _Header(BaseModel, strict=True):
 
 
 class _Line(BaseModel, strict=True, extra="forbid"):
-    id: Annotated[str, Field(pattern=r"\S")]
+    id: Annotated[str, Field(pattern=r"\S")] | int | float
     choice: Annotated[int, Field(ge=0)] | None = None
     scores: Annotated[tuple[float, ...], Field(strict=False)] = ()
     tied: Annotated[tuple[int, ...], Field(strict=False)] = ()

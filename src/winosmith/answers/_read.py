@@ -169,13 +169,9 @@ def _read_file(whole: AnswerFile) -> list[Answers]:
         file = replace(whole, rows=part)
         source = next((one for one in _SOURCES if one.recognise(file)), None)
         if source is None:
-            raise _unknown_source_error(file)
+            if file.rows.first:
+                raise FormatError(f"these are not answers; {SOURCES}", file.path, 1)
+            reason = next((row.reason for row in file.rows), None)
+            raise file.error(f"this can't be read ({reason}); {SOURCES}" if reason else SOURCES)
         found += source.read(file)
     return found
-
-
-def _unknown_source_error(file: AnswerFile) -> FormatError:
-    if file.rows.first:
-        return FormatError(f"these are not answers; {SOURCES}", file.path, 1)
-    reason = next((row.reason for row in file.rows), None)
-    return file.error(f"this can't be read ({reason}); {SOURCES}" if reason else SOURCES)

@@ -97,11 +97,6 @@ def read_option(
     return next((readings[one] for one in (kind.name, *kinds) if one and one in readings), None)
 
 
-def is_missing(label: Any) -> bool:
-    """Return whether a label is empty, null or NaN, so that the model was not asked."""
-    return label is None or str(label).strip().casefold() in ("", "nan", "<na>")
-
-
 def read_choices(
     labels: Mapping[str, Any], file: AnswerFile, places: Mapping[str, Place]
 ) -> dict[str, int | None]:
@@ -118,14 +113,18 @@ def read_choices(
     Raises:
         FormatError: a label counts from 0, or is both an option's number and another's text.
     """
-    dataset = file.dataset
-    known = {*dataset.ids}
-    given = {name: label for name, label in labels.items() if not is_missing(label)}
+    texts = {problem.id: problem.options for problem in file.dataset}
+    given = {
+        name: label
+        for name, label in labels.items()
+        if not formats.is_missing(label)
+        or (isinstance(label, str) and label in texts.get(name, ()))
+    }
     readings = {
         name: formats.interpret_answer(
-            str(label) if isinstance(label, bool) else label, dataset[dataset.row(name)].options
+            str(label) if isinstance(label, bool) else label, texts[name]
         )
-        if name in known and not isinstance(label, dict | list)
+        if name in texts and not isinstance(label, dict | list)
         else {}
         for name, label in given.items()
     }
@@ -140,7 +139,7 @@ def read_choices(
             why = f"options are counted from 1, and {given[name]!r} is the text of another"
         if why:
             what = f"{name!r}: {given[name]} is not a label: {why}; write A for the first"
-            if {str(label).strip() for label in given.values()} <= {"0", "1"}:
+            if {str(label).strip().removesuffix(".0") for label in given.values()} <= {"0", "1"}:
                 what += ", or write incorrect and correct if 0 and 1 mean that"
             raise file.error(what, places.get(name))
     return {name: read_option(given[name], fits, kind, _LABELS) for name, fits in readings.items()}

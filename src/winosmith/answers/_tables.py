@@ -2,24 +2,24 @@
 
 A table with a column named `choice` or `prediction` has the answers of one model, with the options'
 scores in `score1`, `score2`, … Without such a column, the option with the best score is chosen. A
-cell is a letter, a number from 1 or an option's text. An empty cell means that the model was not
-asked; any other cell is an invalid answer. If all cells of a column are `correct` or `incorrect`,
-an incorrect answer is a tie of all options except the key. A column without a name, such as an
-index of pandas, is omitted. Records with an id, in any container, are a table, and so is a JSON
-object of one model's answers by id: `{"q1": "A", "q2": 2}`.
+cell is a letter, a number from 1 or an option's text. An empty cell, NaN or NA means that the model
+was not asked; any other cell is an invalid answer. If all cells of a column are `correct` or
+`incorrect`, an incorrect answer is a tie of all options except the key. A column without a name,
+such as an index of pandas, is omitted. Records with an id, in any container, are a table, and so is
+a JSON object of one model's answers by id: `{"q1": "A", "q2": 2}`.
 """
 
 from __future__ import annotations
 
 import re
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from winosmith import formats
 from winosmith.answers._answers import Answers
 from winosmith.answers._file import AnswerFile
-from winosmith.answers._rules import NO_LETTER, SOURCES, check_known, is_missing, read_choices
+from winosmith.answers._rules import NO_LETTER, SOURCES, check_known, read_choices
 from winosmith.data import Place, Record, cell
 from winosmith.errors import FormatError, ProblemError, first_ids
 from winosmith.prediction import Prediction, best_options
@@ -27,6 +27,7 @@ from winosmith.prediction import Prediction, best_options
 _IDS = ("id", "problem_id", "qid", "sentid")
 _CHOICES = ("choice", "prediction")
 _GRADES = {"correct", "incorrect"}
+_NUMBER = re.compile(r"\s*-?[0-9]+(?:[.,][0-9]+)?\s*")
 _SCORE = re.compile(r"score_?(\d\d?)")
 
 
@@ -63,7 +64,7 @@ def read(file: AnswerFile) -> list[Answers]:
         )
     at = names[0] if ids is None else ids
     models = [choice] if choice is not None else [name for name in names if name not in (at, "")]
-    rows = _rows_by_id(records, [at, *models])
+    rows = _rows_by_id(file, records, [at, *models])
     check_known(rows, file, "rows")
     numbers = {name: int(one[1]) for name in names if (one := _SCORE.fullmatch(name.lower()))}
     scored = sorted(numbers, key=lambda name: numbers[name])
@@ -75,6 +76,7 @@ def read(file: AnswerFile) -> list[Answers]:
         best = {name: best_options(own)[0] for name, own in scores.items() if own}
         return [Answers(_make_predictions(best, scores, places), file.rows.name)]
     found = {}
+    unlike = _find_numbers(models, [row for _, row in rows.values()])
     for column in models:
         labels = {name: row.get(column) for name, (_, row) in rows.items()}
         model = file.rows.name if column == choice else column
@@ -86,6 +88,9 @@ def read(file: AnswerFile) -> list[Answers]:
         except FormatError as error:
             if len(models) == 1:
                 raise
+            if column in unlike:
+                found[column] = ()
+                continue
             raise error.with_reason(
                 f"the column {column!r}: {error.reason}; remove it if it is not a model's answers"
             ) from None
@@ -93,7 +98,19 @@ def read(file: AnswerFile) -> list[Answers]:
             found[model] = _make_predictions(choices, scores, places)
     if not found:
         raise file.error(NO_LETTER)
-    return [Answers(own, name) for name, own in _drop_other_columns(found, file).items()]
+    return [Answers(own, name) for name, own in _drop_other_columns(found, unlike, file).items()]
+
+
+def _find_numbers(columns: Sequence[str], rows: Sequence[Record]) -> set[str]:
+    """Return the columns of numbers if another column, which has no key, has letters."""
+    given = {
+        name: [cell(row[name]) for row in rows if not formats.is_missing(row.get(name))]
+        for name in columns
+    }
+    numbers = {name for name, own in given.items() if all(map(_NUMBER.fullmatch, own))}
+    others = [name for name in columns if name not in numbers and not formats.is_answer_name(name)]
+    has_letters = any(formats.parse_letter(one) for name in others for one in given[name])
+    return numbers if has_letters else set()
 
 
 def _repeats_one_option(
@@ -113,8 +130,10 @@ def _read_grades(labels: Mapping[str, Any], file: AnswerFile) -> tuple[Predictio
     given = {
         name: str(label).strip().casefold()
         for name, label in labels.items()
-        if not is_missing(label)
+        if not formats.is_missing(label)
     }
+    if {*given.values()} == {"c", "i"}:
+        raise file.error("all answers are C or I; write correct and incorrect if they are marks")
     if not {*given.values()} <= _GRADES:
         return ()
     known = {problem.id: problem for problem in file.dataset if problem.answer is not None}
@@ -134,7 +153,7 @@ def _read_grades(labels: Mapping[str, Any], file: AnswerFile) -> tuple[Predictio
 
 
 def _read_object(file: AnswerFile) -> Answers:
-    labels = file.rows.first
+    labels = {file.match_id(name): label for name, label in file.rows.first.items()}
     check_known(labels, file, "keys of this object", SOURCES)
     if graded := _read_grades(labels, file):
         return Answers(graded, file.rows.name)
@@ -146,14 +165,14 @@ def _read_object(file: AnswerFile) -> Answers:
 
 
 def _rows_by_id(
-    records: Sequence[tuple[Place, Record]], columns: Sequence[str]
+    file: AnswerFile, records: Sequence[tuple[Place, Record]], columns: Sequence[str]
 ) -> dict[str, tuple[Place, Record]]:
     """Return the rows with any value in the given columns, by the id in the first column."""
     found: dict[str, tuple[Place, Record]] = {}
     for place, row in records:
-        if all(is_missing(row.get(column)) for column in columns):
+        if all(formats.is_missing(row.get(column)) for column in columns):
             continue
-        name = "" if is_missing(row.get(columns[0])) else cell(row[columns[0]]).strip()
+        name = file.match_id(row.get(columns[0])).strip()
         if name in found:
             raise FormatError(
                 f"the id {name!r} occurs twice; write one row per item, with a column for each "
@@ -166,9 +185,9 @@ def _rows_by_id(
 
 def _read_scores(row: Record, columns: Sequence[str], place: Place) -> tuple[float, ...]:
     cells: list[Any] = [row.get(name) for name in columns]
-    while cells and is_missing(cells[-1]):
+    while cells and formats.is_missing(cells[-1]):
         cells.pop()
-    if any(map(is_missing, cells)):
+    if any(map(formats.is_missing, cells)):
         raise FormatError("a score is empty, but a later score is not", *place[:3])
     try:
         return tuple(map(float, cells))
@@ -191,12 +210,14 @@ def _make_predictions(
 
 
 def _drop_other_columns(
-    found: Mapping[str, tuple[Prediction, ...]], file: AnswerFile
+    found: Mapping[str, tuple[Prediction, ...]], unlike: Collection[str], file: AnswerFile
 ) -> dict[str, tuple[Prediction, ...]]:
     omitted = {
-        name: "has no letter of an option"
+        name: "has numbers, and others have letters"
+        if name in unlike
+        else "has no letter of an option"
         for name, own in found.items()
-        if not any(prediction.chosen for prediction in own)
+        if name in unlike or not any(prediction.chosen for prediction in own)
     }
     if len(omitted) == len(found):
         raise file.error(NO_LETTER)

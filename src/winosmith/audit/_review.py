@@ -22,7 +22,7 @@ from winosmith.metrics import Copies, Leak, copies, iterate_columns, leaks
 from winosmith.parallel import pause_garbage_collection
 from winosmith.problem import Problem
 from winosmith.results import Result
-from winosmith.text import pieces, remove_invisible
+from winosmith.text import fold, pieces
 
 ALIKE = 0.8
 """Minimum Jaccard similarity of the words of near-duplicates (Jaccard 1901)."""
@@ -231,7 +231,7 @@ def find_near_duplicates(
     """
     if not problems:
         return []
-    texts = (remove_invisible(" ".join((p.sentence, *sorted(p.options)))).lower() for p in problems)
+    texts = (fold(" ".join((p.sentence, *sorted(p.options)))) for p in problems)
     number: dict[Hashable, int] = {}
     owner = None
     if owners is not None:

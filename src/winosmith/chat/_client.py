@@ -28,7 +28,7 @@ from winosmith.records import canonical, parse_json
 from winosmith.text import count_noun
 
 _WAIT = 60.0
-"""Seconds to wait for another process that is writing."""
+"""Seconds to wait while another process writes the cache."""
 
 _TABLE = "CREATE TABLE IF NOT EXISTS replies (key TEXT PRIMARY KEY, reply TEXT NOT NULL)"
 
@@ -56,15 +56,16 @@ class Cache:
             return {}
         ask = "SELECT key, reply FROM replies WHERE key IN (SELECT value FROM json_each(?))"
         with self._open() as db:
-            return {key: _reply(text) for key, text in db.execute(ask, (json.dumps([*keys]),))}
+            rows = db.execute(ask, (json.dumps([*keys]),))
+            return {key: _parse_reply(text) for key, text in rows}
 
-    def keep(self, key: str, reply: Reply) -> Reply:
-        """Store a reply and return the stored one, which is the first of concurrent replies."""
+    def store(self, key: str, reply: Reply) -> Reply:
+        """Store a reply, and return the stored reply: the first of concurrent replies."""
         with self._open() as db:
             stated = {name: of for name, of in asdict(reply).items() if of not in (None, "", ())}
             db.execute("INSERT OR IGNORE INTO replies VALUES (?, ?)", (key, json.dumps(stated)))
             row = db.execute("SELECT reply FROM replies WHERE key = ?", (key,)).fetchone()
-        return _reply(row[0])
+        return _parse_reply(row[0])
 
     @contextmanager
     def _open(self) -> Iterator[sqlite3.Connection]:
@@ -87,31 +88,31 @@ class Cache:
             ) from error
 
 
-def _reply(text: str) -> Reply:
-    held = parse_json(text)
-    first = tuple((str(token), float(logprob)) for token, logprob in held.pop("first_token", ()))
-    return Reply(**{"text": "", **held}, first_token=first)
+def _parse_reply(text: str) -> Reply:
+    record = parse_json(text)
+    first = tuple((str(token), float(logprob)) for token, logprob in record.pop("first_token", ()))
+    return Reply(**{"text": "", **record}, first_token=first)
 
 
 _MILLION = 1_000_000
 
 _A_MESSAGE = 16
 _A_CONVERSATION = 64
-"""Number of tokens that a chat template may add per message and per conversation."""
+"""Maximum number of tokens that a chat template adds per message and per conversation."""
 
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """The number of tokens of a request: the maximum, or the actual number."""
+    """The maximum or actual number of tokens of a request."""
 
     tokens_in: int = 0
     tokens_out: int = 0
 
     @classmethod
-    def at_most(cls, messages: Messages, most_out: int) -> Cost:
-        """Return the maximum cost of a request: tokenisers never make more tokens than bytes."""
+    def maximum(cls, messages: Messages, max_reply_tokens: int) -> Cost:
+        """Return the maximum cost of a request; a text never has more tokens than bytes."""
         text = sum(len(message.content.encode()) + _A_MESSAGE for message in messages)
-        return cls(text + _A_CONVERSATION, most_out)
+        return cls(text + _A_CONVERSATION, max_reply_tokens)
 
     def of_reply(self, reply: Reply) -> Cost:
         """Return the cost of a reply; assume the maximum for numbers that the server omits."""
@@ -134,7 +135,7 @@ class Budget:
 
     A request is sent only if its maximum cost fits into the budget: one token per byte of the
     prompt, and the maximum number of tokens in the reply. Cached replies cost nothing. A request
-    that timed out counts with its maximum cost, as the server may charge it.
+    that timed out counts with its maximum cost, because the server may charge for it.
 
     Attributes:
         tokens: maximum number of input and output tokens; None for no limit.
@@ -143,7 +144,7 @@ class Budget:
         spent: the tokens used so far.
 
     Raises:
-        InputError: a limit or price below 0, or a limit of money without a price.
+        InputError: a limit or price is below 0, or there is a limit of money without prices.
 
     >>> budget = Budget(money=2.0, price_in=0.15, price_out=0.60)
     >>> budget.spent.tokens_in, budget.spent_money
@@ -166,11 +167,11 @@ class Budget:
 
     @property
     def spent_money(self) -> float:
-        """The money spent so far, by the prices."""
+        """The money spent so far, according to the prices."""
         return self._price(self.spent)
 
-    def hold(self, cost: Cost) -> None:
-        """Reserve the maximum cost of a request; wait for other requests if that may help.
+    def reserve(self, cost: Cost) -> None:
+        """Reserve the maximum cost of a request, after waiting for other requests if necessary.
 
         Raises:
             BudgetError: the budget is too small for the request.
@@ -178,7 +179,7 @@ class Budget:
         with self._changed:
             while not self._fits(self.spent + self._held + cost):
                 if self._held == Cost():
-                    raise _server.BudgetError(self._no_room(cost))
+                    raise _server.BudgetError(self._explain_shortage(cost))
                 self._changed.wait()
             self._held += cost
 
@@ -198,7 +199,7 @@ class Budget:
     def _price(self, cost: Cost) -> float:
         return (cost.tokens_in * self.price_in + cost.tokens_out * self.price_out) / _MILLION
 
-    def _no_room(self, cost: Cost) -> str:
+    def _explain_shortage(self, cost: Cost) -> str:
         limits = [] if self.tokens is None else [f"{self.tokens:,} tokens"]
         limits += [] if self.money is None else [f"{self.money:g} in money"]
         spent = f"{self.spent.tokens_in:,} tokens in and {self.spent.tokens_out:,} out"
@@ -222,7 +223,7 @@ class Run:
     Attributes:
         client: the client that asks the server.
         cache: the cache of replies; None without one.
-        before: number of replies that were already cached.
+        before: number of replies that were cached before the run.
         budget: the spending limits.
     """
 
@@ -244,7 +245,7 @@ class Run:
         )
 
     def replies(self, conversations: Mapping[str, Messages]) -> dict[str, Reply]:
-        """Return the reply to each conversation, by its key.
+        """Map the key of each conversation to its reply.
 
         After the first failure, requests in progress are finished and their replies cached, and the
         run ends. Ctrl-C does not wait for them; their replies are cached while Python exits.
@@ -277,7 +278,7 @@ class Run:
         return found
 
     def _ask_one(self, conversation: tuple[str, Messages]) -> tuple[str, Reply]:
-        """Return the key of a conversation and its reply; cache it, or record the first failure."""
+        """Return a conversation's key and reply; cache the reply, or record the first failure."""
         key, messages = conversation
         tenacity = require("tenacity", "chat")
         retrying = tenacity.Retrying(
@@ -294,7 +295,7 @@ class Run:
         try:
             reply: Reply = retrying(self._attempt, messages)
             if self.cache is not None:
-                reply = self.cache.keep(key, reply)
+                reply = self.cache.store(key, reply)
         except Exception as error:
             failure = error
             if isinstance(error, RetryableError):
@@ -310,8 +311,8 @@ class Run:
 
     def _attempt(self, messages: Messages) -> Reply:
         self._sleep(self._not_before - time.monotonic())
-        most = Cost.at_most(messages, self.client.most_out or 0)
-        self.budget.hold(most)
+        most = Cost.maximum(messages, self.client.max_reply_tokens or 0)
+        self.budget.reserve(most)
         taken = Cost()
         try:
             self._sleep(0)
@@ -370,7 +371,7 @@ class Run:
         )
 
 
-_OURS = {"model", "messages", "stream", "n"}
+_RESERVED_FIELDS = {"model", "messages", "stream", "n"}
 _SECRET = re.compile(r"key|secret|password|authori[sz]ation", re.IGNORECASE)
 
 
@@ -385,8 +386,8 @@ class Client:
         temperature: sampling temperature; 0 for the likeliest reply, None for the server's default.
         max_tokens: maximum number of tokens per reply; None for the server's default.
         extra: further fields of the request body ({"top_p": 0.9}); None removes a default field.
-        key_variable: the environment variable with the key. None means `OPENAI_API_KEY`, which is
-            only used for https on another machine.
+        key_variable: name of the environment variable with the key. None means `OPENAI_API_KEY`,
+            which is used only for https on another machine.
         concurrency: number of concurrent requests.
         timeout: seconds to wait for a reply.
         patience: seconds after which a request that keeps failing is abandoned.
@@ -398,7 +399,7 @@ class Client:
             for a wait, if any.
 
     Raises:
-        InputError: a setting is out of range, or the address is unsafe.
+        InputError: a setting is out of range, or the URL is unsafe.
     """
 
     model: str
@@ -418,9 +419,9 @@ class Client:
     def __post_init__(self) -> None:
         check_url(self.base_url, insecure=self.insecure)
         for name in self.extra:
-            if name in _OURS or _SECRET.search(name):
+            if name in _RESERVED_FIELDS or _SECRET.search(name):
                 raise InputError(f"extra can't set {name!r}; use the client's own attribute for it")
-        if self.budget is not None and self.most_out is None:
+        if self.budget is not None and self.max_reply_tokens is None:
             raise InputError("a budget needs max_tokens, the maximum length of a reply")
 
     @classmethod
@@ -429,10 +430,10 @@ class Client:
     ) -> Client:
         """Return a client for a model and server, by default OPENAI_MODEL and OPENAI_BASE_URL.
 
-        There is no default server, since problems may be private.
+        There is no default server, because problems may be private.
 
         Raises:
-            InputError: no model or server is named, or a setting is invalid.
+            InputError: the model or server is missing, or a setting is invalid.
         """
         base_url = base_url or os.environ.get("OPENAI_BASE_URL", "").strip()
         model = model or os.environ.get("OPENAI_MODEL", "").strip()
@@ -457,7 +458,7 @@ class Client:
         return {name: value for name, value in body.items() if value is not None}
 
     @property
-    def most_out(self) -> int | None:
+    def max_reply_tokens(self) -> int | None:
         """Maximum number of tokens per reply; None without a limit."""
         body = self.body
         most = body.get("max_completion_tokens", body.get("max_tokens"))
@@ -470,12 +471,12 @@ class Client:
     def ask(self, conversations: Sequence[Messages], *, draw: int = 0) -> list[Reply]:
         """Return the model's reply to each conversation, in order.
 
-        Cached replies are reused, and each new reply is cached at once, so the same call resumes
-        after an error or interrupt. Equal conversations are asked once.
+        Cached replies are reused, and each new reply is cached immediately, so the same call
+        resumes after an error or interrupt. Equal conversations are sent once.
 
         Args:
             conversations: the conversations.
-            draw: number of the repetition: at a temperature above 0, each draw is a new reply.
+            draw: number of the repetition; at a temperature above 0, each draw gives a new reply.
 
         Raises:
             ChatError: the server can't be reached, refuses the request, or stays busy for longer
@@ -498,9 +499,9 @@ class Client:
         return [replies[key] for key in keys]
 
     def _key(self, messages: Messages, draw: int) -> str:
-        """Return the key of a request: a SHA-256 of everything that determines the reply.
+        """Return the SHA-256 of everything that determines the reply.
 
-        This includes the server's address, as many local servers accept any model name.
+        This includes the server's URL, because many local servers accept any model name.
         """
         asked = {
             "base_url": self.base_url.rstrip("/"),

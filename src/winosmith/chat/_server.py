@@ -1,4 +1,4 @@
-"""One request to a chat server, its reply, and its errors."""
+"""Send a request to a chat server, and parse its reply and its errors."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Message(NamedTuple):
 
 
 Messages = Sequence[Message]
-"""A conversation, from the oldest turn; the model writes the next one."""
+"""A conversation, from the oldest turn on; the model writes the next turn."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +82,7 @@ class RetryableError(Exception):
         reason: the reason, for the user.
         after: seconds to wait, as requested by the server, or None.
         tries: maximum number of attempts.
-        charged: whether the server may have charged the request.
+        charged: whether the server may charge for the request.
     """
 
     def __init__(
@@ -100,14 +100,14 @@ class RetryableError(Exception):
         self.charged = charged
 
 
-_SHOWN = 300
+_MAX_LENGTH = 300
 """Maximum length of a server's message in an error."""
 
 _NONSENSE_TRIES = 3
-"""Number of attempts if the reply is not JSON, such as a proxy's page."""
+"""Number of attempts if the reply is not JSON, for example a proxy's page."""
 
 
-def read_reply(body: bytes) -> Reply:
+def parse_reply(body: bytes) -> Reply:
     """Return the reply in the body of a chat completion.
 
     Raises:
@@ -119,7 +119,7 @@ def read_reply(body: bytes) -> Reply:
     except ValueError:
         raise _invalid_reply("no JSON", body) from None
     if isinstance(record, dict) and record.get("error"):
-        raise ChatError(f"the server answers with an error: {server_words(record)}")
+        raise ChatError(f"the server answers with an error: {get_server_message(record)}")
     try:
         choice = record["choices"][0]
         text = choice["message"].get("content") or ""
@@ -129,10 +129,10 @@ def read_reply(body: bytes) -> Reply:
         text.encode()
         return Reply(
             text=text,
-            tokens_in=_token_count(usage.get("prompt_tokens")),
-            tokens_out=_token_count(usage.get("completion_tokens")),
+            tokens_in=_parse_token_count(usage.get("prompt_tokens")),
+            tokens_out=_parse_token_count(usage.get("completion_tokens")),
             finish=str(choice["finish_reason"]) if choice.get("finish_reason") else None,
-            first_token=_first_token(choice.get("logprobs")),
+            first_token=_parse_first_token(choice.get("logprobs")),
         )
     except (LookupError, TypeError, AttributeError, ValueError):
         raise _invalid_reply("no chat completion", body) from None
@@ -143,12 +143,11 @@ def _invalid_reply(what: str, body: bytes) -> RetryableError:
     return RetryableError(f"its reply is {what}: {shown}", tries=_NONSENSE_TRIES, charged=True)
 
 
-def _token_count(value: Any) -> int | None:
+def _parse_token_count(value: Any) -> int | None:
     return value if isinstance(value, int) and value >= 0 else None
 
 
-def _first_token(logprobs: Any) -> tuple[tuple[str, float], ...]:
-    """Return the likeliest first tokens of a reply; empty if not reported."""
+def _parse_first_token(logprobs: Any) -> tuple[tuple[str, float], ...]:
     content = (logprobs or {}).get("content")
     if not content:
         return ()
@@ -158,24 +157,24 @@ def _first_token(logprobs: Any) -> tuple[tuple[str, float], ...]:
     return tuple(sorted(likeliest, key=lambda entry: -entry[1]))
 
 
-def server_words(body: Any) -> str:
+def get_server_message(body: Any) -> str:
     """Return the server's message in the body of an error."""
     while isinstance(body, dict):
         body = next((body[key] for key in ("error", "message", "detail") if body.get(key)), "")
-    if isinstance(body, list):  # a validator's list of faults
+    if isinstance(body, list):  # faults that a validator found
         body = "; ".join(
-            server_words(part.get("msg") or part) for part in body if isinstance(part, dict)
+            get_server_message(part.get("msg") or part) for part in body if isinstance(part, dict)
         )
     return one_line(str(body or ""))
 
 
-def one_line(text: str, most: int = _SHOWN) -> str:
+def one_line(text: str, most: int = _MAX_LENGTH) -> str:
     """Return untrusted text as one short line without control characters."""
     line = " ".join("".join(c if c.isprintable() else " " for c in text).split())
     return line if len(line) <= most else line[: most - 1] + "…"
 
 
-_PASSING = {408, 409, 425, 429}
+_TRANSIENT_STATUSES = {408, 409, 425, 429}
 _NOT_IMPLEMENTED = 501
 
 _MODELS_SHOWN = 8
@@ -195,20 +194,20 @@ _QUOTA = re.compile(r"insufficient_quota|exceeded your current quota|billing", r
 
 
 def is_transient(status: int, words: str) -> bool:
-    """Return whether a retry may help: after too many requests or a server error."""
+    """Return whether a retry may help: after "too many requests" or a server error."""
     if status == 429:
         return not _QUOTA.search(words)
-    return status in _PASSING or (status >= 500 and status != _NOT_IMPLEMENTED)
+    return status in _TRANSIENT_STATUSES or (status >= 500 and status != _NOT_IMPLEMENTED)
 
 
-def retry_delay(header: str | None, now: float) -> float | None:
+def parse_retry_after(header: str | None, now: float) -> float | None:
     """Return the seconds to wait according to a `Retry-After` header; None if it is invalid.
 
     Args:
         header: seconds or an HTTP date (RFC 9110, section 10.2.3).
         now: current time in seconds since 1970.
 
-    >>> retry_delay("7", 0.0), retry_delay("Thu, 01 Jan 1970 00:01:00 GMT", 20.0)
+    >>> parse_retry_after("7", 0.0), parse_retry_after("Thu, 01 Jan 1970 00:01:00 GMT", 20.0)
     (7.0, 40.0)
     """
     if not header:
@@ -223,7 +222,7 @@ def retry_delay(header: str | None, now: float) -> float | None:
         return None
 
 
-MOST_BYTES = 4 << 20
+MAX_BYTES = 4 << 20
 """Maximum size of a reply, in bytes; 100,000 tokens with log-probabilities take less."""
 
 _CONNECT = 10.0
@@ -257,7 +256,7 @@ class Connection:
         self._client = self._openai.OpenAI(
             api_key=self._key or "none",
             base_url=self.base_url,
-            max_retries=0,  # ours wait as long as the server asks, and can be interrupted
+            max_retries=0,  # `Run` waits as long as the server asks, and can be interrupted
             timeout=self._openai.Timeout(self.timeout, connect=min(_CONNECT, self.timeout)),
             http_client=_limited_client(
                 self._openai, self.timeout, direct=is_loopback(self.base_url)
@@ -281,24 +280,24 @@ class Connection:
             completions = self._client.chat.completions.with_raw_response
             raw = completions.create(model=self.model, messages=turns, extra_body=dict(parameters))
             self.reached = True
-            return read_reply(raw.http_response.content)
+            return parse_reply(raw.http_response.content)
         except openai.APIConnectionError as error:
             raise self._connection_error(error) from None
         except openai.APIStatusError as error:
             self.reached = True
             raise self._refusal_error(error) from None  # the chain might contain secrets
-        except _TooMuchError:
-            raise ChatError(f"its reply is larger than {MOST_BYTES:,} bytes") from None
+        except _ReplyTooLargeError:
+            raise ChatError(f"its reply is larger than {MAX_BYTES:,} bytes") from None
 
     def _connection_error(self, error: Exception) -> Exception:
         cause = error.__cause__ or error
-        if isinstance(cause, _TooMuchError):
-            return ChatError(f"its reply is larger than {MOST_BYTES:,} bytes")
+        if isinstance(cause, _ReplyTooLargeError):
+            return ChatError(f"its reply is larger than {MAX_BYTES:,} bytes")
         refused = type(cause).__name__ in ("ConnectError", "ConnectTimeout")
         late = self._openai.APITimeoutError
         if (isinstance(error, late) and not refused) or isinstance(cause, late):
             return RetryableError(f"no reply within {self.timeout:g} s", charged=True)
-        why = self._without_key(str(cause)) or type(cause).__name__
+        why = self._redact_key(str(cause)) or type(cause).__name__
         if refused and not self.reached:
             return RetryableError(
                 f"no server answers ({why}); start it, or check the base URL",
@@ -308,10 +307,10 @@ class Connection:
 
     def _refusal_error(self, error: Any) -> Exception:
         status = int(error.status_code)
-        words = self._without_key(server_words(_body(error.response)))
+        words = self._redact_key(get_server_message(_parse_body(error.response)))
         refusal = f"HTTP {status}" + (f", {words}" if words else "")
         if is_transient(status, f"{words} {getattr(error, 'code', None)}"):
-            after = retry_delay(error.response.headers.get("retry-after"), time.time())
+            after = parse_retry_after(error.response.headers.get("retry-after"), time.time())
             tries = _INTERNAL_TRIES if status == 500 else UNLIMITED
             return RetryableError(refusal, after=after, tries=tries)
         return ChatError(self._explain(status, words, refusal))
@@ -356,16 +355,15 @@ class Connection:
         try:
             raw = self._client.models.with_raw_response.list()
             listed = parse_json(raw.http_response.content)["data"]
-            return sorted(self._without_key(str(model["id"])) for model in listed)
-        except (self._openai.OpenAIError, _TooMuchError, ValueError, LookupError, TypeError):
+            return sorted(self._redact_key(str(model["id"])) for model in listed)
+        except (self._openai.OpenAIError, _ReplyTooLargeError, ValueError, LookupError, TypeError):
             return None
 
-    def _without_key(self, words: str) -> str:
-        """Return a server's message without our key."""
+    def _redact_key(self, words: str) -> str:
         return one_line(words.replace(self._key, "[the key]") if self._key else words)
 
 
-def _body(response: Any) -> Any:
+def _parse_body(response: Any) -> Any:
     try:
         return parse_json(response.content)
     except ValueError:
@@ -373,15 +371,12 @@ def _body(response: Any) -> Any:
         return "" if text.lstrip().startswith("<") else text  # a proxy's page is not shown
 
 
-class _TooMuchError(Exception):
+class _ReplyTooLargeError(Exception):
     pass
 
 
 def _limited_client(openai: Any, timeout: float, *, direct: bool) -> Any:
-    """Return an HTTP client with limits on size (`MOST_BYTES`) and time, without redirects.
-
-    `direct` ignores proxies.
-    """
+    """Return an HTTP client with limits on size and time; without proxies if `direct`."""
 
     class Bounded(openai.DefaultHttpxClient):  # type: ignore[misc]
         def send(self, request: Any, **settings: Any) -> Any:
@@ -391,8 +386,8 @@ def _limited_client(openai: Any, timeout: float, *, direct: bool) -> Any:
             try:
                 for chunk in response.iter_bytes():
                     body += chunk
-                    if len(body) > MOST_BYTES:
-                        raise _TooMuchError
+                    if len(body) > MAX_BYTES:
+                        raise _ReplyTooLargeError
                     if time.monotonic() > until:  # httpx's timeout is per chunk
                         raise openai.APITimeoutError(request=request)
             finally:
@@ -409,7 +404,7 @@ def _limited_client(openai: Any, timeout: float, *, direct: bool) -> Any:
 
 
 KEY_VARIABLE = "OPENAI_API_KEY"
-"""The default environment variable of the key, as in client libraries."""
+"""The default environment variable with the key, as in other client libraries."""
 
 
 def is_loopback(url: str) -> bool:
@@ -453,11 +448,11 @@ def check_url(url: str, *, insecure: bool) -> None:
 def find_key(url: str, variable: str | None) -> str | None:
     """Return the key for a server from the environment, or None.
 
-    The key in a variable that the user names is sent to any server. `OPENAI_API_KEY`, the default,
-    is only sent by https and to other machines.
+    The key in a variable that the user names is sent to any server. The default `OPENAI_API_KEY` is
+    sent only by https and to other machines.
 
     Raises:
-        ChatError: the named variable is not set or its value can't be a key; it is not shown.
+        ChatError: the named variable is not set, or its value, which is not shown, can't be a key.
     """
     if variable is None and (is_loopback(url) or not url.startswith("https:")):
         return None

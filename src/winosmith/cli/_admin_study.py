@@ -111,7 +111,7 @@ def create(site: Site, /, name: str, **options: Any) -> None:
     never: list[str] = []
     provider = options["provider"]
     if options["only"]:
-        require = [Requirement.of(text) for text in options["require"]]
+        require = [Requirement.parse(text) for text in options["require"]]
         only = read_ids(Path(options["only"]), provider, require)
     if options["never"]:
         never = read_ids(Path(options["never"]), provider)
@@ -207,7 +207,7 @@ def reconcile(
         print_json({"dry_run": dry_run, **found.record(), "votes": votes})
         return
     print_records("Changes", found.record()["changes"])
-    echo(f"{found.same} unchanged")
+    echo(f"{found.unchanged} unchanged")
     unknown = [(line, "never started here") for line in found.unknown]
     for line, what in (*unknown, *found.doubts, *found.notes):
         echo(f"{export}:{line}: {what}")
@@ -237,19 +237,19 @@ def pay(
     site: Site, name: str, table: str | None, bonuses: str | None, paid: str | None, as_json: bool
 ) -> None:
     """Show the work, time, pay and hourly pay of each worker in the study NAME."""
-    from winosmith.web.market.ledger import COLUMNS, bonus_lines, compute_ledger, record_bonuses
+    from winosmith.web.market.ledger import COLUMNS, compute_ledger, due_payments, record_bonuses
     from winosmith.web.market.studies import get_study
 
     study = get_study(name)
     if paid:
         say(f"New payments in the ledger: {record_bonuses(study, Path(paid)):,}.")
     book = compute_ledger(study)
-    rows = [entry.row() for entry in book.entries]
+    rows = [entry.cells() for entry in book.entries]
     workers = [dict(zip(COLUMNS, row, strict=True)) for row in rows]
     if table:
         _write_csv(table, [COLUMNS, *([guard_cell(cell) for cell in row] for row in rows)])
     if bonuses:
-        lines = list(bonus_lines(book))
+        lines = list(due_payments(book))
         _write_csv(bonuses, lines)
         say(f"{len(lines)} lines with the market's ids; delete {bonuses} after the payment.")
     if as_json:

@@ -15,7 +15,7 @@ from winosmith.cli._main import Group
 from winosmith.cli._output import print_records
 from winosmith.cli._printing import echo, print_json, say
 from winosmith.cli.admin import pass_site, print_counts, print_list, site_argument
-from winosmith.humans import DECLARED, make_sheets
+from winosmith.humans import QUESTIONS, make_sheets
 from winosmith.report import percent
 
 if TYPE_CHECKING:
@@ -79,7 +79,7 @@ def open_(site: Site, /, **options: Any) -> None:
         orders=options["orders"],
         seed=options["seed"],
         title=options["title"],
-        declared=(*DECLARED, *map(_options.parse_question, options["ask"])),
+        declared=(*QUESTIONS, *map(_options.parse_question, options["ask"])),
         consent=consent or None,
         public=options["public_too"],
     )
@@ -146,7 +146,7 @@ def close(site: Site, name: str, drop: bool) -> None:
 @command.command("results", short_help="write the sheets, answers, subjects and ledger to files")
 @click.argument("name")
 @click.argument("out", type=click.Path(file_okay=False))
-@click.option("--force", is_flag=True, help="Replace earlier results of the round in OUT.")
+@click.option("--force", is_flag=True, help="Overwrite earlier results of the round in OUT.")
 @pass_site
 @_options.json_option
 def results(site: Site, name: str, out: str, force: bool, as_json: bool) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import fields
-from pathlib import Path
 from typing import Any
 
 import click
@@ -34,7 +33,7 @@ from winosmith.report import (
 from winosmith.response import Response
 from winosmith.results import table
 from winosmith.text import count_noun
-from winosmith.validate import read_votes
+from winosmith.validate import iterate_votes, read_votes
 
 
 @click.command("results")
@@ -43,7 +42,7 @@ from winosmith.validate import read_votes
 @_options.format_option
 @click.option("--subjects", type=_options.FILE, metavar="FILE", help="Facts about the subjects: "
               "subjects.jsonl from `winosmith humans enter`, or a CSV table.")  # fmt: skip
-@declared_options(humans.results, option_names={"weakest": "--without"})
+@declared_options(humans.compute_results, option_names={"weakest": "--without"})
 @_options.page_option
 @_options.json_option
 def print_results(**options: Any) -> None:
@@ -66,7 +65,7 @@ def print_results(**options: Any) -> None:
     dataset = _options.read_data(options["data"], options["format_name"])
     responses = _read_responses(options["responses"])
     subjects = humans.read_subjects(options["subjects"]) if options["subjects"] else ()
-    found = humans.results(
+    found = humans.compute_results(
         dataset, responses, subjects, weakest=options["weakest"], seed=options["seed"]
     )  # fmt: skip
     known = {"known": len(subjects)} if subjects else {}
@@ -96,7 +95,7 @@ def _read_responses(paths: Sequence[str]) -> tuple[Response, ...]:
     first: dict[tuple[str, str], str] = {}
     responses: list[Response] = []
     for path in paths:
-        for (line, place), response in zip(_find_lines(path), read_votes(path), strict=False):
+        for line, response in iterate_votes(path):
             if response.purpose != "test":
                 continue
             who = response.participant, response.problem_id
@@ -107,17 +106,9 @@ def _read_responses(paths: Sequence[str]) -> tuple[Response, ...]:
                     path,
                     line,
                 )
-            first[who] = place
+            first[who] = f"{path}:{line}"
             responses.append(response)
     return tuple(responses)
-
-
-def _find_lines(path: str) -> Iterator[tuple[int, str]]:
-    text = Path(path).read_text("utf-8-sig", errors="replace")  # `read_votes` reports bad bytes
-    lines = [number for number, line in enumerate(text.split("\n"), 1) if line.strip()]
-    is_json = text.lstrip().startswith("{")
-    for line in lines[0 if is_json else 1 :]:
-        yield line, f"{path}:{line}"
 
 
 _LISTED_ITEMS = 12
@@ -433,7 +424,7 @@ _REASONS = 10
 @click.option("--out", type=click.Path(file_okay=False), metavar="DIR",
               help="Write chosen.jsonl, left-out.jsonl and report.json to this "
               "folder.")  # fmt: skip
-@click.option("--force", is_flag=True, help="Replace the files of another selection in DIR.")
+@click.option("--force", is_flag=True, help="Overwrite the files of a different selection in DIR.")
 @_options.json_option
 def select_problems(**options: Any) -> None:
     """Select the problems of DATA that people agree on, according to their RESPONSES.
@@ -577,7 +568,7 @@ canary string, so that training data can be searched for it; please keep this li
 @_options.format_option
 @click.option("--out", type=click.Path(file_okay=False), required=True, metavar="DIR",
               help="Write released.jsonl and private/withheld.jsonl to this folder.")  # fmt: skip
-@click.option("--force", is_flag=True, help="Replace the files of another round in DIR.")
+@click.option("--force", is_flag=True, help="Overwrite the files of a different round in DIR.")
 @_options.json_option
 def publish_problems(
     data: str, used: str, format_name: str | None, out: str, force: bool, as_json: bool

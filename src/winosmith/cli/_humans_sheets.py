@@ -21,7 +21,7 @@ from winosmith.cli._output import print_records, print_table
 from winosmith.cli._printing import echo, print_json, progress, ring_bell, say
 from winosmith.dataset import Dropped
 from winosmith.errors import DataError, FormatError, InputError, Interrupted
-from winosmith.humans import Declared, Entry, Ledger, Sheet, Sitting, Subject
+from winosmith.humans import Entry, Ledger, Sheet, Sitting, Subject, SurveyQuestion
 from winosmith.outputs import MANIFEST, PRIVATE, OutputFolder, atomic_write, sha256
 from winosmith.records import canonical, parse_json
 from winosmith.report import format_value, signature_of
@@ -56,7 +56,7 @@ _LISTED_REASONS = 5
 @click.option("--fonts", type=_options.FOLDER, metavar="DIR",
               help="Folder of fonts, for scripts without a font on this machine.")  # fmt: skip
 @click.option("--no-pdf", is_flag=True, help="Do not make PDFs, for example with --form.")
-@click.option("--force", is_flag=True, help="Replace the sheets of other data in DIR.")
+@click.option("--force", is_flag=True, help="Overwrite the sheets of different data in DIR.")
 @_options.json_option
 def print_sheets(**options: Any) -> None:
     """Make test sheets from the problems of DATA.
@@ -78,7 +78,7 @@ def print_sheets(**options: Any) -> None:
         seed=options["seed"],
         title=options["title"],
     )
-    declared = (*humans.DECLARED, *map(_options.parse_question, options["ask"]))
+    declared = (*humans.QUESTIONS, *map(_options.parse_question, options["ask"]))
     if options["no_pdf"] and (options["large_print"] or options["subjects"]):
         raise InputError(
             "--no-pdf can't be combined with --large-print or --subjects, which make PDFs; to "
@@ -99,7 +99,7 @@ def print_sheets(**options: Any) -> None:
             "title": options["title"],
             "paper": options["paper"],
             **({"fonts": _hash_fonts(options["fonts"])} if options["fonts"] else {}),
-            "asked": [each.asked for each in declared],
+            "asked": [each.question for each in declared],
         },
         secret={"answers": dataset.digest},
         force=options["force"],
@@ -145,7 +145,7 @@ def _hash_fonts(folder: str) -> dict[str, str]:
 
 
 def _make_files(
-    sheets: Sequence[Sheet], declared: Sequence[Declared], options: Mapping[str, Any]
+    sheets: Sequence[Sheet], declared: Sequence[SurveyQuestion], options: Mapping[str, Any]
 ) -> Iterator[tuple[str, Any]]:
     for sheet in sheets:
         yield (
@@ -153,14 +153,18 @@ def _make_files(
             lambda sheet=sheet: canonical(humans.make_sheet_record(sheet)) + "\n",
         )
         printed = partial(
-            humans.pdf, sheet, paper=options["paper"], declared=declared, fonts=options["fonts"]
+            humans.render_pdf,
+            sheet,
+            paper=options["paper"],
+            declared=declared,
+            fonts=options["fonts"],
         )
         if not options["no_pdf"]:
             yield f"{sheet.name}.pdf", printed
         if options["large_print"]:
             yield f"{sheet.name}-large.pdf", partial(printed, large=True)
         if options["as_form"]:
-            yield f"{sheet.name}.html", partial(humans.form, sheet, declared=declared)
+            yield f"{sheet.name}.html", partial(humans.render_form, sheet, declared=declared)
 
 
 def _write_missing_files(folder: OutputFolder, files: Sequence[tuple[str, Any]]) -> list[str]:
@@ -178,17 +182,19 @@ def _make_copies(
     folder: OutputFolder,
     sheets: Sequence[Sheet],
     codes: Sequence[str],
-    declared: Sequence[Declared],
+    declared: Sequence[SurveyQuestion],
     options: Mapping[str, Any],
 ) -> list[dict[str, str]]:
     """Give each subject a sheet, and make a PDF of it with the subject's code."""
     if not codes:
         return []
     path = folder.path / LEDGER
-    with humans.ledger_held(path):
+    with humans.lock_ledger(path):
         ledger, given = enrol(humans.read_ledger(path), sheets, codes, seed=options["seed"])
         humans.write_ledger(ledger, path)
-    printed = partial(humans.pdf, declared=declared, paper=options["paper"], fonts=options["fonts"])
+    printed = partial(
+        humans.render_pdf, declared=declared, paper=options["paper"], fonts=options["fonts"]
+    )
     _write_missing_files(
         folder,
         [
@@ -257,7 +263,7 @@ def assign_sheets(
     path = Path(ledger_file or Path(folder) / LEDGER)
     sheets = read_sheets(folder)
     given: list[tuple[str, Sheet]] = []
-    with humans.ledger_held(path):
+    with humans.lock_ledger(path):
         ledger = humans.read_ledger(path)
         if dropped:
             ledger = _record_dropped(ledger, subjects)
@@ -267,7 +273,7 @@ def assign_sheets(
             humans.write_ledger(ledger, path)
     report = {
         "given": [{"subject": s, "sheet": sheet.code, "name": sheet.name} for s, sheet in given],
-        "takers": {sheet.code: ledger.takers(sheet.code) for sheet in sheets},
+        "takers": {sheet.code: ledger.count_takers(sheet.code) for sheet in sheets},
         "ledger": [
             {"subject": each.subject, "sheet": each.sheet, "state": each.state}
             for each in ledger.given
@@ -297,9 +303,9 @@ def enrol(
 
 def _record_dropped(ledger: Ledger, subjects: Sequence[str]) -> Ledger:
     for subject in subjects:
-        if not any(given.state == "given" for given in ledger.of(subject)):
+        if not any(given.state == "given" for given in ledger.assignments_of(subject)):
             raise InputError(f"{subject} has no sheet to give up")
-        ledger = ledger.marked(subject, "dropped")
+        ledger = ledger.with_state(subject, "dropped")
     return ledger
 
 
@@ -558,7 +564,7 @@ def type_answers(sheet: Sheet, subject: str, path: Path) -> Sitting:
         echo("", err=True)
     if entry.item is not None:
         raise Interrupted(
-            f"Question {entry.at} of {len(sheet)} is next; {path} has the answers so far, "
+            f"Question {entry.next_number} of {len(sheet)} is next; {path} has the answers so far, "
             "and the same command resumes"
         )
     echo(f"All {len(sheet)} questions of {subject} are in {path}.", err=True)
@@ -567,7 +573,7 @@ def type_answers(sheet: Sheet, subject: str, path: Path) -> Sitting:
 
 def _print_instructions(entry: Entry, path: Path) -> None:
     sheet = entry.sitting.sheet
-    verb = "Resuming" if entry.at > 1 else "Typing"
+    verb = "Resuming" if entry.next_number > 1 else "Typing"
     echo(
         f"{verb} {entry.sitting.subject} on {sheet.code}, {len(sheet)} questions. A letter is an "
         "answer, X ambiguous,\nspace an empty one; backspace undoes; Ctrl-C stops and keeps the "
@@ -589,10 +595,10 @@ def _show_question(entry: Entry) -> None:
 
 
 def _show_answer(before: Entry, after: Entry) -> None:
-    if after.at < before.at:
+    if after.next_number < before.next_number:
         echo("(back)", err=True)
         return
-    given = after.sitting.answers.get(before.at)
+    given = after.sitting.answers.get(before.next_number)
     echo(given.letter if given else "-", err=True)
 
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from winosmith.dataset import Dataset
     from winosmith.formats import Contents, Entry
-    from winosmith.humans import Declared
+    from winosmith.humans import SurveyQuestion
 
 COMMANDLINE = ParameterSource.COMMANDLINE
 FILE = click.Path(exists=True, dir_okay=False)
@@ -286,9 +286,9 @@ def json_option(function: Any) -> Any:
     )
 
 
-def parse_question(text: str) -> Declared:
+def parse_question(text: str) -> SurveyQuestion:
     """Return the question of `--ask NAME=QUESTION`."""
-    from winosmith.humans import Declared
+    from winosmith.humans import SurveyQuestion
 
     name, _, question = text.partition("=")
     if not name.isidentifier() or not question.strip():
@@ -296,7 +296,7 @@ def parse_question(text: str) -> Declared:
             f"{text!r}: a name and a question are needed, such as age='How old are you?'",
             param_hint="--ask",
         )
-    return Declared(name, question.strip())
+    return SurveyQuestion(name, question.strip())
 
 
 def cluster_option(function: Any) -> Any:

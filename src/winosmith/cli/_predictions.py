@@ -12,7 +12,7 @@ import click
 from winosmith import answers, formats
 from winosmith.cli._options import FILE, get_answer_arguments, read_contents
 from winosmith.dataset import Dataset
-from winosmith.errors import FormatError, InputError
+from winosmith.errors import FormatError, InputError, first_ids
 from winosmith.metrics import Overlap
 from winosmith.report import format_value
 
@@ -71,22 +71,19 @@ def read_answered(
         labels: the file of the answers; None if the problems have them.
 
     Raises:
-        FormatError: the numbers of labels and problems differ.
+        FormatError: the numbers of labels and problems differ, or a label is not an option.
     """
     contents = read_contents(path, format_name)
     dataset, omitted = formats.to_dataset(contents), contents.omitted
     if labels is None:
         return dataset, omitted
-    keys = answers.read_labels(labels)
-    if len(keys) == len(dataset) + len(omitted):
-        keys = tuple(key for at, key in enumerate(keys) if at not in {*omitted})
-    if len(keys) != len(dataset):
-        raise FormatError(
-            f"there are {len(keys):,} labels; {path} has {len(dataset):,} problems; give one label "
-            "per problem, in the same order",
-            labels,
-        )
-    answered = (replace(problem, answer=a) for problem, a in zip(dataset, keys, strict=True))
+    keys, *others = answers.read(labels, dataset, omitted=omitted).values()
+    if others:
+        raise FormatError("the file has several columns of labels; one is needed", labels)
+    if lost := [one.problem_id for one in keys.predictions if one.choice is None]:
+        raise FormatError(f"the labels of {first_ids(lost)} are not options", labels)
+    chosen = {one.problem_id: one.choice for one in keys.predictions}
+    answered = (replace(problem, answer=chosen.get(problem.id)) for problem in dataset)
     return Dataset(answered, dataset.name), omitted
 
 
@@ -167,21 +164,17 @@ def measure_overlaps(
     found: dict[str, Overlap] = {}
     for given in trained_on:
         name, what = _split_solver(given, solvers)
-        seen = _find_overlap(dataset, given, what)
+        from winosmith.study import TrainedOn
+
+        try:
+            seen = TrainedOn.named([what]).overlap(dataset)
+        except InputError as error:
+            raise InputError(f"--trained-on {given}: {error}") from None
         for solver in solvers if name is None else [name]:
             before = found.get(solver, Overlap({}, seen.n))
             rows, unknown = {**seen.rows, **before.rows}, (*before.unknown, *seen.unknown)
             found[solver] = Overlap(dict(sorted(rows.items())), seen.n, unknown)
     return found
-
-
-def _find_overlap(dataset: Dataset, given: str, what: str) -> Overlap:
-    from winosmith.study import TrainedOn
-
-    try:
-        return TrainedOn.named([what]).overlap(dataset)
-    except InputError as error:
-        raise InputError(f"--trained-on {given}: {error}") from None
 
 
 def _split_solver(given: str, solvers: Sequence[str]) -> tuple[str | None, str]:

@@ -147,7 +147,7 @@ def make_solver(
         more = {"models": models, "combine": options["combine"], "on_progress": on_progress}
     elif kind == "hunting":
         with progress("Indexing, sentence") as advance:
-            more["index"] = solve.FullTextIndex.of(
+            more["index"] = solve.FullTextIndex.open(
                 options["collection"],
                 embed.cache_folder() / "texts",
                 lambda text, of, sentences: advance(sentences, f"in text {text} of {of}"),

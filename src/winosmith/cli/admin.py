@@ -239,7 +239,7 @@ def models(site: Site, retry: str | None) -> None:
         echo(f"{model.name}  {model.solver} {model.revision} {model.digest[:12]}".rstrip())
         echo(f"  {one.state}")
         echo(f"  {one.done:,} of {one.total:,} predicted{speed}")
-        if one.trouble:
+        if one.retryable:
             echo(
                 f"  {one.late:,} timed out, {one.failed:,} failed; retry with: winosmith admin "
                 f"models {site.folder} --retry {model.name}"
@@ -258,10 +258,10 @@ def tidy(site: Site) -> None:
     A running server does this once a day. Sentences and judgements are never deleted. A half that
     has waited wait_days for its other half is published; a running server checks this hourly.
     """
-    from winosmith.web.people.privacy import tidy as delete_old
+    from winosmith.web.people.privacy import delete_old_rows
     from winosmith.web.problems.states import publish_due
 
-    print_counts({"published": publish_due(), **delete_old()})
+    print_counts({"published": publish_due(), **delete_old_rows()})
 
 
 @click.command("backup")

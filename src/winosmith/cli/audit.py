@@ -158,7 +158,7 @@ _SUFFIXES = (".jsonl", ".json", ".csv", ".tsv", ".xlsx", ".parquet")
               help="Write a work list: the fewest options to lengthen so that the longest option "
               "is correct only by chance, starting with those that need the fewest "
               "characters.")  # fmt: skip
-@click.option("--force", is_flag=True, help="Replace another repair or check in its folder.")
+@click.option("--force", is_flag=True, help="Overwrite a different repair or check in the folder.")
 @page_option
 @json_option
 @database_option
@@ -412,17 +412,7 @@ def _read_answers(
     filters: Sequence[str],
     omitted: Sequence[int],
 ) -> dict[str, Answers]:
-    """Return the answers of models to the items of all splits.
-
-    Args:
-        paths: files and folders of answers.
-        splits: the items.
-        filters: filters to read.
-        omitted: positions of omitted records among the records of all splits.
-
-    Raises:
-        DataError: two splits share an id.
-    """
+    """Return models' answers to the items of all splits, which must have distinct ids."""
     from winosmith.answers import read
 
     ids = Counter(problem.id for split in splits.values() for problem in split)
@@ -548,16 +538,7 @@ def _read_split(
 
 
 def _fix_files(paths: Sequence[str], format_name: str | None, options: Mapping[str, Any]) -> None:
-    """Shuffle options in the files themselves, and print the result for each file.
-
-    Args:
-        paths: the files, which form one data set.
-        format_name: format of the files; None to detect it from their content.
-        options: the other options of the command.
-
-    Raises:
-        InputError: the files can't be read, or can't be written back unchanged otherwise.
-    """
+    """Shuffle options in the files themselves, and print the result for each file."""
     from winosmith import audit
     from winosmith.report import Section, Table
     from winosmith.text import count_noun

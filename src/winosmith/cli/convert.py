@@ -293,10 +293,10 @@ def _write_task(
     dataset = everything.select(row for row, p in enumerate(everything) if not p.embargo)
     embargoed = len(everything) - len(dataset)
     if harness == "lm-eval":
-        names = release.lm_eval_task(dataset, target)
+        names = release.write_lm_eval_task(dataset, target)
         run = f"lm_eval --include_path {shlex.quote(target)} --tasks {','.join(names)} --model hf …"
     else:
-        names = (release.inspect_task(dataset, target),)
+        names = (release.write_inspect_task(dataset, target),)
         run = f"cd {shlex.quote(target)} && inspect eval {names[0]}.py --model …"
     if as_json:
         report = {"to": harness, "tasks": list(names), "written": len(dataset)}

@@ -45,7 +45,7 @@ METHODS_BY_OPTION = {
 @click.option("--scratch", metavar="DIR", type=click.Path(exists=True, file_okay=False),
               help="Folder for the rotated copy of the vectors, to save memory.")  # fmt: skip
 @_options.seed_option()
-@click.option("--force", is_flag=True, help="Replace the files of another run in DIR.")
+@click.option("--force", is_flag=True, help="Overwrite the files of a different run in DIR.")
 @_options.format_option
 @_options.json_option
 @click.pass_context

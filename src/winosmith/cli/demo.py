@@ -43,7 +43,7 @@ seed = {seed}
 @click.option("--symmetric", is_flag=True, help="Swap the answers of sound twins at random, so "
               "that a model can learn nothing from them.")  # fmt: skip
 @click.option("--handwritten", is_flag=True, help="Write the hand-written twins instead.")
-@click.option("--force", is_flag=True, help="Replace older practice twins in that folder.")
+@click.option("--force", is_flag=True, help="Overwrite older practice twins in the folder.")
 @seed_option()
 def practice(out: str, handwritten: bool, **options: Any) -> None:
     """Write practice twins: problems, simulated votes, and the planted artifacts.
@@ -104,7 +104,7 @@ SPLITS = 2
 @click.option(
     "--out", default="winosmith-demo", show_default=True, metavar="DIR", help="Output folder."
 )
-@click.option("--force", is_flag=True, help="Replace an older demo in that folder.")
+@click.option("--force", is_flag=True, help="Overwrite an older demo in the folder.")
 @json_option
 def command(out: str, force: bool, as_json: bool) -> None:
     """Build a benchmark from practice twins with known artifacts, in a minute.

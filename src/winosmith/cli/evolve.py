@@ -86,7 +86,7 @@ Options = Mapping[str, Any]
               "core.")  # fmt: skip
 @_options.cluster_option
 @_options.seed_option()
-@click.option("--force", is_flag=True, help="Replace the files of another recipe in DIR.")
+@click.option("--force", is_flag=True, help="Overwrite the files of a different recipe in DIR.")
 @_options.format_option
 @_options.json_option
 def command(**options: Any) -> None:

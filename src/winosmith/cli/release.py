@@ -117,7 +117,7 @@ def _make_report(done: Released) -> dict[str, object]:
         "left_out": dict(content.left_out),
         **done.copies.record(),
         "changes": {kind: len(found) for kind, found in content.changes.items()},
-        "missing_fields": releases.missing_fields(content),
+        "missing_fields": releases.find_missing_fields(content),
         "keyed": content.keyed and content.keyed.record(),
     }
 
@@ -131,7 +131,7 @@ def _print_release(done: Released) -> None:
         say(f"omitted: {count:,} {reason}")
     for line in done.copies.sentences():
         say(line)
-    if missing := releases.missing_fields(content):
+    if missing := releases.find_missing_fields(content):
         keys = ", ".join(f"{key} ({name})" for name, key in missing.items())
         say(
             f"{count_noun(len(missing), 'field')} about responsible AI in croissant.json "

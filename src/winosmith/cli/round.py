@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 @click.option("--stored", metavar="DIR", type=FOLDER,
               help="Folder of the same round, finished: use its vectors and predictions instead of "
               "models, and report whether every file has the same bytes.")  # fmt: skip
-@click.option("--force", is_flag=True, help="Replace the results of another recipe.")
+@click.option("--force", is_flag=True, help="Overwrite the results of a different recipe.")
 @json_option
 @click.pass_context
 def command(

@@ -33,7 +33,7 @@ Options = dict[str, Any]
 @click.option("--local-context", is_flag=True, help="Show the solver only the text from two "
               "words before the blank to the end, in training too.")  # fmt: skip
 @_options.cluster_option
-@click.option("--force", is_flag=True, help="Replace FILE.jsonl, or unfinished work on it.")
+@click.option("--force", is_flag=True, help="Overwrite FILE.jsonl, or unfinished work on it.")
 @_options.format_option
 @_options.json_option
 def command(**options: Any) -> None:

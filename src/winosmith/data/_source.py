@@ -164,7 +164,7 @@ def _decode(raw: bytes, path: Path, encoding: str | None) -> str:
         before, after = raw[max(0, at - _SHOWN) : at], raw[at : at + _SHOWN]
         parts = _ENDS.split(before)[-1], _ENDS.split(after)[0]
         seen = b"".join(parts).decode("cp1252").strip()
-        what = f"probably in {name}, which reads {seen!r} here"
+        what = f"probably in {name}, which reads {seen!r} here (or in another, such as cp1250)"
         raise _encoding_error(what, "cp1252", path, line)
     raise FormatError(
         "the text is not UTF-8, and its encoding is unknown; name it with `encoding=`, such as "
@@ -205,5 +205,7 @@ def _is_western(raw: bytes) -> bool:
 def _decode_as(raw: bytes, encoding: str, path: Path, why: str) -> str:
     try:
         return raw.decode(encoding).removeprefix("\ufeff")
-    except (LookupError, ValueError) as error:  # LookupError: unknown encoding
+    except LookupError:
+        raise FormatError(f"{encoding!r} is not an encoding, such as 'cp1252'", path) from None
+    except ValueError as error:  # LookupError: unknown encoding
         raise FormatError(f"the text is not {encoding}, {why}", path) from error

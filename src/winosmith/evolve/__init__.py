@@ -1,4 +1,4 @@
-"""Perturbation: make families of slightly changed problems, and record their lineage.
+"""Make families of perturbed problems, and record their lineage.
 
 >>> from winosmith import evolve
 >>> evolve.WordNetPerturber(count=3).count

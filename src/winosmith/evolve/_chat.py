@@ -26,22 +26,22 @@ from winosmith.records import canonical, parse_json, problem_record
 
 _TURNS, _ACCEPTED, _READABLE = "transcript.jsonl", "accepted.jsonl", "transcript.md"
 
-
 REPLY_TOKENS = 4096
-"""Recommended token limit of a reply: 30 rows of 20 words take about 1,500; reasoning adds more."""
+"""Recommended maximum number of tokens per reply. 30 rows of 20 words take about 1,500 tokens;
+reasoning takes more."""
 
 
 class ChatPerturber:
     """Asks a chat model for perturbations of a problem, turn by turn (EvoGrad 2024, A.1).
 
     Each row of a reply is checked (`winosmith evolve --with chat --help` and the guide to chat
-    models list the faults); each turn reports the faults of the previous reply. A child's declared
-    depth is its true token edit distance to a root. Its answer is the model's, so the
+    models list the faults), and the next turn reports the faults to the model. A child's declared
+    depth is its true token edit distance to a root. Its answer comes from the model, so the
     child is marked as unvalidated until people have judged it.
 
     Args:
         model: a `chat.Client`, or a callable that takes messages and returns a `chat.Reply`. Its
-            token limit should be at least `REPLY_TOKENS`: cut replies need more turns.
+            token limit should be at least `REPLY_TOKENS`: replies that are cut off need more turns.
         taken: problems whose sentences must not be repeated, such as all roots: otherwise a child
             of one twin may equal the other twin.
         folder: folder for the saved dialogues, with a subfolder for each (`transcript.jsonl`,
@@ -53,7 +53,7 @@ class ChatPerturber:
         RecipeError: a rule is out of its range.
 
     Warns:
-        UserWarning: fewer children than wanted were accepted; states the reason and a remedy.
+        UserWarning: too few children were accepted; the warning states the reason and a remedy.
     """
 
     def __init__(
@@ -72,12 +72,10 @@ class ChatPerturber:
         self.rules = DialogueRules(**rules)
 
     def perturb(self, problem: Problem, seed: int) -> Iterator[Problem]:
-        """Yield children of a problem as they are accepted.
-
-        It stops when the budget is spent.
+        """Yield children of a problem as they are accepted, until the budget is spent.
 
         Args:
-            problem: has two options and an answer.
+            problem: a problem with two options and an answer.
             seed: the `draw` of `chat.Client.ask`; other models ignore it.
 
         Raises:
@@ -149,7 +147,7 @@ class Transcript:
     """The folder of one dialogue.
 
     - `transcript.jsonl`: the problem and the settings, then each turn, written before its reply is
-      used. An incomplete last line is dropped.
+      processed. An incomplete last line is dropped.
     - `accepted.jsonl`: the accepted problems, one per line, in winosmith's own format.
     - `transcript.md`: the dialogue for readers, with the faults of each row.
 
@@ -183,12 +181,12 @@ class Transcript:
             self.write_readable(dialogue)
 
     def add(self, said: Message, reply: Reply) -> None:
-        """Append a turn and flush it to the disk."""
+        """Append a turn and sync it to disk."""
         kept = {key: value for key, value in asdict(reply).items() if key in _KEPT}
         self._append(_TURNS, [{"said": said.content, "reply": kept}])
 
     def add_accepted(self, problems: Iterable[Problem]) -> None:
-        """Append problems and flush them to the disk."""
+        """Append accepted problems and sync them to disk."""
         self._append(_ACCEPTED, map(problem_record, problems))
 
     def write_readable(self, dialogue: Dialogue) -> None:

@@ -29,22 +29,22 @@ from winosmith.text import count_noun, tokens
 
 @declaration
 class DialogueRules:
-    """Limits of a dialogue and of the checks of its rows."""
+    """Limits of a dialogue, and settings of the checks of its rows."""
 
     wanted: Count = 100
     """Number of children of each problem."""
     batches: Annotated[tuple[Count, ...], Field(strict=False, min_length=1)] = (10, 10, 30, 30, 20)
-    """Number of rows to request in each turn; the last number applies to all further turns. The
+    """Number of rows to request in each turn; the last number applies to all later turns. The
     default has the sizes of EvoGrad's accepted batches (2024, A.1)."""
     distances: Literal["correct", "refuse"] = "correct"
     """Whether to correct ("correct") or refuse ("refuse") a row with an incorrect distance. The
     model is informed in both cases."""
     changed: Annotated[float, Field(gt=0, le=1)] = 0.6
-    """Largest number of changed tokens, as a fraction of the problem's tokens."""
+    """Maximum number of changed tokens, as a fraction of the problem's tokens."""
     most_rounds: Count = 30
-    """Largest number of turns for a problem."""
+    """Maximum number of turns for a problem."""
     fruitless: Count = 3
-    """Number of consecutive turns without an accepted row after which a problem is given up."""
+    """Number of consecutive turns without an accepted row after which a problem is abandoned."""
     memory: OrFalse[Count] = None
     """Number of earlier turns that the model sees after the first message; by default all."""
 
@@ -53,14 +53,14 @@ _TRIAL = 10
 """Number of rows to request after a bad batch, "to see if it's okay" (EvoGrad 2024, A.1)."""
 
 _FEWEST = 3
-"""Smallest number of rows to request after a reply was cut off."""
+"""Minimum number of rows to request after a reply was cut off."""
 
 _SHOWN = 3
-"""Largest number of kinds of faults in a message."""
+"""Maximum number of kinds of faults in a message."""
 
 
 class Ending(NamedTuple):
-    """The reason for the end of a dialogue.
+    """The reason why a dialogue ended.
 
     Attributes:
         reason: "done"; or, with too few children, "rounds", "fruitless" or "budget".
@@ -93,7 +93,7 @@ class Dialogue:
 
     Raises:
         RecipeError: a rule is out of its range.
-        ProblemError: a problem with more than two options, or without an answer.
+        ProblemError: the problem does not have two options and an answer.
 
     >>> root = Problem("r", "Sue beat Sally because _ ran well.", ("Sue", "Sally"), 0)
     >>> dialogue = Dialogue(root, wanted=1)
@@ -122,7 +122,7 @@ class Dialogue:
 
     @property
     def messages(self) -> Messages:
-        """The next messages to send: the first one, and as many turns as `memory` allows."""
+        """The next messages to send: the first message, and as many turns as `memory` allows."""
         later = self._said[1:]
         shown = later if self.rules.memory is None else later[-2 * self.rules.memory :]
         return (self._said[0], *shown)
@@ -142,7 +142,7 @@ class Dialogue:
 
     @property
     def said(self) -> list[str]:
-        """The messages to the model, turn by turn; the last is not sent yet."""
+        """The messages to the model, one for each turn; the last message is not sent yet."""
         return [message.content for message in self._said if message.role == "user"]
 
     def take(self, reply: Reply, said: str | None = None) -> tuple[Problem, ...]:
@@ -150,7 +150,7 @@ class Dialogue:
 
         Args:
             reply: the reply to the last message.
-            said: that message, if it differed because the dialogue had other settings then.
+            said: the message that was sent, if a saved dialogue had other settings.
         """
         if said is not None:
             self._said[-1] = Message("user", said)
@@ -199,7 +199,7 @@ class Dialogue:
         return None
 
     def faults(self) -> Counter[str]:
-        """Return how often each fault occurred so far, the most frequent first."""
+        """Return the count of each fault so far, the most frequent fault first."""
         found = sum((done.faults() for done in self.rounds), Counter[str]())
         return Counter(dict(found.most_common()))
 
@@ -216,10 +216,10 @@ class Dialogue:
 
 
 _LONG = 4.0
-"""Mean distance above which smaller ones are requested, as EvoGrad's author did."""
+"""Mean distance above which smaller distances are requested, as EvoGrad's author did."""
 
 _UNEVEN = 0.1
-"""Imbalance of the answers (fraction of the children) above which the rarer one is requested."""
+"""Imbalance of the answers (fraction of the children) above which the rarer answer is requested."""
 
 _ADVICE = {
     "columns": "has not the six columns; a sentence with commas needs double quotes around it",
@@ -239,13 +239,13 @@ _ADVICE = {
 
 @dataclass(frozen=True, slots=True)
 class Round:
-    """One turn.
+    """A turn of a dialogue.
 
     Attributes:
         asked: number of requested rows.
         reply: the model's reply.
         rows: the rows of the reply, in order.
-        kept: the accepted problems; correct rows beyond the wanted number are not accepted.
+        kept: the accepted problems; valid rows beyond the wanted number are not accepted.
     """
 
     asked: int
@@ -260,11 +260,11 @@ class Round:
 
     @property
     def whole(self) -> int:
-        """Number of complete rows."""
+        """Number of rows that were not cut off."""
         return sum("truncated" not in checked.faults for checked in self.rows)
 
     def faults(self) -> Counter[str]:
-        """Return how often each reported fault occurs, the most frequent first."""
+        """Return the count of each reported fault, the most frequent fault first."""
         found = Counter(
             fault for checked in self.rows for fault in checked.faults if fault not in REPAIRED
         )
@@ -272,10 +272,10 @@ class Round:
 
 
 def write_correction(parent: Problem, done: Round, accepted: Sequence[Problem]) -> str:
-    """Return the message about a turn's rows: faults and wishes, or praise.
+    """Return the message to the model about a turn's rows: faults and wishes, or praise.
 
-    Each kind of fault is reported with its count and an example row. One incorrect distance is
-    explained token by token, as EvoGrad's author did (2024, A.1).
+    Each kind of fault is reported with its count and an example row. The largest error of a
+    distance is explained token by token, as EvoGrad's author did (2024, A.1).
     """
     said = [_correct_rows(done), *_correct_distances(parent, done)]
     for kind, count in done.faults().items():
@@ -399,11 +399,11 @@ Thank you for asking. These rules decide:
 - Options may be changed if both stand in the sentence, as in their columns.
 - One blank, _, in each sentence, and one answer that every careful reader gives.
 Where they leave something open, decide as an expert would, and say nothing of it."""
-"""The fixed reply to any questions of the model."""
+"""The fixed answer to any questions of the model."""
 
 
 def write_opening(parent: Problem, size: int) -> str:
-    """Return the first message; its role is EvoGrad's "expert human annotator" (2024, A.1)."""
+    """Return the first message, with the role of EvoGrad's "expert human annotator" (2024, A.1)."""
     cut = tokens(parent.sentence)
     return _OPENING.format(
         columns=",".join(COLUMNS),
@@ -416,7 +416,7 @@ def write_opening(parent: Problem, size: int) -> str:
 
 
 def write_request(size: int, first: int) -> str:
-    """Return the request for `size` rows, the first of which has the number `first`."""
+    """Return a request for `size` rows, numbered from `first`."""
     rows = "1 row" if size == 1 else f"{size} rows"
     return (
         f"Please write {rows}, numbered from {first}. Reply with the rows of CSV alone: no "
@@ -427,7 +427,7 @@ def write_request(size: int, first: int) -> str:
 def format_row(
     index: int, sentence: str, options: Sequence[str], answer: int, distance: int
 ) -> str:
-    """Return a line of the table.
+    """Return a row of the table as a line of CSV.
 
     >>> format_row(0, "Ann, not Sue, _ ran.", ("Ann", "Sue"), 1, 0)
     '0,"Ann, not Sue, _ ran.",Ann,Sue,1,0'
@@ -439,7 +439,7 @@ def format_row(
 
 
 def spell_out_change(before: str, after: str) -> str:
-    """Return the numbered token edits between two sentences.
+    """Return a numbered list of the token edits between two sentences.
 
     >>> spell_out_change("Sue ran far.", "Sue ran very long.")
     'very added (1), far → long (2)'

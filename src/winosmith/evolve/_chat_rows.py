@@ -1,4 +1,4 @@
-"""The rows of a chat model's reply, and the check of each."""
+"""Read the rows of a chat model's reply, and check each row."""
 
 from __future__ import annotations
 
@@ -25,21 +25,21 @@ _NUMBERED = re.compile(r"\W*\d+[\W_]")
 _INDEX = re.compile(r"\W*\d+\W*")
 _WHOLE = re.compile(r"-?\d+")
 _LONGEST = 2000
-"""Largest number of characters of a row."""
+"""Maximum number of characters of a row."""
 
 _CURLY = str.maketrans("“”", '""')
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A line of a reply that is, or tries to be, a row of the table, and the results of its check.
+    """A line of a reply that looks like a row of the table, and the results of its check.
 
     Attributes:
         text: the line.
         cells: the six values, in the order of `COLUMNS`; empty if they can't be separated.
         faults: before the check: "columns", "ellipsis" or "truncated" if there are no cells, or
-            "quotes" if the sentence has commas and no quotes, but the values can be separated
-            anyway; after the check: all faults, see `Checker`.
+            "quotes" if the sentence has commas and no quotes, but the values can be separated;
+            after the check: all faults, see `Checker`.
         problem: the child; None if the row is refused.
         sentence: the sentence with spaces around its blank; empty if the row can't be read.
         claimed: the distance that the row states; None if it is not a number.
@@ -56,7 +56,7 @@ class Row:
 
 
 def read_rows(reply: Reply) -> list[Row]:
-    r"""Return the rows of a reply, in their order.
+    r"""Return the rows in a reply, in order.
 
     Values may be separated by commas, tabs, semicolons or bars, and rows may be in code fences or
     a Markdown table. Headings, rules, prose and the model's thoughts are ignored. The last
@@ -125,9 +125,9 @@ def _split_cells(line: str) -> list[str]:
 
 
 def _split_quoted(line: str) -> list[str]:
-    """Split a line with an unquoted sentence: all text between the index and the last four values.
+    """Split a line whose unquoted sentence is all text between the index and the last four values.
 
-    A line with balanced quotes is not split, because its fault must be another one.
+    A line with balanced quotes is not split, because it must have a different fault.
     """
     if line.count('"') % 2 == 0 and '"' in line:
         return []
@@ -140,10 +140,10 @@ def _clean_cells(cells: list[str]) -> list[str]:
 
 
 REPAIRED = frozenset({"quotes", "glued"})
-"""Faults that are corrected without a message to the model."""
+"""Faults that are corrected without informing the model."""
 
 CLAIMED = "chat.claimed"
-"""The key in `Problem.extra` for an incorrect distance that the model claimed."""
+"""The key in `Problem.extra` of an incorrect distance that the model stated."""
 
 _BLANKS = re.compile(r"_+")
 _GLUED = re.compile(r"__|[^\s\"'“‘(]_|_\w")
@@ -156,17 +156,17 @@ _ARTICLES = {"a", "an", "the"}
 class Checker:
     """Checks rows against their parent problem.
 
-    It refuses rows that can't be read ("columns", "ellipsis", "truncated"), and those with a fault:
+    It refuses rows that can't be read ("columns", "ellipsis", "truncated"), and rows with a fault:
     "blank" (none, or several), "options" (empty, equal, or with a blank), "absent" (an
-    option is not in the sentence), "renamed" (an option has a new name, and the sentence still
-    has the old one), "answer" (neither 1 nor 2), "far" (too many tokens are changed), "original"
+    option is not in the sentence), "renamed" (an option has a new name, but the sentence still
+    has the old name), "answer" (neither 1 nor 2), "far" (too many tokens are changed), "original"
     and "duplicate" (only capitals, spaces or punctuation differ). An incorrect "distance" is
     corrected or refused. "quotes" (commas without quotes) and "glued" (a blank that touches a word,
     as in EvoGrad's printed rows: "because _had") are corrected.
 
     Attributes:
         parent: the problem, with two options and an answer.
-        changed: the largest number of changed tokens, as a fraction of the parent's tokens.
+        changed: maximum number of changed tokens, as a fraction of the parent's tokens.
         distances: whether an incorrect distance is corrected ("correct") or refused ("refuse").
     """
 
@@ -179,7 +179,7 @@ class Checker:
 
         Args:
             row: the row to check.
-            taken: the earlier sentences, normalized by `normalize_sentence`.
+            taken: earlier sentences, normalized by `normalize_sentence`.
         """
         if not row.cells:
             return row
@@ -222,7 +222,7 @@ class Checker:
     def _with_blank(self, sentence: str) -> tuple[str, bool]:
         """Return the sentence with spaces around its blank, and whether any were missing.
 
-        If the parent's blank touches a word, the child's is left as it is: otherwise the space
+        If the parent's blank touches a word, the child's blank is unchanged: otherwise the space
         would count as an edit.
         """
         if _GLUED.search(self.parent.sentence) or not _GLUED.search(sentence):

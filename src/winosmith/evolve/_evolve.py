@@ -1,8 +1,8 @@
-"""Roots, children and sets, as in EvoGrad (2024).
+"""Draw roots, make their children, and assemble sets, as in EvoGrad (2024).
 
 `evolve` returns the children of every problem; `resume_children` also saves them, so that an
 interrupted run can resume. Roots of families are problems that every solver answers correctly
-(section 3.1). The sets are small, medium and large, split by root (section 3.4).
+(section 3.1). The sets are small, medium and large, and are split by root (section 3.4).
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ _CHUNK = 64
 """Number of problems in a chunk; an interruption loses the work of one chunk per worker."""
 
 _PER_WORKER = 4
-"""Chunks in progress for each worker, so that none waits for the slowest."""
+"""Number of chunks in progress per worker, so that no worker waits for the slowest chunk."""
 
 
 @dataclass(frozen=True)
@@ -59,7 +59,7 @@ class Evolved(Result):
     Attributes:
         dataset: the given problems, then the children.
         children: only the children, in the order of their parents.
-        repeated: the removed children, which repeat an earlier problem, with the reason.
+        repeated: the children that were removed because they repeat an earlier problem.
         barren: ids of the problems without a child.
     """
 
@@ -133,8 +133,8 @@ def _perturb_chunk(
 def drop_repeats(dataset: Dataset, made: Sequence[Sequence[Problem]]) -> Evolved:
     """Join problems and their children, without children that repeat an earlier problem.
 
-    Two problems are equal if their tokens and options are, regardless of case and of the options'
-    order.
+    Two problems are equal if their tokens and options are equal, ignoring case and the order of
+    options.
 
     Args:
         dataset: the parents.
@@ -178,7 +178,7 @@ def resume_children(
     executor: Executor | None = None,
     on_progress: Callable[[int, int], None] | None = None,
 ) -> list[list[Problem]]:
-    """Return the children of each problem, saving them so that the same call resumes the work.
+    """Return the children of each problem, and save them so that the same call resumes the work.
 
     The file has a line for each parent; an incomplete last line is ignored.
 
@@ -235,7 +235,7 @@ class Roots(Result):
         dataset: the roots, with distinct ids, no twins, and the name of their data set as
             `origin.source`.
         sources: the name of each data set → the original ids of its roots.
-        left_out: for each data set, the problems that were not drawn, each with the reason.
+        left_out: for each data set, the problems that were not drawn, with the reason.
     """
 
     dataset: Dataset
@@ -244,14 +244,14 @@ class Roots(Result):
 
 
 def find_unsolved_ids(dataset: Dataset, solvers: Sequence[Sequence[Prediction]]) -> frozenset[str]:
-    """Return the ids of the problems that any solver answers incorrectly, or that none decides.
+    """Return the ids of the problems that any solver answers incorrectly, or no solver decides.
 
     A tie is neither correct nor incorrect: if its first option counted as the choice, the roots
     would depend on the order of options. An invalid answer is incorrect.
 
     Args:
         dataset: problems with answers.
-        solvers: for each solver its predictions, in the order of the data set.
+        solvers: the predictions of each solver, in the order of the data set.
 
     >>> data = Dataset([Problem(str(n), "The _ fell.", ("cup", "jug"), 0) for n in range(4)])
     >>> one = [Prediction("0", 0, (2, 1)), Prediction("1", 0, (1, 1)), Prediction("2", 1),
@@ -283,8 +283,8 @@ def draw_roots(
     """Draw roots at random among the problems that every solver answers correctly.
 
     The paper drew 7 roots from WSC273 and 7 from WinoGrande's dev set. At most one problem of a
-    block (twins, a family, look-alikes) is drawn, and none that is under embargo, without an
-    answer, or already perturbed.
+    block (twins, a family, look-alikes) is drawn. Problems that are under embargo, have no answer
+    or are already perturbed are not drawn.
 
     A model trained on the children of a root has seen the root's data set (`Roots.sources`), and
     should not be evaluated on it afterwards.
@@ -298,8 +298,8 @@ def draw_roots(
         options: draw only problems with this number of options; by default any.
 
     Raises:
-        InputError: the number of counts differs from the number of data sets, or one is below 0.
-        DataError: a data set has too few suitable problems, or two have the same name.
+        InputError: `wanted` has not one number, 0 or more, for each data set.
+        DataError: a data set has too few suitable problems, or two data sets have the same name.
     """
     wrong = wrong or [frozenset()] * len(datasets)
     if not len(datasets) == len(wanted) == len(wrong) or min(wanted, default=0) < 0:
@@ -309,7 +309,7 @@ def draw_roots(
         )
     names = [dataset.name for dataset in datasets]
     if len(set(names)) < len(names):
-        raise DataError("two data sets have the same name; rename one, so that their roots differ")
+        raise DataError("two data sets have the same name; rename one of them")
     times = Counter(problem_id for dataset in datasets for problem_id in dataset.ids)
     roots: list[Problem] = []
     sources: dict[str, tuple[str, ...]] = {}
@@ -381,7 +381,7 @@ def _explain_unfit(problem: Problem, wrong: frozenset[str], options: int | None)
 PARTS = ("train", "dev", "test")
 
 SHARES = (10, 2, 2)
-"""Roots 1–10, 11–12 and 13–14 of EvoGrad's table 1."""
+"""Relative sizes of train, dev and test: roots 1–10, 11–12 and 13–14 of EvoGrad's table 1."""
 
 LETTERS = ascii_uppercase[:MAX_OPTIONS]
 """The letters of the options in a report."""
@@ -394,8 +394,8 @@ class Sets(Result):
     Attributes:
         small: the roots and the children that people wrote.
         medium: the roots and their children before the replacement by synonyms, by part.
-        large: train and dev of `medium` with children by synonyms, and the test of `medium`.
-        dropped: problems that resemble one of another part, with the reason.
+        large: train and dev of `medium` with the children by synonyms, and the test of `medium`.
+        dropped: problems that are related to a problem of another part, with the reason.
     """
 
     small: Dataset
@@ -447,7 +447,7 @@ def assemble(
 ) -> Sets:
     """Split three sets into train, dev and test by family.
 
-    A family follows its root. If problems of two parts are equal or look-alikes (see
+    A family is in the part of its root. If problems of two parts are related (see
     `winosmith.blocks`), those in the earlier of train, dev and test are dropped.
 
     Args:
@@ -455,8 +455,9 @@ def assemble(
         medium: the roots and all their children.
         large: `medium` and the children of its problems.
         parts: the part of each root, from `split_roots`.
-        test_grows: whether the test of `large` includes children by synonyms. The paper's text says
-            that all 1,414 problems were augmented; its sizes (3,489 from 1,212) exclude the test.
+        test_grows: whether the test of `large` includes children by synonyms. According to the
+            paper's text, all 1,414 problems were augmented; its sizes (3,489 from 1,212) exclude
+            the test.
     """
     everything = Dataset({p.id: p for data in (small, medium, large) for p in data}.values())
     part_of = [parts[problem.root] for problem in everything]
@@ -484,11 +485,11 @@ def assemble(
 
 
 def describe_part(dataset: Dataset, families: Dataset) -> dict[str, Any]:
-    """Return the statistics of one part: size, balance, depths, sources, unvalidated problems.
+    """Return statistics of a part: size, balance, depths, sources and unvalidated problems.
 
     Args:
         dataset: the part.
-        families: a data set with the part and all its ancestors, for the depths.
+        families: a data set with the part and all ancestors of its problems, for the depths.
     """
     by_id = dict(zip(families.ids, depths(families), strict=True))
     found = [by_id[problem.id].edit for problem in dataset]

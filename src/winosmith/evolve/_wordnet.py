@@ -1,9 +1,9 @@
 """Perturbation by WordNet: replace one word by a synonym in the same inflection.
 
-By default a synonym must fit the word's likely sense, so that most words are not replaced. With
-`as_published`, as in EvoGrad, any word except stop words and names gets any synonym of any of its
-senses: the set nearly triples, as in the paper, and many children change their meaning. Only people
-can judge which children are valid.
+By default, a synonym must fit the word's likely sense, so most words are not replaced. With
+`as_published`, as in EvoGrad, any word except stop words and names is replaced by any synonym of
+any of its senses: the set nearly triples, as in the paper, but many children change their meaning.
+Only people can judge which children are valid.
 """
 
 from __future__ import annotations
@@ -34,14 +34,14 @@ class WordNetPerturber:
     child's depth is its parent's plus one; none is declared.
 
     Args:
-        count: largest number of children of a problem; each changes another word if possible. The
-            paper "nearly tripled" its set: 2.
-        wordnet: source of the synonyms; by default found on this machine.
+        count: maximum number of children of a problem; each changes another word if possible. The
+            paper "nearly tripled" its set, which corresponds to 2.
+        wordnet: source of the synonyms; by default the WordNet installed on this machine.
         wide: also accept less certain synonyms: gives twice as many children, and more than twice
-            as many incorrect ones.
-        as_published: follow the paper only: any word that is neither a stop word nor a name, any
-            synonym of any sense. Most problems get all their children, most children are incorrect
-            or odd, and their source is "wordnet-paper".
+            as many incorrect children.
+        as_published: replace as in the paper: any word that is neither a stop word nor a name, by
+            any synonym of any sense. Most problems get all their children, most children are
+            incorrect or odd, and their source is "wordnet-paper".
 
     Raises:
         RecipeError: `count` is below 1.
@@ -51,7 +51,7 @@ class WordNetPerturber:
     @checked
     def __init__(
         self,
-        count: Annotated[Count, Field(description="Largest number of children of a problem.")] = 2,
+        count: Annotated[Count, Field(description="Maximum number of children of a problem.")] = 2,
         wordnet: WordNet | None = None,
         *,
         wide: bool = False,
@@ -59,7 +59,7 @@ class WordNetPerturber:
     ):
         if wide and as_published:
             raise InputError(
-                "'wide' has no effect with 'as_published', which accepts every synonym; drop one"
+                "'wide' has no effect with 'as_published', which accepts every synonym; omit it"
             )
         self.count = count
         self.wordnet = wordnet or WordNet()
@@ -107,10 +107,11 @@ class WordNetPerturber:
 
 
 COMMON = -13.1
-"""Lowest frequency of a synonym, as a natural logarithm: twice in a million words."""
+"""Minimum frequency of a synonym, as a natural logarithm: twice in a million words."""
 
 USUAL = 0.1
-"""Lowest count of a multi-word synonym, as a fraction of the sense's: excludes "oral cavity"."""
+"""Minimum count of a multi-word synonym, as a fraction of its sense's count. It excludes, for
+example, "oral cavity"."""
 
 _POS = {"NN": "n", "VB": "v", "JJ": "a", "RB": "r"}
 
@@ -143,14 +144,14 @@ _LINKING = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Care:
-    """Thresholds for a synonym; lower ones give more children, and more incorrect ones.
+    """Thresholds for a synonym; looser thresholds give more children, and more incorrect ones.
 
     Attributes:
-        certainty: lowest estimated probability of the most likely sense, 0–1.
-        own: lowest fraction of the synonym's uses that are in a sense of the word, 0–1: otherwise
-            readers think of another sense.
-        rarer: how much rarer than the word the synonym may be, as a natural logarithm; 2.8 is a
-            sixteenth as frequent. Most readers don't read "potpourri of foods" as "variety".
+        certainty: minimum estimated probability of the most likely sense, 0–1.
+        own: minimum fraction of the synonym's uses that are in a sense of the word, 0–1; below it,
+            readers would think of another sense.
+        rarer: maximum difference of the logarithms of the word's and the synonym's frequencies; 2.8
+            is a sixteenth as frequent. Most readers don't read "potpourri of foods" as "variety".
     """
 
     certainty: float = 0.6
@@ -171,9 +172,9 @@ def find_places(problem: Problem, wordnet: WordNet, care: Care = SURE) -> Places
 
     A word is replaced only if one of its senses is clearly the most likely, given the sense's count
     in WordNet's tagged texts and its overlap with the sentence (Lesk 1986: words of the gloss and
-    of neighbouring senses). Its synonyms must be mostly used in the word's senses, and verbs must
-    share the sentence frames. Names, parts of compounds, verbs with a particle or preposition,
-    antonyms in any sense, and words of the sentence or its options are omitted.
+    of neighbouring senses). Synonyms must be used mostly in the word's senses, and verbs must have
+    the same sentence frames. Names, parts of compounds, and verbs with a particle or preposition
+    are not replaced. Antonyms in any sense, and words of the sentence or its options, are not used.
     """
     cut = tokens(problem.sentence)
     tags = language.tag(cut)
@@ -233,8 +234,8 @@ def find_any_places(problem: Problem, wordnet: WordNet) -> Places:
 def _find_banned_words(problem: Problem, cut: Sequence[str], tags: Sequence[str]) -> frozenset[str]:
     """Return the words that a synonym must not contain.
 
-    These are the words of the options and of the sentence, and those that the last edits removed:
-    they would restore the grandparent.
+    These are the words of the options and of the sentence, and the words that the last edits
+    removed, because they would restore the grandparent.
     """
     options = {word.lower() for option in problem.options for word in tokens(option)}
     own = {lemmatize(word, name) for word, name in zip(cut, tags, strict=True)}

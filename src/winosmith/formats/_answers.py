@@ -16,7 +16,7 @@ from winosmith.formats._columns import is_empty
 from winosmith.formats._letters import locate_letter
 from winosmith.formats._names import collect_names, is_answer_name, normalise
 from winosmith.problem import Extra, Problem
-from winosmith.text import edit_distance, normalize, remove_invisible
+from winosmith.text import normalize, remove_invisible
 
 KINDS = {
     "letter": "letters",
@@ -131,9 +131,9 @@ def _match_labelled(said: str, options: Sequence[str], labels: Sequence[str]) ->
 def match_option(text: str, options: Sequence[str]) -> int | None:
     """Return the index of the only option that matches a text.
 
-    Case is ignored, unless options differ only in case.
+    Case and a full stop at the end are ignored, unless options differ only in these.
 
-    >>> match_option("A  cup", ["a cup", "a jug"]), match_option("Us", ["US", "us"])
+    >>> match_option("A  cup.", ["a cup", "a jug"]), match_option("Us", ["US", "us"])
     (0, None)
     """
     shown = (one if one.isascii() else remove_invisible(normalize(one)) for one in (text, *options))
@@ -141,9 +141,12 @@ def match_option(text: str, options: Sequence[str]) -> int | None:
     if tidied.count(said) == 1:
         return tidied.index(said)
     folded = said.casefold()
-    if f"\n{folded}\n" not in "\n".join(["", *tidied, ""]).casefold():
+    bare = folded.rstrip(".。")
+    if not bare or f"\n{bare}" not in "\n".join(["", *tidied]).casefold():
         return None
     alike = [*map(str.casefold, tidied)]
+    if folded not in alike:
+        folded, alike = bare, [one.rstrip(".。") for one in alike]
     return alike.index(folded) if alike.count(folded) == 1 else None
 
 
@@ -221,12 +224,12 @@ def drop_repeated_keys(entries: list[Entry]) -> tuple[list[Entry], list[str]]:
 class Classes:
     """The labels of all rows, used as the choices of each row.
 
-    Labels that differ only in case, width, invisible characters or surrounding punctuation
-    ("Yes", "yes.") are the same label.
+    Labels that differ only in case, width, invisible characters, surrounding punctuation or the
+    sign between words ("Yes", "yes."; "not_so", "not so") are the same label.
 
     Attributes:
         options: the sorted labels, in their most frequent spellings.
-        notes: a sentence for each label with several spellings.
+        notes: a sentence for each label that is rare or has several spellings.
     """
 
     def __init__(self, labels: Mapping[str, Sequence[Place]], *, named: bool):
@@ -236,17 +239,21 @@ class Classes:
             labels: the locations of each label.
             named: whether the user declared the column as the choices; then no label is a typo.
         """
-        self._places, self._typos, self.notes = labels, dict[str, str](), list[str]()
+        self._places, self._typos, self.notes = labels, set[str](), list[str]()
         self._usual: dict[str, str] = {}
+        most = max(map(len, labels.values()), default=0)
         for label in sorted(labels, key=lambda one: -len(labels[one])):
             folded = _normalise_label(label)
             if (same := self._usual.setdefault(folded, label)) != label:
                 where = list_places(labels[label])
                 self.notes.append(f"the label {label!r} ({where}) is read as {same!r}")
-            elif len(labels) <= _FEW_LABELS and not named:
-                alike = (one for one in self._usual.values() if _may_be_typo(label, one, labels))
-                if meant := next(alike, None):
-                    self._typos[folded] = meant
+            elif not named and _RARE * len(labels[label]) <= most and len(labels) <= _FEW_LABELS:
+                others = self._usual.keys() - {folded}
+                is_other_word = any(folded in own and own & others for own in (_YES, _NO))
+                if len(labels[label]) < _SOME or is_other_word:
+                    self._typos.add(folded)
+                else:
+                    self.notes.append(f"the label {label!r} ({list_places(labels[label])}) is rare")
         usual = [one for folded, one in self._usual.items() if folded not in self._typos]
         numbers = all(re.fullmatch(r"-?[0-9]+", one) for one in usual)
         self.options = tuple(sorted(usual, key=int if numbers else None))
@@ -257,10 +264,10 @@ class Classes:
         Raises:
             ProblemError: the label may be a typo.
         """
-        if meant := self._typos.get(_normalise_label(label)):
+        if _normalise_label(label) in self._typos:
             raise ProblemError(
-                f"the label {label!r} ({list_places(self._places[label])}) may mean "
-                f"{meant!r}: correct it, or name its column with `choices=`"
+                f"the label {label!r} ({list_places(self._places[label])}) is rare: correct it, or "
+                "name its column with `choices=` if it is a class"
             )
         return self._usual[_normalise_label(label)]
 
@@ -268,13 +275,13 @@ class Classes:
 def _normalise_label(label: str) -> str:
     """Normalise a label, so that all its spellings become equal.
 
-    >>> (_normalise_label("Yes."), _normalise_label("‘ＹＥＳ’"),
+    >>> (_normalise_label("Yes."), _normalise_label("‘ＹＥＳ’"), _normalise_label("not_so"),
     ...  _normalise_label("是。"), _normalise_label("C++"),
     ...  _normalise_label("5!"))
-    ('yes', 'yes', '是', 'c++', '5!')
+    ('yes', 'yes', 'not so', '是', 'c++', '5!')
     """
     folded = unicodedata.normalize("NFKC", remove_invisible(label)).casefold()
-    word = folded.strip(_AROUND)
+    word = re.sub(r"[\s_-]+", " ", folded.strip(_AROUND))
     is_word = all(unicodedata.category(sign)[0] in "LMZ" for sign in word)
     return word if word and is_word else remove_invisible(label).casefold()
 
@@ -282,32 +289,12 @@ def _normalise_label(label: str) -> str:
 _AROUND = " .,;:!¡?¿'\"`‘’“”„«»‹›()[]。、「」『』【】《》।؟،؛"
 """Punctuation around a label that does not make it a different label."""
 
-_YES, _NO = ("yes", "true", "y", "t"), ("no", "false", "n", "f")
+_YES, _NO = {"yes", "true", "y", "t"}, {"no", "false", "n", "f"}
 
-_FEW_LABELS, _TYPO, _SOME = 100, 5, 3
-"""Maximum number of labels for which typos are searched; a typo is this many times rarer than its
-label, and occurs fewer times than the last number."""
-
-
-def _may_be_typo(label: str, other: str, places: Mapping[str, Sequence[object]]) -> bool:
-    """Return whether a rare label may be a misspelling of a frequent label.
-
-    A misspelling has one letter added, missing or different, or is another word for yes or no.
-
-    >>> _may_be_typo("yse", "yes", {"yse": [3], "yes": [*range(10)]})
-    True
-    >>> _may_be_typo("True", "yes", {"True": [3], "yes": [*range(10)]})
-    True
-    """
-    one, two = _normalise_label(label), _normalise_label(other)
-    if one == two or _TYPO * len(places[label]) > len(places[other]):
-        return False
-    if any(one in words and two in words for words in (_YES, _NO)):
-        return True
-    if not (one + two).isalpha() or max(len(one), len(two)) < 3 or len(places[label]) >= _SOME:
-        return False
-    swapped = sorted(one) == sorted(two) and sum(map(str.__ne__, one, two)) == 2
-    return swapped or edit_distance(one, two) == 1
+_FEW_LABELS, _SOME, _RARE = 100, 3, 6
+"""Maximum number of labels for which typos are searched. A label is rare if it occurs this many
+times less often than the most frequent one; in fewer rows than the second number, or as another
+word for yes or no, it may be a typo."""
 
 
 def list_places(places: Sequence[Place]) -> str:

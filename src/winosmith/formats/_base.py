@@ -129,15 +129,25 @@ def combine_rows(
         yield data.Row(found[0].place, raw, values or None, found[0].reason)
 
 
+def is_missing(value: object) -> bool:
+    """Return whether a value is empty, or a missing value of pandas, R or Excel.
+
+    >>> [is_missing(value) for value in (None, " ", float("nan"), "<NA>", "NA", "#N/A", "N/A")]
+    [True, True, True, True, True, True, False]
+    """
+    said = str(value).strip()
+    return value is None or said in ("", "NA", "#N/A") or said.casefold() in ("nan", "<na>")
+
+
 def parse_option_number(value: object, options: int, first: int = 1) -> int | None:
     """Return the 0-based answer for an option's number, or None if the answer is withheld.
 
-    As pandas writes them, 1.0 is accepted for 1, and NaN or "nan" for a missing number.
+    As pandas writes them, 1.0 is accepted for 1; -1 or a missing value is a withheld answer.
 
     Args:
         value: the number, as a string or number.
         options: number of options.
-        first: the number of the first option; if it is 0, -1 means that the answer is withheld.
+        first: the number of the first option.
 
     Raises:
         ProblemError: the value is neither empty nor the number of an option.
@@ -146,13 +156,11 @@ def parse_option_number(value: object, options: int, first: int = 1) -> int | No
     ...  parse_option_number("nan", 2), parse_option_number(1, 2, 0))
     (1, 1, None, None, 1)
     """
-    if value is None or str(value).strip().casefold() in ("", "nan", "<na>"):
+    if is_missing(value) or str(value) in ("-1", "-1.0"):
         return None
     number = str(value).removesuffix(".0")
     if number in map(str, range(first, options + first)) and not isinstance(value, bool):
         return int(number) - first
-    if first == 0 and number == "-1":
-        return None
     raise ProblemError(
         f"the answer is {value!r}; with {options} options it must be a number from {first} to "
         f"{options + first - 1}"

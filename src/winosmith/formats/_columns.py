@@ -13,6 +13,7 @@ from itertools import islice
 from typing import Any, Literal, get_args
 
 from winosmith.errors import FormatError, InputError, ProblemError
+from winosmith.formats._base import is_missing
 from winosmith.formats._names import (
     ANSWER,
     CHOICES,
@@ -352,7 +353,7 @@ class _Table:
 
     def is_yes_or_no(self, answer: str) -> bool:
         """Return whether nearly all answers are yes or no; the others may be typos."""
-        said = self.values(answer)
+        said = [one for one in self.values(answer) if not is_missing(one)]
         known = sum(str(one).strip().casefold() in _YES_OR_NO for one in said)
         return known > 0 and known >= _NEARLY * len(said)
 

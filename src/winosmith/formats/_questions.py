@@ -62,6 +62,9 @@ _REPEATED, _AT_LEAST = 0.05, 10
 """If a greater fraction of rows, and at least this many, repeat the id of another row, the column
 contains ids of texts with several questions, not ids of questions."""
 
+_WITHHELD = {"-", "?", "n/a", "none", "null"}
+"""Answers that state that there is none, unless they are choices."""
+
 SourceRow = data.Row[Record]
 T = TypeVar("T")
 
@@ -148,6 +151,10 @@ def _read_questions(
 
     entries = list[Entry | _Draft]()
     used = plan.used_columns
+    last = plan.choices[1:][-1:]
+    gaps = sum(row is not None and row.get(name) == "NA" for _, _, row, _ in found for name in last)
+    if gaps:
+        notes.append(f"{last[0]!r} is 'NA' in {gaps:,} rows, which is read as an empty cell")
     for at, (place, raw, row, reason) in enumerate(
         _report_progress(found, PARSED, DRAFTED, on_progress)
     ):
@@ -256,7 +263,7 @@ def _make_draft(
             key = found.correct[0]
     elif plan.choices:
         cells = [row.get(name) for name in plan.choices]
-        while cells and is_empty(cells[-1]):
+        while cells and (is_empty(cells[-1]) or cells[-1] == "NA"):
             cells.pop()
         for column, cell in zip(plan.choices, cells, strict=False):
             if is_empty(cell):
@@ -265,10 +272,14 @@ def _make_draft(
                     "move the later choices up and adapt the answer"
                 )
         options, labels = tuple(map(get_cell_text, cells)), plan.choices[: len(cells)]
+    answer = _clean_answer(answer)
+    if (missing := _base.is_missing(answer)) or str(answer).casefold() in _WITHHELD:
+        is_class = plan.labels_are_choices and not missing and answer != "-"
+        answer = answer if is_class or interpret_answer(answer, options, labels) else None
     own_id = None if plan.id is None else row.get(plan.id)
     return _Draft(
         place, raw, str(at) if own_id in (None, "") else data.cell(own_id), question, options,
-        labels, _clean_answer(answer), key,
+        labels, answer, key,
         {name: value for name, value in row.items() if name not in used},
     )  # fmt: skip
 
@@ -298,7 +309,7 @@ def _clean_answer(value: Any) -> Any:
         value = value.strip()
     if isinstance(value, float) and value.is_integer():
         value = int(value)
-    if value is None or value in ("", "-1") or (value == -1 and not isinstance(value, bool)):
+    if value in (None, "", "-1", "-1.0") or (value == -1 and not isinstance(value, bool)):
         return None
     return value
 
@@ -308,8 +319,6 @@ def _set_label_choices(entries: list[Entry | _Draft], *, named: bool) -> list[st
     places: defaultdict[str, list[Place]] = defaultdict(list)
     drafts = [(at, one) for at, one in enumerate(entries) if isinstance(one, _Draft)]
     for _, draft in drafts:
-        if draft.answer == "-":
-            draft.answer = None
         if draft.answer is not None:
             draft.answer = " ".join(str(draft.answer).split())
             if (whole := draft.answer.removesuffix(".0")).removeprefix("-").isdecimal():

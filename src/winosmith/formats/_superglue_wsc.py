@@ -131,7 +131,8 @@ def _find_pronoun(text: str, pronoun: str, index: int, units: Sequence[Unit]) ->
 
 def _describe_text_at(text: str, index: int, pronoun: str, units: Sequence[Unit]) -> str:
     words = "".join(text.split(" ")[index:][:1])
-    has = words if "word" in units else text[index : index + len(pronoun)]
+    has = words if "word" in units else ""
+    has = has or (text[index : index + len(pronoun)] if "character" in units else "")
     return f"where the text has {has!r}" if has else "after the end of the text"
 
 

@@ -2,7 +2,8 @@
 
 The first of three methods that applies to a file is used:
 
-- Ids: the ids of both halves differ only at the end, such as "-1" and "-2" (`pair_by_ids`).
+- Ids: the ids of both halves differ only at the end, such as "-1" and "-2", or by another mark in
+  most of the file (`pair_by_ids`).
 - A column that the user names (`pair_by`): problems are twins if they have the same value in the
   column, if their values differ only at the end ("7/0" and "7/1"), or if the value is the other
   half's id. A column that seems to mark twins but is not named is refused (`refuse_unread_pairs`).
@@ -49,9 +50,16 @@ _LONGEST_PRONOUN = 4
 TASK = re.compile(r"(.+)-[12]")
 """WinoGrande's ids: the id of the crowd task, then the number of the half."""
 
-_ENDS = "012abAB"
 _HALF = re.compile(r"(.+)[-_./: ][0-2abAB]|(.*\d)[abAB]")
 """Ids of halves in other files: "q7_2", "7/0", "q7b"."""
+
+_HALVES = (r"(.+)[-_./:# ][^-_./:# ]+", r"[^-_./:# ]+[-_./:# ](.+)",
+           r"\D*+(?>0*+(?=[1-9])|0*(?=0))?(\d++)\D*+")  # fmt: skip
+"""Marks of halves that are used only if they pair most of a file: "7_pos", "left-7", "7"."""
+
+_FEWEST = 8
+"""Minimum number of such pairs. Pairs of yes/no questions have different answers by chance: 8 of 8
+in 1 of 256 files."""
 
 Pair = tuple[int, int]
 
@@ -120,18 +128,27 @@ def _find_unread_pairs(problems: Sequence[Problem]) -> tuple[str, int] | None:
         marks = _find_marks(problems, values, places)
         if _count_paired(marks) < min_paired:
             continue
-        groups: defaultdict[str | None, list[Problem]] = defaultdict(list)
-        for problem, mark in zip(problems, marks, strict=True):
-            groups[mark].append(problem)
-        twos = [group for mark, group in groups.items() if mark is not None and len(group) == 2]
-        halves = sum(_may_be_halves(*two) for two in twos)
-        if (
-            len(twos) > 1
-            and halves >= _NEARLY * len(twos)
-            and any(a.root != b.root and (a.twin_id or a.id) != b.twin_id for a, b in twos)
+        twos = _find_twos(problems, marks)
+        if len(twos) > 1 and any(
+            a.root != b.root and (a.twin_id or a.id) != b.twin_id
+            for a, b in ((problems[one], problems[other]) for one, other in twos)
         ):
             return key.partition(".")[2], 2 * len(twos)
     return None
+
+
+def _find_twos(problems: Sequence[Problem], marks: Sequence[str | None]) -> list[Pair]:
+    """Return the pairs of rows that share a mark, or none if fewer than 90 % look like twins."""
+    twos = _group_in_twos(marks)
+    halves = sum(_may_be_halves(problems[one], problems[other]) for one, other in twos)
+    return twos if halves >= _NEARLY * len(twos) else []
+
+
+def _group_in_twos(marks: Iterable[str | None]) -> list[Pair]:
+    rows: defaultdict[str | None, list[int]] = defaultdict(list)
+    for row, mark in enumerate(marks):
+        rows[mark].append(row)
+    return [(two[0], two[1]) for mark, two in rows.items() if mark is not None and len(two) == 2]
 
 
 def _find_marks(
@@ -140,7 +157,7 @@ def _find_marks(
     """Return the twin mark of each problem, derived from a column's values.
 
     Three interpretations are tried, and the one with the most pairs is used: the value is the mark;
-    the value is the other half's id; or the value is the mark followed by the half, such as "7/0".
+    the value is the other half's id; or the value is the mark with the half, such as "7/0".
     """
     texts = [cell(value).strip() or None for value in values]
     plain = [
@@ -153,13 +170,25 @@ def _find_marks(
         return plain
     partners: list[str | None] = [None] * len(problems)
     for problem, text in zip(problems, texts, strict=True):
-        if text and text in places and text != problem.id:
+        back = texts[places[text]] if text and text in places else None
+        is_chain = back in places and back not in (text, problem.id)  # the numbers of the rows
+        if text and text in places and text != problem.id and not is_chain:
             mark = f"twin-{min(problem.id, text)}"
             for one in (problem.id, text):
                 partners[places[one]] = partners[places[one]] or mark
-    ends = [text and text[-1] in _ENDS and _HALF.fullmatch(text) for text in plain]
-    halves = [(found[1] or found[2]) if found else None for found in ends]
-    return max(plain, partners, halves, key=_count_paired)
+    marks = max(plain, partners, _get_stems(plain, _HALF), key=_count_paired)
+    if _count_paired(plain) or 2 * _count_paired(marks) >= len(problems):
+        return marks
+    return max(marks, _get_best_stems(plain), key=_count_paired)
+
+
+def _get_best_stems(texts: Sequence[str | None]) -> list[str | None]:
+    return max((_get_stems(texts, pattern) for pattern in _HALVES), key=_count_paired)
+
+
+def _get_stems(texts: Iterable[str | None], pattern: str | re.Pattern[str]) -> list[str | None]:
+    found = (re.fullmatch(pattern, text) if text else None for text in texts)
+    return [one and one[one.lastindex or 0] for one in found]
 
 
 def _count_paired(marks: Sequence[str | None]) -> int:
@@ -170,22 +199,21 @@ def _count_paired(marks: Sequence[str | None]) -> int:
 def pair_by_ids(entries: Iterable[Entry]) -> list[Entry]:
     """Give two problems the same `twin_id` if their ids differ only at the end ("-1", "-2").
 
-    Their texts and answers must differ, and they must have a common option.
+    Their texts and answers must differ, and they must have a common option. If no ids are of this
+    kind, other ids are used ("7_pos", "left-7") if they put most of the problems into such pairs.
     """
     found = list(entries)
-    problems = _get_problems(found)
-    tasks: defaultdict[str, list[int]] = defaultdict(list)
-    for row, problem in problems.items():
-        half = _HALF.fullmatch(problem.id)
-        if half and not problem.twin_id and problem.blank is not None:
-            tasks[half[1] or half[2]].append(row)
-    ids = {
-        row: task
-        for task, rows in tasks.items()
-        if len(rows) == 2 and _may_be_halves(*(problems[row] for row in rows))
-        for row in rows
-    }
-    return _set_twin_ids(found, ids)
+    every = _get_problems(found)
+    rows = [row for row, one in every.items() if not one.twin_id and one.blank is not None]
+    problems = [every[row] for row in rows]
+    marks = _get_stems([problem.id for problem in problems], _HALF)
+    twos = [(a, b) for a, b in _group_in_twos(marks) if _may_be_halves(problems[a], problems[b])]
+    if not twos:
+        marks = _get_best_stems([problem.id for problem in problems])
+        twos = _find_twos(problems, marks)
+        if len(twos) < max(_FEWEST, _MOST * len(problems) / 2):
+            return found
+    return _set_twin_ids(found, {rows[row]: marks[row] for two in twos for row in two})
 
 
 def _may_be_halves(one: Problem, other: Problem) -> bool:

@@ -24,7 +24,7 @@ class Answer:
     Attributes:
         letter: "A", "B", …; "X" for ambiguous.
         seconds: time for the question in seconds; None if it was not timed.
-        where: its file and line, for errors.
+        where: its file and line, for error messages.
     """
 
     letter: str
@@ -33,7 +33,7 @@ class Answer:
 
 
 @dataclass(frozen=True, slots=True)
-class Noted:
+class Note:
     """A subject's remark on a question: a recognised text, or an unknown word.
 
     Attributes:
@@ -69,8 +69,8 @@ class Sitting:
     started: str | None = None
     ended: str | None = None
     seconds: float | None = None
-    recognised: tuple[Noted, ...] = ()
-    words: tuple[Noted, ...] = ()
+    recognised: tuple[Note, ...] = ()
+    words: tuple[Note, ...] = ()
     native: bool | None = None
     attributes: Mapping[str, str] = field(default_factory=dict)
     where: str = ""
@@ -81,18 +81,14 @@ class Sitting:
         native = {} if self.native is None else {"native": "yes" if self.native else "no"}
         return {**self.attributes, **native}
 
-    def place(self, number: int) -> str:
-        """Return the place of an answer, for messages."""
-        return self.answers[number].where or self.where or f"sheet {self.sheet.code}"
-
 
 def check_sittings(sittings: Sequence[Sitting]) -> None:
     """Check that every sheet was entered once, and that nobody saw both halves of a schema.
 
     Raises:
-        DataError: a subject has a test twice (it was entered twice, or two subjects have the same
-            code), the same question on two sheets, both halves of a schema, or contradictory
-            answers about themselves; names both places.
+        DataError: a subject took a test twice (it was entered twice, or two subjects have the same
+            code), saw a question on two sheets or both halves of a schema, or gave contradictory
+            answers about themselves; the message names both locations.
     """
     taken: dict[tuple[str, str, str], Sitting] = {}
     schemas: dict[tuple[str, str], tuple[Sitting, int]] = {}
@@ -203,7 +199,7 @@ def read_answer_form(path: str | Path, sheets: Mapping[str, Sheet]) -> Sitting:
 
 
 def parse_sitting(record: Any, sheets: Mapping[str, Sheet], path: str | Path) -> Sitting:
-    """Return the sitting of an answers record; raises as `read_answer_form`."""
+    """Return the sitting of an answers record; raises the same errors as `read_answer_form`."""
     path = Path(path)
     if isinstance(record, dict) and record.get("winosmith") == "entry":
         raise FormatError(
@@ -268,8 +264,8 @@ def _make_sitting(record: Mapping[str, Any], sheet: Sheet, path: Path) -> Sittin
     )
 
 
-def _parse_notes(records: Any, name: str) -> tuple[Noted, ...]:
-    return tuple(Noted(record.get("number"), str(record[name])) for record in records or ())
+def _parse_notes(records: Any, name: str) -> tuple[Note, ...]:
+    return tuple(Note(record.get("number"), str(record[name])) for record in records or ())
 
 
 def make_answers_record(sitting: Sitting) -> dict[str, Any]:
@@ -292,9 +288,9 @@ def make_answers_record(sitting: Sitting) -> dict[str, Any]:
     }
 
 
-_LONG = {"subject", "sheet", "number", "answer", "seconds"}
+_ROW_PER_ANSWER_COLUMNS = {"subject", "sheet", "number", "answer", "seconds"}
 
-_MOST_DIGITS = 10
+_MAX_DIGITS = 10
 
 
 def read_answer_table(path: str | Path, sheets: Mapping[str, Sheet]) -> list[Sitting]:
@@ -314,7 +310,7 @@ def read_answer_table(path: str | Path, sheets: Mapping[str, Sheet]) -> list[Sit
 
     Raises:
         FormatError: a column is missing or unknown; a sheet, question or answer is unknown; or a
-            subject answered a question twice; names the line.
+            subject answered a question twice. The message names the line.
     """
     rows = data.read(path)
     names = [name.lower() for name in rows.names]
@@ -378,7 +374,7 @@ def _check_columns(columns: list[str], is_long: bool, path: str | Path) -> None:
 
 
 def _check_names(columns: Iterable[str], is_long: bool) -> None:
-    known = _LONG if is_long else {"subject", "sheet"}
+    known = _ROW_PER_ANSWER_COLUMNS if is_long else {"subject", "sheet"}
     for name in columns:
         if name not in known and (is_long or _parse_question(name) is None):
             raise DataError(
@@ -389,7 +385,7 @@ def _check_names(columns: Iterable[str], is_long: bool) -> None:
 
 def _parse_question(name: str) -> int | None:
     digits = name.removeprefix("q")
-    is_number = digits.isascii() and digits.isdigit() and len(digits) < _MOST_DIGITS
+    is_number = digits.isascii() and digits.isdigit() and len(digits) < _MAX_DIGITS
     return int(digits) if is_number else None
 
 
@@ -434,38 +430,40 @@ UNDO = ("\x7f", "\b", "-")
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """The state of entering a sheet by keyboard.
+    """The state of the keyboard entry of a sheet.
 
     Attributes:
         sitting: the answers so far.
-        at: number of the next question; at the end, one more than the number of questions.
+        next_number: number of the next question; at the end, one more than the number of questions.
     """
 
     sitting: Sitting
-    at: int = 1
+    next_number: int = 1
 
     @property
     def item(self) -> Item | None:
         """The next question; None at the end."""
         sheet = self.sitting.sheet
-        return sheet[self.at] if self.at <= len(sheet) else None
+        return sheet[self.next_number] if self.next_number <= len(sheet) else None
 
-    def keys(self) -> str:
-        """Return the valid letters for the next question."""
+    @property
+    def valid_letters(self) -> str:
+        """The letters that are valid for the next question."""
         return "" if self.item is None else self.item.letters + AMBIGUOUS
 
     def press(self, key: str) -> Entry | None:
-        """Return the state after a key, or None if the key has no meaning here."""
-        if key in UNDO and self.at > 1:
-            kept = {n: given for n, given in self.sitting.answers.items() if n < self.at - 1}
-            return Entry(replace(self.sitting, answers=kept), self.at - 1)
+        """Return the state after a key, or None if the key is invalid for the question."""
+        if key in UNDO and self.next_number > 1:
+            last = self.next_number - 1
+            answers = {n: given for n, given in self.sitting.answers.items() if n < last}
+            return Entry(replace(self.sitting, answers=answers), last)
         if key == SKIP and self.item is not None:
-            return replace(self, at=self.at + 1)
+            return replace(self, next_number=self.next_number + 1)
         letter = key.upper()
-        if len(letter) != 1 or letter not in self.keys():
+        if len(letter) != 1 or letter not in self.valid_letters:
             return None
-        answers = {**self.sitting.answers, self.at: Answer(letter)}
-        return Entry(replace(self.sitting, answers=answers), self.at + 1)
+        answers = {**self.sitting.answers, self.next_number: Answer(letter)}
+        return Entry(replace(self.sitting, answers=answers), self.next_number + 1)
 
     def save(self, path: Path) -> None:
         """Save the state atomically, for `resume`.
@@ -474,7 +472,7 @@ class Entry:
         """
         record = make_answers_record(self.sitting)
         if self.item is not None:
-            record = {**record, "winosmith": "entry", "next": self.at}
+            record = {**record, "winosmith": "entry", "next": self.next_number}
         with atomic_write(path) as file:
             file.write(json.dumps(record, ensure_ascii=False, indent=1) + "\n")
 
@@ -524,7 +522,7 @@ class Difference:
 
 
 def compare_entries(first: Sitting, second: Sitting) -> Sequence[Difference]:
-    """Return the questions on which two entries of the same sheet differ, in order.
+    """Return the questions with different answers in two entries of the same sheet, in order.
 
     Raises:
         DataError: the entries have different subjects or sheets.

@@ -1,12 +1,12 @@
 """Test sheets of any data set, and their assignment to subjects.
 
-Halves of schemas are assigned to different tests; their items are ordered and labelled. Nobody sees
-both halves of a schema, and all sheets are used equally often. Subjects come one at a time, in any
-order, and may return. An assignment depends only on the ledger, the seed and the subject's code.
+The halves of a schema are assigned to different tests. Nobody sees both halves of a schema, and all
+sheets are used equally often. Subjects come one at a time, in any order, and may come back. An
+assignment depends only on the ledger, the seed and the subject's code.
 
-The ledger records the sheets of each subject, over all sessions and data sets. It is a JSON file
-that should be kept as long as the subjects may return. It contains the sheets, so that it is known
-what a subject saw even if the folder of the sheets is deleted.
+The ledger records the sheets of each subject over all sessions and data sets. Keep this JSON file
+as long as subjects may come back. It contains the sheets, so it records what a subject saw even if
+the folder with the sheets is deleted.
 
     winosmith   "ledger"
     version     1
@@ -55,7 +55,7 @@ class Sheets:
     """The sheets of a data set.
 
     Attributes:
-        sheets: each test in each of its orders; tests are sorted by name, the common one last.
+        sheets: each test in each of its orders; tests are sorted by name, the common test last.
         left_out: the problems that are on no sheet, with the reason.
     """
 
@@ -77,7 +77,7 @@ def make_sheets(
     title: Annotated[str, Field(description="Title of the sheets.")] = TITLE,
     alike: Fraction = ALIKE,
 ) -> Sheets:
-    """Make test sheets: each version has one half of each schema; a common sheet has the singles.
+    """Make test sheets: each version has half of every schema; a common test has the singles.
 
     Args:
         dataset: problems with a blank; their pronoun is optional.
@@ -85,12 +85,12 @@ def make_sheets(
         orders: number of orders of each test, at most the number of problems.
         seed: random seed of the assignment of halves and of the orders.
         title: title of the sheets.
-        alike: fraction of shared words, 0–1, from which a text is labelled as different from the
-            previous one.
+        alike: minimum fraction of words, 0–1, that a text must share with the previous text to be
+            labelled as different from it.
 
     Raises:
         RecipeError: `orders`, `seed` or `alike` is out of range.
-        DataError: there are no problems, a problem is a question or has more than 23 options, or a
+        DataError: there are no problems, a problem has no blank or more than 23 options, or a
             version's name or the number of orders is invalid.
 
     >>> made = make_sheets(Dataset([
@@ -101,7 +101,7 @@ def make_sheets(
     [('a-1', ('cup', 'jug'), 'it'), ('b-1', ('cup', 'jug'), 'it')]
     """
     _check_arguments(dataset, versions, orders)
-    dealt = deal(dataset, versions, seed)
+    test_rows = assign_to_tests(dataset, versions, seed)
     digest = dataset.blind().digest
     sheets = [
         Sheet(
@@ -113,14 +113,14 @@ def make_sheets(
             _make_items(
                 dataset,
                 order_rows(dataset, rows, seed=seed, test=test, order=order, orders=orders),
-                dealt,
+                test_rows,
                 alike,
             ),
         )
-        for test, rows in dealt.tests.items()
+        for test, rows in test_rows.tests.items()
         for order in range(1, orders + 1)
     ]
-    return Sheets(tuple(sheets), dealt.left_out)
+    return Sheets(tuple(sheets), test_rows.left_out)
 
 
 def _check_arguments(dataset: Dataset, versions: Sequence[str], orders: int) -> None:
@@ -130,7 +130,7 @@ def _check_arguments(dataset: Dataset, versions: Sequence[str], orders: int) -> 
     for problem in dataset:
         if len(problem.options) > len(_sheet.LETTERS):
             raise DataError(
-                f"{problem.id!r} has {len(problem.options)} options; a test sheet has places for "
+                f"{problem.id!r} has {len(problem.options)} options; a test sheet allows at most "
                 f"{len(_sheet.LETTERS)}"
             )
     if len(versions) < 2 or len(set(versions)) < len(versions) or _sheet.COMMON in versions:
@@ -150,7 +150,7 @@ def _check_arguments(dataset: Dataset, versions: Sequence[str], orders: int) -> 
 
 
 def _make_items(
-    dataset: Dataset, rows: Sequence[int], dealt: Dealt, alike: float
+    dataset: Dataset, rows: Sequence[int], test_rows: TestRows, alike: float
 ) -> tuple[Item, ...]:
     items: list[Item] = []
     previous: Problem | None = None
@@ -161,7 +161,7 @@ def _make_items(
             Item(
                 number=number,
                 problem_id=problem.id,
-                schema=dealt.schema[row],
+                schema=test_rows.schema[row],
                 text=_sheet.split_pieces(problem),
                 snippet=_sheet.make_snippet(problem),
                 options=tuple(" ".join(problem.options[index].split()) for index in shown),
@@ -185,22 +185,22 @@ def _choose_label(previous: Problem | None, problem: Problem, alike: float) -> L
 
 _STAGE = "sheets"
 
-_FEWEST = 10
-"""Least number of single questions for a common test; fewer are added to every version."""
+_MIN_QUESTIONS = 10
+"""Minimum number of single questions for a common test; fewer are added to every version."""
 
 
-def draw_place(*keys: object) -> bytes:
-    """Return a pseudorandom sort key that depends only on a seed and the given items."""
+def make_sort_key(*keys: object) -> bytes:
+    """Return a pseudorandom sort key that depends only on the arguments."""
     return hashlib.sha256("\0".join(map(str, keys)).encode()).digest()
 
 
 def group_schemas(dataset: Dataset) -> list[list[int]]:
-    """Return groups of rows; a person may see only one text of a group.
+    """Return groups of rows; a person may see only one text of each group.
 
     The groups are the blocks of `winosmith.blocks`: the halves of a twin, a family, copies, and
-    look-alikes (the same options and 70 % of the words), as reading one influences the reading of
-    the other. Several questions on the same text are in one group, and may be seen together, as in
-    the tests of 2016 (Davis et al., section 2).
+    look-alikes (the same options and 70 % of the words), because reading one text influences the
+    reading of another. Questions on the same text are in one group, and a person may see all of
+    them, as in the tests of 2016 (Davis et al., section 2).
 
     >>> from winosmith import Problem
     >>> pair = [Problem(n, f"The cup hit the jug and _ {n}.", ("cup", "jug"), 0, "t")
@@ -219,13 +219,13 @@ def group_schemas(dataset: Dataset) -> list[list[int]]:
 
 
 @dataclass(frozen=True, slots=True)
-class Dealt:
+class TestRows:
     """The rows of each test.
 
     Attributes:
         tests: name of each test → its rows, in the order of the data; no test is empty.
-        schema: for each row the key of its group (`group_schemas`).
-        left_out: copies, and texts for which there is no test, with the reason.
+        schema: key of the group of each row (`group_schemas`).
+        left_out: omitted copies, and texts for which there is no test, with the reason.
     """
 
     tests: dict[str, tuple[int, ...]]
@@ -233,11 +233,11 @@ class Dealt:
     left_out: tuple[Dropped, ...]
 
 
-def deal(dataset: Dataset, versions: Sequence[str], seed: int) -> Dealt:
+def assign_to_tests(dataset: Dataset, versions: Sequence[str], seed: int) -> TestRows:
     """Assign the texts of each group of `group_schemas` to tests at random, one per test.
 
     If a group has more texts than there are tests, a random schema with both halves is preferred to
-    single halves, as both halves must be tested (Davis et al. 2016, section 4.4).
+    single halves, because both halves must be tested (Davis et al. 2016, section 4.4).
 
     A group with one text goes to the common test or, if that test would have fewer than ten
     questions, to every version, because nobody takes two versions. The assignment depends only on
@@ -259,9 +259,9 @@ def deal(dataset: Dataset, versions: Sequence[str], seed: int) -> Dealt:
             texts.setdefault(_sheet.make_text_key(dataset[row]), []).append(row)
         names = [_sheet.COMMON] if len(texts) == 1 else list(versions)
         asked = _choose_texts(dataset, texts, len(names), seed)
-        order = sorted(asked, key=lambda text: draw_place(seed, "half", text))
+        order = sorted(asked, key=lambda text: make_sort_key(seed, "half", text))
         tests = names if len(order) >= len(names) else sorted(
-            names, key=lambda name: draw_place(seed, "test", name, key)
+            names, key=lambda name: make_sort_key(seed, "test", name, key)
         )  # fmt: skip
         for name, text in zip(tests, order, strict=False):
             where.update(dict.fromkeys(texts[text], name))
@@ -281,9 +281,9 @@ def deal(dataset: Dataset, versions: Sequence[str], seed: int) -> Dealt:
         for name in (*versions, _sheet.COMMON)
     }
     common = rows_of[_sheet.COMMON]
-    if len(common) < _FEWEST and any(rows_of[name] for name in versions):
+    if len(common) < _MIN_QUESTIONS and any(rows_of[name] for name in versions):
         rows_of = {name: tuple(sorted(rows_of[name] + common)) for name in versions}
-    return Dealt(
+    return TestRows(
         {name: rows for name, rows in rows_of.items() if rows},
         tuple(schema),
         dataset.drop(reasons, _STAGE).dropped,
@@ -293,7 +293,7 @@ def deal(dataset: Dataset, versions: Sequence[str], seed: int) -> Dealt:
 def _choose_texts(dataset: Dataset, texts: dict[str, list[int]], tests: int, seed: int) -> set[str]:
     """Choose texts of a group, at most one for each test.
 
-    Schemas with both halves come first, then single texts, each in random order. A half is omitted
+    Schemas with both halves are chosen first, then single texts, in random order. A half is omitted
     if there is no test for its other half, unless no other text is left.
     """
     if len(texts) <= tests:
@@ -305,12 +305,14 @@ def _choose_texts(dataset: Dataset, texts: dict[str, list[int]], tests: int, see
     asked: set[str] = set()
     units = sorted(
         twins.values(),
-        key=lambda unit: (len(unit) < 2, draw_place(seed, "schema", *sorted(unit))),
+        key=lambda unit: (len(unit) < 2, make_sort_key(seed, "schema", *sorted(unit))),
     )
     for unit in units:
         if len(asked) + len(unit) <= tests:
             asked |= unit
-    return asked or set(sorted(units[0], key=lambda text: draw_place(seed, "half", text))[:tests])
+    return asked or set(
+        sorted(units[0], key=lambda text: make_sort_key(seed, "half", text))[:tests]
+    )
 
 
 def order_rows(
@@ -337,14 +339,14 @@ def order_rows(
         texts.setdefault(_sheet.make_text_key(dataset[row]), []).append(row)
     parts: list[list[str]] = [[] for _ in range(orders)]
     before = 0
-    for text in sorted(texts, key=lambda text: draw_place(seed, "part", test, text)):
+    for text in sorted(texts, key=lambda text: make_sort_key(seed, "part", test, text)):
         parts[before * orders // len(rows)].append(text)
         before += len(texts[text])
     rotated = parts[order - 1 :] + parts[: order - 1]
     return [
         row
         for part in rotated
-        for text in sorted(part, key=lambda text: draw_place(seed, "order", test, order, text))
+        for text in sorted(part, key=lambda text: make_sort_key(seed, "order", test, order, text))
         for row in sorted(texts[text], key=lambda row: len(_sheet.split_pieces(dataset[row])[0]))
     ]
 
@@ -365,19 +367,19 @@ def assign(
     """Assign a sheet to a subject.
 
     Tests are excluded if the subject has seen a related text on any sheet of the ledger: the other
-    half, a near-duplicate or the same text. Of the others, the one that was least often taken at
-    this position of a subject's session is chosen, so that half of the subjects start with the
+    half, a near-duplicate or the same text. Of the remaining tests, the one chosen least often as a
+    subject's first (second, …) test is preferred, so that half of the subjects start with the
     common test; then the version, and then the order, with the fewest takers. The seed and the
     subject's code break ties. Dropped sheets count as seen, but not as taken.
 
-    A subject who still has one of these sheets gets the same sheet again.
+    A subject who has not finished one of these sheets gets the same sheet again.
 
     Args:
         ledger: the earlier assignments.
         sheets: the available sheets.
         subject: code of the subject.
         test: name of a required test; None for any.
-        another: whether the subject has finished the current sheet, and takes another one.
+        another: whether the subject has finished the current sheet, and takes a new sheet.
         seed: random seed of ties.
 
     Returns:
@@ -394,25 +396,25 @@ def assign(
     }
     if test is not None and test not in tests:
         raise DataError(f"unknown test {test!r}; the tests are {', '.join(tests)}")
-    out = [given.sheet for given in ledger.of(subject) if given.state == "given"]
+    out = [given.sheet for given in ledger.assignments_of(subject) if given.state == "given"]
     if out and out[-1] in of_code and not another and test in (None, of_code[out[-1]].test):
         return ledger, of_code[out[-1]]
     group = _group_items([*ledger.sheets.values(), *sheets])
-    given_sheets = [ledger.sheets[given.sheet] for given in ledger.of(subject)]
+    given_sheets = [ledger.sheets[given.sheet] for given in ledger.assignments_of(subject)]
     seen = {
         group[_make_key(sheet, item)]: sheet.code for sheet in given_sheets for item in sheet.items
     }
     wanted = {name: tests[name] for name in tests if test in (None, name)}
-    open_ones = [name for name in wanted if not _find_seen_items(tests[name][0], seen, group)]
-    if not open_ones:
+    open_tests = [name for name in wanted if not _find_seen_items(tests[name][0], seen, group)]
+    if not open_tests:
         reasons = [_explain_exclusion(ledger, name, tests[name][0], seen, group) for name in wanted]
         raise DataError(f"{subject} can't take any test: {'; '.join(reasons)}")
-    chosen = _find_least_taken(ledger, tests, open_ones, group, subject, seed)
+    chosen = _find_least_taken(ledger, tests, open_tests, group, subject, seed)
     sheet = min(
         tests[chosen],
-        key=lambda s: (ledger.takers(s.code), draw_place(seed, subject, s.name)),
+        key=lambda s: (ledger.count_takers(s.code), make_sort_key(seed, subject, s.name)),
     )
-    return ledger.give(subject, sheet), sheet
+    return ledger.add_assignment(subject, sheet), sheet
 
 
 def _make_key(sheet: Sheet, item: Item) -> _Key:
@@ -457,7 +459,7 @@ def _explain_exclusion(
 def _find_least_taken(
     ledger: Ledger,
     tests: dict[str, list[Sheet]],
-    open_ones: list[str],
+    open_tests: list[str],
     group: dict[_Key, int],
     subject: str,
     seed: int,
@@ -466,9 +468,9 @@ def _find_least_taken(
     shows = {
         name: {group[_make_key(orders[0], item)] for item in orders[0].items}
         for name, orders in tests.items()
-    }  # versions of the same schemas are represented by the first of them
-    rivals = {name: next(one for one in tests if shows[one] & shows[name]) for name in tests}
-    at = len(ledger.of(subject))
+    }  # versions of the same schemas are represented by their first version
+    rivals = {name: next(other for other in tests if shows[other] & shows[name]) for name in tests}
+    at = len(ledger.assignments_of(subject))
     places: dict[str, int] = {}
     came = dict.fromkeys(rivals.values(), 0)
     for given in ledger.given:
@@ -476,25 +478,25 @@ def _find_least_taken(
         places[given.subject] = here + 1
         if here == at and given.sheet in test_of and given.state != "dropped":
             came[rivals[test_of[given.sheet]]] += 1
-    takers = {name: sum(ledger.takers(s.code) for s in tests[name]) for name in open_ones}
+    takers = {name: sum(ledger.count_takers(s.code) for s in tests[name]) for name in open_tests}
     return min(
-        open_ones,
+        open_tests,
         key=lambda name: (
             came[rivals[name]],
-            draw_place(seed, subject, rivals[name]),
+            make_sort_key(seed, subject, rivals[name]),
             takers[name],
-            draw_place(seed, subject, name),
+            make_sort_key(seed, subject, name),
         ),
     )
 
 
 _VERSION = 1
 
-_PATIENCE = 10.0
+_LOCK_TIMEOUT = 10.0
 """Seconds to wait while another process writes the ledger."""
 
 State = Literal["given", "done", "dropped"]
-"""Whether the subject is working on a sheet, has completed it, or has given it up."""
+"""Whether the subject is working on a sheet, has completed it, or has abandoned it."""
 
 Code = Annotated[
     str,
@@ -514,7 +516,7 @@ class Assignment:
     sheet: str
     """Code of the sheet."""
     state: State = "given"
-    """Whether the subject is working on the sheet, has completed it, or has given it up."""
+    """Whether the subject is working on the sheet, has completed it, or has abandoned it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -529,20 +531,20 @@ class Ledger:
     given: tuple[Assignment, ...] = ()
     sheets: Mapping[str, Sheet] = field(default_factory=dict)
 
-    def of(self, subject: str) -> tuple[Assignment, ...]:
+    def assignments_of(self, subject: str) -> tuple[Assignment, ...]:
         """Return the assignments of a subject, in chronological order."""
         return tuple(given for given in self.given if given.subject == subject)
 
-    def takers(self, sheet: str) -> int:
-        """Return the number of subjects who have the sheet, or completed it."""
+    def count_takers(self, sheet: str) -> int:
+        """Return the number of subjects who are working on a sheet or have completed it."""
         return sum(given.sheet == sheet and given.state != "dropped" for given in self.given)
 
-    def give(self, subject: str, sheet: Sheet) -> Ledger:
+    def add_assignment(self, subject: str, sheet: Sheet) -> Ledger:
         """Return the ledger with a new assignment; the subject's previous sheet becomes "done"."""
-        kept = self.marked(subject, "done").given
+        kept = self.with_state(subject, "done").given
         return Ledger((*kept, Assignment(subject, sheet.code)), {**self.sheets, sheet.code: sheet})
 
-    def marked(self, subject: str, state: State) -> Ledger:
+    def with_state(self, subject: str, state: State) -> Ledger:
         """Return the ledger with a new state for the subject's current sheet."""
         given = tuple(
             replace(each, state=state)
@@ -554,7 +556,7 @@ class Ledger:
 
 
 def read_ledger(path: str | Path) -> Ledger:
-    """Read a ledger; a missing file gives an empty ledger.
+    """Return the ledger in a file, or an empty ledger if the file does not exist.
 
     Raises:
         FormatError: the file is not a ledger, or lacks the content of an assigned sheet.
@@ -583,7 +585,7 @@ def read_ledger(path: str | Path) -> Ledger:
 
 
 @contextmanager
-def ledger_held(path: str | Path) -> Iterator[None]:
+def lock_ledger(path: str | Path) -> Iterator[None]:
     """Lock a ledger while the block reads, changes and writes it.
 
     Without the lock, one of two simultaneous assignments would be lost. The operating system
@@ -593,10 +595,10 @@ def ledger_held(path: str | Path) -> Iterator[None]:
         OutputError: another process held the lock for ten seconds, or the folder is missing.
     """
     try:
-        lock = FileLock(f"{path}.lock").acquire(timeout=_PATIENCE)
+        lock = FileLock(f"{path}.lock").acquire(timeout=_LOCK_TIMEOUT)
     except Timeout:
         raise OutputError(
-            f"another process has been writing {path} for {_PATIENCE:g} s; try again"
+            f"another process has locked {path} for {_LOCK_TIMEOUT:g} s; try again"
         ) from None
     except OSError as error:
         raise OutputError(f"{path} can't be written: {error.strerror}") from error

@@ -1,6 +1,6 @@
 """Sheets for subjects as browser forms and PDF, with the same instructions.
 
-A form is one HTML file that loads nothing and sends nothing. PDF is made by typst from winosmith's
+A form is one HTML file that loads nothing and sends nothing. typst makes the PDF from winosmith's
 template and the sheet's text as JSON data.
 """
 
@@ -25,22 +25,22 @@ from winosmith.report import join_names
 
 
 @dataclass(frozen=True, slots=True)
-class Declared:
+class SurveyQuestion:
     """An optional question about the subject.
 
     Attributes:
         name: key of the answer ("native").
-        asked: the question.
+        question: the question.
         choices: the possible answers; empty for free text.
     """
 
     name: str
-    asked: str
+    question: str
     choices: tuple[str, ...] = ()
 
 
-DECLARED = (Declared("native", "Is English your first language?", ("yes", "no")),)
-"""The question to the participants of 2016 (Davis et al. 2016, section 2)."""
+QUESTIONS = (SurveyQuestion("native", "Is English your first language?", ("yes", "no")),)
+"""The question that the participants of 2016 were asked (Davis et al. 2016, section 2)."""
 
 _EXAMPLE = {
     "text": [
@@ -59,10 +59,10 @@ def has_blanks(sheet: Sheet) -> bool:
     return 2 * sum(item.text[1] == BLANK for item in sheet.items) > len(sheet)
 
 
-def words(
-    blank: bool, declared: tuple[Declared, ...], *, paper: bool = True, alone: bool = False
+def make_instructions(
+    blank: bool, declared: tuple[SurveyQuestion, ...], *, paper: bool = True, alone: bool = False
 ) -> dict[str, Any]:
-    """Return the instructions and the questions at the end.
+    """Return the texts of a sheet: the instructions, an example and the questions at the end.
 
     Args:
         blank: whether texts have a blank instead of a pronoun.
@@ -124,7 +124,7 @@ def words(
             ["Did you ask about a word? Number of the question, and the word:", 1],
         ],
         "declared": [
-            {"name": d.name, "asked": f"{d.asked} (Optional.)", "choices": list(d.choices)}
+            {"name": d.name, "asked": f"{d.question} (Optional.)", "choices": list(d.choices)}
             for d in declared
         ],
         "thanks": "Thank you. Please check that no box is empty.",
@@ -135,14 +135,14 @@ if TYPE_CHECKING:
     from jinja2 import Template
 
 
-def form(
-    sheet: Sheet, *, subject: str | None = None, declared: Sequence[Declared] = DECLARED
+def render_form(
+    sheet: Sheet, *, subject: str | None = None, declared: Sequence[SurveyQuestion] = QUESTIONS
 ) -> str:
     """Return an HTML page that asks a sheet's questions one at a time.
 
     The browser stores answers and times immediately, so that nothing is lost if the page is closed,
-    and saves them to a file at the end (`read_answer_form` describes it). The page has neither
-    correct answers nor problem ids, and its content security policy allows only its own script.
+    and saves them to a file at the end (see `read_answer_form`). The page has neither correct
+    answers nor problem ids, and its content security policy allows only its own script.
 
     Args:
         sheet: the sheet.
@@ -157,7 +157,7 @@ def form(
     return _load_template().render(
         sheet=sheet,
         subject=subject,
-        words=words(has_blanks(sheet), tuple(declared), paper=False),
+        words=make_instructions(has_blanks(sheet), tuple(declared), paper=False),
         version=ANSWERS_VERSION,
         policy=policy,
         style=_escape(style),
@@ -196,7 +196,7 @@ def _load_template() -> Template:
 Paper = Literal["a4", "us-letter"]
 
 _IN_OUR_FONTS = re.compile(r"[\u0000-\u052F\u0590-\u05FF\u1E00-\u22FF\u2500-\u259F\uFB00-\uFB4F]*")
-"""Latin, Greek, Cyrillic, Hebrew and punctuation: covered by the fonts inside typst."""
+"""Latin, Greek, Cyrillic, Hebrew and punctuation, which typst's built-in fonts cover."""
 
 _PROBE = """\
 #let asked = json(bytes(sys.inputs.asked))
@@ -204,31 +204,30 @@ _PROBE = """\
 #set text(font: ("Libertinus Serif", "New Computer Modern", "DejaVu Sans Mono"), lang: "en")
 #for each in asked { page[#each#strong(each)] }
 """
-"""A page for each character, in the fonts of the sheet's template, plain and bold."""
+"""A typst document with a page for each character, plain and bold, in the fonts of a sheet."""
 
 _NO_CHARACTER = "\ufffe"
-"""A character that no font has; typst draws a box for it, as for any missing character."""
+"""A character that no font has, so typst draws the box of a missing character."""
 
 _GLYPH = re.compile(rb'href="(#[^"]*)"')
 
-_NAMED = 8
-"""Largest number of missing characters in a message."""
+_MAX_NAMED = 8
 
 
-def pdf(
+def render_pdf(
     sheet: Sheet,
     *,
     large: bool = False,
     paper: Paper = "a4",
     subject: str | None = None,
-    declared: Sequence[Declared] = DECLARED,
+    declared: Sequence[SurveyQuestion] = QUESTIONS,
     fonts: str | Path | None = None,
 ) -> bytes:
     """Return a sheet as PDF, with the same bytes for the same sheet and version of typst.
 
-    It uses the fonts inside typst; only for other scripts (Arabic, Chinese, …) it also uses the
-    fonts of this machine and of `fonts`. A character that no font has is an error, as it would be
-    printed as an empty box.
+    typst's built-in fonts are used; only for other scripts (Arabic, Chinese, …) the fonts of this
+    machine and of `fonts` are used, too. A character that no font has is an error, because it would
+    be printed as an empty box.
 
     Args:
         sheet: the sheet; its problem ids are not printed.
@@ -240,7 +239,7 @@ def pdf(
 
     Raises:
         MissingExtraError: typst is not installed (the extra `print`).
-        InputError: no font has a character; the message names the character and its place.
+        InputError: no font has a character; the message names the character and the question.
     """
     typst = require("typst", "print")
     data = _make_data(sheet, large, paper, subject, tuple(declared))
@@ -257,19 +256,23 @@ def pdf(
 
 
 def check_glyphs(
-    sheet: Sheet, *, declared: Sequence[Declared] = DECLARED, fonts: str | Path | None = None
+    sheet: Sheet, *, declared: Sequence[SurveyQuestion] = QUESTIONS, fonts: str | Path | None = None
 ) -> None:
-    """Raise the errors that `pdf` would raise.
+    """Raise the errors that `render_pdf` would raise.
 
     Raises:
         MissingExtraError: typst is not installed (the extra `print`).
-        InputError: no font has a character; the message names the character and its place.
+        InputError: no font has a character; the message names the character and the question.
     """
     _is_inside_fonts(sheet, _make_data(sheet, False, "a4", None, tuple(declared)), fonts)
 
 
 def _make_data(
-    sheet: Sheet, large: bool, paper: Paper, subject: str | None, declared: tuple[Declared, ...]
+    sheet: Sheet,
+    large: bool,
+    paper: Paper,
+    subject: str | None,
+    declared: tuple[SurveyQuestion, ...],
 ) -> str:
     items = [
         {key: item[key] for key in ("number", "text", "snippet", "label")}
@@ -284,7 +287,7 @@ def _make_data(
             "large": large,
             "paper": paper,
             "subject": subject,
-            "words": words(has_blanks(sheet), declared),
+            "words": make_instructions(has_blanks(sheet), declared),
         },
         ensure_ascii=False,
     )
@@ -299,7 +302,7 @@ def _is_inside_fonts(sheet: Sheet, data: str, fonts: str | Path | None) -> bool:
     folder = None if fonts is None else str(fonts)
     if lacking := _describe_missing(signs, folder, False):
         where = next(place for place, text in texts if not set(lacking).isdisjoint(text))
-        named = join_names([f"{sign} (U+{ord(sign):04X})" for sign in lacking], _NAMED)
+        named = join_names([f"{sign} (U+{ord(sign):04X})" for sign in lacking], _MAX_NAMED)
         whose = "of this machine" if fonts is None else f"of this machine and of {fonts}"
         raise InputError(
             f"sheet {sheet.name}: the fonts {whose} lack {named}, first in {where}; give a folder "
@@ -313,8 +316,8 @@ def _iterate_texts(sheet: Sheet, data: str) -> Iterator[tuple[str, str]]:
     for item in sheet.items:
         shown = "".join((*item.text, *item.snippet, *item.options))
         yield f"question {item.number} ({item.problem_id!r})", shown
-    held = json.loads(data)
-    around = {key: held[key] for key in ("title", "code", "subject", "words")}
+    record = json.loads(data)
+    around = {key: record[key] for key in ("title", "code", "subject", "words")}
     yield "the title or the instructions", json.dumps(around, ensure_ascii=False)
 
 
@@ -322,9 +325,8 @@ def _iterate_texts(sheet: Sheet, data: str) -> Iterator[tuple[str, str]]:
 def _describe_missing(characters: str, fonts: str | None, inside: bool) -> str:
     """Return the characters that no font has.
 
-    As typst draws the same box for all of them, without a warning, each is drawn separately and
-    compared with a character that no font has. Characters that draw nothing (joiners, spaces) are
-    not missing.
+    typst draws the same box for all of them, without a warning. So each character is drawn and
+    compared with one that no font has. Invisible characters (joiners, spaces) are not missing.
     """
     if not characters:
         return ""

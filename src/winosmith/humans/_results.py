@@ -1,4 +1,4 @@
-"""Results of a human test: overall, by test, by subject and by item (Davis et al. 2016, 4)."""
+"""Results of human tests: overall, by test, subject and item (Davis et al. 2016, section 4)."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from winosmith import metrics
 from winosmith.dataset import Dataset
 from winosmith.errors import DataError
 from winosmith.humans import _subjects, _tally
-from winosmith.humans._subjects import Groups, Remark, Subject, Without
+from winosmith.humans._subjects import Groups, Remark, Subject, WithoutWeakest
 from winosmith.humans._tally import Level, Pace
 from winosmith.metrics import Proportion, Reliability
 from winosmith.options import Seed, checked
@@ -24,7 +24,7 @@ from winosmith.response import Response
 from winosmith.results import HIDDEN, Result, computed, shown
 
 Sheets = Mapping[str, tuple[str, ...]]
-"""Subject → the problems in the order in which they were asked."""
+"""Subject → problems, in the order of the subject's sheet."""
 Answered = dict[str, dict[str, Response]]
 """Subject → problem → response."""
 
@@ -47,8 +47,8 @@ class Results(Result):
 
     Attributes:
         tests: the results of each test, sorted by name.
-        halves: ((correct, asked) for the better half, the same for the other half) → number of
-            schemas, the best first; only schemas with answers to both halves (by different people).
+        halves: (correct, asked) for the better half and for the other half → number of schemas,
+            the best first; only schemas with answers to both halves (by different people).
         pace: time per question of each subject, over all tests; empty without times.
         recognised: subjects and their remarks on recognised texts.
         words: subjects and their remarks on words.
@@ -65,13 +65,13 @@ class Results(Result):
     @property
     @computed()
     def right(self) -> int:
-        """Number of intended answers over all tests."""
+        """Number of intended answers in all tests."""
         return int(sum(test.share.right for test in self.tests))
 
     @property
     @computed()
     def answers(self) -> int:
-        """Number of answers over all tests, including empty ones."""
+        """Number of answers in all tests, including empty answers."""
         return sum(test.share.n for test in self.tests)
 
     @property
@@ -81,21 +81,20 @@ class Results(Result):
 
 
 @checked
-def results(
+def compute_results(
     dataset: Dataset,
     responses: Sequence[Response],
     subjects: Iterable[Subject] = (),
     *,
     weakest: Annotated[
-        int, Field(ge=0, description="Number of lowest scores to omit in the second reading.")
+        int, Field(ge=0, description="Number of lowest scores to omit in the second evaluation.")
     ] = 3,
     seed: Annotated[Seed, Field(description="Random seed of bootstraps and permutations.")] = 0,
 ) -> Results:
     """Return the results of human tests.
 
-    The subjects' records assign sheets to tests ("a", "b", "common"). Answers that belong to no
-    known sheet form the test "all", in the order of the answers. An empty answer counts as
-    incorrect.
+    The subjects' records assign sheets to tests ("a", "b", "common"). Answers without a known sheet
+    form the test "all", in their given order. An empty answer counts as incorrect.
 
     Args:
         dataset: the problems with their answers.
@@ -203,11 +202,11 @@ class TestResult(Result):
         name: name of the test.
         people: a row for each subject, in the order of the codes.
         items: a row for each item, in the order of the data set.
-        share: fraction of intended answers, with an interval for other people and other items.
+        share: fraction of intended answers, with an interval for new people and new items.
         deviation: standard deviation of the subjects' scores (n − 1 in the denominator); None for
             one subject.
         histogram: (subjects who were correct, subjects asked) → number of items, the best first.
-        chance: the expected results of guessing.
+        chance: expected results of guessing.
         groups: native speakers compared with others; None if not declared.
         without: the results without the weakest subjects; None for too few subjects.
         kappa: Fleiss' kappa of the answers; X counts as an answer.
@@ -225,7 +224,7 @@ class TestResult(Result):
     histogram: Mapping[Level, int] = field(metadata={"json": _tally.make_levels_record})
     chance: _tally.Chance
     groups: Groups | None
-    without: Without | None
+    without: WithoutWeakest | None
     kappa: Reliability
     alpha: Reliability
     course: _tally.Course | None
@@ -239,7 +238,7 @@ class TestResult(Result):
     @property
     @computed()
     def same(self) -> float:
-        """Fraction of answers that agree with the most frequent answer to their item, 0–1."""
+        """Fraction of answers equal to the most frequent answer to their item, 0–1."""
         return sum(item.same for item in self.items) / sum(item.asked for item in self.items)
 
     @property
@@ -430,7 +429,7 @@ class ItemRow(Result):
     @property
     @computed(**shown("people read", lambda reading: reading or None))
     def reading(self) -> str:
-        """The most frequent other answer in words, if it beats the intended one; otherwise ""."""
+        """The most frequent answer in words, or "" if it is the intended answer."""
         if self.majority == self.answer:
             return ""
         if self.majority is not None:

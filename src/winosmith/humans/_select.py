@@ -1,13 +1,13 @@
-"""The reliable subset: an optimal choice, with the reason for every omitted problem.
+"""The reliable subset: an optimal selection, with the reason for every omitted problem.
 
 A schema is selected by the agreement on both halves, and one half is drawn at random (Davis et al.
 2016, section 4.4: "the choice of half used should be made at random"). Choosing the half with more
 agreement would select by luck.
 
-The agreement on the chosen problems is an optimistic estimate for new people, because the same
-answers chose the problems. Cross-fitting (Chernozhukov et al. 2018) corrects this: the people are
-divided into folds; for each fold, the other people's answers choose the problems, and the fold's
-answers measure the agreement.
+The agreement on the chosen problems is too optimistic for new people, because the same answers were
+used to choose the problems. Cross-fitting (Chernozhukov et al. 2018) corrects this: the people are
+divided into folds; for each fold, the problems are chosen by the other people's answers, and the
+agreement is measured on the fold's answers.
 
 After a round, the used problems are published, and the others are under embargo (section 6).
 """
@@ -53,23 +53,23 @@ class Rules:
     size: OrFalse[Count] = None
     """Number of problems to choose; by default as many as possible."""
     floor: Fraction = 0.8
-    """Least fraction of intended answers to a problem. The lowest in the challenge of 2016 were
+    """Minimum fraction of intended answers to a problem. The lowest in the challenge of 2016 were
     84 % and 89 % (Davis et al. 2016, section 5)."""
     subjects: Count = 3
-    """Least number of people who answered a problem."""
+    """Minimum number of people who answered a problem."""
     per_text: Count = 3
-    """Largest number of problems on the same text; 3 in the challenge of 2016."""
+    """Maximum number of problems on the same text; 3 in the challenge of 2016."""
     both_halves: bool = True
     """Require that both halves of a schema are suitable. In any case only one half, drawn at
     random, is chosen (section 4.4)."""
     balance: Mapping[Balanced, Fraction] = field(default_factory=dict)
-    """Largest deviation of a fraction among the chosen problems from its target, for "answer" (each
+    """Maximum deviation of a fraction among the chosen problems from its target, for "answer" (each
     option's position as often as under guessing), "domain" and "options" (as among the suitable
     problems)."""
 
 
 def find_unsound(dataset: Dataset, counts: Tally, rules: Rules) -> dict[int, str]:
-    """Return the rows that are unsuitable, independent of the others' choice, with the reason."""
+    """Return the rows of problems that can't be chosen in any selection, with the reason."""
     reasons = {
         row: reason
         for row in range(len(dataset))
@@ -122,8 +122,8 @@ class Selection(Result):
         right: number of intended answers to the chosen problems.
         answers: number of all answers to the chosen problems.
         levels: (intended answers, answers) → number of chosen problems, the best first.
-        schemas: the same for the better half and for the other half → number of schemas with a
-            chosen half, the best first.
+        schemas: (intended answers, answers) for the better half and for the other half → number of
+            schemas with a chosen half, the best first.
     """
 
     filtered: Filtered = field(metadata=HIDDEN)
@@ -153,7 +153,7 @@ class Selection(Result):
     @property
     @computed()
     def left_out(self) -> dict[str, str]:
-        """Id → reason of each other problem."""
+        """Id of each problem that was not chosen → reason."""
         return {left.problem.id: left.reason for left in self.filtered.dropped}
 
 
@@ -162,7 +162,7 @@ def select(dataset: Dataset, counts: Tally, rules: Rules | None = None, seed: in
 
     Args:
         dataset: the problems with the intended answers.
-        counts: counts of people's answers, from `tally` or `tally_of_counts`.
+        counts: counts of people's answers, from `tally` or `read_tally`.
         rules: the constraints.
         seed: random seed of the halves and of ties. The draws don't depend on the order of the
             problems or of their options.
@@ -225,7 +225,6 @@ def _average_by_schema(
 
 
 def _shuffle_rows(dataset: Dataset, rows: Iterable[int], seed: int) -> list[int]:
-
     def digest(row: int) -> tuple[bytes, str]:
         p = dataset[row]
         shown = "\0".join((str(seed), p.sentence, p.pronoun or "", *sorted(p.options)))
@@ -251,7 +250,7 @@ def _explain_not_chosen(
     return reasons
 
 
-_SLACK = 1e-9
+_TOLERANCE = 1e-9
 """Tolerance for the rounding of a sum of fractions."""
 
 
@@ -261,8 +260,8 @@ class Limit:
 
     Attributes:
         weights: coefficients, (n,).
-        most: the bound.
-        words: the reason for omitting a problem that would violate it.
+        most: the upper bound.
+        words: the reason for omitting a problem that would violate the constraint.
     """
 
     weights: Floats
@@ -271,7 +270,7 @@ class Limit:
 
     def holds(self, chosen: npt.NDArray[np.bool_]) -> bool:
         """Return whether a choice, (n,), satisfies the constraint."""
-        return float(self.weights @ chosen) <= self.most + _SLACK
+        return float(self.weights @ chosen) <= self.most + _TOLERANCE
 
 
 def make_limits(dataset: Dataset, sound: Sequence[int], rules: Rules) -> list[Limit]:
@@ -334,18 +333,17 @@ def _compute_excesses(problems: Sequence[Problem], name: str) -> Iterator[tuple[
 
 
 _ROUNDING = 1e-7
-"""Tolerance for the sum of agreement when breaking ties; HiGHS's is 1e-6 per row."""
+"""Tolerance for the sum of agreement when breaking ties; HiGHS's tolerance is 1e-6 per row."""
 
-_SECONDS = 60.0
+_TIME_LIMIT = 60.0
 """Time limit of one integer programme, in seconds."""
 
 
 def choose(agreement: Floats, limits: Sequence[Limit], size: int | None, lot: Floats) -> Chosen:
     """Return the indicator of the chosen problems, (n,) of bool.
 
-    Solves three integer programmes to optimality (scipy's `milp`, HiGHS; Huangfu & Hall 2018): the
-    largest number of problems; among these choices, the largest sum of agreement; among these, the
-    largest sum of random numbers.
+    Solves three integer programmes to optimality (scipy's `milp`, HiGHS; Huangfu & Hall 2018). They
+    maximize the number of problems, then the sum of agreement, and then the sum of random numbers.
 
     Args:
         agreement: agreement on each problem, (n,), 0–1; equal for both halves of a schema.
@@ -386,19 +384,19 @@ def _solve_choice(worth: Floats, limits: Sequence[Limit]) -> Chosen:
         integrality=np.ones(len(worth)),
         bounds=Bounds(0, 1),
         constraints=constraints,
-        options={"mip_rel_gap": 0.0, "time_limit": _SECONDS},
+        options={"mip_rel_gap": 0.0, "time_limit": _TIME_LIMIT},
     )
     if found.status == 2:
         raise InputError(
             "no choice of this size satisfies the constraints; loosen a balance or the size"
         )
     if found.status != 0:
-        raise InputError(f"no optimal choice was found in {_SECONDS:g} s; loosen a balance")
+        raise InputError(f"no optimal choice was found in {_TIME_LIMIT:g} s; loosen a balance")
     return np.asarray(found.x) > 0.5
 
 
-FEWEST = 4
-"""Least number of people for cross-fitting."""
+MIN_PEOPLE = 4
+"""Minimum number of people for cross-fitting."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -406,11 +404,11 @@ class CrossFit(Result):
     """The agreement of people whose answers were not used to choose the problems.
 
     Attributes:
-        agreement: fraction of intended answers, with an interval for other people and problems.
+        agreement: fraction of intended answers, with an interval for new people and problems.
         folds: number of folds.
         sizes: number of problems chosen for each fold.
-        kept: mean fraction of the final set that is also in a fold's set, 0–1; if it is low, the
-            choice depends on the people who were asked.
+        kept: mean fraction of the final set that is also in a fold's set, 0–1; a low value means
+            that the choice depends on the people who were asked.
     """
 
     agreement: Proportion = field(metadata={"json": "flat"})
@@ -427,7 +425,7 @@ def cross_fit(
     *,
     folds: Annotated[
         TwoOrMore,
-        Field(description="Number of parts of the people, for the estimate by cross-fitting."),
+        Field(description="Number of folds of people for cross-fitting."),
     ] = 10,
     seed: int = 0,
     on_fold: Callable[[int, int], None] | None = None,
@@ -454,8 +452,8 @@ def cross_fit(
     rules = rules or Rules()
     said = [response for response in responses if response.purpose == "test"]
     people = sorted({response.participant for response in said})
-    if len(people) < FEWEST:
-        raise DataError(f"{len(people)} people answered; cross-fitting needs at least {FEWEST}")
+    if len(people) < MIN_PEOPLE:
+        raise DataError(f"{len(people)} people answered; cross-fitting needs at least {MIN_PEOPLE}")
     whole = set(select(dataset, tally(dataset, said), rules, seed).rows)
     held_out: list[Response] = []
     sizes, shared = [], []
@@ -489,7 +487,7 @@ def cross_fit(
 def _deal_folds(
     said: Sequence[Response], people: Sequence[str], folds: int, seed: int
 ) -> list[frozenset[str]]:
-    """Divide the people into folds, with the takers of each test spread evenly over them."""
+    """Divide people into folds, with the takers of each test spread evenly over the folds."""
     asked: dict[str, set[str]] = {}
     for response in said:
         asked.setdefault(response.participant, set()).add(response.problem_id)
@@ -502,7 +500,7 @@ def _deal_folds(
 
 
 CANARY = "winosmith.canary"
-"""The key in `Problem.extra` of the canary string."""
+"""The key of the canary string in `Problem.extra`."""
 
 _NAMESPACE = uuid.uuid5(uuid.NAMESPACE_URL, "winosmith canary")
 
@@ -527,13 +525,13 @@ class Published:
 def publish(dataset: Dataset, used: Iterable[str], *, mark: str | None = None) -> Published:
     """Release the problems of a round with their other halves, and put the rest under embargo.
 
-    The others may be used in a later round. Every problem gets a canary string, so that trainers of
-    models can exclude these texts, and others can test whether a model knows the string.
+    The rest may be used in a later round. Every problem gets a canary string, so that developers of
+    models can exclude these texts, and anyone can test whether a model knows the string.
 
     Args:
         dataset: all problems, used and unused.
         used: ids of the problems of the round.
-        mark: the canary; by default one derived from the data set.
+        mark: the canary string; by default it is derived from the data set.
 
     Raises:
         DataError: `used` is empty, or has an unknown id.
@@ -560,7 +558,7 @@ def publish(dataset: Dataset, used: Iterable[str], *, mark: str | None = None) -
 
 
 def make_canary(dataset: Dataset) -> str:
-    """Return the canary string of a data set: the same for the same problems."""
+    """Return the canary string of a data set, which depends only on the problems."""
     return f"winosmith canary {uuid.uuid5(_NAMESPACE, dataset.digest)}"
 
 

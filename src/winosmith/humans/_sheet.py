@@ -1,4 +1,4 @@
-"""A test sheet: what a problem shows on it, its code, its file for machines, and its key."""
+"""Test sheets: their items, their code, their JSON file and their answer key."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from winosmith.problem import BLANK, Problem
 from winosmith.records import canonical, parse_json
 
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVW"
-"""The letters of the options, in order: those before X, which is `AMBIGUOUS`."""
+"""The letters of the options, in order; X is `AMBIGUOUS`."""
 
 AMBIGUOUS = "X"
-"""What a subject writes when the question is genuinely ambiguous (section 3 there)."""
+"""The letter for a genuinely ambiguous question (Davis et al. 2016, section 3)."""
 
 Label = Literal["SAME TEXT AS PREVIOUS QUESTION", "TEXT IS DIFFERENT FROM PREVIOUS QUESTION"]
-"""The label above a question on the previous text, or on a text that is easily taken for it."""
+"""The label above a question on the same text as the previous one, or on a similar text."""
 
 Pieces = tuple[str, str, str]
 """The text before the pronoun, the pronoun, and the text after it.
@@ -37,21 +37,21 @@ White space between them is kept; the pronoun is the blank "_" if it is unknown.
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """A problem as it is on a sheet.
+    """A question on a sheet.
 
     Attributes:
-        number: its number on the sheet, from 1.
-        problem_id: the problem that is asked.
-        schema: what is shared by the problems that one subject may not see together: the halves
-            of a twin, a family, look-alikes.
-        text: the whole text in three pieces; the middle one is printed bold.
+        number: number on the sheet, from 1.
+        problem_id: id of the problem.
+        schema: key of the problems of which a subject may see only one: the halves of a twin, a
+            family, look-alikes.
+        text: the whole text in three pieces; the middle piece is printed bold.
         snippet: the phrase with the pronoun, in three pieces.
-        options: what the letters A, B, … stand for, in order of first occurrence in the text.
+        options: the options for A, B, …, in order of first occurrence in the text.
         shown: the index in the problem of each lettered option; as in `Response.shown`.
         label: the label above the question, or None.
 
     Raises:
-        ProblemError: there is no number from 1, no middle piece, or no order of the options.
+        ProblemError: the number is below 1, a middle piece is empty, or `shown` is invalid.
     """
 
     number: int
@@ -67,7 +67,7 @@ class Item:
         if self.number < 1:
             raise ProblemError(f"items are numbered from 1, not {self.number}")
         if sorted(self.shown) != list(range(len(self.options))):
-            raise ProblemError(f"the order {self.shown} is not one of {len(self.options)} options")
+            raise ProblemError(f"{self.shown} is not an order of {len(self.options)} options")
         if not 2 <= len(self.options) <= len(LETTERS):
             raise ProblemError(
                 f"item {self.number} has {len(self.options)} options, not 2 to {len(LETTERS)}"
@@ -82,37 +82,37 @@ class Item:
 
     @property
     def sentence(self) -> str:
-        """The text with the blank, as a problem has it."""
+        """The text with a blank instead of the pronoun."""
         return self.text[0] + BLANK + self.text[2]
 
     def option(self, letter: str) -> int | None:
-        """Return the index in the problem of the option with that letter; None for X.
+        """Return the index in the problem of the option with a letter in either case; None for X.
 
         Raises:
-            ProblemError: it is not a letter of this item; small letters are letters, too.
+            ProblemError: the item has no option with this letter.
         """
         letter = letter.strip().upper()
         if letter == AMBIGUOUS:
             return None
         if len(letter) != 1 or letter not in self.letters:
             raise ProblemError(
-                f"question {self.number} has no answer {letter!r}; it is one of "
+                f"question {self.number} has no answer {letter!r}; use one of "
                 f"{', '.join(self.letters)}, or X for ambiguous"
             )
         return self.shown[self.letters.index(letter)]
 
     def letter(self, option: int) -> str:
-        """Return the letter of the option with that index in the problem."""
+        """Return the letter of the option with an index in the problem."""
         return self.letters[self.shown.index(option)]
 
 
 COMMON = "common"
-"""The name of the test that everybody may take next to one version of the schemas."""
+"""Name of the test that every subject may take in addition to one version of the schemas."""
 
-_SIGNS = "23456789BCDFGHJKLMNPQRSTVWXZ"
-_CHECK = 4
-"""The signs of the check in a code, and how many it has. No sign is taken for another, none are
-vowels, so that no word comes out, and a code that was misread fits once in 600,000 times."""
+_CHECK_CHARACTERS = "23456789BCDFGHJKLMNPQRSTVWXZ"
+_CHECK_LENGTH = 4
+"""The characters of a code's check, and its length. No two are easily confused, and there are no
+vowels, so that no word appears. A misread code is accepted once in 600,000 times."""
 
 
 @dataclass(frozen=True)
@@ -120,13 +120,12 @@ class Sheet:
     """One test in one order of its items.
 
     Attributes:
-        title: what is at the top ("Winograd schemas").
-        test: which test it is: "a" or "b" (a half of each schema), or "common".
-        order: which of the orders of that test, from 1.
-        seed: what dealt the halves and drew the order.
-        data: the digest of the problems it was made from, without their answers:
-            `Dataset.blind().digest`.
-        items: in order, numbered from 1.
+        title: title at the top ("Winograd schemas").
+        test: name of the test: "a" or "b" (a half of each schema), or "common".
+        order: number of the order among the orders of the test, from 1.
+        seed: random seed of the assignment of halves and of the order.
+        data: digest of the problems without their answers: `Dataset.blind().digest`.
+        items: the questions, in order.
 
     Raises:
         DataError: there are no items, or they are not numbered 1, 2, 3, ….
@@ -147,25 +146,25 @@ class Sheet:
 
     @property
     def name(self) -> str:
-        """The test and the order, as files are named: "a-1"."""
+        """The test and the order, as in the names of files: "a-1"."""
         return f"{self.test}-{self.order}"
 
     @cached_property
     def code(self) -> str:
-        """What is printed on every page and comes back with the answers: "a-1-7Q2K".
+        """The code on every page and with the answers: "a-1-7Q2K".
 
-        It belongs to the items and their order: answers can't be read with another sheet.
+        It depends on the items and their order, so answers can't be read with a different sheet.
         """
-        held = [[item.number, item.problem_id, *item.shown] for item in self.items]
-        record = {"data": self.data, "seed": self.seed, "name": self.name, "items": held}
+        items = [[item.number, item.problem_id, *item.shown] for item in self.items]
+        record = {"data": self.data, "seed": self.seed, "name": self.name, "items": items}
         rest, check = int(hashlib.sha256(canonical(record).encode()).hexdigest(), 16), ""
-        for _ in range(_CHECK):
-            rest, sign = divmod(rest, len(_SIGNS))
-            check += _SIGNS[sign]
+        for _ in range(_CHECK_LENGTH):
+            rest, at = divmod(rest, len(_CHECK_CHARACTERS))
+            check += _CHECK_CHARACTERS[at]
         return f"{self.name}-{check}"
 
     def __getitem__(self, number: int) -> Item:
-        """Return the item of that number; raises DataError when there is none."""
+        """Return the item with a number, from 1; raises DataError if there is none."""
         if not 1 <= number <= len(self.items):
             raise DataError(f"{self.code} has the questions 1 to {len(self.items)}, not {number}")
         return self.items[number - 1]
@@ -175,9 +174,9 @@ class Sheet:
 
 
 def get_text(problem: Problem) -> str:
-    """Return the text with its pronoun back in place of the blank, its white space tidy.
+    """Return the text with the pronoun in place of the blank, and with single spaces.
 
-    Two pronouns of one text give two problems with one text (Davis et al. 2016, section 1).
+    Problems on two pronouns of a text have the same text (Davis et al. 2016, section 1).
 
     >>> get_text(Problem("1", "The cup hit the jug and _  broke.", ("cup", "jug"), 0, pronoun="it"))
     'The cup hit the jug and it broke.'
@@ -185,8 +184,8 @@ def get_text(problem: Problem) -> str:
     return " ".join(problem.replace_blank(problem.pronoun or BLANK).split())
 
 
-_MOST_AFTER, _LEAST = 6, 3
-"""Words of a snippet after the pronoun at most, and of a whole snippet at least."""
+_MAX_WORDS_AFTER, _MIN_WORDS = 6, 3
+"""Maximum number of a snippet's words after the pronoun, and minimum length of a snippet."""
 
 _CLAUSE_END = re.compile(r"[.,;:?!—–][\"'”’)]*$")
 _SENTENCE_END = re.compile(r"[.?!][\"'”’)]*$")
@@ -211,11 +210,11 @@ def split_pieces(problem: Problem) -> Pieces:
 
 
 def make_snippet(problem: Problem) -> Pieces:
-    """Return the phrase that the pronoun is in.
+    """Return the phrase that contains the pronoun.
 
-    It is the phrase in the file (`wsc.quote1`, `wsc.quote2`). Otherwise it is the rest of the
-    clause, at most six words, with at most three words of the clause before the pronoun. If these
-    are fewer than three words, more of the sentence before the pronoun is added.
+    If the file has no phrase (`wsc.quote1`, `wsc.quote2`), it is the rest of the clause, at most
+    six words, with at most three words of the clause before the pronoun. If these are fewer than
+    three words, more of the sentence before the pronoun is added.
 
     >>> make_snippet(Problem("1", "The cup hit the jug and _ broke at once.", ("cup", "jug")))
     ('', '_', ' broke at once.')
@@ -227,7 +226,7 @@ def make_snippet(problem: Problem) -> Pieces:
     if any(given):
         return _add_space_before(given[0], before), pronoun, _add_space_after(given[1], after)
     following = _cut_at_clause_end(after.split())
-    preceding = _cut_to_last_clause(before.split(), _LEAST - 1 - len(following))
+    preceding = _cut_to_last_clause(before.split(), _MIN_WORDS - 1 - len(following))
     return (
         _add_space_before(" ".join(preceding), before),
         pronoun,
@@ -245,7 +244,7 @@ def _add_space_after(words: str, after: str) -> str:
 
 def _cut_at_clause_end(words: list[str]) -> list[str]:
     taken: list[str] = []
-    for word in words[:_MOST_AFTER]:
+    for word in words[:_MAX_WORDS_AFTER]:
         if taken and word.lower() in _CLAUSE_START:
             break
         taken.append(word)
@@ -266,9 +265,9 @@ def _cut_to_last_clause(words: list[str], least: int) -> list[str]:
 def order_options(problem: Problem) -> tuple[int, ...]:
     """Return the indices of the options in order of their first occurrence in the text.
 
-    An option is looked for as a whole, in any case; without its article when it is not found so;
-    by its last word when it is not found so, either. When one is not found at all, the given
-    order stays (Davis et al. 2016, section 3: "always the order of the first occurrence").
+    The search ignores case. If an option does not occur in the text, it is searched for without
+    its article, and then by its last word. If that fails, too, the order of the problem is kept
+    (Davis et al. 2016, section 3: "always the order of the first occurrence").
 
     >>> order_options(Problem("1", "Ann's brother saw Sue, but _ left.", ("Sue", "the brother")))
     (1, 0)
@@ -291,15 +290,15 @@ def _find_place(option: str, text: str) -> int | None:
 
 
 def make_text_key(problem: Problem) -> str:
-    """Return the words of the text in lower case, without punctuation: the key of one text.
+    """Return the words of the text in lower case, without punctuation, as a key of the text.
 
-    In the file of the PDP challenge, two questions on one text differ only by a full stop.
+    In the file of the PDP challenge, the texts of two related questions differ by a full stop.
     """
     return " ".join(_WORD.findall(get_text(problem).lower()))
 
 
 def make_question_key(problem: Problem) -> tuple[str, ...]:
-    """Return the words of the sentence with its blank, and the options: the key of one question."""
+    """Return the words of the sentence with its blank, and the options, as a key."""
     options = sorted(" ".join(option.lower().split()) for option in problem.options)
     return " ".join(_WORD.findall(problem.sentence.lower())), *options
 
@@ -308,7 +307,7 @@ _VERSION = 1
 
 
 def make_sheet_record(sheet: Sheet) -> dict[str, Any]:
-    """Return a sheet as the object that `read_sheet` describes."""
+    """Return the JSON record of a sheet; see `read_sheet`."""
     return {
         "winosmith": "sheet",
         "version": _VERSION,
@@ -340,26 +339,26 @@ def make_sheet_record(sheet: Sheet) -> dict[str, Any]:
 
 
 def parse_sheet(record: Mapping[str, Any], path: str | Path | None = None) -> Sheet:
-    """Return the sheet of such an object.
+    """Return the sheet of a JSON record; see `read_sheet`.
 
     Args:
-        record: the object.
-        path: the file that it came from, for errors.
+        record: the record.
+        path: path of its file, for error messages.
 
     Raises:
-        FormatError: it is no sheet, of another version, or was changed after it was printed.
+        FormatError: the record is not a sheet, has an unknown version, or was changed.
     """
     if record.get("winosmith") != "sheet":
         raise FormatError("this is not a sheet of `winosmith humans sheets`", path)
     if record.get("version") != _VERSION:
         raise FormatError(
-            f"the sheet has version {record.get('version')!r}; this winosmith reads {_VERSION}",
+            f"unknown version {record.get('version')!r}; the supported version is {_VERSION}",
             path,
         )
     try:
         items = tuple(_parse_item(item) for item in record["items"])
-        kept = {name: record[name] for name in ("title", "test", "order", "seed", "data")}
-        sheet = Sheet(items=items, **kept)
+        fields = {name: record[name] for name in ("title", "test", "order", "seed", "data")}
+        sheet = Sheet(items=items, **fields)
         code = record["code"]
     except InputError as error:
         raise FormatError(str(error), path) from error
@@ -392,29 +391,29 @@ def _parse_item(record: Mapping[str, Any]) -> Item:
 def read_sheet(path: str | Path) -> Sheet:
     """Read a sheet from its JSON file.
 
-    A file `a-1.json` holds one object:
+    A file such as `a-1.json` contains one object:
 
         winosmith   "sheet"
-        version     1, of this form
-        code        printed on the sheet; "a-1-7Q2K"
+        version     1
+        code        the code on the sheet: "a-1-7Q2K"
         title, test, order, seed, data      as in `Sheet`
-        items       a list, in the order of the sheet; each an object:
-            number      from 1
-            problem     the id of the problem
-            schema      shared by what one subject may not see together
+        items       list in the order of the sheet; each an object:
+            number      number of the question, from 1
+            problem     id of the problem
+            schema      key of the problems of which a subject may see only one
             text        [before, pronoun, after]; the pronoun is "_" for a blank
             snippet     [before, pronoun, after]
-            options     a list of {"letter": "A", "text": "trophy", "option": 0}; `option` is the
-                        index among the problem's options that the letter stands for
+            options     list of {"letter": "A", "text": "trophy", "option": 0}; `option` is the
+                        index of the lettered option in the problem
             ambiguous   "X": the letter for a genuinely ambiguous question, always allowed
             label       "SAME TEXT AS PREVIOUS QUESTION", "TEXT IS DIFFERENT FROM PREVIOUS QUESTION"
                         or null
 
-    No answer is in it. Ids are (and those of WinoGrande give answers away), so it is for anyone who
-    runs the test, not for those who take it; the printed sheets and the forms hold no ids.
+    The file has no answers. It has problem ids, and WinoGrande's ids reveal answers, so it is for
+    the organizers of a test, not for its subjects. Printed sheets and forms have no ids.
 
     Raises:
-        FormatError: it can't be read as a sheet; the message names the file.
+        FormatError: the file is not a sheet's JSON file; the message names the file.
     """
     path = Path(path)
     try:
@@ -427,10 +426,12 @@ def read_sheet(path: str | Path) -> Sheet:
 
 
 def format_answer_key(dataset: Dataset, sheets: Iterable[Sheet]) -> str:
-    """Return the key as CSV: sheet, number, letter, answer, problem; empty if it is withheld.
+    """Return the answer key as CSV: sheet, number, letter, answer, problem.
+
+    The letter and answer of a problem with a withheld answer are empty.
 
     Raises:
-        DataError: a sheet has a problem that the data set does not have.
+        DataError: a sheet has a problem that is not in the data set.
     """
     file = io.StringIO()
     table = csv.writer(file, lineterminator="\n")

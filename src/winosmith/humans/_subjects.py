@@ -1,4 +1,4 @@
-"""Subjects: their codes, answers about themselves, times and sheets; and comparisons of groups."""
+"""Subjects: their codes, answers about themselves, times and sheets, and comparisons of groups."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from winosmith import data
 from winosmith.errors import DataError, FormatError
-from winosmith.humans._answers import Noted, Sitting
+from winosmith.humans._answers import Note, Sitting
 from winosmith.humans._tally import Level, make_histogram, make_levels_record
 from winosmith.options import Texts, declaration, from_table, to_table
 from winosmith.results import Result, computed
@@ -115,7 +115,7 @@ def _measure_seconds(sitting: Sitting) -> float | None:
     return None if None in each else sum(filter(None, each))
 
 
-def _make_remark(noted: Noted, sitting: Sitting) -> Remark:
+def _make_remark(noted: Note, sitting: Sitting) -> Remark:
     problem = None if noted.number is None else sitting.sheet[noted.number].problem_id
     return Remark(problem, noted.text)
 
@@ -141,7 +141,7 @@ def _merge(subject: Subject, declared: Subject, sittings: Sequence[Sitting]) -> 
 
 def _name_words(remarks: Iterable[Remark], sittings: Sequence[Sitting]) -> tuple[Remark, ...]:
     return tuple(
-        _make_remark(Noted(int(r.problem), r.text), sittings[0])
+        _make_remark(Note(int(r.problem), r.text), sittings[0])
         if r.problem is not None and r.problem.isdigit() and len(sittings) == 1
         else r
         for r in remarks
@@ -181,7 +181,7 @@ def read_subjects(path: str | Path) -> tuple[Subject, ...]:
     columns are attributes.
 
     Raises:
-        FormatError: a record can't be read, or two subjects have the same code; names the line.
+        FormatError: a record can't be read, or two subjects have the same code.
     """
     rows = data.read(path)
     if not rows.is_typed and "subject" not in map(str.lower, rows.names):
@@ -241,24 +241,24 @@ def _parse_remarks(cell: str) -> Iterator[Remark]:
 
 Floats = npt.NDArray[np.float64]
 
-FEW = 10
-"""Group size below which a caution is given; Davis et al. (2016, section 4.1) had 7 and 12."""
+SMALL_GROUP = 10
+"""Group size below which results get a caution; Davis et al. (2016, section 4.1) had 7 and 12."""
 
 _DRAWS = 9_999
 
 
 @dataclass(frozen=True, slots=True)
 class Groups(Result):
-    """Native speakers and others in one test.
+    """A comparison of native speakers with others in one test.
 
     Attributes:
         native: number of native speakers.
         others: number of other subjects.
         means: mean scores, 0–1, of native speakers and others.
-        welch: two-sided p-value of Welch's t-test (1947); None for fewer than two people in a group
-            or without variance.
+        welch: two-sided p-value of Welch's t-test (1947); None if a group has fewer than two people
+            or if there is no variance.
         permutation: two-sided p-value of the permutation test; exact for few subjects.
-        interval: 95 % interval of the difference (Welch); None if `welch` is.
+        interval: 95 % interval of the difference (Welch); None if `welch` is None.
     """
 
     native: int
@@ -278,7 +278,7 @@ class Groups(Result):
     @computed()
     def caution(self) -> str:
         """A caution about small groups; empty for groups of 10 or more."""
-        if min(self.native, self.others) >= FEW:
+        if min(self.native, self.others) >= SMALL_GROUP:
             return ""
         return (
             f"With {self.native} native speaker{'s' * (self.native != 1)} and {self.others} "
@@ -310,16 +310,16 @@ def compare_groups(
 
 
 def compare_scores(scores: Floats, natives: Sequence[bool | None], seed: int) -> Groups | None:
-    """Apply `compare_groups` to the subjects' scores, (n,), with a known first language."""
+    """Compare the scores, (n,), of native speakers with those of others; see `compare_groups`."""
     known = np.array([[native is True, native is False] for native in natives])
     return compare_groups(scores[known[:, 0]].tolist(), scores[known[:, 1]].tolist(), seed)
 
 
 def _compute_permutation_p_value(a: Floats, b: Floats, seed: int) -> float:
-    """Return the fraction of permutations with an absolute difference at least as large.
+    """Return the fraction of permutations whose absolute difference is at least the observed one.
 
-    Uses all assignments of the labels if they are few, otherwise random ones and the observed one.
-    (scipy's test requires two people per group; WS.a of 2016 had one native speaker.)
+    Uses all assignments of labels if they are few, otherwise random assignments and the observed
+    one. (scipy's test requires two people per group; WS.a of 2016 had one native speaker.)
     """
     pool, total = np.concatenate([a, b]), float(a.sum() + b.sum())
     if math.comb(len(pool), len(a)) <= _DRAWS:
@@ -354,16 +354,17 @@ def _test_by_welch(a: Floats, b: Floats) -> tuple[float | None, tuple[float, flo
 
 
 @dataclass(frozen=True, slots=True)
-class Without(Result):
+class WithoutWeakest(Result):
     """Results of a test without its weakest subjects.
 
     Attributes:
         left_out: codes of the omitted subjects, the weakest first.
         subjects: number of remaining subjects.
         mean: mean score of the remaining subjects, 0–1.
-        groups: native speakers and others among them; None if unknown.
+        groups: the remaining native speakers compared with the other remaining subjects; None if
+            unknown.
         histogram: (remaining subjects who were correct, remaining subjects asked) → number of
-            items, the best first; items without remaining subjects are not counted.
+            items, the best first; items without remaining subjects are omitted.
     """
 
     left_out: tuple[str, ...]
@@ -379,15 +380,15 @@ def omit_weakest(
     natives: Sequence[bool | None],
     weakest: int,
     seed: int = 0,
-) -> Without | None:
-    """Return the results without the lowest scores; None if fewer than two subjects remain.
+) -> WithoutWeakest | None:
+    """Return the results without the weakest subjects; None if fewer than two would remain.
 
     Ties are broken by the order of the codes.
 
     Args:
         right: 1 for correct, 0 for incorrect, NaN for not asked, (subjects, items).
         names: codes of the subjects.
-        natives: for each subject, whether they are a native speaker; None if not declared.
+        natives: whether each subject is a native speaker; None if not declared.
         weakest: number of lowest scores to omit.
         seed: random seed of the permutation test.
     """
@@ -400,7 +401,7 @@ def omit_weakest(
     asked = np.count_nonzero(~np.isnan(kept), axis=0)
     correct = np.nansum(kept, axis=0).astype(int)
     levels = (level for level in zip(correct.tolist(), asked.tolist(), strict=True) if level[1])
-    return Without(
+    return WithoutWeakest(
         tuple(names[at] for at in out),
         len(left),
         float(scores[left].mean()),

@@ -1,6 +1,6 @@
-"""Counts of people's answers, changes of accuracy and speed over a sheet, and the pace of subjects.
+"""Counts of people's answers, trends of accuracy and speed over a sheet, and the pace of subjects.
 
-`check_grim` checks whether printed scores of a test are possible and add up.
+`check_grim` checks whether the printed scores of a test are possible and consistent.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ Floats = npt.NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True)
 class Tally:
-    """Counts over the problems of a data set, in its order.
+    """Counts of people's answers to each problem of a data set.
 
     Attributes:
-        subjects: number of people who answered each problem, (n,); "X" is an answer.
+        subjects: number of people who answered each problem, (n,); "X" is an answer, too.
         intended: number of people who gave the intended answer, (n,).
         choices: number of people who chose each option, (n, 5); None if unknown.
 
@@ -47,7 +47,7 @@ class Tally:
         return np.asarray(self.intended / np.maximum(self.subjects, 1))
 
     def majority(self, row: int) -> int | None:
-        """Return the most frequently chosen option; None for a tie or without counts."""
+        """Return the option chosen most often; None for a tie or without counts."""
         if self.choices is None:
             return None
         first, second = np.sort(self.choices[row])[::-1][:2]
@@ -89,8 +89,7 @@ def tally(dataset: Dataset, responses: Iterable[Response]) -> Tally:
 def read_tally(dataset: Dataset) -> Tally | None:
     """Return the counts in the problems' extra fields `pdp.agree` and `pdp.subjects`, if any.
 
-    The Pronoun Disambiguation Problems of 2016 state how many of 19 subjects gave the intended
-    answer.
+    The Pronoun Disambiguation Problems of 2016 have the number of intended answers by 19 subjects.
     """
     found = [[p.extra.get(f"pdp.{key}") for p in dataset] for key in ("subjects", "agree")]
     if not any(isinstance(count, int) for count in found[0]):
@@ -104,7 +103,7 @@ Level = tuple[int, int]
 
 
 def rank_level(level: Level) -> tuple[float, int]:
-    """Return a sort key: by decreasing fraction of intended answers, then by decreasing number."""
+    """Return a sort key for a descending order by fraction of intended answers, then by number."""
     right, of = level
     return -right / max(1, of), -of
 
@@ -120,7 +119,7 @@ def make_histogram(levels: Iterable[Level]) -> dict[Level, int]:
 
 
 def make_pair_histogram(pairs: Iterable[tuple[Level, Level]]) -> dict[tuple[Level, Level], int]:
-    """Return the number of schemas with each pair of levels (better half, other), the best first.
+    """Return the number of schemas with each pair of levels (better half, other half), best first.
 
     >>> make_pair_histogram([((3, 4), (4, 4)), ((4, 4), (3, 4))])
     {((4, 4), (3, 4)): 2}
@@ -136,7 +135,7 @@ def make_levels_record(histogram: Mapping[Level, int]) -> list[dict[str, int]]:
 
 @dataclass(frozen=True, slots=True)
 class Chance(Result):
-    """The expected results of guessing.
+    """Expected results of guessing.
 
     Attributes:
         options: number of options → number of problems.
@@ -154,8 +153,8 @@ class Counts:
     """A summary of the counts of intended answers.
 
     Attributes:
-        right: number of intended answers over all problems.
-        answers: number of answers over all problems.
+        right: number of intended answers to all problems.
+        answers: number of answers to all problems.
         histogram: (people who were correct, people asked) → number of problems, the best first.
         by_options: number of options → (intended answers, answers).
         chance: expected results of guessing on the problems with answers.
@@ -176,11 +175,11 @@ class Counts:
 
 
 def measure_chance(options: Sequence[int], answers: Sequence[int] | None = None) -> Chance:
-    """Return the expected results of guessing on problems with these numbers of options.
+    """Return the expected results of guessing on problems with given numbers of options.
 
     Args:
         options: number of options of each problem.
-        answers: number of answers to each problem; None for one each.
+        answers: number of answers to each problem; None for one answer each.
 
     >>> found = measure_chance([2] * 74 + [3] * 27 + [4] * 4 + [5] * 3)  # Davis et al. 2016
     >>> round(found.right, 1), round(found.share, 2)
@@ -198,7 +197,7 @@ def count_agreement(dataset: Dataset, tally: Tally) -> Counts:
 
     Args:
         dataset: the problems.
-        tally: their counts, for example from `read_tally`.
+        tally: counts of the answers, for example from `read_tally`.
 
     Raises:
         DataError: there are no answers, or more intended answers than answers.
@@ -228,7 +227,7 @@ def count_agreement(dataset: Dataset, tally: Tally) -> Counts:
 
 
 def measure_crossed_share(right: Floats, problems: Ints | None = None) -> Proportion:
-    """Return the fraction of correct answers, with an interval for other people and other items.
+    """Return the fraction of correct answers, with an interval for new people and new items.
 
     Args:
         right: 1 for correct, 0 for incorrect, NaN for not asked, (subjects, items).
@@ -246,11 +245,11 @@ def measure_crossed_share(right: Floats, problems: Ints | None = None) -> Propor
 
 
 _PARTS = 8
-"""Number of parts of equal length into which a sheet is divided for the chart."""
+"""Number of equal parts of a sheet in the chart."""
 
 _FAST, _SLOW = 0.5, 2.0
-"""Ratios to the median pace at which a subject is flagged. The one speedy subject of Davis et al.
-(2016, section 3) took 7.6 s per question, 0.42 of the 18.3 s that an hour allows."""
+"""Ratios to the median time per question at which a subject is flagged. The one fast subject of
+Davis et al. (2016, section 3) took 7.6 s, 0.42 of the 18.3 s that an hour allows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -258,10 +257,10 @@ class Slope(Result):
     """A linear change from the first question to the last.
 
     Attributes:
-        change: the change: the mean of the subjects' least-squares slopes or, adjusted for items,
-            the least-squares slope of all answers with effects for each subject and item.
-        interval: 95 % interval (Student's t over subjects); None for fewer than two subjects or,
-            adjusted for items, fewer than `FEWEST`.
+        change: mean of the subjects' least-squares slopes or, if adjusted for items, the
+            least-squares slope of all answers with effects for each subject and item.
+        interval: 95 % interval (Student's t over subjects); None for fewer than two subjects or, if
+            adjusted for items, for fewer than `MIN_SUBJECTS`.
         subjects: number of subjects in the estimate.
     """
 
@@ -272,11 +271,11 @@ class Slope(Result):
 
 @dataclass(frozen=True, slots=True)
 class Part(Result):
-    """A part of a sheet.
+    """Results of a part of a sheet.
 
     Attributes:
-        first: number of its first question.
-        last: number of its last question.
+        first: number of the first question.
+        last: number of the last question.
         share: fraction of correct answers.
         seconds: median time per question; None without times.
     """
@@ -289,14 +288,14 @@ class Part(Result):
 
 @dataclass(frozen=True, slots=True)
 class Course(Result):
-    """One test from its first question to its last.
+    """Accuracy and speed from the first question of a test to the last.
 
     Attributes:
-        parts: the parts of the sheet, in order.
+        parts: results of the parts of the sheet, in order.
         right: change of the fraction of correct answers.
         seconds: change of the seconds per question; None without times.
-        items_set_aside: whether the changes are adjusted for the items' difficulty, which needs at
-            least two orders of the items.
+        items_set_aside: whether the changes are adjusted for the items' difficulty, which requires
+            at least two orders of the items.
     """
 
     parts: tuple[Part, ...]
@@ -308,14 +307,14 @@ class Course(Result):
 def measure_course(
     right: Floats, places: Ints, seconds: Floats, length: int, problems: Ints | None = None
 ) -> Course | None:
-    """Return the course of a test from start to end; None for fewer than two questions.
+    """Return accuracy and speed over the course of a test; None for fewer than two questions.
 
     Args:
         right: 1 for correct, 0 for incorrect, NaN for no answer, (subjects, items).
-        places: number of each item on the subject's sheet, from 1; 0 if not asked, (subjects,
+        places: number of each item on the subject's sheet, from 1, or 0 if not asked, (subjects,
             items).
-        seconds: time for each answer; NaN if it was not timed, (subjects, items).
-        length: length of the sheet, in questions.
+        seconds: time for each answer, or NaN if it was not timed, (subjects, items).
+        length: number of questions on the sheet.
         problems: see `measure_crossed_share`.
     """
     there = ~np.isnan(right) & (places > 0)
@@ -337,10 +336,10 @@ def measure_course(
     return Course(tuple(parts), change, slower, adjusted)
 
 
-FEWEST = 5
-"""Least number of subjects for an interval that is adjusted for items."""
+MIN_SUBJECTS = 5
+"""Minimum number of subjects for an interval that is adjusted for items."""
 
-_PASSES, _SETTLED = 1_000, 1e-10
+_MAX_PASSES, _TOLERANCE = 1_000, 1e-10
 
 
 def _fit_slope_within_levels(
@@ -348,25 +347,26 @@ def _fit_slope_within_levels(
 ) -> Slope | None:
     """Return the slope with effects for each subject and item; None if it is undefined.
 
-    Subtracting the others' mean from each answer would be biased, because with few orders their
-    positions of the item are correlated with the subject's: with two to five orders, only 58 to
-    78 % of a true change would remain. The variance is clustered by subjects, corrected for few
-    clusters and for the effects (Cameron & Miller 2015, equation 12), and at least that of
-    independent answers, because few clusters can underestimate it.
+    Subtracting the mean of the other subjects' answers to an item would be biased: with few orders,
+    an item's positions on their sheets are correlated with its position on the subject's sheet.
+    With two to five orders, only 58 to 78 % of a true change would remain. The variance is
+    clustered by subject, corrected for few clusters and for the effects (Cameron & Miller 2015,
+    equation 12), and at least that of independent answers, because few clusters can underestimate
+    it.
     """
     from scipy.stats import t
 
     known = there & ~np.isnan(values)
     x = _center_by_level(along, known)
     of_each = (x**2).sum(axis=1)
-    whole, subjects = float(of_each.sum()), int((of_each > _SETTLED).sum())
-    if whole < _SETTLED:
+    whole, subjects = float(of_each.sum()), int((of_each > _TOLERANCE).sum())
+    if whole < _TOLERANCE:
         return None
     y = _center_by_level(values, known)
     change = float((x * y).sum() / whole)
     answers, levels = int(known.sum()), int(known.any(axis=0).sum() + known.any(axis=1).sum())
     free = answers - levels
-    if subjects < FEWEST or free < 1:
+    if subjects < MIN_SUBJECTS or free < 1:
         return Slope(change, None, subjects)
     left = y - change * x
     alone = float((left**2).sum()) / free / whole
@@ -380,20 +380,20 @@ def _fit_slope_within_levels(
 
 
 def _center_by_level(values: Floats, known: npt.NDArray[np.bool_]) -> Floats:
-    """Return the residuals after removing row and column effects; 0 for unknown values.
+    """Return the residuals after removing row and column effects, with 0 for unknown values.
 
     Row and column means are subtracted alternately until they vanish, which gives the least-squares
     fit (Guimarães & Portugal 2010); a complete table needs two passes.
     """
     left = np.where(known, values, 0.0)
     counts = [np.maximum(known.sum(axis=axis, keepdims=True), 1) for axis in (1, 0)]
-    for _ in range(_PASSES):
+    for _ in range(_MAX_PASSES):
         most = 0.0
         for axis, count in zip((1, 0), counts, strict=True):
             level = left.sum(axis=axis, keepdims=True) / count
             left = np.where(known, left - level, 0.0)
             most = max(most, float(np.abs(level).max()))
-        if most < _SETTLED:
+        if most < _TOLERANCE:
             break
     return left
 
@@ -422,10 +422,10 @@ class Pace(Result):
 
     Attributes:
         subject: code of the subject.
-        seconds: seconds per question, over all sheets.
+        seconds: mean seconds per question on all sheets.
         questions: number of questions.
         times_median: `seconds` divided by the median over subjects.
-        odd: "fast" (half the median or less), "slow" (twice the median or more), or "".
+        odd: "fast" (at most half the median), "slow" (at least twice the median), or "".
     """
 
     subject: str = field(metadata=shown("subject"))
@@ -439,7 +439,7 @@ def measure_paces(taken: Mapping[str, tuple[float, int]]) -> Sequence[Pace]:
     """Return the pace of each subject, the fastest first.
 
     Args:
-        taken: subject → total seconds, and number of questions.
+        taken: subject → (total seconds, number of questions).
 
     >>> hour, half = (3600.0, 197), (25 * 60.0, 197)  # Davis et al. 2016, section 3
     >>> found = measure_paces({"a": hour, "b": hour, "c": half})
@@ -460,15 +460,15 @@ def measure_paces(taken: Mapping[str, tuple[float, int]]) -> Sequence[Pace]:
 
 @dataclass(frozen=True, slots=True)
 class PrintedTest:
-    """The printed results of a test (as in Davis et al. 2016, section 4).
+    """The printed results of a test, such as those of Davis et al. (2016, section 4).
 
     Attributes:
         items: number of problems.
-        scores: subject → the printed fraction of correct answers, as text to keep zeros ("0.80").
+        scores: subject → printed fraction of correct answers, as text to keep final zeros ("0.80").
         histogram: number of subjects who answered correctly → number of problems.
 
     Raises:
-        DataError: the histogram's number of problems or of subjects does not fit the test.
+        DataError: the histogram has another number of problems, or more subjects than the test.
 
     >>> test = PrintedTest(2, {"S1": "1.00", "S2": "0.50"}, {2: 1, 1: 1})
     >>> test.subjects, test.right_by_item
@@ -482,7 +482,7 @@ class PrintedTest:
     def __post_init__(self) -> None:
         if sum(self.histogram.values()) != self.items:
             raise DataError(
-                f"the histogram has {sum(self.histogram.values())} problems; the test {self.items}"
+                f"the histogram has {sum(self.histogram.values())} problems, the test {self.items}"
             )
         if any(not 0 <= right <= self.subjects for right in self.histogram):
             raise DataError(f"the histogram counts more people than the {self.subjects} subjects")
@@ -504,14 +504,14 @@ class Grim:
 
     Attributes:
         possible: subject → counts that round to the score; empty if the score is impossible.
-        otherwise: subject with an impossible score → counts that give it by truncating or by
-            rounding up.
-        by_subject: least and largest sum of correct answers from `possible` and `otherwise`.
-        by_item: sum of correct answers from the histogram.
+        other_roundings: subject with an impossible score → counts that give the score if truncated
+            or rounded up.
+        by_subject: minimum and maximum number of correct answers according to the scores.
+        by_item: number of correct answers according to the histogram.
     """
 
     possible: Mapping[str, tuple[int, ...]]
-    otherwise: Mapping[str, tuple[int, ...]]
+    other_roundings: Mapping[str, tuple[int, ...]]
     by_subject: tuple[int, int]
     by_item: int
 
@@ -522,14 +522,14 @@ class Grim:
 
     @property
     def adds_up(self) -> bool:
-        """Whether all scores are possible and both sums can be equal."""
+        """Whether all scores are possible and both numbers of correct answers can be equal."""
         low, high = self.by_subject
         return not self.impossible and low <= self.by_item <= high
 
-    def needed(self, subject: str) -> int | None:
-        """Return the subject's count that makes both sums equal.
+    def infer_count(self, subject: str) -> int | None:
+        """Return the subject's count that makes both numbers of correct answers equal.
 
-        None if another score is impossible or ambiguous.
+        Returns None if the score of another subject is impossible or ambiguous.
         """
         others = [counts for who, counts in self.possible.items() if who != subject]
         if any(len(counts) != 1 for counts in others):
@@ -541,17 +541,17 @@ def check_grim(test: PrintedTest) -> Grim:
     """Return the counts consistent with each printed score (GRIM, Brown & Heathers 2017).
 
     >>> found = check_grim(PrintedTest(89, {"S16": "0.86"}, {1: 77, 0: 12}))
-    >>> found.possible, found.otherwise, found.needed("S16")
+    >>> found.possible, found.other_roundings, found.infer_count("S16")
     ({'S16': ()}, {'S16': (76, 77)}, 77)
     """
     possible = {
         who: possible_counts(printed, test.items, scale=1) for who, printed in test.scores.items()
     }
-    otherwise = {
+    other_roundings = {
         who: possible_counts(test.scores[who], test.items, scale=1, rounding="any")
         for who, counts in possible.items()
         if not counts
     }
-    read = [counts or otherwise[who] or (0, test.items) for who, counts in possible.items()]
+    read = [counts or other_roundings[who] or (0, test.items) for who, counts in possible.items()]
     sums = sum(min(counts) for counts in read), sum(max(counts) for counts in read)
-    return Grim(possible, otherwise, sums, test.right_by_item)
+    return Grim(possible, other_roundings, sums, test.right_by_item)

@@ -217,7 +217,7 @@ def grade_models(
         unknown = sum(one not in known for one in own.by_id)
         notes = [
             f"{missing:,} of {len(dataset):,} problems have no prediction and are omitted; "
-            f"{unknown:,} predictions have no problem"
+            f"{unknown:,} predictions match no problem"
         ] * bool(missing or unknown)
         if own.data not in (None, asked.blind().digest) and not partial:
             notes.append("the answers are for data with another digest: the ids fit, but sentences "

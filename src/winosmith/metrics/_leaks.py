@@ -338,7 +338,8 @@ def _find_similar_option(text: str, options: Sequence[str]) -> int | None:
         for index, option in enumerate(options)
         if f" {option} " in f" {text} " or f" {text} " in f" {option} "
     ]
-    return next((found[0] for found in (equal, contained) if len(found) == 1), None)
+    others = [index for index in range(len(options)) if index not in contained]
+    return next((found[0] for found in (equal, contained, others) if len(found) == 1), None)
 
 
 def _strip_text(text: str) -> str:

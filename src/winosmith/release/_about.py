@@ -1,8 +1,8 @@
 """`About`: the description of a benchmark by its makers, read from release.toml.
 
-The questions of the datasheet are those of Gebru et al. (2021, sections 3.1 to 3.7), in our words.
-They are written once, in `TEMPLATE`. The terms of licences are those of their own texts, and the
-identifiers are SPDX's; the check finds oversights and is not legal advice.
+The datasheet's questions are those of Gebru et al. (2021, sections 3.1 to 3.7), reworded; they are
+defined in `TEMPLATE`. The terms of licences are taken from the licences' texts, and the identifiers
+are those of SPDX. The check of licences finds oversights and is not legal advice.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ _TERMS = {
     "AGPL-3.0-only AGPL-3.0-or-later",
 }
 
-_CREATIVE = re.compile(r"CC-BY(-NC)?(-SA|-ND)?-([1234]\.[05])")
-"""Creative Commons' licences except CC0, whose names spell their terms."""
+_CREATIVE_COMMONS = re.compile(r"CC-BY(-NC)?(-SA|-ND)?-([1234]\.[05])")
+"""The Creative Commons licences whose names contain their terms: all except CC0."""
 
 _COMPATIBLE = {
     "CC-BY-SA-4.0": ("GPL-3.0-only", "GPL-3.0-or-later"),
@@ -41,37 +41,37 @@ _COMPATIBLE = {
     "GPL-3.0-or-later": ("GPL-3.0-only", "AGPL-3.0-only", "AGPL-3.0-or-later"),
     "GPL-3.0-only": ("AGPL-3.0-only",),
 }
-"""Other licences under which a share-alike work may be redistributed, by its own text or by
-Creative Commons' list of compatible licences (2015)."""
+"""Other licences under which a share-alike work may be redistributed, according to its licence or
+to Creative Commons' list of compatible licences (2015)."""
 
-_HUB = frozenset(
+_HUB_LICENCES = frozenset(
     "cc0-1.0 mit isc apache-2.0 bsd-2-clause bsd-3-clause mpl-2.0 unlicense cc-by-2.0 cc-by-2.5 "
     "cc-by-3.0 cc-by-4.0 cc-by-sa-3.0 cc-by-sa-4.0 cc-by-nc-2.0 cc-by-nc-3.0 cc-by-nc-4.0 "
     "cc-by-nd-4.0 cc-by-nc-nd-3.0 cc-by-nc-nd-4.0 cc-by-nc-sa-2.0 cc-by-nc-sa-3.0 cc-by-nc-sa-4.0 "
     "odc-by odbl pddl gpl-2.0 gpl-3.0 lgpl-3.0 agpl-3.0 cdla-permissive-1.0 cdla-permissive-2.0 "
     "cdla-sharing-1.0".split()
 )
-"""The identifiers of the Hugging Face hub."""
+"""The identifiers of licences on the Hugging Face hub."""
 
 
-def terms_of(licence: str) -> frozenset[str] | None:
+def get_licence_terms(licence: str) -> frozenset[str] | None:
     """Return the terms of a licence, or None if it is unknown.
 
-    >>> sorted(terms_of("CC-BY-NC-SA-4.0")), sorted(terms_of("CC0-1.0")), terms_of("Ours-1")
-    (['attribution', 'non-commercial', 'share-alike'], [], None)
+    >>> sorted(get_licence_terms("CC-BY-NC-SA-4.0")), get_licence_terms("Ours-1")
+    (['attribution', 'non-commercial', 'share-alike'], None)
     """
-    if found := _CREATIVE.fullmatch(licence):
+    if found := _CREATIVE_COMMONS.fullmatch(licence):
         more = {"-SA": "share-alike", "-ND": "no-derivatives", "-NC": "non-commercial"}
         return frozenset({"attribution", *(more[part] for part in found.groups()[:2] if part)})
     return next((terms for terms, names in _TERMS.items() if licence in names.split()), None)
 
 
-def conflict(
+def explain_conflict(
     inner: str, inner_terms: Collection[str], outer: str, outer_terms: Collection[str]
 ) -> str | None:
     """Return why works under one licence can't be redistributed under another, or None.
 
-    >>> conflict("ODbL-1.0", ["share-alike"], "CC-BY-4.0", ["attribution"])
+    >>> explain_conflict("ODbL-1.0", ["share-alike"], "CC-BY-4.0", ["attribution"])
     'ODbL-1.0 is share-alike: a work that contains it must be under ODbL-1.0 too, not CC-BY-4.0'
     """
     if inner == outer:
@@ -80,11 +80,11 @@ def conflict(
         return f"{inner} allows no adaptation: it can't be redistributed under {outer}"
     if "share-alike" in inner_terms:
         allowed = [inner]
-        if found := _CREATIVE.fullmatch(inner):
+        if found := _CREATIVE_COMMONS.fullmatch(inner):
             stem, version = inner.removesuffix(found[3]), found[3]
             later = [v for v in ("2.0", "2.5", "3.0", "4.0") if v > version >= "2.0"]
             allowed += [f"{stem}{v}" for v in later]
-        allowed += [other for one in allowed for other in _COMPATIBLE.get(one, ())]
+        allowed += [other for name in allowed for other in _COMPATIBLE.get(name, ())]
         if outer not in allowed:
             names = ", ".join(allowed[:-1]) + " or " * (len(allowed) > 1) + allowed[-1]
             return (
@@ -100,14 +100,14 @@ def conflict(
     return None
 
 
-def hub_licence(licence: str) -> str:
+def get_hub_licence(licence: str) -> str:
     """Return the identifier of a licence on the Hugging Face hub, or "other".
 
-    >>> hub_licence("CC-BY-4.0"), hub_licence("GPL-3.0-only"), hub_licence("LicenseRef-ours")
-    ('cc-by-4.0', 'gpl-3.0', 'other')
+    >>> get_hub_licence("GPL-3.0-only"), get_hub_licence("LicenseRef-ours")
+    ('gpl-3.0', 'other')
     """
     name = re.sub(r"-(only|or-later)$", "", licence.lower())
-    return next((one for one in (name, name.removesuffix("-1.0")) if one in _HUB), "other")
+    return next((one for one in (name, name.removesuffix("-1.0")) if one in _HUB_LICENCES), "other")
 
 
 TEMPLATE = files("winosmith.release").joinpath("templates/release.toml").read_text("utf-8")
@@ -117,9 +117,9 @@ SECTIONS = {
     title: dict(re.findall(r'# (\w+) = ""  # (.*)\n', questions))
     for title, questions in re.findall(r"# # (.*)\n((?:# \w+ = .*\n)+)", TEMPLATE)
 }
-"""The sections of the datasheet: their questions, by the keys of the answers."""
+"""Title of each section of the datasheet → key of an answer → question."""
 
-KEYS = tuple(key for questions in SECTIONS.values() for key in questions)
+QUESTION_KEYS = tuple(key for questions in SECTIONS.values() for key in questions)
 
 Text = Annotated[str, Field(min_length=1), StringConstraints(strip_whitespace=True)]
 Stated = Annotated[str, StringConstraints(strip_whitespace=True)]
@@ -131,18 +131,20 @@ def _check_date(date: str) -> str:
     try:
         datetime.date.fromisoformat(date)
     except ValueError:
-        raise ValueError("it must be one like 2026-11-21") from None
+        raise ValueError("it must be a date such as 2026-11-21") from None
     return date
 
 
 def _check_questions(answers: Mapping[str, str]) -> Mapping[str, str]:
-    if unknown := [key for key in answers if key not in KEYS]:
-        raise ValueError(f"unknown keys ({', '.join(unknown)}); the keys are {', '.join(KEYS)}")
+    if unknown := [key for key in answers if key not in QUESTION_KEYS]:
+        raise ValueError(
+            f"unknown keys ({', '.join(unknown)}); the keys are {', '.join(QUESTION_KEYS)}"
+        )
     return answers
 
 
 def _check_licence(licence: str) -> str:
-    if terms_of(licence) is None and not licence.startswith("LicenseRef-"):
+    if get_licence_terms(licence) is None and not licence.startswith("LicenseRef-"):
         raise ValueError(
             "it is unknown; use an SPDX identifier such as CC-BY-4.0, or LicenseRef-… with its "
             "terms: terms = ['attribution']"
@@ -158,41 +160,41 @@ class DataSource:
     """A source of problems, and its licence."""
 
     name: Text
-    """The problems' `origin.source`; "*" for problems of all sources that are not named."""
+    """The problems' `origin.source`; "*" for all sources without an entry of their own."""
     licence: Licence
     """An SPDX identifier, or LicenseRef-… with `terms`."""
     attribution: Stated = ""
     """Whom to credit, and how."""
     url: Stated = ""
-    """Address of the source."""
+    """URL of the source."""
     terms: Terms = ()
-    """Terms of a LicenseRef-…."""
+    """Terms of the licence, if it is a LicenseRef-…."""
     permission: Stated = ""
-    """The owner's permission for a release whose licence does not fit."""
+    """The owner's permission for a release under a conflicting licence."""
 
     @property
     def title(self) -> str:
-        """The name for people."""
+        """The name in the list of licences; "All other sources" for "*"."""
         return "All other sources" if self.name == "*" else self.name
 
     @property
-    def asks(self) -> frozenset[str]:
+    def all_terms(self) -> frozenset[str]:
         """The terms of the licence."""
-        return frozenset(self.terms) | (terms_of(self.licence) or frozenset())
+        return frozenset(self.terms) | (get_licence_terms(self.licence) or frozenset())
 
 
 @declaration
 class About:
-    """The description of a benchmark by its makers; the cards say "not stated" for empty texts."""
+    """The description of a benchmark by its makers; cards show "not stated" for empty texts."""
 
     name: Annotated[
         Text, text_matching(r"[A-Za-z0-9][A-Za-z0-9_.-]*", "letters, digits, '-', '_' and '.'")
     ]
-    """Name of the benchmark, and start of the names of its folders."""
+    """Name of the benchmark, and prefix of the names of its folders."""
     version: Annotated[
         Text, text_matching(r"\d+(\.\d+){1,2}([.-]?[A-Za-z0-9]+)*", "one like 1.0.0")
     ]
-    """Version of the release; each version is released once."""
+    """Version of the release; each version can be released only once."""
     date: Annotated[
         Text,
         AfterValidator(_check_date),
@@ -202,9 +204,9 @@ class About:
     title: Text
     """Title."""
     description: Text
-    """Description, in words."""
+    """Description."""
     licence: Licence
-    """Licence of the whole: an SPDX identifier, or LicenseRef-… with `terms`."""
+    """Licence of the whole benchmark: an SPDX identifier, or LicenseRef-… with `terms`."""
     language: Annotated[
         tuple[
             Annotated[str, text_matching(r"[a-z]{2,3}(-\w+)*", "a list of codes such as 'en'")], ...
@@ -214,24 +216,24 @@ class About:
     ]
     """Codes of the languages, such as "en"."""
     authors: Annotated[Texts, Field(min_length=1), Listed]
-    """Names of the makers, as they wish to be named; persons, except for the organisations."""
+    """Names of the makers, as they wish to be named: people and organisations."""
     source: Annotated[tuple[DataSource, ...], Field(min_length=1)]
     """Sources of the problems."""
     organisations: Annotated[Texts, Listed] = ()
-    """The authors that are organisations."""
+    """Names of the authors that are organisations."""
     keywords: Annotated[Texts, Listed] = ()
-    """Keywords, instead of those that the problems show."""
+    """Keywords; by default they are derived from the problems."""
     synthetic: bool | None = None
-    """Whether problems were generated by a program; known for those that winosmith generated."""
+    """Whether a program generated problems; winosmith detects only problems that it generated."""
     homepage: Stated = ""
     citation: Stated = ""
     contact: Stated = ""
     intended_use: Stated = ""
     known_limits: Stated = ""
     terms: Terms = ()
-    """Terms of a LicenseRef-…."""
+    """Terms of the licence, if it is a LicenseRef-…."""
     judges: Literal["count", "pseudonyms"] = "count"
-    """Publish the number of judges of each problem ("count"), or also their pseudonyms."""
+    """Whether to publish only the number of each problem's judges, or also their pseudonyms."""
     datasheet: Annotated[Mapping[str, str], AfterValidator(_check_questions)] = field(
         default_factory=dict
     )
@@ -244,14 +246,14 @@ class About:
     def __post_init__(self) -> None:
         names = [source.name for source in self.source]
         if len({*names}) < len(names):
-            raise ValueError(f"two of the sources {names!r} have one name; join them")
+            raise ValueError(f"two of the sources {names!r} have the same name; merge them")
         if unknown := sorted({*self.organisations} - {*self.authors}):
             raise ValueError(f"the organisations {unknown!r} are not in authors; add them")
 
     @property
-    def asks(self) -> frozenset[str]:
+    def all_terms(self) -> frozenset[str]:
         """The terms of the licence."""
-        return frozenset(self.terms) | (terms_of(self.licence) or frozenset())
+        return frozenset(self.terms) | (get_licence_terms(self.licence) or frozenset())
 
     @property
     def full_name(self) -> str:
@@ -259,14 +261,14 @@ class About:
         return f"{self.name} {self.version}"
 
     @property
-    def licence_address(self) -> str:
-        """The address of the licence's text at SPDX, or the name of a LicenseRef-…."""
-        known = terms_of(self.licence) is not None
+    def licence_url(self) -> str:
+        """The URL of the licence's text at SPDX, or the name of a LicenseRef-…."""
+        known = get_licence_terms(self.licence) is not None
         return f"https://spdx.org/licenses/{self.licence}.html" if known else self.licence
 
     @property
     def creators(self) -> list[dict[str, str]]:
-        """The authors as persons and organisations of schema.org."""
+        """The authors as schema.org records of persons and organisations."""
         kinds = {True: "sc:Organization", False: "sc:Person"}
         return [{"@type": kinds[a in self.organisations], "name": a} for a in self.authors]
 
@@ -275,21 +277,21 @@ def read_about(path: str | Path, *, version: str | None = None) -> About:
     """Read a release.toml.
 
     Args:
-        path: the file; `winosmith release --template` prints one.
-        version: replaces the file's.
+        path: path of the file; `winosmith release --template` prints a template.
+        version: version of the release, instead of the version in the file.
 
     Raises:
         RecipeError: a key is unknown or missing, or its value is not valid.
     """
     table = read_toml(path)
     try:
-        return about_of({**table, **({"version": version} if version else {})})
+        return parse_about({**table, **({"version": version} if version else {})})
     except RecipeError as error:
         raise RecipeError(f"{path}: {error}") from None
 
 
-def about_of(table: Mapping[str, Any]) -> About:
-    """Return the description in a table.
+def parse_about(table: Mapping[str, Any]) -> About:
+    """Return the description of a benchmark from a table of release.toml.
 
     Raises:
         RecipeError: a key is unknown or missing, or its value is not valid.

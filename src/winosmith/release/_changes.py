@@ -1,6 +1,6 @@
-"""What stays from release to release, and what changes: ids, changes and tombstones.
+"""Stable ids, and the changes and tombstones between two releases.
 
-Ids stay with a problem, and reveal nothing of its answer.
+A problem keeps its id from release to release, and ids reveal nothing about answers.
 """
 
 from __future__ import annotations
@@ -13,42 +13,42 @@ from winosmith.dataset import Dataset
 from winosmith.problem import Problem
 from winosmith.records import problem_record
 from winosmith.release._about import About
-from winosmith.release._content import Tombstone, forms, side_of, sight, unique_problems
+from winosmith.release._content import Tombstone, digest_text, get_side, list_forms, unique_problems
 from winosmith.release._source import Previous, Source
 
-DIGITS = 12
-"""Of an id: 48 bits, with which 50,000 problems share one by chance once in 200,000 releases."""
+ID_DIGITS = 12
+"""Number of hex digits in an id; two of 50,000 problems collide in one of 200,000 releases."""
 
 
-def id_of(problem: Problem, name: str) -> str:
-    """Return the id that is made from what a solver sees; the first of several copies has it."""
-    return f"{name}-{sight(problem)[:DIGITS]}"
+def make_id(problem: Problem, name: str) -> str:
+    """Return the id of a problem, made from its sentence and options."""
+    return f"{name}-{digest_text(problem)[:ID_DIGITS]}"
 
 
-def digest_ids(
+def assign_ids(
     parts: Mapping[str, Dataset],
     name: str,
     before: Previous | None = None,
     source: Source | None = None,
     second: Mapping[str, Problem] | None = None,
 ) -> dict[str, Dataset]:
-    """Return the parts with ids made from what a solver sees.
+    """Return the parts with ids made from the sentences and options of problems.
 
-    A build numbers its problems by their rows, so the same id is another problem in the next build.
-    These ids stay the same for the same sentence and options, and so do the names of twins and
-    families: a twin keeps its name if a half is removed or restored. A root outside the parts keeps
-    the id with which it was published, and otherwise gets a name that reveals nothing of it.
+    A build numbers its problems by row, so an id can belong to different problems in two builds.
+    The new ids are the same for the same sentence and options. The names of twins and families are
+    stable, too: a twin keeps its name if a half is removed or restored. A root outside the parts
+    keeps its published id; otherwise it gets a name that reveals nothing about it.
 
     Args:
-        parts: in which the same id is the same problem.
-        name: the start of the ids.
+        parts: the problems by part; the same id means the same problem in all parts.
+        name: prefix of the ids.
         before: the previous release.
         source: source of the parts, with the problems that are in no part.
-        second: for a keyed release, the other presentations of problems by their ids; the ids are
-            made from the first one, unless the previous release has that of the second.
+        second: for a keyed release, the second presentations of problems by their ids; ids are made
+            from the first presentation, unless the previous release has the id of the second.
 
     >>> old = Dataset([Problem("mine-0", "The _ fell.", ("cup", "jug"), 1, "mine-t0")])
-    >>> new = digest_ids({"dev": old}, "mine")["dev"][0]
+    >>> new = assign_ids({"dev": old}, "mine")["dev"][0]
     >>> new.id, new.twin_id
     ('mine-683a48eccc36', 'mine-t0d6f43992b50')
     """
@@ -56,20 +56,20 @@ def digest_ids(
     copies: Counter[str] = Counter()
     ids: dict[str, str] = {}
     for old, problem in problems.items():
-        stems = [id_of(one, name) for one in (problem, (second or {}).get(old)) if one]
-        made = next((one for one in stems if before and one in before.published), stems[0])
+        stems = [make_id(one, name) for one in (problem, (second or {}).get(old)) if one]
+        made = next((one for one in stems if before and one in before.published_ids), stems[0])
         copies[made] += 1
         ids[old] = f"{made}-{copies[made]}" if copies[made] > 1 else made
 
-    def names_by(prefix: str, key: _Key, taken: Iterable[str] = ()) -> dict[str, str]:
+    def name_groups(prefix: str, key: _Key, taken: Iterable[str] = ()) -> dict[str, str]:
         return _group_names(problems, ids, f"{name}-{prefix}", key, before, taken)
 
-    twins = names_by("t", lambda p: p.twin_id)
-    roots = names_by("x", lambda p: p.lineage.root if p.lineage else None)
+    twins = name_groups("t", lambda p: p.twin_id)
+    roots = name_groups("x", lambda p: p.lineage.root if p.lineage else None)
     relatives = {
-        **names_by("y", lambda p: p.lineage.parent if p.lineage else None, roots.values()),
+        **name_groups("y", lambda p: p.lineage.parent if p.lineage else None, roots.values()),
         **roots,
-        **(_published(problems, source, name, before) if before and source else {}),
+        **(_find_published_ids(problems, source, name, before) if before and source else {}),
         **ids,
     }
     name_of, twin_of = relatives.__getitem__, twins.__getitem__
@@ -83,19 +83,19 @@ _Key = Callable[[Problem], str | None]
 """Returns the name of a problem's twin, root or parent."""
 
 
-def _published(
+def _find_published_ids(
     problems: Mapping[str, Problem], source: Source, name: str, before: Previous
 ) -> dict[str, str]:
-    """Return the ids with which roots and parents outside the parts were published."""
+    """Return the published ids of roots and parents that are outside the parts."""
     lineages = (problem.lineage for problem in problems.values() if problem.lineage)
     found = {}
     for one in {one for lineage in lineages for one in (lineage.root, lineage.parent)}:
         absent = source.absent.get(one)
-        of_text = (
-            [id_of(p, name) for p in forms(absent, bool(before.content.keyed))] if absent else []
-        )
-        of_source = before.by_source.get(source.old_ids.get(one, one))
-        found[one] = next((id_ for id_ in (*of_text, of_source) if id_ in before.published), None)
+        forms = list_forms(absent, bool(before.content.keyed)) if absent else ()
+        of_text = [make_id(form, name) for form in forms]
+        of_source = before.ids_by_source.get(source.old_ids.get(one, one))
+        ids = (*of_text, of_source)
+        found[one] = next((id_ for id_ in ids if id_ in before.published_ids), None)
     return {one: id_ for one, id_ in found.items() if id_ is not None}
 
 
@@ -107,9 +107,9 @@ def _group_names(
     before: Previous | None,
     others: Iterable[str],
 ) -> dict[str, str]:
-    """Return a name for each group of problems, none of `others`.
+    """Return a name for each group of problems: its previous name, or a digest of the ids.
 
-    It is the previous one, or a digest of their ids.
+    No name is one of `others`.
     """
     members: dict[str, list[str]] = {}
     for old, problem in problems.items():
@@ -118,47 +118,47 @@ def _group_names(
     former = before.problems if before else {}
     names: dict[str, str] = {}
     taken = set(others)
-    for group, held in members.items():
-        held.sort()
-        digest = hashlib.sha256("\0".join(held).encode()).hexdigest()[:DIGITS]
-        earlier = (key(former[one]) for one in held if one in former)
-        names[group] = next((one for one in earlier if one and one not in taken), prefix + digest)
+    for group, member_ids in members.items():
+        member_ids.sort()
+        digest = hashlib.sha256("\0".join(member_ids).encode()).hexdigest()[:ID_DIGITS]
+        earlier = (key(former[id_]) for id_ in member_ids if id_ in former)
+        names[group] = next((old for old in earlier if old and old not in taken), prefix + digest)
         taken.add(names[group])
     return names
 
 
 Changes = Mapping[str, Mapping[str, str]]
-"""The ids of problems by kind of change, each with a note: of "withdrawn" the reason, of "edited"
-the id of the new problem, of "changed" the fields, of "moved" the sides."""
+"""Kind of change → id of a problem → note: the reason if "withdrawn", the id of the new problem if
+"edited", the fields if "changed", the two sides if "moved"."""
 
 
-def changes(
+def find_changes(
     parts: Mapping[str, Dataset],
     before: Previous,
     reasons: Mapping[str, str],
     source_ids: Mapping[str, str],
     absent: Mapping[str, str],
 ) -> Changes:
-    """Compare a release with the previous one, by ids.
+    """Return the changes of problems since the previous release.
 
-    A missing problem was edited, and not withdrawn, if one new problem replaces it: the one with
-    its id in the source, or the only one that is perturbed from it. If a reason is given, it was
-    withdrawn.
+    A missing problem counts as edited, not withdrawn, if a new problem replaces it: the problem
+    with the same id in the source, or the only problem that is perturbed from it. A problem with a
+    reason for its withdrawal counts as withdrawn.
 
     Args:
-        parts: of the new release.
+        parts: parts of the new release.
         before: the previous release.
-        reasons: reasons of withdrawals, by id.
-        source_ids: the id of each new problem in its source, if known.
-        absent: the reasons why the source omits problems, by the ids that they would have.
+        reasons: id → reason for the withdrawal.
+        source_ids: id of each new problem → its id in the source, if known.
+        absent: id that a problem would have → reason why the source omits the problem.
     """
     now, then = unique_problems(parts), before.problems
-    sides, old_sides = _sides(parts), _sides(before.content.parts)
+    sides, old_sides = _map_sides(parts), _map_sides(before.content.parts)
     missing = {one for one in then if one not in now}
-    edited = _edited(now, then, missing - reasons.keys(), source_ids, before.by_source)
+    edited = _find_edited(now, then, missing - reasons.keys(), source_ids, before.ids_by_source)
     made = set(edited.values())
     stayed = [one for one in now if one in then]
-    differing = {one: ", ".join(_differing(then[one], now[one])) for one in stayed}
+    differing = {one: ", ".join(_find_changed_fields(then[one], now[one])) for one in stayed}
     return {
         "added": {one: "" for one in now if one not in then and one not in made},
         "withdrawn": {
@@ -176,14 +176,14 @@ def changes(
     }
 
 
-def _edited(
+def _find_edited(
     now: Mapping[str, Problem],
     then: Mapping[str, Problem],
     missing: set[str],
     source_ids: Mapping[str, str],
     by_source: Mapping[str, str],
 ) -> dict[str, str]:
-    """Return the ids of the problems that replace missing ones."""
+    """Map the id of each edited problem to the id of the problem that replaces it."""
     new = [one for one in now if one not in then]
     replaced = {one: by_source.get(source_ids.get(one, "")) for one in new}
     edited = {old: one for one, old in replaced.items() if old in missing}
@@ -196,12 +196,12 @@ def _edited(
     return {one: found[one] for one in then if one in found}
 
 
-def _sides(parts: Mapping[str, Dataset]) -> dict[str, str]:
-    return {problem.id: side_of(part) for part, dataset in parts.items() for problem in dataset}
+def _map_sides(parts: Mapping[str, Dataset]) -> dict[str, str]:
+    return {problem.id: get_side(part) for part, dataset in parts.items() for problem in dataset}
 
 
-def _differing(old: Problem, new: Problem) -> list[str]:
-    """Name the fields that differ; an answer that one of them withholds has moved, not changed."""
+def _find_changed_fields(old: Problem, new: Problem) -> list[str]:
+    """Return the names of fields that differ, except an answer that is withheld in one problem."""
     one, two = (problem_record(p) for p in (old, new))
     for record, problem in ((one, old), (two, new)):
         extra = problem.extra.items()
@@ -212,8 +212,8 @@ def _differing(old: Problem, new: Problem) -> list[str]:
     return [name for name in names if one.get(name) != two.get(name)]
 
 
-def tombstones(found: Changes, before: Previous, about: About) -> tuple[Tombstone, ...]:
-    """Return the tombstones of this release and of earlier ones, by id; not of restored ids."""
+def make_tombstones(found: Changes, before: Previous, about: About) -> tuple[Tombstone, ...]:
+    """Return the tombstones of all releases so far, except for restored problems, sorted by id."""
     kept = [stone for stone in before.content.tombstones if stone.id not in about.restored]
     for one, reason in found["withdrawn"].items():
         kept.append(Tombstone(one, before.version, about.version, reason))

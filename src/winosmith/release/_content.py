@@ -1,4 +1,4 @@
-"""`Content`: everything that a release publishes, its record, and the digest that names it.
+"""`Content`: everything that a release publishes, and its record in release.json.
 
 A part is a data file. The Hugging Face hub loads parts as the splits of configurations. All
 training parts are one side, and two sides share no twin, family or copy.
@@ -33,7 +33,7 @@ from winosmith.options import declaration, text_matching, to_table
 from winosmith.problem import Lineage, Problem
 from winosmith.records import canonical
 from winosmith.release._about import About
-from winosmith.release._interchange import JUDGES, QUESTION_COLUMNS, columns_of
+from winosmith.release._interchange import JUDGES, QUESTION_COLUMNS, find_used_columns
 from winosmith.report import Drawing, Signature, Table
 from winosmith.validate import count_unvalidated
 
@@ -43,10 +43,10 @@ TRAIN: Final = "train"
 PROBLEMS: Final = "problems"
 
 NESTED = ("train_xs", "train_s", "train_m", "train_l", "train_xl")
-"""Training sets of which each is the start of the next (WinoGrande, table 4)."""
+"""Nested training sets: each is the beginning of the next (WinoGrande, table 4)."""
 
 PARTS: Mapping[str, str] = {
-    **dict.fromkeys(NESTED[:-1], "the first whole twins of the next larger"),
+    **dict.fromkeys(NESTED[:-1], "the first whole twins of the next larger training set"),
     "train_xl": "whole twins, kept or removed by the filter, separate from dev and test",
     "train_debiased": "kept by the filter, separate from dev and test; some are singles",
     TRAIN: "for training",
@@ -59,21 +59,21 @@ PARTS: Mapping[str, str] = {
 _ALIASES = {"validation": DEV, "valid": DEV, "val": DEV}
 
 KINDS = ("twin", *KEY_FIELDS)
-"""What two sides may be required not to share; "twin" means twins, families and near-duplicates."""
+"""Kinds of groups that two sides must not share; "twin": twins, families and near-duplicates."""
 
 
-def part_of_file(stem: str) -> str | None:
-    """Return the part that the name of a file means, or None.
+def match_part(stem: str) -> str | None:
+    """Return the part with the name of a file, without its extension, or None.
 
-    >>> part_of_file("validation"), part_of_file("train_xs"), part_of_file("twins")
+    >>> match_part("validation"), match_part("train_xs"), match_part("twins")
     ('dev', 'train_xs', None)
     """
     name = _ALIASES.get(stem.lower(), stem.lower())
     return name if name in PARTS else None
 
 
-def side_of(part: str) -> str:
-    """Return the side of a part: all training parts are one side."""
+def get_side(part: str) -> str:
+    """Return the side of a part: "train" for all training parts, otherwise the part."""
     return TRAIN if part.startswith(TRAIN) else part
 
 
@@ -83,13 +83,13 @@ def sort_parts(parts: Mapping[str, Dataset]) -> dict[str, Dataset]:
 
 
 def sort_test(parts: Mapping[str, Dataset]) -> dict[str, Dataset]:
-    """Return the parts with test ordered by a digest of its texts, which reveals no answers."""
-    test = sorted(parts.get(TEST, ()), key=lambda p: (sight(p), p.id))
+    """Return the parts with test sorted by a digest of its texts, so that it reveals no answers."""
+    test = sorted(parts.get(TEST, ()), key=lambda p: (digest_text(p), p.id))
     return {**parts, **({TEST: Dataset(test, TEST)} if test else {})}
 
 
 def unique_problems(parts: Mapping[str, Dataset]) -> dict[str, Problem]:
-    """Return every problem once, by its id, in the order of the parts."""
+    """Map each id to its problem, in the order of the parts."""
     found: dict[str, Problem] = {}
     for dataset in parts.values():
         for problem in dataset:
@@ -98,63 +98,63 @@ def unique_problems(parts: Mapping[str, Dataset]) -> dict[str, Problem]:
 
 
 def configurations(parts: Iterable[str]) -> dict[str, dict[str, str]]:
-    """Return the configurations of the hub: the part of each split.
+    """Map each configuration of the Hugging Face hub to the part of each split.
 
-    Each training part is a configuration, and dev and test belong to each of them. The largest is
-    first: it is the default.
+    There is a configuration for each training part, and each includes dev and test. The largest is
+    first, because it is the default.
 
     >>> configurations(["train_xs", "train_xl", "dev"])["xl"]
     {'train': 'train_xl', 'validation': 'dev'}
     >>> list(configurations(["train_xs", "train_xl", "dev"])), configurations(["dev"])
     (['xl', 'xs'], {'default': {'validation': 'dev'}})
     """
-    held = set(parts)
+    present = set(parts)
     names = {DEV: "validation", TEST: TEST, PROBLEMS: PROBLEMS}
-    shared = {split: part for part, split in names.items() if part in held}
+    shared = {split: part for part, split in names.items() if part in present}
     found = {
         "default" if part == TRAIN else part.removeprefix("train_"): {TRAIN: part, **shared}
         for part in (*reversed(NESTED), "train_debiased", TRAIN)
-        if part in held
+        if part in present
     }
     return found or {"default": shared}
 
 
-def sight(problem: Problem) -> str:
-    """Return a digest of what a solver sees: the sentence and its options, in 64 digits."""
+def digest_text(problem: Problem) -> str:
+    """Return the SHA-256 of the text that a solver sees: the sentence and its options."""
     seen = "\0".join((problem.sentence, *problem.options))
     return hashlib.sha256(seen.encode()).hexdigest()
 
 
-def forms(problem: Problem, keyed: bool) -> Iterator[Problem]:
-    """Yield the problem and, for a keyed release, the forms in which it may be published."""
+def list_forms(problem: Problem, keyed: bool) -> Iterator[Problem]:
+    """Yield each presentation in which a problem may be published; one if it is not keyed."""
     yield from list_presentations(problem) if keyed else (problem,)
 
 
-def find_straddles(
+def find_split_groups(
     parts: Mapping[str, Dataset], kinds: Iterable[str]
 ) -> Iterator[tuple[tuple[str, int], tuple[str, int], str]]:
-    """Yield two problems of each group that two sides share.
+    """Yield two problems of each group that is split between sides.
 
     Args:
         parts: the problems by part.
-        kinds: kinds of `KINDS`.
+        kinds: kinds of groups, from `KINDS`.
 
     Yields:
-        The part and row of one problem, those of another, and the reason why they belong together.
+        The part and row of each of the two problems, and the reason why they belong together.
     """
     places: list[tuple[str, int]] = []
     problems: list[Problem] = []
     seen: set[tuple[str, str]] = set()
     for part, dataset in parts.items():
         for row, problem in enumerate(dataset):
-            if (key := (side_of(part), problem.id)) not in seen:
+            if (key := (get_side(part), problem.id)) not in seen:
                 seen.add(key)
                 places.append((part, row))
                 problems.append(problem)
-    sides = [side_of(part) for part, _ in places]
+    sides = [get_side(part) for part, _ in places]
     problems = formats.pair_files(problems, sides)
     for kind in kinds:
-        groups: Iterable[list[int]] = numbered_blocks(problems)
+        groups: Iterable[list[int]] = find_blocks(problems)
         if kind != "twin":
             rows: dict[str, list[int]] = {}
             for at, problem in enumerate(problems):
@@ -164,12 +164,12 @@ def find_straddles(
         for first, *rest in groups:
             other = next((one for one in rest if sides[one] != sides[first]), None)
             if other is not None:
-                why = _why(problems[first], problems[other], kind)
+                why = _explain_relation(problems[first], problems[other], kind)
                 yield places[first], places[other], why
 
 
-def numbered_blocks(problems: Iterable[Problem]) -> list[list[int]]:
-    """Return the ascending rows of each block of problems, of which several may have one id."""
+def find_blocks(problems: Iterable[Problem]) -> list[list[int]]:
+    """Return the ascending rows of each block of problems, whose ids need not be distinct."""
     data = Dataset(
         replace(p, id=f"{at}", lineage=p.lineage or Lineage(p.id, p.id))
         for at, p in enumerate(problems)
@@ -177,8 +177,7 @@ def numbered_blocks(problems: Iterable[Problem]) -> list[list[int]]:
     return [sorted(block) for block in blocks(data)]
 
 
-def _why(one: Problem, other: Problem, kind: str) -> str:
-    """Return the reason why two problems belong together, which may be a third problem."""
+def _explain_relation(one: Problem, other: Problem, kind: str) -> str:
     if kind != "twin":
         return f"both are from the {kind} {getattr(one.origin, KEY_FIELDS[kind])!r}"
     if one.id == other.id:
@@ -189,22 +188,22 @@ def _why(one: Problem, other: Problem, kind: str) -> str:
         return f"they are of the family of {one.root!r}"
     if one.sentence.lower() == other.sentence.lower():
         return "their sentences are the same"
-    return "one is a near-duplicate of the other, or both are of a third"
+    return "they are near-duplicates, directly or through other problems"
 
 
 def check_origins(dataset: Dataset, kinds: Iterable[str]) -> None:
-    """Raise DataError if sides can't be split by a kind, since problems don't state it."""
+    """Raise DataError if problems don't state an origin by which sides are to be separated."""
     for kind in (kind for kind in kinds if kind != "twin"):
         unknown = [p.id for p in dataset if getattr(p.origin, KEY_FIELDS[kind], None) is None]
         if unknown:
             raise DataError(
                 f"{len(unknown)} of {len(dataset)} problems have no {kind} ({unknown[0]!r}, …), "
-                f"so sides can't be split by it; omit `disjoint={kind!r}`, or give each problem "
-                f"its origin.{KEY_FIELDS[kind]}"
+                f"so sides can't be separated by {kind}; omit `disjoint={kind!r}`, or give each "
+                f"problem its origin.{KEY_FIELDS[kind]}"
             )
 
 
-def split(
+def split_dataset(
     dataset: Dataset,
     kinds: Iterable[str],
     *,
@@ -213,15 +212,15 @@ def split(
     seed: int,
     former: Sequence[OldProblem] = (),
 ) -> dict[str, Dataset]:
-    """Split a data set into train, dev and test that share nothing of these kinds.
+    """Split a data set into train, dev and test that share no group of the given kinds.
 
     Test is filled first, then dev, by the rules of `blocks.assign_splits`.
 
     Args:
-        dataset: not split yet.
-        kinds: kinds of `KINDS`; twins always stay together.
-        dev: the fraction of dev, 0–1.
-        test: the fraction of test.
+        dataset: the problems to split.
+        kinds: kinds of groups, from `KINDS`; twins always stay together.
+        dev: fraction of problems in dev, 0–1.
+        test: fraction of problems in test, 0–1.
         seed: random seed of the order.
         former: the sides of problems in the previous release, with the ids of this data set.
 
@@ -248,17 +247,17 @@ def split(
             raise DataError(
                 f"no problem is left for {part}: the {len(found)} groups that must stay together "
                 f"are too large (the largest has {largest} of {len(dataset)} problems); change "
-                "the fractions, or split by fewer kinds"
+                "the fractions, or keep fewer kinds of groups together"
             )
-    return {part: dataset.select(held, part) for part, held in rows.items() if held}
+    return {part: dataset.select(chosen, part) for part, chosen in rows.items() if chosen}
 
 
 RECORD, CHECKSUMS, TOMBSTONES = "release.json", "checksums.txt", "tombstones.jsonl"
 
 MADE_WITH = f"winosmith {__version__}"
 
-ADDRESS = 12
-"""Digits of the digest in the name of a release's folder."""
+NAME_DIGITS = 12
+"""Number of the digest's digits in the name of a release's folder."""
 
 Text = Annotated[str, Field(min_length=1)]
 
@@ -270,33 +269,33 @@ class Tombstone:
     """A line of tombstones.jsonl: a withdrawn or edited problem, without its text."""
 
     id: Text
-    """The id of the problem."""
+    """Id of the problem."""
     last: Text
-    """The last version that had it."""
+    """Last version with the problem."""
     withdrawn: Text
-    """The first version without it."""
+    """First version without the problem."""
     reason: str = ""
-    """The reason."""
+    """Reason for the withdrawal."""
     became: str = ""
-    """The id of the edited problem that replaces it."""
+    """Id of the edited problem that replaces this problem."""
 
     def line(self) -> str:
-        """Return the line."""
+        """Return the tombstone as a line of JSON."""
         return canonical({key: value for key, value in asdict(self).items() if value}) + "\n"
 
 
 @declaration
-class Coins:
-    """`keyed` in release.json: the public statement about the coins of a keyed release."""
+class CoinStatement:
+    """The public statement about the coins of a keyed release (`keyed` in release.json)."""
 
     commitment: Annotated[str, text_matching("[0-9a-f]{64}", "64 hexadecimal digits")]
     """The commitment; see `winosmith.exposure.compute_commitment`."""
     names: Blocks
-    """Number of blocks in which the names of two people are exchanged or not, by a coin."""
+    """Number of blocks in which a coin decides whether the names of two people are exchanged."""
     options: Blocks
-    """Number of blocks in which the order of options is reversed or not, by a coin."""
+    """Number of blocks in which a coin decides whether the order of options is reversed."""
     without: Blocks
-    """Number of blocks without an equivalent presentation, which have no coin."""
+    """Number of blocks without a coin, because they have only one presentation."""
 
     @property
     def blocks(self) -> int:
@@ -305,9 +304,9 @@ class Coins:
 
     @property
     def detectable(self) -> dict[int, float]:
-        """The mean shift that is detected at 80 % for 1 and for 20 models, in standard deviations.
+        """The mean shift, in standard deviations, that is detected with a power of 80 %.
 
-        The level is 0.05 for all models together.
+        It is given for 1 and for 20 models, with a level of 0.05 for all models together.
         """
         return {
             models: detectable_shift(self.blocks, LEVEL / models)
@@ -327,18 +326,18 @@ class Content:
 
     Attributes:
         about: the description by its makers.
-        parts: the problems by part; those of test have no answers.
+        parts: the problems by part; test problems have no answers.
         canary: the string that every problem contains.
-        disjoint: what two sides don't share: "twin", and on request "contributor" or "source".
-        ids: "digest" if they are made from what a solver sees, "kept" if they are the source's.
+        disjoint: groups that two sides don't share: "twin", and optionally "contributor" or
+            "source".
+        ids: "digest" if ids are made from the problems' texts, "kept" if they are the source's.
         build: the report of the build, for the cards; empty for files.
-        left_out: the number of omitted problems by reason.
+        left_out: number of omitted problems by reason.
         previous: version and digest of the previous release, or None.
-        tombstones: the problems that this release or an earlier one withdrew.
-        changes: by kind, the ids of the problems that changed since the previous release, each
-            with a note.
+        tombstones: the problems that this release or an earlier release withdrew or edited.
+        changes: the changes since the previous release: kind → id of a problem → note.
         history: the changelog of the previous release, from its first section.
-        keyed: the statement about its coins; None if it is not keyed.
+        keyed: the statement about the coins; None if the release is not keyed.
     """
 
     about: About
@@ -352,7 +351,7 @@ class Content:
     tombstones: Sequence[Tombstone] = ()
     changes: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     history: str = ""
-    keyed: Coins | None = None
+    keyed: CoinStatement | None = None
 
     @cached_property
     def problems(self) -> tuple[Problem, ...]:
@@ -361,12 +360,12 @@ class Content:
 
     @cached_property
     def dataset(self) -> Dataset:
-        """The same as one data set."""
+        """Every problem once, as a data set."""
         return Dataset(self.problems, self.about.name)
 
     @cached_property
     def counts(self) -> dict[str, dict[str, int]]:
-        """The counts of each part, and of all parts under "all"."""
+        """Counts of each part, and of all parts together under "all"."""
         every = {**self.parts, "all": self.dataset}
         return {
             part: {
@@ -381,12 +380,12 @@ class Content:
 
     @property
     def configurations(self) -> dict[str, dict[str, str]]:
-        """The configurations of the hub: the part of each split."""
+        """The configurations of the Hugging Face hub, with the part of each split."""
         return configurations(self.parts)
 
     @property
     def hub_configs(self) -> list[dict[str, Any]]:
-        """The settings of the hub's card: the files of each configuration, the default first."""
+        """The `configs` of the hub's card: files of each configuration, the default first."""
         configs: list[dict[str, Any]] = [
             {
                 "config_name": name,
@@ -401,17 +400,17 @@ class Content:
 
     @property
     def task_part(self) -> str | None:
-        """The part in the tasks for harnesses, whose answers are public."""
+        """The part that tasks for harnesses contain: its answers are public."""
         return next((part for part in (DEV, PROBLEMS) if part in self.parts), None)
 
     @cached_property
     def copies(self) -> Copies:
-        """Identical problems; of test, whose answers are withheld, no contradictions."""
+        """Identical problems; contradictions in test are unknown, as its answers are withheld."""
         return copies(self.dataset)
 
     @property
     def signature(self) -> str:
-        """What determines the numbers of the release."""
+        """The signature of the release's numbers: data set and versions."""
         version = {"release": self.about.version}
         return str(Signature(self.dataset.digest, len(self.dataset), version, 0))
 
@@ -422,14 +421,14 @@ class Content:
 
     @cached_property
     def columns(self) -> Mapping[str, tuple[str, str]]:
-        """The kind and meaning of each column of its tables; none is empty in all parts."""
-        found = columns_of(self.problems)
+        """Kind and description of each column of the tables that is not empty in all parts."""
+        found = find_used_columns(self.problems)
         more = QUESTION_COLUMNS if self.has_questions else {}
         return {name: more.get(name, of) for name, of in found.items()}
 
     @property
     def keywords(self) -> list[str]:
-        """The makers' keywords, or those that the problems show."""
+        """The makers' keywords, or keywords derived from the problems."""
         if self.about.keywords:
             return list(self.about.keywords)
         has_blanks = [p.blank is not None for p in self.problems]
@@ -444,16 +443,16 @@ class Content:
 
     @property
     def is_synthetic(self) -> bool | None:
-        """Whether problems were generated by a program, as far as this is known."""
+        """Whether a program generated problems; None if unknown."""
         generated = bool(self.build.get("unvalidated")) or count_unvalidated(self.problems) > 0
         return True if generated else self.about.synthetic
 
     @cached_property
     def audited(self) -> list[tuple[str, list[Table], str]]:
-        """For each part with answers: the audit's verdict, its tables, and its signature.
+        """The verdict, tables and signature of the audit of each part with answers.
 
-        Of nested training sets, the largest is audited. Test is not: its artifacts would help to
-        guess its answers.
+        Of nested training sets, only the largest is audited. Test is not audited, because its
+        artifacts would help to guess its answers.
         """
         nested = [part for part in NESTED if part in self.parts]
         found = []
@@ -469,12 +468,12 @@ class Content:
 
     @property
     def options(self) -> str:
-        """The numbers of options, in words."""
-        return _extremes([len(problem.options) for problem in self.problems])
+        """The range of the number of options, such as "2 to 4"."""
+        return _format_range([len(problem.options) for problem in self.problems])
 
     @property
     def by_source(self) -> Counter[str]:
-        """The number of problems of each source in `about`."""
+        """Number of problems from each source in `about`."""
         named = {source.name for source in self.about.source}
         found = (problem.origin.source if problem.origin else None for problem in self.problems)
         return Counter(name if name in named and name else "*" for name in found)
@@ -486,41 +485,40 @@ class Content:
 
     @property
     def judged(self) -> str:
-        """The number of judged problems and of their judges, in words; empty if there are none."""
+        """A sentence on the numbers of judged problems and of judges; empty if there are none."""
         counts = [int(str(p.extra[JUDGES])) for p in self.problems if JUDGES in p.extra]
         if not counts:
             return ""
         return (
             f"{len(counts):,} of {len(self.problems):,} problems were judged, each by "
-            f"{_extremes(counts)} people."
+            f"{_format_range(counts)} people."
         )
 
     @property
     def warnings(self) -> list[str]:
-        """Sentences about generated problems without a verdict, and about identical problems."""
+        """Warnings about generated problems without a verdict, and about identical problems."""
         counts = self.build.get("unvalidated", {})
         generated = ", ".join(f"{count:,} of {part}" for part, count in counts.items())
-        found = [f"Generated, and not found valid by judges: {generated}."] if generated else []
+        found = [f"Generated and not validated by judges: {generated}."] if generated else []
         return found + self.copies.sentences()
 
     @cached_property
     def detectable(self) -> dict[str, tuple[tuple[float, float | None], ...]]:
-        """The smallest difference between two models that each part detects."""
+        """The smallest differences between two models that can be detected on each part."""
         every = {**self.parts, "all": self.dataset}
         return {part: detectable_differences(dataset) for part, dataset in every.items()}
 
 
-def _extremes(counts: Sequence[int]) -> str:
-    """Return the least and the greatest of some counts, as "2 to 4"; "2" if they are equal."""
+def _format_range(counts: Sequence[int]) -> str:
     return " to ".join(map(str, sorted({min(counts), max(counts)})))
 
 
-def record_of(content: Content, files: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
+def make_record(content: Content, files: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
     """Return the object of release.json.
 
     Args:
         content: content of the release.
-        files: the `sha256` and `bytes` of all files but release.json and checksums.txt.
+        files: the `sha256` and `bytes` of all files except release.json and checksums.txt.
     """
     record: dict[str, Any] = {
         "release": 1,
@@ -541,21 +539,21 @@ def record_of(content: Content, files: Mapping[str, Mapping[str, Any]]) -> dict[
         "build": dict(content.build),
         "files": {path: dict(files[path]) for path in sorted(files)},
     }
-    return {"digest": digest_of(record), **record}
+    return {"digest": compute_digest(record), **record}
 
 
-def digest_of(record: Mapping[str, Any]) -> str:
-    """Return the digest of release.json's object without its digest; it covers all files."""
+def compute_digest(record: Mapping[str, Any]) -> str:
+    """Return the digest of the object of release.json, except its key "digest"."""
     rest = {key: value for key, value in sorted(record.items()) if key != "digest"}
     return hashlib.sha256(canonical(rest).encode()).hexdigest()
 
 
-def address(record: Mapping[str, Any]) -> str:
+def make_folder_name(record: Mapping[str, Any]) -> str:
     """Return the name of a release's folder: NAME-VERSION-DIGITS."""
     about = record["about"]
-    return f"{about['name']}-{about['version']}-{record['digest'][:ADDRESS]}"
+    return f"{about['name']}-{about['version']}-{record['digest'][:NAME_DIGITS]}"
 
 
-def checksum_text(sums: Mapping[str, str]) -> str:
-    """Return the text of checksums.txt, as sha256sum reads it."""
+def format_checksums(sums: Mapping[str, str]) -> str:
+    """Return the text of checksums.txt in the format of sha256sum."""
     return "".join(f"{sums[path]}  {path}\n" for path in sorted(sums))

@@ -1,4 +1,4 @@
-"""`FILES`: every file of a release, with its purpose and the function that writes it."""
+"""`FILES`: every file of a release, with its purpose and a function that writes it."""
 
 from __future__ import annotations
 
@@ -13,26 +13,25 @@ from typing import Any
 from winosmith import answers, formats
 from winosmith.dataset import Dataset
 from winosmith.escape import for_csv
-from winosmith.release import _content
+from winosmith.release import _content, _interchange
 from winosmith.release._about import SECTIONS
 from winosmith.release._content import Content
-from winosmith.release._interchange import inspect_files, lm_eval_files, parquet, render, table_of
-from winosmith.release._responsible import filter_steps, responsible_fields
+from winosmith.release._responsible import collect_responsible_fields, list_filter_steps
 
 Sums = Mapping[str, Mapping[str, Any]]
-"""The `sha256` and `bytes` of each file that has been written, by its path."""
+"""Path of each written file → its `sha256` and `bytes`."""
 
 Write = Callable[[str, Content, Sums], Mapping[str, Callable[[], bytes]]]
 
 
 @dataclass(frozen=True)
 class File:
-    """A file of a release, or one for each part.
+    """A file of a release, or a file for each part.
 
     Attributes:
-        path: relative to the release; PART means each part, and a folder ends in "/".
-        purpose: what it is, and for whom.
-        write: returns a function for each path, which returns the bytes of the file; None for
+        path: path in the release; PART stands for each part, and a folder ends in "/".
+        purpose: description of the content and its users.
+        write: returns, for each path, a function that returns the bytes of the file; None for
             files that are written last.
     """
 
@@ -41,8 +40,8 @@ class File:
     write: Write | None
 
 
-def _each_part(of: Callable[[Content, Dataset], bytes], *without: str) -> Write:
-    """Return a `write` for a file of each part."""
+def _for_each_part(of: Callable[[Content, Dataset], bytes], *without: str) -> Write:
+    """Return the `write` of a file for each part."""
     return lambda path, content, sums: {
         path.replace("PART", part): partial(of, content, dataset)
         for part, dataset in content.parts.items()
@@ -50,8 +49,8 @@ def _each_part(of: Callable[[Content, Dataset], bytes], *without: str) -> Write:
     }
 
 
-def _task(of: Callable[[Dataset, str, str], Mapping[str, str]]) -> Write:
-    """Return a `write` for the files of a task for a harness."""
+def _for_task(of: Callable[[Dataset, str, str], Mapping[str, str]]) -> Write:
+    """Return the `write` of a folder with a task for a harness."""
 
     def write(path: str, content: Content, sums: Sums) -> Mapping[str, Callable[[], bytes]]:
         if content.task_part is None:
@@ -62,13 +61,11 @@ def _task(of: Callable[[Dataset, str, str], Mapping[str, str]]) -> Write:
     return write
 
 
-def _text(of: Callable[[Content], str]) -> Write:
-    """Return a `write` for one file."""
+def _for_text(of: Callable[[Content], str]) -> Write:
     return lambda path, content, sums: {path: lambda: of(content).encode()}
 
 
-def _page(path: str, content: Content, sums: Sums) -> Mapping[str, Callable[[], bytes]]:
-    """Return the function that writes a text from its template."""
+def _render_page(path: str, content: Content, sums: Sums) -> Mapping[str, Callable[[], bytes]]:
     values = {
         "content": content,
         "about": content.about,
@@ -76,41 +73,42 @@ def _page(path: str, content: Content, sums: Sums) -> Mapping[str, Callable[[], 
         "sums": sums,
     }
     values |= {"descriptions": _content.PARTS, "sections": SECTIONS}
-    values |= {"responsible": responsible_fields, "filter_steps": filter_steps}
+    values |= {"responsible": collect_responsible_fields, "filter_steps": list_filter_steps}
     values["files"] = lambda: [
         file for file in FILES if file.write is None or file.write(file.path, content, {})
     ]
-    return {path: lambda: f"{render(f'{path}.j2', **values).rstrip()}\n".encode()}
+    return {path: lambda: f"{_interchange.render(f'{path}.j2', **values).rstrip()}\n".encode()}
 
 
-def _leaderboard(path: str, content: Content, sums: Sums) -> Mapping[str, Callable[[], bytes]]:
-    """Return the function that writes eval.yaml, if there is a part with public answers."""
-    return _page(path, content, sums) if content.task_part else {}
+def _render_eval(path: str, content: Content, sums: Sums) -> Mapping[str, Callable[[], bytes]]:
+    return _render_page(path, content, sums) if content.task_part else {}
 
 
-def labels(dataset: Dataset) -> str:
-    """Return the answers of a part, one a line, 1 for the first option."""
+def format_labels(dataset: Dataset) -> str:
+    """Return the answers of a part, one per line, with 1 for the first option."""
     file = StringIO()
     answers.write_labels([p.answer for p in dataset if p.answer is not None], file)
     return file.getvalue()
 
 
-def _parquet(content: Content, dataset: Dataset) -> bytes:
+def _format_parquet(content: Content, dataset: Dataset) -> bytes:
     about = content.about
     texts = {"canary": content.canary, "licence": about.licence, "name": about.name}
-    return parquet(table_of(dataset, content.columns), {**texts, "version": about.version})
+    return _interchange.format_parquet(
+        _interchange.make_table(dataset, content.columns), {**texts, "version": about.version}
+    )
 
 
-def _contributors(content: Content) -> str:
-    """Return the number of problems of each contributor, the most first."""
-    sides = sorted({_content.side_of(part) for part in content.parts})
+def _format_contributors(content: Content) -> str:
+    """Return a CSV table with the number of problems of each contributor, in descending order."""
+    sides = sorted({_content.get_side(part) for part in content.parts})
     counts: dict[str, Counter[str]] = {}
     seen: set[str] = set()
     for part, dataset in content.parts.items():
         for problem in dataset:
             author = problem.origin.author if problem.origin else None
             if author and problem.id not in seen:
-                counts.setdefault(author, Counter())[_content.side_of(part)] += 1
+                counts.setdefault(author, Counter())[_content.get_side(part)] += 1
             seen.add(problem.id)
     text = StringIO()
     writer = csv.writer(text, lineterminator="\n")
@@ -125,40 +123,50 @@ FILES = (
     File(
         "data/PART.jsonl",
         "the problems of a part, for winosmith and people",
-        _each_part(lambda _, dataset: "".join(formats.to_lines(dataset)).encode()),
+        _for_each_part(lambda _, dataset: "".join(formats.to_lines(dataset)).encode()),
     ),
     File(
-        "data/PART.parquet", "the same, for the hub and the library datasets", _each_part(_parquet)
+        "data/PART.parquet",
+        "the same, for the hub and the library datasets",
+        _for_each_part(_format_parquet),
     ),
     File(
         "data/PART-labels.lst",
-        "the answers, 1 for the first option, for scorers; not of test",
-        _each_part(lambda _, dataset: labels(dataset).encode(), _content.TEST),
+        "the answers, with 1 for the first option, for scorers; not for test",
+        _for_each_part(lambda _, dataset: format_labels(dataset).encode(), _content.TEST),
     ),
-    File("harness/lm_eval/", "tasks for lm-evaluation-harness", _task(lm_eval_files)),
-    File("harness/inspect_ai/", "a task for inspect_ai", _task(inspect_files)),
-    File("README.md", "the card of the data set, which the Hugging Face hub shows", _page),
-    File("DATASHEET.md", "answers to the questions of a datasheet", _page),
-    File("LICENCES.md", "licence and attribution of every source", _page),
-    File("CONTRIBUTORS.csv", "credit for contributors, by pseudonym", _text(_contributors)),
-    File("CHANGELOG.md", "the changes from version to version", _page),
+    File(
+        "harness/lm_eval/",
+        "tasks for lm-evaluation-harness",
+        _for_task(_interchange.make_lm_eval_files),
+    ),
+    File(
+        "harness/inspect_ai/", "a task for inspect_ai", _for_task(_interchange.make_inspect_files)
+    ),
+    File("README.md", "the card of the data set, which the Hugging Face hub shows", _render_page),
+    File("DATASHEET.md", "answers to the questions of a datasheet", _render_page),
+    File("LICENCES.md", "licence and attribution of every source", _render_page),
+    File(
+        "CONTRIBUTORS.csv", "credit for contributors, by pseudonym", _for_text(_format_contributors)
+    ),
+    File("CHANGELOG.md", "the changes from version to version", _render_page),
     File(
         _content.TOMBSTONES,
         "the ids of withdrawn problems, for users of earlier versions",
-        _text(lambda content: "".join(stone.line() for stone in content.tombstones)),
+        _for_text(lambda content: "".join(stone.line() for stone in content.tombstones)),
     ),
-    File("CANARY", "the string in every problem, for filters of training data", _page),
-    File("eval.yaml", "the task of the hub's leaderboard, which inspect_ai runs", _leaderboard),
-    File("PUSH.md", "the commands that publish the folder on the hub", _page),
-    File("croissant.json", "a description of the files, for programs", _page),
+    File("CANARY", "the string in every problem, for filters of training data", _render_page),
+    File("eval.yaml", "the task of the hub's leaderboard, which inspect_ai runs", _render_eval),
+    File("PUSH.md", "the commands that publish the folder on the hub", _render_page),
+    File("croissant.json", "a description of the files, for programs", _render_page),
     File(_content.RECORD, "counts, digests and settings, for winosmith", None),
     File(_content.CHECKSUMS, "the SHA-256 of every file, for sha256sum", None),
 )
 """Every file of a release, in the order in which they are written."""
 
 
-def files_of(content: Content, sums: Sums) -> dict[str, Callable[[], bytes]]:
-    """Return, for each path in a release, the function that returns its bytes."""
+def list_files(content: Content, sums: Sums) -> dict[str, Callable[[], bytes]]:
+    """Map each path in a release to the function that returns the bytes of the file."""
     return {
         path: write
         for file in FILES

@@ -1,8 +1,8 @@
-"""The formats that programs read: templates, Parquet tables, and tasks for harnesses.
+"""Output for other programs: rendered templates, Parquet tables and tasks for harnesses.
 
-In templates of Markdown each value is escaped, unless a filter has returned it as Markdown already.
-A table has typed columns, and the same bytes for the same problems. A task is a folder that needs
-nothing of winosmith: the problems as JSON Lines, and the files that the harness reads.
+Markdown templates escape each value, unless a filter has returned it as Markdown. Tables have typed
+columns, and the same bytes for the same problems. A task is a folder that does not need winosmith:
+the problems as JSON Lines, and the files that the harness reads.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from winosmith.escape import for_json, for_markdown, markdown_block, markdown_co
 from winosmith.models import split_sentence
 from winosmith.outputs import OutputFolder
 from winosmith.problem import Origin, Problem
-from winosmith.release._about import hub_licence
+from winosmith.release._about import get_hub_licence
 from winosmith.report import format_value
 from winosmith.text import count_noun
 
@@ -31,12 +31,12 @@ if TYPE_CHECKING:
     from jinja2 import Environment
 
 
-class _Ready(str):
-    """A text that is escaped already."""
+class _Escaped(str):
+    """Text that is already escaped."""
 
 
 def render(name: str, /, **values: Any) -> str:
-    """Return the text of a template; in templates of Markdown each value is escaped."""
+    """Return a rendered template; Markdown templates escape each value."""
     return _environment(".md." in name).get_template(name).render(**values)
 
 
@@ -50,46 +50,45 @@ def _environment(markdown: bool) -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
         keep_trailing_newline=True,
-        finalize=_escaped if markdown else None,
+        finalize=_escape if markdown else None,
     )
     environment.filters |= {
-        "block": lambda text: _blocks([text]),
-        "blocks": _blocks,
-        "code": lambda text: _Ready(markdown_code(text)),
+        "block": lambda text: _format_paragraphs([text]),
+        "blocks": _format_paragraphs,
+        "code": lambda text: _Escaped(markdown_code(text)),
         "digits": lambda number: f"{number:,}",
-        "hub_licence": hub_licence,
-        "hub_size": _hub_size,
-        "json": lambda value: _Ready(for_json(json.dumps(value, ensure_ascii=False))),
+        "hub_licence": get_hub_licence,
+        "hub_size": _get_hub_size,
+        "json": lambda value: _Escaped(for_json(json.dumps(value, ensure_ascii=False))),
         "number_of": count_noun,
-        "ready": _Ready,
+        "ready": _Escaped,
         "shown": format_value,
         "stated": lambda text: text or "not stated",
     }
     return environment
 
 
-def _escaped(value: object) -> str:
-    if isinstance(value, _Ready):
+def _escape(value: object) -> str:
+    if isinstance(value, _Escaped):
         return value
     return f"{value:,}" if isinstance(value, int) else for_markdown(value)
 
 
-def _blocks(texts: Iterable[str | None]) -> _Ready:
-    """Return paragraphs of Markdown by the makers, or "not stated"."""
+def _format_paragraphs(texts: Iterable[str | None]) -> _Escaped:
+    """Return texts by the benchmark's makers as Markdown paragraphs, or "not stated"."""
     found = [block for text in texts if (block := markdown_block(text or "").strip())]
-    return _Ready("\n\n".join(found) or "not stated")
+    return _Escaped("\n\n".join(found) or "not stated")
 
 
-def _hub_size(problems: int) -> str:
-    """Return the size category of the Hugging Face hub."""
+def _get_hub_size(problems: int) -> str:
     names = ("n<1K", "1K<n<10K", "10K<n<100K", "100K<n<1M")
     return next((name for at, name in enumerate(names) if problems < 10 ** (at + 3)), "n>1M")
 
 
 JUDGES, JUDGED_BY = "release.judges", "release.judged_by"
 REMOVED_BY, PHASE = "release.removed_by", "release.phase"
-OWN_KEYS = (JUDGES, JUDGED_BY, REMOVED_BY, PHASE)
-"""The keys of `extra` that a release adds, and that have columns of their own."""
+RELEASE_KEYS = (JUDGES, JUDGED_BY, REMOVED_BY, PHASE)
+"""The keys of `extra` that a release adds; each has its own column."""
 
 COLUMNS: Mapping[str, tuple[str, str]] = {
     "id": ("text", "the same from release to release"),
@@ -102,23 +101,23 @@ COLUMNS: Mapping[str, tuple[str, str]] = {
     "source": ("text", "the source"),
     "author": ("text", "the contributor's pseudonym"),
     "created": ("text", "the day of writing, ISO 8601"),
-    "domain": ("text", "such as social or physical"),
+    "domain": ("text", "the domain, such as social or physical"),
     "anchor": ("text", "the words of the topic that both halves contain"),
     "licence": ("text", "the licence of this problem"),
-    "root": ("text", "the family's root, of a perturbed problem"),
+    "root": ("text", "the root of the family, if the problem is perturbed"),
     "parent": ("text", "the problem that was perturbed"),
     "declared": ("number", "the depth that the contributor states"),
-    "edits": ("edits", "from the parent: op, at (the token, from 0), old, new"),
-    "judges": ("number", "the number of people who judged it"),
+    "edits": ("edits", "edits of the parent: op, at (index of the token, from 0), old, new"),
+    "judges": ("number", "the number of people who judged the problem"),
     "judged_by": ("texts", "the judges' pseudonyms"),
-    "removed_by": ("text", "the stage that removed it from the debiased set; null if kept"),
-    "phase": ("number", "the phase of the filter that removed it"),
+    "removed_by": ("text", "the stage that removed the problem from the debiased set, or null"),
+    "phase": ("number", "the phase of the filter that removed the problem"),
     "extra": ("text", "other fields of the source's format, as JSON, and the canary"),
 }
-"""The kind and meaning of each column."""
+"""The kind and description of each column."""
 
 QUESTION_COLUMNS: Mapping[str, tuple[str, str]] = {
-    "sentence": ("text", "contains the blank once, or is a question without a blank"),
+    "sentence": ("text", "a sentence that contains the blank once, or a question without a blank"),
     "options": ("texts", "2 to 26 texts for the blank, or answers to the question"),
     "extra": (
         "text",
@@ -126,29 +125,29 @@ QUESTION_COLUMNS: Mapping[str, tuple[str, str]] = {
         "a question); and the canary",
     ),
 }
-"""The same if some problems aren't sentences with one `_` and at most five options."""
+"""Descriptions that replace those in `COLUMNS` if `Content.has_questions`."""
 
-_ROWS = 10_000
-"""Rows of a row group: small enough for viewers that load one."""
+_ROW_GROUP_SIZE = 10_000
+"""Rows in each row group of a Parquet file, few enough for viewers that load a whole group."""
 
 
-def columns_of(problems: Iterable[Problem]) -> dict[str, tuple[str, str]]:
-    """Return the columns in which some problem has a value.
+def find_used_columns(problems: Iterable[Problem]) -> dict[str, tuple[str, str]]:
+    """Return the columns in which at least one problem has a value.
 
-    The text is the question if no problem has a blank; otherwise it is the sentence.
+    The text is in the column "question" if no problem has a blank, otherwise in "sentence".
     """
-    rows = [_row(problem) for problem in problems]
+    rows = [_make_row(problem) for problem in problems]
     used = {name for row in rows for name, value in row.items() if value is not None}
     used -= {"sentence" if all(row["question"] for row in rows) else "question"}
     return {name: of for name, of in COLUMNS.items() if name in used}
 
 
-def table_of(problems: Iterable[Problem], columns: Iterable[str] | None = None) -> Any:
-    """Return the problems as a pyarrow table, one row each, in order.
+def make_table(problems: Iterable[Problem], columns: Iterable[str] | None = None) -> Any:
+    """Return a pyarrow table with a row for each problem, in order.
 
     Args:
-        problems: in the order of the rows.
-        columns: of `COLUMNS`; those that are used if None.
+        problems: the problems.
+        columns: names of columns from `COLUMNS`; None for the columns that have values.
 
     Raises:
         MissingExtraError: pyarrow is not installed.
@@ -158,14 +157,14 @@ def table_of(problems: Iterable[Problem], columns: Iterable[str] | None = None) 
     edit = arrow.struct([("op", text), ("at", number), ("old", text), ("new", text)])
     kinds = {"text": text, "number": number, "texts": arrow.list_(text), "edits": arrow.list_(edit)}
     rows = list(problems)
-    names = columns_of(rows) if columns is None else columns
+    names = find_used_columns(rows) if columns is None else columns
     schema = arrow.schema([(name, kinds[COLUMNS[name][0]]) for name in names])
-    return arrow.Table.from_pylist([_row(problem) for problem in rows], schema=schema)
+    return arrow.Table.from_pylist([_make_row(problem) for problem in rows], schema=schema)
 
 
-def _row(problem: Problem) -> dict[str, Any]:
+def _make_row(problem: Problem) -> dict[str, Any]:
     extra: dict[str, Any] = dict(problem.extra)
-    row = {name.removeprefix("release."): extra.pop(name, None) for name in OWN_KEYS}
+    row = {name.removeprefix("release."): extra.pop(name, None) for name in RELEASE_KEYS}
     if row["judged_by"] is not None:
         row["judged_by"] = str(row["judged_by"]).split(" ")
     if not problem.blank_is_unique:
@@ -185,15 +184,15 @@ def _row(problem: Problem) -> dict[str, Any]:
     }
 
 
-def parquet(table: Any, metadata: Mapping[str, str]) -> bytes:
-    """Return the bytes of a Parquet file with texts as metadata, and without date and host."""
+def format_parquet(table: Any, metadata: Mapping[str, str]) -> bytes:
+    """Return a table as a Parquet file with the given metadata, without date and host name."""
     encoded = {key.encode(): value.encode() for key, value in sorted(metadata.items())}
     file = BytesIO()
     require("pyarrow.parquet", "release").write_table(
         table.replace_schema_metadata(encoded),
         file,
         compression="zstd",
-        row_group_size=_ROWS,
+        row_group_size=_ROW_GROUP_SIZE,
         version="2.6",
     )
     return file.getvalue()
@@ -204,7 +203,7 @@ def read_table(path: str | Path) -> Any:
 
     Raises:
         MissingExtraError: pyarrow is not installed.
-        OSError: it is not a Parquet file (pyarrow's own error is one, or a ValueError).
+        OSError: the file is not a Parquet file (pyarrow may also raise a ValueError).
     """
     table = require("pyarrow.parquet", "release").read_table(path)
     return table.replace_schema_metadata(None)
@@ -217,47 +216,49 @@ _FIELDS = {
     "option": {"text": "before", "choice": "options", "target": "label"},
     "full": {"text": "prompt", "choice": "sentences", "target": "label"},
 }
-"""The fields that lm-evaluation-harness reads; a label as text means that contexts differ."""
+"""Fields of lm-evaluation-harness's tasks, by kind; "label" as text means that contexts differ."""
 
 
-def inspect_task(
+def write_inspect_task(
     dataset: Dataset, folder: str | Path, *, name: str | None = None, canary: str = ""
 ) -> str:
-    """Write a task of inspect_ai: the problems as multiple choice, the error clustered by twin.
+    """Write a multiple-choice task for inspect_ai, with standard errors clustered by twin.
 
         inspect eval FOLDER/NAME.py --model ...
 
     Args:
-        dataset: with an answer to each problem.
-        folder: new, empty, or one that holds the same export.
-        name: name of the task; that of the data set when None.
-        canary: a string that every file and every record contains.
+        dataset: problems with answers.
+        folder: a new or empty folder, or one with the same export.
+        name: name of the task; by default the name of the data set.
+        canary: a string to include in every file and every record.
 
     Returns:
         The name of the task.
 
     Raises:
-        DataError: there is no problem, or one without an answer.
-        OutputError: the folder holds something else.
+        DataError: there are no problems, or a problem has no answer or is under embargo.
+        OutputError: the folder has other content.
     """
-    _check(dataset)
+    _check_exportable(dataset)
     name = name or dataset.name
-    recipe = {"task": "inspect-ai", "name": task_name(name)}
-    _write(dataset, folder, recipe, inspect_files(dataset, name, canary))
-    return task_name(name)
+    recipe = {"task": "inspect-ai", "name": make_task_name(name)}
+    _write_task(dataset, folder, recipe, make_inspect_files(dataset, name, canary))
+    return make_task_name(name)
 
 
-def inspect_files(dataset: Dataset, name: str, canary: str) -> dict[str, str]:
-    """Return the files of a task of inspect_ai, by name."""
-    title = one_line(name or task_name(name)).replace("\\", "\\\\").replace('"', '\\"')
-    texts = {"note": _note(canary), "title": title, "name": task_name(name)}
+def make_inspect_files(dataset: Dataset, name: str, canary: str) -> dict[str, str]:
+    """Map each file name of a task for inspect_ai to the text of the file."""
+    title = one_line(name or make_task_name(name)).replace("\\", "\\\\").replace('"', '\\"')
+    texts = {"note": _format_note(canary), "title": title, "name": make_task_name(name)}
     return {
-        "problems.jsonl": _lines(_sample(problem, _mark(canary)) for problem in dataset),
-        f"{task_name(name)}.py": render("inspect_ai.py.j2", **texts),
+        "problems.jsonl": _format_lines(
+            _make_sample(problem, _make_canary_field(canary)) for problem in dataset
+        ),
+        f"{make_task_name(name)}.py": render("inspect_ai.py.j2", **texts),
     }
 
 
-def lm_eval_task(
+def write_lm_eval_task(
     dataset: Dataset,
     folder: str | Path,
     *,
@@ -276,38 +277,38 @@ def lm_eval_task(
     before them. `NAME_full` compares the whole sentences, after the token that begins texts if
     there is no prompt: `solve.Causal(kind="full", bos=True)`.
 
-    A folder has one kind of score, and so should one run of the harness. Its `logits_cache` treats
-    two requests with the same text as one, whatever they ask for, and gives the shorter one the
-    scores of wrong tokens (0.4.13).
+    A folder has one kind of score, and a run of the harness should have only one kind, too: its
+    `logits_cache` confuses requests with the same text for different kinds, and gives the shorter
+    request the scores of wrong tokens (0.4.13).
 
     Args:
-        dataset: with an answer to each problem.
-        folder: new, empty, or one that holds the same export.
-        name: name of the tasks; that of the data set when None.
-        prompt: a text before each sentence, with the white space that separates them.
-        score: the texts that are compared.
-        canary: a string that every file and every record contains.
+        dataset: problems with answers.
+        folder: a new or empty folder, or one with the same export.
+        name: name of the tasks; by default the name of the data set.
+        prompt: a text before each sentence, including the white space that separates them.
+        score: whether to compare the texts after the blank ("partial") or whole sentences ("full").
+        canary: a string to include in every file and every record.
 
     Returns:
         The names of the tasks.
 
     Raises:
-        DataError: there is no problem, or one without an answer.
-        OutputError: the folder holds something else.
+        DataError: there are no problems, or a problem has no answer or is under embargo.
+        OutputError: the folder has other content.
     """
-    _check(dataset)
+    _check_exportable(dataset)
     name = name or dataset.name
-    files = lm_eval_files(dataset, name, canary, prompt, score)
-    recipe = {"task": "lm-eval", "name": task_name(name), "prompt": prompt, "score": score}
-    _write(dataset, folder, recipe, files)
+    files = make_lm_eval_files(dataset, name, canary, prompt, score)
+    recipe = {"task": "lm-eval", "name": make_task_name(name), "prompt": prompt, "score": score}
+    _write_task(dataset, folder, recipe, files)
     return tuple(Path(file).stem for file in files if file.endswith(".yaml"))
 
 
-def lm_eval_files(
+def make_lm_eval_files(
     dataset: Dataset, name: str, canary: str, prompt: str = "", score: Score = "partial"
 ) -> dict[str, str]:
-    """Return the files of tasks for lm-evaluation-harness, by name."""
-    records = [{**_record(problem), **_mark(canary)} for problem in dataset]
+    """Map each file name of tasks for lm-evaluation-harness to the text of the file."""
+    records = [{**_make_record(problem), **_make_canary_field(canary)} for problem in dataset]
     kinds = {"full": records}
     if score == "partial":
         kinds = {
@@ -315,45 +316,45 @@ def lm_eval_files(
             "option": [record for record in records if not record["rest"]],
         }
     files = {}
-    for kind, held in kinds.items():
-        if held:
-            task = f"{task_name(name)}_{kind}"
-            texts = {"note": _note(canary), "task": task, "kind": kind, **_FIELDS[kind]}
-            files[f"{kind}.jsonl"] = _lines(held)
+    for kind, selected in kinds.items():
+        if selected:
+            task = f"{make_task_name(name)}_{kind}"
+            texts = {"note": _format_note(canary), "task": task, "kind": kind, **_FIELDS[kind]}
+            files[f"{kind}.jsonl"] = _format_lines(selected)
             files[f"{task}.yaml"] = render("lm_eval.yaml.j2", **texts)
-    files["utils.py"] = render("lm_eval_utils.py.j2", note=_note(canary))
+    files["utils.py"] = render("lm_eval_utils.py.j2", note=_format_note(canary))
     return files | ({"prompt.txt": prompt} if prompt else {})
 
 
-def task_name(name: str) -> str:
-    """Return a name that both harnesses and Python accept.
+def make_task_name(name: str) -> str:
+    """Return a task name that both harnesses and Python accept.
 
-    >>> task_name("WSC-273 (v2)"), task_name("")
+    >>> make_task_name("WSC-273 (v2)"), make_task_name("")
     ('wsc_273_v2', 'problems')
     """
     plain = re.sub(r"[^a-z0-9]+", "_", name.lower()).strip("_") or "problems"
     return f"t{plain}" if plain[0].isdigit() else plain
 
 
-def _check(dataset: Dataset) -> None:
+def _check_exportable(dataset: Dataset) -> None:
     if not len(dataset):
-        raise DataError("there is no problem to export")
+        raise DataError("there are no problems to export")
     embargoed = sum(problem.embargo for problem in dataset)
     if embargoed:
         raise DataError(
             f"{embargoed} of {len(dataset)} problems are under embargo, and a task for a harness "
-            "shows them to its readers; remove them first"
+            "would reveal them; remove them first"
         )
     missing = [problem.id for problem in dataset if problem.answer is None]
     if missing:
         named = ", ".join(map(repr, missing[:3])) + (", …" if len(missing) > 3 else "")
         raise DataError(
             f"{len(missing)} of {len(dataset)} problems have no answer ({named}); a harness needs "
-            "one to count correct answers"
+            "answers to compute the accuracy"
         )
 
 
-def _write(
+def _write_task(
     dataset: Dataset, folder: str | Path, recipe: Mapping[str, str], files: Mapping[str, str]
 ) -> None:
     out = OutputFolder.open(folder, {**recipe, "data": dataset.digest})
@@ -362,20 +363,20 @@ def _write(
             file.write(text)
 
 
-def _lines(records: Iterable[Mapping[str, Any]]) -> str:
+def _format_lines(records: Iterable[Mapping[str, Any]]) -> str:
     return "".join(json.dumps(record, ensure_ascii=False) + "\n" for record in records)
 
 
-def _mark(canary: str) -> dict[str, str]:
+def _make_canary_field(canary: str) -> dict[str, str]:
     return {"canary": canary} if canary else {}
 
 
-def _note(canary: str) -> str:
-    """Return the canary as the first line of a Python or YAML file."""
+def _format_note(canary: str) -> str:
+    """Return the canary as a comment line for Python or YAML files."""
     return f"# {one_line(canary)}\n" if canary else ""
 
 
-def _sample(problem: Problem, mark: Mapping[str, str]) -> dict[str, Any]:
+def _make_sample(problem: Problem, mark: Mapping[str, str]) -> dict[str, Any]:
     shown = problem.sentence
     if problem.blank is not None:
         text = problem.sentence if problem.blank_is_unique else problem.replace_blank("[_]")
@@ -389,7 +390,7 @@ def _sample(problem: Problem, mark: Mapping[str, str]) -> dict[str, Any]:
     }
 
 
-def _record(problem: Problem) -> dict[str, Any]:
+def _make_record(problem: Problem) -> dict[str, Any]:
     before, options, rest = split_sentence(problem)
     return {
         "id": problem.id,

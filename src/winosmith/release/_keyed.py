@@ -35,13 +35,13 @@ from winosmith.release._source import Previous, read_record
 
 @dataclass(frozen=True, eq=False)
 class Presentations:
-    """The presentations of the problems of a source, by their ids there.
+    """The presentations of a source's problems, by their ids in the source.
 
     Attributes:
-        blocks: the blocks, by their places.
-        place: the place of each problem's block.
-        first: each problem in its first presentation.
-        second: the second presentation of problems that have one.
+        blocks: the blocks.
+        place: id of a problem → index of its block.
+        first: id of a problem → its first presentation.
+        second: id of a problem → its second presentation, if any.
     """
 
     blocks: tuple[PresentedBlock, ...]
@@ -49,11 +49,11 @@ class Presentations:
     first: Mapping[str, Problem]
     second: Mapping[str, Problem]
 
-    def pairs(self, new: Mapping[str, Problem]) -> tuple[Pair, ...]:
-        """Return the pairs of the problems that are released, by block and id.
+    def make_pairs(self, new: Mapping[str, Problem]) -> tuple[Pair, ...]:
+        """Return the pairs of presentations of the released problems, sorted by block and id.
 
         Args:
-            new: the problem as it is released in its first presentation, by its id in the source.
+            new: id in the source → the released problem in its first presentation.
         """
         names: dict[int, str] = {}
         for old, problem in new.items():
@@ -67,18 +67,18 @@ class Presentations:
                 found.append(Pair(names[self.place[old]], a, b))
         return tuple(sorted(found, key=lambda pair: (pair.block, pair.a.id)))
 
-    def count(self, new: Mapping[str, Problem]) -> _content.Coins:
-        """Return the numbers of released blocks, without a commitment yet."""
+    def count_blocks(self, new: Mapping[str, Problem]) -> _content.CoinStatement:
+        """Return the numbers of released blocks, with a placeholder for the commitment."""
         kinds = Counter(self.blocks[at].kind for at in {self.place[old] for old in new})
-        return _content.Coins("0" * 64, kinds["names"], kinds["options"], kinds[None])
+        return _content.CoinStatement("0" * 64, kinds["names"], kinds["options"], kinds[None])
 
 
 def find_presentations(parts: Mapping[str, Dataset]) -> Presentations:
     """Return the presentations of the problems of all parts.
 
-    Fields that only the source's format has are removed: they may name options or their order.
+    Fields specific to the source's format are removed: they may name options or their order.
     """
-    sides = {p.id: _content.side_of(part) for part, dataset in parts.items() for p in dataset}
+    sides = {p.id: _content.get_side(part) for part, dataset in parts.items() for p in dataset}
     problems = [
         replace(p, extra=Extra({UNVALIDATED: True} if p.extra.get(UNVALIDATED) else {}))
         for p in _content.unique_problems(parts).values()
@@ -95,34 +95,30 @@ def find_presentations(parts: Mapping[str, Dataset]) -> Presentations:
 def map_problems(
     parts: Mapping[str, Dataset], change: Callable[[Problem], Problem]
 ) -> dict[str, Dataset]:
-    """Return the parts with each problem changed; test is ordered by its new texts."""
+    """Return the parts with `change` applied to each problem; test is sorted by its new texts."""
     return _content.sort_test(
         {part: Dataset(map(change, dataset), part) for part, dataset in parts.items()}
     )
 
 
-def earlier_form(pairs: tuple[Pair, ...], before: Previous) -> Callable[[Problem], Problem]:
-    """Return a function that gives a problem the presentation of the previous release.
-
-    The changelog thus reports no change if only the coin differs.
-    """
-    forms = {(form.id, _content.sight(form)): form for p in pairs for form in (p.a, p.b)}
+def make_form_restorer(pairs: tuple[Pair, ...], before: Previous) -> Callable[[Problem], Problem]:
+    """Return a function that undoes changes since the previous release that are due to coins."""
+    forms = {(form.id, _content.digest_text(form)): form for p in pairs for form in (p.a, p.b)}
 
     def of(problem: Problem) -> Problem:
         old = before.problems.get(problem.id)
-        form = forms.get((old.id, _content.sight(old))) if old else None
-        return _in_form(problem, form)
+        form = forms.get((old.id, _content.digest_text(old))) if old else None
+        return _apply_form(problem, form)
 
     return of
 
 
-def _in_form(problem: Problem, form: Problem | None) -> Problem:
-    """Return a form of a problem, without its answer if the problem has none."""
+def _apply_form(problem: Problem, form: Problem | None) -> Problem:
     return replace(form, answer=None) if form and problem.answer is None else form or problem
 
 
 def find_releases(out: Path, about: About) -> list[Path]:
-    """Return the folders with releases of this version."""
+    """Return the folders with releases of the version in `about`."""
     name = f"{about.name}-{about.version}"
     return [
         folder
@@ -131,27 +127,27 @@ def find_releases(out: Path, about: About) -> list[Path]:
     ]
 
 
-def refuse_other(folder: Path) -> OutputError:
-    """Return the error that a folder is another release of this version."""
+def make_version_error(folder: Path) -> OutputError:
+    """Return the error for a folder with another release of the same version."""
     return OutputError(
-        f"{folder} is another release of this version; a version is released once, so give "
-        "this one a new number, or remove that folder if nobody has it"
+        f"{folder} is another release of this version; a version can be released only once, so "
+        "choose a new version, or remove that folder if it was never published"
     )
 
 
-def pending_path(out: Path, about: About) -> Path:
-    """Return the file with the secret bytes of a release that is not finished."""
+def get_pending_path(out: Path, about: About) -> Path:
+    """Return the path of the file with the secret bytes of an unfinished release."""
     return out / PRIVATE / f"{about.name}-{about.version}.{COINS}"
 
 
-def keep_key(out: Path, about: About) -> bytes:
-    """Return the secret bytes of a release; draw and keep them if it was never started.
+def get_key(out: Path, about: About) -> bytes:
+    """Return the secret bytes of a release; draw and save them if there are none yet.
 
     Raises:
         InputError: the bytes of a finished release are lost, or the file can't be read.
         OutputError: there is a release of this version without coins.
     """
-    path = pending_path(out, about)
+    path = get_pending_path(out, about)
     if path.is_file():
         return read_key(path)
     for folder in find_releases(out, about):
@@ -160,7 +156,7 @@ def keep_key(out: Path, about: About) -> bytes:
             return read_key(own)
         record = read_record(folder)
         if not isinstance(record, dict) or record.get("keyed") is None:
-            raise refuse_other(folder)
+            raise make_version_error(folder)
         raise InputError(
             f"{own} is missing, so the coins of this finished release are lost; restore it from "
             "your copy, or release a new version, which gets new coins"
@@ -173,21 +169,24 @@ def keep_key(out: Path, about: About) -> bytes:
     return key
 
 
-def publish(
-    content: _content.Content, statement: _content.Coins, pairs: tuple[Pair, ...], key: bytes
+def choose_presentations(
+    content: _content.Content,
+    statement: _content.CoinStatement,
+    pairs: tuple[Pair, ...],
+    key: bytes,
 ) -> tuple[_content.Content, KeyedRelease, dict[str, str]]:
-    """Return the content in the presentations of the coins, the coins, and the private files.
+    """Return the content in the presentations chosen by coins, the coins, and the private files.
 
     Args:
         content: the content in its first presentations.
-        statement: the numbers of blocks, without a commitment yet.
-        pairs: the problems with a coin.
+        statement: the numbers of blocks, with a placeholder for the commitment.
+        pairs: the pairs of presentations.
         key: the secret bytes.
     """
     name = content.about.full_name
     keyed = KeyedRelease(pairs, draw_coins(key, name, pairs), "", statement.without)
     shown = {pair.a.id: keyed.published(pair) for pair in pairs}
-    parts = map_problems(content.parts, lambda p: _in_form(p, shown.get(p.id)))
+    parts = map_problems(content.parts, lambda p: _apply_form(p, shown.get(p.id)))
     keyed = replace(keyed, digest=data_digest(name, parts))
     lines = presentation_lines(pairs)
     statement = replace(statement, commitment=compute_commitment(key, keyed.digest, lines))

@@ -1,7 +1,7 @@
 """The fields of Croissant's vocabulary for responsible AI, from release.toml and from the data.
 
-Names and meanings are those of the Croissant RAI specification 1.0 (MLCommons, 2024). The required
-ones are those that NeurIPS asks for, and those about collection, annotators and maintenance.
+Names and meanings are those of the Croissant RAI specification 1.0 (MLCommons, 2024). The fields
+that NeurIPS requests are required, and those about collection, annotators and maintenance.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ class Field:
     """A field of the vocabulary.
 
     Attributes:
-        name: in the vocabulary.
-        keys: keys of release.toml, whose texts it contains; a missing field is requested by the
-            first.
-        facts: returns the sentences that the build and the data add.
-        is_required: whether the makers are asked for one of the keys.
+        name: name in the vocabulary.
+        keys: keys of release.toml whose texts the field contains; if it is missing, the first key
+            is requested.
+        facts: returns additional sentences from the build and the data.
+        is_required: whether the makers should give one of the keys.
     """
 
     name: str
@@ -32,7 +32,7 @@ class Field:
     is_required: bool = True
 
 
-def _collection(content: Content) -> Iterator[str]:
+def _describe_collection(content: Content) -> Iterator[str]:
     counts = content.counts["all"]
     if counts["contributors"]:
         authors = count_noun(counts["contributors"], "contributor")
@@ -41,16 +41,16 @@ def _collection(content: Content) -> Iterator[str]:
         yield f"Sources: {'; '.join(names)}."
 
 
-def filter_steps(content: Content) -> Iterator[tuple[str, str]]:
-    """Yield each stage of the build, with the problems that it kept and dropped, in words."""
+def list_filter_steps(content: Content) -> Iterator[tuple[str, str]]:
+    """Yield each stage of the build, and a sentence on the problems that it kept and dropped."""
     for step in content.build.get("funnel", {}).get("steps", ()):
         dropped = ", ".join(f"{reason} {count:,}" for reason, count in step["dropped"].items())
         kept = count_noun(step["kept"]["problems"], "problem")
         yield step["stage"], f"{kept} kept; dropped: {dropped or 'none'}."
 
 
-def _preprocessing(content: Content) -> Iterator[str]:
-    yield from (f"{stage}: {text}" for stage, text in filter_steps(content))
+def _describe_preprocessing(content: Content) -> Iterator[str]:
+    yield from (f"{stage}: {text}" for stage, text in list_filter_steps(content))
     if content.keyed:
         yield (
             f"Secret coins chose one of two equivalent presentations of {content.keyed.blocks:,} "
@@ -59,13 +59,13 @@ def _preprocessing(content: Content) -> Iterator[str]:
         )
 
 
-def _annotation(content: Content) -> Iterator[str]:
+def _describe_annotation(content: Content) -> Iterator[str]:
     yield content.judged
-    yield from (f"Votes: {text}" for stage, text in filter_steps(content) if stage == "votes")
+    yield from (f"Votes: {text}" for stage, text in list_filter_steps(content) if stage == "votes")
 
 
 FIELDS = (
-    Field("dataCollection", ("datasheet.acquired", "datasheet.mechanisms"), _collection),
+    Field("dataCollection", ("datasheet.acquired", "datasheet.mechanisms"), _describe_collection),
     Field(
         "dataCollectionMissingData",
         ("datasheet.missing",),
@@ -76,10 +76,10 @@ FIELDS = (
     Field(
         "dataPreprocessingProtocol",
         ("datasheet.preprocessing",),
-        _preprocessing,
+        _describe_preprocessing,
         is_required=False,
     ),
-    Field("dataAnnotationProtocol", ("datasheet.annotation",), _annotation),
+    Field("dataAnnotationProtocol", ("datasheet.annotation",), _describe_annotation),
     Field("annotationsPerItem", (), lambda content: [content.judged], is_required=False),
     Field("annotatorDemographics", ("datasheet.annotators",)),
     Field(
@@ -113,19 +113,18 @@ FIELDS = (
         lambda content: ["CHANGELOG.md and tombstones.jsonl list the changes of each version."],
     ),
 )
-"""The fields in the order of croissant.json; each is one text."""
 
 
-def _stated(about: About, key: str) -> str:
+def _get_statement(about: About, key: str) -> str:
     table, _, question = key.rpartition(".")
     return about.datasheet.get(question, "") if table else getattr(about, question)
 
 
-def responsible_fields(content: Content) -> dict[str, str | bool]:
-    """Return the fields that are known, by their names with the prefix "rai:"."""
+def collect_responsible_fields(content: Content) -> dict[str, str | bool]:
+    """Map the name of each field that has a value, with the prefix "rai:", to its value."""
     found: dict[str, str | bool] = {}
     for one in FIELDS:
-        texts = [_stated(content.about, key) for key in one.keys]
+        texts = [_get_statement(content.about, key) for key in one.keys]
         if text := "\n\n".join(text for text in (*texts, *one.facts(content)) if text):
             found[f"rai:{one.name}"] = text
     if content.is_synthetic is not None:
@@ -133,14 +132,14 @@ def responsible_fields(content: Content) -> dict[str, str | bool]:
     return found
 
 
-def missing_fields(content: Content) -> dict[str, str]:
-    """Return the required fields about which the makers state nothing, with the key to add.
+def find_missing_fields(content: Content) -> dict[str, str]:
+    """Map each required field without a statement by the makers to the key to add.
 
     Keys are those of release.toml; "datasheet.biases" is the key `biases` of `[datasheet]`.
     """
     found = {
         f"rai:{one.name}": one.keys[0]
         for one in FIELDS
-        if one.is_required and not any(_stated(content.about, key) for key in one.keys)
+        if one.is_required and not any(_get_statement(content.about, key) for key in one.keys)
     }
     return found | ({"rai:hasSyntheticData": "synthetic"} if content.is_synthetic is None else {})

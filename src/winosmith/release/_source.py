@@ -1,7 +1,6 @@
-"""The source of a release, and the releases that are read again.
+"""Read the source of a release, and read releases for `verify` and for the next release.
 
-The source is a finished build, or files that are split already or not. `verify` and the next
-release read a release by the same functions.
+The source is a finished build, or files, which may already be split.
 """
 
 from __future__ import annotations
@@ -25,12 +24,12 @@ from winosmith.outputs import PRIVATE, sha256
 from winosmith.problem import Extra, Problem, Scalar
 from winosmith.records import canonical, parse_dropped, parse_json, parse_json_lines
 from winosmith.release import _content
-from winosmith.release._about import about_of
-from winosmith.release._interchange import JUDGED_BY, JUDGES, OWN_KEYS, PHASE, REMOVED_BY
+from winosmith.release._about import parse_about
+from winosmith.release._interchange import JUDGED_BY, JUDGES, PHASE, RELEASE_KEYS, REMOVED_BY
 from winosmith.results import Result
 
-_KEPT = ("signature", "funnel", "figures", "unvalidated", "recipe")
-"""The keys of a build's report that go into a release."""
+_REPORT_KEYS = ("signature", "funnel", "figures", "unvalidated", "recipe")
+"""The keys of a build's report that a release contains."""
 
 Fields = Mapping[str, Scalar]
 """Fields of a problem's `extra`."""
@@ -41,13 +40,13 @@ class Source:
     """The source of a release.
 
     Attributes:
-        parts: the problems by part, as they are there; those of test may have answers.
+        parts: the unchanged problems by part; test problems may have answers.
         build: the report of the build; empty for files.
-        removed: fields with the stage and phase that removed a problem from the debiased set, by
-            its id.
+        removed: id of a problem → fields with the stage and phase that removed the problem from the
+            debiased set.
         private: the folder with the files that must not be published, or None.
-        absent: problems of the build that are in no part, by their ids: dropped or withheld.
-        old_ids: the pool's ids by those of the build; empty if they are unknown.
+        absent: id → problem of the build that is in no part because it was dropped or withheld.
+        old_ids: id in the build → id in the pool; empty if unknown.
     """
 
     parts: Mapping[str, Dataset]
@@ -65,13 +64,13 @@ def read_source(
 
     Args:
         paths: the folder of a finished build; a folder with files named after parts (train, dev or
-            validation, test, …); such files, or splits of a data set of the Hub
+            validation, test, …); such files, or splits of a data set on the Hugging Face hub
             (`hf:ORG/NAME[train]`); or one file of any name, which is not split.
-        format_name: format name of files; detected from their content when None.
-        pair_by: of files: a further column that both halves of a twin share, also across files.
+        format_name: format name of the files; None to detect it.
+        pair_by: an additional column of the files that both halves of a twin share.
 
     Raises:
-        InputError: the build is not finished or was changed, or no file is one of a part.
+        InputError: the build is unfinished or was changed, or no file is named after a part.
         FormatError: a file can't be read.
     """
     folders = [Path(path) for path in paths if Path(path).is_dir()]
@@ -80,7 +79,7 @@ def read_source(
     folder = folders[0]
     if len(paths) > 1:
         raise InputError(f"{folder} is a folder; give only this folder, or give files")
-    files = [path for path in sorted(folder.iterdir()) if _content.part_of_file(path.stem)]
+    files = [path for path in sorted(folder.iterdir()) if _content.match_part(path.stem)]
     files = [path for path in files if path.suffix != ".lst"]
     build = BuildFiles(folder)
     if build.exists:
@@ -99,20 +98,21 @@ def _read_files(paths: Sequence[Path], format_name: str | None, pair_by: str | N
     for path in paths:
         address = re.search(r"\[([^\]]+)\]$", str(path)) if is_address(path) else None
         name = address[1] if address else path.stem
-        part = _content.part_of_file(name) or (_content.PROBLEMS if len(paths) == 1 else None)
+        part = _content.match_part(name) or (_content.PROBLEMS if len(paths) == 1 else None)
         if part is None:
             raise InputError(
                 f"{path} is not named after a part ({', '.join(_content.PARTS)}); rename it"
             )
         if part in parts:
             raise InputError(f"{path}: there is another file for {part}; give one of them")
-        in_one = pair_by is None or len(paths) == 1  # a twin may have its halves in two files
+        in_one = pair_by is None or len(paths) == 1  # a twin's halves may be in two files
         parts[part] = formats.read(path, format_name, pair_by=pair_by if in_one else "")
         for problem in parts[part]:
             if every.setdefault(problem.id, problem) != problem:
                 other = next(name for name, data in parts.items() if problem.id in data.ids)
                 raise InputError(
-                    f"{path}: the id {problem.id!r} is another problem in {other}; give it a new id"
+                    f"{path}: the id {problem.id!r} belongs to another problem in {other}; give "
+                    "it a new id"
                 )
     if len(paths) > 1:
         home = {id_: part for part, dataset in parts.items() for id_ in dataset.ids}
@@ -132,42 +132,45 @@ def _read_build(build: BuildFiles, files: Sequence[Path]) -> Source:
     parts = {
         part: Dataset(build.problems(path.stem), part)
         for path in files
-        if (part := _content.part_of_file(path.stem)) and path.is_file() and path.stat().st_size
+        if (part := _content.match_part(path.stem)) and path.is_file() and path.stat().st_size
     }
     private = build.folder / PRIVATE
     dropped = list(build.dropped())
     problems = map(parse_dropped, [*dropped, *build.withheld()])
     return Source(
         _content.sort_parts(parts),
-        {key: build.report[key] for key in _KEPT if build.report.get(key)},
-        {record["id"]: removal_fields(record["stage"], record["reason"]) for record in dropped},
+        {key: build.report[key] for key in _REPORT_KEYS if build.report.get(key)},
+        {
+            record["id"]: make_removal_fields(record["stage"], record["reason"])
+            for record in dropped
+        },
         private if (private / "test.jsonl").is_file() else None,
         {problem.id: problem for problem in problems},
         build.old_ids(),
     )
 
 
-def removal_fields(stage: str, reason: str) -> Fields:
-    """Return the fields that a line of dropped.jsonl gives a problem.
+def make_removal_fields(stage: str, reason: str) -> Fields:
+    """Return the fields for a problem with a stage and reason in dropped.jsonl.
 
-    >>> removal_fields("aflite", "guessed: predicted by 90 % of the ensemble in phase 34")
+    >>> make_removal_fields("aflite", "guessed: predicted by 90 % of the ensemble in phase 34")
     {'release.removed_by': 'aflite', 'release.phase': 34}
     """
     found = re.search(r"in phase (\d+)", reason)
     return {REMOVED_BY: stage, **({PHASE: int(found[1])} if found else {})}
 
 
-def judges_of(votes: Sequence[str | Path], source: Source) -> Callable[[Problem], Fields]:
-    """Return a function that returns the fields with the judges of a problem of the source.
+def make_judge_lookup(votes: Sequence[str | Path], source: Source) -> Callable[[Problem], Fields]:
+    """Return a function that returns the fields about the judges of a source's problem.
 
-    People who took a human test are not judges.
+    Respondents of human tests are not judges.
 
     Args:
         votes: files of votes.
         source: source of the release.
 
     Raises:
-        InputError: none of the votes is about one of the problems.
+        InputError: no vote is about a problem of the source.
     """
     people: dict[str, set[str]] = {}
     for path in votes:
@@ -178,33 +181,33 @@ def judges_of(votes: Sequence[str | Path], source: Source) -> Callable[[Problem]
     found = {id_: sorted(people[name]) for id_, name in names.items() if name in people}
     if votes and not found:
         raise InputError(
-            f"{votes[0]}: none of these votes is about a released problem; votes of a build name "
-            "problems by their ids in the pool, which are in its private folder"
+            f"{votes[0]}: no vote is about a released problem; votes for a build use the ids in "
+            "the pool, which are in its private folder"
         )
     return lambda problem: (
         {JUDGES: len(by), JUDGED_BY: " ".join(by)} if (by := found.get(problem.id)) else {}
     )
 
 
-def with_provenance(
+def add_provenance(
     problem: Problem,
     canary: str,
     added: Fields,
     *,
     bare: bool = False,
 ) -> Problem:
-    """Return the problem as it is released.
+    """Return the problem as it is released, with the canary and the added fields.
 
-    The hour of writing is removed: with a log of visits it identifies a person.
+    The time of writing is removed: with an access log, it could identify a person.
 
     Args:
-        problem: from the source.
-        canary: the string that every problem contains.
-        added: fields with its judges, and with the filter that removed it.
-        bare: remove the answer, and the fields that only the source's format has, as for test.
+        problem: a problem of the source.
+        canary: the canary string.
+        added: fields about the judges, and about the filter that removed the problem.
+        bare: remove the answer, and the fields specific to the source's format, as for test.
     """
     extra: dict[str, Scalar] = {} if bare else dict(problem.extra)
-    for key in (CANARY, *OWN_KEYS):
+    for key in (CANARY, *RELEASE_KEYS):
         extra.pop(key, None)
     extra |= {CANARY: canary, **added}
     origin = problem.origin
@@ -216,36 +219,36 @@ def with_provenance(
     )
 
 
-AGAIN = "download it again, or release again"
+REDO = "download it again, or release again"
 
 
 @dataclass(frozen=True, slots=True)
 class Fault(Result):
-    """One fault of a release.
+    """A fault of a release.
 
     Attributes:
-        where: the file and line ("data/test.jsonl:3"), relative to the release.
-        what: what is wrong.
-        do: what to do about it.
+        where: file and line, relative to the release ("data/test.jsonl:3").
+        what: description of the fault.
+        do: remedy.
     """
 
     where: str
     what: str
-    do: str = AGAIN
+    do: str = REDO
 
     def __str__(self) -> str:
         return f"{self.where}: {self.what}; {self.do}"
 
 
-_KINDS: Mapping[str, type] = {
+_VALUE_TYPES: Mapping[str, type] = {
     "digest": str, "canary": str, "ids": str, "disjoint": list, "counts": dict, "digests": dict,
     "configurations": dict, "about": dict, "files": dict,
 }  # fmt: skip
-"""The keys of release.json that are read again, each with the kind of its value."""
+"""The keys of release.json that are read, with the types of their values."""
 
-
-_CANARY_FORM = re.compile(r"winosmith canary [0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
-"""The form of `humans.make_canary`; the next release writes the canary into files that are run."""
+_CANARY_PATTERN = re.compile(r"winosmith canary [0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+"""The strings of `humans.make_canary`. The canary is checked because the next release writes it
+into files that are executed."""
 
 
 def read_record(folder: Path) -> dict[str, Any] | Fault:
@@ -257,11 +260,11 @@ def read_record(folder: Path) -> dict[str, Any] | Fault:
         why = getattr(error, "strerror", None) or error
         return Fault(_content.RECORD, f"it can't be read ({why}), so this is not a release")
     if not isinstance(record, dict) or record.get("release") != 1:
-        return Fault(_content.RECORD, "it is not that of a release (release: 1)")
-    bad = [key for key, kind in _KINDS.items() if not isinstance(record.get(key), kind)]
+        return Fault(_content.RECORD, "this is not a record of a release (release: 1)")
+    bad = [key for key, kind in _VALUE_TYPES.items() if not isinstance(record.get(key), kind)]
     if bad:
-        return Fault(_content.RECORD, f"{', '.join(bad)} is missing or of another kind")
-    if not _CANARY_FORM.fullmatch(record["canary"]):
+        return Fault(_content.RECORD, f"{', '.join(bad)} is missing or has the wrong type")
+    if not _CANARY_PATTERN.fullmatch(record["canary"]):
         what = f"its canary is {record['canary'][:80]!r}, not 'winosmith canary' and a UUID"
         return Fault(_content.RECORD, what)
     named = [part for part in record["counts"] if part != "all"]
@@ -270,22 +273,22 @@ def read_record(folder: Path) -> dict[str, Any] | Fault:
     if not named:
         return Fault(_content.RECORD, "counts has no part")
     try:
-        about_of(record["about"])
+        parse_about(record["about"])
     except RecipeError as error:
         return Fault(_content.RECORD, f"about: {error}")
     try:
-        _coins_of(record.get("keyed"))
+        _parse_coins(record.get("keyed"))
     except RecipeError as error:
         return Fault(_content.RECORD, f"keyed: {error}")
     return record
 
 
-def _coins_of(table: Any) -> _content.Coins | None:
-    return None if table is None else from_table(_content.Coins, table)
+def _parse_coins(table: Any) -> _content.CoinStatement | None:
+    return None if table is None else from_table(_content.CoinStatement, table)
 
 
 def read_content(folder: Path, record: Mapping[str, Any]) -> tuple[_content.Content, list[Fault]]:
-    """Return the problems and tombstones of a release, and the records that are not valid."""
+    """Return the problems and tombstones of a release, and the faults of invalid records."""
     parts: dict[str, Dataset] = {}
     faults: list[Fault] = []
     for part in _content.PARTS:
@@ -297,24 +300,24 @@ def read_content(folder: Path, record: Mapping[str, Any]) -> tuple[_content.Cont
     read = list(_read_tombstones(folder))
     faults += [one for one in read if isinstance(one, Fault)]
     content = _content.Content(
-        about_of(record["about"]),
+        parse_about(record["about"]),
         parts,
         record["canary"],
         tuple(record["disjoint"]),
         record["ids"],
         tombstones=[one for one in read if isinstance(one, _content.Tombstone)],
-        keyed=_coins_of(record.get("keyed")),
+        keyed=_parse_coins(record.get("keyed")),
     )
     return content, faults
 
 
 def _read_problems(folder: Path, path: str) -> tuple[list[Problem] | None, list[Fault]]:
     try:
-        held = formats.scan(folder / path, "winosmith", as_written=True)
+        scanned = formats.scan(folder / path, "winosmith", as_written=True)
     except FormatError as error:
         return None, [Fault(path, f"it can't be read ({error.reason})")]
-    rows = list(zip(held.lines, held.items, strict=True))
-    bad = [(one.line, str(one.reason)) for one in held.bad]
+    rows = list(zip(scanned.lines, scanned.items, strict=True))
+    bad = [(record.line, str(record.reason)) for record in scanned.bad]
     bad += [(line, "it is a claim") for line, item in rows if not isinstance(item, Problem)]
     problems = [item for _, item in rows if isinstance(item, Problem)]
     return problems, [Fault(f"{path}:{n}", f"this is not a problem: {why}") for n, why in bad]
@@ -335,8 +338,8 @@ def _read_tombstones(folder: Path) -> Iterator[_content.Tombstone | Fault]:
         yield Fault(_content.TOMBSTONES, "it can't be read")
 
 
-def checksums_of(folder: Path) -> dict[str, str]:
-    """Return the SHA-256 of every file of a folder, by its path there."""
+def compute_checksums(folder: Path) -> dict[str, str]:
+    """Map the path of each file in a folder to the file's SHA-256."""
     return {
         path.relative_to(folder).as_posix(): sha256(path)
         for path in sorted(folder.rglob("*"))
@@ -349,11 +352,11 @@ class Previous:
     """The previous release.
 
     Attributes:
-        content: its problems and tombstones.
+        content: the problems and tombstones.
         digest: digest of the release.
-        history: its changelog, from its first section.
-        source_ids: the id that each problem had in its source; empty if the owner's private folder
-            is not next to it.
+        history: the changelog, from its first section.
+        source_ids: id of each problem → its id in the source; empty if the owner's private folder
+            is not next to the release.
     """
 
     content: _content.Content
@@ -363,32 +366,32 @@ class Previous:
 
     @property
     def version(self) -> str:
-        """Its version."""
+        """The version of the release."""
         return self.content.about.version
 
     @cached_property
     def problems(self) -> dict[str, Problem]:
-        """Every problem once, by its id."""
+        """Id → problem."""
         return _content.unique_problems(self.content.parts)
 
     @cached_property
-    def published(self) -> frozenset[str]:
-        """The ids of its problems, and of those that were withdrawn by then."""
+    def published_ids(self) -> frozenset[str]:
+        """The ids of the problems, and of problems that were withdrawn before."""
         return frozenset((*self.problems, *(stone.id for stone in self.content.tombstones)))
 
     @cached_property
-    def by_source(self) -> dict[str, str]:
-        """Its ids by those of its source."""
+    def ids_by_source(self) -> dict[str, str]:
+        """Id in the source → id in the release."""
         return {source: one for one, source in self.source_ids.items()}
 
     @property
-    def former(self) -> tuple[OldProblem, ...]:
-        """The side of each problem, by the ids of its source; problems without a split train."""
+    def old_problems(self) -> tuple[OldProblem, ...]:
+        """The problems with their source ids and sides; the side is "train" without a split."""
         sides: Mapping[str, SplitName] = {_content.TEST: _content.TEST, _content.DEV: _content.DEV}
         return tuple(
             OldProblem(
                 problem.with_new_ids(lambda id_: self.source_ids.get(id_, id_), str),
-                sides.get(_content.side_of(part), _content.TRAIN),
+                sides.get(_content.get_side(part), _content.TRAIN),
             )
             for part, dataset in self.content.parts.items()
             for problem in dataset
@@ -399,16 +402,16 @@ def read_previous(folder: str | Path) -> Previous:
     """Read the previous release.
 
     Raises:
-        InputError: it is not a release, or can't be read.
+        InputError: the folder is not a release, or can't be read.
     """
     folder = Path(folder).resolve()
-    advice = "name the folder of a release, such as NAME-1.0.0-…"
+    advice = "give the folder of a release, such as NAME-1.0.0-…"
     record = read_record(folder)
     if isinstance(record, Fault):
         raise InputError(f"{folder} is not a release ({record.where}: {record.what}); {advice}")
     content, faults = read_content(folder, record)
     if faults:
-        raise InputError(f"{folder} is not a sound release ({faults[0]}); verify it")
+        raise InputError(f"{folder} is not a valid release ({faults[0]}); verify it")
     try:
         _, mark, history = (folder / "CHANGELOG.md").read_text("utf-8").partition("\n## ")
         ids = read_old_ids(folder.parent / PRIVATE / folder.name)

@@ -1,8 +1,8 @@
-"""`verify`: read a release again, and list its faults.
+"""`verify`: read a release and list its faults.
 
-The files are those that release.json names, with the same bytes. The problems are read again:
-`release` refuses what `verify` reports. The other files of data are compared with the problems.
-Cards and other descriptions are covered only by their checksums.
+The files must be those in release.json, with the same bytes. The problems are checked by the same
+functions as in `release`, and the other data files are compared with them. Cards and other
+descriptions are checked only by their checksums.
 """
 
 from __future__ import annotations
@@ -26,16 +26,16 @@ from winosmith.parallel import Step, no_progress
 from winosmith.problem import Problem
 from winosmith.records import parse_dropped, read_json_lines
 from winosmith.release import _content
-from winosmith.release._about import About, conflict
-from winosmith.release._changes import id_of
+from winosmith.release._about import About, explain_conflict
+from winosmith.release._changes import make_id
 from winosmith.release._content import Content
-from winosmith.release._files import files_of
-from winosmith.release._interchange import OWN_KEYS, read_table, table_of
-from winosmith.release._source import AGAIN, Fault, checksums_of, read_content, read_record
+from winosmith.release._files import list_files
+from winosmith.release._interchange import RELEASE_KEYS, make_table, read_table
+from winosmith.release._source import REDO, Fault, compute_checksums, read_content, read_record
 from winosmith.results import HIDDEN, Result, computed
 
-REMOVE = "remove it and release again"
-PERMISSION = "or give the owner's permission as the source's `permission` in release.toml"
+REMOVE_ADVICE = "remove it and release again"
+PERMISSION_ADVICE = "or give the owner's permission as the source's `permission` in release.toml"
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,7 +45,7 @@ class Secrets:
     Attributes:
         solved: the test problems with their answers.
         withheld: the withheld problems.
-        old_ids: the ids that problems had before those of the build.
+        old_ids: ids of problems before the build gave them new ids.
         digests: digests of the private files that are not empty.
     """
 
@@ -56,16 +56,16 @@ class Secrets:
 
 
 def read_secrets(folder: str | Path) -> Secrets:
-    """Read the folder private/ of a build, or the one next to a release.
+    """Read the private folder of a build or of a release.
 
     Raises:
-        InputError: it has neither test.jsonl nor coins.json, or a file can't be read.
+        InputError: the folder has neither test.jsonl nor coins.json, or a file can't be read.
     """
     folder = Path(folder)
     has_test = (folder / "test.jsonl").is_file()
     if not has_test and not (folder / COINS).is_file():
         raise InputError(
-            f"{folder} has neither test.jsonl nor {COINS}; name the folder private/ of the build, "
+            f"{folder} has neither test.jsonl nor {COINS}; give the folder private/ of the build, "
             "or the release's own folder in private/ next to it"
         )
     solved = formats.read(folder / "test.jsonl", as_written=True) if has_test else Dataset()
@@ -90,62 +90,63 @@ def read_secrets(folder: str | Path) -> Secrets:
         raise InputError(f"{folder} is not the private folder of a build: {error!r}") from None
 
 
-def _places(content: Content) -> Iterator[tuple[str, str, Problem]]:
-    """Yield each problem of each part, after the part and its place."""
+def _iterate_problems(content: Content) -> Iterator[tuple[str, str, Problem]]:
+    """Yield the part, location and content of each problem."""
     for part, dataset in content.parts.items():
         for row, problem in enumerate(dataset, start=1):
             yield part, f"data/{part}.jsonl:{row}", problem
 
 
 def check_problems(content: Content) -> Iterator[Fault]:
-    """Find problems that must not be published as they are."""
+    """Yield a fault for each problem that must not be published unchanged."""
     first: dict[str, tuple[str, Problem]] = {}
-    for part, where, problem in _places(content):
+    for part, where, problem in _iterate_problems(content):
         place, other = first.setdefault(problem.id, (part, problem))
         if other != problem:
-            yield Fault(where, f"{problem.id!r} is another problem in {place}")
-        for what, do in _faults_of_problem(problem, part, content) if place == part else ():
+            yield Fault(where, f"{problem.id!r} belongs to another problem in {place}")
+        for what, do in _check_problem(problem, part, content) if place == part else ():
             yield Fault(where, f"{problem.id!r} {what}", do)
 
 
-def _faults_of_problem(problem: Problem, part: str, content: Content) -> Iterator[tuple[str, str]]:
+def _check_problem(problem: Problem, part: str, content: Content) -> Iterator[tuple[str, str]]:
     if problem.embargo:
-        yield "is under embargo", REMOVE
+        yield "is under embargo", REMOVE_ADVICE
     if problem.extra.get(CANARY) != content.canary:
-        yield "does not contain the canary", AGAIN
+        yield "does not contain the canary", REDO
     if part == _content.TEST:
         if problem.answer is not None:
-            yield "has its answer, although it is of test", "remove the answer and release again"
-        if odd := [key for key in problem.extra if key not in (CANARY, *OWN_KEYS)]:
-            yield f"has {odd[0]!r}, which may reveal its answer", REMOVE
+            yield "has an answer, although it is in test", "remove the answer and release again"
+        if odd := [key for key in problem.extra if key not in (CANARY, *RELEASE_KEYS)]:
+            yield f"has {odd[0]!r}, which may reveal its answer", REMOVE_ADVICE
     elif problem.answer is None:
-        do = "give its answer, remove it, or name the file test if it is to be solved"
-        yield "has no answer, although it is not of test", do
+        do = "add its answer, remove it, or name the file test if its answer is withheld"
+        yield "has no answer, although it is not in test", do
     if problem.origin and "@" in (problem.origin.author or ""):
-        yield "has what looks like an address as its contributor", "use a pseudonym"
+        yield "has a contributor who looks like an e-mail address", "use a pseudonym"
     if problem.origin and len(problem.origin.created or "") > 10:
-        yield "reveals the hour at which it was written", "release again"
+        yield "reveals the time at which it was written", "release again"
     if content.ids == "digest":
-        stems = (id_of(p, content.about.name) for p in _content.forms(problem, bool(content.keyed)))
+        forms = _content.list_forms(problem, bool(content.keyed))
+        stems = (make_id(form, content.about.name) for form in forms)
         if not any(problem.id == stem or problem.id.startswith(f"{stem}-") for stem in stems):
-            yield "has an id that is not made from its text; it may reveal the answer", AGAIN
+            yield "has an id that is not made from its text; it may reveal the answer", REDO
 
 
 def check_order(content: Content) -> Iterator[Fault]:
-    """Find a test set in another order than that of a digest of its texts."""
-    seen = [_content.sight(problem) for problem in content.parts.get(_content.TEST, ())]
+    """Yield a fault if test is not sorted by a digest of its texts."""
+    seen = [_content.digest_text(problem) for problem in content.parts.get(_content.TEST, ())]
     for row, (one, other) in enumerate(pairwise(seen), start=2):
         if other < one:
-            what = "the order is not that of a digest of the texts; it may reveal the answers"
+            what = "test is not sorted by a digest of its texts; the order may reveal answers"
             yield Fault(f"data/{_content.TEST}.jsonl:{row}", what, "release again")
             return
 
 
 def check_splits(content: Content) -> Iterator[Fault]:
-    """Find problems on two sides that belong together, and sizes that are not nested."""
+    """Yield faults for related problems on two sides, and for training sets that are not nested."""
     parts = content.parts
     kinds = [kind for kind in _content.KINDS if kind == "twin" or kind in content.disjoint]
-    for (part, row), (other, there), why in _content.find_straddles(parts, kinds):
+    for (part, row), (other, there), why in _content.find_split_groups(parts, kinds):
         yield Fault(
             f"data/{part}.jsonl:{row + 1}",
             f"{parts[part][row].id!r} and {parts[other][there].id!r} (data/{other}.jsonl:"
@@ -160,16 +161,16 @@ def check_splits(content: Content) -> Iterator[Fault]:
 
 
 def check_licences(content: Content) -> Iterator[Fault]:
-    """Find licences that are missing or conflict."""
+    """Yield faults for missing or conflicting licences."""
     about = content.about
     for source in about.source:
-        why = conflict(source.licence, source.asks, about.licence, about.asks)
+        why = explain_conflict(source.licence, source.all_terms, about.licence, about.all_terms)
         if why and not source.permission:
-            do = f"release under a licence that fits, remove these problems, {PERMISSION}"
+            do = f"release under a compatible licence, remove these problems, {PERMISSION_ADVICE}"
             yield Fault(_content.RECORD, f"the source {source.name!r}: {why}", do)
     first: dict[tuple[str, str], list[tuple[str, str]]] = {}
-    for _, where, problem in _places(content):
-        for fault in _licence_faults(about, problem):
+    for _, where, problem in _iterate_problems(content):
+        for fault in _find_licence_faults(about, problem):
             first.setdefault(fault, []).append((where, problem.id))
     for (what, do), found in first.items():
         where, one = found[0]
@@ -178,7 +179,7 @@ def check_licences(content: Content) -> Iterator[Fault]:
         yield Fault(where, f"{named}: {what}", do)
 
 
-def _licence_faults(about: About, problem: Problem) -> Iterator[tuple[str, str]]:
+def _find_licence_faults(about: About, problem: Problem) -> Iterator[tuple[str, str]]:
     name = problem.origin.source if problem.origin else None
     stated = problem.origin.licence if problem.origin else None
     named = {source.name: source for source in about.source}
@@ -192,17 +193,17 @@ def _licence_faults(about: About, problem: Problem) -> Iterator[tuple[str, str]]
         yield (
             f"their licence is {stated}, but release.toml states {source.licence} for "
             f"{source.name!r}",
-            "correct one of the two; problems of one source have one licence",
+            "correct one of them; all problems of a source have the same licence",
         )
-    elif problem.lineage and "no-derivatives" in source.asks and not source.permission:
+    elif problem.lineage and "no-derivatives" in source.all_terms and not source.permission:
         yield (
             f"they are perturbed, and {source.licence} of {source.name!r} allows no adaptation",
-            f"remove them, {PERMISSION}",
+            f"remove them, {PERMISSION_ADVICE}",
         )
 
 
 def check_withdrawn(content: Content) -> Iterator[Fault]:
-    """Find withdrawn problems that are still published."""
+    """Yield a fault for each withdrawn problem that is still published."""
     ids = set(content.dataset.ids)
     withdrawn = dict.fromkeys(content.about.withdrawn, _content.RECORD)
     withdrawn |= {
@@ -210,45 +211,45 @@ def check_withdrawn(content: Content) -> Iterator[Fault]:
     }
     for one, where in withdrawn.items():
         if one in ids:
-            yield Fault(where, f"{one!r} is withdrawn, and still published", REMOVE)
+            yield Fault(where, f"{one!r} is withdrawn, but still published", REMOVE_ADVICE)
 
 
 def check_secrets(content: Content, secrets: Secrets) -> Iterator[Fault]:
-    """Find withheld problems, answers of test, and old ids."""
+    """Yield faults for withheld problems, test answers, and ids from before the build."""
     solved, withheld = (
         {
-            _content.sight(form): form.answer
+            _content.digest_text(form): form.answer
             for p in of
-            for form in _content.forms(p, bool(content.keyed))
+            for form in _content.list_forms(p, bool(content.keyed))
         }
         for of in (secrets.solved, secrets.withheld)
     )
-    for _, where, problem in _places(content):
-        seen = _content.sight(problem)
+    for _, where, problem in _iterate_problems(content):
+        seen = _content.digest_text(problem)
         if seen in withheld and seen not in solved:
             what = "is withheld: it reveals a test answer, or is under embargo"
-            yield Fault(where, f"{problem.id!r} {what}", REMOVE)
+            yield Fault(where, f"{problem.id!r} {what}", REMOVE_ADVICE)
         if problem.answer is not None and seen in solved:
-            yield Fault(where, f"{problem.id!r} is a test problem, with its answer", REMOVE)
+            yield Fault(where, f"{problem.id!r} is a test problem, with its answer", REMOVE_ADVICE)
         lineage = problem.lineage
         relatives = [lineage.root, lineage.parent] if lineage else []
         others = (one for one in problem.extra.values() if not str(one).isdecimal())
         names = [problem.id, problem.twin_id, *relatives, *others]
         if old := next((one for one in names if one in secrets.old_ids), None):
             what = f"{problem.id!r} shows {old!r}, an id from before the build"
-            yield Fault(where, what, REMOVE)
+            yield Fault(where, what, REMOVE_ADVICE)
     test = content.parts.get(_content.TEST, ())
     known = Dataset(
-        replace(p, answer=solved[_content.sight(p)]) for p in test if _content.sight(p) in solved
+        replace(p, answer=solved[text]) for p in test if (text := _content.digest_text(p)) in solved
     )
     for leak in leaks(known) or ():
-        if leak.field not in ("sentence", "options"):  # what a solver sees is no leak
+        if leak.field not in ("sentence", "options"):  # solvers may see these fields
             do = "release again with `new_ids=True`, or remove the field from the file"
             yield Fault(f"data/{_content.TEST}.jsonl", str(leak), do)
 
 
-def faults_of(content: Content, secrets: Secrets | None) -> list[Fault]:
-    """Return the faults of the problems of a release; `release` refuses them, too."""
+def find_content_faults(content: Content, secrets: Secrets | None) -> list[Fault]:
+    """Return the faults in a release's content, which `release` refuses, too."""
     return [
         *check_problems(content),
         *check_order(content),
@@ -264,10 +265,10 @@ class Verified(Result):
     """The faults of a release.
 
     Attributes:
-        folder: the release.
-        faults: what is wrong with it.
-        content: its problems; None if they can't be read.
-        private: whether it was compared with a private folder.
+        folder: folder of the release.
+        faults: the faults.
+        content: content of the release; None if it can't be read.
+        private: whether the release was compared with a private folder.
     """
 
     folder: Path = field(metadata={"json": str})
@@ -278,13 +279,13 @@ class Verified(Result):
     @property
     @computed()
     def sound(self) -> bool:
-        """Whether there is no fault."""
+        """Whether the release has no faults."""
         return not self.faults
 
     @property
     @computed()
     def problems(self) -> int | None:
-        """The number of problems; None if they can't be read."""
+        """Number of problems; None if they can't be read."""
         return len(self.content.dataset) if self.content else None
 
     @property
@@ -297,35 +298,35 @@ class Verified(Result):
 def verify(
     folder: str | Path, *, private: str | Path | None = None, step: Step | None = None
 ) -> Verified:
-    """Read a release again, and find its faults.
+    """Read a release and return its faults.
 
     Args:
-        folder: the release.
-        private: the folder private/ of the build that it was made from, or private/NAME next to
-            the release; nothing in it may be published.
+        folder: folder of the release.
+        private: the folder private/ of the build from which it was made, or private/NAME next to
+            the release. Its content must not be in the release.
         step: shows progress.
 
     Raises:
-        InputError: there is no such folder, or the private one can't be read.
+        InputError: a folder does not exist or can't be read.
         MissingExtraError: pyarrow is not installed.
     """
     folder = Path(folder)
     if not folder.is_dir():
-        raise InputError(f"{folder} is not a folder; name that of a release")
+        raise InputError(f"{folder} is not a folder; give the folder of a release")
     show = step or no_progress
     secrets = None if private is None else read_secrets(private)
     with show("checksums", None):
         record = read_record(folder)
         if isinstance(record, Fault):
             return Verified(folder, (record,), None, private is not None)
-        sums = checksums_of(folder)
+        sums = compute_checksums(folder)
         faults = list(check_checksums(folder, record, sums))
     with show("reading", None):
         content, bad = read_content(folder, record)
     if bad:
         return Verified(folder, (*faults, *bad), None, private is not None)
     with show("problems", None):
-        faults += faults_of(content, secrets)
+        faults += find_content_faults(content, secrets)
     with show("files", None):
         faults += check_statements(record, content)
         faults += check_files(folder, record, sums, content)
@@ -337,7 +338,7 @@ def verify(
 def check_checksums(
     folder: Path, record: Mapping[str, Any], sums: Mapping[str, str]
 ) -> Iterator[Fault]:
-    """Find missing, changed and additional files, and a wrong digest."""
+    """Yield faults for missing, changed and additional files, and for wrong digests."""
     named, outside = record["files"], {_content.RECORD, _content.CHECKSUMS}
     for path in sorted(folder.rglob("*")):
         name = path.relative_to(folder).as_posix()
@@ -353,7 +354,7 @@ def check_checksums(
             yield Fault(name, "release.json does not name it", "remove it")
         elif not isinstance(entry, dict) or sums[name] != entry.get("sha256"):
             yield Fault(name, "its SHA-256 is not the one in release.json")
-    listed = _content.checksum_text(
+    listed = _content.format_checksums(
         {name: digits for name, digits in sums.items() if name != _content.CHECKSUMS}
     )
     try:
@@ -362,59 +363,59 @@ def check_checksums(
         same = False
     if not same:
         yield Fault(_content.CHECKSUMS, "its lines are not the SHA-256 of the files")
-    if _content.digest_of(record) != record["digest"]:
-        yield Fault(_content.RECORD, "its digest is not that of the rest of it")
-    elif folder.resolve().name != (name := _content.address(record)):
+    if _content.compute_digest(record) != record["digest"]:
+        yield Fault(_content.RECORD, "its digest does not match its content")
+    elif folder.resolve().name != (name := _content.make_folder_name(record)):
         do = "rename the folder, if nothing else is wrong"
-        yield Fault(_content.RECORD, f"the folder's name is not its address, {name}", do)
+        yield Fault(_content.RECORD, f"the folder's name must be {name}", do)
 
 
 def check_statements(record: Mapping[str, Any], content: Content) -> Iterator[Fault]:
-    """Find counts, digests and configurations in release.json that are not those of the data."""
-    right = _content.record_of(content, {})
+    """Yield faults for counts, digests and configurations in release.json that don't match."""
+    right = _content.make_record(content, {})
     for key in ("counts", "digests", "configurations"):
         stated, wanted = record[key], right[key]
         for name in {**wanted, **stated}:
             if stated.get(name) != wanted.get(name):
-                yield Fault(_content.RECORD, f"its {key} of {name} are not those of the problems")
+                yield Fault(_content.RECORD, f"its {key} of {name} do not match the problems")
 
 
 def check_files(
     folder: Path, record: Mapping[str, Any], sums: Mapping[str, str], content: Content
 ) -> Iterator[Fault]:
-    """Find files that no release has or that it lacks, and data that differ from the problems."""
-    files = files_of(content, {})
+    """Yield faults for missing or additional files, and for data that differ from the problems."""
+    files = list_files(content, {})
     for path in sorted(files.keys() - sums.keys() - record["files"].keys()):
         yield Fault(path, "it is missing")
     for path in sums:
         if path not in files and path not in (_content.RECORD, _content.CHECKSUMS):
-            yield Fault(path, "it is not a file of a release", "remove it and release again")
+            yield Fault(path, "it is not a file of a release", REMOVE_ADVICE)
     for part, dataset in content.parts.items():
         if (path := f"data/{part}.parquet") in sums:
             try:
-                same = read_table(folder / path).equals(table_of(dataset, content.columns))
+                same = read_table(folder / path).equals(make_table(dataset, content.columns))
             except (OSError, ValueError, TypeError, OverflowError) as error:
                 what = f"it can't be compared with the problems ({first_line(error)})"
                 yield Fault(path, what)
                 continue
             if not same:
-                yield Fault(path, "it does not agree with the problems")
+                yield Fault(path, "it does not match the problems")
     for path, write in files.items():
         if path in sums and re.fullmatch(r".*\.lst|harness/.*\.jsonl", path):
             rows = zip_longest((folder / path).read_bytes().split(b"\n"), write().split(b"\n"))
-            line = next((line for line, (held, of) in enumerate(rows, 1) if held != of), None)
+            line = next((line for line, (read, made) in enumerate(rows, 1) if read != made), None)
             if line is not None:
-                yield Fault(f"{path}:{line}", "it does not agree with the problems")
+                yield Fault(f"{path}:{line}", "it does not match the problems")
 
 
 def check_coins(folder: Path, content: Content, private: str | Path | None) -> Iterator[Fault]:
-    """Find a card without the commitment, and private files that don't prove it.
+    """Yield faults for a card without the commitment, and private files that contradict it.
 
     Args:
-        folder: the release.
-        content: its problems.
-        private: the folder with the coins, or None; if it has none, they are in private/NAME next
-            to the release.
+        folder: folder of the release.
+        content: content of the release.
+        private: the folder with the coins, or None; if it has no coins, private/NAME next to the
+            release is read.
     """
     if content.keyed is None:
         return
@@ -422,7 +423,7 @@ def check_coins(folder: Path, content: Content, private: str | Path | None) -> I
         if (folder / path).is_file() and content.keyed.commitment not in (
             (folder / path).read_text("utf-8", "replace")
         ):
-            yield Fault(path, "it does not have the commitment of release.json")
+            yield Fault(path, "it lacks the commitment in release.json")
     if private is None:
         return
     own = folder.resolve()
@@ -442,9 +443,9 @@ def check_coins(folder: Path, content: Content, private: str | Path | None) -> I
 
 
 def check_digests(folder: Path, sums: Iterable[str], secrets: Secrets) -> Iterator[Fault]:
-    """Find digests of private files, with which guesses at short answers can be tested."""
+    """Yield faults for digests of private files, with which guesses of answers can be tested."""
     for path in sums:
         text = (folder / path).read_bytes().decode("utf-8", "replace")
         if secrets.digests & set(re.findall(r"\b[0-9a-f]{64}\b", text)):
-            what = "it has the SHA-256 of a private file, with which answers can be guessed"
+            what = "it has the SHA-256 of a private file, with which guesses can be tested"
             yield Fault(path, what)

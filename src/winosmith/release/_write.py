@@ -1,7 +1,7 @@
-"""From a finished build, or from files, to the folder that is published.
+"""`release`: make the public folder of a release from a finished build or from files.
 
 Problems that must not be published are refused or omitted. The files are written into a hidden
-folder. When it is complete, it gets its name, and its owner gets the answers of test.
+folder, which is renamed when it is complete. The answers of test go to the owner's private folder.
 """
 
 from __future__ import annotations
@@ -34,40 +34,40 @@ from winosmith.problem import Problem
 from winosmith.records import canonical
 from winosmith.release import _content, _source
 from winosmith.release._about import About
-from winosmith.release._changes import changes, digest_ids, id_of, tombstones
-from winosmith.release._files import files_of, labels
+from winosmith.release._changes import assign_ids, find_changes, make_id, make_tombstones
+from winosmith.release._files import format_labels, list_files
 from winosmith.release._interchange import JUDGED_BY, REMOVED_BY
 from winosmith.release._keyed import (
-    earlier_form,
+    choose_presentations,
     find_presentations,
     find_releases,
-    keep_key,
+    get_key,
+    get_pending_path,
+    make_form_restorer,
+    make_version_error,
     map_problems,
-    pending_path,
-    publish,
-    refuse_other,
 )
 from winosmith.release._source import Fields, Previous, Source
-from winosmith.release._verify import Secrets, faults_of, read_secrets
+from winosmith.release._verify import Secrets, find_content_faults, read_secrets
 
 _Paths = Sequence[str | Path] | str | Path
 
-_SHOWN = 3
-"""The number of faults with the same remedy in an error."""
+_MAX_SHOWN = 3
+"""Maximum number of faults with the same remedy in an error message."""
 
 
 @declaration
 class Splitting:
-    """What the sides of a release don't share, and how one file is split."""
+    """Settings of the split into train, dev and test."""
 
     disjoint: Annotated[tuple[Disjoint, ...], Field(strict=False)] = ()
-    """What train, dev and test must not share; they never share twins, families and copies. A file
-    that is not split is split. Repeat the option for both."""
+    """Origins that train, dev and test must not share; they never share twins, families and copies.
+    A single file is split accordingly. Repeat the option for both."""
     dev: Annotated[float, Field(ge=0, le=1)] = 0.1
-    """Fraction of dev, if a file is split."""
+    """Fraction of problems in dev, if a file is split."""
     test: Annotated[float, Field(ge=0, le=1)] = 0.14
-    """Fraction of test, if a file is split."""
-    seed: int = 0
+    """Fraction of problems in test, if a file is split."""
+    seed: Annotated[int, Field(ge=0)] = 0
     """Random seed of the split."""
 
     def __post_init__(self) -> None:
@@ -79,21 +79,21 @@ class Splitting:
 
     @property
     def kinds(self) -> tuple[str, ...]:
-        """What two sides must not share, twins included."""
+        """Kinds of groups that two sides must not share, including twins."""
         return tuple(kind for kind in _content.KINDS if kind == "twin" or kind in self.disjoint)
 
 
 @dataclass(frozen=True, eq=False)
-class Gathered:
-    """The content of a release, and the files of its owner.
+class PreparedRelease:
+    """The checked content of a release, and the owner's private data.
 
     Attributes:
-        content: what is released, checked.
-        solved: the known answers of test problems, by their ids in the release.
-        source_ids: the id that each problem has in its source, if the release has other ids.
-        secrets: what must not be published.
-        pairs: for a keyed release, the problems in both presentations; the content has the first,
-            until `apply_coins`.
+        content: the public content.
+        solved: id of a test problem → its answer, if known.
+        source_ids: id of a problem → its id in the source, if the release has new ids.
+        secrets: data that must not be published.
+        pairs: for a keyed release, the problems in both presentations; the content has the first
+            presentations until `apply_coins`.
         coins: the private files with the coins, by name.
     """
 
@@ -106,7 +106,7 @@ class Gathered:
 
     @property
     def answered(self) -> dict[str, Problem]:
-        """The test problems with their answers, by their ids in the release, as far as known."""
+        """Id in the release → test problem with its answer, if known."""
         return {
             problem.id: replace(problem, answer=self.solved[problem.id])
             for problem in self.content.parts.get(_content.TEST, ())
@@ -115,12 +115,12 @@ class Gathered:
 
     @property
     def copies(self) -> Copies:
-        """Identical problems, and contradictions among them, also in test if it is answered."""
+        """Identical problems and their contradictions, including those in test if answers exist."""
         answered = self.answered
         return copies(Dataset(answered.get(p.id, p) for p in self.content.dataset))
 
 
-def gather_content(
+def prepare_content(
     source: Source,
     about: About,
     before: Previous | None,
@@ -129,28 +129,28 @@ def gather_content(
     new_ids: bool,
     leave_out: bool,
     keyed: bool,
-) -> Gathered:
-    """Return the checked content of a release, and the files of its owner.
+) -> PreparedRelease:
+    """Return the checked content of a release, and the owner's private data.
 
-    A keyed release has the first presentations; `apply_coins` chooses by the coins.
+    A keyed release has the first presentations; `apply_coins` applies the coins.
 
     Raises:
-        InputError: the previous release is of another benchmark, or of the same version.
-        DataError: problems must not be released as they are.
+        InputError: the previous release is of another benchmark, or has the same version.
+        DataError: problems must not be released unchanged.
     """
     digest = new_ids or bool(source.build)
     hidden = {p.id for dataset in source.parts.values() for p in dataset if p.embargo}
     left_out = {"under embargo": len(hidden)} if hidden else {}
-    parts = _without(source.parts, lambda part, problem: problem.id in hidden)
+    parts = _filter_parts(source.parts, lambda part, problem: problem.id in hidden)
     _content.check_origins(Dataset(_content.unique_problems(parts).values()), splitting.kinds)
     if splitting.disjoint and list(parts) == [_content.PROBLEMS]:
-        parts = _content.split(
+        parts = _content.split_dataset(
             parts[_content.PROBLEMS],
             splitting.kinds,
             dev=splitting.dev,
             test=splitting.test,
             seed=splitting.seed,
-            former=before.former if before else (),
+            former=before.old_problems if before else (),
         )
     withheld = read_secrets(source.private) if source.private is not None else None
     if withheld is not None and _content.TEST in parts:
@@ -161,14 +161,14 @@ def gather_content(
     if forms is not None:
         parts = map_problems(parts, lambda p: forms.first[p.id])
     second = forms.second if forms else {}
-    named = digest_ids(parts, about.name, before, source, second) if digest else dict(parts)
+    named = assign_ids(parts, about.name, before, source, second) if digest else dict(parts)
     old_of = {
         new.id: old
         for part, dataset in parts.items()
         for old, new in zip(dataset, named[part], strict=True)
     }
     if before is not None:
-        named, more = _without_known(named, before, about, leave_out)
+        named, more = _omit_known(named, before, about, leave_out)
         left_out |= more
     if empty := [part for part, dataset in named.items() if not len(dataset)]:
         raise DataError(f"no problem is left of {empty[0]}; omit its file")
@@ -188,7 +188,7 @@ def gather_content(
         fields = dict(judges(old))
         if about.judges == "count":
             fields.pop(JUDGED_BY, None)
-        return _source.with_provenance(
+        return _source.add_provenance(
             problem, mark, {**fields, **removed}, bare=part == _content.TEST
         )
 
@@ -215,8 +215,8 @@ def gather_content(
     pairs: tuple[Pair, ...] = ()
     if forms is not None:
         made = {old_of[problem.id].id: problem for problem in content.problems}
-        pairs = forms.pairs(made)
-        content = replace(content, keyed=forms.count(made))
+        pairs = forms.make_pairs(made)
+        content = replace(content, keyed=forms.count_blocks(made))
         if not pairs:
             raise DataError(
                 "no block has two equivalent presentations: the order of options has a meaning in "
@@ -224,45 +224,47 @@ def gather_content(
             )
     if before is not None:
         absent = {
-            id_of(form, about.name): f"dropped by {source.removed[old][REMOVED_BY]}"
+            make_id(form, about.name): f"dropped by {source.removed[old][REMOVED_BY]}"
             if old in source.removed
             else "held back"
             for old, problem in source.absent.items()
-            for form in _content.forms(problem, keyed)
+            for form in _content.list_forms(problem, keyed)
         }
-        earlier = map_problems(ready, earlier_form(pairs, before))
-        found = changes(earlier, before, about.withdrawn, source_ids, absent)
+        earlier = map_problems(ready, make_form_restorer(pairs, before))
+        found = find_changes(earlier, before, about.withdrawn, source_ids, absent)
         content = replace(
             content,
             previous={"version": before.version, "digest": before.digest},
-            tombstones=tombstones(found, before, about),
+            tombstones=make_tombstones(found, before, about),
             changes=found,
             history=before.history,
         )
     _refuse_faults(content, secrets)
     answers = {problem.id: problem.answer for problem in answered} if secrets else {}
-    return Gathered(content, answers, source_ids, secrets, pairs)
+    return PreparedRelease(content, answers, source_ids, secrets, pairs)
 
 
-def apply_coins(done: Gathered, statement: _content.Coins, key: bytes) -> Gathered:
-    """Return a keyed release in the presentations of its coins, checked.
+def apply_coins(
+    done: PreparedRelease, statement: _content.CoinStatement, key: bytes
+) -> PreparedRelease:
+    """Return a keyed release in the presentations chosen by its coins, and check it.
 
     Args:
         done: the release in its first presentations.
-        statement: the numbers of its blocks.
+        statement: the numbers of blocks, with a placeholder for the commitment.
         key: the secret bytes.
 
     Raises:
-        DataError: problems must not be released as they are.
+        DataError: problems must not be released unchanged.
     """
-    content, keyed, files = publish(done.content, statement, done.pairs, key)
+    content, keyed, files = choose_presentations(done.content, statement, done.pairs, key)
     _refuse_faults(content, done.secrets)
     shown = {pair.a.id: keyed.published(pair).answer for pair in done.pairs}
     solved = {id_: shown.get(id_, answer) for id_, answer in done.solved.items()}
     return replace(done, content=content, solved=solved, coins=files)
 
 
-def _without(
+def _filter_parts(
     parts: Mapping[str, Dataset], omits: Callable[[str, Problem], bool]
 ) -> dict[str, Dataset]:
     return {
@@ -274,41 +276,43 @@ def _without(
 def _refuse_faults(content: _content.Content, secrets: Secrets | None) -> None:
     """Raise DataError with the first faults for each remedy, if there are any."""
     by_remedy: dict[str, list[str]] = {}
-    for fault in faults_of(content, secrets):
+    for fault in find_content_faults(content, secrets):
         by_remedy.setdefault(fault.do, []).append(f"{fault.where}: {fault.what}")
     lines = ["these problems must not be released:"]
     for do, found in by_remedy.items():
-        more = [f"and {len(found) - _SHOWN:,} more"] if len(found) > _SHOWN else []
-        lines.append("\n".join(found[:_SHOWN] + more) + f"; {do}")
+        more = [f"and {len(found) - _MAX_SHOWN:,} more"] if len(found) > _MAX_SHOWN else []
+        lines.append("\n".join(found[:_MAX_SHOWN] + more) + f"; {do}")
     if by_remedy:
         raise DataError("\n".join(lines))
 
 
-def _without_known(
+def _omit_known(
     parts: Mapping[str, Dataset], before: Previous, about: About, leave_out: bool
 ) -> tuple[dict[str, Dataset], dict[str, int]]:
-    """Return the parts without withdrawn problems, and test without published answers.
+    """Return the parts without withdrawn problems and test problems with published answers.
+
+    Also returns the number of omitted problems for each reason.
 
     Raises:
-        InputError: the previous release is of another benchmark, or of the same version.
-        DataError: there are such problems, and not `leave_out`.
+        InputError: the previous release is of another benchmark, or has the same version.
+        DataError: there are such problems, and `leave_out` is false.
     """
     if before.content.about.name != about.name:
         raise InputError(
             f"the previous release is of {before.content.about.name!r}, this one of "
-            f"{about.name!r}; name a release of the same benchmark"
+            f"{about.name!r}; give a release of the same benchmark"
         )
     if before.version == about.version:
         raise InputError(f"{about.version} is the version of the previous release; give a new one")
     dead = {stone.id for stone in before.content.tombstones} - set(about.restored)
     withdrawn = dead & _content.unique_problems(parts).keys()
     test = parts.get(_content.TEST, Dataset())
-    known = {test[row].id for row in _known_answers(test, before)}
+    known = {test[row].id for row in _find_known_rows(test, before)}
     refused = []
     if withdrawn:
         refused.append(
             f"{len(withdrawn)} problems were withdrawn ({min(withdrawn)!r}, …); add "
-            "`leave_out=True`, or name them under restored in release.toml"
+            "`leave_out=True`, or list them under `restored` in release.toml"
         )
     if known:
         refused.append(
@@ -322,34 +326,34 @@ def _without_known(
         "withdrawn before": len(withdrawn),
         f"in test, with an answer that {before.version} published": len(known - withdrawn),
     }
-    kept = _without(
+    kept = _filter_parts(
         parts, lambda part, p: p.id in withdrawn or (part == _content.TEST and p.id in known)
     )
     return kept, {reason: count for reason, count in counts.items() if count}
 
 
-def _known_answers(test: Dataset, before: Previous) -> list[int]:
-    """Return the rows of test problems whose answer was published, or that of a relative.
+def _find_known_rows(test: Dataset, before: Previous) -> list[int]:
+    """Return the rows of test problems with a published answer, or related to such a problem.
 
-    Relatives are the other half, the family, copies and near-duplicates.
+    Related problems are the other half, the family, copies and near-duplicates.
     """
     answered = [problem for problem in before.problems.values() if problem.answer is not None]
-    both = _content.numbered_blocks((*test, *answered))
+    both = _content.find_blocks((*test, *answered))
     mixed = (block for block in both if block[-1] >= len(test))
     return [row for block in mixed for row in block if row < len(test)]
 
 
 @dataclass(frozen=True, eq=False)
 class Released:
-    """A release that was made.
+    """The result of `release`.
 
     Attributes:
-        folder: the release.
-        content: everything that it publishes.
-        key: the folder below private/ with the owner's files: the answers of test, and the id that
-            each problem has in the source; None if neither is known.
-        is_new: whether it was written now; otherwise it existed with the same bytes.
-        copies: identical problems, also of test if its answers are known.
+        folder: folder of the release.
+        content: content of the release.
+        key: the folder in private/ with the owner's files: the answers of test, and the problems'
+            ids in the source; None if neither is known.
+        is_new: whether the folder was written now; otherwise it existed with the same bytes.
+        copies: identical problems and their contradictions, including test if answers are known.
     """
 
     folder: Path
@@ -374,77 +378,76 @@ def release(
     pair_by: str | None = None,
     step: Step | None = None,
 ) -> Released:
-    """Write a release: a folder NAME-VERSION-DIGITS below `out`, named by a digest of its files.
+    """Write a release: a folder NAME-VERSION-DIGITS in `out`, where DIGITS are from its digest.
 
     Args:
-        source: a finished build, or files that are split already, or one that is not.
-        about: the description by its makers.
-        out: the folder for releases; made if it is missing.
+        source: a finished build, files that are already split, or one file that is not split.
+        about: the description by the benchmark's makers.
+        out: the folder for releases; created if it does not exist.
         previous: the previous release, for the changelog and the withdrawn problems.
-        splitting: what sides must not share; how to split one file.
-        votes: files with the judges' votes; see `winosmith.validate.read_votes`. Votes of a build
-            name problems by their ids in the pool.
-        new_ids: make ids from what a solver sees, also for files; a build always gets them.
+        splitting: settings of the split.
+        votes: files with the judges' votes; see `winosmith.validate.read_votes`. Votes for a build
+            use the problems' ids in the pool.
+        new_ids: make ids from the problems' texts, also for files; a build always gets new ids.
         leave_out: omit problems that were withdrawn, or are in test and were published with their
             answers, instead of refusing them.
         keyed: publish each block in one of two equivalent presentations, chosen by secret coins,
             so that the dependence of a model on the release can be tested; see
             `winosmith.exposure`. The coins come from random bytes of the operating system, which
-            are drawn once for a version and kept in private/; no seed determines them.
+            are drawn once for a version and saved in private/; no seed determines them.
         format_name: format name of the files.
-        pair_by: a further column of the files that both halves of a twin share.
+        pair_by: an additional column of the files that both halves of a twin share.
         step: shows progress.
 
     Raises:
-        InputError: the source can't be read or is not finished, something must not be released,
-            the previous release is keyed and this one is not, or the coins of this version are
-            lost.
-        DataError: problems must not be released as they are; with the remedy.
+        InputError: the source can't be read or is unfinished, the previous release is keyed and
+            this one is not, or the coins of this version are lost.
+        DataError: problems must not be released unchanged; the message names a remedy.
         OutputError: the folder can't be written, or has another release of this version.
         MissingExtraError: pyarrow is not installed.
     """
     show = step or no_progress
-    paths = _listed(source)
+    paths = _as_list(source)
     with show("reading", None):
         found = _source.read_source(paths, format_name, pair_by)
         before = _source.read_previous(previous) if previous is not None else None
-        judges = _source.judges_of(_listed(votes), found)
+        judges = _source.make_judge_lookup(_as_list(votes), found)
     if before is not None and before.content.keyed and not keyed:
         raise InputError(
-            f"the previous release {before.version} is keyed, so this one must be, too, to keep "
-            "its ids; add `keyed=True`"
+            f"the previous release {before.version} is keyed, so this release must be keyed, too, "
+            "to keep its ids; add `keyed=True`"
         )
     out = Path(out)
     if out.exists() and not out.is_dir():
-        raise OutputError(f"{out} is a file; name a folder")
+        raise OutputError(f"{out} is a file; give a folder")
     with show("checking", None):
-        done = gather_content(
+        done = prepare_content(
             found, about, before, splitting or Splitting(), judges, new_ids, leave_out, keyed
         )
         if done.content.keyed:
-            done = apply_coins(done, done.content.keyed, keep_key(out, about))
-    total = len(files_of(done.content, {}))
+            done = apply_coins(done, done.content.keyed, get_key(out, about))
+    total = len(list_files(done.content, {}))
     with show("writing", total) as advance, hidden_folder(out, about) as hidden:
-        folder = out / _content.address(write_all(done.content, hidden, advance))
+        folder = out / _content.make_folder_name(write_all(done.content, hidden, advance))
         is_new = move_into_place(hidden, folder, about)
         key = write_private(done, folder)
         if keyed:
-            pending_path(out, about).unlink(missing_ok=True)
+            get_pending_path(out, about).unlink(missing_ok=True)
     return Released(folder, done.content, key, is_new, done.copies)
 
 
-def _listed(paths: _Paths) -> list[str | Path]:
+def _as_list(paths: _Paths) -> list[str | Path]:
     return [paths] if isinstance(paths, str | Path) else list(paths)
 
 
 @contextlib.contextmanager
 def hidden_folder(out: Path, about: About) -> Iterator[Path]:
-    """Lend a hidden folder next to the release; remove it if the block does not finish.
+    """Yield a new hidden folder in `out`; remove it if the block fails.
 
     The folders of earlier runs that were killed are removed first.
 
     Raises:
-        OutputError: the folder can't be made.
+        OutputError: the folder can't be created.
     """
     try:
         out.mkdir(parents=True, exist_ok=True)
@@ -454,7 +457,7 @@ def hidden_folder(out: Path, about: About) -> Iterator[Path]:
     except OSError as error:
         raise OutputError(f"{out}: {error.strerror or error}; choose another folder") from error
     try:
-        with contextlib.suppress(OSError):  # a disk without locks
+        with contextlib.suppress(OSError):  # some file systems have no locks
             try_lock(handle)
         folder.chmod(0o755)
         yield folder
@@ -469,7 +472,7 @@ def hidden_folder(out: Path, about: About) -> Iterator[Path]:
 
 
 def write_all(content: _content.Content, folder: Path, advance: Advance) -> dict[str, Any]:
-    """Write every file of a release into an empty folder; return the object of release.json."""
+    """Write every file of a release into an empty folder, and return the object of release.json."""
     sums: dict[str, dict[str, Any]] = {}
 
     def put(path: str, raw: bytes) -> None:
@@ -480,29 +483,29 @@ def write_all(content: _content.Content, folder: Path, advance: Advance) -> dict
             os.fsync(file.fileno())
         sums[path] = {"sha256": sha256(folder / path), "bytes": len(raw)}
 
-    for done, (path, write) in enumerate(files_of(content, sums).items()):
+    for done, (path, write) in enumerate(list_files(content, sums).items()):
         advance(done, path)
         put(path, write())
-    record = _content.record_of(content, sums)
+    record = _content.make_record(content, sums)
     put(_content.RECORD, (json.dumps(record, indent=1, ensure_ascii=False) + "\n").encode())
     put(
         _content.CHECKSUMS,
-        _content.checksum_text({path: of["sha256"] for path, of in sums.items()}).encode(),
+        _content.format_checksums({path: of["sha256"] for path, of in sums.items()}).encode(),
     )
     return record
 
 
 def move_into_place(hidden: Path, folder: Path, about: About) -> bool:
-    """Give the finished folder its name; return False if it existed with the same bytes.
+    """Rename the finished folder; return False if the release already existed with the same bytes.
 
     Raises:
-        OutputError: there is another release of this version, or it was changed.
+        OutputError: there is another release of this version, or the existing one was changed.
     """
     for other in find_releases(folder.parent, about):
         if other != folder:
-            raise refuse_other(other)
+            raise make_version_error(other)
     if folder.exists():
-        if _source.checksums_of(hidden) != _source.checksums_of(folder):
+        if _source.compute_checksums(hidden) != _source.compute_checksums(folder):
             raise OutputError(f"{folder} was changed after it was released; remove it")
         shutil.rmtree(hidden)
         return False
@@ -510,18 +513,18 @@ def move_into_place(hidden: Path, folder: Path, about: About) -> bool:
     return True
 
 
-def write_private(done: Gathered, folder: Path) -> Path | None:
-    """Write the owner's files into private/ next to the release, if there are any.
+def write_private(done: PreparedRelease, folder: Path) -> Path | None:
+    """Write the owner's files into private/ next to the release, and return their folder, if any.
 
-    They are the answers of test, in its order, the id of each problem in the source, and the coins
-    of a keyed release.
+    They are the test problems with their answers, the problems' ids in the source, and the coins of
+    a keyed release.
     """
     files = dict(done.coins)
     test = done.content.parts.get(_content.TEST, Dataset())
     answered = Dataset(done.answered.values())
     if len(answered) and len(answered) == len(test) and None not in answered.answers:
         files["test.jsonl"] = "".join(formats.to_lines(answered))
-        files["test-labels.lst"] = labels(answered)
+        files["test-labels.lst"] = format_labels(answered)
     if done.source_ids:
         files[IDS_NAME] = "".join(
             sorted(canonical({"id": i, "old_id": o}) + "\n" for i, o in done.source_ids.items())

@@ -18,7 +18,7 @@ from winosmith.rounds._solving import NextRound
 from winosmith.text import count_noun
 
 MOST = 20
-"""Largest number of problems shown of each kind; the files have all."""
+"""Maximum number of problems of each kind in the report; the files have all problems."""
 
 OWN_REPORT = "The release of this round has its own report, in build/report.html."
 
@@ -138,7 +138,7 @@ def _make_solver_blocks(record: Mapping[str, Any]) -> list[report.Block]:
 
 
 def describe_halves(record: Mapping[str, Any]) -> str:
-    """Return how the linear model's accuracy was measured, or the reason why it was not."""
+    """Return a sentence on how the linear model's accuracy was measured, or why it was not."""
     artifacts = record["artifacts"]
     if artifacts["after"] is None:
         return str(artifacts.get("verdict", ""))
@@ -210,20 +210,19 @@ def _format_edit(edit: Edit) -> str:
 
 
 RECORD = "round.json"
-"""The file in a round's folder with its results."""
+"""The file with a round's results, in the round's folder."""
 
 VERSION = 1
-"""Version of this file's format."""
 
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """One result in two rounds.
+    """A result in two rounds.
 
     Attributes:
         what: name of the result.
-        before: its value in the previous round; None if missing.
-        now: its value in this round; None if missing.
+        before: value in the previous round; None if missing.
+        now: value in this round; None if missing.
         form: format specification for printing.
     """
 
@@ -270,7 +269,7 @@ def find_changes(now: Mapping[str, Any], before: Mapping[str, Any] | None) -> li
 
     Args:
         now: record of this round.
-        before: record of the previous round; None in the first.
+        before: record of the previous round; None in the first round.
     """
     last: Mapping[str, Any] = before or {}
     names = list(dict.fromkeys([*now["solvers"], *last.get("solvers", {})]))
@@ -293,24 +292,24 @@ _Path = tuple[str, ...]
 
 _FIGURES: tuple[tuple[str, _Path, str], ...] = (
     ("collected", ("build", "funnel", "collected", "problems"), ",d"),
-    ("valid share of what was collected", ("valid",), ".1%"),
+    ("valid fraction of collected problems", ("valid",), ".1%"),
     ("kept", ("build", "kept"), ",d"),
     ("train_xl", ("build", "counts", "train_xl"), ",d"),
     ("dev", ("build", "counts", "dev"), ",d"),
     ("test", ("build", "counts", "test"), ",d"),
-    ("a linear model on what was collected", ("artifacts", "before"), ".1%"),
-    ("a linear model on what was kept", ("artifacts", "after"), ".1%"),
+    ("linear model's accuracy, collected", ("artifacts", "before"), ".1%"),
+    ("linear model's accuracy, kept", ("artifacts", "after"), ".1%"),
     ("KL along the first component, kept", ("artifacts", "kl"), ".3f"),
-    ("judges agree with a kept answer", ("people", "agree"), ".1%"),
-    ("kept with all judges agreeing", ("people", "unanimous"), ".1%"),
-    ("people who had not judged are right", ("people", "accuracy"), ".1%"),
+    ("votes for the answers of kept problems", ("people", "agree"), ".1%"),
+    ("kept problems with unanimous judges", ("people", "unanimous"), ".1%"),
+    ("accuracy of people who had not judged", ("people", "accuracy"), ".1%"),
 )
 """Name, path in the record, and format specification of each result."""
 
 _OF_SOLVERS: tuple[tuple[str, _Path, str], ...] = (
     ("accuracy on this round's dev and test", ("accuracy", "value"), ".1%"),
-    ("whole twins right", ("twins", "value"), ".1%"),
-    ("mean depth of its errors", ("stability", "mean", "value"), ".2f"),
+    ("whole twins correct", ("twins", "value"), ".1%"),
+    ("mean depth of errors", ("stability", "mean", "value"), ".2f"),
     ("families without an error", ("stability", "consistency", "value"), ".1%"),
 )
 

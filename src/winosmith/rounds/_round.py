@@ -1,8 +1,8 @@
-"""One round: from a pool to a release, its difficulty, and the roots of the next round.
+"""Run a round: from a pool to a release, its difficulty, and the roots of the next round.
 
 A round first builds a release (`winosmith.build`), then follows EvoGrad: solve it, and find the
-problems that every solver answers correctly, and those that fool a solver. The recipe sets the
-build, the solvers, and the number of roots for the next round.
+problems that every solver answers correctly, and those that fool a solver. The recipe determines
+the build, the solvers, and the number of roots for the next round.
 """
 
 from __future__ import annotations
@@ -39,8 +39,8 @@ from winosmith.solver_rule import SolverRule
 from winosmith.study import find_training_data
 from winosmith.validate import select_eligible
 
-OWN = ("solvers", "roots", "redraw")
-"""The keys of a round's recipe; the others belong to the build."""
+ROUND_KEYS = ("solvers", "roots", "redraw")
+"""The keys of a round's recipe that do not belong to the build."""
 
 
 @declaration
@@ -53,10 +53,9 @@ class RoundRecipe:
     """The reference solvers, with distinct names. Solvers with `learn` are trained on this round's
     train_xl; the others are used as they are."""
     roots: Annotated[int, Field(ge=0)] = 14
-    """Largest number of problems to draw as roots of the next round; 14 is EvoGrad's (section
-    3.1)."""
+    """Maximum number of roots to draw for the next round; EvoGrad drew 14 (section 3.1)."""
     redraw: bool = False
-    """Draw train, dev and test again; otherwise problems stay in their split of the last round."""
+    """Draw train, dev and test again; by default problems stay in their split of the last round."""
     folder: Path = field(default=Path(), compare=False)
     """Base folder for the paths of solvers."""
 
@@ -73,7 +72,7 @@ class RoundRecipe:
 def read_round(path: str | Path) -> RoundRecipe:
     """Read the recipe of a round: a build's recipe with `[[solvers]]`, `roots` and `redraw`.
 
-    Relative paths start from the folder of the recipe.
+    Paths are relative to the folder of the recipe.
 
     Raises:
         RecipeError: the file is not TOML, or has an unknown key or an invalid value.
@@ -93,13 +92,13 @@ def parse_round(table: Mapping[str, Any], *, folder: Path | None = None) -> Roun
     >>> parse_round({"name": "mine", "data": "pool.jsonl", "solvers": solvers}).solvers[0].learn
     True
     """
-    own = {key: table[key] for key in OWN if key in table}
+    own = {key: table[key] for key in ROUND_KEYS if key in table}
     solvers = own.pop("solvers", [])
     if not isinstance(solvers, list):
         raise RecipeError(f"solvers is {solvers!r}; it must be a list of tables: [[solvers]]")
     return RoundRecipe(
         build.parse_recipe(
-            {key: value for key, value in table.items() if key not in OWN}, folder=folder
+            {key: value for key, value in table.items() if key not in ROUND_KEYS}, folder=folder
         ),
         tuple(SolverRule.of(rule, learns=True) for rule in solvers),
         **own,
@@ -111,7 +110,7 @@ BUILD = "build"
 """The subfolder of a round with the release."""
 
 LAST = "checksums.sha256"
-"""The last file that a round writes."""
+"""The file with the checksums, which a round writes last."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -152,9 +151,9 @@ def run_round(
     Args:
         recipe: the recipe, from `read_round`.
         out: output folder.
-        last: folder of the previous round; None in the first. Problems stay in the split that they
-            had in earlier rounds, unless the recipe has `redraw`.
-        stored: a finished folder of the same round. Its vectors and predictions are reused, so
+        last: folder of the previous round; None in the first round. Problems stay in the split of
+            earlier rounds, unless the recipe has `redraw`.
+        stored: a finished folder of the same round, whose vectors and predictions are reused, so
             that no model is needed, and the output has the same bytes.
         force: whether to replace the results of another recipe.
         step: shows progress.
@@ -169,7 +168,7 @@ def run_round(
     kept = None if stored is None else Path(stored)
     if kept is not None and not (kept / LAST).is_file():
         raise InputError(f"{kept} has no finished round with vectors and predictions to reuse")
-    folder = OutputFolder.open(out, _make_shown_record(recipe, before), force=force)
+    folder = OutputFolder.open(out, _make_recipe_record(recipe, before), force=force)
     place = folder.path / BUILD
     old_build = None if last is None or recipe.redraw else Path(last) / BUILD
     if force or not build.is_build_finished(recipe.build, place, old_build):
@@ -212,7 +211,7 @@ def _check_seen(recipe: RoundRecipe) -> None:
         raise InputError(f'the solver {seeing[0]} has sees = "pronoun": {error}') from None
 
 
-def _make_shown_record(recipe: RoundRecipe, before: Mapping[str, Any] | None) -> dict[str, Any]:
+def _make_recipe_record(recipe: RoundRecipe, before: Mapping[str, Any] | None) -> dict[str, Any]:
     rules = [
         {"name": r.name, "solver": r.solver, "learn": r.learn, "options": dict(r.options)}
         for r in recipe.solvers
@@ -258,7 +257,7 @@ def _measure(
             seed=seed,
         )
         solvers[rule.name] = {**own.about, **found.record()}
-    pool = find_in_pool(recipe.build, files, dev)
+    pool = find_originals(recipe.build, files, dev)
     given = {name: own.dev for name, own in answers.items()}
     following = plan_next_round(dev, given, recipe.roots, seed, pool)
     report, funnel = files.report, files.report["funnel"]
@@ -325,12 +324,12 @@ def _write_files(
 
 @dataclass(frozen=True)
 class People(Result):
-    """People's answers to the problems that solvers are measured on.
+    """People's answers to the problems on which solvers are measured.
 
     Attributes:
-        judged: number of problems with votes that count (`validate.select_eligible`).
+        judged: number of problems with eligible votes (`validate.select_eligible`).
         agree: fraction of these votes that are for the answer, 0–1; None without votes. It is not
-            an accuracy, as problems were kept because most judges chose the answer; use it to
+            an accuracy, because problems were kept if most judges chose the answer; use it to
             compare rounds.
         unanimous: fraction of the judged problems for which all judges chose the answer.
         accuracy: accuracy of the majority of people who were not judges; None if the votes contain
@@ -346,7 +345,7 @@ class People(Result):
 
 
 def measure_people(recipe: Recipe, files: BuildFiles, dataset: Dataset) -> People | None:
-    """Return people's answers to problems of a build; None if it has no votes.
+    """Return people's answers to problems of a build; None if the build has no votes.
 
     Raises:
         FormatError: the votes can't be read.
@@ -380,8 +379,8 @@ def measure_people(recipe: Recipe, files: BuildFiles, dataset: Dataset) -> Peopl
     )
 
 
-def find_in_pool(recipe: Recipe, files: BuildFiles, dataset: Dataset) -> dict[str, Problem]:
-    """Return the original problems in the pool, by their ids in the build.
+def find_originals(recipe: Recipe, files: BuildFiles, dataset: Dataset) -> dict[str, Problem]:
+    """Map the id of each problem in the build to the original problem in the pool.
 
     Raises:
         FormatError: the pool can't be read.

@@ -1,4 +1,4 @@
-"""The reference solvers of a round: their answers and accuracy, and the next round's problems."""
+"""The reference solvers of a round, their answers and accuracy, and the next round's problems."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Answers:
     """The predictions of one solver.
 
     Attributes:
-        about: its kind, revision, digest, and the parameters that determine its scores.
+        about: kind, revision and digest of the solver, and the parameters of its scores.
         dev: predictions on this round's dev.
         test: predictions on this round's test.
         last: predictions on the previous round's dev; None in the first round.
@@ -52,10 +52,10 @@ def collect_answers(
     stored: Path | None,
     on_progress: Advance,
 ) -> Answers:
-    """Return a solver's predictions; each set's are saved in a file of the folder.
+    """Return a solver's predictions, and save them in a file of the folder for each data set.
 
-    The solver is made, and trained, only if predictions are missing. Predictions on test are
-    private files, because a strong solver's are nearly the answers.
+    The solver is created, and trained, only if predictions are missing. Predictions on test are
+    private files, because those of a strong solver are nearly the answers.
 
     Args:
         rule: the solver.
@@ -79,7 +79,7 @@ def collect_answers(
                 with folder.write(name, "wb") as file:
                     file.write((stored / name).read_bytes())
     if not all(folder.is_finished(name) for name in (*sets, about)):
-        _ask(rule, folder, sets, about, train, where, on_progress)
+        _predict_sets(rule, folder, sets, about, train, where, on_progress)
     found = {
         name: tuple(answers.read_predictions(folder.path / name, dataset).predictions)
         for name, dataset in sets.items()
@@ -92,7 +92,7 @@ def collect_answers(
     )
 
 
-def _ask(
+def _predict_sets(
     rule: SolverRule,
     folder: OutputFolder,
     sets: Mapping[str, Dataset],
@@ -129,7 +129,7 @@ Predictions = tuple[Prediction, ...]
 
 
 @dataclass(frozen=True, eq=False)
-class Measured(Result):
+class SolverResult(Result):
     """The results of one solver in one round.
 
     Attributes:
@@ -137,7 +137,7 @@ class Measured(Result):
         twins: fraction of twins with both halves correct; None without twins.
         last: accuracy on the previous round's dev, without problems that the solver may have been
             trained on; None if no problem is left.
-        taught: number of problems removed from the previous round's dev.
+        taught: number of problems of the previous round's dev that were therefore removed.
         seen: problems of dev and test that the solver may have been trained on; if there are any,
             this round's results are withheld.
         stability: stability on the perturbed problems of dev and test; None if none has a known
@@ -160,7 +160,7 @@ def measure_solver(
     train: Dataset | None = None,
     before: TrainedOn | None = None,
     seed: int = 0,
-) -> Measured:
+) -> SolverResult:
     """Measure a solver on this round, and on the previous round's dev.
 
     The training set of a round shares no block with dev and test. If earlier training may have
@@ -179,10 +179,10 @@ def measure_solver(
     known = TrainedOn((*before.datasets, *([] if train is None else [train])), before.contents)
     old, taught = _measure_on_last_dev(last, known, seed)
     if seen.withheld:
-        return Measured(None, None, old, taught, seen, None)
+        return SolverResult(None, None, old, taught, seen, None)
     graded = metrics.grade(dataset, predictions)
     score = metrics.score(graded, seed=seed)
-    return Measured(
+    return SolverResult(
         score.accuracy, score.twins, old, taught, seen, _measure_stability(graded, seed)
     )
 
@@ -215,11 +215,11 @@ def _measure_stability(graded: metrics.Graded, seed: int) -> metrics.Stability |
 class NextRound:
     """Problems of this round's dev for people to perturb, as in the pool.
 
-    Children name them as root and parent, so that they can be added to the pool.
+    Their children refer to them as root and parent, so that they can be added to the pool.
 
     Attributes:
-        roots: problems that every solver without a tie answers correctly, drawn at random, at most
-            one of a block, as in EvoGrad (section 3.1).
+        roots: problems that every solver answers correctly, ignoring ties, drawn at random, at most
+            one per block, as in EvoGrad (section 3.1).
         asked: requested number of roots.
         fooling: valid perturbed problems that a solver answers incorrectly, by decreasing number
             of such solvers. A tie does not count as incorrect.
@@ -239,10 +239,10 @@ def plan_next_round(
     seed: int,
     pool: Mapping[str, Problem],
 ) -> NextRound:
-    """Draw the problems that the next round starts with.
+    """Draw the problems with which the next round starts.
 
-    They come from dev, not test, because they become known to people. If fewer than `wanted` are
-    suitable, all suitable ones are drawn. `pool` has the original problems by their ids in dev.
+    They come from dev, not test, because people will see them. If fewer than `wanted` are suitable,
+    all suitable problems are drawn. `pool` maps ids in dev to the original problems.
     """
     unsolved = find_unsolved_ids(dev, list(predictions.values()))
     drawn = draw_roots([dev], [wanted], [unsolved], seed, fewer=True)

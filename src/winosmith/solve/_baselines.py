@@ -18,13 +18,13 @@ from winosmith.dataset import Dataset
 from winosmith.errors import InputError, check_choice
 from winosmith.problem import BLANK, Problem
 from winosmith.seen import Sees, check_pronouns, check_sees, check_two_options
-from winosmith.solve._solver import Scores, Solver, known_answers
+from winosmith.solve._solver import Scores, Solver, get_answers
 from winosmith.text import units
 
 
 @dataclass(frozen=True, slots=True)
 class Random:
-    """Scores every option at random, uniformly over 0–1.
+    """Gives every option a random score, uniformly distributed over 0–1.
 
     An option's score depends only on the seed, the problem's id and the option, so the order of
     problems or options and the sentence don't matter.
@@ -56,10 +56,10 @@ class Random:
 
 @dataclass(frozen=True, slots=True)
 class Majority:
-    """Scores an option by how often its position had the correct answer in solved problems.
+    """Scores an option by the fraction of solved problems with the answer at its position.
 
     Attributes:
-        shares: The fraction for each position from the first on, 0–1; further positions have 0.
+        shares: The fraction of answers at each position, 0–1; later positions have 0.
 
     >>> half = Problem("a", "A _ b.", ("x", "y"), 1)
     >>> Majority.trained_on(Dataset([half])).score([half.blind()])
@@ -70,12 +70,12 @@ class Majority:
 
     @classmethod
     def trained_on(cls, train: Dataset) -> Majority:
-        """Count the answers of these problems and return the solver.
+        """Count the answers at each position in solved problems, and return the solver.
 
         Raises:
             DataError: there are no problems, or an answer is withheld.
         """
-        counts = Counter(known_answers(train))
+        counts = Counter(get_answers(train))
         places = max(len(problem.options) for problem in train)
         return cls(tuple(counts[place] / len(train) for place in range(places)))
 
@@ -85,7 +85,7 @@ class Majority:
         return {"solver": "majority", "shares": list(self.shares), "sees": "blank"}
 
     def score(self, problems: Sequence[Problem]) -> Scores:
-        """Return the fractions of the positions that a problem has."""
+        """Return for each option the fraction of answers at its position."""
         most = max((len(problem.options) for problem in problems), default=0)
         shares = self.shares + (0.0,) * (most - len(self.shares))
         return [shares[: len(problem.options)] for problem in problems]
@@ -114,10 +114,10 @@ def cut_to_local_context(problems: Sequence[Problem], before: int = BEFORE) -> t
 
 @dataclass(frozen=True, slots=True)
 class LocalContext:
-    """Gives a solver only the words from two before the blank to the end of the sentence.
+    """Gives a solver only the sentence from two words before the blank to the end.
 
-    Problems that it still solves don't need the sentence: an artifact or the words around the blank
-    reveal the answer.
+    Problems that the solver still answers correctly don't need the whole sentence: an artifact or
+    the words around the blank reveal the answer.
 
     Attributes:
         solver: any solver.
@@ -160,7 +160,7 @@ ADVICE = (
 class WordAssociation:
     """Scores options by the pointwise mutual information of words with the correct answers.
 
-    Unknown words and pairs have no effect. On problems without associations it is at chance.
+    Unknown words and pairs have no effect. Without associations, its accuracy is at chance.
 
     Attributes:
         features: the features to count; see `Features`.
@@ -192,7 +192,7 @@ class WordAssociation:
         smoothing: float = metrics.PMI_SMOOTHING,
         sees: Sees = "blank",
     ) -> WordAssociation:
-        """Count the words of these problems and return the solver.
+        """Count the words of solved problems, and return the solver.
 
         Args:
             train: solved problems; with two options for `words`.
@@ -209,7 +209,7 @@ class WordAssociation:
         if not 0 < smoothing < float("inf"):
             raise InputError(f"smoothing is {smoothing}; choose a number above 0")
         check_sees(sees)
-        answers = known_answers(train)
+        answers = get_answers(train)
         train = Dataset(_add_pronouns(train, sees))
         if features == "pairs":
             return replace(cls.of_pairs(train, smoothing=smoothing), sees=sees)
@@ -222,7 +222,7 @@ class WordAssociation:
 
     @classmethod
     def of_pairs(cls, problems: Iterable[Problem], *, smoothing: float) -> WordAssociation:
-        """Count the pairs of solved problems and return the solver.
+        """Count the pairs of solved problems, and return the solver.
 
         Like `trained_on`, but the problems need not be in memory at the same time.
 
@@ -232,8 +232,8 @@ class WordAssociation:
         """
         times, known = _count_pairs(problems)
         weights = metrics.compute_pmi(times, smoothing)[0].tolist()
-        held = {pair: (weight,) for pair, weight in zip(known, weights, strict=True)}
-        return cls("pairs", held, smoothing)
+        by_pair = {pair: (weight,) for pair, weight in zip(known, weights, strict=True)}
+        return cls("pairs", by_pair, smoothing)
 
     @property
     def parameters(self) -> dict[str, Any]:

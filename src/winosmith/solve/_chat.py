@@ -22,33 +22,33 @@ from winosmith.solve._solver import Scores, draw_solved
 from winosmith.text import normalize
 
 _TOP_TOKENS = 20
-"""The number of first tokens whose log-probabilities are requested, OpenAI's maximum."""
+"""Number of first tokens whose log-probabilities are requested: OpenAI's maximum."""
 
 
 @dataclass(frozen=True)
 class ChatSolver:
-    """Asks a chat model for the option of each problem, and interprets its reply.
+    """Asks a chat model to choose an option of each problem, and interprets its reply.
 
     An option's score is the fraction of replies that choose it: 1 or 0 if a problem is asked once.
-    An unclear reply counts equally for all options, and in `ask(…).unclear`. A problem is undecided
-    if the replies to its two orders contradict each other.
+    An unclear reply counts equally for all options; `ask(…).unclear` is their number.
+    A problem is undecided if the replies to its two orders contradict each other.
 
     Attributes:
         model: a `chat.Client`, or a callable that takes messages and returns a `chat.Reply`.
         shots: the few-shot examples: one tuple of solved problems for each draw; each problem is
             asked once per draw. Zero-shot is one empty draw.
-        swap: Whether to ask also with the options in another order, against a position bias.
+        swap: Whether to ask again with the options in another order, to detect position bias.
         scoring: "reply" interprets the text. "logprobs" uses the probabilities of the options'
             numbers (letters for a question) as the first token, from a `chat.Client` whose server
             reports them.
         instruction: The beginning of every conversation; the default depends on `sees` and on
             whether the problem is a question.
         sees: "blank", or "pronoun" to mark the pronoun with asterisks and ask for its referent.
-        reply_log: A list to which every `Asked` is appended; it grows without limit, so a server
-            should omit it.
+        reply_log: A list to which every `Asked` is appended; omit it in a server, because it grows
+            without limit.
 
     Raises:
-        DataError: a shot has no answer, or no pronoun if it is required; or there is no draw.
+        DataError: a shot has no answer or lacks a required pronoun, or there are no draws.
         InputError: `sees` is unknown.
 
     >>> from winosmith import Problem, chat
@@ -90,8 +90,8 @@ class ChatSolver:
     ) -> ChatSolver:
         """Return a solver with few-shot examples, drawn at random.
 
-        EvoGrad (2024, section 4.1) uses 30 from the training set. They are the same for a whole
-        run, so that a server can cache them.
+        EvoGrad (2024, section 4.1) uses 30 problems from the training set. The examples are the
+        same for a whole run, so that a server can cache them.
 
         Args:
             model: The chat model.
@@ -252,7 +252,7 @@ class Asked:
 
 @dataclass(frozen=True)
 class Interview:
-    """All replies, problem by problem.
+    """The replies to all problems.
 
     Attributes:
         asked: the replies, ordered by problem, draw and order.
@@ -291,15 +291,15 @@ class Interview:
     def position_bias(self) -> float | None:
         """The fraction of problems whose two replies choose the same position, 0–1.
 
-        As the options change positions between the two orders, such replies follow the position.
-        None if only one order was asked.
+        Because the options change positions, such replies follow the position. None if only one
+        order was asked.
         """
         if not self._pairs:
             return None
         return sum(one.place == other.place for one, other in self._pairs) / len(self._pairs)
 
     def summary(self) -> dict[str, Any]:
-        """Return the numbers for a report, as JSON."""
+        """Return the numbers of problems, replies and tokens, and the position bias, as JSON."""
         replies = [one.reply for one in self.asked]
         counted = all(None not in (reply.tokens_in, reply.tokens_out) for reply in replies)
         return {
@@ -328,17 +328,17 @@ Each question below has several options. Choose the option that answers the ques
 the letter of that option, and nothing else.""",
 }
 """The beginning of a conversation, by `sees` or for a question; EvoGrad (2024, section 4.1) does
-not print its own. The question about a pronoun is that of GPT-3's SuperGLUE-WSC (Brown et al. 2020,
-appendix G)."""
+not print its instruction. The question about a pronoun is from GPT-3's SuperGLUE-WSC (Brown et al.
+2020, appendix G)."""
 
 Order = tuple[int, ...]
 """The indices of the options in the order shown."""
 
 
 def make_orders(options: int, *, swap: bool) -> tuple[Order, ...]:
-    """Return the orders in which options are shown: the original one, and rotated by one.
+    """Return the orders in which options are shown: the original order, and rotated by one.
 
-    No option keeps its position, so that a solver that always chooses the same position chooses two
+    No option keeps its position, so a solver that always chooses the same position chooses two
     different options.
 
     >>> make_orders(2, swap=True), make_orders(3, swap=True)
@@ -355,7 +355,7 @@ def make_conversation(
     order: Order,
     sees: Sees = "blank",
 ) -> tuple[Message, ...]:
-    """Return the turns: the instruction, solved problems with their answers, and the problem.
+    """Return a conversation: the instruction, the shots with their answers, and the problem.
 
     All turns except the last are the same for every problem, so that a server can cache them. The
     instruction is part of the first turn, because some models have no system role.
@@ -399,7 +399,7 @@ _ORDINALS = (
     ("5", "five", "fifth", "5th", "e"),
     *((str(place), letter) for place, letter in enumerate(ascii_lowercase[5:], 6)),
 )
-"""The names of the positions; "former" and "latter" only apply to two options."""
+"""The names of each position; "former" and "latter" apply only to two options."""
 
 _PLACES = {name: place for place, names in enumerate(_ORDINALS) for name in names}
 _NAME = "|".join(sorted(_PLACES, key=len, reverse=True))
@@ -453,15 +453,15 @@ _CLAUSE = 500
 
 
 def parse_answer(text: str, options: Sequence[str], sentence: str = "") -> int | None:
-    """Return the position of the option that a text chooses; None if unclear.
+    """Return the position of the option that a reply chooses; None if unclear.
 
-    The first of these that is present decides; a contradiction ("Option 1: Maria" if Maria is the
-    second) is unclear:
+    The first of these that the reply contains decides; a contradiction ("Option 1: Maria" if Maria
+    is the second option) is unclear:
 
     1. the text after the last "answer is", "I choose", or the like;
     2. a line with only the option's number, letter, position or text;
     3. the beginning of the first line, with an explanation after it;
-    4. an option that is said to fit, or to make more sense;
+    4. an option that is said to fit or to make more sense;
     5. the sentence, or the words around its blank, with an option filled in;
     6. the only option that is mentioned, unless it is denied ("not Maria").
 
@@ -484,8 +484,9 @@ def parse_answer(text: str, options: Sequence[str], sentence: str = "") -> int |
     known = [_plain(option) for option in options]
     # options that consist of marks, or differ only in marks, are never found
     known = [one if one and known.count(one) == 1 else "\0" for one in known]
-    for reading in (_announced, _alone, _first, _praised, _filled, _named):
-        found = set(reading(said, known, _plain(sentence, keep=BLANK)))
+    announced = (_find_announced, _find_alone, _find_at_start)
+    for find in (*announced, _find_praised, _find_filled, _find_named):
+        found = set(find(said, known, _plain(sentence, keep=BLANK)))
         if found:
             return found.pop() if len(found) == 1 else None
     return None
@@ -501,38 +502,38 @@ def _plain(text: str, keep: str = "") -> str:
     return "\n".join(re.sub(r"^-(?!\d)[ #>•-]*|[ -]+$", "", line) for line in lines)
 
 
-def _announced(said: str, known: Sequence[str], sentence: str) -> Iterator[int]:
+def _find_announced(said: str, known: Sequence[str], sentence: str) -> Iterator[int]:
     for mark in reversed(list(_MARK.finditer(said))):
         rest = re.split(
             r"\n\s*\n|(?<=[.!?])\s", said[mark.end() : mark.end() + _CLAUSE].lstrip(), maxsplit=1
         )[0]
-        found = {option for option, _ in _at_head(rest, known)}
+        found = {option for option, _ in _match_head(rest, known)}
         if found:
             yield from found
             return
 
 
-def _alone(said: str, known: Sequence[str], sentence: str) -> Iterator[int]:
+def _find_alone(said: str, known: Sequence[str], sentence: str) -> Iterator[int]:
     for line in said.splitlines():
-        yield from (option for option, rest in _at_head(line, known) if not rest)
+        yield from (option for option, rest in _match_head(line, known) if not rest)
 
 
-def _first(said: str, known: Sequence[str], sentence: str) -> Iterator[int]:
+def _find_at_start(said: str, known: Sequence[str], sentence: str) -> Iterator[int]:
     first, *others = [line for line in said.splitlines() if line.strip()] or [""]
-    yield from (option for option, _ in _at_head(first, known))
+    yield from (option for option, _ in _match_head(first, known))
     for line in others:
         if re.match(_LABEL, line):
-            yield from (option for option, _ in _at_head(line, known))
+            yield from (option for option, _ in _match_head(line, known))
 
 
-def _praised(said: str, known: Sequence[str], sentence: str) -> Iterator[int]:
+def _find_praised(said: str, known: Sequence[str], sentence: str) -> Iterator[int]:
     flat = " ".join(said.split())
-    yield from (option for option, end in _mentions(flat, known) if _PRAISE.match(flat, end))
+    yield from (option for option, end in _find_mentions(flat, known) if _PRAISE.match(flat, end))
 
 
-def _at_head(line: str, known: Sequence[str]) -> Iterator[tuple[int, str]]:
+def _match_head(line: str, known: Sequence[str]) -> Iterator[tuple[int, str]]:
     line = _SPEAKER.sub("", line.strip(" {[("))
-    by_words = list(_words_first(line, known))
+    by_words = list(_match_option(line, known))
     head = _HEAD.match(line)
     place = _PLACES[next(filter(None, head.groups()))] if head else len(known)
     if head is None or place >= len(known) or not _SET_OFF.match(line[head.end() :]):
@@ -541,13 +542,13 @@ def _at_head(line: str, known: Sequence[str]) -> Iterator[tuple[int, str]]:
     if any(not rest for _, rest in by_words):
         yield from by_words  # an option that is a number: it means both
     rest = re.sub(r"^(?:(?!-\d)[\W_])*(?:is\s+)?", "", line[head.end() :])
-    more = list(_words_first(rest, known))
+    more = list(_match_option(rest, known))
     yield place, more[0][1] if more else rest
     yield from more
 
 
-def _words_first(line: str, known: Sequence[str]) -> Iterator[tuple[int, str]]:
-    line, bare = _no_article(line), [_no_article(option) for option in known]
+def _match_option(line: str, known: Sequence[str]) -> Iterator[tuple[int, str]]:
+    line, bare = _strip_article(line), [_strip_article(option) for option in known]
     fits = [i for i, words in enumerate(bare) if re.match(re.escape(words) + r"(?!\w)", line)]
     if not fits:
         return
@@ -557,11 +558,11 @@ def _words_first(line: str, known: Sequence[str]) -> Iterator[tuple[int, str]]:
         yield longest, re.sub(r"^\W+", "", rest)
 
 
-def _no_article(text: str) -> str:
+def _strip_article(text: str) -> str:
     return re.sub(r"^(?:the|a|an)\s+", "", text)
 
 
-def _filled(said: str, known: Sequence[str], sentence: str) -> Iterator[int]:
+def _find_filled(said: str, known: Sequence[str], sentence: str) -> Iterator[int]:
     if BLANK not in sentence:
         return
     flat = " ".join(said.split())
@@ -572,25 +573,25 @@ def _filled(said: str, known: Sequence[str], sentence: str) -> Iterator[int]:
             yield option
 
 
-def _named(said: str, known: Sequence[str], sentence: str) -> Iterator[int]:
+def _find_named(said: str, known: Sequence[str], sentence: str) -> Iterator[int]:
     flat = " ".join(said.split())
-    yield from (option for option, _ in _mentions(flat, known))
+    yield from (option for option, _ in _find_mentions(flat, known))
 
 
-def _mentions(flat: str, known: Sequence[str]) -> Iterator[tuple[int, int]]:
+def _find_mentions(flat: str, known: Sequence[str]) -> Iterator[tuple[int, int]]:
     left = flat
     for option in sorted(range(len(known)), key=lambda i: -len(known[i])):
-        words = re.compile(rf"(?<!\w){re.escape(_no_article(known[option]))}(?:s|'s)?(?!\w)")
+        words = re.compile(rf"(?<!\w){re.escape(_strip_article(known[option]))}(?:s|'s)?(?!\w)")
         for match in words.finditer(left):
-            if not _denied(flat, match.start()):
+            if not _is_denied(flat, match.start()):
                 yield option, match.end()
         left = words.sub(lambda match: "\0" * len(match.group()), left)  # not again in a shorter
     for match in _LABELLED.finditer(flat):
         place = _PLACES[next(filter(None, match.groups()))]
-        denied = _denied(flat, match.start()) or _IS_NOT.match(flat, match.end())
+        denied = _is_denied(flat, match.start()) or _IS_NOT.match(flat, match.end())
         if place < len(known) and not denied:
             yield place, match.end()
 
 
-def _denied(flat: str, at: int) -> bool:
+def _is_denied(flat: str, at: int) -> bool:
     return _NOT.search(flat[max(0, at - 40) : at]) is not None

@@ -1,4 +1,4 @@
-"""`FullTextIndex`: a full-text index of the sentences in a user's texts, with SQLite."""
+"""`FullTextIndex`: an SQLite full-text index of the sentences in a user's texts."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ _BATCH = 10_000
 _TABLE = "CREATE VIRTUAL TABLE passages USING fts5(text, tokenize='porter unicode61')"
 
 Progress = Callable[[int, int, int], None]
-"""Called with the number of finished texts, of all texts, and of passages so far."""
+"""Called with the numbers of finished texts, of all texts, and of passages so far."""
 
 
 @dataclass(frozen=True)
 class FullTextIndex:
     """Finds the sentences of a text collection that contain phrases, in any inflection.
 
-    The best match comes first (Okapi BM25); ties are in the order of the texts.
+    The best match is first (Okapi BM25); ties are in the order of the texts.
 
     Attributes:
         path: path of the index file.
@@ -48,7 +48,7 @@ class FullTextIndex:
     digest: str
 
     @classmethod
-    def of(
+    def open(
         cls,
         collection: str | Path | None,
         folder: str | Path,
@@ -71,9 +71,9 @@ class FullTextIndex:
         """
         if collection is None:
             with resources.as_file(resources.files("winosmith").joinpath("topics.jsonl")) as ships:
-                return cls.of(ships, folder, on_progress)
+                return cls.open(ships, folder, on_progress)
         texts: dict[str, Path] = {}
-        for path in text_files(collection):
+        for path in list_texts(collection):
             texts.setdefault(sha256(path), path)
         whole = hashlib.sha256("\n".join((_SCHEME, *sorted(texts))).encode()).hexdigest()
         index = cls(Path(folder) / f"{whole[:16]}.sqlite", whole)
@@ -127,7 +127,7 @@ def _build(path: Path, texts: Sequence[Path], on_progress: Progress | None) -> N
         with closing(sqlite3.connect(draft)) as db, db:
             db.execute(_TABLE)
             for number, text in enumerate(texts):
-                unread = passages(text)
+                unread = read_passages(text)
                 while batch := [(passage,) for passage in islice(unread, _BATCH)]:
                     db.executemany("INSERT INTO passages (text) VALUES (?)", batch)
                     total += len(batch)
@@ -155,17 +155,17 @@ def _explained(path: Path) -> Iterator[None]:
 _SUFFIXES = (".txt", ".jsonl", ".txt.gz", ".jsonl.gz")
 
 _WRAPPED = 100
-"""Length of a line, in characters, from which it is a paragraph; shorter lines are joined."""
+"""Minimum length, in characters, of a line that is a paragraph; shorter lines are joined."""
 
-_LONGEST, _SHORTEST = 80, 4
-"""Words of a passage; longer ones (tables, lists) are cut, shorter ones are omitted."""
+_MAX_WORDS, _MIN_WORDS = 80, 4
+"""Number of words in a passage; longer sentences (tables, lists) are cut, shorter omitted."""
 
 _TITLES = "".join(rf"(?<!\b{title}\.)" for title in ("Mr", "Mrs", "Ms", "Dr", "Prof", "St"))
 _END = re.compile(rf"(?:(?<=[.!?])|(?<=[.!?][\"'”’)])){_TITLES}\s+(?=[\"'“‘(]?[A-Z0-9])")
 
 
-def text_files(collection: str | Path) -> list[Path]:
-    """Return the texts of a collection: one file, or all in a folder and its subfolders, sorted.
+def list_texts(collection: str | Path) -> list[Path]:
+    """Return the paths of the texts in a collection: a file, or a folder with its subfolders.
 
     Texts are `.txt`, and `.jsonl` with a "text" in each line; both may be gzipped.
 
@@ -187,7 +187,7 @@ def _is_text(path: Path) -> bool:
     return path.name.lower().endswith(_SUFFIXES) and path.is_file()
 
 
-def passages(path: Path) -> Iterator[str]:
+def read_passages(path: Path) -> Iterator[str]:
     """Yield the sentences of a text, each of 4 to 80 words, with single spaces.
 
     Bytes that are not UTF-8 become the replacement character.
@@ -198,14 +198,16 @@ def passages(path: Path) -> Iterator[str]:
     opener: Any = gzip.open if path.name.lower().endswith(".gz") else open
     try:
         with opener(path, "rt", encoding="utf-8", errors="replace") as file:
-            blocks = _records(path, file) if ".jsonl" in path.name.lower() else _paragraphs(file)
+            blocks = (
+                _read_records(path, file) if ".jsonl" in path.name.lower() else _join_lines(file)
+            )
             for block in blocks:
-                yield from _sentences(block)
+                yield from _split_sentences(block)
     except (OSError, EOFError) as error:
         raise FormatError(getattr(error, "strerror", None) or str(error), path) from error
 
 
-def _records(path: Path, file: Iterable[str]) -> Iterator[str]:
+def _read_records(path: Path, file: Iterable[str]) -> Iterator[str]:
     for number, line in enumerate(file, start=1):
         if not line.strip():
             continue
@@ -215,10 +217,10 @@ def _records(path: Path, file: Iterable[str]) -> Iterator[str]:
             text = None
         if not isinstance(text, str):
             raise FormatError('the line is not a JSON object with a "text"', path, number)
-        yield from _paragraphs(text.splitlines())
+        yield from _join_lines(text.splitlines())
 
 
-def _paragraphs(lines: Iterable[str]) -> Iterator[str]:
+def _join_lines(lines: Iterable[str]) -> Iterator[str]:
     held: list[str] = []
     for line in lines:
         if line.strip():
@@ -230,10 +232,10 @@ def _paragraphs(lines: Iterable[str]) -> Iterator[str]:
         yield " ".join(held)
 
 
-def _sentences(paragraph: str) -> Iterator[str]:
+def _split_sentences(paragraph: str) -> Iterator[str]:
     for sentence in _END.split(paragraph.replace("\0", " ")):
         words = sentence.split()
-        for start in range(0, len(words), _LONGEST):
-            part = words[start : start + _LONGEST]
-            if len(part) >= _SHORTEST:
+        for start in range(0, len(words), _MAX_WORDS):
+            part = words[start : start + _MAX_WORDS]
+            if len(part) >= _MIN_WORDS:
                 yield " ".join(part)

@@ -20,11 +20,11 @@ from winosmith.seen import check_blanks, tokens_and_blank
 from winosmith.solve._mentions import (
     Mention,
     Roles,
+    find_passive_auxiliary,
+    find_roles,
     is_boundary,
     is_same_noun,
     may_be,
-    passive_auxiliary,
-    roles,
     stem,
 )
 from winosmith.solve._solver import Scores
@@ -33,11 +33,11 @@ from winosmith.text import FUNCTION_WORDS, tokens
 _NEGATIONS = frozenset("not n't never no hardly cannot without".split())
 
 
-_LONGEST = 5
-"""Largest number of words of a term; longer ones would never be found."""
+_MAX_WORDS = 5
+"""Maximum number of words in a search term; longer terms would never be found."""
 
 _COPY = 0.7
-"""Least fraction of a problem's content words in a snippet that counts as its copy."""
+"""Minimum fraction of a problem's content words in a snippet that counts as a copy of it."""
 
 
 class Retriever(Protocol):
@@ -80,8 +80,8 @@ class KnowledgeHunting:
     to the blank's predicate is also evidence for it; this helps with more options, and with things.
 
     A snippet counts once, with its strongest reading, unless another reading supports another
-    option equally. A snippet with 70 % of the problem's content words, and of those that were not
-    searched, counts as a copy of the problem and is omitted. Options without evidence score 0.
+    option equally. A snippet with 70 % of the problem's content words, and 70 % of those that were
+    not search terms, counts as a copy and is omitted. Options without evidence score 0.
 
     Attributes:
         retriever: finds the snippets.
@@ -116,25 +116,23 @@ class KnowledgeHunting:
         scores = []
         for problem in problems:
             sums = [0.0] * len(problem.options)
-            for found in self.evidence(problem):
+            for found in self.find_evidence(problem):
                 sums[found.option] += found.strength
             scores.append(tuple(sums))
         return scores
 
-    def evidence(self, problem: Problem) -> tuple[Found, ...]:
+    def find_evidence(self, problem: Problem) -> tuple[Found, ...]:
         """Return the evidence for a problem, the strongest first."""
         asked = parse_query(problem, self.tagger)
         best: dict[str, Found] = {}
-        torn: dict[
-            str, int
-        ] = {}  # snippets with equal evidence for another option, and its strength
+        tied: dict[str, int] = {}  # snippet with equal evidence for another option → strength
         for snippet, evidence, phrases in self._readings(asked):
             held = best.get(snippet)
             if held is None or evidence.strength > held.strength:
                 best[snippet] = Found(snippet, evidence.option, evidence.strength, phrases)
             elif evidence.strength == held.strength and evidence.option != held.option:
-                torn[snippet] = evidence.strength
-        found = (f for f in best.values() if torn.get(f.snippet) != f.strength)
+                tied[snippet] = evidence.strength
+        found = (f for f in best.values() if tied.get(f.snippet) != f.strength)
         return tuple(sorted(found, key=lambda found: -found.strength))
 
     def _readings(self, asked: Query) -> Iterator[tuple[str, Evidence, tuple[str, ...]]]:
@@ -195,7 +193,7 @@ class Query:
         passive: whether the blank's predicate is in the passive.
         agent: option before the context predicate (after it in the passive); None if the sentence
             does not mention two options.
-        patient: option after the context predicate (before it in the passive); None likewise.
+        patient: option after the context predicate (before it in the passive); None as for `agent`.
         heads: last word of each option; None for a name, because texts have no facts about it.
         stems: stems of the content words of the sentence.
     """
@@ -209,8 +207,8 @@ class Query:
     heads: tuple[str | None, ...]
     stems: frozenset[str]
 
-    def one_in_the_blank(self, found: Roles) -> Mention:
-        """Return the mention with the blank's role."""
+    def get_blank_mention(self, found: Roles) -> Mention:
+        """Return the mention that has the role of the blank."""
         is_agent = (self.blank == "subject") != self.passive
         return found.agent if is_agent else found.patient
 
@@ -235,14 +233,14 @@ def parse_query(problem: Problem, tagger: Tagger | None = None) -> Query:
     low, high, side = _find_predicate(cut, kept, blank or 0)
     agent, patient, start, end = _find_options(problem, cut)
     between = cut[start:end]
-    is_passive = passive_auxiliary(between, slice(0, len(between))) is not None
+    is_passive = find_passive_auxiliary(between, slice(0, len(between))) is not None
     if is_passive and "by" in map(str.lower, between[-2:]):
         agent, patient = patient, agent  # "was chased … by"
     return Query(
         context=_make_terms(cut, kept, start, end),
         query=_make_terms(cut, kept, low, high),
         blank=side,
-        passive=passive_auxiliary(cut[:high], slice(low, high)) is not None,
+        passive=find_passive_auxiliary(cut[:high], slice(low, high)) is not None,
         agent=agent,
         patient=patient,
         heads=tuple(map(_find_head, problem.options)),
@@ -301,7 +299,7 @@ def _make_terms(cut: list[str], kept: list[bool], start: int, end: int) -> tuple
     found: dict[str, Term] = {}
     for low, high in spans:
         words = [token.lower() for token in cut[low:high]]
-        if high - low <= _LONGEST and all(any(map(str.isalnum, word)) for word in words):
+        if high - low <= _MAX_WORDS and all(any(map(str.isalnum, word)) for word in words):
             term = Term(" ".join(words), tuple(map(stem, words)), is_negated(cut, low))
             found.setdefault(term.text, term)
     return tuple(found.values())
@@ -356,7 +354,7 @@ def find_mention_evidence(snippet: str, asked: Query, option: int, query: Term) 
     at = _find_first_span(list(map(stem, cut)), query.stems)
     if at is None or not _have_same_negation(cut, ((at, query),)):
         return None
-    who = asked.one_in_the_blank(roles(cut, at, over=_collect_query_stems(asked)))
+    who = asked.get_blank_mention(find_roles(cut, at, over=_collect_query_stems(asked)))
     head = asked.heads[option]
     if who.token is None or head is None or stem(who.token) != stem(head):
         return None
@@ -381,14 +379,16 @@ def _have_same_negation(cut: Sequence[str], found: Sequence[tuple[slice, Term]])
 def _find_role(
     cut: Sequence[str], context: slice, query: slice, asked: Query
 ) -> Literal["agent", "patient"] | None:
-    agent, patient = roles(cut, context)
+    agent, patient = find_roles(cut, context)
     follows = context.start < query.start
     stop = context.stop if follows else 0
-    who = asked.one_in_the_blank(roles(cut, query, stop=stop, over=_collect_query_stems(asked)))
+    who = asked.get_blank_mention(
+        find_roles(cut, query, stop=stop, over=_collect_query_stems(asked))
+    )
     is_left_out = who.token is None and follows and asked.blank == "subject"
     if is_left_out and any(map(is_boundary, cut[stop : query.start])):
         # "she refused, fearing violence": who is omitted is the subject
-        return "patient" if passive_auxiliary(cut, context) is not None else "agent"
+        return "patient" if find_passive_auxiliary(cut, context) is not None else "agent"
     for test in (is_same_noun, may_be):
         fits = [test(who, agent), test(who, patient)]
         if sum(fits) == 1:

@@ -1,8 +1,8 @@
-"""The mentions next to a predicate, their roles, and the possible referents of pronouns.
+"""Find the mentions next to a predicate, their roles, and the possible referents of pronouns.
 
-Only the form of words is used, without a parser: pronouns by number, gender and animacy, and the
-passive by its auxiliary and participle. The lists of nouns are our own. A noun in no list may be a
-person or a thing, so that it may be the referent of either kind of pronoun.
+Only the form of words is used, without a parser: number, gender and animacy of pronouns, and the
+auxiliary and participle of a passive. The lists of nouns are winosmith's. A noun that is in no list
+may be a person or a thing, so it may be the referent of either kind of pronoun.
 """
 
 from __future__ import annotations
@@ -27,16 +27,16 @@ PRONOUNS = {form: group for group, forms in _GROUPS.items() for form in forms.sp
 """Form of a personal pronoun → its group."""
 
 POSSESSIVES = frozenset("my your his her its our their".split())
-"""The forms before a noun; "his" and "her" are also used without one."""
+"""The forms before a noun; "his" and "her" are also used without a noun."""
 
 _BOUNDARIES = frozenset(
     """although and as because before but if or since so that though unless until when whereas
     which while who after""".split()
 )
-"""Words that open a clause."""
+"""Words that begin a clause."""
 
 _BE = frozenset("am are be been being is was were 're 'm".split())
-"""Without "'s", which is "has" as often as "is"."""
+"""Forms of "be", without "'s", which is as often "has"."""
 
 _GET = frozenset("get gets got gotten getting".split())
 
@@ -130,7 +130,7 @@ _GENDERS = {"he": "male", "she": "female"}
 
 
 class Mention(NamedTuple):
-    """The mention next to a predicate: a token, or none ("and was weak")."""
+    """The mention next to a predicate: a token, or None if it is omitted ("and was weak")."""
 
     token: str | None
 
@@ -150,7 +150,7 @@ class Roles(NamedTuple):
 NOBODY = Mention(None)
 
 
-def roles(
+def find_roles(
     cut: Sequence[str], place: slice, *, stop: int = 0, over: frozenset[str] = frozenset()
 ) -> Roles:
     """Return the agent and the patient of a predicate; the passive swaps them.
@@ -162,20 +162,20 @@ def roles(
         over: stems to skip in the search for its subject.
 
     >>> cut = "The bowl got badly chipped by hand .".split()
-    >>> found = roles(cut, slice(4, 5))
+    >>> found = find_roles(cut, slice(4, 5))
     >>> found.agent.token, found.patient.token
     (None, 'bowl')
     """
-    auxiliary = passive_auxiliary(cut, place)
+    auxiliary = find_passive_auxiliary(cut, place)
     if auxiliary is None:
         return Roles(_before(cut, place.start, stop, over), _after(cut, place.stop))
-    by = _by(cut, place.stop)
+    by = _find_agent_marker(cut, place.stop)
     agent = NOBODY if by is None else _after(cut, by + 1)
     return Roles(agent, _before(cut, auxiliary, stop, over))
 
 
-def passive_auxiliary(cut: Sequence[str], place: slice) -> int | None:
-    """Return the position of the auxiliary ("was (not badly) chipped"); None in the active."""
+def find_passive_auxiliary(cut: Sequence[str], place: slice) -> int | None:
+    """Return the position of a passive's auxiliary ("was (not badly) chipped"), or None."""
     for at in range(place.start, min(place.stop, len(cut))):
         token = cut[at].lower()
         if token not in _PARTICIPLES and not token.endswith(("ed", "en")):
@@ -188,7 +188,7 @@ def passive_auxiliary(cut: Sequence[str], place: slice) -> int | None:
     return None
 
 
-def _by(cut: Sequence[str], start: int) -> int | None:
+def _find_agent_marker(cut: Sequence[str], start: int) -> int | None:
     for at in range(start, len(cut) - 1):
         if is_boundary(cut[at]):
             return None
@@ -225,14 +225,14 @@ def _after(cut: Sequence[str], place: int) -> Mention:
         lowered = cut[at].lower()
         if is_boundary(cut[at]) or (head and (lowered in FUNCTION_WORDS or is_adverb(cut[at]))):
             break
-        if lowered in PRONOUNS and not _owns(cut, at):
+        if lowered in PRONOUNS and not _is_possessive(cut, at):
             return Mention(cut[at])
         if lowered not in FUNCTION_WORDS and not is_adverb(cut[at]):
             head = cut[at]
     return Mention(head)
 
 
-def _owns(cut: Sequence[str], at: int) -> bool:
+def _is_possessive(cut: Sequence[str], at: int) -> bool:
     following = cut[at + 1] if at + 1 < len(cut) else "."
     alone = is_boundary(following) or following.lower() in FUNCTION_WORDS or is_adverb(following)
     return cut[at].lower() in POSSESSIVES and not alone
@@ -246,7 +246,7 @@ def is_same_noun(who: Mention, other: Mention) -> bool:
 
 
 def may_be(who: Mention, other: Mention) -> bool:
-    """Return whether a pronoun may refer to the other mention, by its form."""
+    """Return whether one mention is a pronoun that may refer to the other, judged by its form."""
     if who.token is None or other.token is None:
         return False
     if who.group and other.group:
@@ -268,13 +268,13 @@ def _fits(group: str, noun: str) -> bool:
         return is_plural(noun)
     if group not in ("it", *_GENDERS) or is_plural(noun):
         return False
-    kind = _kind(noun)
+    kind = _classify_noun(noun)
     if group == "it":
         return kind != "person" and noun.islower()
     return kind != "thing" and find_gender(noun) in (None, _GENDERS[group])
 
 
-def _kind(noun: str) -> Literal["person", "thing"] | None:
+def _classify_noun(noun: str) -> Literal["person", "thing"] | None:
     lowered = noun.lower()
     if find_gender(noun) or lowered in _PEOPLE or lowered.endswith(("man", "woman", "person")):
         return "person"

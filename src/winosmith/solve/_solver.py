@@ -1,6 +1,6 @@
-"""`Solver` scores the options of problems; `predict` returns the best ones.
+"""`Solver` scores the options of problems; `predict` returns the best option of each problem.
 
-`predict_to_file` saves them chunk by chunk, so that an interrupted run can resume.
+`predict_to_file` saves predictions in chunks, so that an interrupted run can resume.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from winosmith.problem import Problem
 from winosmith.records import parse_json
 
 Scores = Sequence[tuple[float, ...]]
-"""One tuple a problem, in their order: a finite score for each option, higher is better."""
+"""A tuple for each problem, in order, with a finite score for each option; higher is better."""
 
 
 class Solver(Protocol):
@@ -50,9 +50,8 @@ class Solver(Protocol):
 def predict(solver: Solver, problems: Sequence[Problem]) -> tuple[Prediction, ...]:
     """Return the best option of each problem by the solver's scores.
 
-    The solver gets the problems without their answers. If the best scores are equal, within
-    `winosmith.prediction.TIE`, those options are tied in the prediction, and the choice is the
-    first of them.
+    The solver gets the problems without their answers. Options whose scores differ from the best
+    by at most `winosmith.prediction.TIE` are tied, and the choice is the first of them.
 
     Raises:
         DataError: the solver does not return one finite score per option.
@@ -77,7 +76,7 @@ def predict(solver: Solver, problems: Sequence[Problem]) -> tuple[Prediction, ..
     return tuple(predictions)
 
 
-def known_answers(train: Dataset) -> list[int]:
+def get_answers(train: Dataset) -> list[int]:
     """Return the answers of the problems that a solver learns from.
 
     Raises:
@@ -127,15 +126,17 @@ class TwoWay:
 
     def score(self, problems: Sequence[Problem]) -> Scores:
         """Return one score per option, from the scores of all pairs."""
-        asked = [pair for problem in problems for pair in _comparisons(problem)]
+        asked = [pair for problem in problems for pair in _list_pairs(problem)]
         given = iter(self.solver.score(asked))
         return [
-            next(given) if len(problem.options) == 2 else _means(len(problem.options), given)
+            next(given)
+            if len(problem.options) == 2
+            else _average_differences(len(problem.options), given)
             for problem in problems
         ]
 
 
-def _comparisons(problem: Problem) -> Iterator[Problem]:
+def _list_pairs(problem: Problem) -> Iterator[Problem]:
     if len(problem.options) == 2:
         yield problem
         return
@@ -148,7 +149,7 @@ def _comparisons(problem: Problem) -> Iterator[Problem]:
         )
 
 
-def _means(options: int, given: Iterator[tuple[float, ...]]) -> tuple[float, ...]:
+def _average_differences(options: int, given: Iterator[tuple[float, ...]]) -> tuple[float, ...]:
     sums = [0.0] * options
     for (one, other), (first, second) in zip(combinations(range(options), 2), given, strict=False):
         sums[one] += first - second
@@ -160,8 +161,8 @@ _CHUNK = 256
 """Number of problems in a chunk; an interruption loses at most one chunk. It is even, so that few
 twins are separated."""
 
-_SHOWN = 4
-"""Largest number of differences in a message."""
+_MAX_SHOWN = 4
+"""Maximum number of differences in a message."""
 
 
 def predict_to_file(
@@ -183,9 +184,9 @@ def predict_to_file(
         solver: the solver; it gets the problems without their answers.
         dataset: the problems.
         path: path of the file, usually `.jsonl`.
-        parameters: further parameters that determine the scores, for the header, in addition to the
+        parameters: additional parameters for the header, if the scores depend on more than the
             solver's `parameters`. The key `solver` is the solver's name.
-        force: whether to replace a file, or unfinished work, of other problems or parameters.
+        force: whether to replace predictions, or unfinished work, of other problems or parameters.
         on_progress: called with the number of solved problems, at the start and after each chunk.
         executor: solves the chunks; by default this process does. Files that the solver needs, such
             as a model's folder, must be accessible to the workers; each loads them once.
@@ -228,14 +229,14 @@ def predict_to_file(
     return answers.read_predictions(path, dataset)
 
 
-_last: list[Solver] = []
-"""The last solver used in this process."""
+_last_solver: list[Solver] = []
+"""The last solver that this process used, so that its model is loaded only once."""
 
 
 def _predict_in_worker(solver: Solver, chunk: Sequence[Problem]) -> tuple[Prediction, ...]:
-    if not _last or _last[0] != solver:
-        _last[:] = [solver]
-    return predict(_last[0], chunk)
+    if not _last_solver or _last_solver[0] != solver:
+        _last_solver[:] = [solver]
+    return predict(_last_solver[0], chunk)
 
 
 def _is_finished(path: Path, header: str, force: bool) -> bool:
@@ -245,7 +246,7 @@ def _is_finished(path: Path, header: str, force: bool) -> bool:
         held = file.readline().rstrip("\n")
     if held != header and not force:
         raise OutputError(
-            f"{path} {_difference(held, header)}; choose another file, or add `force=True`"
+            f"{path} {_describe_difference(held, header)}; choose another file, or add `force=True`"
         )
     return not force
 
@@ -255,8 +256,8 @@ def _keep_whole_chunks(part: Path, file: IO[str], header: str, force: bool) -> i
     lines = file.read().split("\n")[:-1]  # what follows the last newline was cut short
     if lines and lines[0] != header and not force:
         raise OutputError(
-            f"{part} {_difference(lines[0], header)}: it is unfinished work; run the command that "
-            "started it, choose another file, or add `force=True` to discard it"
+            f"{part} {_describe_difference(lines[0], header)}: it is unfinished work; run the "
+            "command that started it, choose another file, or add `force=True` to discard it"
         )
     kept = lines if lines and lines[0] == header and not force else [header]
     done = (len(kept) - 1) // _CHUNK * _CHUNK
@@ -267,21 +268,21 @@ def _keep_whole_chunks(part: Path, file: IO[str], header: str, force: bool) -> i
     return done
 
 
-def _difference(held: str, header: str) -> str:
-    there, here = _header(held), _header(header)
+def _describe_difference(held: str, header: str) -> str:
+    there, here = _parse_header(held), _parse_header(header)
     if "predictions" not in there:
         return "was not written by winosmith solve"
     names = {"predictions": "solver", "data": "the data's digest"}
     found = [
-        f"{names.get(key, key)} is {_brief(there.get(key))} there, {_brief(here.get(key))} here"
+        f"{names.get(key, key)} is {_shorten(there.get(key))} there, {_shorten(here.get(key))} here"
         for key in dict.fromkeys((*there, *here))
         if there.get(key) != here.get(key)
     ]
-    more = f"; and {len(found) - _SHOWN} more" if len(found) > _SHOWN else ""
-    return f"contains other predictions ({'; '.join(found[:_SHOWN])}{more})"
+    more = f"; and {len(found) - _MAX_SHOWN} more" if len(found) > _MAX_SHOWN else ""
+    return f"contains other predictions ({'; '.join(found[:_MAX_SHOWN])}{more})"
 
 
-def _header(line: str) -> dict[str, Any]:
+def _parse_header(line: str) -> dict[str, Any]:
     try:
         record = parse_json(line)
     except ValueError:
@@ -292,5 +293,5 @@ def _header(line: str) -> dict[str, Any]:
     return {**record, **parameters}
 
 
-def _brief(value: object) -> str:
+def _shorten(value: object) -> str:
     return repr(value[:12] if isinstance(value, str) and len(value) == 64 else value)

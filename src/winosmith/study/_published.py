@@ -1,4 +1,4 @@
-"""Published results: WinoGrande's tables 3, 4, 6 and 7 and EvoGrad's 4, next to the user's."""
+"""Compare the user's results with WinoGrande's tables 3, 4, 6 and 7 and EvoGrad's table 4."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from winosmith.results import Result, shown, table
 from winosmith.study._transfer import TARGETS, Solved
 
 CELL = 120
-"""Number of sentences behind each cell of table 7."""
+"""Number of sentences from which each cell of table 7 was computed."""
 
 
 @dataclass(frozen=True)
 class Published:
-    """One printed accuracy.
+    """A printed accuracy.
 
     Attributes:
         table: number of the table in WinoGrande (AAAI 2020); 0 for the text of section 1.
@@ -30,7 +30,7 @@ class Published:
         printed: the percentage as printed.
         marks: "*" zero-shot, "-ft" fine-tuned on the target, "†" other data, "‡" not reproduced.
         own: whether WinoGrande's authors measured it.
-        n: the possible numbers of questions; empty for a mean over people or other data.
+        n: possible numbers of questions; empty for a mean over people, and for other data.
     """
 
     table: int
@@ -48,19 +48,19 @@ class Published:
 
     @property
     def name(self) -> str:
-        """The system with its marks, as the tables print it: "RoBERTa-DPR *"."""
+        """The system with its marks, as in the printed tables: "RoBERTa-DPR *"."""
         after = "-ft" * ("-ft" in self.marks)
         other = "".join(mark for mark in self.marks if mark != "-ft")
         return f"{self.system}{after} {other}".rstrip()
 
     @property
     def impossible(self) -> bool:
-        """Whether no count of correct answers rounds to it, for any of the numbers `n`."""
+        """Whether no count of correct answers rounds to the percentage, for any number in `n`."""
         return bool(self.n) and not any(possible_counts(self.printed, n) for n in self.n)
 
     @property
     def counts(self) -> str:
-        """The counts behind the percentage, if a number of questions is impossible or ambiguous.
+        """The counts that fit the percentage, if a number of questions is impossible or ambiguous.
 
         >>> [found.counts for found in get_published(6, "pdp") if found.system == "RoBERTa-DPR"]
         ['86.3 is impossible for 60 questions; 69 of 80 is possible']
@@ -86,7 +86,7 @@ class Published:
 
 @dataclass(frozen=True)
 class PublishedGender:
-    """One system of table 7: accuracies on Winogender in percent, for (female, male).
+    """A system of table 7, with accuracies on Winogender in percent for (female, male).
 
     Attributes:
         system: the system and its source.
@@ -117,7 +117,7 @@ class PublishedGender:
 
 @dataclass(frozen=True)
 class PublishedStability:
-    """One cell of EvoGrad's table 4.
+    """A cell of EvoGrad's table 4.
 
     Attributes:
         system: the model.
@@ -198,14 +198,14 @@ EVOGRAD_TABLE = 4
 
 @dataclass(frozen=True)
 class Line(Result):
-    """One system on one data set.
+    """The accuracy of a system on a data set.
 
     Attributes:
         system: the system with its marks.
         accuracy: accuracy, 0–1.
         printed: the percentage as printed; empty for the user's system.
         table: number of the table that prints it; None for the user's system.
-        own: the user's accuracy with its interval; None for a printed one.
+        own: the user's accuracy with its interval; None for a printed accuracy.
         impossible: see `Published.impossible`.
         counts: see `Published.counts`.
     """
@@ -220,12 +220,12 @@ class Line(Result):
 
 
 def make_accuracy_lines(found: Mapping[str, Sequence[Solved]]) -> dict[str, list[Line]]:
-    """Return the systems by increasing accuracy, for each data set that the user solved.
+    """Return the systems in order of accuracy, for each data set that the user's systems solved.
 
     Printed systems are from WinoGrande's section 1 and tables 3 and 6, and EvoGrad's table 4.
 
     Args:
-        found: the results of the user's systems, by system.
+        found: name of each of the user's systems → its results.
     """
     lines: dict[str, list[Line]] = {}
     for name in TARGETS:
@@ -273,7 +273,7 @@ def _format_both(
 
 @dataclass(frozen=True)
 class GenderLine(Result):
-    """One system of table 7, in percent.
+    """A system in table 7, in percent.
 
     Attributes:
         system: the system and its source.
@@ -294,7 +294,7 @@ class GenderLine(Result):
 
 
 def make_gender_lines(found: Mapping[str, Sequence[Solved]]) -> list[GenderLine]:
-    """Return table 7 and the user's systems, or nothing if none of these has a gender gap."""
+    """Return table 7 with the user's systems; empty if none of these has a gender gap."""
     mine = [
         GenderLine(
             system,
@@ -334,7 +334,7 @@ def make_transfer_sections(
     """Return a table for each data set, table 7, and the impossible printed numbers.
 
     Args:
-        found: the results of the user's systems, by system.
+        found: name of each of the user's systems → its results.
         withheld: the reasons why other data sets were not solved.
     """
     lines = make_accuracy_lines(found)

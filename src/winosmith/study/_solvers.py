@@ -29,19 +29,19 @@ from winosmith.solve import ChatSolver, Solver, WordAssociation
 from winosmith.solver_rule import SolverParts, SolverRule
 
 SMOOTHING = 1.0
-"""Laplace smoothing of word association, as its training set is small."""
+"""Laplace smoothing of word association, because its training set is small."""
 
 
 @dataclass(frozen=True)
 class MadeSolver:
-    """A solver with its identity.
+    """A solver with its digest, revision and parameters.
 
     Attributes:
         solver: the solver; its first prediction may load the weights.
-        digest: SHA-256 of its weights and parameters, 64 hexadecimal digits.
+        digest: SHA-256 of the weights and parameters, 64 hexadecimal digits.
         revision: the publisher's name of the revision, or a digest.
-        about: the parameters that determine its scores, without paths and keys.
-        at_once: number of concurrent requests, in threads; 1 if it works in batches.
+        about: the parameters that determine the scores, without paths and keys.
+        at_once: number of concurrent requests, in threads; 1 if the solver works in batches.
     """
 
     solver: Solver
@@ -53,13 +53,13 @@ class MadeSolver:
 
 @dataclass(frozen=True)
 class _Source:
-    """The inputs of a solver.
+    """The inputs from which a solver is made.
 
     Attributes:
         options: settings of the rule.
         folder: base folder of relative paths.
         cache: folder of full-text indexes.
-        train: the problems that it learns from.
+        train: the problems from which the solver learns.
         patience: timeout for a chat server's reply, in seconds.
     """
 
@@ -126,7 +126,6 @@ Parts = tuple[Solver, str, str]
 
 
 def _make_association(source: _Source) -> Parts:
-    """Return word association, trained on the source's problems."""
     asked = source.solver(smoothing=SMOOTHING)
     counted = asked.solver if isinstance(asked, solve.TwoWay) else asked
     state = hashlib.sha256()
@@ -137,7 +136,7 @@ def _make_association(source: _Source) -> Parts:
 
 def _make_hunting(source: _Source) -> Parts:
     named = source.options.collection
-    index = solve.FullTextIndex.of(named and source.folder / named, source.cache)
+    index = solve.FullTextIndex.open(named and source.folder / named, source.cache)
     return source.solver(index=index), index.digest, index.digest[:12]
 
 
@@ -193,8 +192,8 @@ class TrainedOn:
     """The known training data of a solver.
 
     Attributes:
-        datasets: data sets that are available.
-        contents: digests of data sets that are not.
+        datasets: available data sets.
+        contents: digests of data sets that are not available.
         unknown: names of corpora that can't be compared with a test set.
     """
 
@@ -204,7 +203,7 @@ class TrainedOn:
 
     @classmethod
     def named(cls, names: Iterable[str], folder: Path = Path()) -> TrainedOn:
-        """Return the data with the given names.
+        """Return the training data with the given names.
 
         Args:
             names: paths of files; names of published sets (`published.known_digests`); or
@@ -268,8 +267,8 @@ Trainable = Dataset | tuple[Claim, ...]
 """Training data of an encoder: problems or claims."""
 
 SMALLEST, TIMES = 160, 4
-"""WinoGrande's nested sizes are 160, 640, 2,558, 10,234 and all (table 4): about 160 · 4^k, as
-twins stay together."""
+"""WinoGrande's nested sizes are 160, 640, 2,558, 10,234 and all (table 4): only about 160 · 4^k,
+because twins stay together."""
 
 
 def join_data(parts: Sequence[Trainable], name: str = "") -> Trainable:
@@ -303,7 +302,7 @@ def join_data(parts: Sequence[Trainable], name: str = "") -> Trainable:
 
 
 def hold_out(data: Trainable, size: int, seed: int = 0) -> tuple[Trainable, Trainable]:
-    """Split off about `size` random problems in whole blocks; return the rest and this part.
+    """Return the data without about `size` random problems in whole blocks, and these problems.
 
     Blocks are twins, families and look-alikes (`winosmith.blocks`), or the claims about one text.
 
@@ -336,7 +335,7 @@ def get_text(item: Problem | Claim) -> str:
 
 
 def draw_nested_parts(data: Dataset, seed: int = 0) -> tuple[Dataset, ...]:
-    """Return nested random parts of 160, 640, 2,560 … problems in whole blocks, then all problems.
+    """Return nested random parts of 160, 640, 2,560, … problems in whole blocks, and all problems.
 
     Each part contains the previous one. Parts larger than 80 % of the data are omitted.
 
@@ -390,7 +389,7 @@ def train_on_all(
 
 @dataclass(frozen=True)
 class CurveRun:
-    """The best run of one seed on one training size.
+    """The best run of a seed on a training size.
 
     Attributes:
         size: number of training problems.
@@ -431,7 +430,7 @@ def make_curve_runs(
 
 
 def write_curve(points: Sequence[CurveRun], path: str | Path) -> None:
-    """Write the CSV file for `winosmith curve`: size, accuracy (0–1), seed, at_chance."""
+    """Write a CSV file for `winosmith curve` with size, accuracy (0–1), seed and at_chance."""
     with atomic_write(path) as file:
         table = csv.writer(file, lineterminator="\n")
         table.writerow(["size", "accuracy", "seed", "at_chance"])
@@ -442,8 +441,8 @@ def write_curve(points: Sequence[CurveRun], path: str | Path) -> None:
 
 
 DPR_DEV = 122
-"""WinoGrande (section 5.1) trains on 1,200 problems of DPR and selects on 122. It prints their sum
-as 1,332 (correct: 1,322)."""
+"""WinoGrande (section 5.1) trains on 1,200 problems of DPR and selects on 122. It prints the sum
+1,332 instead of 1,322."""
 
 COPA_TRAIN, COPA_SIZE = 400, 500
 """SuperGLUE trains on the first 400 problems of COPA's dev set and selects on the last 100."""

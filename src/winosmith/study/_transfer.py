@@ -86,7 +86,7 @@ class Target:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """A note on omitted records, if there are any."""
+        """A note on the number of omitted records, if there are any."""
         omitted = f"{self.unreadable:,} records of the file are not problems and were removed"
         return (omitted,) if self.unreadable else ()
 
@@ -149,7 +149,7 @@ def read_target(
 def list_test_files(folder: str | Path) -> list[tuple[str, Path]]:
     """Return the name and path of each data set of table 5 in a folder and its subfolders.
 
-    Files are recognized by the path suffixes in `TEST_FILES`; the first path of a name counts.
+    Files are recognized by the path suffixes in `TEST_FILES`; the first path of a name is used.
 
     Raises:
         InputError: the folder has none.
@@ -194,7 +194,7 @@ class Solved(Result):
 
     @property
     def comparable(self) -> Proportion:
-        """The accuracy to compare with published ones: over comparisons if there are any."""
+        """The accuracy to compare with published accuracies: over comparisons if there are any."""
         return self.comparisons or self.accuracy
 
 

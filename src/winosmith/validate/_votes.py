@@ -1,12 +1,13 @@
 """Validation by judges: select the votes that count and the valid problems (WinoGrande, 2).
 
-Files of votes are CSV, which people can edit, or JSON Lines. The CSV table has a header, and its
-columns may be in any order:
+Files of votes are CSV, which people can edit, or JSON Lines. The cells of CSV are separated by
+commas, semicolons or tabs. It has a header, and its columns may be in any order:
 
 ==============  ===========================================================================
 `problem_id`    id of the problem; required
 `participant`   pseudonym of the judge; required
-`choice`        number of the chosen option, **from 1**, as in `option1`, or empty; required
+`choice`        number of the chosen option, **from 1**, as in `option1`; empty or NA for
+                none; required
 `purpose`       `validate` (the default), `local` or `test`
 `ambiguous`     1 if the judge finds both options plausible, otherwise 0 or empty
 `associative`   1 if the judge finds that nearby words reveal the answer, otherwise 0 or empty
@@ -24,7 +25,6 @@ which is removed when the file is read.
 from __future__ import annotations
 
 import csv
-import io
 import json
 import re
 from collections import Counter
@@ -36,12 +36,12 @@ from typing import IO, Annotated, Any, Literal, NamedTuple
 
 from pydantic import Field
 
-from winosmith import text
+from winosmith import data, text
 from winosmith.dataset import Dataset, Filtered
 from winosmith.errors import DataError, FormatError, ProblemError
 from winosmith.lineage import UNVALIDATED
 from winosmith.options import declaration
-from winosmith.outputs import atomic_write, guard_cell, unguard_cell
+from winosmith.outputs import atomic_write, guard_cell
 from winosmith.problem import Extra, Problem
 from winosmith.records import parse_json_lines, read_text
 from winosmith.response import Response
@@ -333,19 +333,20 @@ def read_votes(path: str | Path) -> tuple[Response, ...]:
         FormatError: the file is empty or not UTF-8, a column is missing or unknown, or a response
             can't be read. The message has the line.
     """
+    return tuple(response for _, response in iterate_votes(path))
+
+
+def iterate_votes(path: str | Path) -> Iterator[tuple[int, Response]]:
+    """Yield the line number and the response of each record; see `read_votes`."""
     text = read_text(path)
     if not text.strip():
         raise FormatError("the file is empty", path)
-    records = (
-        _read_json_records(text, path) if text.lstrip()[0] in "{[" else read_csv_records(text, path)
-    )
-    responses = []
-    for line, record in records:
+    read = _read_json_records if text.lstrip()[0] in "{[" else _read_csv_records
+    for line, record in read(text, path):
         try:
-            responses.append(Response(**record))
+            yield line, Response(**record)
         except ProblemError as error:
             raise FormatError(str(error), path, line) from None
-    return tuple(responses)
 
 
 def write_votes(responses: Iterable[Response], path: str | Path) -> None:
@@ -377,35 +378,23 @@ def check_names(names: Iterable[str], needed: tuple[str, ...], path: str | Path,
             raise FormatError(f"the column {name!r} {what}; the columns are {known}", path, line)
 
 
-def read_csv_records(text: str, path: str | Path) -> Iterator[tuple[int, dict[str, Any]]]:
+def _read_csv_records(text: str, path: str | Path) -> Iterator[tuple[int, dict[str, Any]]]:
     """Yield the line number and the fields of each response in CSV text."""
-    table = csv.reader(io.StringIO(text, newline=""), strict=True)
-    header: list[str] | None = None
-    start = 1
-    try:
-        for cells in table:
-            line, start = start, table.line_num + 1
-            if not any(cell.strip() for cell in cells):
-                continue
-            if header is None:
-                header = [cell.strip() for cell in cells]
-                check_names(header, _NEEDED, path, line)
-                continue
-            if len(cells) != len(header):
-                reason = f"the row has {len(cells)} cells; the header has {len(header)}"
-                raise FormatError(reason, path, line)
-            yield line, _parse_row(dict(zip(header, cells, strict=True)), path, line)
-    except csv.Error as error:
-        raise FormatError(f"the row is not valid CSV: {error}", path, start) from None
+    table = data.Delimited(data.Source(Path(path), text.encode()))
+    check_names(table.header, _NEEDED, path, 1)
+    for row in table.rows():
+        if row.values is None:
+            raise FormatError(str(row.reason), path, row.place.number)
+        yield row.place.number, _parse_row(row.values, path, row.place.number)
 
 
 def _parse_row(row: Mapping[str, str], path: str | Path, line: int) -> dict[str, Any]:
     try:
         return {
-            "problem_id": unguard_cell(row["problem_id"]),
-            "participant": unguard_cell(row["participant"]),
+            "problem_id": row["problem_id"],
+            "participant": row["participant"],
             "purpose": row.get("purpose", "").strip() or "validate",
-            "choice": _parse_number(row["choice"]) if row["choice"].strip() else None,
+            "choice": _parse_choice(row["choice"]),
             "ambiguous": _parse_flag(row, "ambiguous"),
             "associative": _parse_flag(row, "associative"),
             "shown": tuple(map(_parse_number, row.get("shown", "").split())),
@@ -415,8 +404,14 @@ def _parse_row(row: Mapping[str, str], path: str | Path, line: int) -> dict[str,
         raise FormatError(str(error), path, line) from None
 
 
+def _parse_choice(cell: str) -> int | None:
+    """Return the index of the option, or None; pandas and R write 1.0, nan and NA."""
+    cell = cell.strip()
+    return None if cell.lower() in ("", "na", "nan") else _parse_number(cell.removesuffix(".0"))
+
+
 def _parse_number(cell: str) -> int:
-    if re.fullmatch(r"\s*[1-9][0-9]{0,2}\s*", cell):
+    if re.fullmatch(r"[1-9][0-9]{0,2}", cell):
         return int(cell) - 1
     raise ProblemError(f"{cell!r} is not the number of an option; options are numbered from 1")
 

@@ -138,7 +138,7 @@ def test_a_family_is_listed_a_page_at_a_time(
         place = Place.below(ann, Problem.objects.get(ref=last))
         form = {"sentence": root.sentence.replace("cup", f"very {n} cup", 1), "answer": "0"}
         form |= {f"option_{k}": option for k, option in enumerate(root.options, 1)}
-        made = create_version(place, SentenceInput.of(form, 2), new_key())
+        made = create_version(place, SentenceInput.from_form(form, 2), new_key())
         last = made.ref if n == 1 else last
     page = caller.get(f"families/{root.ref}/versions").json()
     ids = [one["problem"]["id"] for one in page["items"]]

@@ -15,7 +15,7 @@ from winosmith.errors import InputError
 from winosmith.web.api import models as tokens
 from winosmith.web.api.models import Token
 from winosmith.web.people.gates import new_key
-from winosmith.web.people.privacy import agree, data_about, erase, tidy
+from winosmith.web.people.privacy import agree, data_about, delete_old_rows, erase
 
 
 @pytest.fixture
@@ -108,7 +108,7 @@ def test_people_have_a_few_tokens(ann: Any) -> None:
     assert not tokens.revoke_token(ann, made[0].pk)
     tokens.create_token(ann, "more")
     ann.tokens.filter(pk=made[0].pk).update(revoked=timezone.now() - timedelta(days=91))
-    assert tidy()["api"] == 1
+    assert delete_old_rows()["api"] == 1
     assert ann.tokens.count() == tokens.MAX_TOKENS
 
 

@@ -73,7 +73,7 @@ def _same(client: Any, path: str, ref: str) -> bool:
 @pytest.fixture
 def unlimited(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let a test download as often as it wants."""
-    monkeypatch.setattr(views, "MOST", 10_000)
+    monkeypatch.setattr(views, "QUOTA", 10_000)
 
 
 @pytest.mark.parametrize(

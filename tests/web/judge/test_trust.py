@@ -41,8 +41,8 @@ from winosmith.web.judge.trust import (
 )
 from winosmith.web.judge.turns import lock_judge, next_problem
 from winosmith.web.judge.votes import measure_agreement
-from winosmith.web.moderate.people import appoint, together, unfinished
-from winosmith.web.moderate.queue import Where, found
+from winosmith.web.moderate.people import appoint, held_together, unfinished_decisions
+from winosmith.web.moderate.queue import QueueFilters, filter_queue
 from winosmith.web.people.addresses import client_address
 from winosmith.web.people.gates import new_key
 from winosmith.web.people.models import pseudonym
@@ -150,7 +150,7 @@ def test_accounts_of_one_address_are_held_together(
         for _ in range(2 + (who is people[0])):
             give_in(who, 9.0, address="192.0.2.7")
     assert [_judge(who).cause for who in people] == ["address"] * 3
-    assert [len(together(who)) for who in people] == [2, 2, 2]
+    assert [len(held_together(who)) for who in people] == [2, 2, 2]
     assert _judge(dora).held is None
     assert _states(problems) == ["judging", "judging", "judging"]
     assert Slot.objects.filter(holder=dora, provisional=True).count() == 0
@@ -373,7 +373,7 @@ def test_discarded_votes_leave_their_places_to_others(
     give(ann)
     appoint(eva, ann, "discard", "clicks")
     work_off()
-    assert unfinished(ann) == []
+    assert unfinished_decisions(ann) == []
     for name in ("bob", "cem", "dora"):
         give_in(person(name), 9.0)
     assert _states([problem]) == ["valid"]
@@ -397,7 +397,7 @@ def test_what_was_decided_before_is_listed_and_stays_decided(
     assert _judge(ann).held is not None
     assert _states(before) == ["valid"]
     assert list(suspect_problems(_judge(ann))) == before
-    assert list(found(Where(only="suspect"))) == before
+    assert list(filter_queue(QueueFilters(only="suspect"))) == before
     page = visit(eva).get(f"/moderate/people/{pseudonym(ann)}/").content.decode()
     assert before[0].sentence.replace("_", '<span class="blank">_</span>') in page
 

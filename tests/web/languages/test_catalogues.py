@@ -55,7 +55,7 @@ def test_a_catalogue_is_begun_and_updated(
     catalogues.main()
     first, second = capsys.readouterr().out.splitlines()
     assert first == f"ar: {total} texts, {total - 2} to translate"
-    assert second == f"{path}: other tags than the English text: '<b>'"
+    assert second == f"{path}: tags differ from the English text: '<b>'"
     assert "Of no page" not in {entry.msgid for entry in polib.pofile(path)}
     with path.with_suffix(".mo").open("rb") as file:
         compiled = GNUTranslations(file)

@@ -14,7 +14,7 @@ from django.db import connection
 from tests.web.market import making as m
 from winosmith.web.judge.turns import next_problem
 from winosmith.web.market import views, workers
-from winosmith.web.market.studies import close_study, replace_link, set_places, store_screen
+from winosmith.web.market.studies import add_screens, close_study, replace_link, set_places
 from winosmith.web.people.models import Person, Session
 
 
@@ -152,7 +152,7 @@ def test_a_study_takes_no_more_than_its_places_and_some_for_returns(
     m.twin()
     came = [_begin(visit(), token, n).status_code for n in range(1, 22)]
     assert came == [302] * 18 + [410] * 3
-    assert made.participations.count() == made.most == 18
+    assert made.participations.count() == made.max_starts == 18
     browser = visit()
     assert "All places of this study are taken" in _begin(browser, token, 30).content.decode()
     set_places(made, 13)
@@ -167,15 +167,15 @@ def test_who_is_not_to_come_does_not_begin(db: Any, rules: Any, visit: Callable[
     wrong = visit().get(m.link(token), follow=True)
     assert "another study" in wrong.content.decode()
     made, token = m.study()
-    store_screen(made, [m.worker(1)], allowed=True)
-    store_screen(made, [m.worker(3)], allowed=False)
+    add_screens(made, [m.worker(1)], allowed=True)
+    add_screens(made, [m.worker(3)], allowed=False)
     assert [_begin(visit(), token, n).status_code for n in (1, 2, 3)] == [302, 403, 403]
     assert visit().get(m.link(token)).status_code == 302
     later = replace_link(made)
     assert visit().get(m.link(token)).status_code == 410
     close_study(made)
     assert _begin(visit(), later, 1).status_code == 409
-    store_screen(made, [m.worker(4)], allowed=True)
+    add_screens(made, [m.worker(4)], allowed=True)
     assert _begin(visit(), later, 4).status_code == 410
 
 

@@ -22,12 +22,12 @@ from tests.web.together import at_once
 from winosmith.errors import InputError
 from winosmith.web.judge.exclusion import resume_judge
 from winosmith.web.judge.models import Slot
-from winosmith.web.market.ledger import bonus_lines, compute_ledger, record_bonuses
+from winosmith.web.market.ledger import compute_ledger, due_payments, record_bonuses
 from winosmith.web.market.models import Identity, Participation, Payment
 from winosmith.web.market.studies import create_study
-from winosmith.web.market.workers import finish, worked_seconds
+from winosmith.web.market.workers import count_work_seconds, finish_participation
 from winosmith.web.people.models import pseudonym
-from winosmith.web.people.privacy import erase, tidy
+from winosmith.web.people.privacy import delete_old_rows, erase
 
 
 def _set(part: Any, **fields: Any) -> Any:
@@ -94,7 +94,7 @@ def test_seconds_are_measured_from_what_is_stored(db: Any, rules: Any) -> None:
             taken_at=began + timedelta(minutes=20 * n),
             answered_at=began + timedelta(minutes=20 * n, seconds=30),
         )
-    assert worked_seconds(part) == 2 * (300 + 30)
+    assert count_work_seconds(part) == 2 * (300 + 30)
 
 
 def test_what_is_due_is_paid_by_the_markets_own_file(db: Any, rules: Any, tmp_path: Path) -> None:
@@ -220,7 +220,7 @@ def test_a_reward_in_cents_is_doubted(db: Any, rules: Any, tmp_path: Path) -> No
     file = tmp_path / "x.csv"
     file.write_text(f"worker,status,paid\n{m.worker(1)},approved,250\n")
     told = _run("reconcile", made.name, str(file))
-    assert f"{file}:2: paid is 250.00, far beyond the reward of 2.00 GBP" in told
+    assert f"{file}:2: paid is 250.00, far above the reward of 2.00 GBP" in told
     assert compute_ledger(made).total == 0
 
 
@@ -290,8 +290,8 @@ def test_ids_are_forgotten_when_they_are_old(db: Any, rules: Any) -> None:
     settled, waits = m.working(made, 1), m.working(made, 2)
     for part, verdict in ((settled, "approved"), (waits, "waiting")):
         _set(part, state="left", verdict=verdict, ended=timezone.now())
-    assert tidy()["market"] == 0
-    assert tidy(timezone.now() + timedelta(days=91))["market"] == 2
+    assert delete_old_rows()["market"] == 0
+    assert delete_old_rows(timezone.now() + timedelta(days=91))["market"] == 2
     assert not Identity.objects.filter(participation=settled).exclude(sealed="").exists()
     assert Identity.objects.filter(participation=waits).exclude(sealed="").count() == 2
     assert Identity.objects.exclude(digest="").count() == 4
@@ -308,10 +308,10 @@ def test_pay_of_a_job_that_is_held_waits_for_a_moderator(
     part = m.working(made)
     for _n in range(3):
         m.give(part.person)
-    finish(part)
+    finish_participation(part)
     Participation.objects.filter(pk=part.pk).update(verdict="approved")
     (entry,) = compute_ledger(made).entries
-    assert (entry.due, list(bonus_lines(compute_ledger(made)))) == (Decimal(0), [])
+    assert (entry.due, list(due_payments(compute_ledger(made)))) == (Decimal(0), [])
     assert str(compute_ledger(made).due) == "0.00"  # as other sums are shown
     assert entry.pace.over == 3
     assert any("moderator" in note for note in entry.notes)
@@ -330,7 +330,7 @@ def test_whoever_pays_is_told_of_work_that_was_training_alone(
     failing, passing = m.working(made, 1), m.working(made, 2)
     for _n in range(3):
         m.give(failing.person, choice=1)
-    finish(failing)
+    finish_participation(failing)
     m.give(passing.person)
     notes = [entry.notes for entry in compute_ledger(made).entries]
     told = "the training was not passed: none of the 3 answers is a vote"

@@ -54,7 +54,7 @@ def test_places_are_no_more_for_many_at_once(database: Any, rules: Any) -> None:
     found = at_once(
         lambda n: start_participation(made, m.arrival(made, n)), range(16), but=StudyClosedError
     )
-    assert sum(isinstance(one, Participation) for one in found) == made.most == 7, found
+    assert sum(isinstance(one, Participation) for one in found) == made.max_starts == 7, found
     assert sum(isinstance(one, StudyClosedError) for one in found) == 9
 
 

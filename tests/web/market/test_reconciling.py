@@ -18,7 +18,7 @@ from winosmith.web.market.exports import read_export
 from winosmith.web.market.ledger import compute_ledger
 from winosmith.web.market.models import Screen, Study
 from winosmith.web.market.studies import Requirement, read_ids
-from winosmith.web.market.workers import finish, start_participation
+from winosmith.web.market.workers import finish_participation, start_participation
 from winosmith.web.people.models import pseudonym
 from winosmith.web.people.privacy import erase
 from winosmith.web.problems.models import Problem, State, Twin, Version
@@ -43,7 +43,7 @@ def _two_done(made: Any) -> tuple[list[Any], list[Any]]:
         halves.append(m.twin(halves=1)[0])
         part = m.working(made, n)
         m.give(part.person)
-        finish(part)
+        finish_participation(part)
         part.refresh_from_db()
         parts.append(part)
     return parts, halves
@@ -137,7 +137,7 @@ def test_what_is_worth_a_look_is_noted(db: Any, rules: Any, tmp_path: Path) -> N
     told = json.loads(_run("reconcile", made.name, str(file), "--dry-run", "--json"))
     notes = [why for _line, why in told["notes"]]
     assert [note.split(",")[0] for note in notes] == [
-        "the code is not the one that the site gave", "a code was entered", "approved",
+        "the code differs from the one that the site gave", "a code was entered", "approved",
     ]  # fmt: skip
 
 
@@ -166,7 +166,7 @@ def test_work_that_is_withdrawn_once_the_code_is_given_is_noted(
     row = Twin.objects.create(ref="mine", contributor=part.person)
     Problem.objects.create(ref="mine-a", twin=row, sentence="The _ fell.", answer=0,
                            options=["cup", "jug"], state=State.HELD)  # fmt: skip
-    finish(part)
+    finish_participation(part)
     assert compute_ledger(made).entries[0].notes == ()
     withdraw_twin(part.person, row, "")
     file = m.export(tmp_path / "x.csv", [(1, "AWAITING REVIEW")])
@@ -212,7 +212,7 @@ FAULTS = {
     "worker,status,status\n": ":1: the column 'status' occurs twice",
     "worker,status\nabcd\n": ":2: the row has 1 cells",
     "worker,status\nabcd,approved,x\n": ":2: the row has 3 cells",
-    "worker,status\n=x(),approved\n": ":2: 'worker' has no valid id",
+    "worker,status\n=x(),approved\n": ":2: the column 'worker' has no valid id",
     "worker,status\nabcd,fine\n": ":2: 'status' is 'fine'; it must be one of",
     "worker,status,paid\nabcd,approved,much\n": ":2: 'paid': 'much' is not an amount of money",
     "worker,status,paid\nabcd,approved,NaN\n": ":2: 'paid': 'NaN' is not an amount of money",
@@ -263,10 +263,10 @@ def test_qualifications_screen(db: Any, rules: Any, tmp_path: Path) -> None:
     ):
         table.write_text(text)
         with pytest.raises(InputError) as told:
-            read_ids(table, "generic", [Requirement.of(one) for one in require])
+            read_ids(table, "generic", [Requirement.parse(one) for one in require])
         assert where in str(told.value)
     with pytest.raises(InputError, match="is not a requirement"):
-        Requirement.of("rate>99")
+        Requirement.parse("rate>99")
 
 
 @pytest.mark.parametrize("separator", [";", "\t"])
@@ -281,7 +281,9 @@ def test_tables_of_spreadsheets_are_read_by_their_separator(
         csv.writer(other, delimiter=separator).writerows(cells)
     assert read_export(tmp_path / "y.csv", "prolific", "GBP") == rows
     (tmp_path / "ids.csv").write_text(f"worker id{separator}rate\nAAAAAAAA1{separator}99\n")
-    assert read_ids(tmp_path / "ids.csv", "generic", [Requirement.of("rate>=99")]) == ["AAAAAAAA1"]
+    assert read_ids(tmp_path / "ids.csv", "generic", [Requirement.parse("rate>=99")]) == [
+        "AAAAAAAA1"
+    ]
 
 
 def test_places_of_a_study_are_changed(db: Any, rules: Any) -> None:
@@ -289,4 +291,4 @@ def test_places_of_a_study_are_changed(db: Any, rules: Any) -> None:
     made, _token = m.study(places=9)
     assert "places" in _run("show", made.name, "--places", "40")
     made.refresh_from_db()
-    assert (made.places, made.most) == (40, 60)
+    assert (made.places, made.max_starts) == (40, 60)

@@ -12,7 +12,7 @@ from winosmith.web.judge.exclusion import change_votes, confirm_job, refuse_job
 from winosmith.web.judge.models import Judge, Slot
 from winosmith.web.judge.turns import next_problem, store_answer, undo_answer
 from winosmith.web.judge.votes import close_slots, iter_responses, list_votes, open_slots
-from winosmith.web.market.workers import count_done, finish
+from winosmith.web.market.workers import count_done, finish_participation
 from winosmith.web.people.models import pseudonym
 from winosmith.web.problems.models import Problem, State, Twin
 
@@ -197,7 +197,7 @@ def test_a_worker_of_two_studies_reads_nothing_twice(db: Any, rules: Any) -> Non
     m.twin()
     part = m.working(first)
     m.give(part.person)
-    finish(part)
+    finish_participation(part)
     again = m.working(second, 1)
     assert again.person != part.person
     assert pseudonym(again.person) != pseudonym(part.person)

@@ -14,7 +14,12 @@ from winosmith.web.judge.models import Judge
 from winosmith.web.judge.submissions import _first_state, withdraw_twin
 from winosmith.web.judge.turns import ProblemLostError, next_problem, undo_answer
 from winosmith.web.market.models import Participation
-from winosmith.web.market.workers import completion_code, finish, measure_workload, sum_work_seconds
+from winosmith.web.market.workers import (
+    completion_code,
+    finish_participation,
+    measure_workload,
+    sum_work_seconds,
+)
 from winosmith.web.people.gates import new_key
 from winosmith.web.people.models import Person
 from winosmith.web.problems.models import Problem, State, Twin
@@ -116,7 +121,7 @@ def test_whom_the_market_turned_away_gets_no_code(
     m.twin(halves=1)
     part = m.working(made)
     m.give(part.person)
-    finish(part)
+    finish_participation(part)
     browser = visit(part.person)
     assert "DONE1" in browser.get("/study/").content.decode()
     for verdict in ("returned", "rejected"):
@@ -136,7 +141,7 @@ def test_each_worker_has_a_code_of_their_own_where_the_market_gives_none(
         m.twin(halves=1)
         part = m.working(made, n)
         m.give(part.person)
-        finish(part)
+        finish_participation(part)
         part.refresh_from_db()
         codes.add(completion_code(part))
     assert len(codes) == 2

@@ -18,7 +18,7 @@ from tests.conftest import examples
 from tests.web.hostile import TEXTS, Page
 from winosmith.web.judge.models import Slot
 from winosmith.web.moderate import agreement as m
-from winosmith.web.moderate.agreement import LEAST, named_pairs, rank_pairs
+from winosmith.web.moderate.agreement import MIN_SHARED, list_pairs, rank_pairs
 from winosmith.web.people.models import pseudonym
 
 pytestmark = pytest.mark.usefixtures("forgotten")
@@ -51,7 +51,7 @@ def test_pairs_are_counted_as_they_voted(database: Any, person: Any, twin: Any) 
             _vote(ann, half, 0, 1)
             _vote(bob, half, 0, 2, **fields)
             _vote(cem, half, 0, 3, **fields)
-    [(one, other, pair)] = named_pairs()
+    [(one, other, pair)] = list_pairs()
     assert (one, other) == (pseudonym(ann), pseudonym(bob))
     assert (pair.n, pair.same, pair.waits) == (20, 18, 3)
     assert pair.chance == pytest.approx((10 * 8 + 9 * 11 + 1 * 1) / 400)
@@ -62,14 +62,14 @@ def test_the_pairs_of_one_judge_are_those_of_the_same_problems(
     db: Any, person: Any, twin: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """If few fit in, the page of one judge has those who judged most of the same problems."""
-    monkeypatch.setattr(m, "MOST", 2)
+    monkeypatch.setattr(m, "MAX_JUDGES", 2)
     ann, bob, cem, dora = (person(name) for name in ("ann", "bob", "cem", "dora"))
     for at, half in enumerate(_halves(twin, 70)):
         for n, who in enumerate((cem, dora) if at < 45 else (ann, bob) if at < 67 else (ann, cem)):
             _vote(who, half, 0, n + 1)
 
     def shown(who: Any = None) -> set[str]:
-        return {name for *names, _pair in m.named_pairs(who) for name in names}
+        return {name for *names, _pair in m.list_pairs(who) for name in names}
 
     assert shown() == {pseudonym(cem), pseudonym(dora)}
     assert shown(ann) == {pseudonym(ann), pseudonym(bob)}
@@ -81,9 +81,9 @@ def test_erased_judges_are_in_no_pair(db: Any, person: Any, twin: Any) -> None:
     for half in _halves(twin, 20):
         _vote(ann, half, 0, 1)
         _vote(bob, half, 0, 2)
-    assert len(named_pairs()) == 1
+    assert len(list_pairs()) == 1
     type(bob).objects.filter(pk=bob.pk).update(erased=timezone.now())
-    assert named_pairs() == []
+    assert list_pairs() == []
 
 
 TABLE = st.lists(st.integers(0, 30), min_size=9, max_size=9).map(
@@ -106,7 +106,7 @@ def test_kappa_is_that_of_statsmodels(site: Any, tables: Tables) -> None:
     once = rank_pairs(tables)
     doubled = {key: Counter({k: 2 * n for k, n in table.items()}) for key, table in tables.items()}
     twice = {(pair.one, pair.other): pair for pair in rank_pairs(doubled)}
-    enough = {key for key, table in tables.items() if table.total() >= LEAST}
+    enough = {key for key, table in tables.items() if table.total() >= MIN_SHARED}
     assert {(pair.one, pair.other) for pair in once} == enough
     known = [pair.kappa for pair in once if pair.kappa is not None]
     assert known == sorted(known, reverse=True)
@@ -178,7 +178,7 @@ def test_more_judges_ask_no_more_of_the_database(db: Any, person: Any, twin: Any
             for half in halves:
                 _vote(judge, half, 0, n)
         with CaptureQueriesContext(connection) as queries:
-            named_pairs()
+            list_pairs()
         return len(queries)
 
     assert asked("abc") == asked("defgh")

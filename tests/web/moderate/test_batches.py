@@ -11,12 +11,12 @@ from winosmith.errors import InputError
 from winosmith.web import jobs
 from winosmith.web.jobs import Job
 from winosmith.web.moderate.batches import CHUNK, newest_keys, start_on_matching, undo_batch
-from winosmith.web.moderate.queue import Where
+from winosmith.web.moderate.queue import QueueFilters
 from winosmith.web.problems.models import Event, Problem
 
 
 def _begin(person: Any, action: str, query: str, reason: str = "a sweep") -> Any:
-    where = Where.read(query)
+    where = QueueFilters.read(query)
     return start_on_matching(person, action, where, reason, at=newest_keys(), expected=2 * CHUNK)
 
 

@@ -11,7 +11,7 @@ from django.utils import timezone
 
 from winosmith.web import _kept
 from winosmith.web.judge.models import Gold, Slot
-from winosmith.web.moderate.people import member, page, written_by_each
+from winosmith.web.moderate.people import count_written_each, get_page, member_record
 
 pytestmark = pytest.mark.usefixtures("forgotten")
 
@@ -46,8 +46,8 @@ def crowd(db: Any, person: Any, twin: Any) -> dict[str, Any]:
 
 def test_everybody_on_the_page_is_as_on_their_own(crowd: dict[str, Any]) -> None:
     """What is read at once for all is what is read for each of them alone."""
-    shown = {one["person"].name: one for one in page()[0]}
-    assert shown == {name: member(person) for name, person in crowd.items()}
+    shown = {one["person"].name: one for one in get_page()[0]}
+    assert shown == {name: member_record(person) for name, person in crowd.items()}
     wrote = {name: one["written"] for name, one in shown.items() if one["written"].problems}
     assert {name: (one.valid, one.rejected, one.held) for name, one in wrote.items()} == {
         "ann": (2, 0, 0),
@@ -71,7 +71,7 @@ def test_more_people_ask_no_more_of_the_database(db: Any, person: Any, twin: Any
 
     def asked() -> int:
         with CaptureQueriesContext(connection) as queries:
-            page()
+            get_page()
         return len(queries)
 
     for number in range(2):
@@ -93,7 +93,7 @@ def test_who_wrote_much_is_counted_now_and_then(
             twin(who, state="held")
 
     def problems() -> list[int]:
-        return [written.problems for written in written_by_each([ann, bob]).values()]
+        return [written.problems for written in count_written_each([ann, bob]).values()]
 
     assert sorted(problems()) == [2, 4]
     for who in (ann, bob):

@@ -12,14 +12,14 @@ from django.utils import timezone
 
 from winosmith.web.moderate import queue
 from winosmith.web.moderate.decisions import appeal
-from winosmith.web.moderate.queue import Where, found, get_page
+from winosmith.web.moderate.queue import QueueFilters, filter_queue, get_page
 from winosmith.web.people.models import pseudonym
 from winosmith.web.problems import search
 from winosmith.web.problems.models import Problem
 
 
 def _refs(query: str) -> set[str]:
-    return set(found(Where.read(query)).values_list("ref", flat=True))
+    return set(filter_queue(QueueFilters.read(query)).values_list("ref", flat=True))
 
 
 @pytest.mark.parametrize("rare", [1, 1000])
@@ -31,7 +31,7 @@ def test_each_filter_finds_its_own(
     So they do on both databases, and whether a word or a domain counts as rare or as common.
     """
     monkeypatch.setattr(search, "RARE", rare)
-    monkeypatch.setattr(queue, "RARE", rare)
+    monkeypatch.setattr(queue, "RARE_LIMIT", rare)
     ann = person("ann")
     plain = twin(state="valid")
     hinted = twin(ann, hints=["names: Ada Lovelace"], domain="social")
@@ -67,7 +67,7 @@ def test_pages_hold_every_problem_once(db: Any, twin: Any, oldest: str) -> None:
     for n in range(6):
         for half in twin():
             Problem.objects.filter(pk=half.pk).update(created=now - timedelta(hours=n // 3))
-    where = Where.read(f"state=held&oldest={oldest}")
+    where = QueueFilters.read(f"state=held&oldest={oldest}")
     order = ("created", "pk") if oldest else ("-created", "-pk")
     expected = list(Problem.objects.order_by(*order))
     met, mark, pages = [], "", []
@@ -93,14 +93,14 @@ def _after(query: str) -> str:
 def test_a_mark_that_is_none_shows_the_first_page(db: Any, twin: Any, mark: str) -> None:
     """A made-up mark leads to the first page."""
     twin()
-    assert len(get_page(Where.read("state=held"), mark).problems) == 2
+    assert len(get_page(QueueFilters.read("state=held"), mark).problems) == 2
 
 
 def test_a_filter_survives_its_query(db: Any) -> None:
     """What a filter writes into an address, it reads out of it again; the unknown is left out."""
-    where = Where.read("state=valid&text=a%26b&age=week&only=nonsense&oldest=1")
+    where = QueueFilters.read("state=valid&text=a%26b&age=week&only=nonsense&oldest=1")
     assert (where.only, where.text) == ("", "a&b")
-    assert Where.read(where.query()) == where
+    assert QueueFilters.read(where.query()) == where
 
 
 def test_the_search_follows_the_text(db: Any, twin: Any) -> None:
@@ -124,7 +124,7 @@ def test_the_queue_reads_a_page_from_an_index(db: Any, twin: Any) -> None:
         "only=gold",
         "only=embargo",
     ):
-        rows = found(Where.read(query)).order_by("-created", "-pk")[:26]
+        rows = filter_queue(QueueFilters.read(query)).order_by("-created", "-pk")[:26]
         sql, params = rows.query.sql_with_params()
         with connection.cursor() as cursor:
             cursor.execute(f"EXPLAIN QUERY PLAN {sql}", params)

@@ -13,7 +13,7 @@ from winosmith.errors import InputError
 from winosmith.web.jobs import Job
 from winosmith.web.judge.models import Judge, Slot
 from winosmith.web.judge.turns import next_problem
-from winosmith.web.moderate.people import appoint, unfinished
+from winosmith.web.moderate.people import appoint, unfinished_decisions
 from winosmith.web.people.models import Person, pseudonym
 
 
@@ -132,7 +132,7 @@ def test_many_votes_are_excluded_by_the_worker(voted: Any, visit: Any) -> None:
     path = f"/moderate/people/{pseudonym(bob)}/"
     form = {"key": os.urandom(16).hex(), "kind": "exclude", "reason": "guesses"}
     assert visit(eva).post(f"{path}appoint/", form).headers["Location"] == path
-    (made,) = unfinished(bob)
+    (made,) = unfinished_decisions(bob)
     assert (made.job.total, _excluded(bob)) == (6, 0)
     to = f"/moderate/jobs/{made.job.mark}/"
     assert f'hx-get="{to}"' in visit(eva).get(path).content.decode()
@@ -142,7 +142,7 @@ def test_many_votes_are_excluded_by_the_worker(voted: Any, visit: Any) -> None:
         assert sent.headers["Location"] == path
         assert Job.objects.get().state == state
     work_off()
-    assert (_excluded(bob), unfinished(bob)) == (6, [])
+    assert (_excluded(bob), unfinished_decisions(bob)) == (6, [])
     assert visit(eva).get(to).headers["HX-Refresh"] == "true"
     job = Job.objects.get()
     assert (job.state, job.done) == ("done", 6)

@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, given, strategies as st
 
 from tests.conftest import examples
 from winosmith.errors import InputError
-from winosmith.web.moderate.batches import undo_one
+from winosmith.web.moderate.batches import undo_decision
 from winosmith.web.moderate.decisions import appeal, open_appeal
 from winosmith.web.people.models import Person
 from winosmith.web.people.privacy import erase
@@ -18,7 +18,7 @@ from winosmith.web.problems.states import move
 
 
 def _undo(person: Any, event: Any) -> Any:
-    return undo_one(person, event, "by mistake")
+    return undo_decision(person, event, "by mistake")
 
 
 def test_a_decision_is_taken_back(db: Any, moderator: Any, twin: Any, do: Any) -> None:

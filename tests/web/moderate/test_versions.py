@@ -12,16 +12,16 @@ from tests.web.lineaged import child, root
 from winosmith.web.judge.models import has_seen
 from winosmith.web.moderate.batches import newest_keys, start_on_matching, undo_batch
 from winosmith.web.moderate.dossier import list_rows
-from winosmith.web.moderate.people import written_by
-from winosmith.web.moderate.queue import Where, found, get_page
+from winosmith.web.moderate.people import count_written
+from winosmith.web.moderate.queue import QueueFilters, filter_queue, get_page
 from winosmith.web.people.models import Person, pseudonym
-from winosmith.web.predict.models import Model, Prediction, Stand
+from winosmith.web.predict.models import Model, Prediction, Status
 from winosmith.web.problems.lookalikes import remember
 from winosmith.web.problems.models import Event, Problem, State, Version
 
 
 def _found(query: str) -> set[str]:
-    return set(found(Where.read(query)).values_list("ref", flat=True))
+    return set(filter_queue(QueueFilters.read(query)).values_list("ref", flat=True))
 
 
 def test_the_queue_is_parted_by_kind(database: Any, twin: Any) -> None:
@@ -61,7 +61,7 @@ def test_all_of_a_person_in_a_family_is_done_undone_and_logged(
     child(one, ann, new=("fit", "go"))
     child(other, bob)
     before = dict(Problem.objects.values_list("ref", "state"))
-    where = Where.read(f"state=&family={top.ref}&by={pseudonym(bob)}")
+    where = QueueFilters.read(f"state=&family={top.ref}&by={pseudonym(bob)}")
     batch = start_on_matching(eva, "withdraw", where, "spam", at=newest_keys(), expected=2)
     assert batch.done == 2
     after = dict(Problem.objects.values_list("ref", "state"))
@@ -85,7 +85,7 @@ def test_a_version_is_shown_with_its_way_from_the_root(
     made = child(middle, ann, new=("big", "large"), state="held", declared=3)
     model = Model.objects.create(name="bert", solver="encoder", revision="1", digest="d")
     Prediction.objects.create(
-        problem=made, model=model, stand=Stand.DONE, scores=[0, 1], choice=1, right=False
+        problem=made, model=model, stand=Status.DONE, scores=[0, 1], choice=1, right=False
     )
     page = visit(moderator()).get(f"/moderate/problems/{made.ref}/").content.decode()
     assert "barely" in page
@@ -138,7 +138,7 @@ def test_versions_are_counted_with_what_somebody_wrote(
     """A contributor's record tells how many of their problems are perturbed ones."""
     ann = person("ann")
     child(root(ann), ann)
-    written = written_by(ann)
+    written = count_written(ann)
     assert (written.problems, written.perturbed, written.valid) == (2, 1, 2)
     page = visit(moderator()).get(f"/moderate/people/{pseudonym(ann)}/").content.decode()
     assert "of these perturbed" in page
@@ -168,7 +168,7 @@ def test_a_family_of_ten_thousand_is_a_quick_filter() -> None:
     for size in (30, 10_000):
         grow(size)
         with CaptureQueriesContext(connection) as asked:
-            shown = get_page(Where.read(f"family={first.ref}&kind=perturbed"))
+            shown = get_page(QueueFilters.read(f"family={first.ref}&kind=perturbed"))
             list_rows(Person(is_moderator=True, pk=0), shown.problems)
         assert len(shown.problems) == 25
         counts.append(len(asked))

@@ -21,7 +21,7 @@ from winosmith.web.people.models import Hits
 @pytest.fixture(autouse=True)
 def _nothing_noted() -> None:
     """Forget which faults earlier tests noted within this hour."""
-    addresses._noted.clear()
+    addresses._logged_hours.clear()
 
 
 @pytest.fixture

@@ -17,9 +17,9 @@ from winosmith.web.judge.turns import next_problem
 from winosmith.web.people.accounts import (
     adopt,
     create_reset_link,
-    end_invitation,
     find_invitation,
     invite,
+    revoke_invitation,
     sign_up,
 )
 from winosmith.web.people.models import Document, Invitation, Person, pseudonym
@@ -244,7 +244,7 @@ def test_a_link_that_ran_out_or_was_taken_back_works_no_more(db: Any, visit: Any
     path, other = invite(["judge"], 30), invite(["judge"], 30)
     found = find_invitation(other.split("/")[-2])
     assert found is not None
-    end_invitation(found)
+    revoke_invitation(found)
     assert visit().get(other).status_code == 410
     row = Invitation.objects.get(used=None)
     row.expires -= timedelta(minutes=31)

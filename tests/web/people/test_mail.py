@@ -355,7 +355,7 @@ def test_a_wish_for_news_brings_no_address_back(db: Any, person: Any) -> None:
     """What another request of theirs made of the address meanwhile stays."""
     ann = person("ann", email=ADDRESS)
     mail.forget_address(Person.objects.get(pk=ann.pk))
-    mail.choose_news(ann, news=True)
+    mail.set_news_mails(ann, news=True)
     assert Person.objects.get(pk=ann.pk).email == ""
 
 

@@ -12,7 +12,7 @@ from winosmith.web.judge.models import Slot
 from winosmith.web.people.accounts import invite
 from winosmith.web.people.gates import act_once, new_key, rate_limit
 from winosmith.web.people.models import Done, Hits, Invitation, Person, Session
-from winosmith.web.people.privacy import tidy
+from winosmith.web.people.privacy import delete_old_rows
 from winosmith.web.problems.models import Problem
 from winosmith.web.write.models import Draft
 
@@ -41,12 +41,12 @@ def test_what_is_old_goes_and_what_is_not_stays(
         return [model.objects.count() for model in tables]
 
     now = timezone.now()
-    assert sum(tidy(now).values()) == 0
-    assert tidy(now + timedelta(days=2))["hits"] == 1
+    assert sum(delete_old_rows(now).values()) == 0
+    assert delete_old_rows(now + timedelta(days=2))["hits"] == 1
     assert rows() == [0, 1, 1, 1, 1]
-    tidy(now + timedelta(days=29))
+    delete_old_rows(now + timedelta(days=29))
     assert rows() == [0, 1, 1, 1, 1]
-    gone = tidy(now + timedelta(days=31))
+    gone = delete_old_rows(now + timedelta(days=31))
     assert rows() == [0, 0, 0, 0, 1]
     assert {name for name, count in gone.items() if count} == {
         "forms",
@@ -59,7 +59,7 @@ def test_what_is_old_goes_and_what_is_not_stays(
     assert (slot.seconds, slot.choice) == (None, 0)
     assert set(Person.objects.all()) == {ann, wrote}
     assert Problem.objects.count() == 4
-    assert tidy(now + timedelta(days=61))["sessions"] == 1
+    assert delete_old_rows(now + timedelta(days=61))["sessions"] == 1
 
 
 def test_a_refused_mail_goes_after_a_week(db: Any) -> None:
@@ -67,6 +67,6 @@ def test_a_refused_mail_goes_after_a_week(db: Any) -> None:
     now = timezone.now()
     for kind in (MAIL, BACKUP):
         Job.objects.create(kind=kind, state=Job.State.FAILED, ended=now, asked={})
-    assert tidy(now + timedelta(days=6))["mails"] == 0
-    assert tidy(now + timedelta(days=8))["mails"] == 1
+    assert delete_old_rows(now + timedelta(days=6))["mails"] == 0
+    assert delete_old_rows(now + timedelta(days=8))["mails"] == 1
     assert [job.kind for job in Job.objects.all()] == [BACKUP]

@@ -18,9 +18,9 @@ from winosmith.web.perturb.rules import (
     SentenceInput,
     _check_length,
     create_version,
-    examine,
     input_depths,
     is_revisable,
+    run_checks,
 )
 from winosmith.web.predict.models import Prediction
 from winosmith.web.problems.checks import RefusedError
@@ -119,8 +119,8 @@ def test_a_family_holds_no_version_twice(db: Any, contributor: Any, original: An
     ann, bob, root = contributor(), contributor("bob"), original()
     child = send(ann, root)
     for somebody, parent, sentence, words in (
-        (ann, root, CHILD, "You have already sent this sentence"),
-        (bob, root, CHILD, "This sentence has already been sent"),
+        (ann, root, CHILD, "You have already submitted this sentence"),
+        (bob, root, CHILD, "This sentence has already been submitted"),
         (ann, child, ROOT, "equals the original"),
     ):
         with pytest.raises(RefusedError, match=words):
@@ -257,7 +257,7 @@ def test_ten_threads_with_one_sentence_enter_it_once(
     found = at_once(lambda somebody: send(somebody, root), people, but=RefusedError)
     made = Problem.objects.exclude(pk=root.pk).get()
     assert found.count(made) == 1
-    assert sum("This sentence has already been sent" in str(one) for one in found) == 9
+    assert sum("This sentence has already been submitted" in str(one) for one in found) == 9
     assert Version.objects.filter(parent=None).count() == 1
 
 
@@ -272,8 +272,8 @@ def test_a_revision_takes_the_place(database: Any, contributor: Any, original: A
     assert is_revisable(ann, old)
     assert not is_revisable(bob, old)
     assert not is_revisable(ann, root)
-    new = create_version(Place.of(ann, old), typed(CHILD, 0), KEY)
-    assert create_version(Place.of(ann, old), typed(CHILD, 0), KEY) == new
+    new = create_version(Place.for_revision(ann, old), typed(CHILD, 0), KEY)
+    assert create_version(Place.for_revision(ann, old), typed(CHILD, 0), KEY) == new
     assert new.twin.revises == old.twin
     assert (new.sentence, new.answer, new.version.parent) == (CHILD, 0, root)
     old.refresh_from_db()
@@ -282,10 +282,12 @@ def test_a_revision_takes_the_place(database: Any, contributor: Any, original: A
     assert Seen.objects.filter(person=bob, twin=new.twin).exists()
     assert [row.pk for row in path_from_root(below)] == [root.pk, old.pk, below.pk]
     with pytest.raises(InputError, match="can’t be revised"):
-        create_version(Place.of(ann, old), typed(GRANDCHILD), "m" * 32)
+        create_version(Place.for_revision(ann, old), typed(GRANDCHILD), "m" * 32)
     Problem.objects.filter(pk=new.pk).update(state="rejected")
     assert (
-        create_version(Place.of(ann, Problem.objects.get(pk=new.pk)), typed(CHILD), "n" * 32).state
+        create_version(
+            Place.for_revision(ann, Problem.objects.get(pk=new.pk)), typed(CHILD), "n" * 32
+        ).state
         == "judging"
     )
 
@@ -300,7 +302,9 @@ def test_a_revision_under_embargo_stays_so(
     ann, root = contributor(), original()
     old = send(ann, root)
     Problem.objects.filter(pk=old.pk).update(embargo=True)
-    new = create_version(Place.of(ann, Problem.objects.get(pk=old.pk)), typed(GRANDCHILD), KEY)
+    new = create_version(
+        Place.for_revision(ann, Problem.objects.get(pk=old.pk)), typed(GRANDCHILD), KEY
+    )
     assert new.embargo
     assert not Prediction.objects.filter(problem=new).exists()
 
@@ -320,12 +324,12 @@ def test_one_edit_beside_a_glued_blank_is_one_edit(
 ) -> None:
     """One changed word is depth 1, though the blank was typed against a word; the page says so."""
     ann, root = contributor(), original()
-    glued = SentenceInput.of(form(CHILD.replace("_ was", "_was")), 2)
+    glued = SentenceInput.from_form(form(CHILD.replace("_ was", "_was")), 2)
     place = Place(ann, [root])
     found = input_depths(glued, place)
     assert found is not None
     assert (found.lineage, found.edit) == (1, 1)
-    blank = next(check for check in examine(glued, place) if check.rule == "blank")
+    blank = next(check for check in run_checks(glued, place) if check.rule == "blank")
     assert (blank.verdict, blank.figure) == ("pass", "separated from the words next to it")
     assert send(ann, root, glued).sentence == CHILD
 
@@ -340,6 +344,6 @@ def test_a_sentence_without_spaces_is_not_counted_in_words(site: Any) -> None:
 def test_what_is_stated_comes_back_as_it_was_typed(site: Any) -> None:
     """A declared depth and a model's name are never cut, however long they are."""
     long = {"declared": "9" * 60, "against": "x" * 60}
-    stated = SentenceInput.of(long, 2)
+    stated = SentenceInput.from_form(long, 2)
     assert (stated.declared, stated.against) == (long["declared"], long["against"])
     assert stated.depth is None

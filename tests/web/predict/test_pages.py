@@ -26,7 +26,7 @@ def test_the_list_shows_each_model_with_its_progress(models: Any, visit: Any) ->
     assert "0 of 2" in page
     assert "1 of 2" in page
     assert "0.250" in page
-    assert "starts again in a moment" in page
+    assert "will restart in a moment" in page
 
 
 def test_the_page_of_a_model_hides_its_troubles_from_readers(
@@ -51,7 +51,7 @@ def test_a_moderator_lets_a_model_try_again_once(models: Any, visit: Any, person
     browser = visit(person("mo", is_moderator=True, is_judge=True))
     key = "0" * 32
     answer = browser.post("/models/zeta/again/", {"key": key}, follow=True)
-    assert "1 prediction is retried" in answer.content.decode()
+    assert "1 prediction will be retried" in answer.content.decode()
     zeta = problem.predictions.get(model__name="zeta")
     assert (zeta.stand, zeta.tries, zeta.error) == ("waiting", 0, "")
     problem.predictions.filter(pk=zeta.pk).update(stand="failed")

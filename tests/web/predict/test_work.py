@@ -27,7 +27,7 @@ from winosmith.web.predict.asking import (
     set_current_models,
 )
 from winosmith.web.predict.models import Model
-from winosmith.web.predict.process import LONGEST_BATCH, MOST_AT_ONCE, BatchSize
+from winosmith.web.predict.process import MAX_BATCH, TARGET_SECONDS, BatchSize
 from winosmith.web.problems.models import Problem, Version
 
 RULE = SolverRule("one", "random")
@@ -276,15 +276,15 @@ def test_batches_grow_while_they_are_quick_and_shrink_when_not() -> None:
     """The size of a batch follows how long the last one took, and never goes below its least."""
     pace = BatchSize()
     for _ in range(20):
-        pace.note(0.01, pace.size)
-    assert pace.size == MOST_AT_ONCE
-    pace.note(0.01, 1)
-    assert pace.size == MOST_AT_ONCE
+        pace.adapt(0.01, pace.size)
+    assert pace.size == MAX_BATCH
+    pace.adapt(0.01, 1)
+    assert pace.size == MAX_BATCH
     for _ in range(20):
-        pace.note(LONGEST_BATCH * 2, pace.size)
+        pace.adapt(TARGET_SECONDS * 2, pace.size)
     assert pace.size == 1
     slow = BatchSize(4)
-    slow.note(LONGEST_BATCH * 9, 4)
+    slow.adapt(TARGET_SECONDS * 9, 4)
     assert slow.size == 4
 
 

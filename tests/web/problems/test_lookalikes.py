@@ -17,16 +17,16 @@ from winosmith import Dataset, Problem, formats
 from winosmith.errors import InputError
 from winosmith.testing import make_twins
 from winosmith.web.problems.lookalikes import (
-    LEAST,
+    MIN_SHARE,
     STORED,
     Half,
     find_lookalikes,
     forget,
     remember,
     remember_published,
-    share_of_words,
     shingle_hashes,
     sketch_hashes,
+    word_overlap,
     words_to_compare,
 )
 from winosmith.web.problems.models import Problem as Row, Remembered, Shingle, Twin
@@ -117,10 +117,10 @@ def test_planted_changes_are_found_as_by_brute_force(db: Any, data_dir: Path, nu
         for at in rng.sample(free, number + 1):
             sentence[at] = rng.choice(words)
         changed = " ".join(sentence)
-        exact = share_of_words(
+        exact = word_overlap(
             words_to_compare(changed, row.options), words_to_compare(row.sentence, row.options)
         )
-        if exact >= LEAST:
+        if exact >= MIN_SHARE:
             due += 1
             found += row.id in {one.ref for one in _near(changed, row.options, most=50)}
     assert due > 100

@@ -180,7 +180,7 @@ def world(
     """Return the site with each case; lists are counted anew, and nobody downloads too much."""
     monkeypatch.setattr(_kept, "QUICK_SECONDS", 3600.0)
     for module in (downloads, views):
-        monkeypatch.setattr(module, "MOST", 10_000)
+        monkeypatch.setattr(module, "QUOTA", 10_000)
     lists._ENTRIES.forget()
     lists._FAMILIES.forget()
     return _world(person("ann"), person("judy", is_judge=True))

@@ -29,8 +29,8 @@ from winosmith.web.problems.family import lift_embargo, set_embargo
 from winosmith.web.problems.models import Problem as Row, State
 from winosmith.web.problems.states import (
     _due_problems,
+    latest_public_time,
     move,
-    public_at_latest,
     public_problems,
     publish_due,
 )
@@ -159,7 +159,7 @@ def test_what_tells_the_answer_of_an_attention_question_is_not_public(
     _to(one, "valid")
     _later([one], days=30)
     assert _public(one) == [False]
-    assert (publish_due(), public_at_latest(one)) == (0, None)
+    assert (publish_due(), latest_public_time(one)) == (0, None)
     page = visit(one.twin.contributor).get(f"/problems/{one.ref}/").content.decode()
     assert "This half is waiting for the other half" in page
     assert "No date is set yet." in page

@@ -97,13 +97,13 @@ def test_a_program_that_is_refused_gets_no_page(handmade: Any, visit: Any) -> No
     row.save()
     told = visit().get("/download/problems.winogrande.jsonl", headers=program)
     assert (told.status_code, told["Content-Type"][:10]) == (422, "text/plain")
-    assert told.content.startswith(b"422: this is no data: ")
+    assert told.content.startswith(b"422: ")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(downloads, "MOST", 0)
+        patch.setattr(downloads, "QUOTA", 0)
         told = visit().get("/download/problems.csv", headers=program)
         page = visit().get("/download/problems.csv", headers=browser)
     assert (told.status_code, told["Content-Type"][:10]) == (429, "text/plain")
-    assert told.content.startswith(b"429: this is no data, but ")
+    assert told.content.startswith(b"429: this file has no data: ")
     assert int(told["Retry-After"]) > 0
     assert (page.status_code, page["Content-Type"][:9]) == (429, "text/html")
     assert b"What you typed" not in page.content

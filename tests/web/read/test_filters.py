@@ -10,7 +10,7 @@ import pytest
 
 from winosmith.web.judge.models import Verdict
 from winosmith.web.people import models
-from winosmith.web.people.models import person_of, pseudonym
+from winosmith.web.people.models import find_person, pseudonym
 from winosmith.web.people.privacy import erase
 from winosmith.web.problems.models import Twin
 from winosmith.web.read.public import Filters, decrypt_key, encrypt_key
@@ -55,25 +55,25 @@ def test_a_pseudonym_tells_of_nobody_who_wrote_nothing_public(
         for name in (pseudonym(ann), "p-000000000000")
     ]
     assert pages[0] == pages[1]
-    assert person_of(pseudonym(ann)) == ann
+    assert find_person(pseudonym(ann)) == ann
 
 
 def test_who_guesses_pseudonyms_has_not_all_of_them_made(
     db: Any, person: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Once made, only those of who came since are made anew, and of the erased."""
-    monkeypatch.setattr(models, "_known", {})
+    monkeypatch.setattr(models, "_cached_keys", {})
     old, gone = person("old"), person("gone")
-    assert models.person_of(models.pseudonym(old)) == old
+    assert models.find_person(models.pseudonym(old)) == old
     erase(gone, texts=False)
     gone.refresh_from_db()
     new = person("new")
     monkeypatch.setattr(models, "_RECHECKED", 0)
     made, make = [], models.pseudonym
     monkeypatch.setattr(models, "pseudonym", lambda who: made.append(who.pk) or make(who))
-    assert models.person_of("p-000000000000") is None
+    assert models.find_person("p-000000000000") is None
     assert set(made) == {gone.pk, new.pk}
-    assert models.person_of(make(gone)) == gone
+    assert models.find_person(make(gone)) == gone
 
 
 @pytest.mark.parametrize(

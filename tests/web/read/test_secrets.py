@@ -66,7 +66,7 @@ def test_what_is_hidden_changes_nothing(
     db: Any, visit: Any, twin: Any, person: Any, monkeypatch: pytest.MonkeyPatch, who: str
 ) -> None:
     """With hidden twins beside the public ones, every answer is the same, byte for byte."""
-    monkeypatch.setattr(downloads, "MOST", 10_000)
+    monkeypatch.setattr(downloads, "QUOTA", 10_000)
     ann, eve = person("ann"), person("eve")
     twin(ann)
     client = visit(eve if who == "account" else None)

@@ -37,14 +37,14 @@ class BreakError(BaseException):
 
 def _break_off(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     """Let the round break off when its step begins."""
-    place = running.ProgressReporter._place
+    place = running.ProgressReporter._find_step
 
     def broken(self: Any, title: str) -> int:
         if title == name:
             raise BreakError
         return place(self, title)
 
-    monkeypatch.setattr(running.ProgressReporter, "_place", broken)
+    monkeypatch.setattr(running.ProgressReporter, "_find_step", broken)
 
 
 def test_a_round_goes_on_after_a_break_and_accounts_for_its_pool(
@@ -185,14 +185,14 @@ def test_a_cancelled_round_stores_nothing(db: Any, monkeypatch: pytest.MonkeyPat
     """Cancelled while a step is at work, a round goes no further, and says nothing of an error."""
     fill(TWINS, votes=False)
     made = rules.create_round("one", {**SMALL, "solvers": [WORDS]})
-    noted = running.ProgressReporter._noted
+    noted = running.ProgressReporter._update_row
 
     def cancelled(self: Any, **changes: object) -> None:
         if changes.get("step") == "embedding":
             rules.cancel_round(made)
         noted(self, **changes)
 
-    monkeypatch.setattr(running.ProgressReporter, "_noted", cancelled)
+    monkeypatch.setattr(running.ProgressReporter, "_update_row", cancelled)
     carried_out(made)
     made.refresh_from_db()
     assert (made.state, made.error, made.record) == ("cancelled", "", None)

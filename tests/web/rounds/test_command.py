@@ -87,7 +87,7 @@ def test_a_round_that_was_broken_off_goes_on_or_is_given_up(
     assert "one failed" in carry_out(code=1)
     rules.resume_round(Round.objects.get())
     assert "one is cancelled" in run("cancel", "one")
-    assert "there are: one" in run("show", "round-2", code=1)
+    assert "existing rounds: one" in run("show", "round-2", code=1)
     assert "not finished" in run("publish", "one", code=1)
 
 
@@ -107,7 +107,7 @@ def test_a_recipe_of_the_sites_folder_is_named(db: Any, carry_out: Callable[...,
 @pytest.mark.parametrize(
     ("words", "why"),
     [
-        (["--site", "x", "--out", "y", "--redraw"], "leave --out, --redraw out"),
+        (["--site", "x", "--out", "y", "--redraw"], "can't be combined with --out, --redraw"),
         ([], "a site"),
         (["r.toml"], "--out"),
         (["r.toml", "--out", "y", "--name", "n"], "--name needs --site"),

@@ -102,12 +102,13 @@ def test_the_page_has_the_figures_of_the_record(db: Any, stored: Any, visit: Any
     build = made.record["build"]
     last = build["funnel"]["steps"][-1]
     accuracy = made.record["solvers"]["words"]["accuracy"]["value"]
+    before = made.record["artifacts"]["before"]
     for told in (
         f"problems kept of {build['funnel']['collected']['problems']}",
         f"guessed: {last['dropped']['guessed']}",
         f"{100 * accuracy:.1f} %",
-        "of the kept problems are guessed by a linear model, across halves that were filtered "
-        f"separately; before the filter it was {100 * made.record['artifacts']['before']:.1f} %",
+        "of the kept problems are predicted by a linear model, measured across halves that were "
+        f"filtered separately; before the filter, it was {100 * before:.1f} %",
         f"{made.record['roots']['drawn']} problems that all deciding solvers answer correctly",
         made.record["digest"],
         f"unfiltered, whole twins{build['counts']['train_xl']}",
@@ -136,7 +137,7 @@ def test_a_round_whose_vectors_see_nothing_says_so(db: Any, stored: Any, visit: 
     start = f"140 public problems entered the round. {checked} {LOST}"
     assert f"{start} {verdict}" in page
     assert page.index(start) < page.index("problems kept of")
-    assert "of the kept problems are guessed by a linear model" not in page
+    assert "of the kept problems are predicted by a linear model" not in page
 
 
 def test_each_filter_of_a_recipe_has_words(db: Any) -> None:

@@ -23,7 +23,7 @@ from winosmith.web import _import, jobs
 from winosmith.web.jobs import Job, create_job
 from winosmith.web.judge.trust import askable_questions
 from winosmith.web.people.gates import new_key
-from winosmith.web.people.privacy import tidy
+from winosmith.web.people.privacy import delete_old_rows
 from winosmith.web.problems.models import Problem, Remembered
 from winosmith.web.run import files, human_tests
 from winosmith.web.run.uploads import MAX_FILES
@@ -119,11 +119,12 @@ def test_the_same_file_comes_in_once(
     [
         ("", "empty"),
         ("one,two\n1,2\n", "cups.csv:1: no known format fits its content<"),
-        ("PAR1\nand the rest", "Only the command can read Parquet"),
+        ("PAR1\nand the rest", "Only the command line can read Parquet"),
         ("BZh91AY&SY", "the file is compressed; unpack it first"),
         (
             "a,b\n“c”,d\n".encode("cp1252"),
-            "(cp1252), which reads &#x27;“c”,d&#x27; here; save it as CSV UTF-8<",
+            "(cp1252), which reads &#x27;“c”,d&#x27; here (or in another, such as cp1250); save it "
+            "as CSV UTF-8<",
         ),
         (f"{HEAD}\nNo blank is here.,cup,jug,1\n", "No problem can be imported."),
         ("\0\1\2", "cups.csv"),
@@ -196,7 +197,7 @@ def test_what_nobody_confirms_is_dropped(
     old, young = _proposed(send, file=CUPS), _proposed(send, file=GOLD, as_="gold")
     Job.objects.filter(pk=old.pk).update(at=timezone.now() - timedelta(hours=25))
     with TestCase.captureOnCommitCallbacks(execute=True):
-        assert tidy()["run"] == 1
+        assert delete_old_rows()["run"] == 1
     assert (old.file.exists(), young.file.exists()) == (False, True)
     with pytest.raises(InputError):
         done(old)
@@ -208,7 +209,7 @@ def test_a_file_without_a_deed_is_dropped(db: Any, kept: Path) -> None:
     for name, hours in (("old", 25), ("young", 1)):
         (kept / "uploads" / name).write_text("x")
         os.utime(kept / "uploads" / name, (time.time() - 3600 * hours,) * 2)
-    tidy()
+    delete_old_rows()
     assert [path.name for path in (kept / "uploads").iterdir()] == ["young"]
 
 
@@ -306,7 +307,7 @@ def test_a_large_file_comes_in_pieces_and_is_read_by_a_thread(
 ) -> None:
     """More than one request holds is kept, read, shown and let in as a small file is."""
     data, mark = _large(20), new_key()
-    monkeypatch.setattr("winosmith.web.run.files.PIECE", piece := 1000)
+    monkeypatch.setattr("winosmith.web.run.files.CHUNK_BYTES", piece := 1000)
     assert send("/admin/import/", file=data.decode(), as_="judging").status_code == 422
     assert _pieces(send, data, piece, mark) == [204] * -(-len(data) // piece)
     path = kept / "uploads" / mark
@@ -376,7 +377,7 @@ def test_all_files_together_have_a_bound(
         assert _pieces(send, bytes(990_000), 495_000, mark) == [204, 204]
     refused = send(f"/admin/files/{new_key()}/?at=0", body=bytes(60_000))
     assert refused.status_code == 422
-    assert b"take all the space" in refused.content
+    assert b"use all the space" in refused.content
     assert len(list((kept / "uploads").iterdir())) == MAX_FILES
     assert send(f"/admin/files/{marks[0]}/?at=990000", body=bytes(10_000)).status_code == 204
     assert send(f"/admin/files/{new_key()}/?at=0", body=bytes(40_000)).status_code == 204

@@ -16,7 +16,7 @@ from winosmith.web.jobs import Job
 from winosmith.web.market.models import Study
 from winosmith.web.market.providers import id_digest
 from winosmith.web.market.studies import find_study, get_study, is_admitted
-from winosmith.web.market.workers import finish
+from winosmith.web.market.workers import finish_participation
 from winosmith.web.people.gates import new_key
 from winosmith.web.run.log import describe_request
 
@@ -111,7 +111,7 @@ def test_places_are_changed_once_they_were_shown(
     assert made.places == 10
     assert done(job).state == "done"
     made.refresh_from_db()
-    assert (made.places, made.most) == (40, 60)
+    assert (made.places, made.max_starts) == (40, 60)
     refused = send(path, **{"do": "places", "places-places": "0"})
     assert refused.status_code == 422
 
@@ -192,7 +192,7 @@ def test_what_the_market_says_holds_once_it_was_shown(
     half = m.twin(halves=1)[0]
     part = m.working(made, 1)
     m.give(part.person)
-    finish(part)
+    finish_participation(part)
     file = m.export(tmp_path / "x.csv", [(1, "APPROVED"), (7, "APPROVED")])
 
     def sent() -> Any:

@@ -162,7 +162,7 @@ PAID = {
     "all_missing": 1, "unmatched": "2.50", "unknown": [9], "missing": ["p-1"],
     "changes": [{"worker": "p-0123456789", "before": "waiting", "verdict": "approved",
                  "said": "APPROVED", "paid": "2.50", "votes": 20}],
-    "doubts": [[3, "this worker came to the site under another submission"]],
+    "doubts": [[3, "this worker started on the site with another submission"]],
     "notes": [[4, "approved, but not all of the work is stored"]],
 }  # fmt: skip
 

@@ -10,7 +10,7 @@ import pytest
 
 from tests.web import hostile
 from tests.web.take.conftest import fill, twins
-from winosmith.humans import Declared
+from winosmith.humans import SurveyQuestion
 from winosmith.web import hosting
 from winosmith.web.judge.models import Slot
 from winosmith.web.people.gates import new_key
@@ -110,7 +110,7 @@ def test_texts_are_agreed_to_once_and_before_anything_is_typed(
     Refused for want of it, or because a text has changed meanwhile, the form is shown as it was,
     without a tick that was for another text.
     """
-    made = opened(twins(6), declared=[Declared("home", "Where do you live?")])
+    made = opened(twins(6), declared=[SurveyQuestion("home", "Where do you live?")])
     new, url = person("new"), f"/tests/round/{made.name}/"
     browser = visit(new)
     page = browser.get(url).content.decode()

@@ -15,10 +15,10 @@ from django.utils import timezone
 from tests.web.take.conftest import asked, fill, twins
 from winosmith import formats, humans
 from winosmith.errors import InputError
-from winosmith.humans import CANARY, DECLARED, Declared
+from winosmith.humans import CANARY, QUESTIONS, SurveyQuestion
 from winosmith.validate import read_votes
 from winosmith.web import hosting
-from winosmith.web.people.privacy import data_about, erase, tidy
+from winosmith.web.people.privacy import data_about, delete_old_rows, erase
 from winosmith.web.problems.models import Problem, Twin
 from winosmith.web.problems.records import as_problem
 from winosmith.web.problems.states import public_problems
@@ -102,7 +102,7 @@ def test_results_are_those_of_the_same_answers_in_forms(
     out = tmp_path / "out"
     data = formats.read(out / "private/schemas.jsonl")
     subjects = humans.read_subjects(out / "subjects.jsonl")
-    found = humans.results(data, read_votes(out / "responses.jsonl"), subjects)
+    found = humans.compute_results(data, read_votes(out / "responses.jsonl"), subjects)
     assert counts["answers"] == sum(len(given) for _, given in by_hand)
     assert close_round(made.name).figures == json.loads(json.dumps(found.record()))
 
@@ -125,7 +125,9 @@ def test_results_are_those_of_the_same_answers_in_forms(
         path = tmp_path / f"{sitting.subject.code}.json"
         path.write_text(json.dumps(record), "utf-8")
         sittings.append(humans.read_answer_form(path, sheets))
-    again = humans.results(data, humans.make_responses(sittings), humans.make_subjects(sittings))
+    again = humans.compute_results(
+        data, humans.make_responses(sittings), humans.make_subjects(sittings)
+    )
     assert again.record() == found.record()
     ledger = humans.read_ledger(out / "ledger.json")
     assert Counter(given.state for given in ledger.given) == {"done": 8}
@@ -147,7 +149,7 @@ def test_results_are_those_of_the_same_answers_in_forms(
 
 def test_erasing_somebody_leaves_their_answers_to_nobody(opened: Maker, person: Maker) -> None:
     """The code leads to no one any more; letters and choices stay, words and times go."""
-    made = opened(declared=(*DECLARED, Declared("home", "Where do you live?")))
+    made = opened(declared=(*QUESTIONS, SurveyQuestion("home", "Where do you live?")))
     ann, bob = person("ann"), person("bob")
     for who in (ann, bob):
         sitting = assign_sheet(who, made, {"native": "yes", "home": "Leeds"})
@@ -182,7 +184,7 @@ def test_an_erased_text_leaves_the_sheets_and_the_results(
     write_results(made, tmp_path / "out")
     left = formats.read(tmp_path / "out/private/schemas.jsonl")
     assert len(left) == 6
-    found = humans.results(
+    found = humans.compute_results(
         left,
         read_votes(tmp_path / "out/responses.jsonl"),
         humans.read_subjects(tmp_path / "out/subjects.jsonl"),
@@ -196,8 +198,8 @@ def test_times_are_forgotten_when_the_site_forgets_them(opened: Maker, person: M
     sitting = assign_sheet(ann, made, {})
     fill(ann, sitting)
     close_round(made.name)
-    assert tidy()["take"] == 0
-    assert tidy(timezone.now() + timedelta(days=91))["take"] == 5
+    assert delete_old_rows()["take"] == 0
+    assert delete_old_rows(timezone.now() + timedelta(days=91))["take"] == 5
     sitting.refresh_from_db()
     made.refresh_from_db()
     assert (sitting.given, sitting.ended, made.figures["pace"]) == (None, None, [])

@@ -12,7 +12,7 @@ import pytest
 from tests.web.take.conftest import asked, fill, twins
 from tests.web.working import work_off
 from winosmith.errors import InputError
-from winosmith.humans import DECLARED, Declared
+from winosmith.humans import QUESTIONS, SurveyQuestion
 from winosmith.web import hosting
 from winosmith.web.judge.turns import current_slot, next_problem
 from winosmith.web.people.models import Person, pseudonym
@@ -209,7 +209,7 @@ def test_answers_are_changed_until_the_sheet_is_handed_in(opened: Maker, person:
 
 def test_what_people_tell_of_themselves_is_what_was_asked(opened: Maker, person: Maker) -> None:
     """Choices are held to, other names are dropped, and long texts are refused."""
-    made = opened(declared=(*DECLARED, Declared("age", "How old are you?")))
+    made = opened(declared=(*QUESTIONS, SurveyQuestion("age", "How old are you?")))
     ann = person("ann")
     for told in ({"native": "perhaps"}, {"age": "9" * 201}, {"age": "a\u202eb"}):
         with pytest.raises(InputError):

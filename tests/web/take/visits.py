@@ -76,12 +76,12 @@ ROUTES: list[tuple[str, str, tuple[Any, ...], Callable[[Any], dict[str, Any]], s
 def staged(people: dict[str, Any]) -> dict[str, str]:
     """Make an open round that somebody is in, a closed one, and one that nobody took."""
     from tests.web.take.conftest import fill, twins
-    from winosmith.humans import DECLARED, Declared
+    from winosmith.humans import QUESTIONS, SurveyQuestion
     from winosmith.web.jobs import Job, run_next
     from winosmith.web.take.rounds import end_round, open_round
     from winosmith.web.take.sheets import assign_sheet
 
-    asked = (*DECLARED, Declared("home", "Where do you live?"))
+    asked = (*QUESTIONS, SurveyQuestion("home", "Where do you live?"))
     opened, _ = open_round(twins(6), "open", declared=asked)
     closed, _ = open_round(twins(6, start=20), "closed", orders=2)
     empty, _ = open_round(twins(5, start=40), "empty", title="Texts that nobody has read yet")

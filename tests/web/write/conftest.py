@@ -29,18 +29,18 @@ def typed(**changes: str) -> Any:
     """Return the form above as it is typed, with changes."""
     from winosmith.web.write.rules import TwinInput
 
-    return TwinInput.of({**FORM, **changes})
+    return TwinInput.from_form({**FORM, **changes})
 
 
 def submitted(somebody: Any, key: str = "", **arguments: Any) -> Any:
     """Return the twin that somebody sends, of the form above unless `typed` is given."""
     from winosmith.web.people.gates import new_key
     from winosmith.web.write.models import Draft
-    from winosmith.web.write.rules import submit
+    from winosmith.web.write.rules import submit_draft
 
     fields, before = arguments.pop("typed", typed()), arguments.pop("before", None)
     draft = Draft(ref=key or new_key(), anchors=list(ANCHORS), **arguments)
-    return submit(somebody, fields, draft, before=before)
+    return submit_draft(somebody, fields, draft, before=before)
 
 
 def rules(**changes: Any) -> Any:

@@ -19,7 +19,7 @@ ANCHORS = ("water", "garden", "hose")
 def _checks(anchors: Any = ANCHORS, **changes: str) -> dict[tuple[str, Any], Any]:
     return {
         (check.rule, check.half): check
-        for check in examine_twin(TwinInput.of({**FORM, **changes}), anchors)
+        for check in examine_twin(TwinInput.from_form({**FORM, **changes}), anchors)
     }
 
 
@@ -128,7 +128,7 @@ def test_without_anchors_nothing_asks_for_one(site: Any) -> None:
 
 def test_the_preview_marks_what_differs_and_what_is_right(site: Any) -> None:
     """Each half reads with each option; the differing words are marked, the answer is ticked."""
-    typed = TwinInput.of(FORM)
+    typed = TwinInput.from_form(FORM)
     for half, (sentence, readings) in enumerate(
         zip(typed.sentences, preview_readings(typed), strict=True)
     ):
@@ -147,9 +147,9 @@ def test_what_was_typed_is_tidied(site: Any) -> None:
     """Lines, double spaces, long blanks, NUL and characters that turn the text are mended."""
     assert tidy(" a\r\n b\x00  ____ c\u202e ") == "a b _ c"
     assert tidy("e\u0301 \ud800") == "é ?"
-    typed = TwinInput.of(FORM)
-    assert TwinInput.of(typed.as_form()) == typed
-    assert TwinInput.of({"answer_1": "7", "domain": "<b>"}).answers == (None, 1)
+    typed = TwinInput.from_form(FORM)
+    assert TwinInput.from_form(typed.as_form()) == typed
+    assert TwinInput.from_form({"answer_1": "7", "domain": "<b>"}).answers == (None, 1)
 
 
 JAPANESE = {
@@ -173,7 +173,7 @@ def test_a_twin_without_spaces_can_be_sent(site: Any) -> None:
     assert rest == {"pass"}
     assert {checks[key].figure for key in unchecked if key[0] != "anchor"} == {""}
 
-    assert _find_faults(TwinInput.of({**FORM, **JAPANESE}), ("茶碗",)) == {}
+    assert _find_faults(TwinInput.from_form({**FORM, **JAPANESE}), ("茶碗",)) == {}
 
 
 def test_each_half_is_checked_in_its_own_script(site: Any) -> None:
@@ -187,7 +187,7 @@ def test_each_half_is_checked_in_its_own_script(site: Any) -> None:
 def test_a_blank_against_a_word_is_set_apart_and_said(site: Any) -> None:
     """A half typed with "_was" is the one with "_ was", and its check of the blank says so."""
     glued = FORM["sentence_2"].replace("_ was", "_was")
-    assert TwinInput.of({**FORM, "sentence_2": glued}).sentences[1] == FORM["sentence_2"]
+    assert TwinInput.from_form({**FORM, "sentence_2": glued}).sentences[1] == FORM["sentence_2"]
     checks = _checks(sentence_2=glued)
     assert {check.verdict for check in checks.values()} == {"pass"}
     assert checks["blank", 1].figure == "separated from the words next to it"

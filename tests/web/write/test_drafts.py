@@ -41,7 +41,7 @@ def test_drafts_are_their_writer_s_alone(db: Any, contributor: Any, draft: Any) 
     assert rules.list_drafts(ann) == []
     rules.save_draft(one, typed(), 0)
     assert rules.list_drafts(ann) == [one]
-    for _number in range(rules.MOST - 1):
+    for _number in range(rules.MAX_DRAFTS - 1):
         draft(ann)
     with pytest.raises(InputError, match="finish or discard"):
         draft(ann)

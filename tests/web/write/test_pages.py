@@ -16,11 +16,11 @@ from winosmith.web.people import gates
 from winosmith.web.people.gates import WRITER, new_key
 from winosmith.web.people.models import Hits, Person
 from winosmith.web.people.privacy import agree, publish_document
-from winosmith.web.problems.checks import LARGEST
+from winosmith.web.problems.checks import MAX_CHARACTERS
 from winosmith.web.problems.lookalikes import remember_published
 from winosmith.web.problems.models import Problem as Row, Twin
 from winosmith.web.write.models import Draft
-from winosmith.web.write.rules import TwinInput, examine_twin, submit
+from winosmith.web.write.rules import TwinInput, examine_twin, submit_draft
 
 
 def _key() -> dict[str, str]:
@@ -114,18 +114,20 @@ def test_live_checks_write_nothing(opened: Any) -> None:
 def test_what_is_too_long_is_read_by_one_rule_and_comes_back_whole(opened: Any) -> None:
     """Of 450,000 characters the length alone is told; nothing is kept, and nothing is cut."""
     client, one, address = opened
-    long = {**FORM, "sentence_1": "word " * 89_999 + "word", "option_2": "x" * LARGEST}
+    long = {**FORM, "sentence_1": "word " * 89_999 + "word", "option_2": "x" * MAX_CHARACTERS}
     found = {
-        check.rule: check for check in examine_twin(TwinInput.of(long), ["x"]) if check.half != 1
+        check.rule: check
+        for check in examine_twin(TwinInput.from_form(long), ["x"])
+        if check.half != 1
     }
     assert [rule for rule, check in found.items() if check.verdict == "fail"] == [
         "options differ",
         "length",
     ]
-    assert not TwinInput.of(long).read().sentences[0]
+    assert not TwinInput.from_form(long).without_long_texts().sentences[0]
     assert client.post(f"{address}check/", long).status_code == 200
     sent = client.post(address, {**long, "version": "0", "do": "check"})
-    assert (sent.status_code, f"more than {LARGEST} characters" in text(sent)) == (422, True)
+    assert (sent.status_code, f"more than {MAX_CHARACTERS} characters" in text(sent)) == (422, True)
     assert long["sentence_1"] in text(sent)
     assert long["option_2"] in text(sent)
     one.refresh_from_db()
@@ -149,7 +151,7 @@ def test_near_duplicates_are_shown_as_far_as_one_may_see_them(
     """One's own sentence is quoted, a published one with its source, another's not at all."""
     client, _one, address = opened
     bob = contributor("bob")
-    submit(bob, TwinInput.of(FORM), Draft(ref="k" * 32, anchors=["water"]))
+    submit_draft(bob, TwinInput.from_form(FORM), Draft(ref="k" * 32, anchors=["water"]))
     page = text(client.post(f"{address}check/", FORM))
     assert "not public yet" in page
     assert "<q" not in page

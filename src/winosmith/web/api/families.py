@@ -20,7 +20,7 @@ from winosmith.web.predict import asking
 from winosmith.web.predict.asking import current_models
 from winosmith.web.predict.models import Model as ModelRow, Prediction
 from winosmith.web.problems.models import Problem as Row
-from winosmith.web.problems.search import parse
+from winosmith.web.problems.search import parse_terms
 
 
 class FamiliesQuery(RequestData):
@@ -104,7 +104,7 @@ SIZE = 100
 @router.get("/families", response=Families, summary="Families", **access(public=True))
 def list_families(request: HttpRequest, wanted: Query[FamiliesQuery]) -> dict[str, Any]:
     """List the families with a public root."""
-    shown = families_page(parse(wanted.q), wanted.sort, wanted.page)
+    shown = families_page(parse_terms(wanted.q), wanted.sort, wanted.page)
     models = current_models()
     roots = [family.problem for family in shown]
     note_twins_read(reader(request), roots)

@@ -26,7 +26,7 @@ from winosmith.web.judge.models import note_twins_read
 from winosmith.web.problems.family import may_perturb
 from winosmith.web.problems.models import Problem as Row
 from winosmith.web.problems.search import Page
-from winosmith.web.problems.states import is_visible_to, public_at_latest
+from winosmith.web.problems.states import is_visible_to, latest_public_time
 from winosmith.web.read.downloads import FILES, VOTES
 from winosmith.web.read.public import Agreement, Filters, agreement, capped_count, get_page, numbers
 from winosmith.web.read.views import JudgeVotes, count_votes, family_context
@@ -194,7 +194,7 @@ def half_record(row: Row) -> dict[str, Any]:
     return {
         "problem": to_records([row])[0],
         "state": row.state,
-        "waits_until": public_at_latest(row),
+        "waits_until": latest_public_time(row),
         "judged": count_votes(row),
     }
 

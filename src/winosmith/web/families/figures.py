@@ -20,7 +20,7 @@ from winosmith.metrics import DepthKind, error_depth, round_count
 from winosmith.prediction import Prediction
 from winosmith.web.families.trees import DEPTHS, Bools, Floats, Ints, Tree
 from winosmith.web.pages import bar_chart, fixed
-from winosmith.web.predict.models import Model, Prediction as Row, Stand
+from winosmith.web.predict.models import Model, Prediction as Row, Status
 from winosmith.web.problems.models import Problem
 
 UNASKED, WAITING, STUCK, RIGHT, WRONG, TIED = range(6)
@@ -98,10 +98,10 @@ class Answers:
 
 def load_answers(root: Problem, tree: Tree, model: Model) -> Answers:
     """Load a model's answers to the versions of a family."""
-    done = str(Stand.DONE)
+    done = str(Status.DONE)
     with connection.cursor() as cursor:
         query = _ANSWERS.replace("JOINED", _JOINED.get(connection.vendor, "group_concat"))
-        cursor.execute(query, [done, done, done, str(Stand.WAITING), root.pk, model.pk])
+        cursor.execute(query, [done, done, done, str(Status.WAITING), root.pk, model.pk])
         joined = cursor.fetchone()[0] or ""
     stands = np.full(len(tree), UNASKED, dtype=np.int8)
     keys, states = np.divmod(np.fromstring(joined, dtype=np.int64, sep=","), STANDS)

@@ -16,7 +16,7 @@ from winosmith.web.families.figures import tie_credit
 from winosmith.web.people.models import Person, pseudonym
 from winosmith.web.predict.models import Model, Prediction
 from winosmith.web.problems.models import Problem, Version
-from winosmith.web.problems.search import Term, with_terms
+from winosmith.web.problems.search import Term, filter_by_terms
 from winosmith.web.problems.states import public_problems
 
 FAMILIES = 20
@@ -140,7 +140,7 @@ def _find_public_roots(terms: list[Term]) -> list[int]:
     public = public_problems().select_related(None)
     roots = public.filter(pk__in=Version.objects.values("root")).order_by()
     if terms:
-        found = with_terms(public.filter(version__isnull=False), terms).order_by("-place")
+        found = filter_by_terms(public.filter(version__isnull=False), terms).order_by("-place")
         matches = found.values_list("version__root", flat=True)[:MAX_FOUND]
         roots = roots.filter(pk__in=set(matches))
     return list(roots.values_list("pk", flat=True))

@@ -27,7 +27,7 @@ from winosmith.web._lock import writing
 from winosmith.web.families.models import Measured
 from winosmith.web.families.trees import DEPTHS
 from winosmith.web.predict.asking import current_models
-from winosmith.web.predict.models import Model, Prediction as Row, Stand
+from winosmith.web.predict.models import Model, Prediction as Row, Status
 from winosmith.web.problems.models import Problem
 from winosmith.web.problems.records import as_public, iter_rows, load_keys, needed_columns
 from winosmith.web.problems.states import public_problems
@@ -61,14 +61,14 @@ def answered_problems(model: Model, *, families: bool = True) -> QuerySet[Proble
     return public.filter(
         answer__isnull=False,
         predictions__model=model,
-        predictions__stand=Stand.DONE,
+        predictions__stand=Status.DONE,
         predictions__choice__isnull=False,
     )
 
 
 def load_predictions(model: Model, problems: dict[int, str]) -> list[Prediction]:
     """Load a model's predictions for problems, given the problems' ids by key."""
-    found = Row.objects.filter(model=model, problem__in=list(problems), stand=Stand.DONE)
+    found = Row.objects.filter(model=model, problem__in=list(problems), stand=Status.DONE)
     return [
         _read_prediction(problems[number], choice, tuple(scores))
         for number, choice, scores in found.order_by("problem").values_list(

@@ -22,7 +22,7 @@ from winosmith.web.families.trees import DEPTHS, Tree, VisibleNode
 from winosmith.web.pages import fixed, percent
 from winosmith.web.people.models import Person
 from winosmith.web.predict.asking import current_models
-from winosmith.web.predict.models import Model, Prediction, Stand
+from winosmith.web.predict.models import Model, Prediction, Status
 from winosmith.web.problems.models import Problem, State
 from winosmith.web.problems.states import is_visible_to, public_problems
 
@@ -278,9 +278,9 @@ _NO_ANSWER = {"stand": "", "right": None, "tie": False}
 
 
 def _make_verdict(name: str, stand: Any, right: bool | None, tie: bool, **_rest: int) -> Verdict:
-    if stand == Stand.DONE and tie:
+    if stand == Status.DONE and tie:
         return Verdict(name, "stuck", "=", _("undecided"))
-    if stand == Stand.DONE and right is not None:
+    if stand == Status.DONE and right is not None:
         return (
             Verdict(name, "right", "✓", _("right"))
             if right
@@ -290,10 +290,10 @@ def _make_verdict(name: str, stand: Any, right: bool | None, tie: bool, **_rest:
 
 
 _UNDECIDED: Mapping[Any, tuple[str, str, Text]] = {
-    Stand.WAITING: ("waiting", "…", _("waits for the model")),
-    Stand.LATE: ("stuck", "!", _("the model timed out")),
-    Stand.FAILED: ("stuck", "!", _("the model failed")),
-    Stand.DONE: ("stuck", "?", _("the answer is withheld")),
+    Status.WAITING: ("waiting", "…", _("waits for the model")),
+    Status.LATE: ("stuck", "!", _("the model timed out")),
+    Status.FAILED: ("stuck", "!", _("the model failed")),
+    Status.DONE: ("stuck", "?", _("the answer is withheld")),
     "": ("waiting", "–", _("not asked yet")),
 }
 

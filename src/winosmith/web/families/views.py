@@ -22,9 +22,9 @@ from winosmith.web.people.models import Person, pseudonym
 from winosmith.web.predict.asking import current_models
 from winosmith.web.predict.models import Model
 from winosmith.web.problems.models import Problem
-from winosmith.web.problems.search import parse
+from winosmith.web.problems.search import parse_terms
 from winosmith.web.problems.states import is_visible_to
-from winosmith.web.read.downloads import FILES, MOST, HeadedFile, file_response, iter_file, survey
+from winosmith.web.read.downloads import FILES, QUOTA, HeadedFile, file_response, iter_file, survey
 
 MAX_QUERY_LENGTH = 200
 """Maximum number of characters in a search."""
@@ -35,7 +35,7 @@ def show_families(request: HttpRequest) -> HttpResponse:
     """Show a page of the families that match a search, in the chosen order."""
     words = request.GET.get("q", "")[:MAX_QUERY_LENGTH]
     sort = request.GET.get("sort", "size")
-    terms = parse(words)
+    terms = parse_terms(words)
     shown = families_page(terms, sort, request.GET.get("page"))
     models = current_models()
     note_twins_read(existing_writer(request), [family.problem for family in shown])
@@ -237,7 +237,7 @@ def download_file(request: HttpRequest, name: str) -> HttpResponseBase:
             if wanted
             else measuring.family_problems()
         )
-        rate_limit_reading(request, "download", MOST)
+        rate_limit_reading(request, "download", QUOTA)
         found = survey(query, FILES[PROBLEMS])
         digest = found.digest
         source: HeadedFile | Generator[bytes, None, None] = iter_file(found)
@@ -245,7 +245,7 @@ def download_file(request: HttpRequest, name: str) -> HttpResponseBase:
         if not name.endswith(".jsonl"):
             raise Http404
         model = _current_model(name.removesuffix(".jsonl"))
-        rate_limit_reading(request, "download", MOST)
+        rate_limit_reading(request, "download", QUOTA)
         digest, source = measuring.predictions_file(model, families=families)
     return file_response(request, name, digest, source)
 

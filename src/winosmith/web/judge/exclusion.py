@@ -169,7 +169,7 @@ def recount_votes(problem: Problem, by: Person | None, reason: str, kind: str) -
         reason: The reason for the audit log.
         kind: "exclude" or "include".
     """
-    problem.note(f"{kind}-vote", by=by, reason=reason)
+    problem.log_event(f"{kind}-vote", by=by, reason=reason)
     missing = settings.RULES.judges - count_votes(problem)
     if problem.state == State.JUDGING:
         missing -= Slot.objects.filter(problem=problem, gold=False, open=True).count()

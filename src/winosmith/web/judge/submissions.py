@@ -21,7 +21,7 @@ from winosmith.web.people.models import Person
 from winosmith.web.problems import models
 from winosmith.web.problems.lookalikes import AnyHalf, forget, remember
 from winosmith.web.problems.models import Event, Problem, State, Twin, Version, new_ref
-from winosmith.web.problems.states import GONE, is_visible_to, move
+from winosmith.web.problems.states import REMOVED_STATES, is_visible_to, move
 
 HIDDEN = gettext_noop("the contributor hid everything they wrote")
 """Reason in the log, which is translated for each reader."""
@@ -96,7 +96,7 @@ def get_own_twin(person: Person | None, ref: str) -> Twin:
 
 def may_revise(person: Person, twin: Twin) -> bool:
     """Return whether a twin can be revised: a half is undecided or rejected, and none released."""
-    problems = [half for half in own_problems(person, twin) if half.state not in GONE]
+    problems = [half for half in own_problems(person, twin) if half.state not in REMOVED_STATES]
     return (
         any(problem.state in OPEN for problem in problems)
         and not any(problem.released for problem in problems)
@@ -114,7 +114,7 @@ def retire_replaced_halves(person: Person, twin: Twin) -> bool:
         raise InputError(_("This was decided or replaced in the meantime; it can’t be revised."))
     problems = own_problems(person, twin)
     for problem in problems:
-        if problem.state not in GONE:
+        if problem.state not in REMOVED_STATES:
             retire_problem(person, problem, State("revised"), "revise", "")
     return any(problem.embargo for problem in problems)
 
@@ -147,7 +147,7 @@ def _withdrawable(person: Person, twin: Twin) -> list[Problem]:
     return [
         half
         for half in own_problems(person, twin)
-        if half.state not in GONE
+        if half.state not in REMOVED_STATES
         or (
             half.state == State.WITHDRAWN
             and not half.events.filter(actor=person, kind="withdraw").exists()

@@ -324,7 +324,7 @@ def _exclude_vote(judge: Judge, slot: Slot) -> None:
     market = judge.job is not None and judge.provisional
     Slot.objects.filter(pk=slot.pk).update(excluded=True, provisional=market)
     reason = "another account judged it from the same address within an hour"
-    slot.problem.note("exclude-vote", reason=reason)
+    slot.problem.log_event("exclude-vote", reason=reason)
 
 
 def _restore_excluded_vote(judge: Judge, problem: Problem) -> None:
@@ -477,7 +477,7 @@ def add_gold(problem: Problem, explanation: str, *, attention: bool = False) -> 
             )
         rows.update(open=False)
         type(problem).objects.filter(pk=problem.pk).update(gold=True)
-        problem.became(gold=True)
+        problem.sync_fields(gold=True)
         return Gold.objects.update_or_create(
             problem=problem,
             defaults={"explanation": explanation.strip(), "attention": attention, "retired": False},

@@ -26,9 +26,9 @@ from winosmith.web.judge.models import Contest, Judge, Skip, Slot, mark_spent, n
 from winosmith.web.judge.votes import return_slot, settle_votes
 from winosmith.web.people.gates import may_judge
 from winosmith.web.people.models import Person
-from winosmith.web.people.news import MOST, Item, Work
+from winosmith.web.people.news import MAX_ITEMS, Item, Work
 from winosmith.web.problems.models import Event, Problem, State, new_ref
-from winosmith.web.problems.states import GONE, lock_problem
+from winosmith.web.problems.states import REMOVED_STATES, lock_problem
 
 test_checks: list[Callable[[Person], bool]] = []
 """Functions that return whether a person is taking a human test; `take` registers its function."""
@@ -467,7 +467,9 @@ def list_answers(person: Person) -> QuerySet[Slot]:
 def answer_summary(slot: Slot) -> dict[str, Any]:
     """Return the template context of an answer, without the text of withdrawn problems."""
     problem = slot.problem
-    shown = problem.state not in GONE and all(at < len(problem.options) for at in slot.shown)
+    shown = problem.state not in REMOVED_STATES and all(
+        at < len(problem.options) for at in slot.shown
+    )
     return {
         "sentence": problem.sentence if shown else "",
         "options": [(problem.options[at], at == slot.choice) for at in slot.shown if shown],
@@ -484,7 +486,7 @@ def judging_news(person: Person, after: datetime) -> Iterator[Item]:
     if not may_judge(person):
         return
     settled = Contest.objects.filter(slot__holder=person, settled_at__gt=after)
-    for contest in settled.select_related("slot__problem").order_by("-settled_at")[:MOST]:
+    for contest in settled.select_related("slot__problem").order_by("-settled_at")[:MAX_ITEMS]:
         text = (
             _("A moderator agreed with your contest")
             if contest.upheld
@@ -492,7 +494,7 @@ def judging_news(person: Person, after: datetime) -> Iterator[Item]:
         )
         to = reverse("judge:checked", args=[contest.slot.ref]) if contest.slot.ref else ""
         problem = contest.slot.problem
-        sentence = "" if problem.state in GONE else problem.sentence
+        sentence = "" if problem.state in REMOVED_STATES else problem.sentence
         yield Item(contest.settled_at, text, to or reverse("judge:turn"), sentence, contest.answer)
     new = Event.objects.filter(after=State.JUDGING, at__gt=after, problem__gold=False)
     newest = new.exclude(problem__twin__contributor=person).order_by("-at").first()

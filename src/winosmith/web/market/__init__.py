@@ -12,9 +12,9 @@ class Config(AppConfig):
 
     def ready(self) -> None:
         """Register the functions that delete old ids and erase workers."""
-        from winosmith.web.market.workers import export_studies, forget_ids, forget_worker
+        from winosmith.web.market.workers import delete_old_ids, erase_worker, export_studies
         from winosmith.web.people.privacy import cleaners, erasers, exporters
 
         exporters["studies"] = (export_studies, "market.Participation")
-        cleaners["market"] = forget_ids
-        erasers.append(forget_worker)
+        cleaners["market"] = delete_old_ids
+        erasers.append(erase_worker)

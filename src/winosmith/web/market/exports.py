@@ -1,7 +1,7 @@
-"""A market's export of submissions: reading, preview, and effects.
+"""Exports of submissions from a crowd market: reading, preview, and effects.
 
-Each error in the file is reported with its line. The market's decisions determine which votes
-count.
+Each error in the file is reported with its line. The market's decisions determine which votes are
+included.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ from winosmith.web.judge.models import Slot
 from winosmith.web.judge.submissions import may_withdraw, withdraw_twin
 from winosmith.web.market import models, workers
 from winosmith.web.market.models import Identity, Participation, Study
-from winosmith.web.market.providers import PROVIDERS, cells_of, id_digest, read_table
+from winosmith.web.market.providers import PROVIDERS, id_digest, read_cells, read_table
 from winosmith.web.people.models import pseudonym
 
-FAULTS = 20
-"""Maximum number of errors that are reported at once."""
+MAX_ERRORS = 20
+"""Maximum number of errors in one message."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,20 +38,20 @@ class Row:
     Attributes:
         line: The line number in the file.
         worker, submission: The market's ids; the submission may be "".
-        said: The market's status.
-        verdict: The status as one of our verdicts.
-        part: Whether only part of the work is paid.
+        status: The market's status.
+        verdict: The `Participation.Verdict` of the status.
+        is_partial: Whether only part of the work is paid.
         code: The code entered by the worker, or "".
-        seconds: The duration by the market's clock; None if the export has none.
+        seconds: The duration measured by the market; None if the export has none.
         paid: The reward without bonuses; None if the export has none.
     """
 
     line: int
     worker: str = field(repr=False)
     submission: str = field(repr=False)
-    said: str
+    status: str
     verdict: str
-    part: bool
+    is_partial: bool
     code: str
     seconds: int | None
     paid: Decimal | None
@@ -62,15 +62,15 @@ class Format:
     """The columns and statuses of an export.
 
     Attributes:
-        words: The verdict for each status.
-        part: The statuses of partly paid submissions.
+        verdicts: The verdict for each status.
+        partial: The statuses of partly paid submissions.
         worker, submission, status: The required columns; the submission is required only if the
             market's links contain one.
         code, seconds, paid: The optional columns.
     """
 
-    words: Mapping[str, str]
-    part: tuple[str, ...] = ()
+    verdicts: Mapping[str, str]
+    partial: tuple[str, ...] = ()
     worker: str = "worker"
     submission: str = "submission"
     status: str = "status"
@@ -114,12 +114,12 @@ taken,Completion code, …") with the statuses of its API; and a generic format.
 
 
 def read_export(path: Path, provider: str, currency: str = "") -> list[Row]:
-    """Return the rows of an export.
+    """Return the rows of a market's export file.
 
     Args:
         path: The path of the file.
         provider: The market.
-        currency: The study's currency; amounts in another one are errors. "" allows any.
+        currency: The study's currency; amounts in another currency are errors. "" allows any.
 
     Raises:
         InputError: The file is not an export of this market; the message lists each error with its
@@ -139,7 +139,7 @@ def read_export(path: Path, provider: str, currency: str = "") -> list[Row]:
     faults, lines = [], dict[str, int]()
     for line in table.rows():
         try:
-            rows.append(_read_row(line.place.number, cells_of(line), format_, provider, currency))
+            rows.append(_read_row(line.place.number, read_cells(line), format_, provider, currency))
             key = rows[-1].submission or f"of {rows[-1].worker}"
             if key in lines:
                 raise InputError(_("the same submission as in line %d") % lines[key])
@@ -147,8 +147,8 @@ def read_export(path: Path, provider: str, currency: str = "") -> list[Row]:
         except InputError as error:
             faults.append(f"{line.place}: {error}")
     if faults:
-        more = len(faults) - FAULTS
-        shown = [*faults[:FAULTS], _("and %d more") % more] if more > 0 else faults
+        more = len(faults) - MAX_ERRORS
+        shown = [*faults[:MAX_ERRORS], _("and %d more") % more] if more > 0 else faults
         raise InputError("\n".join(shown))
     return rows
 
@@ -156,40 +156,40 @@ def read_export(path: Path, provider: str, currency: str = "") -> list[Row]:
 def _read_row(
     line: int, cells: Mapping[str, str], format_: Format, provider: str, currency: str
 ) -> Row:
-    form, needs_submission = PROVIDERS[provider].form, PROVIDERS[provider].needs_submission
+    pattern, needs_submission = PROVIDERS[provider].id_pattern, PROVIDERS[provider].needs_submission
     worker, submission = cells[format_.worker], cells.get(format_.submission, "")
-    if not form.fullmatch(worker):
-        raise InputError(_("%r has no valid id") % format_.worker)
-    if (submission or needs_submission) and not form.fullmatch(submission):
-        raise InputError(_("%r has no valid id") % format_.submission)
-    said = re.sub(r"[ _]+", " ", cells[format_.status]).upper().replace("TIMED OUT", "TIMED-OUT")
-    if said not in format_.words:
+    if not pattern.fullmatch(worker):
+        raise InputError(_("the column %r has no valid id") % format_.worker)
+    if (submission or needs_submission) and not pattern.fullmatch(submission):
+        raise InputError(_("the column %r has no valid id") % format_.submission)
+    status = re.sub(r"[ _]+", " ", cells[format_.status]).upper().replace("TIMED OUT", "TIMED-OUT")
+    if status not in format_.verdicts:
         cell = {"column": format_.status, "cell": cells[format_.status]}
-        values = {**cell, "known": ", ".join(format_.words)}
+        values = {**cell, "known": ", ".join(format_.verdicts)}
         raise InputError(_("%(column)r is %(cell)r; it must be one of %(known)s") % values)
     return Row(
         line,
         worker,
         submission,
-        said,
-        format_.words[said],
-        said in format_.part,
+        status,
+        format_.verdicts[status],
+        status in format_.partial,
         cells.get(format_.code, ""),
         _parse_seconds(format_.seconds, cells.get(format_.seconds, "")),
-        _parse_sum(format_.paid, cells.get(format_.paid, ""), currency),
+        _parse_amount(format_.paid, cells.get(format_.paid, ""), currency),
     )
 
 
-def _parse_sum(name: str, text: str, currency: str) -> Decimal | None:
+def _parse_amount(name: str, text: str, currency: str) -> Decimal | None:
     if not text:
         return None
     try:
-        return read_sum(text, currency)
+        return parse_amount(text, currency)
     except InputError as error:
         raise InputError(f"{name!r}: {error}") from None
 
 
-SIGNS = {
+CURRENCY_SIGNS = {
     "£": frozenset({"GBP"}),
     "€": frozenset({"EUR"}),
     "$": frozenset({"USD", "AUD", "CAD", "HKD", "MXN", "NZD", "SGD"}),
@@ -202,7 +202,7 @@ _SUM = re.compile(
 )
 
 
-def read_sum(text: str, currency: str = "") -> Decimal:
+def parse_amount(text: str, currency: str = "") -> Decimal:
     """Return the amount in a text such as "2.50", "£2.50" or "2.50 GBP".
 
     Args:
@@ -216,7 +216,7 @@ def read_sum(text: str, currency: str = "") -> Decimal:
     if match is None:
         raise InputError(_("%r is not an amount of money; write it like 2.50") % text)
     named = {code for code in (match["before"], match["after"]) if code}
-    fits = named <= {currency} and currency in SIGNS.get(match["sign"] or "", {currency})
+    fits = named <= {currency} and currency in CURRENCY_SIGNS.get(match["sign"] or "", {currency})
     if currency and not fits:
         raise InputError(
             _("%(sum)r is in another currency than %(currency)s")
@@ -251,7 +251,7 @@ class Change:
 
     Attributes:
         part: The participation before the change.
-        verdict, said, paid, seconds: The new values; `seconds` by the market's clock.
+        verdict, said, paid, seconds: The new values; `seconds` as measured by the market.
         votes: The number of votes that wait for the verdict.
     """
 
@@ -280,17 +280,17 @@ class Plan:
 
     Attributes:
         changes: The participations that change.
-        same: The number of participations that stay the same.
-        unknown: The lines of submissions that never started here.
-        unmatched: The sum that the market paid for those, minus the ledger's sum for erased
+        unchanged: The number of participations that stay the same.
+        unknown: The lines of submissions that were never started on this site.
+        unmatched: The market's payments for unknown submissions, minus the ledger's sum for erased
             workers.
         missing: The participations that are not in the export.
-        doubts: The lines that a person must check, with the reason; they have no effect.
+        doubts: The lines without effect that a person must check, each with the reason.
         notes: The lines that take effect but should be checked.
     """
 
     changes: list[Change]
-    same: int
+    unchanged: int
     unknown: list[int]
     missing: list[Participation]
     doubts: list[tuple[int, str]]
@@ -301,7 +301,7 @@ class Plan:
         """Return the plan for JSON, with workers' pseudonyms."""
         return {
             "changes": [change.record() for change in self.changes],
-            "same": self.same,
+            "same": self.unchanged,
             "unknown": self.unknown,
             "unmatched": f"{self.unmatched:.2f}",
             "missing": [pseudonym(part.person) for part in self.missing],
@@ -311,30 +311,30 @@ class Plan:
 
 
 CENTS_FACTOR = 10
-"""If a sum exceeds this many rewards, it is assumed to be in cents."""
+"""A sum above this multiple of the reward is assumed to be in cents."""
 
 
 def plan_changes(
     study: Study, rows: Sequence[Row], *, final: bool = False, sent: datetime | None = None
 ) -> Plan:
-    """Return the effects of an export; nothing is written.
+    """Return the effects of an export, without writing to the database.
 
     A submission belongs to a participation if both ids are those of its link.
 
     Args:
         study: The study of the export.
         rows: The rows of the export.
-        final: Whether the export has all submissions; then other participations did not come from
-            the market, and are rejected.
-        sent: The time of the export; people who started later are not missing. None for now.
+        final: Whether the export has all submissions; if so, participations that are not in the
+            export are rejected.
+        sent: The time of the export, or None for now; people who started later are not missing.
     """
-    made = Plan([], 0, [], [], [], [], Decimal(0))
+    plan = Plan([], 0, [], [], [], [], Decimal(0))
     unmatched = Decimal(0)
     changes: dict[int, Change] = {}
     ids = Identity.objects.filter(study=study)
     ids = ids.select_related("participation__person", "participation__study")
     by_digest = {(row.kind, row.digest): row.participation for row in ids}
-    met: set[int] = set()
+    matched: set[int] = set()
     for row in rows:
         worker, submission = (
             by_digest.get((kind, id_digest(study.provider, kind, text))) if text else None
@@ -344,40 +344,40 @@ def plan_changes(
             )
         )
         if worker is None and submission is None:
-            made.unknown.append(row.line)
-            unmatched += _paid_sum(row, study)
+            plan.unknown.append(row.line)
+            unmatched += _find_paid_amount(row, study)
             continue
-        met |= {one.pk for one in (worker, submission) if one is not None}
+        matched |= {part.pk for part in (worker, submission) if part is not None}
         part, doubt = _match_participation(row, worker, submission)
         if part is not None and study.reward and (row.paid or 0) > CENTS_FACTOR * study.reward:
             values = {"paid": row.paid, "reward": study.reward, "currency": study.currency}
             part, doubt = None, _(
-                "paid is %(paid)s, far beyond the reward of %(reward)s %(currency)s; give units, "
+                "paid is %(paid)s, far above the reward of %(reward)s %(currency)s; use units, "
                 "not cents"
             ) % values  # fmt: skip
         if doubt:
-            made.doubts.append((row.line, doubt))
+            plan.doubts.append((row.line, doubt))
         if part is not None:
-            made.notes.extend(_row_notes(row, part))
-            paid, waiting = _paid_sum(row, study), _count_waiting(part)
-            changes[part.pk] = Change(part, row.verdict, row.said, paid, row.seconds, waiting)
-    others = study.participations.select_related("person", "study").exclude(pk__in=met)
+            plan.notes.extend(_collect_notes(row, part))
+            paid, waiting = _find_paid_amount(row, study), _count_waiting(part)
+            changes[part.pk] = Change(part, row.verdict, row.status, paid, row.seconds, waiting)
+    others = study.participations.select_related("person", "study").exclude(pk__in=matched)
     for part in others.filter(began__lte=sent) if sent else others:
-        made.missing.append(part)
+        plan.missing.append(part)
         if final and part.verdict == models.WAITING:
             changes[part.pk] = Change(
                 part, models.REJECTED, "not in the export", Decimal(0), None, _count_waiting(part)
             )
-    made.changes.extend(filter(_differs, changes.values()))
+    plan.changes.extend(filter(_has_effect, changes.values()))
     erased = study.participations.filter(identities=None).aggregate(paid=Sum("paid"))["paid"]
-    same = len(changes) - len(made.changes)
-    return replace(made, same=same, unmatched=max(Decimal(0), unmatched - (erased or 0)))
+    unchanged = len(changes) - len(plan.changes)
+    return replace(plan, unchanged=unchanged, unmatched=max(Decimal(0), unmatched - (erased or 0)))
 
 
 def _match_participation(
     row: Row, worker: Participation | None, submission: Participation | None
 ) -> tuple[Participation | None, str]:
-    """Return the participation of a row or None, and the reason if it is in doubt."""
+    """Return the row's participation or None, and the reason if the match is doubtful."""
     if not row.submission:
         return worker, ""
     if worker is not None and submission is not None and worker.pk == submission.pk:
@@ -386,58 +386,58 @@ def _match_participation(
         return None, _("this submission was started on the site under another worker’s id")
     if worker is None or not worker.identities.filter(kind=models.SUBMISSION).exists():
         return worker, ""
-    return None, _("this worker came to the site under another submission")
+    return None, _("this worker started on the site with another submission")
 
 
-def _paid_sum(row: Row, study: Study) -> Decimal:
+def _find_paid_amount(row: Row, study: Study) -> Decimal:
     if row.verdict != models.APPROVED:
         return Decimal(0)
     if row.paid is not None:
         return row.paid
-    in_part = row.part or (study.short_code and row.code == study.short_code)
+    in_part = row.is_partial or (study.short_code and row.code == study.short_code)
     return study.reward if not in_part else study.short_reward or Decimal(0)
 
 
-def _row_notes(row: Row, part: Participation) -> list[tuple[int, str]]:
-    found = []
-    given = workers.completion_code(part)
-    if row.code and row.code != "NOCODE" and row.verdict not in models.TURNED_AWAY:
+def _collect_notes(row: Row, part: Participation) -> list[tuple[int, str]]:
+    notes = []
+    expected = workers.completion_code(part)
+    if row.code and row.code != "NOCODE" and row.verdict not in models.UNUSED_VERDICTS:
         if part.state not in (models.COMPLETE, models.SHORT):
-            found.append((row.line, _("a code was entered, but the site did not give one")))
-        elif given and row.code != given:
-            found.append((row.line, _("the code is not the one that the site gave")))
-    if workers.is_held(part) and row.verdict not in models.TURNED_AWAY:
-        found.append((row.line, _("the votes are on hold: a moderator must check them first")))
-    if row.verdict not in models.TURNED_AWAY and (note := workers.describe_training(part)):
-        found.append((row.line, note))
-    if row.verdict == models.APPROVED and part.state != models.COMPLETE and not row.part:
-        found.append((row.line, _("approved, but not all of the work is stored")))
-    if row.verdict not in models.TURNED_AWAY and (
+            notes.append((row.line, _("a code was entered, but the site did not give one")))
+        elif expected and row.code != expected:
+            notes.append((row.line, _("the code differs from the one that the site gave")))
+    if workers.is_on_hold(part) and row.verdict not in models.UNUSED_VERDICTS:
+        notes.append((row.line, _("the votes are on hold: a moderator must check them first")))
+    if row.verdict not in models.UNUSED_VERDICTS and (note := workers.describe_training(part)):
+        notes.append((row.line, note))
+    if row.verdict == models.APPROVED and part.state != models.COMPLETE and not row.is_partial:
+        notes.append((row.line, _("approved, but not all of the work is stored")))
+    if row.verdict not in models.UNUSED_VERDICTS and (
         note := workers.describe_missing_work(part, workers.count_done(part))
     ):
-        found.append((row.line, note))
-    return found
+        notes.append((row.line, note))
+    return notes
 
 
 def _count_waiting(part: Participation) -> int:
     return Slot.objects.filter(job=part.pk).waiting().count()
 
 
-def _differs(change: Change) -> bool:
+def _has_effect(change: Change) -> bool:
     part = change.part
     return (part.verdict, part.said, part.paid, part.market_seconds) != (
         change.verdict, change.said, change.paid, change.seconds,
     ) or bool(change.votes and change.verdict != models.WAITING)  # fmt: skip
 
 
-def apply_plan(study: Study, found: Plan) -> int:
-    """Apply a plan; return the number of votes that started or stopped counting.
+def apply_plan(study: Study, plan: Plan) -> int:
+    """Apply a plan; return the number of votes whose status changed.
 
     Each participation has its own transaction; another call resumes the work.
     """
     with writing():
-        Study.objects.filter(pk=study.pk).update(unmatched=found.unmatched)
-    return sum(map(_apply_change, found.changes))
+        Study.objects.filter(pk=study.pk).update(unmatched=plan.unmatched)
+    return sum(map(_apply_change, plan.changes))
 
 
 def _apply_change(change: Change) -> int:
@@ -446,13 +446,13 @@ def _apply_change(change: Change) -> int:
     reason = REASONS.get(change.verdict, "")
     votes = 0
     if change.verdict == models.APPROVED:
-        votes = confirm_job(part.pk, reason, refused=part.verdict in models.TURNED_AWAY)
-    elif change.verdict in models.TURNED_AWAY:
+        votes = confirm_job(part.pk, reason, refused=part.verdict in models.UNUSED_VERDICTS)
+    elif change.verdict in models.UNUSED_VERDICTS:
         if part.state == models.WORKING:
             workers.end_participation(part, models.LEFT)
         votes = refuse_job(part.pk, reason)
     with writing():
-        if change.verdict in models.TURNED_AWAY:
+        if change.verdict in models.UNUSED_VERDICTS:
             for twin in workers.paid_twins(part):
                 if may_withdraw(part.person, twin):
                     withdraw_twin(part.person, twin, reason)

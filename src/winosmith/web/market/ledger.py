@@ -18,38 +18,38 @@ from winosmith.errors import InputError
 from winosmith.web._lock import writing
 from winosmith.web.judge.trust import Pace, median_pace
 from winosmith.web.market import models, workers
-from winosmith.web.market.exports import read_sum
+from winosmith.web.market.exports import parse_amount
 from winosmith.web.market.models import Identity, Participation, Payment, Study
 from winosmith.web.market.providers import id_digest, read_table
 from winosmith.web.people.models import decrypt, keyed_digest, pseudonym
 
 CENT = Decimal("0.01")
 
-NOTHING = Decimal("0.00")
-"""Zero, with the two decimals of other sums."""
+ZERO = Decimal("0.00")
+"""Zero with two decimals."""
 
-KEY = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.:-]{0,63}")
+PAYMENT_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.:-]{0,63}")
 """Pattern of a payment's id."""
 
 COLUMNS = (
     "worker", "state", "verdict", "done", "asked", "seconds", "market_seconds", "owed", "paid",
     "bonus", "currency", "wage_per_hour", "pace", "notes",
 )  # fmt: skip
-"""Columns of the CSV file."""
+"""Columns of the ledger's CSV file."""
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A worker's line.
+    """A worker's line in the ledger.
 
     Attributes:
         name: The pseudonym; the market's ids are never shown.
-        seconds: The seconds of work, by the site; `market_seconds` is by the market's clock.
-        owed: The reward for complete work, or its proportion for a part; zero if the market
-            rejected the worker or they gave up.
-        paid: The sum of reward and bonus.
+        seconds: The seconds of work, as measured by the site.
+        owed: The reward for complete work, or a proportional part for incomplete work; zero if the
+            market rejected the worker or they gave up.
+        paid: The sum of reward and bonuses.
         pace: The pace of their last answers; empty for writers.
-        held: Whether their votes, and so their pay, wait for a moderator.
+        on_hold: Whether their votes and pay are on hold until a moderator decides.
         notes: Notes for the admin.
     """
 
@@ -60,7 +60,7 @@ class Entry:
     owed: Decimal
     paid: Decimal
     pace: Pace
-    held: bool
+    on_hold: bool
     notes: tuple[str, ...]
 
     @property
@@ -76,7 +76,7 @@ class Entry:
         return f"{self.seconds / 60:.1f}"
 
     @property
-    def pace_told(self) -> str:
+    def pace_text(self) -> str:
         """Return the seconds per problem, as text; "" without answers."""
         return "" if self.pace.seconds is None else f"{self.pace.seconds:.1f}"
 
@@ -86,20 +86,20 @@ class Entry:
 
         The market decides, or a moderator if the worker's votes are on hold.
         """
-        if self.held:
-            return NOTHING
+        if self.on_hold:
+            return ZERO
         waits = self.part.verdict == models.WAITING and self.part.state == models.COMPLETE
-        return NOTHING if waits else max(NOTHING, self.owed - self.paid)
+        return ZERO if waits else max(ZERO, self.owed - self.paid)
 
-    def row(self) -> list[str]:
-        """Return the line as texts, in the order of COLUMNS."""
+    def cells(self) -> list[str]:
+        """Return the cells of the line, in the order of COLUMNS."""
         part = self.part
         market = "" if part.market_seconds is None else str(part.market_seconds)
         return [
             self.name, part.state, part.verdict, str(self.done), str(part.study.amount),
             str(self.seconds), market, f"{self.owed:.2f}", f"{part.paid:.2f}", f"{part.bonus:.2f}",
             part.study.currency, "" if self.wage is None else f"{self.wage:.2f}",
-            self.pace_told,
+            self.pace_text,
             "; ".join(self.notes),
         ]  # fmt: skip
 
@@ -110,7 +110,7 @@ class Ledger:
 
     Attributes:
         entries: The workers' lines, in the order in which they started.
-        total: The sum of all payments, including those to people who never started here.
+        total: The sum of all payments, including those to people who never started on this site.
         due: The sum that remains to be paid.
         median_wage: The median hourly pay of paid workers; None if nobody was paid.
         warnings: Warnings about the study as a whole.
@@ -128,14 +128,14 @@ def compute_ledger(study: Study) -> Ledger:
     """Return the ledger of a study."""
     entries = list(_iter_entries(study))
     wages = [entry.wage for entry in entries if entry.wage is not None]
-    middle = median(wages).quantize(CENT) if wages else None
+    median_wage = median(wages).quantize(CENT) if wages else None
     return Ledger(
         study,
         entries,
         sum((entry.paid for entry in entries), study.unmatched),
-        sum((entry.due for entry in entries), NOTHING),
-        middle,
-        tuple(_iter_warnings(study, middle)),
+        sum((entry.due for entry in entries), ZERO),
+        median_wage,
+        tuple(_iter_warnings(study, median_wage)),
     )
 
 
@@ -148,40 +148,40 @@ def _iter_entries(study: Study) -> Iterator[Entry]:
     parts = study.participations.select_related("person", "study").prefetch_related("payments")
     for part in parts.order_by("began", "pk"):
         done = workers.count_done(part)
-        seconds = workers.worked_seconds(part) if part.seconds is None else part.seconds
+        seconds = workers.count_work_seconds(part) if part.seconds is None else part.seconds
         entry = Entry(
-            part, pseudonym(part.person), done, seconds, _owed_sum(part, done),
-            part.paid + part.bonus, median_pace(part.person_id), workers.is_held(part), (),
+            part, pseudonym(part.person), done, seconds, _compute_owed(part, done),
+            part.paid + part.bonus, median_pace(part.person_id), workers.is_on_hold(part), (),
         )  # fmt: skip
         yield replace(entry, notes=tuple(_iter_notes(entry)))
 
 
-def _owed_sum(part: Participation, done: int) -> Decimal:
+def _compute_owed(part: Participation, done: int) -> Decimal:
     study = part.study
-    turned_away = part.verdict in models.TURNED_AWAY
+    turned_away = part.verdict in models.UNUSED_VERDICTS
     if part.state == models.COMPLETE and not turned_away:
         return study.reward
     if part.state == models.SHORT and not turned_away:
         share = (study.reward * min(done, study.amount) / study.amount).quantize(CENT, ROUND_UP)
-        return max(share, study.short_reward or NOTHING)
-    return NOTHING
+        return max(share, study.short_reward or ZERO)
+    return ZERO
 
 
 def _iter_notes(entry: Entry) -> Iterator[str]:
     part, least = entry.part, entry.part.study.least_wage
-    if entry.held:
-        yield _("on hold: a moderator must check before votes count or pay is due")
+    if entry.on_hold:
+        yield _("on hold: votes and pay wait for a moderator’s check")
     if note := workers.describe_training(part):
         yield note
     if entry.paid and not entry.done:
         yield _("paid without work")
     elif entry.paid and entry.done < part.study.amount and part.state != models.SHORT:
         yield _("paid in full for part of the work")
-    elif part.verdict not in models.TURNED_AWAY and (
+    elif part.verdict not in models.UNUSED_VERDICTS and (
         note := workers.describe_missing_work(part, entry.done)
     ):
         yield note
-    if entry.done and not entry.paid and part.verdict in models.TURNED_AWAY:
+    if entry.done and not entry.paid and part.verdict in models.UNUSED_VERDICTS:
         yield _("worked without pay")
     elif entry.done and not entry.paid and part.state == models.LEFT:
         yield _("gave up, without pay")
@@ -191,32 +191,33 @@ def _iter_notes(entry: Entry) -> Iterator[str]:
         yield _("below the minimum hourly pay")
 
 
-def _iter_warnings(study: Study, middle: Decimal | None) -> Iterator[str]:
+def _iter_warnings(study: Study, median_wage: Decimal | None) -> Iterator[str]:
     least = study.least_wage
     if least is None:
         return
     values = {"least": f"{least:.2f} {study.currency}"}
     if planned_wage(study) < least:
         values["wage"] = f"{planned_wage(study):.2f} {study.currency}"
-        text = _("By the study’s expected time, the hourly pay is %(wage)s, less than %(least)s.")
+        text = _("With the study’s expected time, the hourly pay is %(wage)s, less than %(least)s.")
         yield text % values
-    if middle is not None and middle < least:
-        values["wage"] = f"{middle:.2f} {study.currency}"
+    if median_wage is not None and median_wage < least:
+        values["wage"] = f"{median_wage:.2f} {study.currency}"
         text = _("The median hourly pay is %(wage)s; the minimum is %(least)s.")
         yield text % values
 
 
-def bonus_lines(book: Ledger) -> Iterator[tuple[str, str, str, str]]:
+def due_payments(ledger: Ledger) -> Iterator[tuple[str, str, str, str]]:
     """Yield each due payment: the worker's id on the market, the amount, its currency, and its id.
 
-    Market ids leave the site only here, for the person who pays. A payment keeps its id until it is
-    recorded.
+    Only this function exports market ids, for the person who pays. A payment keeps its id until it
+    is recorded.
     """
-    for entry in book.entries:
+    for entry in ledger.entries:
         identity = entry.part.identities.filter(kind=models.WORKER).exclude(sealed="").first()
         if entry.due and identity is not None:
             key = _payment_id(entry.part, entry.part.payments.count() + 1)
-            yield decrypt(models.IDS, identity.sealed), f"{entry.due:.2f}", book.study.currency, key
+            worker = decrypt(models.ID_PURPOSE, identity.sealed)
+            yield worker, f"{entry.due:.2f}", ledger.study.currency, key
 
 
 def _payment_id(part: Participation, number: int) -> str:
@@ -224,13 +225,13 @@ def _payment_id(part: Participation, number: int) -> str:
 
 
 def record_bonuses(study: Study, path: Path) -> int:
-    """Record the payments in a file with the lines of `bonus_lines`; return the number of new ones.
+    """Record the payments in a file of `due_payments`; return the number of new payments.
 
     A payment whose id is already in the ledger is not counted twice.
 
     Raises:
-        InputError: A line is not a payment, its worker took no part, its currency is not the
-            study's, or the ledger has the payment with another amount or worker. Then nothing is
+        InputError: A line is not a payment, its worker did not take part, its currency is not
+            the study's, or the ledger has the payment with another amount or worker. Nothing is
             written.
     """
     found: dict[str, tuple[str, Payment]] = {}
@@ -239,7 +240,7 @@ def record_bonuses(study: Study, path: Path) -> int:
         if row.values is None:
             raise InputError(
                 f"{where}: a line must have a market id, an amount, a currency and a payment id; "
-                "give the file of bonuses as this command wrote it"
+                "use the bonus file as this command wrote it"
             )
         payment = _parse_payment(study, [cell.strip() for cell in row.values.values()], where)
         if payment.key in found:
@@ -260,14 +261,14 @@ def record_bonuses(study: Study, path: Path) -> int:
 
 def _parse_payment(study: Study, cells: list[str], where: str) -> Payment:
     worker, amount, currency, key = cells
-    if not KEY.fullmatch(key):
+    if not PAYMENT_ID.fullmatch(key):
         raise InputError(f"{where}: {key!r} is not a payment id")
     if currency != study.currency:
         raise InputError(
             f"{where}: the currency is {currency!r}, and the study pays in {study.currency}"
         )
     try:
-        paid = read_sum(amount, study.currency)
+        paid = parse_amount(amount, study.currency)
     except InputError as error:
         raise InputError(f"{where}: {error}") from None
     if not paid:

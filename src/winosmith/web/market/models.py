@@ -11,18 +11,18 @@ from django.db import models
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
-SPARE, LEAST_SPARE = 0.5, 5
-"""Maximum number of extra people who may start a study, as a fraction of its places, and at least:
-markets replace people who return the submission or run out of time. Ids in links are not signed, so
+SPARE_FRACTION, MIN_SPARE = 0.5, 5
+"""Maximum number of extra people who may start a study: a fraction of its places, and a minimum.
+Markets replace people who return the submission or run out of time. Ids in links are not signed, so
 without a limit anyone with a link could start with any number of invented ids."""
 
 
-IDS = "market ids"
+ID_PURPOSE = "market ids"
 """The purpose of the encryption of `Identity.sealed`."""
 
 
 class Study(models.Model):
-    """Paid work for people whom a market sends by a secret link.
+    """A paid study, whose workers come from a crowd market by a secret link.
 
     Attributes:
         name: The name for admins; workers never see it.
@@ -32,15 +32,15 @@ class Study(models.Model):
         reward: The reward for all of the work, in `currency`.
         minutes: The expected time in minutes.
         least_wage: The hourly pay below which the ledger warns; None for no warning.
-        code: The completion code when all work is stored; empty if each worker has an individual
+        code: The completion code for complete work; empty if each worker has an individual
             code.
         short_code: The code if the work ran out early, or "".
         short_reward: The market's reward for that code; None if it pays nothing.
         market_study: The market's id of the study, which links must contain; empty for any.
         digest: The digest of the link's secret part, which readers of the database can't recover.
-        unmatched: The market's payments, by its last export, to people who never started here.
+        unmatched: The payments in the market's last export to people who never started on the site.
         replaced: Digests of earlier links, one per line.
-        trust: Whether votes count at once, without the market's confirmation.
+        trust: Whether votes are included immediately, without the market's confirmation.
         invited_only: Whether only people whose ids are listed are admitted.
     """
 
@@ -75,13 +75,13 @@ class Study(models.Model):
         return self.name
 
     @property
-    def most(self) -> int:
+    def max_starts(self) -> int:
         """Return the maximum number of people who may start, including those who give up."""
-        return self.places + max(LEAST_SPARE, math.ceil(SPARE * self.places))
+        return self.places + max(MIN_SPARE, math.ceil(SPARE_FRACTION * self.places))
 
 
 class Screen(models.Model):
-    """Whether a worker, identified by a digest, is admitted to a study."""
+    """An entry of a study's admission list: a worker's digest, and whether they are admitted."""
 
     study = models.ForeignKey(Study, models.CASCADE, related_name="screens", db_index=False)
     digest = models.CharField(max_length=64)
@@ -97,14 +97,14 @@ class Screen(models.Model):
 
 
 class Participation(models.Model):
-    """A worker's participation in a study. Its key is the `job` of the answers given in it.
+    """A worker's participation in a study; its key is the `job` of the worker's answers.
 
     Attributes:
-        person: The person created for this study, who knows everything that the worker read before.
+        person: The person created for this study; texts that the worker read before count as read.
         browser: A digest of a mark in the worker's browser; no other browser can continue the work.
         state: The progress of the stored work.
-        verdict: The market's decision, by its last export; `said` is the market's word for it.
-        seconds: The seconds of work, once it ended; `market_seconds` is by the market's clock.
+        verdict: The market's decision in its last export; `said` is the status in that export.
+        seconds: The seconds of work, set when it ends; `market_seconds` is the market's value.
         paid: The market's reward, without bonuses, in the study's currency.
     """
 
@@ -151,7 +151,7 @@ class Participation(models.Model):
 
 
 class Payment(models.Model):
-    """A bonus in the ledger. Entries are added, and never change.
+    """A bonus in the ledger; payments are added but never changed.
 
     Attributes:
         key: The payment's id; the same id in another file is the same payment.
@@ -215,5 +215,5 @@ WAITING, APPROVED, REJECTED, RETURNED = map(
 )
 WORKER, SUBMISSION = map(Identity.Kind, ("worker", "submission"))
 
-TURNED_AWAY = (REJECTED, RETURNED)
-"""Verdicts after which the submission is not used."""
+UNUSED_VERDICTS = (REJECTED, RETURNED)
+"""Verdicts of submissions whose votes are not used."""

@@ -1,4 +1,4 @@
-"""The markets: the ids in their links, their return links, and digests of ids."""
+"""Crowd markets: the ids in their links, their return links, and digests of ids."""
 
 from __future__ import annotations
 
@@ -30,18 +30,18 @@ def read_table(path: Path) -> Delimited:
         raise InputError(f"{path}: {fault} ({error.reason})") from None
 
 
-def cells_of(row: Row[Mapping[str, str]]) -> dict[str, str]:
-    """Return the cells of a row of a market's file by column, without spaces around them.
+def read_cells(row: Row[Mapping[str, str]]) -> dict[str, str]:
+    """Return the stripped cells of a row in a market's file, by column name.
 
     Raises:
-        InputError: the row can't be read.
+        InputError: The row can't be read.
     """
     if row.values is None:
         raise InputError(translate_row_fault(row.reason))
     return {name: cell.strip() for name, cell in row.values.items()}
 
 
-CODE = 10
+CODE_LENGTH = 10
 """Number of letters and digits in a completion code: 50 bits."""
 
 
@@ -56,16 +56,16 @@ def id_digest(provider: str, kind: str, text: str) -> str:
 def individual_code(participation: int) -> str:
     """Return the unique completion code of a participation."""
     digest = bytes.fromhex(keyed_digest("market code", str(participation)))
-    return b32encode(digest).decode("ascii")[:CODE]
+    return b32encode(digest).decode("ascii")[:CODE_LENGTH]
 
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """The ids in a link, which are unverified, because markets don't sign their links.
+    """The ids in a study link, which are unverified because markets don't sign their links.
 
     Attributes:
         worker: The market's id of a person.
-        submission: The market's id of their part in the study, or "".
+        submission: The market's id of the worker's submission, or "".
     """
 
     worker: str = field(repr=False)
@@ -107,16 +107,16 @@ def _is_placeholder(text: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Provider:
-    """A market.
+    """A crowd market.
 
     Attributes:
         title: The market's name.
         worker, submission, study: The parameter names of these ids in its links; `study` may be "".
         needs_submission: Whether its links always have a submission.
-        form: The pattern of an id.
-        query: The query of the link for the market.
-        back: The address to which a worker returns with a code; empty if they enter the code.
-        own_codes: Whether each worker gets an individual code if the study has none.
+        id_pattern: The pattern of an id.
+        query: The query string of the study link that the market gets.
+        return_url: The URL to which a worker returns with a code; empty if they enter the code.
+        individual_codes: Whether each worker gets an individual code if the study has none.
     """
 
     title: str
@@ -124,13 +124,13 @@ class Provider:
     submission: str
     study: str
     needs_submission: bool
-    form: re.Pattern[str]
+    id_pattern: re.Pattern[str]
     query: str
-    back: str
-    own_codes: bool
+    return_url: str
+    individual_codes: bool
 
-    def read(self, query: Mapping[str, str], market_study: str = "") -> Claim:
-        """Return the claim in a link.
+    def read_claim(self, query: Mapping[str, str], market_study: str = "") -> Claim:
+        """Return the ids in a study link.
 
         Raises:
             UnfilledLinkError: The link has a placeholder instead of an id.
@@ -140,21 +140,21 @@ class Provider:
         for name, text in ((self.worker, worker), (self.submission, submission)):
             if _is_placeholder(text):
                 raise UnfilledLinkError(name, text)
-        if not self.form.fullmatch(worker):
+        if not self.id_pattern.fullmatch(worker):
             raise InputError(_("Your id on the market is missing from the link, or not valid."))
-        if (submission or self.needs_submission) and not self.form.fullmatch(submission):
+        if (submission or self.needs_submission) and not self.id_pattern.fullmatch(submission):
             raise InputError(_("Your submission is missing from the link, or not valid."))
         if market_study and query.get(self.study, "") != market_study:
             raise InputError(_("The link belongs to another study of the market."))
         return Claim(worker, submission)
 
-    def names(self) -> tuple[str, ...]:
-        """Return the parameters that can contain an id."""
+    def parameters(self) -> tuple[str, ...]:
+        """Return the names of the query parameters that can contain an id."""
         return tuple(filter(None, (self.worker, self.submission, self.study)))
 
-    def way_back(self, code: str) -> str:
-        """Return the address to which a worker returns with a code, or ""."""
-        return self.back + urlencode({"cc": code}) if self.back else ""
+    def return_link(self, code: str) -> str:
+        """Return the URL to which a worker returns with a code, or ""."""
+        return self.return_url + urlencode({"cc": code}) if self.return_url else ""
 
 
 PROVIDERS = {
@@ -186,12 +186,12 @@ PROVIDERS = {
 
 
 def study_link(provider: str, token: str, address: str) -> str:
-    """Return the link for the market.
+    """Return the study link that the market gets.
 
     Args:
         provider: The market.
         token: The secret part of the link.
-        address: The address of the site.
+        address: The URL of the site.
 
     >>> study_link("generic", "s3cret", "https://twins.example.org/")
     'https://twins.example.org/study/s3cret/?worker=WORKER&submission=SUBMISSION'

@@ -1,7 +1,7 @@
 """Studies: their creation, links, admission, progress, and closing.
 
-Admitted or excluded people are read from a file of ids or of qualifications; only digests are
-stored.
+Admitted or excluded workers are read from a file of ids or qualifications; only digests of their
+ids are stored.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ from winosmith.errors import InputError
 from winosmith.web._lock import writing
 from winosmith.web.judge.models import Slot
 from winosmith.web.market.models import WORKER, Participation, Screen, Study
-from winosmith.web.market.providers import PROVIDERS, cells_of, id_digest, read_table
+from winosmith.web.market.providers import PROVIDERS, id_digest, read_cells, read_table
 from winosmith.web.people.models import token_digest
 
-HEADERS = ("worker", "worker id", "workerid", "participant id", "prolific_pid", "id")
-"""Names of the column of ids, in lower case."""
+ID_COLUMNS = ("worker", "worker id", "workerid", "participant id", "prolific_pid", "id")
+"""Accepted names of the id column, in lower case."""
 
-_SIGNS: dict[str, Callable[[Decimal, Decimal], bool]] = {
+_COMPARISONS: dict[str, Callable[[Decimal, Decimal], bool]] = {
     ">=": operator.ge,
     "<=": operator.le,
     "=": operator.eq,
@@ -56,18 +56,18 @@ class Requirement:
     value: Decimal
 
     @classmethod
-    def of(cls, text: str) -> Requirement:
-        """Return the requirement in a text.
+    def parse(cls, text: str) -> Requirement:
+        """Parse a requirement such as "approval rate>=99".
 
         Raises:
             InputError: The text is not a requirement.
         """
-        found = re.fullmatch(r"\s*(.+?)\s*(>=|<=|=)\s*(-?[0-9]+(?:\.[0-9]+)?)\s*", text)
-        if not found:
+        match = re.fullmatch(r"\s*(.+?)\s*(>=|<=|=)\s*(-?[0-9]+(?:\.[0-9]+)?)\s*", text)
+        if not match:
             raise InputError(_('%r is not a requirement; write it like "approval rate>=99"') % text)
-        return cls(found[1].lower(), found[2], Decimal(found[3]))
+        return cls(match[1].lower(), match[2], Decimal(match[3]))
 
-    def holds(self, cell: str) -> bool:
+    def is_met_by(self, cell: str) -> bool:
         """Return whether a cell meets the requirement.
 
         "98.5 %" and "5,000" are numbers, "98,5" is not.
@@ -80,7 +80,7 @@ class Requirement:
         except InvalidOperation:
             values = {"cell": cell, "column": self.column}
             raise InputError(_("%(cell)r in %(column)r is not a number") % values) from None
-        return _SIGNS[self.sign](value, self.value)
+        return _COMPARISONS[self.sign](value, self.value)
 
 
 def read_ids(path: Path, provider: str, require: Sequence[Requirement] = ()) -> list[str]:
@@ -97,19 +97,19 @@ def read_ids(path: Path, provider: str, require: Sequence[Requirement] = ()) -> 
     """
     table, ids = read_table(path), []
     header = [name.lower() for name in table.header]
-    worker = next((name for name in HEADERS if name in header), "")
+    worker = next((name for name in ID_COLUMNS if name in header), "")
     if not worker and (len(header) > 1 or require):
-        fault = _("there is no column named %s") % ", ".join(HEADERS)
+        fault = _("there is no column named %s") % ", ".join(ID_COLUMNS)
         raise InputError(f"{path}:1: {fault}")
-    if absent := [one.column for one in require if one.column not in header]:
+    if absent := [each.column for each in require if each.column not in header]:
         fault = _("there is no column %r") % absent[0]
         raise InputError(f"{path}:1: {fault}")
     for row in table.rows() if worker else table.rows([worker]):
         try:
-            cells = {name.lower(): cell for name, cell in cells_of(row).items()}
-            if not all(one.holds(cells[one.column]) for one in require):
+            cells = {name.lower(): cell for name, cell in read_cells(row).items()}
+            if not all(each.is_met_by(cells[each.column]) for each in require):
                 continue
-            if not PROVIDERS[provider].form.fullmatch(cells[worker]):
+            if not PROVIDERS[provider].id_pattern.fullmatch(cells[worker]):
                 raise InputError(_("this is not an id of %s") % PROVIDERS[provider].title)
             ids.append(cells[worker])
         except InputError as error:
@@ -120,9 +120,9 @@ def read_ids(path: Path, provider: str, require: Sequence[Requirement] = ()) -> 
     return list(dict.fromkeys(ids))
 
 
-def store_screen(study: Study, ids: Sequence[str], *, allowed: bool) -> int:
+def add_screens(study: Study, ids: Sequence[str], *, allowed: bool) -> int:
     """Admit only the listed people, or exclude them; return the number of listed people."""
-    digests = (id_digest(study.provider, WORKER, one) for one in ids)
+    digests = (id_digest(study.provider, WORKER, worker) for worker in ids)
     with writing():
         Screen.objects.bulk_create(
             (Screen(study=study, digest=digest, allowed=allowed) for digest in digests),
@@ -135,15 +135,15 @@ def store_screen(study: Study, ids: Sequence[str], *, allowed: bool) -> int:
 
 
 def is_admitted(study: Study, digest: str) -> bool:
-    """Return whether the worker with a digest is admitted to a study."""
-    said = set(Screen.objects.filter(study=study, digest=digest).values_list("allowed", flat=True))
-    return False not in said and (True in said or not study.invited_only)
+    """Return whether a study admits the worker with this digest."""
+    decisions = set(study.screens.filter(digest=digest).values_list("allowed", flat=True))
+    return False not in decisions and (True in decisions or not study.invited_only)
 
 
-TOKEN = 24
-"""Number of random bytes in a link: 192 bits."""
+TOKEN_BYTES = 24
+"""Number of random bytes in a study link (192 bits)."""
 
-MOST_PLACES = 100_000
+MAX_PLACES = 100_000
 
 CODE = re.compile(r"[A-Za-z0-9-]{1,40}")
 
@@ -168,7 +168,7 @@ def create_study(
 ) -> tuple[Study, str]:
     """Create a study; return it with the secret part of its link, which is not stored.
 
-    `screens` are lists of workers' ids, each with whether they are admitted or excluded; the other
+    Each of `screens` is a list of workers' ids and whether these workers are admitted; the other
     parameters are those of `Study`.
 
     Raises:
@@ -181,39 +181,39 @@ def create_study(
         "short_reward": short_reward, "market_study": market_study, "trust": trust,
     }  # fmt: skip
     _check_values(name, values)
-    token = secrets.token_urlsafe(TOKEN)
+    token = secrets.token_urlsafe(TOKEN_BYTES)
     try:
         with writing():
             study = Study.objects.create(name=name, digest=token_digest(token), **values)
             for ids, allowed in screens:
                 if ids:
-                    store_screen(study, ids, allowed=allowed)
+                    add_screens(study, ids, allowed=allowed)
     except IntegrityError:
-        raise InputError(_("a study named %r exists already; choose another name") % name) from None
+        raise InputError(_("a study named %r already exists; choose another name") % name) from None
     return study, token
 
 
 def _check_values(name: str, values: dict[str, Any]) -> None:
     if not re.fullmatch(r"[A-Za-z0-9_-]{1,40}", name):
-        raise InputError(_("a study's name has 1 to 40 letters, digits, - and _; not %r") % name)
+        raise InputError(_("%r is not a study name; use 1 to 40 letters, digits, - and _") % name)
     if values["provider"] not in PROVIDERS:
         raise InputError(f"unknown provider {values['provider']!r}; use {', '.join(PROVIDERS)}")
     if values["kind"] not in Study.Kind.values:
-        raise InputError(f"unknown work {values['kind']!r}; use {', '.join(Study.Kind.values)}")
+        raise InputError(f"unknown kind {values['kind']!r}; use {', '.join(Study.Kind.values)}")
     _check_places(values["places"])
     if values["amount"] < 1 or values["minutes"] < 1:
         raise InputError(_("a study needs at least 1 problem or twin, and at least 1 minute"))
     sums = {
         "reward": _("reward"),
-        "least_wage": _("least wage"),
+        "least_wage": _("minimum hourly pay"),
         "short_reward": _("short reward"),
     }
     for what, word in sums.items():
-        value, told = values[what], {"what": word, "value": values[what]}
+        value, details = values[what], {"what": word, "value": values[what]}
         if value is not None and not (value.is_finite() and 0 <= value < 1_000_000):
-            raise InputError(_("%(what)s %(value)s is not an amount of money") % told)
+            raise InputError(_("%(what)s %(value)s is not an amount of money") % details)
         if value is not None and value != round(value, 2):
-            raise InputError(_("%(what)s %(value)s has more than two decimals") % told)
+            raise InputError(_("%(what)s %(value)s has more than two decimals") % details)
     if not re.fullmatch("[A-Z]{3}", values["currency"]):
         raise InputError(
             _("%r is not a currency; write it like GBP, USD, EUR") % values["currency"]
@@ -221,14 +221,14 @@ def _check_values(name: str, values: dict[str, Any]) -> None:
     for what in ("code", "short_code"):
         if values[what] and not CODE.fullmatch(values[what]):
             raise InputError(_("the code %r may contain only letters, digits and -") % values[what])
-    if not values["code"] and not PROVIDERS[values["provider"]].own_codes:
+    if not values["code"] and not PROVIDERS[values["provider"]].individual_codes:
         raise InputError(_("this market requires a completion code; set it"))
     if values["code"] and values["code"] == values["short_code"]:
         raise InputError(_("the codes for all and for part of the work must differ"))
 
 
 def find_study(token: str) -> Study | None:
-    """Return the study with a link, or None."""
+    """Return the study whose link has this secret part, or None."""
     digest = token_digest(token)
     study = Study.objects.filter(digest=digest).first()
     return study if study and hmac.compare_digest(study.digest, digest) else None
@@ -240,7 +240,7 @@ def is_replaced(token: str) -> bool:
 
 
 def get_study(name: str) -> Study:
-    """Return the study with a name.
+    """Return the study with this name.
 
     Raises:
         InputError: There is no such study.
@@ -248,13 +248,13 @@ def get_study(name: str) -> Study:
     study = Study.objects.filter(name=name).first()
     if study is None:
         known = ", ".join(Study.objects.order_by("name").values_list("name", flat=True))
-        raise InputError(f"there is no study {name!r}; there are: {known or 'none yet'}")
+        raise InputError(f"there is no study {name!r}; existing studies: {known or 'none'}")
     return study
 
 
 def replace_link(study: Study) -> str:
-    """Return the secret part of a new link, which replaces the old one."""
-    token = secrets.token_urlsafe(TOKEN)
+    """Replace a study's link; return the secret part of the new link."""
+    token = secrets.token_urlsafe(TOKEN_BYTES)
     with writing():
         Study.objects.filter(pk=study.pk).update(
             digest=token_digest(token), replaced=Concat("replaced", "digest", Value("\n"))
@@ -275,9 +275,9 @@ def set_places(study: Study, places: int) -> None:
 
 
 def _check_places(places: int) -> None:
-    if not 1 <= places <= MOST_PLACES:
-        values = {"most": MOST_PLACES, "places": places}
-        raise InputError(_("a study has 1 to %(most)d places; not %(places)d") % values)
+    if not 1 <= places <= MAX_PLACES:
+        values = {"most": MAX_PLACES, "places": places}
+        raise InputError(_("a study can have 1 to %(most)d places, not %(places)d") % values)
 
 
 def close_study(study: Study) -> None:
@@ -288,7 +288,7 @@ def close_study(study: Study) -> None:
     """
     with writing():
         if not Study.objects.filter(pk=study.pk, closed=None).update(closed=timezone.now()):
-            raise InputError(_("the study %r is closed already") % study.name)
+            raise InputError(_("the study %r is already closed") % study.name)
 
 
 @dataclass(frozen=True, slots=True)
@@ -319,7 +319,7 @@ class Progress:
             "work": study.kind,
             "amount": study.amount,
             "places": study.places,
-            "may_begin": study.most,
+            "may_begin": study.max_starts,
             "reward": f"{study.reward:.2f}",
             "currency": study.currency,
             "minutes": study.minutes,

@@ -19,7 +19,7 @@ from winosmith.web._lock import writing
 from winosmith.web.judge.models import Slot
 from winosmith.web.market import providers, workers
 from winosmith.web.market.ledger import COLUMNS, compute_ledger, planned_wage
-from winosmith.web.market.models import TURNED_AWAY, WORKING, WRITE, Participation, Study
+from winosmith.web.market.models import UNUSED_VERDICTS, WORKING, WRITE, Participation, Study
 from winosmith.web.market.studies import find_study, is_replaced
 from winosmith.web.pages import csv_response
 from winosmith.web.people import gates
@@ -27,9 +27,9 @@ from winosmith.web.people.accounts import adopt
 from winosmith.web.people.privacy import missing_documents
 
 MAX_STARTS = 240
-"""Maximum number of studies that one network may start within an hour."""
+"""Maximum number of starts per hour from one network."""
 
-STATUS = {
+ERROR_STATUS = {
     workers.StudyClosedError: 410,
     workers.NotInvitedError: 403,
     workers.StartedElsewhereError: 409,
@@ -38,7 +38,7 @@ STATUS = {
 
 @require_safe
 def store_link_claim(request: HttpRequest, token: str) -> HttpResponse:
-    """Move a claim from the address to a cookie that nobody else can read."""
+    """Move the ids in a study link to an encrypted cookie."""
     study = find_study(token)
     if study is None and is_replaced(token):
         reason = _("This link was replaced. Open the study again on the market’s site.")
@@ -47,7 +47,7 @@ def store_link_claim(request: HttpRequest, token: str) -> HttpResponse:
         raise Http404
     provider = providers.PROVIDERS[study.provider]
     try:
-        claim = provider.read(request.GET, study.market_study)
+        claim = provider.read_claim(request.GET, study.market_study)
     except providers.UnfilledLinkError as error:
         page = {"reason": str(error), "unfilled": error, "provider": provider}
         return render(request, "market/refused.html", page, status=422)
@@ -61,29 +61,29 @@ def store_link_claim(request: HttpRequest, token: str) -> HttpResponse:
 
 @require_http_methods(["GET", "HEAD", "POST"])
 def show_welcome(request: HttpRequest) -> HttpResponse:
-    """Show what a study requires and pays, and start it."""
+    """Show the tasks and the pay of a study, and start it."""
     arrival = workers.read_arrival(request)
     study = Study.objects.filter(pk=arrival.study).first() if arrival else None
     if arrival is None or study is None:
         return redirect("market:work")
     try:
         before = workers.find_started(study, arrival)
-        there = request.user.is_authenticated
-        if before is not None and there and request.user.pk == before.person_id:
+        logged_in = request.user.is_authenticated
+        if before is not None and logged_in and request.user.pk == before.person_id:
             return redirect("market:work")
         page = _context(request, study, before)
         if request.method == "POST" and page["may_begin"]:
             return _start_study(request, study, arrival)
-    except tuple(STATUS) as error:
+    except tuple(ERROR_STATUS) as error:
         return render(
-            request, "market/refused.html", {"reason": str(error)}, status=STATUS[type(error)]
+            request, "market/refused.html", {"reason": str(error)}, status=ERROR_STATUS[type(error)]
         )
     status = 409 if request.method == "POST" else 200
     return render(request, "market/welcome.html", page, status=status)
 
 
 def _context(request: HttpRequest, study: Study, before: Participation | None) -> dict[str, Any]:
-    part = workers.participation_of(gates.existing_writer(request))
+    part = workers.find_participation(gates.existing_writer(request))
     account = request.user.is_authenticated and part is None
     busy = part is not None and part.state == WORKING
     free = Q(lease_until=None) | Q(lease_until__lte=timezone.now())
@@ -102,7 +102,7 @@ def _context(request: HttpRequest, study: Study, before: Participation | None) -
 
 
 def _start_study(request: HttpRequest, study: Study, arrival: workers.Arrival) -> HttpResponse:
-    """Start the study with a new session; earlier texts without an account move to it."""
+    """Start the study in a new session, and move texts written without an account to its person."""
     gates.rate_limit(request, "study", MAX_STARTS)
     before = gates.existing_writer(request)
     with writing():
@@ -118,7 +118,7 @@ def _start_study(request: HttpRequest, study: Study, arrival: workers.Arrival) -
 @require_safe
 def show_work(request: HttpRequest) -> HttpResponse:
     """Show the progress of the work, and the completion code once all of it is stored."""
-    part = workers.participation_of(gates.existing_writer(request))
+    part = workers.find_participation(gates.existing_writer(request))
     if part is None:
         if workers.read_arrival(request) is not None:
             return redirect("market:welcome")
@@ -128,18 +128,18 @@ def show_work(request: HttpRequest) -> HttpResponse:
 
 @require_POST
 def finish_work(request: HttpRequest) -> HttpResponse:
-    """End the work if it is complete or none is left."""
-    return _end_work(request, workers.finish)
+    """End the work if it is complete or no work is left."""
+    return _end_work(request, workers.finish_participation)
 
 
 @require_POST
 def give_up_work(request: HttpRequest) -> HttpResponse:
     """Give up the work."""
-    return _end_work(request, workers.leave)
+    return _end_work(request, workers.leave_participation)
 
 
 def _end_work(request: HttpRequest, act: Callable[[Participation], None]) -> HttpResponse:
-    part = workers.participation_of(gates.existing_writer(request))
+    part = workers.find_participation(gates.existing_writer(request))
     if part is None:
         return redirect("market:work")
 
@@ -161,8 +161,8 @@ def _render_work(
         "workload": workers.measure_workload(part),
         "consent": bool(missing_documents(part.person, judging=True)),
         "code": code,
-        "way_back": providers.PROVIDERS[part.study.provider].way_back(code) if code else "",
-        "turned_away": part.verdict in TURNED_AWAY,
+        "way_back": providers.PROVIDERS[part.study.provider].return_link(code) if code else "",
+        "turned_away": part.verdict in UNUSED_VERDICTS,
         "error": error,
     }
     return render(request, "market/work.html", page, status=status)
@@ -179,7 +179,7 @@ def show_ledger(request: HttpRequest, name: str) -> HttpResponse:
 @require_safe
 @gates.admins_only
 def download_ledger(request: HttpRequest, name: str) -> StreamingHttpResponse:
-    """Send the ledger as a CSV file; workers are pseudonyms."""
+    """Send the ledger as a CSV file with workers' pseudonyms."""
     study = get_object_or_404(Study, name=name)
-    rows = [entry.row() for entry in compute_ledger(study).entries]
+    rows = [entry.cells() for entry in compute_ledger(study).entries]
     return csv_response([COLUMNS, *rows], f"{name}-ledger.csv")

@@ -1,8 +1,8 @@
 """Workers of a study, from the market's link to the end of their participation.
 
-A worker arrives with a claim that their browser stores, becomes a person for this study and this
-browser, and works. Their progress and time are computed from stored rows. They can see their data
-and be erased.
+The worker's browser stores the ids of the link. The start creates a person for this study and this
+browser. Progress and working time are computed from stored rows. Workers can export and erase their
+data.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from winosmith.web.judge.trust import askable_questions, get_judge_on_hold, is_s
 from winosmith.web.judge.turns import current_slot, judging_status
 from winosmith.web.judge.votes import return_slot
 from winosmith.web.market import models
-from winosmith.web.market.models import IDS, Identity, Participation, Screen, Study
+from winosmith.web.market.models import ID_PURPOSE, Identity, Participation, Screen, Study
 from winosmith.web.market.providers import Claim, id_digest, individual_code
 from winosmith.web.market.studies import is_admitted
 from winosmith.web.people.accounts import end_access
@@ -50,17 +50,17 @@ def verdict_label(word: str) -> str:
 
 
 COOKIE = f"study-{settings.COOKIE_MARK}"
-PATH = "/study/"
-SECONDS = 30 * 24 * 3600
+COOKIE_PATH = "/study/"
+MAX_AGE = 30 * 24 * 3600
 """Seconds for which a browser can continue a study."""
 
 
 @dataclass(frozen=True, slots=True)
 class Arrival:
-    """A visitor who followed a link of a study.
+    """A visitor who followed a study link.
 
     Attributes:
-        study: The study's key.
+        study: The study's primary key.
         claim: The ids in the link.
         mark: A random mark of this browser; only this browser can continue the work.
     """
@@ -76,37 +76,37 @@ class Arrival:
 
 
 def read_arrival(request: HttpRequest) -> Arrival | None:
-    """Return the arrival stored in this browser, or None."""
+    """Return the study and ids stored in this browser, or None."""
     try:
-        study, worker, submission, mark = decrypt(COOKIE, request.COOKIES.get(COOKIE, ""), SECONDS)
+        study, worker, submission, mark = decrypt(COOKIE, request.COOKIES.get(COOKIE, ""), MAX_AGE)
     except InvalidToken:
         return None
     return Arrival(study, Claim(worker, submission), mark)
 
 
 def store_claim(request: HttpRequest, response: HttpResponse, study: Study, claim: Claim) -> None:
-    """Store a claim, encrypted, in the browser; all its studies have the same mark."""
+    """Store the ids of a link, encrypted, in the browser, with a mark shared by all its studies."""
     before = read_arrival(request)
     mark = secrets.token_urlsafe(24) if before is None else before.mark
     value = encrypt(COOKIE, [study.pk, claim.worker, claim.submission, mark])
     response.set_cookie(
         COOKIE,
         value,
-        max_age=SECONDS,
-        path=PATH,
+        max_age=MAX_AGE,
+        path=COOKIE_PATH,
         httponly=True,
         samesite="Lax",
         secure=settings.SECURE,
     )
 
 
-IDLE = {models.JUDGE: timedelta(minutes=5), models.WRITE: timedelta(minutes=30)}
-"""The longest time between two stored actions that counts as work; longer gaps are cut to it. A
-problem takes seconds; a twin, which is one action when it is sent, takes many minutes."""
+MAX_GAP = {models.JUDGE: timedelta(minutes=5), models.WRITE: timedelta(minutes=30)}
+"""Maximum time between two stored actions that is included in the working time; longer gaps are
+shortened. A problem takes seconds; a twin, which is a single action, takes many minutes."""
 
 
 def sum_work_seconds(times: Iterable[datetime], idle: timedelta) -> int:
-    """Return the seconds between the first and the last of some times; gaps count at most `idle`.
+    """Return the seconds from the first to the last time, with each gap limited to `idle`.
 
     >>> from datetime import datetime, timedelta
     >>> at = [datetime(2026, 1, 1, 12, minute) for minute in (0, 1, 31)]
@@ -117,7 +117,7 @@ def sum_work_seconds(times: Iterable[datetime], idle: timedelta) -> int:
     return round(sum(gaps, timedelta()).total_seconds())
 
 
-def worked_seconds(part: Participation) -> int:
+def count_work_seconds(part: Participation) -> int:
     """Return the seconds that a person has worked in a study."""
     times = [part.began]
     if part.study.kind == models.WRITE:
@@ -128,7 +128,7 @@ def worked_seconds(part: Participation) -> int:
         for found in slots.values_list("taken_at", "local_at", "answered_at"):
             times += filter(None, found)
         times += Skip.objects.filter(person=part.person_id).values_list("at", flat=True)
-    return sum_work_seconds(times, IDLE[Study.Kind(part.study.kind)])
+    return sum_work_seconds(times, MAX_GAP[Study.Kind(part.study.kind)])
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,16 +137,16 @@ class Workload:
 
     Attributes:
         done, amount: The number of stored, and of required, problems or twins.
-        holding: Whether a problem waits for their answer.
-        left: Whether there is more for them to do now.
-        paused: Whether a moderator must check their votes first.
-        until: The time when a problem that others hold may become free; None if none is held.
+        has_problem: Whether they have an unanswered problem.
+        has_more: Whether more work is available now.
+        paused: Whether their votes are on hold until a moderator checks them.
+        until: The time when a problem that others lease may become available, or None.
     """
 
     done: int
     amount: int
-    holding: bool
-    left: bool
+    has_problem: bool
+    has_more: bool
     paused: bool
     until: datetime | None
 
@@ -157,11 +157,11 @@ class Workload:
 
     @property
     def short(self) -> bool:
-        """Return whether there is no work for them although some is required."""
-        return not (self.complete or self.holding or self.left)
+        """Return whether no work is available although more is required."""
+        return not (self.complete or self.has_problem or self.has_more)
 
 
-def participation_of(person: Person | None) -> Participation | None:
+def find_participation(person: Person | None) -> Participation | None:
     """Return a person's participation in a study; None if they did not come from a market."""
     if person is None or not getattr(person, "hired", False):
         return None
@@ -169,7 +169,7 @@ def participation_of(person: Person | None) -> Participation | None:
 
 
 def paid_twins(part: Participation) -> QuerySet[Twin]:
-    """Return the twins written since the work started and not withdrawn."""
+    """Return the twins written since the start of the work, without withdrawn twins."""
     rows = Twin.objects.filter(
         contributor=part.person_id, revises=None, created__gte=part.began
     ).filter(~Q(problems__state=State.WITHDRAWN))
@@ -177,7 +177,7 @@ def paid_twins(part: Participation) -> QuerySet[Twin]:
 
 
 def count_done(part: Participation) -> int:
-    """Return the amount of required work that is stored."""
+    """Return the number of stored answers or twins of the required work."""
     if part.study.kind == models.WRITE:
         # A perturbed sentence is stored like a twin, but is not a paid twin.
         return paid_twins(part).filter(problems__version__parent=None).count()
@@ -185,7 +185,7 @@ def count_done(part: Participation) -> int:
 
 
 def describe_missing_work(part: Participation, done: int) -> str:
-    """Return why less work counts now than when it was complete; "" if none is missing.
+    """Return why work that was complete is no longer complete; "" if no work is missing.
 
     Perturbed sentences used to count as twins; studies from that time may have them.
     """
@@ -201,15 +201,15 @@ def describe_missing_work(part: Participation, done: int) -> str:
 
 @register.simple_tag
 def study_progress(user: Any) -> dict[str, Any] | None:
-    """Return the progress of a worker's study, for every page; None once it is over."""
-    part = participation_of(user)
+    """Return the progress of a worker's unfinished study, for every page, or None."""
+    part = find_participation(user)
     if part is None or part.state != models.WORKING:
         return None
     done, amount = count_done(part), part.study.amount
     return {"done": min(done, amount), "amount": amount, "complete": done >= amount}
 
 
-def is_held(part: Participation) -> bool:
+def is_on_hold(part: Participation) -> bool:
     """Return whether a worker's votes wait for a moderator."""
     return get_judge_on_hold(part.person) is not None
 
@@ -226,7 +226,7 @@ def describe_training(part: Participation) -> str:
     if passed:
         rows = rows.filter(answered_at__lte=judge.qualified)
     asked, n = settings.RULES.training_questions, rows.count()
-    if not asked or n <= asked or rows.filter(gold=False).exists():  # a voter has no training
+    if not asked or n <= asked or rows.filter(gold=False).exists():  # voters have no training
         return ""
     if passed:
         return _("%(n)d of the answers were training, which was passed late or not at all") % {
@@ -241,22 +241,22 @@ def measure_workload(part: Participation) -> Workload:
     if part.study.kind == models.WRITE:
         return Workload(done, amount, False, done < amount, False, None)
     judge = Judge.objects.get(person=part.person_id)
-    holding = current_slot(part.person) is not None
-    if holding or done >= amount:
-        return Workload(done, amount, holding, False, is_stopped(judge), None)
-    found = judging_status(part.person, judge)
-    until = found["none_left"].until if found["none_left"] else None
-    return Workload(done, amount, False, found["left"], found["paused"], until)
+    has_problem = current_slot(part.person) is not None
+    if has_problem or done >= amount:
+        return Workload(done, amount, has_problem, False, is_stopped(judge), None)
+    status = judging_status(part.person, judge)
+    until = status["none_left"].until if status["none_left"] else None
+    return Workload(done, amount, False, status["left"], status["paused"], until)
 
 
-def finish(part: Participation) -> None:
+def finish_participation(part: Participation) -> None:
     """End a participation whose work is complete, or for which no work is left.
 
     Raises:
         InputError: There is more to do, or nothing was done.
     """
     with writing():
-        part = _locked(part)
+        part = _lock_participation(part)
         if part.state != models.WORKING:
             return
         now = measure_workload(part)
@@ -269,37 +269,37 @@ def finish(part: Participation) -> None:
             raise InputError(fault % {"done": now.done, "amount": now.amount})
 
 
-def leave(part: Participation) -> None:
-    """Give up a participation; stored work stays, and there is no code for it."""
+def leave_participation(part: Participation) -> None:
+    """End a participation without a completion code; stored work is kept."""
     with writing():
-        part = _locked(part)
+        part = _lock_participation(part)
         if part.state == models.WORKING:
             end_participation(part, models.LEFT)
 
 
-def _locked(part: Participation) -> Participation:
+def _lock_participation(part: Participation) -> Participation:
     rows = Participation.objects.select_for_update(of=("self",)).select_related("study", "person")
     return rows.get(pk=part.pk)
 
 
 def end_participation(part: Participation, state: str) -> None:
-    """End a participation: it gets no more work, and held problems go to others."""
+    """End a participation, and release its leased problems to other judges."""
     with writing():
         Judge.objects.filter(person=part.person_id).update(quota=0)
         held = Slot.objects.filter(holder=part.person_id, answered_at=None, open=True)
         for slot in held:
             return_slot(slot)
         Identity.objects.filter(participation=part).update(at_work=False)
-        part.state, part.ended, part.seconds = state, timezone.now(), worked_seconds(part)
+        part.state, part.ended, part.seconds = state, timezone.now(), count_work_seconds(part)
         part.save(update_fields=["state", "ended", "seconds"])
 
 
 def completion_code(part: Participation) -> str:
-    """Return the code that a worker gets now, or "".
+    """Return a worker's current completion code, or "".
 
     There is no code until all work is stored, and none for people whom the market rejected.
     """
-    if part.verdict in models.TURNED_AWAY:
+    if part.verdict in models.UNUSED_VERDICTS:
         return ""
     if part.state == models.COMPLETE:
         return part.study.code or individual_code(part.pk)
@@ -325,7 +325,7 @@ class StartedElsewhereError(InputError):
 
 
 def find_started(study: Study, arrival: Arrival) -> Participation | None:
-    """Return the participation that this browser started in a study with this claim, or None.
+    """Return the participation that this browser started with these ids, or None.
 
     Raises:
         StartedElsewhereError: The worker started the study in another browser or submission.
@@ -356,11 +356,11 @@ def _find_identity(study: Study, kind: str, text: str) -> Participation | None:
 
 
 def start_participation(study: Study, arrival: Arrival) -> Participation:
-    """Create a person with a participation from a claim; the same browser gets the same one again.
+    """Return this browser's participation, or create one for a new person.
 
     Everything that the worker read or wrote in earlier studies counts as read, so that they never
     judge it or its other half. So does everything read in the same browser under another id, except
-    for gold questions that a training still needs.
+    gold questions that the training needs.
 
     Raises:
         StartedElsewhereError: The worker is active in another browser, or in another study.
@@ -370,8 +370,8 @@ def start_participation(study: Study, arrival: Arrival) -> Participation:
     try:
         with writing():
             made = find_started(study, arrival) or _create_participation(study, arrival)
-            beside = Participation.objects.filter(browser=arrival.browser).exclude(pk=made.pk)
-            _mark_as_read(made.person, list(beside), spared=_spared_twins(made.person, beside))
+            others = Participation.objects.filter(browser=arrival.browser).exclude(pk=made.pk)
+            _mark_as_read(made.person, list(others), spared=_spared_twins(made.person, others))
             return made
     except (
         IntegrityError,
@@ -382,14 +382,14 @@ def start_participation(study: Study, arrival: Arrival) -> Participation:
             return found
         if isinstance(error, StartedElsewhereError):
             raise
-        raise StartedElsewhereError(_elsewhere_message()) from None
+        raise StartedElsewhereError(_describe_elsewhere()) from None
 
 
 def _create_participation(study: Study, arrival: Arrival) -> Participation:
     open_study = Study.objects.select_for_update().filter(pk=study.pk, closed=None).first()
     if open_study is None:
         raise StudyClosedError(_("This study is closed to new people."))
-    if open_study.participations.count() >= open_study.most:
+    if open_study.participations.count() >= open_study.max_starts:
         raise StudyClosedError(
             _(
                 "All places of this study are taken. Please return your "
@@ -417,7 +417,7 @@ def _create_participation(study: Study, arrival: Arrival) -> Participation:
                 participation=made,
                 kind=kind,
                 digest=id_digest(study.provider, kind, text),
-                sealed=encrypt(IDS, text),
+                sealed=encrypt(ID_PURPOSE, text),
                 at_work=kind == "worker",
             )
     _mark_as_read(person, earlier)
@@ -434,7 +434,7 @@ def _create_participation(study: Study, arrival: Arrival) -> Participation:
 
 
 def _earlier_participations(worker: str) -> list[Participation]:
-    """Return a worker's participations in other studies, all of which are over.
+    """Return a worker's participations in other studies, after ending abandoned ones.
 
     Raises:
         StartedElsewhereError: A participation is not over.
@@ -443,36 +443,36 @@ def _earlier_participations(worker: str) -> list[Participation]:
     found = list(rows.filter(identities__digest=worker).order_by("pk"))
     for one in found:
         if one.state == models.WORKING:
-            if timezone.now() - _last_action(one) < ABANDONED_AFTER:
-                raise StartedElsewhereError(_elsewhere_message())
+            if timezone.now() - _find_last_action(one) < ABANDONED_AFTER:
+                raise StartedElsewhereError(_describe_elsewhere())
             end_participation(one, models.LEFT)
         end_access(one.person)
     return found
 
 
-def _elsewhere_message() -> str:
+def _describe_elsewhere() -> str:
     return _(
         "Your id is already working in another study on this site. Finish that "
         "study or give it up, in the browser in which you started it."
     )
 
 
-def _last_action(one: Participation) -> datetime:
-    rows = Slot.objects.filter(holder=one.person)
+def _find_last_action(part: Participation) -> datetime:
+    rows = Slot.objects.filter(holder=part.person)
     latest = rows.aggregate(taken=Max("taken_at"), answered=Max("answered_at"))
-    written = Twin.objects.filter(contributor=one.person).aggregate(at=Max("created"))["at"]
-    return max(filter(None, (one.began, written, *latest.values())))
+    written = Twin.objects.filter(contributor=part.person).aggregate(at=Max("created"))["at"]
+    return max(filter(None, (part.began, written, *latest.values())))
 
 
 def _mark_as_read(
     person: Person, earlier: list[Participation], spared: Collection[int] = ()
 ) -> None:
-    """Mark everything that other participations read or wrote as read by a person.
+    """Mark all texts read or written in other participations as read by a person.
 
     Args:
         person: The person who starts.
         earlier: Their earlier participations, or those in their browser under other ids.
-        spared: The twins that they may get anyway.
+        spared: The twins that are not marked.
     """
     others = [one.person_id for one in earlier]
     if not others:
@@ -494,8 +494,8 @@ def _mark_as_read(
     Seen.objects.bulk_create(rows, ignore_conflicts=True)
 
 
-def _spared_twins(person: Person, beside: QuerySet[Participation]) -> list[int]:
-    """Return the twins of gold questions that a person's training needs although they were read.
+def _spared_twins(person: Person, others: QuerySet[Participation]) -> list[int]:
+    """Return the already read twins of gold questions that a person's training needs.
 
     On a shared computer the first worker may have used all questions. If too few are left, return
     the twins of which no half is judged.
@@ -503,7 +503,7 @@ def _spared_twins(person: Person, beside: QuerySet[Participation]) -> list[int]:
     needed = settings.RULES.training_questions
     if not needed or Judge.objects.filter(person=person, qualified__isnull=False).exists():
         return []
-    known = Seen.objects.filter(person__in=beside.values("person")).values("twin")
+    known = Seen.objects.filter(person__in=others.values("person")).values("twin")
     questions = askable_questions().values_list("twin", flat=True).distinct()
     if questions.exclude(twin__in=known).count() >= needed:
         return []
@@ -511,8 +511,8 @@ def _spared_twins(person: Person, beside: QuerySet[Participation]) -> list[int]:
     return list(questions.exclude(twin__in=judged.values("twin")))
 
 
-def forget_worker(person: Person, _texts: bool) -> None:
-    """Delete the market's ids of an erased person; their pay is kept without a name.
+def erase_worker(person: Person, _texts: bool) -> None:
+    """Delete an erased person's market ids; their payments are kept without a name.
 
     Votes that the market has not confirmed can no longer be confirmed: they don't count, and others
     judge these problems. A screened id is removed from the list.
@@ -530,8 +530,8 @@ def forget_worker(person: Person, _texts: bool) -> None:
     Participation.objects.filter(pk=part.pk).update(browser="")
 
 
-def forget_ids(_now: datetime, before: datetime) -> int:
-    """Delete the ids of workers whose settled work ended before the site's retention time.
+def delete_old_ids(_now: datetime, before: datetime) -> int:
+    """Delete the market ids of settled work that is older than the site's retention time.
 
     Their digests stay, so that a worker never reads a problem twice.
     """
@@ -546,12 +546,12 @@ def _stored_ids(part: Participation) -> Iterable[Identity]:
 
 
 def export_studies(person: Person) -> list[dict[str, Any]]:
-    """Return a person's participations in studies, with the ids by which a market knows them."""
+    """Return a person's participations in studies, with their market ids."""
     rows = Participation.objects.filter(person=person).select_related("study")
     return [
         {
             "market": part.study.provider,
-            "ids": {row.kind: decrypt(IDS, row.sealed) for row in _stored_ids(part)},
+            "ids": {row.kind: decrypt(ID_PURPOSE, row.sealed) for row in _stored_ids(part)},
             "work": part.study.kind,
             "began": part.began,
             "ended": part.ended,

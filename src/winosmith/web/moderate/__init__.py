@@ -17,7 +17,7 @@ class Config(AppConfig):
         from winosmith.web.people import accounts, news, privacy
         from winosmith.web.problems import search
 
-        works[BATCH], works[VOTES] = batches.carry_out, people.carry_out
+        works[BATCH], works[VOTES] = batches.run_batch_job, people.run_vote_job
         search.indexes.append(queue.create_indexes)
         privacy.erasers.append(decisions.erase_appeal_texts)
         accounts.adopters.append(decisions.adopt_appeals)

@@ -1,7 +1,7 @@
-"""Django's admin pages: they show the tables of `AREAS`, without changing data that has rules.
+"""Read-only pages in Django's admin for the tables of `SHOWN_APPS`.
 
 The site's own pages change states, roles, votes and the log, and enforce the rules; the admin pages
-only show these. Only new versions of the texts that people agree to are added here.
+only show them. Only new versions of consent texts are added here.
 """
 
 from __future__ import annotations
@@ -25,17 +25,17 @@ from winosmith.web._lock import writing
 from winosmith.web.people.models import Document, Session
 from winosmith.web.people.privacy import publish_document
 
-AREAS = ("people", "problems", "write", "judge", "moderate", "perturb", "predict")
+SHOWN_APPS = ("people", "problems", "write", "judge", "moderate", "perturb", "predict")
 """Applications whose tables are shown."""
 
-SECRETS = frozenset({"password", "salt", "entry", "digest", "key", "who", "origin", "email"})
+SECRET_COLUMNS = frozenset({"password", "salt", "entry", "digest", "key", "who", "origin", "email"})
 """Columns that nobody sees, not even admins."""
 
-LONG = ("TextField", "JSONField")
-"""Kinds of columns that a list omits."""
+LONG_TYPES = ("TextField", "JSONField")
+"""Types of fields that lists omit."""
 
-NOT_SHOWN = (Group, Session)
-"""Models without pages: no groups are used, and a session's address would contain its key."""
+UNSHOWN_MODELS = (Group, Session)
+"""Models without pages: groups are not used, and the URL of a session would contain its key."""
 
 
 class ReadOnly(admin.ModelAdmin):
@@ -46,31 +46,31 @@ class ReadOnly(admin.ModelAdmin):
     show_full_result_count = False
 
     def get_list_display(self, request: HttpRequest) -> list[str]:
-        """Return the short columns."""
+        """Return the names of up to seven short columns."""
         shown = [field for field in _visible_fields(self.model) if not field.is_relation]
-        short = [field.name for field in shown if field.get_internal_type() not in LONG]
+        short = [field.name for field in shown if field.get_internal_type() not in LONG_TYPES]
         return ["__str__", *[name for name in short if name != "id"][:7]]
 
     def get_fields(self, request: HttpRequest, obj: Any = None) -> list[str]:
-        """Return all columns except secrets."""
+        """Return the names of all columns except secrets."""
         return [field.name for field in _visible_fields(self.model)]
 
     def lookup_allowed(self, lookup: str, value: Any, request: Any = None) -> bool:
-        """Reject lookups in addresses, whose results could reveal a secret."""
+        """Reject lookups in the URL, because their results could reveal a secret."""
         return False
 
     def has_add_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        """Return that nobody adds, changes or deletes rows here."""
+        """Return False: rows can't be added, changed or deleted here."""
         return False
 
     has_change_permission = has_delete_permission = has_add_permission
 
 
 class NewVersionForm(ModelForm):
-    """Form for a new version of a text."""
+    """Form for a new version of a consent text."""
 
     def clean(self) -> dict[str, Any]:
-        """Reject the text of the current version."""
+        """Reject a text that equals the current version."""
         values: dict[str, Any] = super().clean()
         newest = Document.objects.filter(kind=values.get("kind")).order_by("-version").first()
         if newest and newest.text.strip() == values.get("text", "").strip():
@@ -81,7 +81,7 @@ class NewVersionForm(ModelForm):
 
 
 class DocumentAdmin(ReadOnly):
-    """Texts that people agree to: a new version is a new row, and rows never change."""
+    """Consent texts: each version is a new row, and rows never change."""
 
     form = NewVersionForm
 
@@ -94,7 +94,7 @@ class DocumentAdmin(ReadOnly):
         return super().get_fields(request, obj) if obj else ["kind", "text"]
 
     def changeform_view(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
-        """Write the version and its log entry in one of the site's write transactions."""
+        """Write the version and its log entry in one transaction."""
         if request.method != "POST":
             return super().changeform_view(request, *args, **kwargs)
         with writing():
@@ -114,12 +114,12 @@ class DocumentAdmin(ReadOnly):
 
 
 def _visible_fields(model: Any) -> list[Any]:
-    return [field for field in model._meta.fields if field.name not in SECRETS]
+    return [field for field in model._meta.fields if field.name not in SECRET_COLUMNS]
 
 
 @never_cache
 def _redirect_to_login(request: HttpRequest, extra_context: Any = None) -> HttpResponse:
-    """Redirect to the site's own log-in, which counts failures; only admins are admitted."""
+    """Redirect to the site's log-in page, which limits failed attempts; reject other users."""
     if request.user.is_authenticated and not admin.site.has_permission(request):
         raise PermissionDenied
     to = request.GET.get("next") or reverse("admin:index")
@@ -131,10 +131,10 @@ def _register_models() -> None:
     admin.site.enable_nav_sidebar = False
     if admin.site.is_registered(Group):
         admin.site.unregister(Group)
-    for area in AREAS:
-        for model in apps.get_app_config(area).get_models():
+    for app in SHOWN_APPS:
+        for model in apps.get_app_config(app).get_models():
             # Django's admin has no pages for models with composite keys.
-            hidden = len(model._meta.pk_fields) > 1 or model in NOT_SHOWN
+            hidden = len(model._meta.pk_fields) > 1 or model in UNSHOWN_MODELS
             if not hidden and not admin.site.is_registered(model):
                 admin.site.register(model, DocumentAdmin if model is Document else ReadOnly)
 

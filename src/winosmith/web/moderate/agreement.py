@@ -1,8 +1,8 @@
-"""Agreement of pairs of judges: Cohen's kappa with its interval.
+"""Agreement between pairs of judges: Cohen's kappa with its interval.
 
 Two accounts of one person agree more than two people do; a judge who follows different rules agrees
-less. Kappa can't distinguish care from such reasons, so it decides nothing: moderators read it
-together with pace, gold questions and the judged problems.
+less. Kappa can't distinguish careful judging from these causes, so the site takes no action on it:
+moderators read it together with pace, gold questions and the judged problems.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ from winosmith.web.judge.models import Slot
 from winosmith.web.judge.votes import chance_agreement
 from winosmith.web.people.models import Person, pseudonym
 
-LEAST = 20
-"""Minimum number of problems that two judges must share for a row. With this many, the 95 %
+MIN_SHARED = 20
+"""Minimum number of shared problems for a pair of judges to be listed. With this number, the 95 %
 interval (Wilson's) of a pair that agrees on half of them reaches 20 points in each direction; with
 fewer, chance could be mistaken for a result."""
 
-MOST = 40
+MAX_JUDGES = 40
 """Maximum number of judges on a page: 780 pairs."""
 
 JudgePair = tuple[int, int]
@@ -38,11 +38,11 @@ class Pair:
     """Two judges, and the problems that both judged.
 
     Attributes:
-        one, other: The keys of the judges.
+        one, other: The primary keys of the judges.
         n: The number of problems that both judged.
-        same: The number of these on which they chose the same option, or both neither.
-        waits: The number of these on which one of their votes waits for a moderator or a market.
-        chance: The fraction, 0–1, of agreement expected by chance from how often each gives each
+        same: The number of these on which they chose the same option, or both chose "neither".
+        waits: The number of these with a vote that waits for a moderator or a market.
+        chance: The agreement, 0–1, that is expected by chance from how often each judge gives each
             answer.
     """
 
@@ -60,7 +60,7 @@ class Pair:
 
     @property
     def interval(self) -> tuple[float, float]:
-        """Return the 95 % interval (Wilson's) of the share."""
+        """Return the 95 % interval (Wilson's) of `share`."""
         return wilson_interval(self.same, self.n)
 
     @property
@@ -70,10 +70,10 @@ class Pair:
 
     @property
     def kappa_interval(self) -> tuple[float, float] | None:
-        """Return kappa at the ends of `interval`, with `chance` fixed, for 95 % even if n is 20.
+        """Return a 95 % interval of kappa, from the ends of `interval` and a fixed `chance`.
 
         The usual interval (Fleiss, Cohen & Everitt 1969) contains a kappa of 0.9 in only 63 % of
-        samples of 20; this one does in 93 %.
+        samples of 20; this interval does in 93 %.
         """
         low, high = (self._beyond_chance(end) for end in self.interval)
         return None if low is None or high is None else (low, high)
@@ -82,18 +82,18 @@ class Pair:
         return None if self.chance >= 1 else (share - self.chance) / (1 - self.chance)
 
 
-def named_pairs(who: Person | None = None) -> list[tuple[str, str, Pair]]:
-    """Return the pairs of the MOST judges with the most votes, with both pseudonyms.
+def list_pairs(judge: Person | None = None) -> list[tuple[str, str, Pair]]:
+    """Return the pairs among the MAX_JUDGES judges with the most votes, with both pseudonyms.
 
     Args:
-        who: If given, return the pairs of this judge with those who judged most of the same
+        judge: If given, return the pairs of this judge with those who judged most of the same
             problems.
 
     Returns:
-        The pairs with LEAST problems or more, highest kappa first. A large site caches them.
+        The pairs with MIN_SHARED problems or more, highest kappa first. A large site caches them.
     """
-    key = 0 if who is None else who.pk
-    found = cached(f"moderate.agreement.{key}", lambda: _compute_pairs(who)).value
+    key = 0 if judge is None else judge.pk
+    found = cached(f"moderate.agreement.{key}", lambda: _compute_pairs(judge)).value
     people = Person.objects.in_bulk({key for pair in found for key in (pair.one, pair.other)})
     names = {key: pseudonym(person) for key, person in people.items()}
     return [
@@ -120,27 +120,27 @@ def csv_rows(pairs: Sequence[tuple[str, str, Pair]]) -> Iterator[Sequence[object
         yield (one, other, pair.n, pair.same, *shown, pair.waits)
 
 
-def _votes() -> QuerySet[Slot]:
+def _select_votes() -> QuerySet[Slot]:
     return Slot.objects.votes().filter(excluded=False, holder__erased=None)
 
 
-def _compute_pairs(who: Person | None) -> Entry[list[Pair]]:
-    tables, waits = _tables(_select_judges(who))
+def _compute_pairs(judge: Person | None) -> Entry[list[Pair]]:
+    tables, waits = _count_answers(_select_judges(judge))
     return Entry(sum(sum(table.values()) for table in tables.values()), rank_pairs(tables, waits))
 
 
-def _select_judges(who: Person | None) -> list[int]:
-    if who is None:
-        rows = _votes().values("holder").annotate(n=Count("pk")).order_by("-n", "holder")
-        return [key for key, _n in rows.values_list("holder", "n")[:MOST]]
-    theirs = _votes().filter(holder=who).values("problem")
-    rows = _votes().filter(problem__in=theirs).exclude(holder=who)
+def _select_judges(judge: Person | None) -> list[int]:
+    if judge is None:
+        rows = _select_votes().values("holder").annotate(n=Count("pk")).order_by("-n", "holder")
+        return [key for key, _n in rows.values_list("holder", "n")[:MAX_JUDGES]]
+    theirs = _select_votes().filter(holder=judge).values("problem")
+    rows = _select_votes().filter(problem__in=theirs).exclude(holder=judge)
     rows = rows.values("holder").annotate(n=Count("pk")).order_by("-n", "holder")
-    return [who.pk, *(key for key, _n in rows.values_list("holder", "n")[: MOST - 1])]
+    return [judge.pk, *(key for key, _n in rows.values_list("holder", "n")[: MAX_JUDGES - 1])]
 
 
-def _tables(judges: Sequence[int]) -> tuple[dict[JudgePair, Table], dict[JudgePair, int]]:
-    theirs = {
+def _count_answers(judges: Sequence[int]) -> tuple[dict[JudgePair, Table], dict[JudgePair, int]]:
+    conditions = {
         "holder__in": judges,
         "holder__gt": F("holder"),
         "gold": False,
@@ -148,8 +148,8 @@ def _tables(judges: Sequence[int]) -> tuple[dict[JudgePair, Table], dict[JudgePa
         "excluded": False,
         "answered_at__isnull": False,
     }
-    others = {f"problem__slots__{name}": value for name, value in theirs.items()}
-    rows = _votes().filter(holder__in=judges, **others).order_by()
+    others = {f"problem__slots__{name}": value for name, value in conditions.items()}
+    rows = _select_votes().filter(holder__in=judges, **others).order_by()
     found = rows.values_list("holder", "problem__slots__holder", "choice", "problem__slots__choice")
     waiting = Q(provisional=True) | Q(problem__slots__provisional=True)
     found = found.annotate(n=Count("pk"), waits=Count("pk", filter=waiting))
@@ -164,22 +164,22 @@ def _tables(judges: Sequence[int]) -> tuple[dict[JudgePair, Table], dict[JudgePa
 def rank_pairs(
     tables: Mapping[JudgePair, Table], waits: Mapping[JudgePair, int] | None = None
 ) -> list[Pair]:
-    """Return the pairs with LEAST problems or more, highest kappa first.
+    """Return the pairs with MIN_SHARED problems or more, highest kappa first.
 
     Args:
         tables: For each pair of judges, the number of problems for each two answers.
-        waits: For each pair, the number of problems on which a vote waits.
+        waits: For each pair, the number of problems with a waiting vote.
     """
     pairs = [
         Pair(
-            *two,
+            *judges,
             sum(table.values()),
             sum(count for (a, b), count in table.items() if a == b),
-            (waits or {}).get(two, 0),
+            (waits or {}).get(judges, 0),
             chance_agreement(table),
         )
-        for two, table in tables.items()
-        if sum(table.values()) >= LEAST
+        for judges, table in tables.items()
+        if sum(table.values()) >= MIN_SHARED
     ]
     return sorted(
         pairs, key=lambda pair: (pair.kappa is None, -(pair.kappa or 0.0), pair.one, pair.other)

@@ -1,9 +1,9 @@
-"""Actions on many problems, in chunks between which others can write, and their undo.
+"""Bulk actions on problems, processed in chunks, and their undo.
 
-Each chunk is one transaction, which also stores the progress: after a kill, a batch continues where
+Each chunk is one transaction, which also stores the progress: after a crash, a batch resumes where
 it stopped, and nothing is done twice. The request processes the first chunk, so that an action on a
-page of the queue is instant; the worker processes the others, as a job. `Asked` is the request of
-the queue's forms: the action, the problems, and the reason.
+page of the queue is instant; the worker processes the others, as a job. `ActionRequest` is the
+request in the queue's forms: the action, the problems, and the reason.
 """
 
 from __future__ import annotations
@@ -24,24 +24,24 @@ from winosmith.web._lock import writing
 from winosmith.web.jobs import BATCH, Job, Progress, create_job
 from winosmith.web.moderate import decisions
 from winosmith.web.moderate.models import Batch
-from winosmith.web.moderate.queue import Where, found
+from winosmith.web.moderate.queue import QueueFilters, filter_queue
 from winosmith.web.pages import is_number
 from winosmith.web.people.gates import new_key
 from winosmith.web.people.models import Person
 from winosmith.web.problems.models import Event, Problem
 
 CHUNK = 40
-"""Number of problems per transaction: about a tenth of a second in which others wait to write."""
+"""Number of problems per transaction, which blocks other writers for about 0.1 seconds."""
 
-NAMED = 200
+MAX_LISTED = 200
 """Maximum number of skipped problems that a batch lists; further ones are only counted."""
 
-Newest = tuple[int, int]
-"""The keys of the newest event and the newest problem at some time."""
+NewestKeys = tuple[int, int]
+"""The primary keys of the newest event and the newest problem at a moment."""
 
 
-def newest_keys() -> Newest:
-    """Return the newest event and problem; a batch on all matches skips later changes."""
+def newest_keys() -> NewestKeys:
+    """Return the keys of the newest event and problem; bulk actions skip later changes."""
     event = Event.objects.aggregate(last=Max("pk"))["last"] or 0
     return event, Problem.objects.aggregate(last=Max("pk"))["last"] or 0
 
@@ -49,7 +49,7 @@ def newest_keys() -> Newest:
 def start_on_selected(
     person: Person, action: str, picks: Sequence[tuple[str, int]], reason: str
 ) -> Batch:
-    """Apply an action to selected problems; the batch lists those that were skipped.
+    """Apply an action to selected problems; the batch lists the skipped problems.
 
     Args:
         person: The moderator.
@@ -58,22 +58,22 @@ def start_on_selected(
         reason: The reason for the contributors.
 
     Raises:
-        ConflictError: The single problem has changed since the moderator saw it.
-        InputError: No problem is selected, the reason is empty, or the action fails on the single
+        ConflictError: Only one problem is selected, and it changed after the moderator saw it.
+        InputError: No problem is selected, the reason is empty, or the action fails on the only
             problem.
     """
-    _check(person, action, reason)
+    _check_request(person, action, reason)
     seen = dict(picks)
     if not seen:
         raise InputError(_("Select at least one problem."))
     newest = newest_keys()[1]
-    return _begin(
+    return _start_batch(
         person, action, reason, picked=list(seen.items()), expected=len(seen), newest=newest
     )
 
 
 def start_on_matching(
-    person: Person, action: str, where: Where, reason: str, *, at: Newest, expected: int
+    person: Person, action: str, where: QueueFilters, reason: str, *, at: NewestKeys, expected: int
 ) -> Batch:
     """Apply an action to all problems that match a filter.
 
@@ -86,9 +86,9 @@ def start_on_matching(
             included, and problems changed later are skipped and listed.
         expected: The number of problems that the moderator saw.
     """
-    _check(person, action, reason)
-    found = {"where": where.query(), "seen": at[0], "newest": at[1]}
-    return _begin(person, action, reason, **found, expected=expected)
+    _check_request(person, action, reason)
+    columns = {"where": where.query(), "seen": at[0], "newest": at[1]}
+    return _start_batch(person, action, reason, **columns, expected=expected)
 
 
 def undo_batch(person: Person, batch: Batch, reason: str) -> Batch:
@@ -97,24 +97,24 @@ def undo_batch(person: Person, batch: Batch, reason: str) -> Batch:
     Raises:
         InputError: The batch is unfinished, is an undo, or was already undone.
     """
-    _check(person, decisions.UNDO, reason)
+    _check_request(person, decisions.UNDO, reason)
     with writing():
         now = Batch.objects.select_for_update(of=("self",)).select_related("job").get(pk=batch.pk)
         if now.action == decisions.UNDO or now.busy:
             raise InputError(_("Only a finished action can be undone, and an undo can’t."))
         _check_not_undone(now)
         newest = Event.objects.filter(batch=now.mark).aggregate(last=Max("pk"))["last"] or 0
-        begun = {"undoes": now, "cursor": newest + 1, "expected": now.done}
-        return _begin(person, decisions.UNDO, reason, **begun)
+        columns = {"undoes": now, "cursor": newest + 1, "expected": now.done}
+        return _start_batch(person, decisions.UNDO, reason, **columns)
 
 
-def undo_one(person: Person, event: Event, reason: str) -> Batch:
+def undo_decision(person: Person, event: Event, reason: str) -> Batch:
     """Undo one decision, independently of its batch.
 
     Raises:
         InputError: The decision can't be undone; see `decisions.undo`.
     """
-    _check(person, decisions.UNDO, reason)
+    _check_request(person, decisions.UNDO, reason)
     with writing():
         batch = Batch.objects.create(
             mark=new_key(), actor=person, action=decisions.UNDO, reason=reason.strip(),
@@ -124,21 +124,21 @@ def undo_one(person: Person, event: Event, reason: str) -> Batch:
         return batch
 
 
-def _begin(person: Person, action: str, reason: str, **columns: Any) -> Batch:
+def _start_batch(person: Person, action: str, reason: str, **columns: Any) -> Batch:
     """Process the first chunk in the caller's transaction, and queue a job for the others."""
     with writing():
         batch = Batch.objects.create(
             mark=new_key(), actor=person, action=action, reason=reason.strip(), **columns
         )
-        if not _do_chunk(batch):
-            far = {"done": batch.handled, "total": batch.expected}
-            batch.job = create_job(person, BATCH, {}, state=Job.State.WAITING, **far)
+        if not _process_chunk(batch):
+            counts = {"done": batch.handled, "total": batch.expected}
+            batch.job = create_job(person, BATCH, {}, state=Job.State.WAITING, **counts)
             batch.save()
         return batch
 
 
-def carry_out(job: Job, progress: Progress) -> None:
-    """Process the rest of a batch, in the worker; after an interruption, another call resumes.
+def run_batch_job(job: Job, progress: Progress) -> None:
+    """Process the rest of a batch in the worker; another call resumes an interrupted batch.
 
     Raises:
         InputError: The batch was stopped, and then undone.
@@ -148,16 +148,16 @@ def carry_out(job: Job, progress: Progress) -> None:
         with writing():
             batch = Batch.objects.select_for_update(of=("self",)).get(job=job)
             _check_not_undone(batch)
-            is_done = _do_chunk(batch)
+            is_done = _process_chunk(batch)
             progress(batch.handled)
 
 
-def _check(person: Person, action: str, reason: str) -> None:
+def _check_request(person: Person, action: str, reason: str) -> None:
     if not person.moderates:
         raise InputError(_("Only moderators can decide on problems."))
     if action != decisions.UNDO and action not in decisions.ACTIONS:
         raise InputError(_("Choose an action."))
-    decisions.checked_reason(reason)
+    decisions.clean_reason(reason)
 
 
 def _check_not_undone(batch: Batch) -> None:
@@ -165,9 +165,9 @@ def _check_not_undone(batch: Batch) -> None:
         raise InputError(_("This has already been undone."))
 
 
-def _do_chunk(batch: Batch) -> bool:
+def _process_chunk(batch: Batch) -> bool:
     """Process the next problems in the caller's transaction; return whether none is left."""
-    rows, act = (_problems(batch), _decide) if batch.undoes is None else (_events(batch), _undo)
+    rows, act = (_next_events(batch), _undo) if batch.undoes else (_next_problems(batch), _decide)
     chunk = list(rows[:CHUNK])
     for row in chunk:
         batch.cursor = row.pk
@@ -187,11 +187,11 @@ def _do_chunk(batch: Batch) -> bool:
     return len(chunk) < CHUNK
 
 
-def _problems(batch: Batch) -> QuerySet[Problem]:
+def _next_problems(batch: Batch) -> QuerySet[Problem]:
     if batch.picked:
         rows = Problem.objects.filter(ref__in=dict(batch.picked))
     else:
-        rows = found(Where.read(batch.where))
+        rows = filter_queue(QueueFilters.read(batch.where))
     return rows.filter(pk__gt=batch.cursor, pk__lte=batch.newest).order_by("pk")
 
 
@@ -200,7 +200,7 @@ def _decide(batch: Batch, problem: Problem) -> None:
     decisions.decide(batch.actor, action, problem, reason=batch.reason, seen=seen, batch=batch.mark)
 
 
-def _events(batch: Batch) -> QuerySet[Event]:
+def _next_events(batch: Batch) -> QuerySet[Event]:
     undone = batch.undoes.mark if batch.undoes else ""
     rows = Event.objects.filter(batch=undone, pk__lt=batch.cursor)
     return rows.select_related("problem").order_by("-pk")
@@ -212,44 +212,44 @@ def _undo(batch: Batch, event: Event) -> None:
 
 def _skip(batch: Batch, ref: str, why: str) -> None:
     batch.left_count += 1
-    if len(batch.left) < NAMED:
+    if len(batch.left) < MAX_LISTED:
         batch.left = [*batch.left, [ref, why]]
 
 
-MOST_PICKED = 200
-"""Maximum number of problems selected by hand; more than a page has."""
+MAX_SELECTED = 200
+"""Maximum number of problems selected by hand; must exceed the page size."""
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class ActionRequest:
     """A moderator's request for an action, with its reason once it is confirmed.
 
     Attributes:
         action: The action; None for an unknown name.
         picks: The ids of selected problems, each with the newest event that the moderator saw.
-        everything: Whether to use all matches of `where` instead of the selected problems.
+        all_matching: Whether to use all matches of `where` instead of the selected problems.
         where: The filter of the list.
         back: The page to return to.
         preset: The index of one of the action's reasons; -1 for none; None before confirmation.
         text: The reason in the moderator's own words.
-        at: The newest event and problem when the count was shown.
-        expected: The count.
+        at: The newest event and problem when the moderator saw the number of problems.
+        expected: The number of problems that the moderator saw.
     """
 
     action: decisions.Action | None
     picks: tuple[tuple[str, int], ...]
-    everything: bool
-    where: Where
+    all_matching: bool
+    where: QueueFilters
     back: str
     preset: int | None
     text: str
-    at: Newest
+    at: NewestKeys
     expected: int
 
     @classmethod
-    def read(cls, form: QueryDict) -> Asked:
+    def read(cls, form: QueryDict) -> ActionRequest:
         """Return the request in a form, without invalid picks."""
-        parts = [pick.rpartition(":") for pick in form.getlist("pick")[:MOST_PICKED]]
+        parts = [pick.rpartition(":") for pick in form.getlist("pick")[:MAX_SELECTED]]
         event, newest, expected, preset = (
             int(form.get(name, "")) if is_number(form.get(name, "")) else -1
             for name in ("event", "newest", "expected", "preset")
@@ -258,33 +258,33 @@ class Asked:
             decisions.ACTIONS.get(form.get("action", "")),
             tuple((ref, int(seen)) for ref, _colon, seen in parts if is_number(seen)),
             form.get("everything") == "1",
-            Where.read(form.get("where", "")),
-            back_to(form.get("back", "")),
+            QueueFilters.read(form.get("where", "")),
+            return_path(form.get("back", "")),
             preset if {"preset", "text"} & form.keys() else None,
             form.get("text", "").strip(),
             (max(event, 0), newest),
             max(expected, 0),
         )
 
-    def problems(self) -> list[Problem]:
+    def selected_problems(self) -> list[Problem]:
         """Return the selected problems."""
-        refs = [] if self.everything else [ref for ref, _seen in self.picks]
+        refs = [] if self.all_matching else [ref for ref, _seen in self.picks]
         query = Problem.objects.filter(ref__in=refs).select_related("twin__contributor")
         return list(query.order_by("pk"))
 
-    def count(self, at: Newest) -> int:
-        """Return the number of problems concerned."""
-        if not self.everything:
+    def count_problems(self, at: NewestKeys) -> int:
+        """Return the number of problems that the action applies to."""
+        if not self.all_matching:
             return len(self.picks)
-        return found(self.where).filter(pk__lte=at[1]).count()
+        return filter_queue(self.where).filter(pk__lte=at[1]).count()
 
     def reason(self, action: decisions.Action) -> str:
         """Return the reason for the log."""
-        known = self.preset is not None and 0 <= self.preset < len(action.reasons)
-        said = decisions.in_site_language(action.reasons[self.preset or 0]) if known else ""
-        return " ".join(filter(None, (said, self.text)))
+        is_valid = self.preset is not None and 0 <= self.preset < len(action.reasons)
+        reason = decisions.in_site_language(action.reasons[self.preset or 0]) if is_valid else ""
+        return " ".join(filter(None, (reason, self.text)))
 
-    def begin(self, person: Person, action: decisions.Action) -> Batch:
+    def apply(self, person: Person, action: decisions.Action) -> Batch:
         """Apply the action to the selected problems, or to all matches.
 
         Raises:
@@ -292,9 +292,9 @@ class Asked:
             InputError: See `start_on_selected`; or the number of matches has changed.
         """
         name, reason = action.name, self.reason(action)
-        if not self.everything:
+        if not self.all_matching:
             return start_on_selected(person, name, self.picks, reason)
-        count = self.count(self.at)
+        count = self.count_problems(self.at)
         if count != self.expected:
             raise InputError(
                 _("%(now)d problems match now instead of %(then)d; check them and confirm.")
@@ -305,13 +305,13 @@ class Asked:
         )
 
 
-def back_to(path: str) -> str:
-    """Return the moderators' page to return to; the queue if the path is not one of them."""
+def return_path(path: str) -> str:
+    """Return the path if it is a moderators' page, without "done"; otherwise the queue's path."""
     home = reverse("moderate:queue")
     safe = path.startswith(home) and url_has_allowed_host_and_scheme(path, allowed_hosts=None)
     if not safe:
         return home
     bare, _mark, query = path.partition("?")
-    kept = QueryDict(query, mutable=True)
-    kept.pop("done", None)
-    return f"{bare}?{kept.urlencode()}" if kept else bare
+    parameters = QueryDict(query, mutable=True)
+    parameters.pop("done", None)
+    return f"{bare}?{parameters.urlencode()}" if parameters else bare

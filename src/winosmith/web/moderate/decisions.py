@@ -41,22 +41,22 @@ class Action:
     Attributes:
         name: The name in the audit log.
         label: The label of the button.
-        letter: The keyboard shortcut.
-        meaning: The effect, as a sentence.
-        past: The label in the log ("approved for judging").
-        starts: The states in which the action is possible.
-        to: The new state; None if the state stays, or an earlier one returns.
+        shortcut: The keyboard shortcut.
+        effect: The effect, as a sentence.
+        log_label: The label in the log ("approved for judging").
+        states: The states in which the action is possible.
+        new_state: The new state; None if the state stays or an earlier state is restored.
         reasons: Common reasons for the contributor; the first is preselected, unless the action is
             `against` them.
     """
 
     name: str
     label: Any
-    letter: str
-    meaning: Any
-    past: Any
-    starts: frozenset[Any]
-    to: Any
+    shortcut: str
+    effect: Any
+    log_label: Any
+    states: frozenset[Any]
+    new_state: Any
     reasons: tuple[Any, ...]
 
     @property
@@ -73,7 +73,7 @@ _ALL = (
         "let-through",
         _("Approve"),
         "y",
-        _("It is passed to the judges."),
+        _("The problem is passed to the judges."),
         _("approved for judging"),
         frozenset({State.HELD}),
         State.JUDGING,
@@ -87,7 +87,7 @@ _ALL = (
         "hold",
         _("Hold"),
         "h",
-        _("It is not passed to the judges until a moderator approves it."),
+        _("The problem is not passed to judges until a moderator approves it."),
         _("held"),
         frozenset({State.JUDGING}),
         State.HELD,
@@ -101,7 +101,7 @@ _ALL = (
         "accept",
         _("Accept"),
         "a",
-        _("It counts as valid, although the judges rejected it."),
+        _("The problem becomes valid, although the judges rejected it."),
         _("accepted"),
         frozenset({State.REJECTED}),
         State.VALID,
@@ -115,7 +115,7 @@ _ALL = (
         "reject",
         _("Reject"),
         "r",
-        _("It does not count as valid; the contributor may revise it or appeal."),
+        _("The problem is not valid; the contributor may revise it or appeal."),
         _("rejected"),
         frozenset({State.HELD, State.JUDGING, State.VALID}),
         State.REJECTED,
@@ -131,7 +131,7 @@ _ALL = (
         "withdraw",
         _("Withdraw"),
         "w",
-        _("Only moderators and its contributor still see it; nothing is deleted."),
+        _("Only moderators and the contributor see the problem; nothing is deleted."),
         _("withdrawn"),
         LIVE,
         State.WITHDRAWN,
@@ -156,21 +156,21 @@ _ALL = (
         "reopen",
         _("Reopen judging"),
         "o",
-        _("Other judges judge it again."),
+        _("Other judges judge the problem again."),
         _("judging reopened"),
         frozenset({State.VALID, State.REJECTED}),
         State.JUDGING,
         (
             _("The votes were close; other judges will judge it."),
             _("The appeal convinced us that others should judge it."),
-            _("A judge who voted on it was paused."),
+            _("A judge who voted on it was put on hold."),
         ),
     ),
     Action(
         "embargo",
         _("Embargo"),
         "e",
-        _("It is excluded from pages, search, counts and downloads."),
+        _("The problem is excluded from pages, search, counts and downloads."),
         _("put under embargo"),
         LIVE,
         None,
@@ -183,7 +183,7 @@ _ALL = (
         "lift",
         _("Lift the embargo"),
         "f",
-        _("It may be published when it is valid."),
+        _("The problem may be published when it is valid."),
         _("released from the embargo"),
         LIVE,
         None,
@@ -229,7 +229,7 @@ _ALL = (
 
 ACTIONS: dict[str, Action] = {action.name: action for action in _ALL}
 
-CLOSING = frozenset({"accept", "restore", "reopen", "decline"})
+APPEAL_ANSWERS = frozenset({"accept", "restore", "reopen", "decline"})
 """The actions that answer an open appeal."""
 
 
@@ -241,7 +241,7 @@ def in_site_language(text: Any) -> str:
 
 @register.filter("translated")
 def translate_reason(reason: str) -> str:
-    """Return a stored reason in the language of the page, if the site offers its text."""
+    """Return a stored reason, translated to the page's language if it is an offered reason."""
     if (verdict := translate_verdict(reason)) != reason:
         return verdict
     if translation.get_language() == settings.LANGUAGE_CODE:
@@ -259,13 +259,13 @@ def _offered_reasons() -> tuple[str, ...]:
     return (*offered, HIDDEN)
 
 
-LONGEST = 2000
+MAX_REASON = 2000
 """Maximum number of characters of a reason or an appeal."""
 
 AUTOMATIC_KINDS = (*COVERING_KINDS.values(), LATE)
 """Kinds of automatic events, which don't invalidate a moderator's decision."""
 
-APPEALED = (State.REJECTED, State.WITHDRAWN)
+APPEALABLE = (State.REJECTED, State.WITHDRAWN)
 """States against which a contributor can appeal."""
 
 
@@ -275,7 +275,7 @@ def may_appeal(person: Person, problem: Problem) -> bool:
     by_themselves = last is not None and last.actor_id == person.pk
     return (
         problem.twin.contributor_id == person.pk
-        and problem.state in APPEALED
+        and problem.state in APPEALABLE
         and not by_themselves
         and open_appeal(problem) is None
     )
@@ -289,15 +289,15 @@ def appeal(person: Person, problem: Problem, text: str) -> Appeal:
             decided against them, or an appeal is open.
     """
     text = text.strip()
-    if not 1 <= len(text) <= LONGEST:
-        raise InputError(gettext("Give your reason in 1 to %d characters.") % LONGEST)
+    if not 1 <= len(text) <= MAX_REASON:
+        raise InputError(gettext("Give your reason in 1 to %d characters.") % MAX_REASON)
     with writing():
         now = lock_problem(problem.pk)
         if not may_appeal(person, now):
             raise InputError(
                 gettext("There is no decision to appeal against, or you have already appealed.")
             )
-        now.note("appeal", by=person, reason=text)
+        now.log_event("appeal", by=person, reason=text)
         return Appeal.objects.create(problem=now, person=person, text=text)
 
 
@@ -331,14 +331,14 @@ class ConflictError(InputError):
         )
 
 
-def checked_reason(reason: str) -> str:
+def clean_reason(reason: str) -> str:
     """Return a reason without surrounding space.
 
     Raises:
-        InputError: The reason is empty, or longer than LONGEST characters.
+        InputError: The reason is empty, or longer than MAX_REASON characters.
     """
-    if not 1 <= len(reason := reason.strip()) <= LONGEST:
-        raise InputError(gettext("Give a reason of 1 to %d characters.") % LONGEST)
+    if not 1 <= len(reason := reason.strip()) <= MAX_REASON:
+        raise InputError(gettext("Give a reason of 1 to %d characters.") % MAX_REASON)
     return reason
 
 
@@ -360,13 +360,13 @@ def check_may_decide(person: Person, problem: Problem) -> None:
 
 
 def newest_events(problems: Iterable[Problem]) -> dict[int, int]:
-    """Return the key of each problem's newest event, by the problem's key."""
+    """Map each problem's key to the key of its newest event."""
     rows = Event.objects.filter(problem__in=[problem.pk for problem in problems])
     return dict(rows.values("problem").annotate(last=Max("pk")).values_list("problem", "last"))
 
 
 def events_in_force(problem: Problem) -> list[Event]:
-    """Return the problem's events without undone ones, oldest first."""
+    """Return a problem's events without undone events, oldest first."""
     events = list(problem.events.exclude(kind__in=AUTOMATIC_KINDS).order_by("pk"))
     undone = {event.undoes_id for event in events}
     return [event for event in events if event.kind != UNDO and event.pk not in undone]
@@ -376,7 +376,7 @@ def possible_actions(person: Person, problem: Problem) -> list[Action]:
     """Return the actions that a person can take on a problem now."""
     if not may_decide(person, problem):
         return []
-    return [action for action in ACTIONS.values() if not _why_not(action, problem)]
+    return [action for action in ACTIONS.values() if not _why_impossible(action, problem)]
 
 
 def decide(
@@ -394,7 +394,7 @@ def decide(
         person: The moderator.
         action: One of ACTIONS.
         problem: The problem, which is locked and read again first.
-        reason: The reason for the contributor; 1 to LONGEST characters.
+        reason: The reason for the contributor; 1 to MAX_REASON characters.
         seen: The key of the problem's newest event when the moderator saw it; 0 if it had none.
         batch: The mark shared by all actions of a batch.
 
@@ -402,7 +402,7 @@ def decide(
         ConflictError: The problem has events that the moderator has not seen.
         InputError: The person may not decide on it, or the action does not fit its state.
     """
-    reason = checked_reason(reason)
+    reason = clean_reason(reason)
     with writing():
         now = lock_problem(problem.pk)
         check_may_decide(person, now)
@@ -410,18 +410,18 @@ def decide(
         since = list(later.order_by("pk").select_related("actor"))
         if since:
             raise ConflictError(now, since)
-        if hindrance := _why_not(action, now):
-            raise InputError(hindrance)
+        if reason_against := _why_impossible(action, now):
+            raise InputError(reason_against)
         event = _apply_action(now, action, by=person, kind=action.name, reason=reason, batch=batch)
-        if action.name in CLOSING:
+        if action.name in APPEAL_ANSWERS:
             Appeal.objects.filter(problem=now, answer=None).update(answer=event)
         return event
 
 
-def _why_not(action: Action, problem: Problem) -> str:
+def _why_impossible(action: Action, problem: Problem) -> str:
     """Return why an action does not fit a problem; "" if it fits."""
     state = State(problem.state)
-    if state not in action.starts:
+    if state not in action.states:
         return gettext("it %(state)s; “%(action)s” is not possible") % {
             "state": state.label,
             "action": action.label,
@@ -459,20 +459,20 @@ def _why_not_shown(action: Action, problem: Problem) -> str:
     if twin.chosen:
         return gettext("its twin is already on the home page")
     if hasattr(problem, "version") and problem.version.parent_id is not None:
-        return gettext("it was perturbed from another problem; the home page shows twins")
+        return gettext("it was perturbed from another problem; the home page shows only twins")
     if twin.problems.filter(public=True).count() != 2:
-        return gettext("the home page shows only twins of which both halves are public")
+        return gettext("the home page shows only twins if both halves are public")
     return ""
 
 
 def _why_not_restorable(problem: Problem) -> str:
-    held = events_in_force(problem)
+    in_force = events_in_force(problem)
     if _is_erased(problem):
         return gettext("its contributor asked for erasure")
-    if not held or held[-1].after != State.WITHDRAWN:
+    if not in_force or in_force[-1].after != State.WITHDRAWN:
         return gettext("its earlier state is unknown")
-    last = next(event for event in reversed(held) if event.before != State.WITHDRAWN)
-    theirs = (event.kind == "withdraw" and not event.batch for event in held)
+    last = next(event for event in reversed(in_force) if event.before != State.WITHDRAWN)
+    theirs = (event.kind == "withdraw" and not event.batch for event in in_force)
     if last.kind != "withdraw" or any(theirs):
         return gettext("its contributor withdrew it")
     return ""
@@ -490,8 +490,8 @@ def _apply_action(problem: Problem, action: Action, **note: Any) -> Event:
     if action.name in ("show", "unshow"):
         _set_chosen(problem.twin, action.name == "show")
     if action.name in ("show", "unshow", "decline"):
-        return problem.note(**note)
-    return _move(problem, action.to or _state_before_withdrawal(problem), **note)
+        return problem.log_event(**note)
+    return _move_problem(problem, action.new_state or _state_before_withdrawal(problem), **note)
 
 
 def _set_chosen(twin: Twin, chosen: bool) -> None:
@@ -500,11 +500,11 @@ def _set_chosen(twin: Twin, chosen: bool) -> None:
 
 
 def _state_before_withdrawal(problem: Problem) -> State:
-    held = reversed(events_in_force(problem))
-    return State(next(event.before for event in held if event.before != State.WITHDRAWN))
+    in_force = reversed(events_in_force(problem))
+    return State(next(event.before for event in in_force if event.before != State.WITHDRAWN))
 
 
-def _move(problem: Problem, to: State, **note: Any) -> Event:
+def _move_problem(problem: Problem, to: State, **note: Any) -> Event:
     before = State(problem.state)
     event = move(problem, to, **note)
     if before == State.JUDGING != to:
@@ -516,15 +516,15 @@ def _move(problem: Problem, to: State, **note: Any) -> Event:
 
 def _set_embargo(problem: Problem, embargo: bool, **note: Any) -> Event:
     (set_embargo if embargo else lift_embargo)(problem, by=note["by"])
-    return problem.note(**note)
+    return problem.log_event(**note)
 
 
 def undoable_decision(person: Person, problem: Problem) -> Event | None:
     """Return the last decision on a problem if the person can undo it now, or None."""
-    held = events_in_force(problem)
-    if not held or not may_decide(person, problem) or _why_not_undoable(held[-1], problem, held):
+    in_force = events_in_force(problem)
+    if not in_force or not may_decide(person, problem):
         return None
-    return held[-1]
+    return None if _why_not_undoable(in_force[-1], problem, in_force) else in_force[-1]
 
 
 def undo(person: Person, event: Event, *, reason: str, batch: str) -> Event:
@@ -532,12 +532,12 @@ def undo(person: Person, event: Event, *, reason: str, batch: str) -> Event:
 
     Args:
         person: Any moderator.
-        event: A decision without later events, except for undone ones.
+        event: A decision that no other event follows, except undone events.
         reason: The reason for the contributor.
         batch: The mark shared by all decisions that are undone together.
 
     Returns:
-        The new event; its `undoes` is the undone one.
+        The new event; its `undoes` is the undone event.
 
     Raises:
         InputError: The event is not a decision, was already undone, another event followed, or the
@@ -546,8 +546,8 @@ def undo(person: Person, event: Event, *, reason: str, batch: str) -> Event:
     with writing():
         problem = lock_problem(event.problem_id)
         check_may_decide(person, problem)
-        if hindrance := _why_not_undoable(event, problem, events_in_force(problem)):
-            raise InputError(hindrance)
+        if reason_against := _why_not_undoable(event, problem, events_in_force(problem)):
+            raise InputError(reason_against)
         note: dict[str, Any] = {"by": person, "kind": UNDO, "reason": reason, "batch": batch}
         note["undoes"] = event
         if event.kind in ("embargo", "lift"):
@@ -555,20 +555,20 @@ def undo(person: Person, event: Event, *, reason: str, batch: str) -> Event:
         if event.kind in ("show", "unshow"):
             _set_chosen(problem.twin, event.kind == "unshow")
         if event.before == event.after:
-            taken = problem.note(**note)
+            taken = problem.log_event(**note)
         else:
-            taken = _move(problem, State(event.before), **note)
+            taken = _move_problem(problem, State(event.before), **note)
         Appeal.objects.filter(answer=event).update(answer=None)
         return taken
 
 
-def _why_not_undoable(event: Event, problem: Problem, held: list[Event]) -> str:
+def _why_not_undoable(event: Event, problem: Problem, in_force: list[Event]) -> str:
     """Return why an event can't be undone; "" if it can be."""
     if event.kind not in ACTIONS or not event.batch:
         return gettext("it is not a moderator’s decision")
-    if not any(one.pk == event.pk for one in held):
+    if not any(other.pk == event.pk for other in in_force):
         return gettext("it has already been undone")
-    if held[-1].pk != event.pk or problem.state != event.after:
+    if in_force[-1].pk != event.pk or problem.state != event.after:
         return gettext("it has changed since")
     if event.after == State.WITHDRAWN and _is_erased(problem):
         return gettext("its contributor asked for erasure")

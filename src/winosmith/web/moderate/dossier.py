@@ -18,19 +18,19 @@ from winosmith.text import mark_differences
 from winosmith.web.judge.votes import count_skips, list_votes
 from winosmith.web.moderate import decisions
 from winosmith.web.moderate.models import Appeal
-from winosmith.web.moderate.people import written_by
+from winosmith.web.moderate.people import count_written
 from winosmith.web.pages import whole_percent
-from winosmith.web.people.models import Person, person_of, pseudonym
+from winosmith.web.people.models import Person, find_person, pseudonym
 from winosmith.web.predict import asking
 from winosmith.web.predict.models import Prediction
 from winosmith.web.problems.family import fold_steps, path_from_root, visible_steps
 from winosmith.web.problems.lookalikes import find_lookalikes
 from winosmith.web.problems.models import Event, Problem, Version
-from winosmith.web.problems.states import LATE, public_at_latest
+from winosmith.web.problems.states import LATE, latest_public_time
 
 
 def list_rows(reader: Person, problems: Sequence[Problem], other: str = "") -> list[dict[str, Any]]:
-    """Return problems as rows of a list.
+    """Return the template context of problems as rows of a list.
 
     `pick` is the value of a row's checkbox: the problem with its newest event that the reader has
     seen. `contributor` is a pseudonym, or "" for an imported problem; `own` is whether the reader
@@ -61,14 +61,14 @@ def list_rows(reader: Person, problems: Sequence[Problem], other: str = "") -> l
             "own": not decisions.may_decide(reader, problem),
             "appeal": appeals.get(problem.pk, ""),
             "root": roots.get(problem.pk, ""),
-            "until": public_at_latest(problem),
+            "until": latest_public_time(problem),
         }
         for problem in problems
     ]
 
 
 def history_entry(event: Event) -> dict[str, Any]:
-    """Return an event for the history; verdicts are attributed to the site."""
+    """Return an event as a history entry; verdicts are attributed to the site."""
     who = _("the site") if event.actor is None else name_in_log(event.actor)
     if event.actor_id is not None and event.actor_id == event.problem.twin.contributor_id:
         who = _("the contributor")
@@ -76,10 +76,10 @@ def history_entry(event: Event) -> dict[str, Any]:
 
 
 def family_context(reader: Person, problem: Problem) -> dict[str, Any] | None:
-    """Return the family of a problem for its page; None if it has none.
+    """Return the template context of a problem's family; None if it has no family.
 
     It contains the root, the steps from the root to the problem, the models' predictions, and links
-    to the family, and to the contributor's part of it, in the queue.
+    to the queue with the family's problems, and with the contributor's problems in the family.
     """
     path = path_from_root(problem)
     root = path[0]
@@ -91,7 +91,7 @@ def family_context(reader: Person, problem: Problem) -> dict[str, Any] | None:
         "path": path,
         **fold_steps(visible_steps(path, reader)),
         "predictions": [
-            _prediction_row(problem, one) for one in asking.current_predictions(problem)
+            _prediction_row(problem, row) for row in asking.current_predictions(problem)
         ],
         "size": Version.objects.filter(root=root).count(),
         "all": _queue_link(root),
@@ -99,10 +99,10 @@ def family_context(reader: Person, problem: Problem) -> dict[str, Any] | None:
     }
 
 
-def _prediction_row(problem: Problem, one: Prediction) -> dict[str, Any]:
-    known = one.choice is not None and not one.tie
-    chose = problem.options[one.choice] if known else ""
-    return {"prediction": one, "chose": chose, "stand": one.get_stand_display()}
+def _prediction_row(problem: Problem, row: Prediction) -> dict[str, Any]:
+    known = row.choice is not None and not row.tie
+    chose = problem.options[row.choice] if known else ""
+    return {"prediction": row, "chose": chose, "stand": row.get_stand_display()}
 
 
 def _queue_link(root: Problem, **more: str) -> str:
@@ -110,7 +110,7 @@ def _queue_link(root: Problem, **more: str) -> str:
 
 
 def problem_context(reader: Person, problem: Problem) -> dict[str, Any]:
-    """Return the context of the page of a problem.
+    """Return the template context of a problem's page.
 
     It contains both halves with their differences, the path from the family's root, hints,
     near-duplicates outside the family, the votes without names, the history, the contributor's
@@ -122,11 +122,11 @@ def problem_context(reader: Person, problem: Problem) -> dict[str, Any]:
     last = decisions.undoable_decision(reader, problem)
     return {
         "problem": problem,
-        "halves": _halves(reader, problem),
+        "halves": _list_halves(reader, problem),
         "family": family,
         "near": [
-            (one, whole_percent(one.share))
-            for one in find_lookalikes(
+            (match, whole_percent(match.share))
+            for match in find_lookalikes(
                 [problem],
                 without=problem.twin_id,
                 family=family["root"] if family else None,
@@ -137,12 +137,12 @@ def problem_context(reader: Person, problem: Problem) -> dict[str, Any]:
         "skips": list(count_skips(problem).items()),
         "events": [history_entry(event) for event in events],
         "undoable": last.pk if last else None,
-        "record": written_by(contributor) if contributor else None,
+        "record": count_written(contributor) if contributor else None,
         "actions": decisions.possible_actions(reader, problem),
     }
 
 
-def _halves(reader: Person, problem: Problem) -> list[dict[str, Any]]:
+def _list_halves(reader: Person, problem: Problem) -> list[dict[str, Any]]:
     others = list(
         problem.twin.problems.exclude(pk=problem.pk).select_related("twin__contributor")[:1]
     )
@@ -154,7 +154,7 @@ def _halves(reader: Person, problem: Problem) -> list[dict[str, Any]]:
 
 COLUMNS = ("event", "at", "who", "what", "problem", "before", "after", "reason", "batch", "undoes")
 
-_PAST = {
+_EVENT_LABELS = {
     decisions.UNDO: gettext_lazy("undone"),
     "submit": gettext_lazy("submitted"),
     "verdict": gettext_lazy("judged"),
@@ -165,7 +165,7 @@ _PAST = {
     LATE: gettext_lazy("published before the other half"),
     "exclude-vote": gettext_lazy("a vote excluded"),
     "include-vote": gettext_lazy("a vote counted again"),
-    "cover": gettext_lazy("covered by the embargo of its parent"),
+    "cover": gettext_lazy("covered by its parent’s embargo"),
     "uncover": gettext_lazy("no longer covered by an embargo"),
 }
 """Labels of events that are not moderators' decisions."""
@@ -197,19 +197,18 @@ class LogFilters:
         return cls(**{f.name: query.get(f.name, "").strip()[:120] for f in fields(cls)})
 
 
-def filter_log(asked: LogFilters) -> QuerySet[Event]:
-    """Return the filtered entries, newest first."""
+def filter_log(filters: LogFilters) -> QuerySet[Event]:
+    """Return the log entries that match the filters, newest first."""
     query = Event.objects.select_related("problem__twin", "actor").order_by("-pk")
-    if asked.who == "site":
+    if filters.who == "site":
         query = query.filter(actor=None)
-    elif asked.who:
-        query = query.filter(actor__in=_person_keys(asked.who))
-    for name, value in (("kind", asked.what), ("problem__ref", asked.ref), ("batch", asked.batch)):
-        if value:
-            query = query.filter(**{name: value})
-    if start := _parse_day(asked.since, time.min):
+    elif filters.who:
+        query = query.filter(actor__in=_person_keys(filters.who))
+    exact = {"kind": filters.what, "problem__ref": filters.ref, "batch": filters.batch}
+    query = query.filter(**{name: value for name, value in exact.items() if value})
+    if start := _parse_day(filters.since, time.min):
         query = query.filter(at__gte=start)
-    if end := _parse_day(asked.until, time.max):
+    if end := _parse_day(filters.until, time.max):
         query = query.filter(at__lte=end)
     return query
 
@@ -221,10 +220,10 @@ def name_in_log(person: Person | None) -> str:
     return person.name if person.moderates else pseudonym(person)
 
 
-def log_rows(asked: LogFilters) -> Iterator[Iterable[object]]:
+def log_rows(filters: LogFilters) -> Iterator[Iterable[object]]:
     """Yield the columns and rows of the log's CSV file."""
     yield COLUMNS
-    for event in filter_log(asked).iterator(chunk_size=1000):
+    for event in filter_log(filters).iterator(chunk_size=1000):
         who, at = name_in_log(event.actor), event.at.isoformat(timespec="seconds")
         names = ("before", "after", "reason", "batch", "undoes_id")
         rest = [getattr(event, name) for name in names]
@@ -233,14 +232,15 @@ def log_rows(asked: LogFilters) -> Iterator[Iterable[object]]:
 
 def kind_label(kind: str) -> str:
     """Return the label of a kind of event."""
-    return str(decisions.ACTIONS[kind].past if kind in decisions.ACTIONS else _PAST.get(kind, kind))
+    action = decisions.ACTIONS.get(kind)
+    return str(action.log_label if action else _EVENT_LABELS.get(kind, kind))
 
 
 def _person_keys(who: str) -> list[int]:
     named = Person.objects.filter(name=who).first()
     if named is not None and named.moderates:
         return [named.pk]
-    person = person_of(who)
+    person = find_person(who)
     return [person.pk] if person is not None else []
 
 

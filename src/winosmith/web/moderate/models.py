@@ -15,18 +15,18 @@ from winosmith.web.jobs import Job
 class Batch(models.Model):
     """A moderator's action on one or many problems.
 
-    Its events carry its mark. It works in chunks; the row keeps how far it came, so that nothing is
-    done twice and an interrupted one continues.
+    Its events have its mark. It is processed in chunks; the row stores the progress, so that an
+    interrupted batch resumes and nothing is done twice.
 
     Attributes:
-        where: the filter, as a query string; empty if problems were picked by hand.
-        picked: the problems that were picked: [ref, the last event that the moderator saw].
-        seen: the newest event when the moderator confirmed; what changed later is left alone.
-        newest: the newest problem then; what came later is not meant.
-        cursor: the last problem (or event, of an undo) that was looked at.
-        left: the first problems that were left alone: [ref, why].
-        undoes: the batch that this one reverts.
-        job: does the chunks after the first one; None if there are none.
+        where: The filter, as a query string; empty if problems were selected by hand.
+        picked: The selected problems: [ref, the last event that the moderator saw].
+        seen: The newest event when the moderator confirmed; problems changed later are skipped.
+        newest: The newest problem at that time; later problems are not included.
+        cursor: The last processed problem, or the last processed event of an undo.
+        left: The first skipped problems: [ref, reason].
+        undoes: The batch that this batch undoes.
+        job: The job that processes all chunks except the first; None if there is only one.
     """
 
     mark = models.CharField(max_length=32, unique=True)
@@ -90,10 +90,10 @@ class Appeal(models.Model):
 
 
 class Appointment(models.Model):
-    """A change of a person's role or votes, by whom and why; rows are only added.
+    """A change of a person's role or votes, with its author and reason; rows are only added.
 
     Attributes:
-        job: changes the votes; None if none are to be changed.
+        job: The job that changes the votes; None if no votes change.
     """
 
     class Kind(models.TextChoices):

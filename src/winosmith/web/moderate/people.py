@@ -1,4 +1,4 @@
-"""People for moderators: pseudonyms, what they wrote, how they judge, and their roles.
+"""Records of people for moderators: pseudonyms, problems, votes, and roles.
 
 Moderators appoint judges and put them on hold; admins appoint moderators.
 """
@@ -23,18 +23,18 @@ from winosmith.web.judge import exclusion
 from winosmith.web.judge.models import Judge, Slot, Slots
 from winosmith.web.judge.trust import ADDRESS, GOLD, PACE, Pace, gold_records, median_pace
 from winosmith.web.judge.votes import AgreementWithOthers, agreement_with_others
-from winosmith.web.moderate.decisions import checked_reason
+from winosmith.web.moderate.decisions import clean_reason
 from winosmith.web.moderate.models import Appointment
 from winosmith.web.pages import fixed, newest_rows, percent
 from winosmith.web.people.gates import may_judge
 from winosmith.web.people.models import Person, pseudonym
-from winosmith.web.people.news import MOST, Item
+from winosmith.web.people.news import MAX_ITEMS, Item
 from winosmith.web.problems.models import Problem, State, Twin, Version
 
 
 @dataclass(frozen=True, slots=True)
-class Written:
-    """The numbers of a person's problems (halves) by state; `perturbed` are included in these."""
+class ProblemCounts:
+    """Numbers of a person's problems (halves) by state, including `perturbed` problems."""
 
     held: int = 0
     judging: int = 0
@@ -55,20 +55,20 @@ class Written:
         return self.held + self.judging
 
 
-def written_by(person: Person) -> Written:
-    """Return the numbers of a person's problems."""
-    return written_by_each([person])[person.pk]
+def count_written(person: Person) -> ProblemCounts:
+    """Return the numbers of a person's problems by state."""
+    return count_written_each([person])[person.pk]
 
 
-def written_by_each(people: Sequence[Person]) -> dict[int, Written]:
-    """Return the numbers of each person's problems, by the person's key.
+def count_written_each(people: Sequence[Person]) -> dict[int, ProblemCounts]:
+    """Map each person's key to the numbers of their problems by state.
 
     The numbers of people with thousands of problems are cached.
     """
-    return cached_each("moderate.written", [person.pk for person in people], _written_now)
+    return cached_each("moderate.written", [person.pk for person in people], _count_problems)
 
 
-def _written_now(people: list[int]) -> dict[int, Written]:
+def _count_problems(people: list[int]) -> dict[int, ProblemCounts]:
     theirs = Problem.objects.filter(twin__contributor__in=people, gold=False)
     states = theirs.values("twin__contributor", "state").annotate(n=Count("pk")).order_by()
     versions = Version.objects.filter(problem__twin__contributor__in=people, parent__isnull=False)
@@ -78,11 +78,11 @@ def _written_now(people: list[int]) -> dict[int, Written]:
         found[person][state] = n
     for person, n in perturbed.values_list("problem__twin__contributor", "n"):
         found[person]["perturbed"] = n
-    return {person: Written(**counts) for person, counts in found.items()}
+    return {person: ProblemCounts(**counts) for person, counts in found.items()}
 
 
 @dataclass(frozen=True, slots=True)
-class Judged:
+class JudgingRecord:
     """A person's votes and their quality.
 
     Attributes:
@@ -103,7 +103,7 @@ class Judged:
     held: Judge | None = None
 
     @property
-    def pace_told(self) -> str:
+    def pace_text(self) -> str:
         """Return the pace as text."""
         if self.pace.seconds is None:
             return "–"
@@ -113,56 +113,56 @@ class Judged:
         }
 
     @property
-    def agreement_told(self) -> str:
+    def agreement_text(self) -> str:
         """Return the agreement as text."""
         found = self.agreement
-        return "–" if found is None else _of(found.share, found.interval, found.same, found.of)
+        return "–" if found is None else _format(found.share, found.interval, found.same, found.of)
 
     @property
-    def gold_told(self) -> str:
+    def gold_text(self) -> str:
         """Return the result of gold questions as text."""
-        found = self.gold
-        return "–" if found is None else _of(found.value, found.interval, int(found.right), found.n)
+        gold = self.gold
+        return "–" if gold is None else _format(gold.value, gold.interval, int(gold.right), gold.n)
 
     @property
-    def chance_told(self) -> str:
+    def chance_text(self) -> str:
         """Return the chance agreement and the ties as text."""
         if self.agreement is None:
             return ""
         values = {"chance": percent(self.agreement.chance, 0), "ties": self.agreement.ties}
         return (
-            _("Expected by chance: %(chance)s. Ties of the others, not counted: %(ties)d.") % values
+            _("Expected by chance: %(chance)s. Excluded ties of other judges: %(ties)d.") % values
         )
 
     @property
-    def with_reason(self) -> str:
+    def hold_reason(self) -> str:
         """Return why their votes wait, with the numbers; "" if they don't."""
         if self.held is None:
             return ""
         values, cause = self.held.measured, str(self.held.get_cause_display())
         if self.held.cause == PACE:
-            figures = _("median of %(seconds)s s per problem over %(over)d")
+            numbers = _("median of %(seconds)s s per problem over %(over)d")
         elif self.held.cause == GOLD:
-            figures = _("%(right)d of the last %(over)d correct")
+            numbers = _("%(right)d of the last %(over)d correct")
         elif self.held.cause == ADDRESS:
-            figures = _("%(accounts)d accounts within an hour")
+            numbers = _("%(accounts)d accounts within an hour")
         else:
             return cause
-        return f"{cause}: {figures % values}" if values else cause
+        return f"{cause}: {numbers % values}" if values else cause
 
 
-def _of(share: float, interval: tuple[float, float], n: int, of: int) -> str:
+def _format(share: float, interval: tuple[float, float], n: int, of: int) -> str:
     low, high = (fixed(100 * end, 0) for end in interval)
     return f"{percent(share, 0)} ({low}–{high}), {n} / {of}"
 
 
-def judged_by(person: Person) -> Judged:
-    """Return how a person judges."""
-    return judged_by_each([person])[person.pk]
+def judging_record(person: Person) -> JudgingRecord:
+    """Return the number and quality of a person's votes."""
+    return judging_records([person])[person.pk]
 
 
-def judged_by_each(people: Sequence[Person]) -> dict[int, Judged]:
-    """Return how each of these people judges, by their keys."""
+def judging_records(people: Sequence[Person]) -> dict[int, JudgingRecord]:
+    """Map each person's key to the number and quality of their votes."""
     counted = Slot.objects.votes().filter(holder__in=people).values("holder").order_by()
     counted = counted.annotate(
         n=Count("pk"),
@@ -176,18 +176,18 @@ def judged_by_each(people: Sequence[Person]) -> dict[int, Judged]:
     held = {one.pk: one for one in Judge.objects.filter(person__in=people, held__isnull=False)}
     agreeing, gold = agreement_with_others(votes), gold_records(people)
     return {
-        person.pk: Judged(
+        person.pk: JudgingRecord(
             **votes.get(person.pk, {}),
             pace=median_pace(person.pk) if person.pk in votes or gold[person.pk][1] else Pace(),
             agreement=agreeing.get(person.pk),
-            gold=_share(*gold[person.pk]),
+            gold=_gold_fraction(*gold[person.pk]),
             held=held.get(person.pk),
         )
         for person in people
     }
 
 
-def _share(right: int, n: int) -> Proportion | None:
+def _gold_fraction(right: int, n: int) -> Proportion | None:
     return proportion([True] * right + [False] * (n - right)) if n else None
 
 
@@ -201,26 +201,26 @@ SIZE = 30
 
 ONLY = {
     "judges": gettext_lazy("judges"),
-    "held": gettext_lazy("judges whose votes wait"),
+    "held": gettext_lazy("judges on hold"),
     "moderators": gettext_lazy("moderators"),
-    "contributors": gettext_lazy("who wrote a problem"),
+    "contributors": gettext_lazy("contributors"),
 }
 
 
-def member(person: Person) -> dict[str, Any]:
+def member_record(person: Person) -> dict[str, Any]:
     """Return a person's record for moderators."""
     return _members([person])[0]
 
 
-def page(*, only: str = "", before: str = "") -> tuple[list[dict[str, Any]], str]:
+def get_page(*, only: str = "", before: str = "") -> tuple[list[dict[str, Any]], str]:
     """Return a page of people who were not erased; see `winosmith.web.pages.newest_rows`."""
-    query = _only(Person.objects.filter(erased=None).order_by("-pk"), only)
+    query = _filter_people(Person.objects.filter(erased=None).order_by("-pk"), only)
     people, older = newest_rows(query, before, SIZE)
     return _members(people), older
 
 
 def _members(people: Sequence[Person]) -> list[dict[str, Any]]:
-    written, judged = written_by_each(people), judged_by_each(people)
+    written, judged = count_written_each(people), judging_records(people)
     return [
         {
             "person": one,
@@ -232,7 +232,7 @@ def _members(people: Sequence[Person]) -> list[dict[str, Any]]:
     ]
 
 
-def _only(query: QuerySet[Person], only: str) -> QuerySet[Person]:
+def _filter_people(query: QuerySet[Person], only: str) -> QuerySet[Person]:
     wanted = {
         "judges": Q(is_judge=True),
         "moderators": Q(is_moderator=True),
@@ -246,21 +246,21 @@ Kind = Appointment.Kind
 
 
 def may_appoint(person: Person, other: Person) -> bool:
-    """Return whether a person may change the roles and votes of another one.
+    """Return whether a person may change the roles and votes of another person.
 
     Moderators change judges, but never admins nor themselves; people without an account have no
     role.
     """
-    apart = other.pk != person.pk and other.is_active and not other.anonymous
-    return person.moderates and apart and not other.is_superuser
+    is_other = other.pk != person.pk and other.is_active and not other.anonymous
+    return person.moderates and is_other and not other.is_superuser
 
 
-def possible(person: Person, other: Person) -> list[Any]:
-    """Return the changes that a person can make to another one now."""
+def possible_changes(person: Person, other: Person) -> list[Any]:
+    """Return the changes that a person can make to another person now."""
     if not may_appoint(person, other):
         return []
     kinds: list[Any] = [Kind.NO_JUDGE if other.is_judge else Kind.JUDGE]
-    judged = judged_by(other)
+    judged = judging_record(other)
     kinds.append(Kind.PAUSE if judged.held is None else Kind.RESUME)
     kinds += [Kind.DISCARD] * (judged.held is not None and judged.waiting > 0)
     kinds += [Kind.EXCLUDE] * (judged.answers > judged.excluded)
@@ -270,8 +270,8 @@ def possible(person: Person, other: Person) -> list[Any]:
     return kinds
 
 
-def together(other: Person) -> list[Person]:
-    """Return the other people on hold with the same mark: accounts of one address, by key."""
+def held_together(other: Person) -> list[Person]:
+    """Return the other people on hold who share an address with a person, sorted by key."""
     own = Judge.objects.filter(person=other, held__isnull=False).exclude(together="").first()
     if own is None:
         return []
@@ -286,63 +286,63 @@ def appoint(person: Person, other: Person, kind: str, reason: str) -> Appointmen
         person: A moderator; an admin to appoint moderators.
         other: The person to change, who is read again first.
         kind: One of `Appointment.Kind`.
-        reason: The reason, 1 to LONGEST characters.
+        reason: The reason, 1 to MAX_REASON characters.
 
     Returns:
-        The log entry; a job changes votes (`carry_out`).
+        The log entry; a job changes votes (`run_vote_job`).
 
     Raises:
         InputError: The person may not do this, or the change has already been made.
     """
-    reason = checked_reason(reason)
+    reason = clean_reason(reason)
     with writing():
         now = Person.objects.select_for_update().get(pk=other.pk)
-        if kind not in possible(person, now):
+        if kind not in possible_changes(person, now):
             raise InputError(_("You can’t make this change, or it has already been made."))
-        _change(person, now, Kind(kind))
-        made = Appointment.objects.create(person=now, actor=person, kind=kind, reason=reason)
-        if made.kind in exclusion.CHANGES:
-            asked, waits = {"name": pseudonym(now)}, Job.State.WAITING
-            made.job = create_job(person, VOTES, asked, state=waits, total=_votes(made).count())
-            made.save(update_fields=["job"])
-        return made
+        _apply_change(person, now, Kind(kind))
+        decision = Appointment.objects.create(person=now, actor=person, kind=kind, reason=reason)
+        if decision.kind in exclusion.CHANGES:
+            asked, total = {"name": pseudonym(now)}, _votes_to_change(decision).count()
+            decision.job = create_job(person, VOTES, asked, state=Job.State.WAITING, total=total)
+            decision.save(update_fields=["job"])
+        return decision
 
 
-def carry_out(job: Job, progress: Progress) -> None:
-    """Change a judge's votes as decided, in the worker.
+def run_vote_job(job: Job, progress: Progress) -> None:
+    """Change a judge's votes according to a moderator's decision, in the worker.
 
-    Each problem has its own transaction, so that an interrupted job continues. Problems that then
-    lack votes are judged again. A decision that a later one replaces changes nothing.
+    Each problem has its own transaction, so that an interrupted job can resume. Problems that then
+    lack votes are judged again. A decision that was replaced by a later decision changes nothing.
     """
-    made = Appointment.objects.select_related("person", "actor").get(job=job)
-    kinds = _COUNTED if made.kind in _COUNTED else _WAITING
-    if made.actor is not None and made == _last(made.person, kinds):
-        before = job.total - _votes(made).count()
+    decision = Appointment.objects.select_related("person", "actor").get(job=job)
+    kinds = _INCLUSION_KINDS if decision.kind in _INCLUSION_KINDS else _HOLD_KINDS
+    if decision.actor is not None and decision == _latest_decision(decision.person, kinds):
+        before = job.total - _votes_to_change(decision).count()
         exclusion.change_votes(
-            made.person,
-            made.kind,
-            made.actor,
-            made.reason,
-            until=made.at,
+            decision.person,
+            decision.kind,
+            decision.actor,
+            decision.reason,
+            until=decision.at,
             progress=lambda changed: progress(before + changed),
         )
 
 
-def unfinished(other: Person) -> list[Appointment]:
-    """Return the current decisions about a judge's votes that are not carried out yet."""
-    found = (_last(other, kinds) for kinds in (_COUNTED, _WAITING))
+def unfinished_decisions(other: Person) -> list[Appointment]:
+    """Return the current decisions about a judge's votes whose jobs are not finished."""
+    found = (_latest_decision(other, kinds) for kinds in (_INCLUSION_KINDS, _HOLD_KINDS))
     return [one for one in found if one and one.job and one.job.state != Job.State.DONE]
 
 
-def _votes(made: Appointment) -> Slots:
+def _votes_to_change(decision: Appointment) -> Slots:
     """Return the votes that a decision still has to change."""
-    return exclusion.votes_to_change(made.person, made.kind, made.at)
+    return exclusion.votes_to_change(decision.person, decision.kind, decision.at)
 
 
-_COUNTED = (Kind.EXCLUDE, Kind.INCLUDE)
-_WAITING = (Kind.PAUSE, Kind.RESUME, Kind.DISCARD)
-"""Of the kinds in each tuple, the last decision applies: the first tuple concerns all votes, the
-second the votes that wait."""
+_INCLUSION_KINDS = (Kind.EXCLUDE, Kind.INCLUDE)
+_HOLD_KINDS = (Kind.PAUSE, Kind.RESUME, Kind.DISCARD)
+"""The last decision of the kinds in each tuple applies. The first tuple concerns all votes, and the
+second only waiting votes."""
 
 
 def votes_news(person: Person, after: datetime) -> Iterator[Item]:
@@ -356,16 +356,16 @@ def votes_news(person: Person, after: datetime) -> Iterator[Item]:
     }
     to = reverse("judge:history" if may_judge(person) else "people:me")
     rows = Appointment.objects.filter(person=person, kind__in=texts, at__gt=after)
-    for row in rows.order_by("-pk")[:MOST]:
+    for row in rows.order_by("-pk")[:MAX_ITEMS]:
         yield Item(row.at, texts[Kind(row.kind)], to)
 
 
-def _last(other: Person, kinds: Sequence[Any]) -> Appointment | None:
+def _latest_decision(other: Person, kinds: Sequence[Any]) -> Appointment | None:
     rows = Appointment.objects.filter(person=other, kind__in=kinds)
     return rows.select_related("person", "actor", "job").order_by("-pk").first()
 
 
-def _change(person: Person, other: Person, kind: Appointment.Kind) -> None:
+def _apply_change(person: Person, other: Person, kind: Appointment.Kind) -> None:
     if kind in (Kind.JUDGE, Kind.NO_JUDGE):
         Person.objects.filter(pk=other.pk).update(is_judge=kind == Kind.JUDGE)
     elif kind in (Kind.MODERATOR, Kind.NO_MODERATOR):

@@ -1,4 +1,4 @@
-"""The queue: problems by filter, one page at a time, fast for a million problems.
+"""The moderators' queue: filtered problems in pages, fast even with a million problems.
 
 It uses a full-text index of all sentences in any state. The public search has a separate index
 (`winosmith.web.problems.search`), so that it reveals nothing about problems that are not public.
@@ -21,20 +21,20 @@ from django.utils.translation import gettext_lazy as _, ngettext
 
 from winosmith.web._lock import writing
 from winosmith.web.judge.models import Contest, Seen, Slot, Verdict, block_of, lock_reader, note_all
-from winosmith.web.moderate.decisions import APPEALED
+from winosmith.web.moderate.decisions import APPEALABLE
 from winosmith.web.moderate.models import Appeal
 from winosmith.web.moderate.people import paused_people
 from winosmith.web.pages import is_number
 from winosmith.web.people.gates import may_judge
-from winosmith.web.people.models import Person, person_of
-from winosmith.web.people.news import MOST, Item, Work
+from winosmith.web.people.models import Person, find_person
+from winosmith.web.people.news import MAX_ITEMS, Item, Work
 from winosmith.web.problems.models import Problem, State, Twin
 from winosmith.web.problems.records import filter_family, filter_kind
-from winosmith.web.problems.search import FullText, Page, Term, parse
+from winosmith.web.problems.search import FullText, Page, Term, parse_terms
 
 _INDEX = FullText("moderate_search")
 
-_QUEUE = (
+_INDEXES = (
     "CREATE INDEX IF NOT EXISTS moderate_waiting ON problems_problem (state, created, id)",
     "CREATE INDEX IF NOT EXISTS moderate_age ON problems_problem (created, id)",
     "CREATE INDEX IF NOT EXISTS moderate_hinted ON problems_problem (created, id) "
@@ -53,35 +53,35 @@ def create_indexes(alias: str = "default") -> None:
     """
     _INDEX.ensure(alias)
     with connections[alias].cursor() as cursor:
-        for statement in _QUEUE:
+        for statement in _INDEXES:
             cursor.execute(statement)
 
 
-def with_hint(query: QuerySet[Problem]) -> QuerySet[Problem]:
-    """Return the problems with a hint, by the condition of their index."""
+def filter_hinted(query: QuerySet[Problem]) -> QuerySet[Problem]:
+    """Return the problems with a hint; the condition equals that of the index."""
     return query.extra(where=["problems_problem.hints <> '[]'"])
 
 
-def with_terms(query: QuerySet[Problem], terms: list[Term]) -> QuerySet[Problem]:
+def filter_by_terms(query: QuerySet[Problem], terms: list[Term]) -> QuerySet[Problem]:
     """Return the problems whose sentences contain all required terms and no excluded term."""
     if not any(term.wanted for term in terms):
         return query.none()
-    few = _INDEX.rare(terms, query.db)
-    if few is not None:
-        return query.filter(pk__in=few)
+    rare = _INDEX.find_if_rare(terms, query.db)
+    if rare is not None:
+        return query.filter(pk__in=rare)
     if connections[query.db].vendor == "postgresql":
-        said, values = _INDEX.condition(terms)
+        condition, values = _INDEX.condition(terms)
     else:
-        rows, values = _INDEX.rows(terms)
-        said = f"EXISTS ({rows} AND rowid = problems_problem.id)"
-    return query.extra(where=[said], params=values)  # noqa: S610
+        rows, values = _INDEX.key_query(terms)
+        condition = f"EXISTS ({rows} AND rowid = problems_problem.id)"
+    return query.extra(where=[condition], params=values)  # noqa: S610
 
 
 SIZE = 25
 """Number of problems on a page."""
 
-RARE = 500
-"""Domains with fewer twins than this are looked up by their twins."""
+RARE_LIMIT = 500
+"""Problems of domains with fewer twins than this are looked up by their twins."""
 
 AGES = {
     "day": _("the last day"),
@@ -91,7 +91,7 @@ AGES = {
     "over-week": _("more than a week ago"),
     "over-month": _("more than 30 days ago"),
 }
-_SPANS = {"day": timedelta(days=1), "week": timedelta(days=7), "month": timedelta(days=30)}
+_AGE_SPANS = {"day": timedelta(days=1), "week": timedelta(days=7), "month": timedelta(days=30)}
 
 KINDS = {
     "original": _("originals"),
@@ -120,7 +120,7 @@ TABS = (
 
 
 @dataclass(frozen=True, slots=True)
-class Where:
+class QueueFilters:
     """Filters of the queue; an empty text does not filter.
 
     Attributes:
@@ -148,10 +148,10 @@ class Where:
     oldest: str = ""
 
     @classmethod
-    def read(cls, query: str) -> Where:
+    def read(cls, query: str) -> QueueFilters:
         """Return the filters of a query string, without unknown values.
 
-        >>> asked = Where.read("state=held&hint=copy&age=aeon&foo=1")
+        >>> asked = QueueFilters.read("state=held&hint=copy&age=aeon&foo=1")
         >>> (asked.state, asked.hint, asked.age)
         ('held', 'copy', '')
         """
@@ -168,32 +168,32 @@ class Where:
         if self.state:
             return {State(self.state)}
         decided = {State.VALID, State.REJECTED}
-        return {"close": decided, "suspect": decided, "appeal": set(APPEALED)}.get(
+        return {"close": decided, "suspect": decided, "appeal": set(APPEALABLE)}.get(
             self.only, set(State)
         )
 
     def query(self) -> str:
         """Return the query string of these filters."""
-        said = QueryDict(mutable=True)
+        query = QueryDict(mutable=True)
         for field in fields(self):
             if getattr(self, field.name) or field.name == "state":
-                said[field.name] = getattr(self, field.name)
-        return str(said.urlencode())
+                query[field.name] = getattr(self, field.name)
+        return str(query.urlencode())
 
 
-def found(where: Where) -> QuerySet[Problem]:
-    """Return the filtered problems, unordered."""
+def filter_queue(where: QueueFilters) -> QuerySet[Problem]:
+    """Return the problems that match the filters, unordered."""
     query = Problem.objects.select_related("twin__contributor")
     if where.state:
         query = query.filter(state=where.state)
     if where.only:
         query = _filter_only(query, where.only)
     if where.hint:
-        query = with_hint(query).filter(hints__icontains=where.hint)
+        query = filter_hinted(query).filter(hints__icontains=where.hint)
     if where.domain:
         query = _filter_domain(query, where.domain)
     if where.by:
-        contributor = person_of(where.by)
+        contributor = find_person(where.by)
         query = query.filter(twin__contributor=contributor) if contributor else query.none()
     if where.kind == "twin":
         other = Problem.objects.filter(twin=OuterRef("twin")).exclude(pk=OuterRef("pk"))
@@ -203,25 +203,25 @@ def found(where: Where) -> QuerySet[Problem]:
     if where.family:
         query = filter_family(query, where.family)
     if where.age:
-        since = timezone.now() - _SPANS[where.age.removeprefix("over-")]
+        since = timezone.now() - _AGE_SPANS[where.age.removeprefix("over-")]
         older = where.age.startswith("over-")
         query = query.filter(**{"created__lt" if older else "created__gte": since})
     if where.text:
-        query = with_terms(query, parse(where.text))
+        query = filter_by_terms(query, parse_terms(where.text))
     return query
 
 
 def _filter_only(query: QuerySet[Problem], only: str) -> QuerySet[Problem]:
     if only == "appeal":
-        open_ones = Appeal.objects.filter(answer=None).values("problem")
-        return query.filter(pk__in=open_ones)
+        open_appeals = Appeal.objects.filter(answer=None).values("problem")
+        return query.filter(pk__in=open_appeals)
     if only == "close":
-        # Said as what it is not, so that SQLite walks the list instead of sorting two states.
-        near = [f"{n + 1},{n}" for n in range(1, 50)]  # votes one apart: 2:1, 3:2, …
+        # The condition is negated, so that SQLite walks an index instead of sorting two states.
+        near = [f"{n + 1},{n}" for n in range(1, 50)]  # majorities of one vote: 2:1, 3:2, …
         close = Exists(Verdict.objects.filter(problem=OuterRef("pk"), counts__in=near))
         return query.exclude(state__in=[*set(State) - {State.VALID, State.REJECTED}]).filter(close)
     if only == "hinted":
-        return with_hint(query)
+        return filter_hinted(query)
     if only == "suspect":
         since = Q(holder__judging__since=None) | Q(answered_at__gt=F("holder__judging__since"))
         votes = Slot.objects.counting().filter(since, holder__judging__held__isnull=False)
@@ -230,23 +230,23 @@ def _filter_only(query: QuerySet[Problem], only: str) -> QuerySet[Problem]:
 
 
 def _filter_domain(query: QuerySet[Problem], domain: str) -> QuerySet[Problem]:
-    """Return the problems of a domain: by its twins if it is rare, or by walking the list."""
+    """Return the problems of a domain; those of a rare domain are looked up by its twins."""
     twins = Twin.objects.alias(lower=Lower("domain")).filter(lower=domain.lower())
-    few = list(twins.values_list("pk", flat=True)[:RARE])
-    if len(few) < RARE:
-        return query.filter(twin__in=few)
+    keys = list(twins.values_list("pk", flat=True)[:RARE_LIMIT])
+    if len(keys) < RARE_LIMIT:
+        return query.filter(twin__in=keys)
     return query.filter(twin__domain__iexact=domain)
 
 
-def get_page(where: Where, mark: str = "", *, size: int = SIZE) -> Page:
-    """Return the page after the problem with a number, or before it, if "-" precedes the number."""
+def get_page(where: QueueFilters, mark: str = "", *, size: int = SIZE) -> Page:
+    """Return the page after the problem with the key `mark`; before it if "-" precedes the key."""
     backwards, key = mark.startswith("-"), mark.removeprefix("-")
     start = Problem.objects.filter(pk=int(key)).first() if is_number(key) else None
-    upwards = bool(where.oldest) != backwards
-    query = found(where)
+    ascending = bool(where.oldest) != backwards
+    query = filter_queue(where)
     if start is not None:
-        query = query.filter(_beyond(start, upwards=upwards))
-    order = ("created", "pk") if upwards else ("-created", "-pk")
+        query = query.filter(_after_row(start, ascending=ascending))
+    order = ("created", "pk") if ascending else ("-created", "-pk")
     rows = list(query.order_by(*order)[: size + 1])
     more, rows = len(rows) > size, rows[:size]
     if backwards:
@@ -259,18 +259,18 @@ def get_page(where: Where, mark: str = "", *, size: int = SIZE) -> Page:
     )
 
 
-def _beyond(start: Problem, *, upwards: bool) -> Q:
-    """Return the condition for rows after a row; an index serves its first part."""
+def _after_row(start: Problem, *, ascending: bool) -> Q:
+    """Return the condition for rows after a row; its first part can use an index."""
     created = start.created
-    if upwards:
+    if ascending:
         return Q(created__gte=created) & ~Q(created=created, pk__lte=start.pk)
     return Q(created__lte=created) & ~Q(created=created, pk__gte=start.pk)
 
 
-def _page_link(where: Where, sign: str, row: Problem) -> str:
-    said = QueryDict(where.query(), mutable=True)
-    said["after"] = f"{sign}{row.pk}"
-    return str(said.urlencode())
+def _page_link(where: QueueFilters, sign: str, row: Problem) -> str:
+    query = QueryDict(where.query(), mutable=True)
+    query["after"] = f"{sign}{row.pk}"
+    return str(query.urlencode())
 
 
 def count_waiting() -> dict[str, int]:
@@ -286,7 +286,7 @@ def count_waiting() -> dict[str, int]:
 
 
 def note_answers_read(person: Person, problems: Sequence[Problem]) -> None:
-    """Record that a moderator has read problems with their answers, and must not judge them."""
+    """Record that a moderator has read the answers of problems, and so must not judge them."""
     unread = [p for p in problems if p.gold or p.state in (State.HELD, State.JUDGING)]
     if not may_judge(person) or not unread:
         return
@@ -305,21 +305,21 @@ def moderation_news(person: Person, after: datetime) -> Iterator[Item]:
         return
     # Sentences are omitted, because readers of a sentence must not judge the other half.
     appeals = Appeal.objects.filter(answer=None, at__gt=after).exclude(person=person)
-    for appeal in appeals.select_related("problem").order_by("-at")[:MOST]:
+    for appeal in appeals.select_related("problem").order_by("-at")[:MAX_ITEMS]:
         to = reverse("moderate:problem", args=[appeal.problem.ref])
         yield Item(appeal.at, str(_("An appeal is waiting for a moderator")), to)
     contests = Contest.objects.filter(upheld=None, at__gt=after).exclude(slot__holder=person)
-    for at in contests.order_by("-at").values_list("at", flat=True)[:MOST]:
-        yield Item(at, str(_("A judge has contested a known answer")), reverse("moderate:contests"))
+    for at in contests.order_by("-at").values_list("at", flat=True)[:MAX_ITEMS]:
+        yield Item(at, str(_("A judge has contested a gold answer")), reverse("moderate:contests"))
 
 
 def moderation_work(person: Person) -> Iterator[Work]:
-    """Yield work for a moderator: held problems, appeals, contests, and judges on hold."""
+    """Yield a moderator's pending work: problems and judges on hold, appeals, and contests."""
     if not person.moderates:
         return
     found, queue = count_waiting(), reverse("moderate:queue")
     for kind, to, text in (
-        ("held", queue, ngettext("%d problem is held", "%d problems are held", found["held"])),
+        ("held", queue, ngettext("%d problem on hold", "%d problems on hold", found["held"])),
         (
             "appeals",
             f"{queue}?only=appeal&oldest=1",
@@ -337,7 +337,7 @@ def moderation_work(person: Person) -> Iterator[Work]:
         (
             "paused",
             f"{reverse('moderate:people')}?only=held",
-            ngettext("votes of %d judge held", "votes of %d judges held", found["paused"]),
+            ngettext("%d judge on hold", "%d judges on hold", found["paused"]),
         ),
     ):
         if found[kind]:

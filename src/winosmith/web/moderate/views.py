@@ -16,12 +16,12 @@ from winosmith.web.jobs import MODERATOR_KINDS, Job
 from winosmith.web.judge import trust
 from winosmith.web.judge.models import Contest
 from winosmith.web.moderate import batches, dossier, people as members, queue as lists
-from winosmith.web.moderate.agreement import LEAST, MOST, csv_rows, named_pairs
-from winosmith.web.moderate.decisions import ACTIONS, LONGEST, UNDO, ConflictError
+from winosmith.web.moderate.agreement import MAX_JUDGES, MIN_SHARED, csv_rows, list_pairs
+from winosmith.web.moderate.decisions import ACTIONS, MAX_REASON, UNDO, ConflictError
 from winosmith.web.moderate.models import Appointment, Batch
 from winosmith.web.pages import csv_response, is_number, newest_rows, percent, waiting_page
 from winosmith.web.people.gates import form_once, moderators_only
-from winosmith.web.people.models import Person, person_of, pseudonym
+from winosmith.web.people.models import Person, find_person, pseudonym
 from winosmith.web.problems.models import Event, Problem, State
 
 
@@ -31,7 +31,7 @@ def show_queue(request: HttpRequest) -> HttpResponse:
     """Show the filtered queue, one page at a time."""
     asked = request.GET
     is_filtered = "state" in asked or "only" in asked or asked.get("by") or asked.get("family")
-    where = lists.Where.read(asked.urlencode() if is_filtered else lists.TABS[0][0])
+    where = lists.QueueFilters.read(asked.urlencode() if is_filtered else lists.TABS[0][0])
     shown = lists.get_page(where, request.GET.get("after", ""))
     lists.note_answers_read(request.user, shown.problems)
     return render(
@@ -43,9 +43,9 @@ def show_queue(request: HttpRequest) -> HttpResponse:
             "here": request.get_full_path(),
             "page": shown,
             "rows": dossier.list_rows(request.user, shown.problems),
-            "actions": [action for action in ACTIONS.values() if action.starts & where.states()],
+            "actions": [action for action in ACTIONS.values() if action.states & where.states()],
             "tabs": [
-                (query, label, lists.Where.read(query) == where) for query, label in lists.TABS
+                (tab, name, lists.QueueFilters.read(tab) == where) for tab, name in lists.TABS
             ],
             "waiting": lists.count_waiting(),
             "untrained": bool(settings.RULES.training_questions) and not trust.has_enough_gold(),
@@ -53,15 +53,15 @@ def show_queue(request: HttpRequest) -> HttpResponse:
             "only": lists.ONLY.items(),
             "kinds": lists.KINDS.items(),
             "ages": lists.AGES.items(),
-            "done": _done(request),
+            "done": _finished_batch(request),
         },
     )
 
 
 @require_safe
 @moderators_only
-def problem(request: HttpRequest, ref: str) -> HttpResponse:
-    """Show a problem with everything that a decision needs."""
+def show_problem(request: HttpRequest, ref: str) -> HttpResponse:
+    """Show a problem with the information needed for a decision."""
     found = get_object_or_404(Problem.objects.select_related("twin__contributor"), ref=ref)
     context = dossier.problem_context(request.user, found)
     lists.note_answers_read(request.user, [found, *(context["family"] or {}).get("path", ())])
@@ -71,26 +71,26 @@ def problem(request: HttpRequest, ref: str) -> HttpResponse:
         {
             **context,
             "here": request.get_full_path(),
-            "done": _done(request),
+            "done": _finished_batch(request),
         },
     )
 
 
 @require_safe
 @moderators_only
-def ask(request: HttpRequest) -> HttpResponse:
-    """Ask for the reason, and show the action and the number of problems."""
-    asked = batches.Asked.read(request.GET)
+def ask_reason(request: HttpRequest) -> HttpResponse:
+    """Show a form for the reason of an action, with the number of problems."""
+    asked = batches.ActionRequest.read(request.GET)
     if asked.action is None:
         raise Http404
-    return _ask(request, asked)
+    return _render_request(request, asked)
 
 
 @require_POST
 @moderators_only
-def act(request: HttpRequest) -> HttpResponse:
+def apply_action(request: HttpRequest) -> HttpResponse:
     """Apply a confirmed action once; if the problem has changed, show its current state."""
-    asked = batches.Asked.read(request.POST)
+    asked = batches.ActionRequest.read(request.POST)
     action = asked.action
     if action is None:
         raise Http404
@@ -98,22 +98,22 @@ def act(request: HttpRequest) -> HttpResponse:
         result = form_once(
             request,
             request.user,
-            lambda: {"mark": asked.begin(request.user, action).mark},
+            lambda: {"mark": asked.apply(request.user, action).mark},
         )
     except ConflictError as conflict:
-        return _conflict(request, asked, conflict)
+        return _render_conflict(request, asked, conflict)
     except InputError as error:
-        return _ask(request, asked, error)
-    return redirect(_after(asked.back, result["mark"]))
+        return _render_request(request, asked, error)
+    return redirect(_next_url(asked.back, result["mark"]))
 
 
 @require_POST
 @moderators_only
-def undo(request: HttpRequest) -> HttpResponse:
+def undo_decisions(request: HttpRequest) -> HttpResponse:
     """Undo one decision or a whole batch, once."""
     mark, event = request.POST.get("batch", ""), request.POST.get("event", "")
     reason = request.POST.get("reason", "").strip() or _("It was done by mistake.")
-    back = batches.back_to(request.POST.get("back", ""))
+    back = batches.return_path(request.POST.get("back", ""))
 
     def begin() -> dict[str, Any]:
         if mark:
@@ -122,18 +122,18 @@ def undo(request: HttpRequest) -> HttpResponse:
         if not is_number(event):
             raise Http404
         one = get_object_or_404(Event.objects.select_related("problem"), pk=int(event))
-        return {"mark": batches.undo_one(request.user, one, reason).mark}
+        return {"mark": batches.undo_decision(request.user, one, reason).mark}
 
     try:
         result = form_once(request, request.user, begin)
     except InputError as error:
         return render(request, "moderate/refused.html", {"error": error, "back": back}, status=409)
-    return redirect(_after(back, result["mark"]))
+    return redirect(_next_url(back, result["mark"]))
 
 
 @require_safe
 @moderators_only
-def batch(request: HttpRequest, mark: str) -> HttpResponse:
+def show_batch(request: HttpRequest, mark: str) -> HttpResponse:
     """Show a batch with its progress, and the skipped problems."""
     made = get_object_or_404(Batch.objects.select_related("actor", "undoes", "job"), mark=mark)
     events = Event.objects.filter(batch=mark).select_related("problem").order_by("pk")
@@ -152,8 +152,8 @@ def batch(request: HttpRequest, mark: str) -> HttpResponse:
 
 
 @moderators_only
-def job(request: HttpRequest, mark: str) -> HttpResponse:
-    """Return the progress of a job for a waiting page; or stop or continue the job, once."""
+def handle_job(request: HttpRequest, mark: str) -> HttpResponse:
+    """Return a job's progress for a waiting page, or stop or retry the job."""
     found = get_object_or_404(Job.objects.filter(kind__in=MODERATOR_KINDS), mark=mark)
     if request.method != "POST":
         return waiting_page(request, "moderate/parts/progress.html", {"job": found}, found.busy)
@@ -172,8 +172,8 @@ def job(request: HttpRequest, mark: str) -> HttpResponse:
     return page
 
 
-def _ask(
-    request: HttpRequest, asked: batches.Asked, error: InputError | None = None
+def _render_request(
+    request: HttpRequest, asked: batches.ActionRequest, error: InputError | None = None
 ) -> HttpResponse:
     at = batches.newest_keys()
     return render(
@@ -183,14 +183,16 @@ def _ask(
             "asked": asked,
             "error": error,
             "at": at,
-            "count": asked.count(at),
-            "rows": dossier.list_rows(request.user, asked.problems()),
+            "count": asked.count_problems(at),
+            "rows": dossier.list_rows(request.user, asked.selected_problems()),
         },
         status=200 if error is None else 422,
     )
 
 
-def _conflict(request: HttpRequest, asked: batches.Asked, conflict: ConflictError) -> HttpResponse:
+def _render_conflict(
+    request: HttpRequest, asked: batches.ActionRequest, conflict: ConflictError
+) -> HttpResponse:
     """Show another moderator's decision next to the requested action."""
     problem = conflict.problem
     context = {
@@ -202,15 +204,15 @@ def _conflict(request: HttpRequest, asked: batches.Asked, conflict: ConflictErro
     return render(request, "moderate/conflict.html", context, status=409)
 
 
-def _after(back: str, mark: str) -> str:
-    """Return the next page: the list, or the batch if it is running or skipped problems."""
+def _next_url(back: str, mark: str) -> str:
+    """Return the next page's URL: the list, or the batch if it is running or skipped problems."""
     made = Batch.objects.select_related("job").get(mark=mark)
     if made.busy or made.left_count:
         return reverse("moderate:batch", args=[made.mark])
     return f"{back}{'&' if '?' in back else '?'}done={made.mark}"
 
 
-def _done(request: HttpRequest) -> dict[str, Any] | None:
+def _finished_batch(request: HttpRequest) -> dict[str, Any] | None:
     made = Batch.objects.filter(mark=request.GET.get("done", ""), actor=request.user).first()
     if made is None:
         return None
@@ -221,27 +223,27 @@ def _done(request: HttpRequest) -> dict[str, Any] | None:
     }
 
 
-MOST_CONTESTS = 50
+MAX_CONTESTS = 50
 """Maximum number of contests on the page, oldest first."""
 
 
 @require_safe
 @moderators_only
 def show_contests(request: HttpRequest) -> HttpResponse:
-    """Show the open contests, and the last settled ones."""
+    """Show the open contests and the last settled contests."""
     return _render_contests(request)
 
 
 @require_POST
 @moderators_only
 def settle_contest(request: HttpRequest, number: int) -> HttpResponse:
-    """Settle a contest once: retire the question, or keep its answer."""
+    """Settle a contest: retire the gold question, or keep its answer."""
     one = get_object_or_404(Contest, pk=number)
     upheld, words = request.POST.get("upheld") == "1", request.POST.get("answer", "")
 
     def act() -> dict[str, Any]:
-        if not 1 <= len(words.strip()) <= LONGEST:
-            raise InputError(_("Answer the judge in 1 to %d characters.") % LONGEST)
+        if not 1 <= len(words.strip()) <= MAX_REASON:
+            raise InputError(_("Answer the judge in 1 to %d characters.") % MAX_REASON)
         trust.settle_contest(one, request.user, upheld=upheld, answer=words)
         return {"contest": one.pk}
 
@@ -265,7 +267,7 @@ def _render_contests(
             "chose": "" if one.slot.choice is None else one.slot.problem.options[one.slot.choice],
             "own": one.slot.holder_id == request.user.pk,
         }
-        for one in query.filter(upheld=None).order_by("at")[:MOST_CONTESTS]
+        for one in query.filter(upheld=None).order_by("at")[:MAX_CONTESTS]
     ]
     context = {
         "waiting": waiting,
@@ -278,28 +280,28 @@ def _render_contests(
 
 
 SIZE = 50
-"""Number of entries on a page."""
+"""Number of log entries on a page."""
 
-LOGGED = ("submit", "verdict", "recount", "appeal", "revise", *ACTIONS, UNDO)
-"""Kinds that the filter offers; other kinds can be entered in the address."""
+FILTER_KINDS = ("submit", "verdict", "recount", "appeal", "revise", *ACTIONS, UNDO)
+"""Kinds of events that the filter offers; other kinds can be entered in the URL."""
 
 
 @require_safe
 @moderators_only
 def show_log(request: HttpRequest) -> HttpResponse:
-    """Show the log, newest first."""
+    """Show the audit log, newest entries first."""
     asked = dossier.LogFilters.read(request.GET)
     before = request.GET.get("before", "")
     events, older = newest_rows(dossier.filter_log(asked), before, SIZE)
-    kept = request.GET.copy()
-    kept.pop("before", None)
-    query = kept.urlencode()
+    parameters = request.GET.copy()
+    parameters.pop("before", None)
+    query = parameters.urlencode()
     return render(
         request,
         "moderate/log.html",
         {
             "asked": asked,
-            "kinds": [(kind, dossier.kind_label(kind)) for kind in LOGGED],
+            "kinds": [(kind, dossier.kind_label(kind)) for kind in FILTER_KINDS],
             "entries": [dossier.history_entry(event) for event in events],
             "older": f"before={older}&{query}" if older else "",
             "newest": query if before else None,
@@ -314,40 +316,40 @@ def show_log(request: HttpRequest) -> HttpResponse:
 @require_safe
 @moderators_only
 def download_log(request: HttpRequest) -> StreamingHttpResponse:
-    """Stream the log as CSV."""
+    """Stream the audit log as CSV."""
     return csv_response(dossier.log_rows(dossier.LogFilters.read(request.GET)), "audit-log.csv")
 
 
 TOGETHER = "-together"
-"""Suffix of a change to all accounts that are on hold together."""
+"""Suffix of a change to all accounts on hold that share an address."""
 
-MOST_PROBLEMS = 50
+MAX_PROBLEMS = 50
 """Maximum number of problems on the page of a person."""
 
 
 @require_safe
 @moderators_only
-def people(request: HttpRequest) -> HttpResponse:
+def list_people(request: HttpRequest) -> HttpResponse:
     """Show people, newest first; admins can also find an account by its name."""
     text, found = _find_person(request)
     if found is not None:
         return redirect("moderate:person", name=pseudonym(found))
     only = request.GET.get("only", "")
-    shown, older = members.page(only=only, before=request.GET.get("before", ""))
+    shown, older = members.get_page(only=only, before=request.GET.get("before", ""))
     context = {
         "members": shown,
         "older": older,
         "text": text,
         "only": only,
         "kinds": members.ONLY.items(),
-        "mistaken": _mistaken(),
+        "mistaken": _false_hold_note(),
     }
     return render(request, "moderate/people.html", context)
 
 
 def _find_person(request: HttpRequest) -> tuple[str, Person | None]:
     text = request.GET.get("who", "").strip()
-    found = person_of(text)
+    found = find_person(text)
     if found is None and text and request.user.is_superuser:
         found = Person.objects.filter(name=text).first()
     return text, found
@@ -356,14 +358,14 @@ def _find_person(request: HttpRequest) -> tuple[str, Person | None]:
 @require_safe
 @moderators_only
 def show_agreement(request: HttpRequest) -> HttpResponse:
-    """Show the agreement of judges, pair by pair."""
+    """Show the agreement of each pair of judges."""
     text, found = _find_person(request)
     context = {
-        "pairs": named_pairs(found),
+        "pairs": list_pairs(found),
         "text": text,
         "who": "" if found is None else pseudonym(found),
-        "least": LEAST,
-        "most": MOST,
+        "least": MIN_SHARED,
+        "most": MAX_JUDGES,
     }
     return render(request, "moderate/agreement.html", context)
 
@@ -371,15 +373,15 @@ def show_agreement(request: HttpRequest) -> HttpResponse:
 @require_safe
 @moderators_only
 def download_pairs(request: HttpRequest) -> StreamingHttpResponse:
-    """Send the pairs of that page as CSV."""
-    return csv_response(csv_rows(named_pairs(_find_person(request)[1])), "agreement.csv")
+    """Send the agreement of pairs of judges as CSV."""
+    return csv_response(csv_rows(list_pairs(_find_person(request)[1])), "agreement.csv")
 
 
 @require_safe
 @moderators_only
-def person(request: HttpRequest, name: str) -> HttpResponse:
+def show_person(request: HttpRequest, name: str) -> HttpResponse:
     """Show a person's record, and the changes that the reader can make."""
-    return _person(request, _get_person(name))
+    return _render_person(request, _get_person(name))
 
 
 @require_POST
@@ -389,7 +391,7 @@ def appoint(request: HttpRequest, name: str) -> HttpResponse:
     other, kind = _get_person(name), request.POST.get("kind", "")
 
     def act() -> None:
-        others = members.together(other) if kind.endswith(TOGETHER) else []
+        others = members.held_together(other) if kind.endswith(TOGETHER) else []
         for one in (other, *others):
             members.appoint(
                 request.user, one, kind.removesuffix(TOGETHER), request.POST.get("reason", "")
@@ -398,43 +400,43 @@ def appoint(request: HttpRequest, name: str) -> HttpResponse:
     try:
         form_once(request, request.user, act, kind)
     except InputError as error:
-        return _person(request, other, error, request.POST.get("reason", ""), kind)
+        return _render_person(request, other, error, request.POST.get("reason", ""), kind)
     return redirect("moderate:person", name=name)
 
 
 def _get_person(name: str) -> Person:
-    found = person_of(name)
+    found = find_person(name)
     if found is None:
         raise Http404
     return found
 
 
-def _person(
+def _render_person(
     request: HttpRequest,
     other: Person,
     error: InputError | None = None,
     reason: str = "",
     kind: str = "",
 ) -> HttpResponse:
-    one = members.member(other)
+    one = members.member_record(other)
     held = one["judged"].held
     suspects = trust.suspect_problems(held) if held is not None else Problem.objects.none()
     context = {
         "one": one,
         "other": other,
-        "others": [pseudonym(who) for who in members.together(other)],
+        "others": [pseudonym(who) for who in members.held_together(other)],
         "together": [
             ("resume", _("Approve the votes of all of them")),
             ("discard", _("Discard the votes of all of them")),
         ],
-        "suspects": suspects.order_by("-pk")[:MOST_PROBLEMS],
+        "suspects": suspects.order_by("-pk")[:MAX_PROBLEMS],
         "suspect_count": suspects.count(),
-        "mistaken": _mistaken() if held is not None and held.cause == trust.GOLD else "",
+        "mistaken": _false_hold_note() if held is not None and held.cause == trust.GOLD else "",
         "named": other.name if request.user.is_superuser and not other.anonymous else "",
         "erasable": request.user.is_superuser and not other.erased,
         "own": other.pk == request.user.pk,
-        "unfinished": members.unfinished(other),
-        "possible": [(k.value, _label(k)) for k in members.possible(request.user, other)],
+        "unfinished": members.unfinished_decisions(other),
+        "possible": [(k.value, _label(k)) for k in members.possible_changes(request.user, other)],
         "appointments": other.appointments.select_related("actor").order_by("-pk"),
         "problems": f"{reverse('moderate:queue')}?state=&by={pseudonym(other)}",
         "error": error,
@@ -444,7 +446,7 @@ def _person(
     return render(request, "moderate/person.html", context, status=422 if error else 200)
 
 
-def _mistaken() -> str:
+def _false_hold_note() -> str:
     if not settings.RULES.hold_gold_percent:
         return ""
     return _(

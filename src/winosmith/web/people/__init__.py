@@ -18,7 +18,7 @@ class Config(AppConfig):
         from winosmith.web.jobs import DAY, MAIL, NEWS, TIDY, add_duty, works
         from winosmith.web.people import news, privacy
 
-        add_duty(TIDY, DAY, privacy.tidy)
+        add_duty(TIDY, DAY, privacy.delete_old_rows)
         add_duty(NEWS, DAY, news.send_news)
         works[MAIL] = news.send_mail
         post_migrate.connect(_first_documents, sender=self)

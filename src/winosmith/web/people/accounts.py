@@ -1,6 +1,6 @@
 """Accounts: sign-up, log-in, new passwords, and texts written before the account existed.
 
-An invitation is a link for one person, to create an account with roles or regain an old one.
+An invitation is a link with which one person creates an account or sets a new password.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from django.utils.translation import gettext as _, gettext_lazy, ngettext
 from winosmith.errors import InputError
 from winosmith.web._lock import writing
 from winosmith.web.people.addresses import client_address, network_of
-from winosmith.web.people.gates import rate_limit, uncount
+from winosmith.web.people.gates import rate_limit, undo_count
 from winosmith.web.people.models import (
     Agreement,
     Invitation,
@@ -91,49 +91,49 @@ def create_recovery_link(person: Person, minutes: int) -> str:
 
 
 def may_invite(by: Person, role: str) -> bool:
-    """Return whether a person may give a role: moderators invite judges, admins everybody."""
+    """Return whether a person may give a role: moderators invite judges, admins invite anybody."""
     return by.is_active and (by.is_superuser or (by.moderates and role in ("contributor", "judge")))
 
 
 def find_invitation(token: str) -> Invitation | None:
     """Return the active link with a token, or None."""
-    return _working_links().filter(digest=token_digest(token)).select_related("person").first()
+    return _active_links().filter(digest=token_digest(token)).select_related("person").first()
 
 
 def find_past_invitation(token: str) -> Invitation | None:
-    """Return the link with a token, even if it has ended, or None.
+    """Return the link with a token, even if it was used or has expired, or None.
 
-    Ended links are deleted after `SiteRules.retention_days`.
+    Expired links are deleted after `SiteRules.retention_days`.
     """
     return Invitation.objects.filter(digest=token_digest(token)).first()
 
 
 def recovery_links(person: Person) -> QuerySet[Invitation]:
     """Return the active links that set a new password for a person."""
-    return _working_links().filter(person=person)
+    return _active_links().filter(person=person)
 
 
 def _use_link(invitation: Invitation, person: Person) -> None:
-    """Mark a link as used; if several requests use it at once, one of them succeeds.
+    """Mark a link as used; only one of several concurrent requests succeeds.
 
     Raises:
         InputError: The link was used, revoked or expired in the meantime.
     """
     with writing():
         now = timezone.now()
-        if not _working_links().filter(pk=invitation.pk).update(used=now, used_by=person):
+        if not _active_links().filter(pk=invitation.pk).update(used=now, used_by=person):
             raise InputError(
                 _("This link has already been used or has expired; ask for a new one.")
             )
 
 
-def end_invitation(invitation: Invitation) -> None:
+def revoke_invitation(invitation: Invitation) -> None:
     """Revoke a link."""
     with writing():
-        _working_links().filter(pk=invitation.pk).update(used=timezone.now())
+        _active_links().filter(pk=invitation.pk).update(used=timezone.now())
 
 
-def _working_links() -> QuerySet[Invitation]:
+def _active_links() -> QuerySet[Invitation]:
     return Invitation.objects.filter(used=None, expires__gt=timezone.now())
 
 
@@ -168,10 +168,10 @@ _RESERVED_NAME = re.compile(
 """Pattern of names that are reserved for the site, such as pseudonyms."""
 
 MAX_FAILED_NAME_NETWORK, MAX_FAILED_NETWORK, MAX_FAILED_NAME = 10, 300, 200
-"""Maximum failed log-ins per hour: with one name from one network (one person guesses), from one
-network (a class may share one), and with one name from anywhere (many machines guess)."""
+"""Maximum number of failed log-ins per hour: with one name from one network (one person guesses),
+from one network (a class may share it), and with one name anywhere (many machines guess)."""
 
-TAKEN = gettext_lazy("This name is taken; choose another one.")
+NAME_TAKEN = gettext_lazy("This name is taken; choose another one.")
 
 MAX_SIGN_UPS = 120
 """Maximum number of new accounts per hour from one network."""
@@ -203,12 +203,12 @@ def sign_up(
     name = _clean_name(name)
     try:
         with writing():
-            _check_free(name)
+            _check_name_free(name)
             person = Person.objects.select_for_update().filter(
                 pk=anonymous.pk if anonymous else None, anonymous=True, is_active=True
             ).first() or Person(name=name)
             person.anonymous = False
-            person.call(name)
+            person.set_name(name)
             for role in ROLES["admin"]:
                 setattr(person, role, bool(invitation and getattr(invitation, role)))
             validate_password(password, person)
@@ -218,7 +218,7 @@ def sign_up(
                 _use_link(invitation, person)
             return person
     except IntegrityError:  # a concurrent request took the name
-        raise InputError(TAKEN) from None
+        raise InputError(NAME_TAKEN) from None
 
 
 def _clean_name(name: str) -> str:
@@ -234,7 +234,7 @@ def _clean_name(name: str) -> str:
     return name
 
 
-def _check_free(name: str) -> None:
+def _check_name_free(name: str) -> None:
     try:
         Person.objects.get_by_natural_key(name)
     except Person.DoesNotExist:
@@ -243,7 +243,7 @@ def _check_free(name: str) -> None:
                 _("This name looks too similar to an existing one; choose another one.")
             ) from None
         return
-    raise InputError(TAKEN)
+    raise InputError(NAME_TAKEN)
 
 
 def check_login(
@@ -268,28 +268,28 @@ def check_login(
         RateLimitError: There were too many failures within an hour; this attempt is not counted.
     """
     name = unicodedata.normalize("NFKC", name).strip()
-    where = network_of(client_address(request))
+    network = network_of(client_address(request))
     tries = (  # always in this order, to avoid deadlocks
-        (f"both {where} {name.lower()}", MAX_FAILED_NAME_NETWORK),
+        (f"both {network} {name.lower()}", MAX_FAILED_NAME_NETWORK),
         (f"name {name.lower()}", MAX_FAILED_NAME),
-        (f"network {where}", MAX_FAILED_NETWORK),
+        (f"network {network}", MAX_FAILED_NETWORK),
     )
     with writing():
-        for somebody, most in tries:
-            rate_limit(somebody, "log-in", most)
+        for counted, most in tries:
+            rate_limit(counted, "log-in", most)
     found = authenticate(request, username=name, password=password)
     if found is None:
         return None
     with writing():
-        for somebody, _most in tries:
-            uncount(somebody, "log-in")
+        for counted, _most in tries:
+            undo_count(counted, "log-in")
         then(cast(Person, found))
     return cast(Person, found)
 
 
 @dataclass(frozen=True, slots=True)
 class OpenAccess:
-    """The numbers of ways to access an account without its password.
+    """Numbers of sessions, tokens and links that give access to an account without a password.
 
     Attributes:
         browsers: The number of log-in sessions.
@@ -307,7 +307,7 @@ class OpenAccess:
     def __str__(self) -> str:
         texts = (
             ngettext("%d log-in", "%d log-ins", self.browsers) % self.browsers,
-            ngettext("%d token of a program", "%d tokens of programs", self.tokens) % self.tokens,
+            ngettext("%d API token", "%d API tokens", self.tokens) % self.tokens,
             ngettext("%d link for a new password", "%d links for a new password", self.links)
             % self.links,
         )
@@ -316,7 +316,7 @@ class OpenAccess:
 
 
 def count_access(person: Person) -> OpenAccess:
-    """Return the ways to access an account without its password."""
+    """Return the numbers of sessions, tokens and links of an account."""
     live = person.sessions.filter(expire_date__gt=timezone.now())
     return OpenAccess(live.count(), person.tokens.live().count(), recovery_links(person).count())
 
@@ -324,13 +324,13 @@ def count_access(person: Person) -> OpenAccess:
 def end_access(person: Person) -> OpenAccess:
     """Log a person out everywhere, and revoke their tokens and links; return the ended access."""
     with writing():
-        found = count_access(person)
+        ended = count_access(person)
         person.entry = new_salt()
         person.save(update_fields=["entry"])
         person.sessions.all().delete()
         person.tokens.live().update(revoked=timezone.now())
         recovery_links(person).update(used=timezone.now())
-    return found
+    return ended
 
 
 def set_new_password(
@@ -353,17 +353,17 @@ def set_new_password(
 
 
 adopters: list[Callable[[Person, Person], None]] = []
-"""Functions that move an area's rows to an account (the first) from a visitor (the second)."""
+"""Functions that move an area's rows to an account (first argument) from a visitor (second)."""
 
 
 def adopt(account: Person, anonymous: Person) -> None:
-    """Move everything of a person without an account to an account, which never judges it.
+    """Move a visitor's texts and other rows to an account, which never judges these texts.
 
     Texts that the account has already read are withdrawn. Each area moves its own rows
     (`adopters`).
 
     Raises:
-        InputError: The account has no account, or the visitor has one.
+        InputError: `account` has no account, or `anonymous` has one.
     """
     with writing():
         rows = {
@@ -373,7 +373,7 @@ def adopt(account: Person, anonymous: Person) -> None:
             .filter(pk__in=(account.pk, anonymous.pk))
         }
         if rows[account.pk].anonymous or not rows[anonymous.pk].anonymous:
-            raise InputError(_("Only sentences written without an account can be moved to one."))
+            raise InputError(_("Only texts written without an account can be moved to an account."))
         for area in reversed(adopters):
             area(account, anonymous)
         agreed = set(account.agreements.values_list("document_id", flat=True))

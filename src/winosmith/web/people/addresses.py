@@ -24,8 +24,8 @@ from winosmith.web import _lock
 from winosmith.web._lock import limit_waits, writing
 from winosmith.web.people.models import Hits
 
-BITS = {4: 24, 6: 48}
-"""Number of leading bits of an address that are kept: the usual size of a customer's network."""
+NETWORK_BITS = {4: 24, 6: 48}
+"""Number of leading bits of a network, by IP version: the usual size of a customer's network."""
 
 _WITH_PORT = re.compile(r"\[(?P<six>[^\[\]]+)\](?::\d{1,5})?|(?P<four>\d[\d.]+):\d{1,5}")
 
@@ -58,10 +58,10 @@ def client_address(request: HttpRequest) -> str:
     header = str(request.META.get("HTTP_X_FORWARDED_FOR", ""))
     hops = header.split(",") if header.strip() else []
     chain = [*hops, str(request.META.get("REMOTE_ADDR", ""))]
-    past = _count_trusted_proxies(chain)
-    if hops and not past:
+    proxies = _count_trusted_proxies(chain)
+    if hops and not proxies:
         _log_fault(UNNAMED, chain[-1])
-    text = chain[-1 - past]
+    text = chain[-1 - proxies]
     found = read_address(text)
     if found is None:
         _log_fault(UNREADABLE, text)
@@ -70,13 +70,13 @@ def client_address(request: HttpRequest) -> str:
 
 def _count_trusted_proxies(chain: Sequence[str]) -> int:
     """Return the number of trusted proxies at the end of a chain; never the whole chain."""
-    named = settings.RULES.proxies if settings.SITE.public_url else 0
+    expected = settings.RULES.proxies if settings.SITE.public_url else 0
     last = len(chain) - 1
-    if isinstance(named, int):
-        passed = min(named, last)
-        missing = last < named
+    if isinstance(expected, int):
+        passed = min(expected, last)
+        missing = last < expected
     else:
-        networks = [ip_network(name, strict=False) for name in named]
+        networks = [ip_network(name, strict=False) for name in expected]
         trusted = [
             found is not None and any(found in network for network in networks)
             for found in map(read_address, reversed(chain))
@@ -88,28 +88,28 @@ def _count_trusted_proxies(chain: Sequence[str]) -> int:
     return passed
 
 
-def network_of(where: str) -> str:
+def network_of(address: str) -> str:
     """Return the network of an address, a /24 or an IPv6 /48, or "unknown" if it can't be read.
 
     >>> # network_of("192.0.2.77") == "192.0.2.0/24"
     """
-    found = read_address(where)
+    found = read_address(address)
     if found is None:
         return "unknown"
-    return str(ip_network((found, BITS[found.version]), strict=False))
+    return str(ip_network((found, NETWORK_BITS[found.version]), strict=False))
 
 
 UNREADABLE, MISSING, UNNAMED = "unreadable address", "missing address", "unnamed proxy"
 
-_noted: dict[str, datetime] = {}
-"""By fault: the hour in which this process last logged it."""
+_logged_hours: dict[str, datetime] = {}
+"""Map each fault to the hour in which this process last logged it."""
 
 
 def _log_fault(fault: str, text: str) -> None:
     hour = timezone.now().replace(minute=0, second=0, microsecond=0)
-    if _noted.get(fault) == hour:
+    if _logged_hours.get(fault) == hour:
         return
-    _noted[fault] = hour
+    _logged_hours[fault] = hour
     digits = r"[0-9a-fA-F]" if set(text) & set(".:") else r"\d"
     shown = re.sub(digits, "0", text.strip())[:60]
     logging.getLogger(__name__).warning("%s: %r (digits are shown as 0)", fault, shown)

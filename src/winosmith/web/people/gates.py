@@ -1,4 +1,4 @@
-"""Checks of each request: its session, permissions, rate limits, and forms that act once.
+"""Checks of each request: sessions, permissions, rate limits, and repeated forms.
 
 The database stores each session with its person. The cookie holds a key of 165 random bits, and the
 table its SHA-256, so that readers of the database, or of a backup, can't use it. A visitor without
@@ -47,7 +47,7 @@ from winosmith.web.people.models import (
 from winosmith.web.people.privacy import missing_documents
 
 WRITER = "writer"
-"""Key in the session of a person who writes without an account."""
+"""Session key of the person who writes without an account."""
 
 
 class SessionStore(DatabaseStore):
@@ -58,11 +58,11 @@ class SessionStore(DatabaseStore):
 
     @classmethod
     def get_model_class(cls) -> type[Session]:
-        """Return the model of the rows."""
+        """Return the session model."""
         return Session
 
     def create_model_instance(self, data: dict[str, Any]) -> Session:
-        """Return the new row of a session, with its person in a column."""
+        """Return the row of a new session, with its person in a column."""
         row: Session = super().create_model_instance(data)
         row.session_key = token_digest(row.session_key)
         person = data.get(SESSION_KEY) or data.get(WRITER)
@@ -70,7 +70,7 @@ class SessionStore(DatabaseStore):
         return row
 
     def exists(self, session_key: str | None) -> bool:
-        """Return whether there is a session with a key."""
+        """Return whether a session with this key exists."""
         return bool(super().exists(token_digest(session_key or "")))
 
     def load(self) -> dict[str, Any]:
@@ -78,23 +78,23 @@ class SessionStore(DatabaseStore):
         key = token_digest(self.session_key or "")
         rows = Session.objects.filter(session_key=key, expire_date__gt=timezone.now())
         for data in rows.values_list("session_data", flat=True):
-            held: dict[str, Any] = self.decode(data)
-            return held
+            session: dict[str, Any] = self.decode(data)
+            return session
         self._session_key = None
         return {}
 
     def save(self, must_create: bool = False) -> None:
-        """Write the session to the disk.
+        """Write the session to the database.
 
         Unchanged data is not written again, because after a log-in the middleware only sets the
         cookie.
         """
-        held = self.serializer().dumps(self._get_session(no_load=must_create))
-        if not must_create and self._written == (self.session_key, held):
+        data = self.serializer().dumps(self._get_session(no_load=must_create))
+        if not must_create and self._written == (self.session_key, data):
             return
         with writing():
             super().save(must_create)
-        self._written = (self.session_key, held)
+        self._written = (self.session_key, data)
 
     def delete(self, session_key: str | None = None) -> None:
         """Delete the session with a key, by default this one."""
@@ -110,7 +110,7 @@ def begin_session(request: HttpRequest, person: Person) -> None:
 
 
 def existing_writer(request: HttpRequest) -> Person | None:
-    """Return the person of a session; None before their first contribution."""
+    """Return the session's person, or None before their first contribution."""
     if request.user.is_authenticated:
         return cast(Person, request.user)
     number = request.session.get(WRITER)
@@ -120,7 +120,7 @@ def existing_writer(request: HttpRequest) -> Person | None:
 
 
 def get_or_create_writer(request: HttpRequest) -> Person:
-    """Return the person of a session; create one for a visitor without an account.
+    """Return the session's person; create one for a visitor without an account.
 
     Raises:
         InputError: The site requires an account, and the visitor has none.
@@ -139,7 +139,7 @@ def get_or_create_writer(request: HttpRequest) -> Person:
 HOUR = timedelta(hours=1)
 
 COUNT_WAIT = 1.0
-"""Seconds for which a read request waits for its count to be written."""
+"""Maximum seconds for which a read request waits to write its count."""
 
 
 class RateLimitError(WinosmithError):
@@ -160,94 +160,94 @@ class RateLimitError(WinosmithError):
         return -(-self.seconds // 60)
 
 
-def _limit_key(somebody: HttpRequest | Person | str) -> str:
-    if isinstance(somebody, HttpRequest):
-        if not somebody.user.is_authenticated:
-            return keyed_digest("network", network_of(client_address(somebody)))
-        somebody = somebody.user
-    return keyed_digest("limit", somebody if isinstance(somebody, str) else f"person {somebody.pk}")
+def _limit_key(actor: HttpRequest | Person | str) -> str:
+    if isinstance(actor, HttpRequest):
+        if not actor.user.is_authenticated:
+            return keyed_digest("network", network_of(client_address(actor)))
+        actor = actor.user
+    return keyed_digest("limit", actor if isinstance(actor, str) else f"person {actor.pk}")
 
 
-def rate_limit(somebody: HttpRequest | Person | str, what: str, most: int) -> None:
+def rate_limit(actor: HttpRequest | Person | str, what: str, limit: int) -> None:
     """Count an action; raise an error if the limit of the last hour is reached.
 
     The count covers this clock hour and a proportional part of the previous one.
 
     Args:
-        somebody: A request (counted for its account, or its network), a person, or any text.
+        actor: A request (counted for its account, or its network), a person, or any text.
         what: The kind of action, in at most 20 letters; each kind is counted separately.
-        most: The limit per hour.
+        limit: The limit per hour.
 
     Raises:
         RateLimitError: The limit is reached; the action was not counted.
     """
     now = timezone.now()
     hour = now.replace(minute=0, second=0, microsecond=0)
-    who = _limit_key(somebody)
+    who = _limit_key(actor)
     with writing():
         rows = Hits.objects.select_for_update().filter(who=who, what=what)
-        both = {row.hour: row for row in rows.filter(hour__gte=hour - HOUR).order_by("hour")}
-        row = both.get(hour) or rows.get_or_create(who=who, what=what, hour=hour)[0]
-        before = both[hour - HOUR].count if hour - HOUR in both else 0
+        hits = {row.hour: row for row in rows.filter(hour__gte=hour - HOUR).order_by("hour")}
+        row = hits.get(hour) or rows.get_or_create(who=who, what=what, hour=hour)[0]
+        before = hits[hour - HOUR].count if hour - HOUR in hits else 0
         # The previous hour counts in proportion to its overlap with the last sixty minutes.
-        if row.count + 1 + before * (1 - (now - hour) / HOUR) <= most:
+        if row.count + 1 + before * (1 - (now - hour) / HOUR) <= limit:
             rows.filter(pk=row.pk).update(count=row.count + 1)
             return
-    raise RateLimitError(what, _next_time(before, row.count, most, hour, now))
+    raise RateLimitError(what, _next_time(before, row.count, limit, hour, now))
 
 
-def rate_limit_reading(somebody: HttpRequest | Person | str, what: str, most: int) -> None:
+def rate_limit_reading(actor: HttpRequest | Person | str, what: str, limit: int) -> None:
     """Count a read request like `rate_limit`, unless the database can't be written.
 
     Raises:
         RateLimitError: The limit is reached.
     """
     with suppress(OperationalError), limit_waits(_lock.MAX_WAIT - COUNT_WAIT):
-        rate_limit(somebody, what, most)
+        rate_limit(actor, what, limit)
 
 
 TYPING_FACTOR = 100
-"""Checks, and saves, allowed while typing, for each text that may be sent. Typing without a pause
-needs about 50 for a twin: the form checks after 0.3 seconds, and saves after 0.7."""
+"""Number of checks, and of saves, allowed for each text that may be submitted. Typing a twin needs
+about 50: the form checks after 0.3 seconds, and saves after 0.7."""
 
 
-def rate_limit_typing(somebody: HttpRequest | Person, what: str, sent: int) -> None:
+def rate_limit_typing(actor: HttpRequest | Person, what: str, sent: int) -> None:
     """Count a check or save of a form during typing; a check only reads.
 
     Args:
-        somebody: As in `rate_limit`.
+        actor: As in `rate_limit`.
         what: "check" or "save".
-        sent: The number of texts of that form that may be sent within an hour.
+        sent: The number of texts of that form that may be submitted within an hour.
 
     Raises:
         RateLimitError: `TYPING_FACTOR` times `sent` checks or saves were made.
     """
-    rate_limit_reading(somebody, what, TYPING_FACTOR * sent)
+    rate_limit_reading(actor, what, TYPING_FACTOR * sent)
 
 
-def _next_time(before: int, count: int, most: int, hour: datetime, now: datetime) -> datetime:
-    if count + 1 <= most:
-        return max(now, hour + HOUR * (1 - (most - count - 1) / max(1, before)))
-    return hour + HOUR + HOUR * (1 - max(0, most - 1) / max(1, count))
+def _next_time(before: int, count: int, limit: int, hour: datetime, now: datetime) -> datetime:
+    if count + 1 <= limit:
+        return max(now, hour + HOUR * (1 - (limit - count - 1) / max(1, before)))
+    return hour + HOUR + HOUR * (1 - max(0, limit - 1) / max(1, count))
 
 
-def uncount(somebody: HttpRequest | Person | str, what: str) -> None:
-    """Undo the last count of `rate_limit`, for an action that was harmless."""
+def undo_count(actor: HttpRequest | Person | str, what: str) -> None:
+    """Undo the last count of `rate_limit` for an action that was harmless."""
     with writing():
-        rows = Hits.objects.filter(who=_limit_key(somebody), what=what, count__gt=0)
+        rows = Hits.objects.filter(who=_limit_key(actor), what=what, count__gt=0)
         newest = rows.order_by("-hour").values("pk")[:1]
         Hits.objects.filter(pk__in=list(newest.values_list("pk", flat=True))).update(
             count=F("count") - 1
         )
 
 
-def wants_page(request: HttpRequest) -> bool:
-    """Return whether an error should be a page: programs that load files don't accept HTML."""
+def accepts_html(request: HttpRequest) -> bool:
+    """Return whether a request accepts an HTML page for an error; file downloads don't."""
     accepted = request.headers.get("Accept", "text/html")
     return "text/html" in accepted or bool(getattr(request, "htmx", False))
 
 
-def answer_too_many(
+def rate_limit_middleware(
     get_response: Callable[[HttpRequest], HttpResponse],
 ) -> Callable[[HttpRequest], HttpResponse]:
     """Answer requests over a rate limit with status 429 and the time to wait (middleware)."""
@@ -258,10 +258,10 @@ def answer_too_many(
     def process_exception(request: HttpRequest, error: Exception) -> HttpResponse | None:
         if not isinstance(error, RateLimitError):
             return None
-        if wants_page(request):
+        if accepts_html(request):
             page = render(request, "429.html", {"wait": error.minutes}, status=429)
         else:
-            text = f"429: this is no data, but {error}, after {error.seconds} seconds.\n"
+            text = f"429: this file has no data: {error}, after {error.seconds} seconds.\n"
             page = HttpResponse(text, status=429, content_type="text/plain; charset=utf-8")
         page.headers["Retry-After"] = str(error.seconds)
         return page
@@ -270,10 +270,10 @@ def answer_too_many(
     return middleware
 
 
-def render_paused_part(request: HttpRequest, many: RateLimitError) -> HttpResponse:
+def render_paused_part(request: HttpRequest, error: RateLimitError) -> HttpResponse:
     """Return the part of a page that shows when typed text is checked again (status 429)."""
-    part = render(request, "partials/rest.html", {"wait": many.minutes}, status=429)
-    part.headers["Retry-After"] = str(many.seconds)
+    part = render(request, "partials/rest.html", {"wait": error.minutes}, status=429)
+    part.headers["Retry-After"] = str(error.seconds)
     return part
 
 
@@ -289,14 +289,14 @@ def new_key() -> str:
 def act_once(
     person: Person, key: str, form: str, act: Callable[[], dict[str, Any]]
 ) -> tuple[dict[str, Any], bool]:
-    """Process the first form with a key; return its result for repeated submissions.
+    """Process a form once per key; return the stored result for repeated submissions.
 
     Args:
         person: The sender; other people's keys don't matter.
         key: The form's key, from `new_key`.
         form: The name of the form, such as its path; a key is valid for one form.
         act: A function that writes, and returns a result for JSON. It runs in the transaction that
-            stores the result, so that both are on the disk, or neither.
+            stores the result, so that either both are stored or neither.
 
     Returns:
         The result with the name of the form, and whether `act` was called now.
@@ -308,7 +308,7 @@ def act_once(
     if not 16 <= len(key) <= 64 or not key.isalnum():
         raise InputError(_("The form has no key; open the page again."))
     with writing():
-        # The lock on the person makes forms with one key wait for each other.
+        # The lock on the person makes forms with the same key wait for each other.
         check_still_active(person)
         results = Done.objects.filter(person=person, key=key).values_list("result", flat=True)
         if result := next(iter(results), None):
@@ -331,24 +331,24 @@ def stored_result(person: Person | None, key: str) -> dict[str, Any]:
 def form_once(
     request: HttpRequest, person: Person, act: Callable[[], object], part: str = ""
 ) -> dict[str, Any]:
-    """Process a form once by its key, like `act_once`; return the result of the first time.
+    """Process a form once per key, like `act_once`; return the first result.
 
     Args:
         request: The request with the form; its path is the form's name.
         person: The sender.
         act: A function that writes, and may return a result for JSON.
-        part: The part of the page, if one address takes several forms.
+        part: The part of the page, if one URL accepts several forms.
 
     Raises:
         InputError: The key is not valid, or belongs to another form.
     """
 
-    def acted() -> dict[str, Any]:
+    def run_act() -> dict[str, Any]:
         made = act()
         return made if isinstance(made, dict) else {}
 
     form = f"{request.path} {part}" if part else request.path
-    return act_once(person, request.POST.get("key", ""), form, acted)[0]
+    return act_once(person, request.POST.get("key", ""), form, run_act)[0]
 
 
 P = ParamSpec("P")
@@ -383,7 +383,7 @@ def admins_only(view: View[P]) -> View[P]:
 
 
 def consent_required(view: View[P]) -> View[P]:
-    """Ask for consent before a contribution, also to each new version, and then return."""
+    """Ask for consent to the current texts before a contribution, then return to the page."""
     return _require_consent(view, judging=False)
 
 
@@ -397,9 +397,9 @@ def _require_consent(view: View[P], *, judging: bool) -> View[P]:
     def gated(request: HttpRequest, /, *args: P.args, **kwargs: P.kwargs) -> HttpResponseBase:
         person = existing_writer(request)
         if person is None and not settings.RULES.anonymous:
-            return ask_first(request, "people:login")
+            return redirect_to(request, "people:login")
         if missing_documents(person, judging=judging):
-            return ask_first(request, "people:consent")
+            return redirect_to(request, "people:consent")
         return view(request, *args, **kwargs)
 
     return gated
@@ -415,7 +415,7 @@ def _require(view: View[P], may: Callable[[Person], bool]) -> View[P]:
     @wraps(view)
     def gated(request: HttpRequest, /, *args: P.args, **kwargs: P.kwargs) -> HttpResponseBase:
         if not request.user.is_authenticated:
-            return ask_first(request, "people:login")
+            return redirect_to(request, "people:login")
         if not may(request.user):
             return render(request, "403.html", status=403)
         return view(request, *args, **kwargs)
@@ -423,8 +423,8 @@ def _require(view: View[P], may: Callable[[Person], bool]) -> View[P]:
     return gated
 
 
-def ask_first(request: HttpRequest, name: str) -> HttpResponse:
-    """Redirect to a page that leads back to the current one, with or without htmx."""
+def redirect_to(request: HttpRequest, name: str) -> HttpResponse:
+    """Redirect to a page that later returns to the current page, with or without htmx."""
     to = f"{reverse(name)}?{urlencode({'next': current_page(request)})}"
     if request.headers.get("HX-Request") == "true":
         return HttpResponse(status=204, headers={"HX-Redirect": to})
@@ -447,8 +447,8 @@ def account_context(request: HttpRequest) -> dict[str, Any]:
     user = getattr(request, "user", None)  # missing if the request was rejected earlier
     if user is not None and user.is_authenticated:
         return {"account": pseudonym(user), "new_key": new_key}
-    doors = {reverse("people:login"), reverse("people:join")}
-    back = safe_next(request) if request.path in doors else current_page(request)
+    entry_pages = {reverse("people:login"), reverse("people:join")}
+    back = safe_next(request) if request.path in entry_pages else current_page(request)
     return {"account": "", "back": back, "new_key": new_key}
 
 
@@ -465,7 +465,7 @@ def safe_next(request: HttpRequest) -> str:
     return to if "/" in to and _is_own_url(request, to) else reverse("read:home")
 
 
-def leads_to_writing(to: str) -> bool:
+def is_writing_page(to: str) -> bool:
     """Return whether a page is for writing; paid judges must agree to more texts for it."""
     with suppress(Resolver404):
         return resolve(urlsplit(to).path).namespace in {"write", "perturb"}

@@ -32,7 +32,7 @@ _SAME_SHAPE = str.maketrans("l10", "iio")
 
 
 def new_salt() -> str:
-    """Return 32 random hex digits for a pseudonym or for log-ins, which change with them."""
+    """Return 32 random hex digits, the salt of a pseudonym or of log-in sessions."""
     return secrets.token_hex(16)
 
 
@@ -42,7 +42,7 @@ class People(BaseUserManager["Person"]):
     def create_user(self, name: str, password: str | None = None, **fields: Any) -> Person:
         """Create a person with an account."""
         person = self.model(**fields)
-        person.call(self.model.normalize_username(name))
+        person.set_name(self.model.normalize_username(name))
         person.set_password(password)
         person.save(using=self._db)
         return person
@@ -105,16 +105,16 @@ class Person(AbstractBaseUser, PermissionsMixin):
         verbose_name_plural = _("people")
         constraints: ClassVar = [models.UniqueConstraint(Lower("name"), name="name_whatever_case")]
 
-    def call(self, name: str) -> None:
-        """Set the person's name; no two accounts have names that look alike."""
+    def set_name(self, name: str) -> None:
+        """Set the person's name and skeleton, so that no two accounts have similar names."""
         self.name = name
-        given = self.anonymous or self.hired or self.erased
-        self.look = None if given else name_skeleton(name)
+        is_generated = self.anonymous or self.hired or self.erased
+        self.look = None if is_generated else name_skeleton(name)
 
     def get_session_auth_hash(self) -> str:
         """Return the hash for log-in sessions; it changes with the password and `entry`."""
-        carried = salted_hmac("people.entry", f"{self.password}:{self.entry}", algorithm="sha256")
-        return str(carried.hexdigest())
+        digest = salted_hmac("people.entry", f"{self.password}:{self.entry}", algorithm="sha256")
+        return str(digest.hexdigest())
 
     @property
     def is_staff(self) -> bool:
@@ -127,7 +127,7 @@ class Person(AbstractBaseUser, PermissionsMixin):
         return self.is_active and (self.is_moderator or self.is_superuser)
 
 
-def paragraphs(text: str) -> list[tuple[bool, str]]:
+def split_paragraphs(text: str) -> list[tuple[bool, str]]:
     """Return the paragraphs of a text, each with whether it is a heading."""
     found = [block.strip() for block in text.split("\n\n") if block.strip()]
     return [("\n" not in block and block[-1] not in ".!?:", block) for block in found]
@@ -163,7 +163,7 @@ class Document(models.Model):
 
     def blocks(self) -> list[tuple[bool, str]]:
         """Return the paragraphs, each with whether it is a heading: a line without a full stop."""
-        return paragraphs(self.text)
+        return split_paragraphs(self.text)
 
 
 class Agreement(models.Model):
@@ -254,7 +254,7 @@ class Session(AbstractBaseSession):
 
 
 class SiteKey(models.Model):
-    """The only row: a digest of the key on which the pseudonyms in this database depend."""
+    """A table with one row: the digest of the key on which the database's pseudonyms depend."""
 
     digest = models.CharField(max_length=64)
 
@@ -324,47 +324,47 @@ def pseudonym(person: Person) -> str:
 
 
 def check_still_active(person: Person) -> None:
-    """Stop a request whose person was erased, or merged into an account, while it waited.
+    """Raise an error if a person was erased, or merged into an account, in the meantime.
 
     The caller is in a transaction; the person can't be erased before it ends.
 
     Raises:
         InputError: The person no longer takes part.
     """
-    there = Person.objects.select_for_update(no_key=True).filter(pk=person.pk, is_active=True)
-    if there.values_list("pk").first() is None:
+    active = Person.objects.select_for_update(no_key=True).filter(pk=person.pk, is_active=True)
+    if active.values_list("pk").first() is None:
         raise InputError(gettext("This account was closed in the meantime; nothing was done."))
 
 
-_NAME = re.compile(r"p-[0-9a-f]{12}")
-_known: dict[str, int] = {}
-"""Keys of people by pseudonym, as computed by this process; a hit is verified again."""
+_PSEUDONYM = re.compile(r"p-[0-9a-f]{12}")
+_cached_keys: dict[str, int] = {}
+"""Map each pseudonym computed by this process to the person's key; hits are verified."""
 
 _RECHECKED = 1000
-"""Number of people before the newest known one that are checked again: in PostgreSQL, a person may
-become visible after another one with a higher key."""
+"""Number of people before the newest cached person that are checked again: in PostgreSQL, a person
+may become visible after another person with a higher key."""
 
 
-def person_of(name: str) -> Person | None:
+def find_person(name: str) -> Person | None:
     """Return the person with a pseudonym, or None.
 
-    No table has pseudonyms, so that a stolen table reveals nobody. This process caches those that
-    it has computed, at 8 µs each. For an unknown pseudonym it computes those of newer people, and
-    of erased people, whose pseudonyms are new, so that guessing does not compute all of them again.
+    No table has pseudonyms, so that a stolen table reveals nobody. This process caches computed
+    pseudonyms (8 µs each). For an unknown pseudonym, it computes only those of newer people and of
+    erased people, whose pseudonyms have changed, so that guessing is cheap.
     """
-    if not _NAME.fullmatch(name):
+    if not _PSEUDONYM.fullmatch(name):
         return None
-    if (found := _person_if_current(name)) is None:
-        since = max(_known.values(), default=0) - _RECHECKED
+    if (found := _find_cached(name)) is None:
+        since = max(_cached_keys.values(), default=0) - _RECHECKED
         people = Person.objects.filter(Q(pk__gt=since) | Q(erased__isnull=False))
         for person in people.only("pk", "salt").iterator(chunk_size=5000):
-            _known[pseudonym(person)] = person.pk
-        found = _person_if_current(name)
+            _cached_keys[pseudonym(person)] = person.pk
+        found = _find_cached(name)
     return found
 
 
-def _person_if_current(name: str) -> Person | None:
-    person = Person.objects.filter(pk=_known.get(name)).first()
+def _find_cached(name: str) -> Person | None:
+    person = Person.objects.filter(pk=_cached_keys.get(name)).first()
     return person if person is not None and pseudonym(person) == name else None
 
 
@@ -383,7 +383,7 @@ def name_skeleton(name: str) -> str:
 
 
 def to_latin(letter: str) -> str:
-    """Return the ASCII character that a letter looks like, or else the letter."""
+    """Return the ASCII character that a letter looks like, or the letter if there is none."""
     if letter.isascii():
         return letter
     from confusable_homoglyphs.confusables import confusables_data

@@ -45,7 +45,7 @@ from winosmith.web.people.addresses import client_address, network_of
 from winosmith.web.people.gates import COUNT_WAIT, rate_limit
 from winosmith.web.people.models import Person, check_still_active, decrypt, encrypt
 
-MOST = 99
+MAX_ITEMS = 99
 """Maximum number of items of one kind on the page, and on the badge."""
 
 NEWS_SPAN = timedelta(days=30)
@@ -57,12 +57,12 @@ BADGE_SECONDS = 60
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """An event for a person's news.
+    """An event in a person's news.
 
     Attributes:
         at: The time of the event.
         text: The text for the reader.
-        to: The address of the page with details.
+        to: The URL of the page with details.
         sentence: The sentence that the event is about, or "".
         reason: The stored reason, or "".
     """
@@ -76,21 +76,21 @@ class Item:
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """Work that waits for a person: a text with its amount, and its address."""
+    """Pending work of a person: a text with its amount, and the URL of its page."""
 
     text: str
     to: str
 
 
 news_sources: list[Callable[[Person, datetime], Iterable[Item]]] = []
-"""Functions that return a person's news after a time, at most MOST items."""
+"""Functions that return a person's news after a time, at most MAX_ITEMS items."""
 
 work_sources: list[Callable[[Person], Iterable[Work]]] = []
-"""Functions that return the work that waits for a person now."""
+"""Functions that return a person's pending work."""
 
 
 def last_visit(person: Person) -> datetime:
-    """Return the time of a person's last visit to their news; at first, when they joined."""
+    """Return the time when a person last visited their news, or when they joined."""
     return person.news_seen or person.joined
 
 
@@ -101,11 +101,11 @@ def news_since(person: Person, after: datetime) -> list[Item]:
 
 
 def count_unread(person: Person) -> int:
-    """Return the number of unread items, 0–MOST; it may be a minute old."""
+    """Return the number of unread items, 0–MAX_ITEMS; it may be a minute old."""
     after = last_visit(person)
 
     def count() -> int:
-        return min(MOST, len(news_since(person, after)))
+        return min(MAX_ITEMS, len(news_since(person, after)))
 
     return int(cache.get_or_set(f"news.{person.pk}.{after.timestamp()}", count, BADGE_SECONDS))
 
@@ -118,7 +118,7 @@ def mark_as_read(person: Person) -> None:
 
 def badge_context(request: HttpRequest) -> dict[str, Any]:
     """Return the number next to "News" on each page; it is computed only if it is shown."""
-    person = getattr(request, "user", None)  # none of a request that is refused before that
+    person = getattr(request, "user", None)  # missing if the request was rejected earlier
     if person is None or not person.is_authenticated or person.hired:
         return {}
     return {"unheard": SimpleLazyObject(lambda: count_unread(person))}
@@ -127,13 +127,13 @@ def badge_context(request: HttpRequest) -> dict[str, Any]:
 LINK_SECONDS = 24 * 3600
 """Seconds for which a link that confirms an address works."""
 
-ASKED_NETWORK, ASKED_ADDRESS, ASKED_PERSON = 60, 5, 10
-"""Maximum mails per hour for one network, for one address, and for one person."""
+MAX_MAILS_NETWORK, MAX_MAILS_ADDRESS, MAX_MAILS_PERSON = 60, 5, 10
+"""Maximum number of mails per hour for one network, for one address, and for one person."""
 
 RESET_MINUTES = 60
 """Minutes for which a link for a new password works."""
 
-LINK = "people.mail"
+LINK_PURPOSE = "people.mail"
 """The purpose of confirmation links, for keys and digests."""
 
 
@@ -143,7 +143,7 @@ def sends_mail() -> bool:
 
 
 def site_address(request: HttpRequest) -> str:
-    """Return the site's address, without a trailing slash."""
+    """Return the site's URL, without a trailing slash."""
     return settings.SITE.public_url or f"{request.scheme}://{request.get_host()}"
 
 
@@ -164,8 +164,8 @@ class ResetForm(PasswordResetForm):
         Raises:
             RateLimitError: There were too many requests from this network, or for this address.
         """
-        rate_limit(f"network {network_of(client_address(request))}", "reset", ASKED_NETWORK)
-        rate_limit(f"mail {self.cleaned_data['email'].lower()}", "reset", ASKED_ADDRESS)
+        rate_limit(f"network {network_of(client_address(request))}", "reset", MAX_MAILS_NETWORK)
+        rate_limit(f"mail {self.cleaned_data['email'].lower()}", "reset", MAX_MAILS_ADDRESS)
         queue_job(
             MAIL,
             email=self.cleaned_data["email"],
@@ -175,7 +175,7 @@ class ResetForm(PasswordResetForm):
 
 
 def send_address_link(person: Person, email: str, news: bool, request: HttpRequest) -> None:
-    """Send a confirmation link to an address; it is stored when its logged-in owner opens the link.
+    """Send a confirmation link to an address, which is stored when its owner opens the link.
 
     Raises:
         InputError: The address is not valid.
@@ -185,8 +185,8 @@ def send_address_link(person: Person, email: str, news: bool, request: HttpReque
         validate_email(email)
     except ValidationError:
         raise InputError(_("This is not an e-mail address.")) from None
-    rate_limit(person, "mail", ASKED_PERSON)
-    rate_limit(f"mail {email.lower()}", "mail", ASKED_ADDRESS)
+    rate_limit(person, "mail", MAX_MAILS_PERSON)
+    rate_limit(f"mail {email.lower()}", "mail", MAX_MAILS_ADDRESS)
     queue_job(
         MAIL,
         person=person.pk,
@@ -198,8 +198,8 @@ def send_address_link(person: Person, email: str, news: bool, request: HttpReque
 
 
 STALE = timedelta(hours=1)
-"""Time after which nobody waits for a mail: the site or the mail server was down, or the row comes
-from a backup."""
+"""Age after which an unsent mail is not sent, because the site or the mail server was down, or the
+row comes from a backup."""
 
 
 class MailError(WinosmithError):
@@ -247,24 +247,24 @@ def _send_link(job: Job) -> None:
                     "user": person,
                 }
                 _deliver(subject, "people/mail_reset.txt", page, person.email)
-                asked["sent"] = [*asked.get("sent", ()), person.pk]  # the next one may be rejected
+                asked["sent"] = [*asked.get("sent", ()), person.pk]  # the next mail may be rejected
                 with writing():
                     job.save(update_fields=["asked"])
 
 
 def address_token(person: Person, email: str, news: bool) -> str:
     """Return the token that confirms an address; logs of links don't reveal the address."""
-    return encrypt(LINK, [_owner_digest(person), email, news])
+    return encrypt(LINK_PURPOSE, [_owner_digest(person), email, news])
 
 
 def confirm_address(person: Person, token: str) -> None:
-    """Store a person's address, by the token that was sent to it.
+    """Store a person's address, confirmed by the token that was sent to it.
 
     Raises:
-        InputError: The token is not valid, too old or another person's, or something changed since.
+        InputError: The token is not valid, too old, another person's, or ended by a later change.
     """
     try:
-        whose, email, news = decrypt(LINK, token, LINK_SECONDS)
+        whose, email, news = decrypt(LINK_PURPOSE, token, LINK_SECONDS)
     except InvalidToken:
         whose = ""
     if whose != _owner_digest(person):
@@ -277,13 +277,13 @@ def _owner_digest(person: Person) -> str:
 
     The digest does not reveal any of these to a reader of the mail.
     """
-    bound = f"{person.pk}:{person.get_session_auth_hash()}:{person.email}"
-    return str(salted_hmac(LINK, bound, algorithm="sha256").hexdigest())
+    state = f"{person.pk}:{person.get_session_auth_hash()}:{person.email}"
+    return str(salted_hmac(LINK_PURPOSE, state, algorithm="sha256").hexdigest())
 
 
-def choose_news(person: Person, news: bool) -> None:
+def set_news_mails(person: Person, news: bool) -> None:
     """Start or stop mailing news to a person's confirmed address."""
-    with writing():  # not the address: another one may be confirmed concurrently
+    with writing():  # without the address, which a concurrent request may change
         check_still_active(person)
         person.mail_news, person.mailed = news, timezone.now()
         person.save(update_fields=["mail_news", "mailed"])
@@ -317,20 +317,20 @@ def _deliver(subject: str, template: str, page: dict[str, Any], email: str) -> N
         codes = [getattr(error, "smtp_code", None)]
         if isinstance(error, SMTPRecipientsRefused):
             codes = [code for code, _reply in error.recipients.values()]
-        lasting = isinstance(error, (ValueError, SMTPNotSupportedError)) or any(
+        permanent = isinstance(error, (ValueError, SMTPNotSupportedError)) or any(
             code is not None and code >= 500 for code in codes
         )
         shown = " ".join(map(str, (type(error).__name__, *filter(None, codes))))
         logging.getLogger(__name__).error("a mail could not be sent: %s", shown)
         reason = f"The mail server rejected the mail: {shown}."
-        raise MailError(reason, is_temporary=not lasting) from None  # it may contain the address
+        raise MailError(reason, is_temporary=not permanent) from None  # its cause has the address
 
 
 def send_news() -> int:
-    """Mail the number of new items to people who want these mails, once a day.
+    """Mail the number of new items to people who chose to get these mails, once a day.
 
-    The mail contains no news, which people read on the site. A mail that the server rejects does
-    not delay the others, and is tried again the next day.
+    The mail does not contain the news, which people read on the site. A mail that the server
+    rejects does not delay other mails, and is tried again the next day.
     """
     there, sent = settings.SITE.public_url, 0
     if not sends_mail() or not there:
@@ -338,14 +338,14 @@ def send_news() -> int:
     rows = Person.objects.filter(mail_news=True, is_active=True).exclude(email="")
     for person in rows.order_by("pk"):
         items = news_since(person, max(last_visit(person), person.mailed or person.joined))
-        wishes = rows.filter(pk=person.pk, email=person.email)
-        if not items or not wishes.exists():  # a person may have left while earlier mails were sent
+        mailing = rows.filter(pk=person.pk, email=person.email)
+        if not items or not mailing.exists():  # they may have left meanwhile
             continue
         page = {"n": len(items), "link": there + reverse("people:news")}
         subject = _("News at %s") % settings.RULES.title
         with suppress(MailError):
             _deliver(subject, "people/mail_news.txt", page, person.email)
             with writing():
-                wishes.update(mailed=timezone.now())
+                mailing.update(mailed=timezone.now())
             sent += 1
     return sent

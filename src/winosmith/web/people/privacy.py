@@ -81,7 +81,7 @@ def agree(person: Person, shown: set[int] | None = None, *, judging: bool = Fals
 
 
 def publish_document(kind: str, text: str, *, licence: str = "") -> Document:
-    """Create a new version of a document; everybody is asked to agree before contributing again.
+    """Create a new version of a document, to which people must agree before contributing again.
 
     Raises:
         InputError: The text is empty or unchanged.
@@ -116,23 +116,23 @@ def default_text(kind: str, licence: str = "") -> str:
 
 
 exporters: dict[str, tuple[Callable[[Person], Any], str]] = {}
-"""By name in the exported file: a function that returns an area's data about a person, for JSON,
-and the label of the model that these data describe."""
+"""Map each name in the exported file to a function that returns an area's data about a person, for
+JSON, and the label of the model that these data describe."""
 
 reference_names: dict[str, tuple[str, Callable[[Person, Any], str | None]]] = {}
-"""By the column that points at an area's row: the relation to load, and a function that returns the
-name that a person may see, or None."""
+"""Map each column that points at an area's row to the relation to load, and a function that returns
+the name that a person may see, or None."""
 
 hiders: list[Callable[[Person], int]] = []
 """Functions that withdraw a person's texts, and return their number."""
 
 erasers: list[Callable[[Person, bool], bool | None]] = []
-"""Functions that erase a person, with True also their unreleased texts, and return whether texts
-remain."""
+"""Functions that erase a person (with True, also the person's unreleased texts), and return whether
+texts remain."""
 
 cleaners: dict[str, Callable[[datetime, datetime], int]] = {}
-"""By kind of rows: a function that gets the current time and the end of the retention time, deletes
-old rows in its own transactions, and returns their number."""
+"""Map each kind of rows to a function that gets the current time and the time before which rows are
+old, deletes old rows in its own transactions, and returns their number."""
 
 
 SECRET_COLUMNS = {
@@ -145,7 +145,7 @@ SECRET_COLUMNS = {
 def data_about(person: Person) -> dict[str, Any]:
     """Return all data about a person, for JSON.
 
-    It covers every table that points at people, including new ones.
+    It covers every table with a relation to people.
     """
     data: dict[str, Any] = {
         "name": None if person.anonymous else person.name,
@@ -252,7 +252,7 @@ def erase(person: Person, texts: bool) -> None:
             person.agreements.all().delete()
         person.salt, person.entry = models.new_salt(), models.new_salt()
         person.erased = timezone.now()
-        person.call(f"erased-{secrets.token_hex(12)}")
+        person.set_name(f"erased-{secrets.token_hex(12)}")
         person.is_active = person.is_judge = person.is_moderator = person.is_superuser = False
         person.last_login = person.news_seen = person.mailed = None
         person.email, person.mail_news = "", False
@@ -305,7 +305,7 @@ def people_to_erase_again() -> list[tuple[Person, bool]]:
 
 
 def erase_again() -> int:
-    """Erase these people again; return their number.
+    """Erase the people whom a restored backup brought back; return their number.
 
     Raises:
         InputError: One of them is the only admin.
@@ -316,10 +316,10 @@ def erase_again() -> int:
     return len(people)
 
 
-MAILS = timedelta(days=7)
-"""Time for which admins see a mail that the mail server rejected."""
+MAIL_RETENTION = timedelta(days=7)
+"""Time for which admins can see the mails that the mail server rejected."""
 
-HITS = timedelta(days=1)
+HIT_RETENTION = timedelta(days=1)
 """Time for which rate-limit counts are needed: the last hour overlaps the previous clock hour. At
 most `SiteRules.retention_days`, which is at least a day."""
 
@@ -327,27 +327,27 @@ CHUNK = 2000
 """Number of rows deleted per transaction, so that others can write in between."""
 
 
-def tidy(now: datetime | None = None) -> dict[str, int]:
-    """Delete old rows; return the number of each kind.
+def delete_old_rows(now: datetime | None = None) -> dict[str, int]:
+    """Delete old rows; return the number of deleted rows of each kind.
 
     Network digests are deleted after a day, sessions when they end, and rejected mails after
-    `MAILS`. The records of forms, links, and people without an account who never wrote anything are
-    deleted after `SiteRules.retention_days`, like the rows of other areas (`cleaners`).
+    `MAIL_RETENTION`. The records of forms, links, and people without an account who never wrote
+    anything are deleted after `SiteRules.retention_days`, as are the rows in `cleaners`.
     """
     now = now or timezone.now()
     before = now - timedelta(days=settings.RULES.retention_days)
     mails = Job.objects.filter(kind=MAIL)
-    gone = {
-        "hits": _delete(models.Hits.objects.filter(hour__lt=now - HITS)),
+    deleted_counts = {
+        "hits": _delete(models.Hits.objects.filter(hour__lt=now - HIT_RETENTION)),
         "sessions": _delete(Session.objects.filter(expire_date__lt=now)),
         "forms": _delete(models.Done.objects.filter(at__lt=before)),
         "invitations": _delete(Invitation.objects.filter(expires__lt=before)),
         "people": _delete(_idle_visitors(before)),
-        "mails": _delete(mails.filter(state=Job.State.FAILED, ended__lt=now - MAILS)),
+        "mails": _delete(mails.filter(state=Job.State.FAILED, ended__lt=now - MAIL_RETENTION)),
     }
     for name, area in cleaners.items():
-        gone[name] = area(now, before)
-    return gone
+        deleted_counts[name] = area(now, before)
+    return deleted_counts
 
 
 def _delete(query: QuerySet) -> int:

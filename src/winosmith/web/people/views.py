@@ -1,4 +1,4 @@
-"""Pages for log-in, sign-up, personal data, the texts to agree to, and invitations."""
+"""Pages for log-in, sign-up, personal data, consent texts, and invitations."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ from winosmith.web.people.models import Agreement, Document, Invitation, Person,
 from winosmith.web.people.news import NEWS_SPAN, last_visit, mark_as_read, news_since, work_sources
 
 MAX_CONSENTS = 240
-"""Maximum number of people without an account who may start within an hour from one network."""
+"""Maximum number of new people without an account per hour from one network."""
 
-DAY = 24 * 60
-"""Minutes."""
+MINUTES_PER_DAY = 24 * 60
+"""Number of minutes in a day."""
 
 
 def _password_field(label: Any, kind: str, help_text: Any = "") -> forms.CharField:
@@ -110,7 +110,7 @@ class ConfirmedForm(forms.Form):
 
 
 class PasswordForm(ConfirmedForm, NewPasswordForm):
-    """Form to replace a known password by a new one."""
+    """Form to replace a known password with a new one."""
 
     confirmed_by = "old"
     old = _password_field(gettext_lazy("Current password"), "current-password")
@@ -118,7 +118,7 @@ class PasswordForm(ConfirmedForm, NewPasswordForm):
 
 
 class InviteForm(forms.Form):
-    """Form for an invitation, or with a name, for a link to an existing account."""
+    """Form for an invitation, or for a link that resets the password of a named account."""
 
     role = forms.ChoiceField(
         label=gettext_lazy("Role"),
@@ -190,9 +190,9 @@ def join(request: HttpRequest, token: str = "") -> HttpResponseBase:
     """Create an account, with the roles of an invitation if there is a token."""
     invitation = accounts.find_invitation(token) if token else None
     if token and invitation is None:
-        gone = accounts.find_past_invitation(token)
-        page = {"invitation": gone, "now": timezone.now()}
-        return render(request, "people/link_over.html", page, status=410 if gone else 404)
+        past = accounts.find_past_invitation(token)
+        page = {"invitation": past, "now": timezone.now()}
+        return render(request, "people/link_over.html", page, status=410 if past else 404)
     if request.user.is_authenticated:
         return render(request, "people/here_already.html", {"invitation": invitation})
     if invitation is not None and invitation.person is not None:
@@ -240,13 +240,13 @@ def _set_new_password(request: HttpRequest, invitation: Invitation, person: Pers
         with _show_errors_on(form):
             ended = accounts.set_new_password(person, form.cleaned_data["password"], invitation)
             _start_session(request, person)
-            messages.success(request, _with_ended(_("Your password is changed."), ended))
+            messages.success(request, _add_ended(_("Your password is changed."), ended))
             return redirect("people:me")
-    doors = _others(accounts.count_access(person), links=1)
+    doors = _other_access(accounts.count_access(person), links=1)
     return _render_form(request, "new_password", form, person=person, doors=doors)
 
 
-def _others(
+def _other_access(
     doors: accounts.OpenAccess, *, browsers: int = 0, links: int = 0
 ) -> accounts.OpenAccess:
     return accounts.OpenAccess(
@@ -254,7 +254,7 @@ def _others(
     )
 
 
-def _with_ended(done: str, ended: accounts.OpenAccess) -> str:
+def _add_ended(done: str, ended: accounts.OpenAccess) -> str:
     more = _("Ended: %s.") % ended
     return f"{done} {more}" if ended else done
 
@@ -308,14 +308,14 @@ def edit_mail_address(request: HttpRequest) -> HttpResponseBase:
         email, news = form.cleaned_data["email"], form.cleaned_data["news"]
         if not email:
             mails.forget_address(person)
-            said = _("Your address is deleted.")
+            message = _("Your address is deleted.")
         elif email == person.email:  # only the setting for news mails differs
-            mails.choose_news(person, news)
-            said = _("The settings are saved.")
+            mails.set_news_mails(person, news)
+            message = _("The settings are saved.")
         else:
             mails.send_address_link(person, email, news, request)
-            said = _("A link was sent to this address; open it within a day.")
-        messages.success(request, said)
+            message = _("A link was sent to this address; open it within a day.")
+        messages.success(request, message)
         return redirect("people:me")
     return _render_form(request, "mail", form)
 
@@ -324,7 +324,7 @@ def edit_mail_address(request: HttpRequest) -> HttpResponseBase:
 @require_safe
 @gates.accounts_only
 def confirm_mail_address(request: HttpRequest, token: str) -> HttpResponseBase:
-    """Store an address, by the link that was sent to it."""
+    """Store an e-mail address after its owner opened the link that was sent to it."""
     try:
         mails.confirm_address(cast(Person, request.user), token)
         messages.success(request, _("Your address is confirmed."))
@@ -360,11 +360,11 @@ def _start_session(request: HttpRequest, person: Person) -> None:
 @require_POST
 def logout(request: HttpRequest) -> HttpResponse:
     """Log out of this browser; with "everywhere", end all access to the account."""
-    said = _("You are logged out.")
+    message = _("You are logged out.")
     if request.POST.get("everywhere") and request.user.is_authenticated:
-        said = _with_ended(said, accounts.end_access(cast(Person, request.user)))
+        message = _add_ended(message, accounts.end_access(cast(Person, request.user)))
     log_out(request)
-    messages.success(request, said)
+    messages.success(request, message)
     return redirect("read:home")
 
 
@@ -378,28 +378,28 @@ def change_password(request: HttpRequest) -> HttpResponseBase:
         with _show_errors_on(form):
             ended = accounts.set_new_password(person, form.cleaned_data["password"])
             _start_session(request, person)
-            said = _with_ended(_("Your password is changed."), _others(ended, browsers=1))
-            messages.success(request, said)
+            message = _add_ended(_("Your password is changed."), _other_access(ended, browsers=1))
+            messages.success(request, message)
             return redirect("people:me")
-    doors = _others(accounts.count_access(person), browsers=1)
+    doors = _other_access(accounts.count_access(person), browsers=1)
     return _render_form(request, "password", form, person=person, doors=doors)
 
 
-def _for_writers(view: Callable[[HttpRequest, Person], HttpResponse]) -> Any:
+def _for_current_person(view: Callable[[HttpRequest, Person], HttpResponse]) -> Any:
     """Pass the current person, with or without an account, to a view; others log in first."""
 
     @wraps(view)
     def shown(request: HttpRequest) -> HttpResponse:
         person = gates.existing_writer(request)
-        return view(request, person) if person else gates.ask_first(request, "people:login")
+        return view(request, person) if person else gates.redirect_to(request, "people:login")
 
     return shown
 
 
 @require_safe
-@_for_writers
+@_for_current_person
 def show_profile(request: HttpRequest, person: Person) -> HttpResponse:
-    """Show the data about the person who is logged in or has written here."""
+    """Show the data about the current person, with or without an account."""
     context = {
         "person": person,
         "pseudonym": pseudonym(person),
@@ -412,7 +412,7 @@ def show_profile(request: HttpRequest, person: Person) -> HttpResponse:
 
 
 @require_safe
-@_for_writers
+@_for_current_person
 def show_news(request: HttpRequest, person: Person) -> HttpResponse:
     """Show a person's news and pending work, and mark them as read."""
     before = last_visit(person)
@@ -430,7 +430,7 @@ def show_news(request: HttpRequest, person: Person) -> HttpResponse:
 
 
 @require_safe
-@_for_writers
+@_for_current_person
 def download_data(request: HttpRequest, person: Person) -> HttpResponse:
     """Send all data about the person as a file."""
     response = JsonResponse(privacy.data_about(person), json_dumps_params={"indent": 2})
@@ -438,8 +438,8 @@ def download_data(request: HttpRequest, person: Person) -> HttpResponse:
 
 
 @require_POST
-@_for_writers
-def hide(request: HttpRequest, person: Person) -> HttpResponse:
+@_for_current_person
+def hide_texts(request: HttpRequest, person: Person) -> HttpResponse:
     """Withdraw everything that the person wrote."""
     try:
         done = gates.form_once(request, person, lambda: {"twins": privacy.hide_texts(person)})
@@ -447,15 +447,15 @@ def hide(request: HttpRequest, person: Person) -> HttpResponse:
         messages.error(request, str(error))
         return redirect("people:me")
     count = done["twins"]
-    said = ngettext("%d text is hidden now.", "%d texts are hidden now.", count) % count
-    messages.success(request, said)
+    message = ngettext("%d text is hidden now.", "%d texts are hidden now.", count) % count
+    messages.success(request, message)
     return redirect("people:me")
 
 
 @sensitive_post_parameters()
-@_for_writers
+@_for_current_person
 def erase(request: HttpRequest, person: Person) -> HttpResponse:
-    """Erase the person; an account needs its password."""
+    """Erase the person; an account must confirm it with its password."""
     form = EraseForm(request)
     if request.method == "POST" and form.is_valid():
         with _show_errors_on(form):
@@ -486,8 +486,8 @@ def ask_consent(request: HttpRequest) -> HttpResponseBase:
     person = gates.existing_writer(request)
     to = gates.safe_next(request)
     if person is None and not settings.RULES.anonymous:
-        return gates.ask_first(request, "people:login")
-    judging = not gates.leads_to_writing(to)
+        return gates.redirect_to(request, "people:login")
+    judging = not gates.is_writing_page(to)
     needed = privacy.missing_documents(person, judging=judging)
     if not needed:
         return redirect(to)
@@ -525,7 +525,7 @@ def _store_agreement(request: HttpRequest, *, judging: bool) -> str:
 
 @require_safe
 def show_texts(request: HttpRequest) -> HttpResponse:
-    """Show the current texts, with links to earlier versions."""
+    """Show the current consent texts, with links to earlier versions."""
     older = Document.objects.order_by("kind", "-version").defer("text")
     current = privacy.current_documents()
     context = {
@@ -537,20 +537,20 @@ def show_texts(request: HttpRequest) -> HttpResponse:
 
 @require_safe
 def show_text(request: HttpRequest, kind: str, version: int) -> HttpResponse:
-    """Show one version of a text."""
+    """Show one version of a consent text."""
     document = get_object_or_404(Document, kind=kind, version=version)
     return render(request, "people/text.html", {"document": document})
 
 
 @gates.moderators_only
 def manage_invitations(request: HttpRequest) -> HttpResponseBase:
-    """Show the active links, and create a new one, whose address is shown only once."""
+    """Show the active invitations, and create a new one, whose URL is shown only once."""
     by = cast(Person, request.user)
     roles = [role for role in accounts.ROLES if accounts.may_invite(by, role)]
     form, link = InviteForm(roles, request.POST or None), ""
     if request.method == "POST" and form.is_valid():
         with _show_errors_on(form, "name" if form.cleaned_data.get("name") else None):
-            link = request.build_absolute_uri(_new_link(by, form))
+            link = request.build_absolute_uri(_create_link(by, form))
             form = InviteForm(roles)
     rows = Invitation.objects.filter(used=None, expires__gt=timezone.now())
     if not by.is_superuser:
@@ -559,23 +559,23 @@ def manage_invitations(request: HttpRequest) -> HttpResponseBase:
     return _render_form(request, "invitations", form, link=link, rows=rows)
 
 
-def _new_link(by: Person, form: InviteForm) -> str:
-    typed = form.cleaned_data
+def _create_link(by: Person, form: InviteForm) -> str:
+    typed, minutes = form.cleaned_data, form.cleaned_data["days"] * MINUTES_PER_DAY
     if name := typed.get("name"):
         try:
             person = Person.objects.get_by_natural_key(name)
         except Person.DoesNotExist:
             raise InputError(_("There is no account with this name.")) from None
-        return accounts.create_reset_link(person, typed["days"] * DAY, by=by)
-    return accounts.invite([typed["role"]], typed["days"] * DAY, by=by, label=typed["label"])
+        return accounts.create_reset_link(person, minutes, by=by)
+    return accounts.invite([typed["role"]], minutes, by=by, label=typed["label"])
 
 
 @gates.moderators_only
 @require_POST
 def revoke_invitation(request: HttpRequest, number: int) -> HttpResponse:
-    """Revoke a link: their own, or any link as an admin."""
+    """Revoke an invitation; only admins can revoke those of others."""
     by = cast(Person, request.user)
     rows = Invitation.objects.all() if by.is_superuser else Invitation.objects.filter(made_by=by)
-    accounts.end_invitation(get_object_or_404(rows, pk=number))
+    accounts.revoke_invitation(get_object_or_404(rows, pk=number))
     messages.success(request, _("This link no longer works."))
     return redirect("people:invitations")

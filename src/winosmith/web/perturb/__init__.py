@@ -1,1 +1,1 @@
-"""Perturbing sentences a little, to see whether models follow, in growing families."""
+"""Perturbing sentences slightly, in growing families, to test whether models follow."""

@@ -1,4 +1,4 @@
-"""The context of the perturbation pages: the choice, the form, and the models' results."""
+"""Template contexts of the perturbation pages: the list, the form, and the models' results."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ from winosmith.problem import BLANK
 from winosmith.text import changes, tokens
 from winosmith.web.pages import whole_percent
 from winosmith.web.people.models import Person
-from winosmith.web.perturb.rules import Place, SentenceInput, are_usable, examine, input_depths
+from winosmith.web.perturb.rules import Place, SentenceInput, are_usable, input_depths, run_checks
 from winosmith.web.predict.asking import current_models, current_predictions, model_state
-from winosmith.web.predict.models import Model, Prediction, Stand
+from winosmith.web.predict.models import Model, Prediction, Status
 from winosmith.web.problems.association import softmax
 from winosmith.web.problems.checks import contributor_hints, form_context, mark_rejected, summarize
 from winosmith.web.problems.family import fold_steps, may_perturb, visible_steps
@@ -34,7 +34,7 @@ from winosmith.web.read.public import Filters
 
 
 class SentenceFilters(Filters):
-    """The filters for reading; by default only originals are shown."""
+    """The filters of the reading pages; by default, only originals are shown."""
 
     kind = forms.ChoiceField(
         label=gettext_lazy("Show"),
@@ -59,7 +59,7 @@ class SentenceFilters(Filters):
 
     @property
     def narrowing(self) -> list[forms.BoundField]:
-        """Return the fields that can be unfolded."""
+        """Return the fields in the collapsible section."""
         return [field for field in self if field.name not in ("q", "kind")]
 
     def perturbed(self) -> SentenceFilters:
@@ -76,10 +76,10 @@ def list_with_families(problems: list[Problem]) -> list[dict[str, Any]]:
     number of public `versions` in its family, including the root.
     """
     rows = Version.objects.filter(problem__in=problems).select_related("root")
-    places: dict[Any, Version] = {version.problem_id: version for version in rows}
+    versions: dict[Any, Version] = {version.problem_id: version for version in rows}
     public = public_problems().select_related(None)
     counted = dict(
-        public.filter(version__root__in={version.root_id for version in places.values()})
+        public.filter(version__root__in={version.root_id for version in versions.values()})
         .order_by()
         .values_list("version__root")
         .annotate(n=Count("pk"))
@@ -87,7 +87,7 @@ def list_with_families(problems: list[Problem]) -> list[dict[str, Any]]:
     return [
         {
             "problem": problem,
-            "root": at.root.ref if (at := places.get(problem.pk)) else None,
+            "root": at.root.ref if (at := versions.get(problem.pk)) else None,
             "step": at.step if at else 0,
             "versions": counted.get(at.root_id, 0) if at else 1,
         }
@@ -95,14 +95,14 @@ def list_with_families(problems: list[Problem]) -> list[dict[str, Any]]:
     ]
 
 
-NAMES = ("Nora", "Judith")
+EXAMPLE_NAMES = ("Nora", "Judith")
 EXAMPLE_SENTENCES = (
     ("Nora thanked Judith because _ had carried the heavy boxes upstairs.", 1),
     ("Nora thanked Judith although _ had carried the heavy boxes upstairs.", 0),
     ("Nora thanked Judith although _ had not carried the heavy boxes upstairs.", 1),
     ("Nora thanked Judith although _ had not carried the heavy sofa upstairs.", 1),
 )
-"""A root, and versions, each of the previous one, with the correct option."""
+"""A root and its versions, each perturbed from the previous sentence, with the correct option."""
 
 
 def examples() -> dict[str, list[dict[str, Any]]]:
@@ -110,7 +110,7 @@ def examples() -> dict[str, list[dict[str, Any]]]:
 
     The `good` ones are the steps of a family: the changes since the previous step, the options with
     whether each is correct, whether the answer flipped, the depths, and the purpose of the step.
-    The `bad` ones are failed perturbations of its root, with the reason.
+    The `bad` ones are failed perturbations of the root, with the reason.
     """
     family = _example_family()
     why = (
@@ -138,10 +138,10 @@ def examples() -> dict[str, list[dict[str, Any]]]:
 @cache
 def _example_family() -> Dataset:
     (first, answer), *rest = EXAMPLE_SENTENCES
-    grown = [Datum("example", first, NAMES, answer)]
+    family = [Datum("example", first, EXAMPLE_NAMES, answer)]
     for sentence, right in rest:
-        grown.append(make_child(grown[-1], sentence, NAMES, right, source="person"))
-    return Dataset(grown)
+        family.append(make_child(family[-1], sentence, EXAMPLE_NAMES, right, source="person"))
+    return Dataset(family)
 
 
 def _bad_examples(root: str) -> list[dict[str, Any]]:
@@ -183,22 +183,22 @@ def context(
     faults: dict[str, list[str]] | None = None,
     error: str = "",
 ) -> dict[str, Any]:
-    """Return the context of the whole page.
+    """Return the template context of the page with the form.
 
     Args:
-        place: The place of the sentence.
+        place: The place of the sentence in its family.
         typed: The input of the form.
         key: The key of the form.
         faults: The advice for a rejected form, by field.
         error: The reason that the action failed.
     """
     faults = faults or {}
-    way = visible_steps(place.path, place.person)
+    steps = visible_steps(place.path, place.person)
     return {
         "parent": place.parent,
         "root": place.root,
         "revises": place.revises,
-        **fold_steps(way),
+        **fold_steps(steps),
         "typed": typed,
         "key": key,
         **form_context(typed.options, faults),
@@ -214,9 +214,9 @@ def context(
 def checks_context(
     place: Place, typed: SentenceInput, faults: dict[str, list[str]] | None = None
 ) -> dict[str, Any]:
-    """Return the context of the part that changes during typing, or of a rejected form."""
-    checks = mark_rejected(examine(typed, place), faults or {})
-    parent, read = place.parent, typed.read()
+    """Return the template context of the part that changes during typing, or of a rejected form."""
+    checks = mark_rejected(run_checks(typed, place), faults or {})
+    parent, read = place.parent, typed.without_long_texts()
     edits = edit_script(tokens(parent.sentence), tokens(read.sentence)) if read.sentence else ()
     seen = is_visible_to(place.person, parent)
     changed = changes(parent.sentence, read.sentence) if read.sentence and seen else []
@@ -258,20 +258,20 @@ def _visible_hints(place: Place, typed: SentenceInput) -> list[str]:
     return found
 
 
-PACE = ((timedelta(seconds=8), 500), (timedelta(minutes=1), 2_000), (timedelta(minutes=10), 5_000))
-"""By age of a request: the interval, in milliseconds, at which its page polls for results."""
+POLL_MS = ((timedelta(seconds=8), 500), (timedelta(minutes=1), 2000), (timedelta(minutes=10), 5000))
+"""Maximum ages of a request, each with the milliseconds between polls of its page for results."""
 
-SLOWEST = 30_000
-
-
-NOT_COUNTED = (State.REJECTED, State.WITHDRAWN, State.REVISED)
-"""States in which a version counts as fooling nobody, whatever the models predict."""
+MAX_POLL_MS = 30_000
 
 
-def outcome(
+VOID_STATES = (State.REJECTED, State.WITHDRAWN, State.REVISED)
+"""States in which a version does not count as fooling a model, whatever the model predicts."""
+
+
+def predictions_context(
     person: Person | None, problem: Problem, version: Version, parent: Problem | None
 ) -> dict[str, Any]:
-    """Return the context of the predictions.
+    """Return the template context of the models' predictions.
 
     Args:
         person: The reader.
@@ -295,7 +295,7 @@ def outcome(
         "fooled": [one for one in shown if one["fooled"]],
         "undecided": [one for one in shown if one["prediction"].tie],
         "own": person is not None and problem.twin.contributor_id == person.pk,
-        "void": problem.state in NOT_COUNTED,
+        "void": problem.state in VOID_STATES,
         "confirmed": problem.state == State.VALID and not problem.embargo,
         "pace": _poll_interval(shown),
     }
@@ -306,13 +306,13 @@ def _prediction_context(
 ) -> dict[str, Any]:
     """Return a model's prediction for the page.
 
-    `target`: the contributor tried to fool this model. `waits`: there is no prediction yet.
+    `target`: the contributor tried to fool this model. `waits`: the prediction is pending.
     `fooled`: the model's choice differs from the contributor's answer; None if unknown, and for a
     tie. `bars`: the options in order; none before the prediction is done. `down`: why the model
     can't answer now. `parent`: whether it was correct on the parent; None if unknown.
     """
-    done = row.stand == Stand.DONE
-    waits = row.stand == Stand.WAITING
+    done = row.stand == Status.DONE
+    waits = row.stand == Status.WAITING
     return {
         "prediction": row,
         "target": row.model_id == version.against_id,
@@ -345,11 +345,11 @@ def _poll_interval(shown: Sequence[dict[str, Any]]) -> int:
     if not asked:
         return 0
     age = timezone.now() - max(asked)
-    return next((pace for until, pace in PACE if age < until), SLOWEST)
+    return next((pace for until, pace in POLL_MS if age < until), MAX_POLL_MS)
 
 
 def get_perturbable(person: Person | None, ref: str) -> Problem:
-    """Return a problem that the person may perturb; other problems give Http404."""
+    """Return a problem that the person may perturb; raise Http404 for other problems."""
     found = get_object_or_404(Problem.objects.select_related("twin__contributor"), ref=ref)
     if not may_perturb(person, found):
         raise Http404
@@ -357,7 +357,7 @@ def get_perturbable(person: Person | None, ref: str) -> Problem:
 
 
 def get_own_version(person: Person | None, ref: str) -> Problem:
-    """Return a person's own version; other people's give Http404."""
+    """Return a person's own version; raise Http404 for those of other people."""
     rows = Problem.objects.filter(gold=False, version__parent__isnull=False)
     rows = rows.exclude(twin__contributor=None).filter(twin__contributor=person)
     return get_object_or_404(rows.select_related("twin__contributor"), ref=ref)

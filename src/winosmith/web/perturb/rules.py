@@ -23,9 +23,9 @@ from winosmith.web.people.privacy import has_agreed
 from winosmith.web.predict.asking import request_predictions
 from winosmith.web.predict.models import Model
 from winosmith.web.problems import checks
-from winosmith.web.problems.checks import Check, Verdict, by_field
+from winosmith.web.problems.checks import Check, Verdict, group_by_field
 from winosmith.web.problems.family import (
-    add_to_family as enter_family,
+    add_to_family,
     lock_family_root,
     may_perturb,
     measure_depths,
@@ -34,12 +34,12 @@ from winosmith.web.problems.family import (
 )
 from winosmith.web.problems.lookalikes import Half
 from winosmith.web.problems.models import Problem, State, Twin, Version, new_ref
-from winosmith.web.problems.states import GONE, is_visible_to, lock_problem
+from winosmith.web.problems.states import REMOVED_STATES, is_visible_to, lock_problem
 
 
 @dataclass(frozen=True, slots=True)
 class SentenceInput:
-    """The input of a form.
+    """A sentence as entered in a form.
 
     Attributes:
         sentence: The sentence, perhaps without a blank yet; a blank next to a word is separated
@@ -48,7 +48,7 @@ class SentenceInput:
         answer: The 0-based index of the correct option; None if none is chosen.
         declared: The depth stated by the contributor, as text, or "".
         against: The name of the model that they want to fool, or "".
-        parted: Whether the blank had to be separated from a word.
+        was_separated: Whether the blank had to be separated from a word.
     """
 
     sentence: str
@@ -56,36 +56,36 @@ class SentenceInput:
     answer: int | None = None
     declared: str = ""
     against: str = ""
-    parted: bool = field(default=False, compare=False)
+    was_separated: bool = field(default=False, compare=False)
 
     @classmethod
-    def of(cls, form: Mapping[str, Any], options: int) -> SentenceInput:
-        """Return the input in a form, without invalid values.
+    def from_form(cls, form: Mapping[str, Any], options: int) -> SentenceInput:
+        """Return the input of a submitted form, without invalid values.
 
         Args:
             form: The submitted form.
             options: The number of options.
         """
         answer = str(form.get("answer", ""))
-        written = checks.read_field(form, "sentence")
-        sentence = separate_blank(written)
+        entered = checks.read_field(form, "sentence")
+        sentence = separate_blank(entered)
         return cls(
             sentence,
             tuple(checks.read_field(form, f"option_{n}") for n in range(1, options + 1)),
             int(answer) if answer in map(str, range(options)) else None,
             checks.read_field(form, "declared"),
             checks.read_field(form, "against"),
-            sentence != written,
+            sentence != entered,
         )
 
     @classmethod
-    def copied(cls, problem: Problem, against: str = "") -> SentenceInput:
-        """Return a problem as the first input of the form, without an answer."""
+    def from_parent(cls, problem: Problem, against: str = "") -> SentenceInput:
+        """Return the initial input for perturbing a problem: its texts, without an answer."""
         return cls(problem.sentence, tuple(problem.options), None, "", against)
 
     @classmethod
-    def again(cls, problem: Problem, against: str = "") -> SentenceInput:
-        """Return a version as input."""
+    def from_version(cls, problem: Problem, against: str = "") -> SentenceInput:
+        """Return the initial input for revising a version."""
         declared = (problem.record.get("lineage") or {}).get("declared")
         return cls(
             problem.sentence,
@@ -95,14 +95,14 @@ class SentenceInput:
             against,
         )
 
-    def read(self) -> SentenceInput:
+    def without_long_texts(self) -> SentenceInput:
         """Return the input without texts that are too long for the rules."""
         sentence = checks.read_if_short(self.sentence, checks.LONGEST_SENTENCE)
         options = tuple(
             checks.read_if_short(option, checks.LONGEST_OPTION) for option in self.options
         )
         return SentenceInput(
-            sentence, options, self.answer, self.declared, self.against, self.parted
+            sentence, options, self.answer, self.declared, self.against, self.was_separated
         )
 
     @property
@@ -123,7 +123,7 @@ class Place:
     Attributes:
         person: The writer; None for a visitor who has not written anything yet.
         path: The path from the root to the parent.
-        revises: The version that it replaces, or None.
+        revises: The version that the sentence replaces, or None.
     """
 
     person: Person | None
@@ -136,8 +136,8 @@ class Place:
         return cls(person, path_from_root(parent))
 
     @classmethod
-    def of(cls, person: Person | None, old: Problem) -> Place:
-        """Return the place of a version that replaces another one."""
+    def for_revision(cls, person: Person | None, old: Problem) -> Place:
+        """Return the place of a version that replaces another version."""
         return cls(person, path_from_root(old)[:-1], old)
 
     @property
@@ -164,9 +164,9 @@ def input_depths(typed: SentenceInput, place: Place) -> Depths | None:
     return measure_depths(place.path, typed.sentence, declared=typed.depth)
 
 
-def examine(typed: SentenceInput, place: Place) -> list[Check]:
+def run_checks(typed: SentenceInput, place: Place) -> list[Check]:
     """Return all checks, in the order of the form; checks wait while a text is too long."""
-    read = typed.read()
+    read = typed.without_long_texts()
     found = [
         _check_blank(read),
         _check_length(typed),
@@ -180,8 +180,8 @@ def examine(typed: SentenceInput, place: Place) -> list[Check]:
         found.append(_check_declared(read, place))
     if read.sentence == typed.sentence:
         return found
-    stand = ("length", "options", "answer")
-    return [one if one.rule in stand else one.waiting() for one in found]
+    measured = ("length", "options", "answer")
+    return [one if one.rule in measured else one.as_todo() for one in found]
 
 
 def _check_blank(typed: SentenceInput) -> Check:
@@ -191,7 +191,7 @@ def _check_blank(typed: SentenceInput) -> Check:
         advice = _("Use only one underscore “_”; there are %d.") % blanks
     else:
         advice = _("Put an underscore “_” where the option belongs.")
-    figure = _("separated from the words next to it") if typed.parted else ""
+    figure = _("separated from the words next to it") if typed.was_separated else ""
     return Check("blank", verdict, _("One blank"), figure, advice, "sentence")
 
 
@@ -237,7 +237,7 @@ def _check_new(typed: SentenceInput, place: Place) -> Check:
 def _describe_copy(place: Place, digest: str) -> str:
     same = (
         Version.objects.filter(root=place.root, digest=digest)
-        .exclude(problem__state__in=(*GONE, State.REJECTED))
+        .exclude(problem__state__in=(*REMOVED_STATES, State.REJECTED))
         .exclude(problem__embargo=True)
     )
     if place.revises:
@@ -247,16 +247,16 @@ def _describe_copy(place: Place, digest: str) -> str:
         return _describe_half(place, digest)
     own = place.person is not None and found.problem.twin.contributor_id == place.person.pk
     if own:
-        return _("You have already sent this sentence; change one more word.")
+        return _("You have already submitted this sentence; change one more word.")
     if found.parent_id is None:
         return _("This equals the original; change one more word.")
-    return _("This sentence has already been sent; change one more word.")
+    return _("This sentence has already been submitted; change one more word.")
 
 
 def _describe_half(place: Place, digest: str) -> str:
     halves = Problem.objects.select_related("twin").filter(twin=place.root.twin_id)
     for half in halves.exclude(pk=place.root.pk):
-        seen = half.state not in GONE and is_visible_to(place.person, half)
+        seen = half.state not in REMOVED_STATES and is_visible_to(place.person, half)
         if seen and version_digest(half.sentence, half.options) == digest:
             return _("This is the other half of the original’s twin; change one more word.")
     return ""
@@ -281,11 +281,11 @@ def _check_options_occur(typed: SentenceInput) -> Check:
     label = _("The options are in the sentence")
     if not are_usable(typed) or not typed.sentence:
         return Check("occur", "todo", label, "", "", "option_1")
-    said = _folded_words(typed.sentence)
-    lacking = [option for option in typed.options if f" {_without_article(option)} " not in said]
+    text = _folded_words(typed.sentence)
+    missing = [option for option in typed.options if f" {_without_article(option)} " not in text]
     advice = _("Not in the sentence: %s. Change the option along with the word, if you meant to.")
-    advice %= ", ".join(f"“{option}”" for option in lacking)
-    return Check("occur", "note" if lacking else "pass", label, "", advice, "option_1")
+    advice %= ", ".join(f"“{option}”" for option in missing)
+    return Check("occur", "note" if missing else "pass", label, "", advice, "option_1")
 
 
 def _folded_words(text: str) -> str:
@@ -293,8 +293,8 @@ def _folded_words(text: str) -> str:
 
 
 def _without_article(option: str) -> str:
-    said = _folded_words(option).split()
-    return " ".join(said[1:] if len(said) > 1 and said[0] in ("a", "an", "the") else said)
+    folded = _folded_words(option).split()
+    return " ".join(folded[1:] if len(folded) > 1 and folded[0] in ("a", "an", "the") else folded)
 
 
 def _check_answer(typed: SentenceInput, place: Place) -> Check:
@@ -312,20 +312,20 @@ def _check_declared(typed: SentenceInput, place: Place) -> Check:
     found = input_depths(typed, place)
     advice = ""
     if typed.depth is None:
-        advice = _("A depth is a whole number from 0 to 999; or leave it empty.")
+        advice = _("Enter a whole number from 0 to 999, or leave it empty.")
     elif typed.depth == 0 and found is not None and found.edit:
-        advice = _("0 is the depth of the original; this differs from it.")
+        advice = _("0 is the depth of the original, which this sentence changes.")
     return Check(
         "declared", "fail" if advice else "pass", label, typed.declared, advice, "declared"
     )
 
 
 SOURCE = "person"
-"""The kind of perturber, as in EvoGrad: people, a chat model, WordNet."""
+"""The kind of perturber; in EvoGrad: people, a chat model, or WordNet."""
 
 
 def is_revisable(person: Person | None, problem: Problem) -> bool:
-    """Return whether a problem is the person's own version that a revision can help."""
+    """Return whether a problem is the person's own version and can be revised."""
     version = Version.objects.filter(problem=problem, parent__isnull=False)
     return person is not None and may_revise(person, problem.twin) and version.exists()
 
@@ -337,7 +337,7 @@ def create_version(
     *,
     before: Callable[[], object] | None = None,
 ) -> Problem:
-    """Create a version from the input, once per key, and ask every model about it.
+    """Create a version from the input, once per key, and request every model's prediction.
 
     It is stored as a single, judged and moderated like any problem, before any model reads it, so
     that no model can lose or delay it.
@@ -346,7 +346,7 @@ def create_version(
         place: The place, with a person who has agreed to the current texts.
         typed: The new sentence, its options, and its answer.
         key: The key of the form; a repeated submission returns the same problem.
-        before: A check that must succeed first, in the same transaction (a rate limit).
+        before: A check, such as a rate limit, that must succeed first in the same transaction.
 
     Raises:
         RefusedError: A rule is violated; nothing was written.
@@ -384,7 +384,7 @@ def _lock_place(place: Place) -> Place:
             raise InputError(
                 _("This was decided or replaced in the meantime; it can’t be revised.")
             )
-        return Place.of(person, now)
+        return Place.for_revision(person, now)
     if not may_perturb(person, now):
         raise InputError(_("This sentence can no longer be perturbed: it was withdrawn."))
     return Place.below(person, now)
@@ -395,36 +395,38 @@ def submitted_problem(person: Person | None, key: str) -> str:
     return str(stored_result(person, key).get("problem", ""))
 
 
-def _check_rules(typed: SentenceInput, goes: Place) -> None:
-    faults = by_field(one for one in examine(typed, goes) if one.verdict in ("fail", "todo"))
+def _check_rules(typed: SentenceInput, place: Place) -> None:
+    faults = group_by_field(
+        one for one in run_checks(typed, place) if one.verdict in ("fail", "todo")
+    )
     if faults:
         raise checks.RefusedError(faults)
 
 
-def _create_version(person: Person, typed: SentenceInput, goes: Place) -> Problem:
-    old = goes.revises
+def _create_version(person: Person, typed: SentenceInput, place: Place) -> Problem:
+    old = place.revises
     embargo = retire_replaced_halves(person, old.twin) and not old.version.covered if old else False
     twin = Twin.objects.create(
         ref=new_ref(),
         contributor=person,
         source=SOURCE,
-        domain=goes.root.twin.domain,
+        domain=place.root.twin.domain,
         licence=settings.RULES.licence[:60],
         revises=old.twin if old else None,
     )
     half = Half(typed.sentence, typed.options, typed.answer)
-    found = checks.hints([half], person, without=twin.revises_id, family=goes.root)
-    record = _build_record(typed, goes)
+    found = checks.moderator_hints([half], person, without=twin.revises_id, family=place.root)
+    record = _build_record(typed, place)
     (problem,) = submit_twin(twin, [half], found, embargo=embargo, record=record)
     against = Model.objects.filter(name=typed.against, current=True).first()
-    enter_family(problem, goes.parent, against=against)
+    add_to_family(problem, place.parent, against=against)
     request_predictions(problem, urgent=True)
     return problem
 
 
-def _build_record(typed: SentenceInput, goes: Place) -> dict[str, object]:
-    """Return the values without a column; the pronoun is the parent's if the options are equal."""
-    parent = goes.parent
+def _build_record(typed: SentenceInput, place: Place) -> dict[str, object]:
+    """Return the fields without a column; the pronoun is the parent's if the options are equal."""
+    parent = place.parent
     edits = edit_script(tokens(parent.sentence), tokens(typed.sentence))
     same = list(typed.options) == list(parent.options)
     datum = Datum(
@@ -433,7 +435,7 @@ def _build_record(typed: SentenceInput, goes: Place) -> dict[str, object]:
         typed.options,
         typed.answer,
         pronoun=parent.record.get("pronoun") if same else None,
-        lineage=Lineage(goes.root.ref, parent.ref, edits, typed.depth),
+        lineage=Lineage(place.root.ref, parent.ref, edits, typed.depth),
     )
-    kept = problem_record(datum)
-    return {"single": True, **{key: kept[key] for key in ("lineage", "pronoun") if key in kept}}
+    record = problem_record(datum)
+    return {"single": True, **{key: record[key] for key in ("lineage", "pronoun") if key in record}}

@@ -26,7 +26,7 @@ from winosmith.web.perturb.rules import Place, SentenceInput
 from winosmith.web.problems.checks import RefusedError
 from winosmith.web.problems.family import fold_steps, may_perturb, path_from_root, visible_steps
 from winosmith.web.problems.models import Problem, State, Version
-from winosmith.web.problems.search import parse
+from winosmith.web.problems.search import parse_terms
 from winosmith.web.problems.states import is_visible_to
 from winosmith.web.read.public import capped_count, get_page as page_of
 
@@ -36,7 +36,7 @@ View = Callable[Concatenate[HttpRequest, P], HttpResponseBase]
 
 @require_safe
 def show_start(request: HttpRequest) -> HttpResponse:
-    """Show how to perturb, and the public problems, searched and filtered."""
+    """Show instructions and the filtered public problems to perturb."""
     filters = pages.SentenceFilters(request.GET)
     shown = page_of(filters.apply(), request.GET)
     note_twins_read(gates.existing_writer(request), shown.problems)
@@ -47,7 +47,7 @@ def show_start(request: HttpRequest) -> HttpResponse:
         "filters": filters,
         "page": shown,
         "listed": pages.list_with_families(shown.problems),
-        "terms": parse(filters.cleaned_data.get("q", "")),
+        "terms": parse_terms(filters.cleaned_data.get("q", "")),
         "count": count,
         "more": more,
         "others": others,
@@ -80,7 +80,7 @@ def perturb_sentence(request: HttpRequest, ref: str) -> HttpResponse:
     note_twins_read(person, [row for row in place.path if is_visible_to(person, row)])
     if request.method != "POST":
         against = request.GET.get("against", "") or str(request.session.get(AGAINST, ""))
-        first = SentenceInput.copied(parent, against)
+        first = SentenceInput.from_parent(parent, against)
         return _render(request, pages.context(place, first, gates.new_key()))
     return _process_form(request, place)
 
@@ -106,13 +106,12 @@ def revise_version(request: HttpRequest, ref: str) -> HttpResponse:
             request, _("This was decided, replaced or withdrawn; it can no longer be revised.")
         )
         return redirect("perturb:made", ref)
-    place = Place.of(person, old)
+    place = Place.for_revision(person, old)
     if request.method != "POST":
         version = Version.objects.select_related("against").get(problem=old)
         against = version.against.name if version.against else ""
-        return _render(
-            request, pages.context(place, SentenceInput.again(old, against), gates.new_key())
-        )
+        first = SentenceInput.from_version(old, against)
+        return _render(request, pages.context(place, first, gates.new_key()))
     return _process_form(request, place)
 
 
@@ -120,12 +119,12 @@ def revise_version(request: HttpRequest, ref: str) -> HttpResponse:
 def check_revision(request: HttpRequest, ref: str) -> HttpResponse:
     """Check the form of a revision during typing; nothing is written."""
     person = gates.existing_writer(request)
-    return _render_checks(request, Place.of(person, pages.get_own_version(person, ref)))
+    return _render_checks(request, Place.for_revision(person, pages.get_own_version(person, ref)))
 
 
 def _process_form(request: HttpRequest, place: Place) -> HttpResponse:
-    """Check or submit the input; the form keeps it in any case."""
-    typed = SentenceInput.of(request.POST, len(place.parent.options))
+    """Check or submit the input; the form always keeps the input."""
+    typed = SentenceInput.from_form(request.POST, len(place.parent.options))
     key = request.POST.get("key", "")
     if request.POST.get("do") != "submit":
         _count_check(request)
@@ -134,13 +133,13 @@ def _process_form(request: HttpRequest, place: Place) -> HttpResponse:
         if (place.person or settings.RULES.anonymous) and missing_documents(place.person):
             consent = f"{reverse('people:consent')}?{urlencode({'next': request.path})}"
             return _render(request, {**pages.context(place, typed, key), "consent": consent}, 422)
-        goes = replace(place, person=gates.get_or_create_writer(request))
+        current = replace(place, person=gates.get_or_create_writer(request))
         limit = partial(gates.rate_limit, request, "perturb", settings.RULES.perturbs_per_hour)
-        made = rules.create_version(goes, typed, key, before=limit)
+        made = rules.create_version(current, typed, key, before=limit)
     except RefusedError as refused:
         return _render(request, pages.context(place, typed, key, faults=refused.faults), 422)
     except gates.RateLimitError as many:
-        again = _("You have reached the site’s limit per hour. Send it in %d minutes.")
+        again = _("You have reached the site’s limit per hour. Try again in %d minutes.")
         answer = _render(request, pages.context(place, typed, key, error=again % many.minutes), 429)
         answer.headers["Retry-After"] = str(many.seconds)
         return answer
@@ -156,7 +155,7 @@ def _process_form(request: HttpRequest, place: Place) -> HttpResponse:
 
 
 AGAINST = "perturb.against"
-"""Key in the session of the last chosen model."""
+"""Session key of the last chosen model."""
 
 
 def _render_checks(request: HttpRequest, place: Place) -> HttpResponse:
@@ -164,7 +163,7 @@ def _render_checks(request: HttpRequest, place: Place) -> HttpResponse:
         _count_check(request)
     except gates.RateLimitError as many:
         return gates.render_paused_part(request, many)
-    typed = SentenceInput.of(request.POST, len(place.parent.options))
+    typed = SentenceInput.from_form(request.POST, len(place.parent.options))
     return render(request, "perturb/checks.html", pages.checks_context(place, typed))
 
 
@@ -183,7 +182,7 @@ def _render(request: HttpRequest, context: dict[str, object], status: int = 200)
 
 @require_safe
 def show_version(request: HttpRequest, ref: str) -> HttpResponse:
-    """Show a version: its place, and the models that it fooled."""
+    """Show a version, its place in the family, and the models that it fooled."""
     person = gates.existing_writer(request)
     version = _get_version(person, ref)
     problem = version.problem
@@ -191,8 +190,8 @@ def show_version(request: HttpRequest, ref: str) -> HttpResponse:
     seen = [row for row in path if is_visible_to(person, row)]
     note_twins_read(person, seen)
     parent = path[-2]
-    way = visible_steps(path, person)
-    result = pages.outcome(
+    steps = visible_steps(path, person)
+    result = pages.predictions_context(
         person, problem, version, parent if is_visible_to(person, parent) else None
     )
     own = result["own"]
@@ -200,8 +199,8 @@ def show_version(request: HttpRequest, ref: str) -> HttpResponse:
         **result,
         "stands": version,
         "parent": parent,
-        "here": way[-1],
-        **fold_steps(way),
+        "here": steps[-1],
+        **fold_steps(steps),
         "anonymous": own and person is not None and person.anonymous,
         "hints": problem.hints if own and problem.state == State.HELD else [],
         "may_perturb": may_perturb(person, problem),
@@ -216,11 +215,11 @@ def show_version(request: HttpRequest, ref: str) -> HttpResponse:
 
 @require_safe
 def show_predictions(request: HttpRequest, ref: str) -> HttpResponse:
-    """Return the results to a waiting page, or status 204 if nothing has changed."""
+    """Return the models' results for a waiting page; status 204 if nothing has changed."""
     person = gates.existing_writer(request)
     version = _get_version(person, ref)
     parent = version.parent if version.parent and is_visible_to(person, version.parent) else None
-    context = pages.outcome(person, version.problem, version, parent)
+    context = pages.predictions_context(person, version.problem, version, parent)
     known = request.GET.get("done") == str(context["done"])
     if known and request.GET.get("pace") == str(context["pace"]):
         return HttpResponse(status=204)
@@ -228,7 +227,7 @@ def show_predictions(request: HttpRequest, ref: str) -> HttpResponse:
 
 
 def _get_version(person: Person | None, ref: str) -> Version:
-    """Return a version that the person may see; others give 404."""
+    """Return a version that the person may see; raise Http404 for others."""
     rows = Version.objects.select_related(
         "problem__twin__contributor", "root", "parent__twin", "against"
     )

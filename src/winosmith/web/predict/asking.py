@@ -1,7 +1,7 @@
 """The models of the site: the current ones, their pending predictions, and their status.
 
-A prediction is stored as waiting, together with the problem; the models' processes fill it in: at
-once for new problems, in the background for older ones, and again after failures.
+A prediction is stored as waiting, together with the problem. The models' processes complete it:
+immediately for new problems, in the background for older ones, and again after failures.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from winosmith.errors import InputError
 from winosmith.web._lock import writing
 from winosmith.web.jobs import worker_is_gone
 from winosmith.web.people.models import Person
-from winosmith.web.predict.models import Model, Prediction, Stand
+from winosmith.web.predict.models import Model, Prediction, Status
 from winosmith.web.problems.models import Problem, State
 
 if TYPE_CHECKING:
@@ -30,10 +30,10 @@ if TYPE_CHECKING:
 
 
 CHUNK = 500
-"""Number of rows added at once, which takes the writer some tens of milliseconds."""
+"""Number of rows added per transaction, which takes some tens of milliseconds."""
 
-FRESH = timedelta(minutes=10)
-"""Age of a version up to which somebody may still wait for a model that was unavailable."""
+FRESH_AGE = timedelta(minutes=10)
+"""Maximum age of a version whose contributor may still wait for an unavailable model."""
 
 TOO_LATE = gettext_noop("The model took too long.")
 
@@ -41,7 +41,7 @@ TOO_LATE = gettext_noop("The model took too long.")
 def request_predictions(problem: Problem, urgent: bool = True) -> None:
     """Request predictions of a problem from every current model, in the caller's transaction.
 
-    Another call only changes the urgency. Models never see problems under embargo or attention
+    Another call only changes the urgency. Models never see problems under embargo or gold
     questions.
 
     Args:
@@ -103,8 +103,8 @@ def erase_predictions(person: Person, texts: bool) -> None:
         rows.filter(problem__released=False).delete()
 
 
-def retry_for(person: Person, model: Model) -> int:
-    """Retry a model's failed predictions for a moderator; return their number.
+def retry_as_moderator(person: Person, model: Model) -> int:
+    """Retry a model's failed predictions if a person is a moderator; return their number.
 
     Raises:
         InputError: The person is not a moderator.
@@ -117,8 +117,8 @@ def retry_for(person: Person, model: Model) -> int:
 def retry_failed(model: Model) -> int:
     """Queue a model's late and failed predictions again; return their number."""
     with writing():
-        return model.predictions.filter(stand__in=[Stand.LATE, Stand.FAILED]).update(
-            stand=Stand.WAITING,
+        return model.predictions.filter(stand__in=[Status.LATE, Status.FAILED]).update(
+            stand=Status.WAITING,
             urgent=False,
             tries=0,
             error="",
@@ -130,20 +130,20 @@ def retry_failed(model: Model) -> int:
 
 
 def settle_tasks(name: str, late: bool) -> None:
-    """Settle the tasks of a model's process that ended.
+    """Release the leased tasks of a model's ended process.
 
-    A single late task is marked late. If there were several tasks, any may be the cause, so they
-    are retried one at a time.
+    A single task that timed out is marked as late. If there were several tasks, any of them may be
+    the cause, so they are retried one at a time.
     """
     leased = Prediction.objects.filter(model__name=name, leased_until__isnull=False)
     with writing():
-        rows = list(leased.filter(stand=Stand.WAITING).values_list("pk", flat=True))
+        rows = list(leased.filter(stand=Status.WAITING).values_list("pk", flat=True))
         if late and len(rows) == 1:
-            still_waiting(rows).update(
-                stand=Stand.LATE, error=TOO_LATE, leased_until=None, answered_at=timezone.now()
+            waiting_predictions(rows).update(
+                stand=Status.LATE, error=TOO_LATE, leased_until=None, answered_at=timezone.now()
             )
         else:
-            still_waiting(rows).update(leased_until=None)
+            waiting_predictions(rows).update(leased_until=None)
 
 
 def store_process_state(name: str, process: Any) -> None:
@@ -152,9 +152,9 @@ def store_process_state(name: str, process: Any) -> None:
         Model.objects.filter(name=name, current=True).update(process=process)
 
 
-def still_waiting(rows: Sequence[int]) -> QuerySet[Prediction]:
-    """Return the predictions among these that are still to be made."""
-    return Prediction.objects.filter(pk__in=rows, stand=Stand.WAITING)
+def waiting_predictions(keys: Sequence[int]) -> QuerySet[Prediction]:
+    """Return the predictions with these keys that are still waiting."""
+    return Prediction.objects.filter(pk__in=keys, stand=Status.WAITING)
 
 
 def predictable_problems() -> QuerySet[Problem]:
@@ -178,7 +178,7 @@ def queue_unseen(model: Model) -> int:
     )
     if not found:
         return 0
-    since = timezone.now() - FRESH
+    since = timezone.now() - FRESH_AGE
     fresh = [pk for pk, created, version in found if version and created > since]
     others = [pk for pk, *_ in found if pk not in set(fresh)]
     with writing():
@@ -193,7 +193,7 @@ NOT_LOADED = gettext_noop("The model can't be loaded; see the site's log. Loadin
 
 
 def set_current_models(rules: Sequence[SolverRule]) -> None:
-    """Make the models in `site.toml` the current ones; others keep their predictions.
+    """Make the models in `site.toml` the current models; other models keep their predictions.
 
     A model that was never loaded has a row without a digest until its process registers it, so that
     predictions can be requested from the start.
@@ -212,10 +212,10 @@ def set_current_models(rules: Sequence[SolverRule]) -> None:
 
 
 def register_revision(rule: SolverRule, made: MadeSolver) -> Model:
-    """Make a loaded model the current revision of a model, and return it.
+    """Make a loaded model the current revision of its name, and return its row.
 
     A revision is identified by its digest. A former revision keeps its predictions; its waiting
-    predictions are moved to the new one.
+    predictions are deleted.
     """
     with writing():
         now = Model.objects.filter(name=rule.name, current=True).first()
@@ -227,26 +227,26 @@ def register_revision(rule: SolverRule, made: MadeSolver) -> Model:
             model.digest, model.since = made.digest, timezone.now()
         if now is not None and now.pk != model.pk:
             Model.objects.filter(pk=now.pk).update(current=False)
-            Prediction.objects.filter(model=now, stand=Stand.WAITING).delete()
+            Prediction.objects.filter(model=now, stand=Status.WAITING).delete()
         model.solver, model.revision, model.about = rule.solver, made.revision, made.about
         model.current, model.fault, model.seen = True, "", timezone.now()
         model.process = Model.Process.READY
         model.save()
-        # Leases of an ended process, because this process holds the model's lock.
-        Prediction.objects.filter(model=model, stand=Stand.WAITING).update(leased_until=None)
+        # These leases are from an ended process, because this process holds the model's lock.
+        Prediction.objects.filter(model=model, stand=Status.WAITING).update(leased_until=None)
         return model
 
 
 def store_fault(name: str, fault: str) -> None:
-    """Store why a model can't predict at the moment, as a message for users."""
+    """Store the reason that a model can't predict at the moment, as a message for users."""
     with writing():
         Model.objects.filter(name=name, current=True).update(fault=fault, seen=timezone.now())
 
 
-LATEST = 100
+MEDIAN_OVER = 100
 """Number of newest predictions for the median time."""
 
-MOST_FAILURES = 20
+MAX_FAILURES = 20
 
 
 @dataclass(frozen=True)
@@ -256,9 +256,9 @@ class ModelStatus:
     Attributes:
         model: The current revision.
         state: The state of its process, as a message for users.
-        alive: Whether it predicts, or will in a moment.
+        alive: Whether it predicts, or will soon.
         done, late, failed, waiting: The numbers of predictions in these states.
-        total: The number of predictions once it has seen everything.
+        total: The number of predictions when the model has seen all problems.
         seconds: The median seconds per problem over the last predictions, or None.
     """
 
@@ -273,7 +273,7 @@ class ModelStatus:
     seconds: float | None
 
     @property
-    def trouble(self) -> int:
+    def retryable(self) -> int:
         """Return the number of predictions that a moderator may retry."""
         return self.late + self.failed
 
@@ -302,22 +302,22 @@ def former_revisions(model: Model) -> list[tuple[Model, int]]:
 
 
 def failed_predictions(model: Model) -> QuerySet[Prediction]:
-    """Return a model's late and failed predictions, latest first; for moderators."""
-    found = model.predictions.filter(stand__in=[Stand.LATE, Stand.FAILED])
-    return found.select_related("problem").order_by("-pk")[:MOST_FAILURES]
+    """Return a model's newest late and failed predictions, for moderators."""
+    found = model.predictions.filter(stand__in=[Status.LATE, Status.FAILED])
+    return found.select_related("problem").order_by("-pk")[:MAX_FAILURES]
 
 
 def _make_status(model: Model, counts: dict[tuple[int, str], int], target: int) -> ModelStatus:
-    by = {stand: counts.get((model.pk, stand), 0) for stand in Stand.values}
+    by = {stand: counts.get((model.pk, stand), 0) for stand in Status.values}
     alive, state = model_state(model)
     return ModelStatus(
         model,
         state,
         alive,
-        by[Stand.DONE],
-        by[Stand.LATE],
-        by[Stand.FAILED],
-        by[Stand.WAITING],
+        by[Status.DONE],
+        by[Status.LATE],
+        by[Status.FAILED],
+        by[Status.WAITING],
         max(target, sum(by.values())),
         _median_seconds(model),
     )
@@ -325,11 +325,11 @@ def _make_status(model: Model, counts: dict[tuple[int, str], int], target: int) 
 
 LOADING = gettext_noop("The model is being loaded.")
 READY = gettext_noop("The model predicts.")
-STARTING = gettext_noop("The model starts again in a moment.")
+STARTING = gettext_noop("The model will restart in a moment.")
 
 
 def model_state(model: Model) -> tuple[bool, str]:
-    """Return whether a model predicts, or will in a moment, and its state for users."""
+    """Return whether a model predicts, or will soon, and its state as a message for users."""
     if model.fault:
         return False, _(model.fault)
     if worker_is_gone() or model.process == Model.Process.STARTING:
@@ -338,6 +338,6 @@ def model_state(model: Model) -> tuple[bool, str]:
 
 
 def _median_seconds(model: Model) -> float | None:
-    done = model.predictions.filter(stand=Stand.DONE, seconds__isnull=False)
-    found = list(done.order_by("-pk").values_list("seconds", flat=True)[:LATEST])
+    done = model.predictions.filter(stand=Status.DONE, seconds__isnull=False)
+    found = list(done.order_by("-pk").values_list("seconds", flat=True)[:MEDIAN_OVER])
     return median(found) if found else None

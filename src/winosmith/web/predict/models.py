@@ -22,7 +22,7 @@ class Model(models.Model):
         digest: The digest of its weights and of everything else that determines its scores.
         about: The solver's description of what determines its scores, for pages.
         current: Whether it is configured now; older revisions keep their predictions.
-        seen: The time of its process's last sign of life.
+        seen: The time of the last database update by its process.
         fault: The reason that it can't predict at the moment, or "".
         process: The state of its process.
     """
@@ -57,7 +57,7 @@ class Model(models.Model):
         return f"{self.name} ({self.revision})"
 
 
-class Stand(models.TextChoices):
+class Status(models.TextChoices):
     """States of a prediction."""
 
     WAITING = "waiting", _("waits for the model")
@@ -74,9 +74,9 @@ class Prediction(models.Model):
         scores: One score per option, as given by the solver.
         choice: The 0-based index of the option with the highest score, the first if tied; None
             until it is done.
-        right: Whether the choice is the problem's answer; None if either is unknown, and for a tie,
+        right: Whether the choice is the problem's answer; None if either is unknown, or for a tie,
             which is neither correct nor fooled.
-        tie: Whether several options have the highest score (`winosmith.prediction.best_of`).
+        tie: Whether several options have the highest score (`winosmith.prediction.best_options`).
         input: The digest of the model's input.
         leased_until: The end of the lease, before which no other process claims it.
         tries: The number of attempts.
@@ -87,7 +87,7 @@ class Prediction(models.Model):
         "problems.Problem", models.PROTECT, related_name="predictions", db_index=False
     )
     model = models.ForeignKey(Model, models.PROTECT, related_name="predictions", db_index=False)
-    stand = models.CharField(max_length=8, choices=Stand, default=Stand.WAITING)
+    stand = models.CharField(max_length=8, choices=Status, default=Status.WAITING)
     urgent = models.BooleanField(default=False)
     scores = models.JSONField(default=list)
     choice = models.PositiveSmallIntegerField(null=True)

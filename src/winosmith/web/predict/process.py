@@ -1,9 +1,9 @@
 """The process of one model: it leases waiting predictions, predicts in batches, and stores them.
 
 A model may fill the memory, hang or crash, so each has a process, which the worker starts and
-restarts; a prediction waits for no job and no other model. The solver may be slow, wrong, or fail
-on a task; the others still get their predictions. Leased rows without a prediction are those that a
-process was working on when it ended.
+restarts; predictions don't wait for jobs or other models. If the solver is slow or fails on a task,
+other tasks still get their predictions. Leased rows without a prediction are those that a process
+was working on when it ended.
 """
 
 from __future__ import annotations
@@ -39,8 +39,8 @@ from winosmith.study import MadeSolver
 from winosmith.web._lock import writing
 from winosmith.web.jobs import SERVER, Child
 from winosmith.web.predict import asking
-from winosmith.web.predict.asking import TOO_LATE, still_waiting
-from winosmith.web.predict.models import Model, Prediction, Stand
+from winosmith.web.predict.asking import TOO_LATE, waiting_predictions
+from winosmith.web.predict.models import Model, Prediction, Status
 from winosmith.web.problems.models import State
 
 if TYPE_CHECKING:
@@ -48,10 +48,10 @@ if TYPE_CHECKING:
     from winosmith.web._site import Site
 
 
-MOST_TRIES = 3
-"""Number of times a process may end while predicting a problem before the problem is blamed."""
+MAX_TRIES = 3
+"""Number of times that a process may end while predicting a problem before the prediction fails."""
 
-BROKE_DOWN = gettext_noop("The model crashed several times on this sentence.")
+CRASHED = gettext_noop("The model crashed several times on this sentence.")
 
 
 @dataclass(frozen=True)
@@ -86,7 +86,7 @@ class Outcome:
     Attributes:
         task: The task.
         scores: One finite score per option; empty if there are none.
-        seconds: The duration; in a batch, its share.
+        seconds: The duration; in a batch, the mean duration of its tasks.
         error: The reason for missing scores, as a message for users.
         late: Whether the reason is a timeout.
     """
@@ -97,22 +97,22 @@ class Outcome:
     error: str = ""
     late: bool = False
 
-    def columns(self) -> dict[str, Any]:
-        """Return the fields of the row."""
-        told: dict[str, Any] = {
+    def row_values(self) -> dict[str, Any]:
+        """Return the values of the prediction's fields."""
+        columns: dict[str, Any] = {
             "seconds": round(self.seconds, 4),
             "answered_at": timezone.now(),
             "leased_until": None,
             "input": self.task.input,
         }
         if not self.scores:
-            stand = Stand.LATE if self.late else Stand.FAILED
-            return {**told, "stand": stand, "error": TOO_LATE if self.late else self.error}
+            stand = Status.LATE if self.late else Status.FAILED
+            return {**columns, "stand": stand, "error": TOO_LATE if self.late else self.error}
         best = best_options(self.scores)
         answer, tie = self.task.answer, len(best) > 1
         return {
-            **told,
-            "stand": Stand.DONE,
+            **columns,
+            "stand": Status.DONE,
             "scores": list(self.scores),
             "choice": best[0],
             "right": None if answer is None or tie else best[0] == answer,
@@ -122,51 +122,51 @@ class Outcome:
 
 
 def store_and_claim(
-    model: Model, outcomes: Sequence[Outcome], most: int, seconds: float
+    model: Model, outcomes: Sequence[Outcome], max_tasks: int, seconds: float
 ) -> list[Task]:
     """Store the last outcomes and claim the next tasks, in one transaction."""
     if not outcomes:
-        return claim_tasks(model, most, seconds)
+        return claim_tasks(model, max_tasks, seconds)
     with writing():
         store_outcomes(model, outcomes)
-        return claim_tasks(model, most, seconds)
+        return claim_tasks(model, max_tasks, seconds)
 
 
-def claim_tasks(model: Model, most: int, seconds: float) -> list[Task]:
-    """Lease a model's waiting predictions for some seconds, urgent ones first.
+def claim_tasks(model: Model, max_tasks: int, seconds: float) -> list[Task]:
+    """Lease a model's waiting predictions for some seconds, urgent predictions first.
 
     Tasks during which a process ended are claimed one at a time, and fail after the third attempt.
     """
     if not _claimable(model).exists():
         return []
     with writing():
-        rows = list(_lock_rows(_claimable(model).select_related("problem"))[:most])
-        hopeless = [row.pk for row in rows if row.tries >= MOST_TRIES]
-        if hopeless:
-            still_waiting(hopeless).update(
-                stand=Stand.FAILED, error=BROKE_DOWN, leased_until=None, answered_at=timezone.now()
+        rows = list(_lock_rows(_claimable(model).select_related("problem"))[:max_tasks])
+        exhausted = [row.pk for row in rows if row.tries >= MAX_TRIES]
+        if exhausted:
+            waiting_predictions(exhausted).update(
+                stand=Status.FAILED, error=CRASHED, leased_until=None, answered_at=timezone.now()
             )
-            rows = [row for row in rows if row.tries < MOST_TRIES]
+            rows = [row for row in rows if row.tries < MAX_TRIES]
         if not rows:
             return []
-        alike = [row for row in rows if row.urgent == rows[0].urgent and not row.tries]
-        rows = rows[:1] if rows[0].tries else alike
-        still_waiting([row.pk for row in rows]).update(
+        same_urgency = [row for row in rows if row.urgent == rows[0].urgent and not row.tries]
+        rows = rows[:1] if rows[0].tries else same_urgency
+        waiting_predictions([row.pk for row in rows]).update(
             leased_until=timezone.now() + timedelta(seconds=seconds), tries=rows[0].tries + 1
         )
     return [_make_task(row) for row in rows]
 
 
 def store_outcomes(model: Model, outcomes: Sequence[Outcome]) -> None:
-    """Store the outcomes of tasks at once; rows that were decided in the meantime are unchanged."""
+    """Store the outcomes of tasks in one transaction; rows that no longer wait are unchanged."""
     with writing():
         for outcome in outcomes:
-            still_waiting([outcome.task.prediction]).update(**outcome.columns())
+            waiting_predictions([outcome.task.prediction]).update(**outcome.row_values())
         Model.objects.filter(pk=model.pk).update(seen=timezone.now())
 
 
 def _claimable(model: Model) -> QuerySet[Prediction]:
-    waiting = Prediction.objects.filter(model=model, stand=Stand.WAITING)
+    waiting = Prediction.objects.filter(model=model, stand=Status.WAITING)
     return waiting.filter(
         Q(leased_until=None) | Q(leased_until__lt=timezone.now()),
         problem__embargo=False,
@@ -192,10 +192,10 @@ def _make_task(row: Prediction) -> Task:
     return Task(row.pk, datum, problem.answer, row.urgent, row.tries + 1)
 
 
-LONGEST_BATCH = 0.3
-"""Target duration of a batch in seconds: the wait of a person who asks after its start."""
+TARGET_SECONDS = 0.3
+"""Target duration of a batch in seconds, for which an urgent task may have to wait."""
 
-MOST_AT_ONCE = 128
+MAX_BATCH = 128
 
 _REASONS = (
     (ChatError, gettext_noop("The model's server gave no usable answer.")),
@@ -215,14 +215,14 @@ class BatchSize:
     """The batch size, adapted so that a batch takes about the target time."""
 
     def __init__(self, at_once: int = 1) -> None:
-        self.least = self.size = at_once
+        self.minimum = self.size = at_once
 
-    def note(self, seconds: float, tasks: int) -> None:
-        """Adapt to a batch: larger batches after a fast one, smaller ones after a slow one."""
-        if seconds > LONGEST_BATCH:
-            self.size = max(self.least, min(self.size, tasks) // 2)
-        elif seconds < LONGEST_BATCH / 3 and tasks >= self.size:
-            self.size = min(MOST_AT_ONCE, self.size * 2)
+    def adapt(self, seconds: float, tasks: int) -> None:
+        """Increase the batch size after a fast batch, or reduce it after a slow batch."""
+        if seconds > TARGET_SECONDS:
+            self.size = max(self.minimum, min(self.size, tasks) // 2)
+        elif seconds < TARGET_SECONDS / 3 and tasks >= self.size:
+            self.size = min(MAX_BATCH, self.size * 2)
 
 
 def predict_tasks(
@@ -291,9 +291,9 @@ def _error_message(error: Exception) -> str:
 GRACE = 1.0
 """Seconds after the limit at which the kernel ends a process."""
 
-OWN_GRACE = 5.0
-"""The same for a solver with its own timeout, such as a chat client; it is ended only if its
-timeout fails."""
+SOLVER_GRACE = 5.0
+"""Same as GRACE, for a solver with its own timeout, such as a chat client; it ends the process only
+if that timeout fails."""
 
 POLL_SECONDS = 0.2
 """Seconds between polls of an idle process for work; a poll reads one row of an index."""
@@ -304,30 +304,30 @@ RETRY_SECONDS = 1.0
 SWEEP_SECONDS = 60.0
 """Seconds between searches for problems without a prediction."""
 
-LONGEST_REST = 1.0
-"""Maximum seconds of rest after a background batch; otherwise as long as the batch took."""
+MAX_PAUSE = 1.0
+"""Maximum pause in seconds after a background batch; the pause is as long as the batch took."""
 
-GROWTH = 1.5
-"""GB by which a process may grow if `memory_gb` is not set; then it is replaced."""
+GROWTH_GB = 1.5
+"""Growth of a process in GB after which it is replaced, if `memory_gb` is not set."""
 
 _LOG = logging.getLogger("winosmith.web.predict")
 
 
 class LoadedModel:
-    """A loaded model that predicts."""
+    """A loaded model, and the loop in which it predicts."""
 
     def __init__(self, site: Site, rule: SolverRule, made: MadeSolver, model: Model) -> None:
         self.made, self.model = made, model
         self.limit = float(site.rules.model_seconds)
-        self.pace = BatchSize(made.at_once)
-        self.due = 0.0
-        self.found: list[Outcome] = []
-        own = getattr(rule.settings, "memory_gb", None)
-        self.most = own * 2.0**30 if own else _memory_bytes() + GROWTH * 2.0**30
+        self.batch_size = BatchSize(made.at_once)
+        self.next_sweep = 0.0
+        self.outcomes: list[Outcome] = []
+        limit_gb = getattr(rule.settings, "memory_gb", None)
+        self.max_bytes = limit_gb * 2.0**30 if limit_gb else _memory_bytes() + GROWTH_GB * 2.0**30
 
     def work(self) -> None:
         """Predict until the process has grown too large."""
-        while self.found or _memory_bytes() < self.most:
+        while self.outcomes or _memory_bytes() < self.max_bytes:
             try:
                 if not self._step():
                     time.sleep(POLL_SECONDS)
@@ -337,32 +337,32 @@ class LoadedModel:
                 time.sleep(RETRY_SECONDS)
 
     def _step(self) -> bool:
-        room = self.pace.size if _memory_bytes() < self.most else 0
-        tasks = store_and_claim(self.model, self.found, room, self.limit + 30)
-        self.found = []
+        room = self.batch_size.size if _memory_bytes() < self.max_bytes else 0
+        tasks = store_and_claim(self.model, self.outcomes, room, self.limit + 30)
+        self.outcomes = []
         if tasks:
             start = time.monotonic()
-            self.found = predict_tasks(self.made, tasks, self.limit, self._begin)
-            end_within(0)
+            self.outcomes = predict_tasks(self.made, tasks, self.limit, self._begin)
+            set_time_limit(0)
             took = time.monotonic() - start
-            self.pace.note(took, len(tasks))
+            self.batch_size.adapt(took, len(tasks))
             if not tasks[0].urgent:
-                store_outcomes(self.model, self.found)
-                self.found = []
-                time.sleep(min(took, LONGEST_REST))  # pages and other models have priority
+                store_outcomes(self.model, self.outcomes)
+                self.outcomes = []
+                time.sleep(min(took, MAX_PAUSE))  # pages and other models have priority
             return True
-        if time.monotonic() < self.due:
+        if time.monotonic() < self.next_sweep:
             return False
         more = asking.queue_unseen(self.model) == asking.CHUNK
-        self.due = 0.0 if more else time.monotonic() + SWEEP_SECONDS
+        self.next_sweep = 0.0 if more else time.monotonic() + SWEEP_SECONDS
         return True
 
     def _begin(self, _tasks: Sequence[Task]) -> None:
-        end_within(self.limit + (OWN_GRACE if self.made.at_once > 1 else GRACE))
+        set_time_limit(self.limit + (SOLVER_GRACE if self.made.at_once > 1 else GRACE))
 
 
-def end_within(seconds: float) -> None:
-    """Make the kernel end this process after some seconds; 0 cancels this."""
+def set_time_limit(seconds: float) -> None:
+    """Make the kernel end this process after some seconds; 0 cancels the timer."""
     signal.setitimer(signal.ITIMER_REAL, seconds)
 
 
@@ -381,10 +381,10 @@ from winosmith.web.predict.process import main
 main()
 """
 
-LOADING = 900.0
-"""Seconds within which a model must be loaded, or downloaded."""
+MAX_LOADING_SECONDS = 900.0
+"""Maximum seconds for loading, or downloading, a model."""
 
-PLACE = "models"
+MODEL_FOLDER = "models"
 """Folder in the site's folder for files of model processes."""
 
 
@@ -392,10 +392,10 @@ def main() -> NoReturn:
     """Predict until the worker ends; the exit code is 1 if the model can't be loaded."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the server
     threading.Thread(target=_end_with_worker, name="parent", daemon=True).start()
-    end_within(LOADING)
+    set_time_limit(MAX_LOADING_SECONDS)
     site = settings.SITE
     loaded = _load_model(site, next(rule for rule in site.rules.models if rule.name == sys.argv[1]))
-    end_within(0)
+    set_time_limit(0)
     if loaded is not None:
         loaded.work()
     sys.stderr.flush()
@@ -412,23 +412,23 @@ def _load_model(site: Site, rule: SolverRule) -> LoadedModel | None:
     """Load the model and register it; if that fails, store the reason and return None."""
     from winosmith import study
 
-    told = fault_file(site.folder, rule.name)
+    fault = fault_file(site.folder, rule.name)
     try:
         made = study.make_solver(
             rule,
             site.folder,
-            cache=site.folder / PLACE / "texts",
+            cache=site.folder / MODEL_FOLDER / "texts",
             patience=site.rules.model_seconds,
         )
         _warm_up(made, rule)
         model = asking.register_revision(rule, made)
     except Exception as error:  # noqa: BLE001 - whatever it is, the site continues
         _LOG.error("the model %s can't be loaded: %s: %s", rule.name, type(error).__name__, error)
-        told.write_text(f"{error or type(error).__name__}\n")
+        fault.write_text(f"{error or type(error).__name__}\n")
         with suppress(Exception):
             asking.store_fault(rule.name, asking.NOT_LOADED)
         return None
-    told.unlink(missing_ok=True)
+    fault.unlink(missing_ok=True)
     return LoadedModel(site, rule, made, model)
 
 
@@ -445,12 +445,12 @@ def _warm_up(made: MadeSolver, rule: SolverRule) -> None:
 
 
 def fault_file(folder: Path, name: str) -> Path:
-    """Return the file with the reason that a model can't be loaded, only for the site's admin."""
-    return folder / PLACE / f"{name}.fault"
+    """Return the path of the admin's file with the reason that a model can't be loaded."""
+    return folder / MODEL_FOLDER / f"{name}.fault"
 
 
 class ModelProcess(Child):
-    """The process of a model, as seen by the worker."""
+    """The worker's handle of a model's process."""
 
     def __init__(self, rule: SolverRule) -> None:
         threads = str(getattr(rule.settings, "threads", 1))
@@ -474,7 +474,7 @@ class ModelProcess(Child):
 
 def manage_processes() -> NoReturn:
     """Start the process of each model of the site, and restart it whenever it ends."""
-    (settings.SITE.folder / PLACE).mkdir(mode=0o700, exist_ok=True)
+    (settings.SITE.folder / MODEL_FOLDER).mkdir(mode=0o700, exist_ok=True)
     processes = [ModelProcess(rule) for rule in settings.SITE.rules.models]
     while True:
         for process in processes:

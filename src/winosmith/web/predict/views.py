@@ -45,14 +45,14 @@ def retry_predictions(request: HttpRequest, name: str) -> HttpResponse:
     found = get_object_or_404(Model, name=name, current=True)
     try:
         result = form_once(
-            request, request.user, lambda: {"count": asking.retry_for(request.user, found)}
+            request, request.user, lambda: {"count": asking.retry_as_moderator(request.user, found)}
         )
     except InputError as refused:
         messages.error(request, str(refused))
         return redirect("predict:model", name=name)
     said = ngettext(
-        "%(count)d prediction is retried.",
-        "%(count)d predictions are retried.",
+        "%(count)d prediction will be retried.",
+        "%(count)d predictions will be retried.",
         result["count"],
     )
     messages.success(request, said % result)

@@ -14,7 +14,7 @@ class Config(AppConfig):
     name = "winosmith.web.problems"
 
     def ready(self) -> None:
-        """Register tasks that publish halves after their waiting time, and train the meter."""
+        """Register the tasks that publish waiting halves and train the association meter."""
         from winosmith.web.jobs import HOUR, LEARN, PUBLISH, add_duty
         from winosmith.web.problems import association
         from winosmith.web.problems.states import publish_due

@@ -3,7 +3,7 @@
 It is trained on the public problems of the site and the handwritten twins: how often a word of an
 option occurs with another word of the sentence if that option is correct, and if it is not. Every
 ten minutes, the worker trains it for all processes and writes a file in the site's folder. So all
-processes show the same reading, a restarted server has it at once, and each process stores only two
+processes show the same reading, a restarted server need not train, and each process stores only two
 numbers per word pair.
 """
 
@@ -30,7 +30,7 @@ from winosmith.web.problems.lookalikes import AnyHalf
 from winosmith.web.problems.states import public_problems
 
 LEAST_GAIN = 0.1
-"""Nats by which a word must favour the correct option to be listed: odds of 1.1 to 1."""
+"""Minimum nats by which a listed word favours the correct option: odds of 1.1 to 1."""
 
 MOST_WORDS = 3
 
@@ -38,13 +38,13 @@ INTERVAL = 600.0
 """Seconds between trainings."""
 
 MAX_TRAINING = 4_000
-"""Maximum number of the newest problems for training: a third of a second's work."""
+"""Maximum number of training problems, the newest first; training takes a third of a second."""
 
 CHUNK = 500
 """Number of problems read at once."""
 
 SMOOTHING = 1.0
-"""Laplace smoothing; small, because there are few data (Gururangan et al. 2018 add 100 to
+"""Laplace smoothing; small, because there is little data (Gururangan et al. 2018 add 100 to
 300,000)."""
 
 FILE = "association.npy"
@@ -59,7 +59,7 @@ class Reading:
         share: The probability of the correct option, 0–1: 0.5 if the words don't distinguish the
             options, more if they give the answer away. None if the half has no answer or fewer than
             two options.
-        words: The content words that give it away, strongest first.
+        words: The content words that give the answer away, strongest first.
     """
 
     share: float | None
@@ -68,7 +68,7 @@ class Reading:
 
 @dataclass(frozen=True, slots=True)
 class Meter:
-    """The readings of word association for some halves.
+    """The readings of the association meter for one or more halves.
 
     Attributes:
         readings: One reading per half, in their order; empty before the first training.
@@ -80,7 +80,7 @@ class Meter:
 
 
 def measure_association(halves: Sequence[AnyHalf]) -> Meter:
-    """Return how well word association predicts each half; halves may be unfinished."""
+    """Return how well word pairs predict the answer of each half; halves may be unfinished."""
     pairs = _PAIRS_FILE.latest()
     if pairs is None:
         return Meter()
@@ -88,7 +88,7 @@ def measure_association(halves: Sequence[AnyHalf]) -> Meter:
 
 
 def measure_half(half: AnyHalf, pairs: Pairs) -> Reading:
-    """Return how well word pairs predict a half."""
+    """Return how well word pairs predict the answer of a half."""
     options = [_words(option) for option in half.options]
     if half.answer is None or len(options) < 2 or not all(options):
         return Reading(None)
@@ -106,8 +106,8 @@ def measure_half(half: AnyHalf, pairs: Pairs) -> Reading:
         - max(_pair_weight(known, other, word) for other in wrong)
         for word in filter(is_content, units(half.sentence))
     }
-    telling = sorted((word for word in gains if gains[word] >= LEAST_GAIN), key=lambda w: -gains[w])
-    return Reading(softmax(scores)[half.answer], tuple(telling[:MOST_WORDS]))
+    strong = sorted((word for word in gains if gains[word] >= LEAST_GAIN), key=lambda w: -gains[w])
+    return Reading(softmax(scores)[half.answer], tuple(strong[:MOST_WORDS]))
 
 
 def _words(text: str) -> list[str]:
@@ -147,8 +147,8 @@ class Pairs:
         return int(self.table[1, 0])
 
     @classmethod
-    def learnt_from(cls, problems: Iterable[Problem]) -> Pairs:
-        """Count the word pairs of solved problems, which are read one by one."""
+    def from_problems(cls, problems: Iterable[Problem]) -> Pairs:
+        """Compute the weights from problems with answers, which are read one at a time."""
         from winosmith.solve import WordAssociation
 
         read = 0
@@ -179,7 +179,7 @@ class Pairs:
         """
         table = np.load(path, allow_pickle=False)
         if table.dtype != np.uint64 or table.ndim != 2 or len(table) != 2 or not table.size:
-            raise ValueError(f"{path}: not the weights of pairs")
+            raise ValueError(f"{path}: not a file of word-pair weights")
         return cls(table)
 
     def save(self, path: Path) -> None:
@@ -188,7 +188,7 @@ class Pairs:
             np.save(file, self.table, allow_pickle=False)
 
     def weights(self, pairs: Collection[str]) -> dict[str, float]:
-        """Return the weights of the known pairs.
+        """Return the weights of the given pairs that are in the table.
 
         Args:
             pairs: The pairs as in `WordAssociation`: an option's word and another word, in lower
@@ -204,23 +204,23 @@ class Pairs:
 def train() -> Pairs:
     """Train on the public problems of the site and the handwritten twins.
 
-    Problems under embargo and gold questions are omitted, because the listed words would reveal
-    them.
+    Problems under embargo and gold questions are omitted, because the words that the meter lists
+    would reveal them.
     """
     newest = public_problems().exclude(answer=None).order_by("-pk")[:MAX_TRAINING]
     rows = newest.values_list("ref", "sentence", "options", "answer")
 
     def problems() -> Iterator[Problem]:
-        """Yield one by one, because a worker never returns the memory of a whole list."""
+        """Yield one problem at a time, because a process keeps the memory of a whole list."""
         yield from practice.read_handwritten()
         for ref, text, options, answer in rows.iterator(chunk_size=CHUNK):
             yield Problem(f"site:{ref}", text, tuple(options), answer)
 
-    return Pairs.learnt_from(problems())
+    return Pairs.from_problems(problems())
 
 
 def train_and_save() -> None:
-    """Train, and write the file for all processes."""
+    """Train the meter, and write the file that all processes read."""
     train().save(settings.SITE.folder / FILE)
 
 
@@ -232,7 +232,7 @@ class PairsFile:
         self.seen: tuple[int, int] | None = None
 
     def latest(self) -> Pairs | None:
-        """Return the last pairs; None before the first training."""
+        """Return the pairs of the last training; None before the first."""
         path = settings.SITE.folder / FILE
         stamp = file_stamp(path)
         if stamp != self.seen:
@@ -246,5 +246,5 @@ _PAIRS_FILE = PairsFile()
 
 
 def _digest(pair: str) -> int:
-    """Return an 8-byte digest; among a million pairs, two collide with a probability of 3e-8."""
+    """Return an 8-byte digest; the probability of a collision in a million pairs is 3e-8."""
     return int.from_bytes(blake2b(pair.encode(), digest_size=8).digest(), "little")

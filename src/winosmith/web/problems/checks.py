@@ -29,21 +29,21 @@ from winosmith.web.problems.models import Problem
 
 _CONTACTS = re.compile(
     r"""[\w.+-]{1,64}@[\w-]{1,63}\.[\w.-]*\w                          # an e-mail address
-    | \b(?:https?://|www\.)\S+                                       # an address of the web
+    | \b(?:https?://|www\.)\S+                                       # a web address
     | \b[\w-]{1,63}\.(?:com|org|net|edu|gov|info|io|co|uk|de|fr|eu|me)\b(?:/\S*)?
-    | (?<!\w)@\w{3,}                                                 # a name in social media
+    | (?<!\w)@\w{3,}                                                 # a social media name
     | (?<![\w.])\+\d[\d\s().-]{5,}\d                                 # telephone numbers
     | (?<![\w.])\(?\d{3}\)?[-.\s]\d{3}[-.\s]\d{4}\b | \b\d{3}[-.]\d{4}\b
     """,
     re.VERBOSE | re.IGNORECASE,
 )
-"""Names have as many characters as RFC 5321 (4.5.3.1.1) and RFC 1035 (2.3.4) allow: without a
-limit, the match would take quadratic time."""
+"""Names have at most the length that RFC 5321 (4.5.3.1.1) and RFC 1035 (2.3.4) allow, because
+without a limit, the match would take quadratic time."""
 
 _INITIAL = re.compile(r"[A-Z]\.")
 _CAPITALISED = re.compile(rf"[A-Z][a-z]+(?:['’-][A-Z]?[a-z]+)*|{_INITIAL.pattern}")
 _ENDS_SENTENCE = re.compile(r"[.?!:;\"”’)]$")
-_NO_NAMES = frozenset(
+_NOT_NAMES = frozenset(
     """mr mrs ms miss dr prof sir lady lord aunt uncle grandma grandpa king queen prince princess
     president doctor professor officer captain coach saint st santa
     monday tuesday wednesday thursday friday saturday sunday january february march april may june
@@ -56,7 +56,7 @@ _NO_NAMES = frozenset(
     state house court world war olympics cup league bowl national international
     internet i ok tv english math mathematics science history biology chemistry""".split()
 )
-"""Capitalised words that are next to names, or part of other names."""
+"""Titles, days, places and other capitalised words that are not part of a person's name."""
 
 MOST_SHOUTED = 2
 """Maximum number of words in capitals that count as abbreviations."""
@@ -72,7 +72,7 @@ _OPENERS = frozenset(
 
 
 def find_flagged_words(text: str, listed: Iterable[str]) -> list[str]:
-    """Return the listed words and phrases in a text, in any disguised spelling.
+    """Return the listed words and phrases that a text contains, also in disguised spellings.
 
     A listed word matches only itself, ignoring case; with a final "*" it matches all words that
     start with it.
@@ -81,7 +81,7 @@ def find_flagged_words(text: str, listed: Iterable[str]) -> list[str]:
     ['idiot']
     """
     listed = tuple(listed)
-    shown = as_seen(text) if listed else ""
+    shown = normalize_appearance(text) if listed else ""
     return [word for word in listed if word.strip(" *") and _compile_pattern(word).search(shown)]
 
 
@@ -106,14 +106,14 @@ def find_full_names(text: str, options: Sequence[str] = ()) -> list[str]:
     own = {option.strip() for option in options}
     found: list[str] = []
     for first, second in _capitalised_pairs(text):
-        if {first, second} & own or {first.lower(), second.lower()} & _NO_NAMES:
+        if {first, second} & own or {first.lower(), second.lower()} & _NOT_NAMES:
             continue
         found.append(f"{first} {second}")
     return list(dict.fromkeys(found))
 
 
 def find_shouting(text: str) -> list[str]:
-    """Return words in capitals, if there are more than `MOST_SHOUTED`, and repeated marks.
+    """Return repeated ! and ? marks, and words in capitals if more than `MOST_SHOUTED`.
 
     >>> find_shouting("NASA called. THIS IS NOT FUNNY AT ALL!!!")
     ['NASA', 'THIS', 'FUNNY', '!!!']
@@ -124,7 +124,7 @@ def find_shouting(text: str) -> list[str]:
 
 
 def _compile_pattern(listed: str) -> re.Pattern[str]:
-    word = as_seen(listed.strip())
+    word = normalize_appearance(listed.strip())
     begins = word.endswith("*")
     inside = r"\s+".join(map(re.escape, word.rstrip("*").split()))
     return re.compile(rf"(?<!\w){inside}" + ("" if begins else r"(?!\w)"))
@@ -166,14 +166,14 @@ def find_foreign_lookalikes(text: str) -> list[str]:
         return []
     letters = [letter for letter in text if letter.isalpha()]
     if sum(letter.isascii() for letter in letters) * 2 <= len(letters):
-        return []  # written in another script, where they are at home
+        return []  # mostly written in another script, to which these letters belong
     return sorted({_character_name(letter) for letter in letters if _looks_latin(letter)})
 
 
-def as_seen(text: str) -> str:
-    r"""Return a text as a reader sees it: without invisible characters, in Latin letters, folded.
+def normalize_appearance(text: str) -> str:
+    r"""Return a text as a reader sees it: case-folded, in Latin letters, nothing invisible.
 
-    >>> as_seen("ІDI\u00adOT")  # with a Cyrillic first letter and a soft hyphen
+    >>> normalize_appearance("ІDI\u00adOT")  # with a Cyrillic first letter and a soft hyphen
     'idiot'
     """
     plain = normalize(text, "NFKC")
@@ -182,8 +182,8 @@ def as_seen(text: str) -> str:
 
 
 def _looks_latin(letter: str) -> bool:
-    at_home = _character_name(letter).startswith("LATIN ")  # the dotless i of Turkish names, say
-    return not letter.isascii() and not at_home and to_latin(letter) != letter
+    is_latin = _character_name(letter).startswith("LATIN ")  # such as the Turkish dotless i
+    return not letter.isascii() and not is_latin and to_latin(letter) != letter
 
 
 def _character_name(letter: str) -> str:
@@ -191,16 +191,16 @@ def _character_name(letter: str) -> str:
 
 
 LONGEST_SENTENCE, LONGEST_OPTION = 1000, 100
-"""Characters."""
+"""Maximum numbers of characters."""
 
-LARGEST = 20_000
-"""Maximum number of characters that a form stores: ten times what a twin needs."""
+MAX_CHARACTERS = 20_000
+"""Maximum number of characters in a stored form: ten times as many as a twin needs."""
 
 _BLANKS = re.compile(rf"{BLANK}{{2,}}")
 
 
-_TURNING = re.compile("[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
-"""Characters that change the writing direction, so that the text is not read as it is stored."""
+_BIDI_CONTROLS = re.compile("[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
+"""Characters that change the writing direction, so that a text looks different from its code."""
 
 
 def tidy(text: str) -> str:
@@ -209,7 +209,7 @@ def tidy(text: str) -> str:
     >>> tidy(" The cup  hit the jug, and the ____ broke. ")
     'The cup hit the jug, and the _ broke.'
     """
-    plain = _TURNING.sub("", normalize(text))
+    plain = _BIDI_CONTROLS.sub("", normalize(text))
     printed = (" " if unicodedata.category(letter) == "Cc" else letter for letter in plain)
     whole = "".join(printed).encode("utf-8", "replace").decode()
     return _BLANKS.sub(BLANK, " ".join(whole.split()))
@@ -221,9 +221,9 @@ def read_field(form: Mapping[str, Any], name: str) -> str:
 
 
 def read_if_short(text: str, longest: int) -> str:
-    """Return a text for the rules; "" if it is too long, which a separate rule reports.
+    """Return a text if it is short enough for the rules, otherwise "".
 
-    Rules compare word by word: 10,000 words would take seconds.
+    The rules compare word by word, so 10,000 words would take seconds.
     """
     return text if len(text) <= longest else ""
 
@@ -268,21 +268,21 @@ class Check:
     field: str
     half: int | None = None
 
-    def waiting(self) -> Check:
-        """Return the check of a text that is too long to be checked: without verdict and advice."""
+    def as_todo(self) -> Check:
+        """Return this check as open, without advice, because the text is too long to check."""
         return replace(self, verdict="todo", figure="", advice="")
 
 
 def mark_rejected(checks: Iterable[Check], faults: Mapping[str, Sequence[str]]) -> list[Check]:
-    """Return the checks, with failures for open checks because of which a form was rejected."""
+    """Return the checks; those because of which a form was rejected are marked as failed."""
     return [
         replace(one, verdict="fail") if one.advice in faults.get(one.field, ()) else one
         for one in checks
     ]
 
 
-def next_step(checks: Sequence[Check]) -> str:
-    """Return the first advice: for a failure, otherwise for an open check."""
+def first_advice(checks: Sequence[Check]) -> str:
+    """Return the advice of the first failed check, or else of the first open check."""
     halves = {None: "", 0: _("First half") + ": ", 1: _("Second half") + ": "}
     for verdict in ("fail", "todo"):
         for check in checks:
@@ -292,19 +292,19 @@ def next_step(checks: Sequence[Check]) -> str:
 
 
 def summarize(checks: Sequence[Check]) -> dict[str, Any]:
-    """Return the summary of a checklist: counts, the next step, and whether all is done."""
+    """Return the summary of a checklist: counts, the next step, and whether it is complete."""
     times = Counter(check.verdict for check in checks)
     return {
         "passed": times["pass"],
         "failed": times["fail"],
         "all": len(checks) - times["unchecked"],
-        "next": next_step(checks),
+        "next": first_advice(checks),
         "ready": not times["fail"] and not times["todo"],
     }
 
 
 def form_context(options: Sequence[str], faults: Mapping[str, Sequence[str]]) -> dict[str, Any]:
-    """Return the context of a form's options, and its errors by field."""
+    """Return the context of a form's options and their errors."""
     return {
         "options": [
             {
@@ -323,8 +323,8 @@ def form_context(options: Sequence[str], faults: Mapping[str, Sequence[str]]) ->
     }
 
 
-def by_field(checks: Iterable[Check]) -> dict[str, list[str]]:
-    """Return the advice by form field."""
+def group_by_field(checks: Iterable[Check]) -> dict[str, list[str]]:
+    """Group the advice of checks by form field."""
     faults: dict[str, list[str]] = {}
     for check in checks:
         if check.advice and check.advice not in faults.setdefault(check.field, []):
@@ -344,7 +344,7 @@ MAX_FINDINGS = 3
 """Maximum number of findings of one kind in a hint."""
 
 
-def hints(
+def moderator_hints(
     halves: Sequence[AnyHalf],
     contributor: Person | None = None,
     *,
@@ -353,8 +353,8 @@ def hints(
 ) -> list[str]:
     """Return the hints on a twin for moderators, in the site's language, for `Problem.hints`.
 
-    A hint has no text or id that the contributor may not see. But similar problems under embargo
-    give hints, so only moderators may see these hints.
+    A hint contains no text or id that the contributor may not see. But these hints also report
+    similar problems under embargo, so only moderators may see them.
 
     Args:
         halves: One or two halves.
@@ -376,7 +376,7 @@ def contributor_hints(
     family: Problem | None = None,
     hidden_too: bool = False,
 ) -> list[str]:
-    """Return the hints that the contributor may see while writing, in the language of the page."""
+    """Return the hints that a contributor may see while writing, in the language of the page."""
     near = find_lookalikes(
         halves,
         without=without,
@@ -389,7 +389,7 @@ def contributor_hints(
 
 
 def text_hints(halves: Sequence[AnyHalf], words_to_flag: Sequence[str] = ()) -> list[str]:
-    """Return the hints on the texts; each finding once, even if both halves have it."""
+    """Return the hints on the texts; a finding in both halves is listed only once."""
     found = [_findings(half.sentence, tuple(half.options), tuple(words_to_flag)) for half in halves]
     kinds = (
         _("words on this site's list"),
@@ -410,7 +410,7 @@ def text_hints(halves: Sequence[AnyHalf], words_to_flag: Sequence[str] = ()) -> 
 def _findings(
     sentence: str, options: tuple[str, ...], words_to_flag: tuple[str, ...]
 ) -> tuple[tuple[str, ...], ...]:
-    """Return the findings in a half, by kind; cached while the other half is typed."""
+    """Return the findings in a half, by kind; cached while the contributor edits the other half."""
     texts = (sentence, *options)
     names = [find_full_names(sentence, options), *map(find_full_names, options)]
     return (
@@ -424,7 +424,7 @@ def _findings(
 
 
 def lookalike_hints(near: Sequence[Lookalike]) -> list[str]:
-    """Return a text for each near-duplicate, with only what its reader may see."""
+    """Return a hint for each near-duplicate, limited to what its reader may see."""
     return list(dict.fromkeys(map(_lookalike_hint, near)))
 
 

@@ -1,9 +1,9 @@
-"""Families: a version's place, the path from the root, depths, and embargoes.
+"""Families of perturbed problems: paths from the root, depths, and embargoes.
 
 A version shares most of its words with its parent, so an embargo must cover the versions, too. An
-embargo extends down the tree, never up: the parent was public before, or is its author's own.
-`Problem.embargo` is whether a problem is under embargo, and `Version.covered` whether only because
-of a problem above it; so no query needs the tree to determine what is public.
+embargo extends down the tree, never up, because the parent was already public or has the same
+author. `Problem.embargo` states whether a problem is under embargo, and `Version.covered` whether
+only because of an ancestor. So no query needs the tree to find the public problems.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ def path_from_root(problem: Problem) -> list[Problem]:
 def measure_depths(
     path: Sequence[Problem], sentence: str, *, declared: int | None = None, edits: Any = ()
 ) -> Depths:
-    """Return the depths of a sentence below the last problem of a path; see `winosmith.lineage`.
+    """Return the depths of a new version of a path's last problem; see `winosmith.lineage`.
 
     The time depends on the path, not on the size of the family. If a text on the path was erased,
     the lineage depth is unknown; if the root's text was erased, so is the edit depth.
@@ -82,9 +82,9 @@ def measure_depths(
         "new", sentence, _ANY, lineage=Lineage(str(path[0].pk), str(path[-1].pk), edits, declared)
     )
     found = depths(Dataset([*_path_data(path), row]))[-1]
-    gone = [problem.sentence == ERASED_SENTENCE for problem in path]
+    erased = [problem.sentence == ERASED_SENTENCE for problem in path]
     return found._replace(
-        lineage=None if any(gone) else found.lineage, edit=None if gone[0] else found.edit
+        lineage=None if any(erased) else found.lineage, edit=None if erased[0] else found.edit
     )
 
 
@@ -143,11 +143,11 @@ def add_to_family(problem: Problem, parent: Problem, **columns: Any) -> Version:
 
 
 def _cover(problem: Problem, parent: Problem) -> bool:
-    """Put a new version under its parent's embargo, if any; return whether there is one."""
+    """Put a new version under the embargo of its parent; return whether the parent has one."""
     if problem.embargo or not Problem.objects.filter(pk=parent.pk, embargo=True).exists():
         return False
     Problem.objects.filter(pk=problem.pk).update(embargo=True)
-    problem.became(embargo=True)
+    problem.sync_fields(embargo=True)
     return True
 
 
@@ -164,22 +164,22 @@ def _path_data(path: Sequence[Problem]) -> Iterator[Datum]:
         )
 
 
-OWN = (State.HELD, State.JUDGING, State.VALID)
+UNPUBLISHED_STATES = (State.HELD, State.JUDGING, State.VALID)
 """States in which only the contributor may perturb a problem."""
 
 
 def may_perturb(person: Person | None, problem: Problem) -> bool:
-    """Return whether a person may perturb a problem: a public one, or their own undecided one."""
+    """Return whether a person may perturb a problem: a public one, or their own unpublished one."""
     if problem.embargo or problem.gold:
         return False
     if problem.public:
         return True
     own = person is not None and problem.twin.contributor_id == person.pk
-    return own and problem.state in OWN
+    return own and problem.state in UNPUBLISHED_STATES
 
 
 SHOWN_STEPS = 5
-"""Number of visible steps of a path; those in the middle can be unfolded."""
+"""Maximum number of visible steps of a path; a page can unfold the others."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,7 +198,7 @@ class Step:
 
 
 def visible_steps(path: Sequence[Problem], person: Person | None) -> list[Step]:
-    """Return the steps of a path as a person may see them; no edit reveals a hidden version."""
+    """Return the steps of a path, without texts and edits that a person may not see."""
     found: list[Step] = []
     before = ""
     for number, row in enumerate(path):
@@ -212,26 +212,26 @@ def visible_steps(path: Sequence[Problem], person: Person | None) -> list[Step]:
     return found
 
 
-def fold_steps(way: list[Step]) -> dict[str, Any]:
-    """Return a path in three parts: the first step, the folded ones, and the last ones."""
-    if len(way) <= SHOWN_STEPS:
-        return {"first_steps": way, "folded_steps": [], "last_steps": []}
-    cut = len(way) - (SHOWN_STEPS - 1)
-    return {"first_steps": way[:1], "folded_steps": way[1:cut], "last_steps": way[cut:]}
+def fold_steps(steps: list[Step]) -> dict[str, Any]:
+    """Split a path into its first step, the folded steps, and the last steps."""
+    if len(steps) <= SHOWN_STEPS:
+        return {"first_steps": steps, "folded_steps": [], "last_steps": []}
+    cut = len(steps) - (SHOWN_STEPS - 1)
+    return {"first_steps": steps[:1], "folded_steps": steps[1:cut], "last_steps": steps[cut:]}
 
 
 COVERING_KINDS = {True: "cover", False: "uncover"}
-"""Kinds of the events of versions that follow an embargo above them without a decision."""
+"""Kinds of the events of versions whose embargo begins or ends with that of an ancestor."""
 
 CHUNK = 500
 """Number of versions changed per statement."""
 
 
 def set_embargo(problem: Problem, *, by: Person | None = None) -> int:
-    """Put a problem and all its versions under embargo; the caller is in a transaction.
+    """Put a problem and all its versions under embargo, in the caller's transaction.
 
-    A covered problem gets its own embargo. The versions' events are logged here, the problem's
-    event by the caller.
+    A covered problem gets its own embargo. This function logs the events of the versions; the
+    caller logs the event of the problem.
 
     Returns:
         The number of versions that are now under embargo because of it.
@@ -239,7 +239,7 @@ def set_embargo(problem: Problem, *, by: Person | None = None) -> int:
     _lock_family(problem)
     Problem.objects.filter(pk=problem.pk).update(embargo=True)
     Version.objects.filter(problem=problem).update(covered=False)
-    problem.became(embargo=True)
+    problem.sync_fields(embargo=True)
     return len(_spread_embargo([problem.pk], by, embargo=True))
 
 
@@ -259,24 +259,24 @@ def lift_embargo(problem: Problem, *, by: Person | None = None) -> int:
     lifted = Problem.objects.filter(pk=problem.pk, embargo=True).update(embargo=False)
     Version.objects.filter(problem=problem).update(covered=False)
     freed = _spread_embargo([problem.pk], by, embargo=False)
-    # problems without an embargo are public already, or wait for another reason
-    for some in chunked([problem.pk, *freed] if lifted else freed, CHUNK):
-        twins = Problem.objects.filter(pk__in=some).values_list("twin", flat=True)
-        settle_waits(set(twins), new=some)
-    problem.became(embargo=False)
+    # Problems that had no embargo are already public, or wait for another reason.
+    for chunk in chunked([problem.pk, *freed] if lifted else freed, CHUNK):
+        twins = Problem.objects.filter(pk__in=chunk).values_list("twin", flat=True)
+        settle_waits(set(twins), new=chunk)
+    problem.sync_fields(embargo=False)
     return len(freed)
 
 
 def cover_below(keys: Sequence[int]) -> int:
-    """Cover the uncovered versions of problems under embargo; return their number.
+    """Extend embargoes to versions that they do not cover yet; return the number of versions.
 
-    This is for bulk imports of versions (`winosmith.web._import`).
+    Bulk imports of versions (`winosmith.web._import`) call this.
     """
     return len(_spread_embargo(keys, None, embargo=True))
 
 
 def covered_event(problem: Problem) -> Event:
-    """Return the event of a problem that is covered from the start, for the caller to insert."""
+    """Return the unsaved event of a problem that is created under its parent's embargo."""
     return _embargo_event(problem, None, embargo=True)
 
 
@@ -297,8 +297,8 @@ def _spread_embargo(keys: Sequence[int], by: Person | None, *, embargo: bool) ->
     while above:
         below = [
             row
-            for some in chunked(above, CHUNK)
-            for row in _load_children(some, covered=not embargo)
+            for chunk in chunked(above, CHUNK)
+            for row in _load_children(chunk, covered=not embargo)
         ]
         for rows in chunked(below, CHUNK):
             keys = [row.pk for row in rows]
@@ -319,4 +319,4 @@ def _embargo_event(problem: Problem, by: Person | None, embargo: bool) -> Event:
     reason = (
         _("its parent is under embargo") if embargo else _("its parent is no longer under embargo")
     )
-    return problem.unsaved_note(COVERING_KINDS[embargo], by=by, reason=reason)
+    return problem.make_event(COVERING_KINDS[embargo], by=by, reason=reason)

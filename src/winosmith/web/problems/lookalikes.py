@@ -1,11 +1,10 @@
 """Near-duplicates: sentences of the site, or published ones, that share most words with a new one.
 
-Sentences are found by hashes of three consecutive words, Broder's shingles (1997). A sentence is
-stored under its smallest few hashes, its sketch, and searched with all; those that share one with
-the new sentence are compared with it word by word. A million sentences are searched in
-milliseconds. With eight of a sentence's 18 hashes stored, and nine changed by three different
-words, a match is missed only if all eight stored ones are among the changed: for 9 in 43,758
-sentences.
+Sentences are found by hashes of three consecutive words, Broder's shingles (1997). The few smallest
+hashes of a sentence, its sketch, are stored. A new sentence is looked up by all its hashes, and
+then compared word by word with the sentences that share a hash. A million sentences are searched in
+milliseconds. If eight of a sentence's 18 hashes are stored, and three different words change nine
+hashes, a match is missed only if all eight are among the nine: for 9 in 43,758 sentences.
 """
 
 from __future__ import annotations
@@ -29,14 +28,14 @@ from winosmith.web.people.models import Person
 from winosmith.web.problems.models import Problem, Remembered, Shingle, State, Twin
 from winosmith.web.problems.states import is_visible_to
 
-LEAST = 0.7
-"""Fraction of shared words from which a sentence is a near-duplicate: that of a twin's halves."""
+MIN_SHARE = 0.7
+"""Minimum fraction of shared words of near-duplicates, the same as for the halves of a twin."""
 
 MOST_HASHES = 100
-"""Maximum number of hashes with which a text is searched: three times as many as a half has."""
+"""Maximum number of hashes by which a text is looked up: three times as many as a half has."""
 
 STEP = 16
-"""SQL statements have multiples of this many values, so that few different ones are compiled."""
+"""SQL statements have a multiple of this many values, so that few different ones are compiled."""
 
 MOST_PER_HASH = 200
 """Maximum number of sentences considered per hash: a more frequent hash is not informative."""
@@ -49,7 +48,7 @@ CHUNK = 500
 """Number of published sentences stored per transaction, so that others can write in between."""
 
 STORED = 8
-"""Number of hashes under which a sentence is stored, in addition to that of the whole."""
+"""Number of shingle hashes stored for a sentence, in addition to the hash of the sentence."""
 
 WIDTH = 3
 """Number of words in a shingle."""
@@ -58,7 +57,7 @@ GAP = "•"
 """Replaces the blank and each mention of an option, so that names don't distinguish texts."""
 
 LEAST_CONTENT = 0.5
-"""Minimum fraction of shared content words; below it, sentences only share their frame."""
+"""Minimum fraction of shared content words; below it, sentences share mostly function words."""
 
 _ARTICLES = frozenset("a an the his her their its my your our".split())
 
@@ -96,8 +95,8 @@ class Lookalike:
 
     Attributes:
         where: The published data set, or "" for this site.
-        share: The fraction of shared words, 0–1, without options; always `LEAST` for a text that
-            the reader may not see, so that nobody can reconstruct the text.
+        share: The fraction of shared words, 0–1, without options. It is `MIN_SHARE` if the reader
+            may not see the text, so that nobody can reconstruct it.
         ref: The id; "" if the reader may not see it.
         sentence: The text; None if the reader may not see it.
     """
@@ -115,26 +114,25 @@ def find_lookalikes(
     family: Problem | None = None,
     reader: Person | None = None,
     hidden_too: bool = False,
-    least: float = LEAST,
+    least: float = MIN_SHARE,
     most: int = 5,
 ) -> list[Lookalike]:
     """Return the near-duplicates of halves, nearest first, at most one for each twin of the site.
 
-    Words are compared without marks and case, and with a gap for each option, so that different
-    names don't make a new sentence. Withdrawn and revised problems don't count. Readers who are not
-    moderators see the text of public and published problems and of their own. Other similar
-    problems are reported once, without text or share, and those under embargo are not reported.
-    Gold questions are reported like problems that are being judged, so that judges can't recognise
-    them.
+    Words are compared without punctuation and case, and with a gap for each option, so that
+    different names don't make a new sentence. Withdrawn and revised problems are ignored. Readers
+    who are not moderators see the text of public and published problems and of their own. All other
+    similar problems give a single result without text or share, unless they are under embargo. Gold
+    questions are treated like problems that are being judged, so that judges can't recognise them.
 
     Args:
         halves: Sentences, perhaps unfinished, with their options so far.
         without: The key of a twin to ignore, with the twins that it revises.
-        family: The root of the halves' family, whose problems are ignored, as are sentences that
-            are as near to the root, such as a published copy of the root.
+        family: The root of the halves' family. Its problems are ignored, and so are sentences that
+            are similar only because the root is, such as a published copy of the root.
         reader: The reader; None for a person without an account.
-        hidden_too: Whether to report problems under embargo, without text or share: for moderators.
-        least: The minimum share, 0–1.
+        hidden_too: Whether to report problems under embargo, without text or share, to moderators.
+        least: The minimum fraction of shared words, 0–1.
         most: The maximum number of results.
     """
     asked = [words_to_compare(half.sentence, half.options) for half in halves]
@@ -170,7 +168,7 @@ def _result_key(row: Remembered, shown: Lookalike) -> tuple[str, object]:
 
 def _load_comparable(keys: set[int], without: int | None) -> dict[int, Remembered]:
     passed = _revision_chain(without)
-    asked = [*keys, *range(-(-len(keys) % STEP), 0)]  # no key is below zero
+    asked = [*keys, *range(-(-len(keys) % STEP), 0)]  # padded with negative numbers: no keys
     return {
         row.pk: row
         for row in Remembered.objects.select_related("problem__twin").filter(pk__in=asked)
@@ -182,25 +180,25 @@ def _load_comparable(keys: set[int], without: int | None) -> dict[int, Remembere
 
 
 def _shared_fraction(row: Remembered, words: Sequence[str], root: Sequence[str] | None) -> float:
-    """Return the fraction of shared words; 0 if it is only due to the family's root."""
+    """Return the fraction of shared words; 0 if a row is similar only to the family's root."""
     own = row.problem or row
     theirs = words_to_compare(own.sentence, own.options)
-    share = share_of_words(words, theirs)
+    share = word_overlap(words, theirs)
     return 0.0 if root is not None and _is_kin(theirs, root, share) else share
 
 
 def remember(*problems: Problem, new: bool = False) -> None:
-    """Add problems to the sentences that new ones are compared with; repetition has no effect.
+    """Add problems to the sentences that new ones are compared with, unless they are there already.
 
     Args:
         problems: The problems of the site.
-        new: Whether they were created in this transaction, and so can't have been added before.
+        new: Whether they were created in this transaction, so that no check is needed.
     """
     with writing():
         known: set[int] = set()
         if not new:
-            there = Remembered.objects.filter(problem__in=problems)
-            known.update(there.values_list("problem_id", flat=True))
+            added = Remembered.objects.filter(problem__in=problems)
+            known.update(added.values_list("problem_id", flat=True))
         rows = [Remembered(problem=problem) for problem in problems if problem.pk not in known]
         Remembered.objects.bulk_create(rows)
         _insert_hashes(
@@ -210,7 +208,7 @@ def remember(*problems: Problem, new: bool = False) -> None:
 
 
 def forget(problem: Problem) -> None:
-    """Remove a problem from the comparison; call this before its text is erased."""
+    """Remove a problem from the comparison; must be called before its text is erased."""
     with writing():
         for row in Remembered.objects.filter(problem=problem):
             numbers = sketch_hashes(words_to_compare(problem.sentence, problem.options))
@@ -223,8 +221,8 @@ def remember_published(
 ) -> int:
     """Add a published data set to the sentences that new ones are compared with.
 
-    It works in many small transactions; after an interrupt, or with a newer version of the data
-    set, the same call adds what is missing.
+    This takes many small transactions. After an interrupt, or with a newer version of the data set,
+    the same call adds the missing sentences.
 
     Args:
         dataset: The data set, with or without answers, which are not stored.
@@ -277,27 +275,27 @@ def _insert_hashes(sketches: Iterable[tuple[Remembered, Sequence[int]]]) -> None
 
 
 def _look_up(numbers: Sequence[int]) -> list[tuple[int, int]]:
-    some = (
+    select = (
         f"SELECT value, remembered_id FROM {Shingle._meta.db_table} "  # noqa: S608
         f"WHERE value = {{}} LIMIT {MOST_PER_HASH}"
     )
     with connection.cursor() as cursor:
         if connection.vendor == "postgresql":  # one plan, however many numbers
-            each = some.format("asked.number")
+            each = select.format("asked.number")
             cursor.execute(
                 "SELECT stored.* FROM unnest(%s::bigint[]) AS asked (number) "  # noqa: S608
                 f"CROSS JOIN LATERAL ({each}) AS stored",
                 [list(numbers)],
             )
         else:
-            each = f"SELECT * FROM ({some.format('%s')})"  # noqa: S608
+            each = f"SELECT * FROM ({select.format('%s')})"  # noqa: S608
             asked = [*numbers, *[None] * (-len(numbers) % STEP)]
             cursor.execute(" UNION ALL ".join([each] * len(asked)), asked)
         return list(cursor.fetchall())
 
 
 def _rank_keys(stored: Sequence[tuple[int, int]], numbers: set[int]) -> list[int]:
-    """Return the keys that share the most hashes; frequent hashes count less."""
+    """Return the keys with the most shared hashes; a frequent hash has a smaller weight."""
     own = [(number, key) for number, key in stored if number in numbers]
     times = Counter(number for number, _ in own)
     weights: defaultdict[int, float] = defaultdict(float)
@@ -324,8 +322,8 @@ def _is_kin(theirs: Sequence[str], root: Sequence[str], share: float) -> bool:
 
     An identical sentence that is not the root is still reported.
     """
-    near = share_of_words(theirs, root)
-    return near >= LEAST and (share < 1 or near == 1)
+    near = word_overlap(theirs, root)
+    return near >= MIN_SHARE and (share < 1 or near == 1)
 
 
 def _revision_chain(twin: int | None) -> set[int]:
@@ -348,7 +346,7 @@ def _visible_part(
 
 
 def words_to_compare(sentence: str, options: Sequence[str] = ()) -> list[str]:
-    """Return the compared words: in lower case, without marks, and with a gap for each option.
+    """Return the words to compare: in lower case, without punctuation, with gaps for options.
 
     >>> words_to_compare("Ann thanked the old man because _ was kind.", ["Ann", "the old man"])
     ['•', 'thanked', 'the', '•', 'because', '•', 'was', 'kind']
@@ -359,11 +357,12 @@ def words_to_compare(sentence: str, options: Sequence[str] = ()) -> list[str]:
     return [GAP if word == BLANK else word for word in words]
 
 
-def share_of_words(first: Sequence[str], second: Sequence[str]) -> float:
+def word_overlap(first: Sequence[str], second: Sequence[str]) -> float:
     """Return the fraction of words that two sentences share, 0–1: `winosmith.text.overlap`.
 
-    It is 0 if they share less than `LEAST_CONTENT` of the content words: 1,572 other sentences
-    share 70 % of the words with one of 250 sentences of WinoGrande, most of them only a frame.
+    It is 0 if they share less than `LEAST_CONTENT` of the content words. Without this condition,
+    1,572 other sentences share 70 % of their words with one of 250 sentences of WinoGrande, most of
+    them little more than function words.
 
     Args:
         first: The words from `words_to_compare`.
@@ -375,14 +374,14 @@ def share_of_words(first: Sequence[str], second: Sequence[str]) -> float:
 
 
 def shingle_hashes(words: Sequence[str]) -> list[int]:
-    """Return the hashes with which a sentence is searched, that of the whole first.
+    """Return the hashes by which a sentence is looked up, the hash of the whole sentence first.
 
     Args:
         words: The words from `words_to_compare`.
 
     Returns:
-        Distinct integers that fit a signed 64-bit column. Those with two content words come first,
-        because they occur in fewer sentences; shingles without content words are omitted.
+        Distinct integers that fit a signed 64-bit column. Shingles with two content words come
+        first, because they occur in fewer sentences; those without content words are omitted.
     """
     whole = _hash("\0".join(("", *words)))
     ranked = {}
@@ -395,7 +394,7 @@ def shingle_hashes(words: Sequence[str]) -> list[int]:
 
 
 def sketch_hashes(words: Sequence[str]) -> list[int]:
-    """Return the hashes under which a sentence is stored: that of the whole, and `STORED` more."""
+    """Return the hashes that are stored for a sentence: of the whole, and of `STORED` shingles."""
     return shingle_hashes(words)[: 1 + STORED]
 
 

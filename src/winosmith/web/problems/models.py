@@ -105,21 +105,21 @@ class Problem(models.Model):
     def __str__(self) -> str:
         return f"{self.ref}: {self.sentence[:60]}"
 
-    def became(self, **columns: Any) -> None:
-        """Set values that a query wrote to the row; `waits` and `public` are read again."""
+    def sync_fields(self, **columns: Any) -> None:
+        """Set fields of this instance that a query changed; reload `waits` and `public` on use."""
         for name, value in columns.items():
             setattr(self, name, value)
         for name in ("waits", "public"):
             self.__dict__.pop(name, None)
 
-    def note(self, kind: str, *, by: Any = None, **columns: Any) -> Event:
+    def log_event(self, kind: str, *, by: Any = None, **columns: Any) -> Event:
         """Log an event that does not change the state; `columns` are other fields of `Event`."""
-        event = self.unsaved_note(kind, by=by, **columns)
+        event = self.make_event(kind, by=by, **columns)
         event.save()
         return event
 
-    def unsaved_note(self, kind: str, *, by: Any = None, **columns: Any) -> Event:
-        """Return the event of `note`, for the caller to insert."""
+    def make_event(self, kind: str, *, by: Any = None, **columns: Any) -> Event:
+        """Return the event that `log_event` saves, unsaved."""
         state = self.state
         return Event(problem=self, actor=by, kind=kind, before=state, after=state, **columns)
 
@@ -127,7 +127,7 @@ class Problem(models.Model):
 class Event(models.Model):
     """An entry of the audit log: an action on a problem, its actor, old and new state.
 
-    Rows are only added. `undoes` is the event that this one undid.
+    Rows are never changed or deleted. `undoes` is the event that this event undid.
     """
 
     problem = models.ForeignKey(Problem, models.PROTECT, related_name="events")
@@ -202,7 +202,7 @@ class Version(models.Model):
         lineage: The number of token positions changed on the path from the root; None if unknown
             (see `winosmith.lineage`).
         edit: The token edit distance to the root.
-        covered: Whether it is under embargo only because a problem above it is; see
+        covered: Whether it is under embargo only because an ancestor is; see
             `winosmith.web.problems.family`.
         digest: The digest of the sentence and the options, so that a family has no duplicates.
         against: The model that the contributor tried to fool, or None.
@@ -244,4 +244,4 @@ def new_ref() -> str:
 
 
 ERASED_SENTENCE, ERASED_OPTIONS = "_", ["1", "2"]
-"""Replace an erased text by a valid problem, so that no code fails on it."""
+"""Replacements of an erased text: a valid sentence and valid options, so that no code fails."""

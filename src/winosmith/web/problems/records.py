@@ -1,8 +1,8 @@
-"""Conversion between the site's rows and problems of the data; lineages without hidden texts.
+"""Conversion between database rows and `winosmith.Problem`; lineages without hidden texts.
 
 A version's edits, its sentence and its parent's sentence determine each other: any two of them give
-the third. So edits from a parent that is not public never leave the site. Depths do, as the number
-of changed tokens reveals no word.
+the third. So edits from a parent that is not public never leave the site. Depths do, because the
+number of changed tokens reveals no words.
 """
 
 from __future__ import annotations
@@ -22,17 +22,17 @@ from winosmith.web.people.models import pseudonym
 from winosmith.web.problems.models import Problem, State, Version
 
 CHUNK = 1000
-"""Number of rows read at once, and so kept in memory during an export."""
+"""Number of rows that an export reads, and keeps in memory, at a time."""
 
 _KEPT = ("pronoun", "lineage", "extra", "origin", "single")
-"""Fields of a datum that `Problem.record` stores because they have no column."""
+"""Fields of a `winosmith.Problem` that `Problem.record` stores because they have no column."""
 
 
 def as_problem(row: Problem) -> Datum:
-    """Return a row as a problem of the data; its contributor is a pseudonym.
+    """Convert a row to a `winosmith.Problem`; its contributor becomes a pseudonym.
 
-    An imported problem keeps its origin. A problem written on the site has the day of its creation,
-    because the hour could reveal its author. The mark of a generated problem
+    An imported problem keeps its origin. A problem written on the site gets only the day of its
+    creation, because the hour could reveal its author. The mark of a generated problem
     (`winosmith.lineage.UNVALIDATED`) is removed once the site's judges have found it valid.
 
     The lineage is complete, including words of a parent that may not be public; use `as_public` for
@@ -63,19 +63,19 @@ def _build_extra(row: Problem) -> dict[str, Any]:
 
 
 def load_keys(query: QuerySet[Problem]) -> array[int]:
-    """Return the rows' keys in ascending order, in 8 bytes each, for `iter_rows`."""
+    """Return the keys of the rows, in the order of the query and 8 bytes each, for `iter_rows`."""
     found = query.values_list("id", flat=True)
     return array("q", found.iterator(chunk_size=10 * CHUNK))
 
 
-def iter_rows(of: Sequence[int], query: QuerySet[Problem]) -> Iterator[list[Problem]]:
+def iter_rows(keys: Sequence[int], query: QuerySet[Problem]) -> Iterator[list[Problem]]:
     """Yield the rows with these keys that are still in the query, one chunk at a time.
 
-    No cursor stays open between chunks, even for a slow reader.
+    No cursor stays open between chunks, even if the reader is slow.
     """
     query = query.select_related("twin__contributor").order_by("id")
-    for start in range(0, len(of), CHUNK):
-        yield list(query.filter(id__in=of[start : start + CHUNK]))
+    for start in range(0, len(keys), CHUNK):
+        yield list(query.filter(id__in=keys[start : start + CHUNK]))
 
 
 def needed_columns(query: QuerySet[Problem]) -> QuerySet[Problem]:
@@ -97,7 +97,7 @@ def needed_columns(query: QuerySet[Problem]) -> QuerySet[Problem]:
 def twin_fields(datum: Datum) -> dict[str, Any]:
     """Return the fields of a `Twin` for an imported problem, except `ref` and `contributor`.
 
-    Both halves of a twin give the same fields, unless their origins differ.
+    The fields are the same for both halves of a twin, unless their origins differ.
     """
     origin = datum.origin or Origin()
     return {
@@ -109,9 +109,9 @@ def twin_fields(datum: Datum) -> dict[str, Any]:
 
 
 def row_fields(datum: Datum) -> dict[str, Any]:
-    """Return the fields of a `Problem` for an imported one, except `twin` and `state`.
+    """Return the fields of the row of an imported problem, except `twin` and `state`.
 
-    `as_problem` returns the same datum for that row if the twin's `ref` is the datum's `twin_id`.
+    `as_problem` converts the row back to an equal problem if the twin's `ref` is its `twin_id`.
     """
     record = problem_record(datum)
     kept: dict[str, Any] = {key: record[key] for key in _KEPT if key in record}
@@ -141,17 +141,17 @@ def _build_origin(row: Problem) -> Mapping[str, Any]:
 
 
 def as_public(rows: Sequence[Problem]) -> list[Datum]:
-    """Return public rows as problems of the data for everybody.
+    """Convert public rows to problems that everybody may read.
 
     Root and parent are always included, because an id reveals nothing. Edits from a parent that is
     not public are omitted. If part of the path from the root is not public, readers can't compute
-    the depths: they are given in `extra` (`winosmith.lineage.MEASURED`), so that results from the
-    data equal those of the site.
+    the depths. So `extra` contains them (`winosmith.lineage.MEASURED`), and the same results can be
+    computed from the data as on the site.
     """
     data = [as_problem(row) for row in rows]
     hidden = _hidden_ancestors(data)
     perturbed = [row.pk for row, datum in zip(rows, data, strict=True) if datum.lineage]
-    measured = _measured_below_hidden(perturbed)
+    measured = _load_depths_below_hidden(perturbed)
     return [
         _without_hidden(datum, hidden, measured.get(row.pk)) if datum.lineage else datum
         for row, datum in zip(rows, data, strict=True)
@@ -159,11 +159,11 @@ def as_public(rows: Sequence[Problem]) -> list[Datum]:
 
 
 def filter_family(query: QuerySet[Problem], ref: str) -> QuerySet[Problem]:
-    """Filter problems by family: the root of a problem, and all versions of it.
+    """Return the problems of a query that belong to one family.
 
     Args:
         query: The problems.
-        ref: The id of any problem of the family; for a problem without versions, only it is found.
+        ref: The id of any problem of the family; a problem without versions is its own family.
     """
     root = Version.objects.filter(problem__ref=ref).values_list("root", flat=True).first()
     if root is None:
@@ -174,7 +174,7 @@ def filter_family(query: QuerySet[Problem], ref: str) -> QuerySet[Problem]:
 def filter_kind(query: QuerySet[Problem], kind: str) -> QuerySet[Problem]:
     """Filter problems by kind: "perturbed" or "original".
 
-    Versions are found in their own table, however few they are; originals by scanning the problems.
+    Perturbed problems are found in the table of versions; originals need a scan of all problems.
     """
     perturbed = Version.objects.filter(parent__isnull=False)
     if kind == "perturbed":
@@ -210,21 +210,21 @@ def _without_hidden(
 
 
 _BELOW_HIDDEN = """
-WITH RECURSIVE way(start, above) AS (
+WITH RECURSIVE path(start, above) AS (
     SELECT problem_id, parent_id FROM perturb_version
     WHERE parent_id IS NOT NULL AND problem_id IN (%s)
     UNION
-    SELECT way.start, v.parent_id FROM way JOIN perturb_version v ON v.problem_id = way.above
+    SELECT path.start, v.parent_id FROM path JOIN perturb_version v ON v.problem_id = path.above
     WHERE v.parent_id IS NOT NULL
 )
 SELECT v.problem_id, v.lineage, v.edit FROM perturb_version v WHERE v.problem_id IN (
-    SELECT way.start FROM way JOIN problems_problem p ON p.id = way.above
+    SELECT path.start FROM path JOIN problems_problem p ON p.id = path.above
     WHERE NOT p.public
 )
 """
 
 
-def _measured_below_hidden(keys: Sequence[int]) -> dict[int, tuple[int | None, int | None]]:
+def _load_depths_below_hidden(keys: Sequence[int]) -> dict[int, tuple[int | None, int | None]]:
     if not keys:
         return {}
     with connection.cursor() as cursor:

@@ -1,10 +1,10 @@
-"""The search of problems: its terms, and the full-text index.
+"""Full-text search for problems: the search terms and the database index.
 
 SQLite has an external-content FTS5 table with triggers on the table of problems, PostgreSQL a GIN
 index on an expression; the database keeps both up to date. Both match whole words, ignoring case
 but not accents. The site has two indexes: this one of public problems for everybody, and one of all
 problems for moderators (`winosmith.web.moderate.queue`). Problems that are not public are not in
-the first, so results, counts, order and time reveal nothing about them.
+the first, so results, counts, order and response times reveal nothing about them.
 """
 
 from __future__ import annotations
@@ -54,12 +54,12 @@ class Term:
     wanted: bool = True
 
 
-def parse(text: str) -> list[Term]:
-    """Return the terms of a search; all required ones must occur.
+def parse_terms(text: str) -> list[Term]:
+    """Split a search text into required and excluded terms.
 
-    >>> [(" ".join(term.words), term.wanted) for term in parse('cup "the jug" -broke')]
+    >>> [(" ".join(term.words), term.wanted) for term in parse_terms('cup "the jug" -broke')]
     [('cup', True), ('the jug', True), ('broke', False)]
-    >>> parse("doesn't _ ...")
+    >>> parse_terms("doesn't _ ...")
     [Term(words=('doesn', 't'), wanted=True)]
     """
     terms = []
@@ -71,7 +71,7 @@ def parse(text: str) -> list[Term]:
 
 
 RARE = 1000
-"""With fewer results, all are read at once and sorted; with more, a page fills quickly."""
+"""Maximum number of results that are all read and then sorted; with more, a page fills quickly."""
 
 _TRIGGERS = ("insert", "update", "delete")
 _VECTOR = "to_tsvector('simple', problems_problem.sentence)"
@@ -89,10 +89,10 @@ class FullText:
         self.table, self._only = table, only
 
     def ensure(self, alias: str = "default") -> None:
-        """Create the index if it is missing, and fill it.
+        """Create and fill the index if it is missing.
 
-        It runs after every migration, because a migration that rebuilds the table of problems drops
-        the index.
+        This runs after every migration, because a migration that rebuilds the table of problems
+        drops the index.
         """
         with transaction.atomic(using=alias), connections[alias].cursor() as cursor:
             if connections[alias].vendor == "postgresql":
@@ -107,31 +107,32 @@ class FullText:
                 [self.table, *(f"{self.table}_{name}" for name in _TRIGGERS)],
             )
             if cursor.fetchone()[0] < 1 + len(_TRIGGERS):
-                for statement in self._sqlite():
+                for statement in self._sqlite_statements():
                     cursor.execute(statement)
 
-    def said(self, terms: Iterable[Term]) -> str:
-        """Return the argument of SQLite's MATCH; at least one term is required.
+    def match_argument(self, terms: Iterable[Term]) -> str:
+        """Return the argument of SQLite's MATCH; at least one term must be required.
 
-        Words have only letters and digits, so they can't end the quotation marks.
+        Words contain only letters and digits, so they can't close the quotation marks.
         """
         wanted, unwanted = _split_terms(terms)
         text = "(" + " AND ".join(f'"{words}"' for words in wanted) + ")"
         return text + "".join(f' NOT "{words}"' for words in unwanted)
 
-    def rows(self, terms: Iterable[Term]) -> tuple[str, list[str]]:
-        """Return SQLite's query for the keys of matching problems, and its values."""
-        return f"SELECT rowid FROM {self.table} WHERE {self.table} MATCH %s", [self.said(terms)]  # noqa: S608
+    def key_query(self, terms: Iterable[Term]) -> tuple[str, list[str]]:
+        """Return SQLite's query for the keys of matching problems, and its parameters."""
+        query = f"SELECT rowid FROM {self.table} WHERE {self.table} MATCH %s"  # noqa: S608
+        return query, [self.match_argument(terms)]
 
     def condition(self, terms: Iterable[Term]) -> tuple[str, list[str]]:
-        """Return PostgreSQL's condition on a problem, and its values."""
+        """Return PostgreSQL's condition for matching problems, and its parameters."""
         wanted, unwanted = _split_terms(terms)
         parts = ["phraseto_tsquery('simple', %s)"] * len(wanted)
         parts += ["!!phraseto_tsquery('simple', %s)"] * len(unwanted)
         return f"{_VECTOR} @@ ({' && '.join(parts)})", [*wanted, *unwanted]
 
-    def rare(self, terms: Iterable[Term], alias: str = "default") -> list[int] | None:
-        """Return the keys of all matching problems, unordered; None if there are many.
+    def find_if_rare(self, terms: Iterable[Term], alias: str = "default") -> list[int] | None:
+        """Return the keys of all matching problems, unordered; None if there are more than `RARE`.
 
         To find the newest matches, a database must choose between scanning all problems and reading
         the index, and its statistics on rare words are too poor for this choice: among a million
@@ -142,7 +143,7 @@ class FullText:
             also = f" AND {self._only}" if self._only else ""
             rows = f"SELECT id FROM problems_problem WHERE {fits}{also}"  # noqa: S608
         else:
-            rows, values = self.rows(terms)
+            rows, values = self.key_query(terms)
         with connections[alias].cursor() as cursor:
             cursor.execute(f"{rows} LIMIT {RARE + 1}", values)
             found = [number for (number,) in cursor.fetchall()]
@@ -151,7 +152,7 @@ class FullText:
     def _where(self, row: str) -> str:
         return f" WHERE {row}.{self._only}" if self._only else ""
 
-    def _sqlite(self) -> Sequence[str]:
+    def _sqlite_statements(self) -> Sequence[str]:
         table = self.table
         add = (
             f"INSERT INTO {table}(rowid, sentence) SELECT new.id, new.sentence{self._where('new')};"
@@ -190,33 +191,33 @@ _INDEX = FullText("read_search", "public")
 ensure = _INDEX.ensure
 
 indexes: list[Callable[[str], None]] = [ensure]
-"""Functions that create missing indexes of problems in a database, after each migration."""
+"""Functions that create missing search indexes in a database after each migration."""
 
 
-def with_terms(query: QuerySet[Problem], terms: list[Term]) -> QuerySet[Problem]:
-    """Return the public problems whose sentences have all required terms and no excluded one.
+def filter_by_terms(query: QuerySet[Problem], terms: list[Term]) -> QuerySet[Problem]:
+    """Return the public problems whose sentences contain all required and no excluded terms.
 
     Args:
         query: The public problems, unordered.
         terms: At least one term; without required terms nothing is found.
 
     Returns:
-        A query with the alias `place`, the problem's key in the index. Order and limit by it, never
-        by `id`, so that pages of common words are fast, too.
+        A query with the alias `place`, the problem's key in the index. Sort and paginate by it, not
+        by `id`, so that pages for common words are fast, too.
     """
     if not any(term.wanted for term in terms):
         return query.alias(place=F("id")).none()
     if connections[query.db].vendor == "postgresql":
-        few = _INDEX.rare(terms, query.db)
+        few = _INDEX.find_if_rare(terms, query.db)
         if few is not None:
             return query.filter(pk__in=few).alias(place=F("id"))
         where, values = _INDEX.condition(terms)
         return query.extra(where=[where], params=values).alias(place=F("id"))  # noqa: S610
-    # The plus keeps SQLite from querying the index for every problem: it scans the index in the
-    # order of the page, and stops when the page is full.
+    # Because of the plus, SQLite does not query the index for every problem. It scans the index in
+    # the order of the page and stops when the page is full.
     table = _INDEX.table
     return query.extra(  # noqa: S610 - values are parameters
         tables=[table],
         where=[f"problems_problem.id = +{table}.rowid", f"{table} MATCH %s"],
-        params=[_INDEX.said(terms)],
+        params=[_INDEX.match_argument(terms)],
     ).alias(place=RawSQL(f"{table}.rowid", (), BigIntegerField()))  # noqa: S611

@@ -1,7 +1,7 @@
-"""The states of a problem: their transitions, which are logged, and who may see a problem when.
+"""The states of a problem, their logged transitions, and who may see a problem.
 
-`Problem.public` is whether everybody may see a problem. A valid problem reveals its answer, and
-thereby that of the other half, which may still be judged. So a twin becomes public as a whole, and
+`Problem.public` states whether everybody may see a problem. A valid problem reveals its answer and
+also that of its other half, which may still be judged. So a twin becomes public as a whole, and
 never while one of its halves is a gold question.
 """
 
@@ -33,11 +33,11 @@ MOVES = {
 }
 """The states that can follow each state. Only an undo restores withdrawn and revised problems."""
 
-GONE = (State.WITHDRAWN, State.REVISED)
+REMOVED_STATES = (State.WITHDRAWN, State.REVISED)
 
 
 def move(problem: Problem, to: State, *, by: Person | None, kind: str, **columns: Any) -> Event:
-    """Move a problem to a state, and log it.
+    """Move a problem to another state, and log the transition.
 
     Args:
         problem: The problem, which is locked and read again first, so that concurrent moves can't
@@ -54,11 +54,13 @@ def move(problem: Problem, to: State, *, by: Person | None, kind: str, **columns
         now = lock_problem(problem.pk)
         before = State(now.state)
         if to not in MOVES[before]:
-            raise InputError(f"the problem {now.ref} {before.label}; it can't become {to.value!r}")
+            raise InputError(
+                f"the problem {now.ref} can't become {to.value!r}: its state is {before.value!r}"
+            )
         decided = timezone.now() if to in (State.VALID, State.REJECTED) else now.decided
         Problem.objects.filter(pk=now.pk).update(state=to, decided=decided)
         settle_waits([now.twin_id], new=[now.pk])
-        problem.became(state=to, decided=decided)
+        problem.sync_fields(state=to, decided=decided)
         return now.events.create(actor=by, kind=kind, before=before, after=to, **columns)
 
 
@@ -69,12 +71,12 @@ def lock_problem(key: int) -> Problem:
 
 
 OPEN = (State.HELD, State.JUDGING)
-"""States of a half for which its twin waits, unless it is a gold question."""
+"""States of an undecided half, for which its twin waits unless it is a gold question."""
 
 DECIDED = (State.VALID, State.REJECTED)
 
 LATE = "late"
-"""The kind of event for a half that became public before the other one, after its waiting time."""
+"""Kind of the event of a half that became public although its other half is still undecided."""
 
 CHUNK = 250
 """Number of twins settled per transaction."""
@@ -89,7 +91,7 @@ def public_problems() -> QuerySet[Problem]:
 
 
 def gold_questions() -> QuerySet[Problem]:
-    """Return the gold questions in use; public problems of their twins would reveal answers.
+    """Return the gold questions in use; publishing the rest of their twins would reveal answers.
 
     Retired, withdrawn and replaced gold questions are not in use.
     """
@@ -117,13 +119,10 @@ def is_visible_to(person: Person | None, problem: Problem) -> bool:
 def settle_waits(twins: Collection[int], new: Collection[int] = ()) -> None:
     """Make decided halves wait for the rest of their twin, and end the waits that are over.
 
-    A wait ends when no half is on hold or judged, or `SiteRules.wait_days` after the first
-    decision, which is then logged; it never ends while a half is one of `gold_questions`. Only
-    problems in `new` start to wait: a public problem stays public, whatever happens to the other
-    half.
-
-    The caller is in a transaction and has written the change; the callers are in this module,
-    embargoes and imports.
+    A wait ends when no half is on hold or being judged. It also ends `SiteRules.wait_days` days
+    after the first decision, which is logged. It never ends while a half is one of
+    `gold_questions`. Only problems in `new` start to wait: a public problem stays public, whatever
+    happens to the other half. The caller must have written the change in the same transaction.
 
     Args:
         twins: The keys of the twins with a changed half.
@@ -137,25 +136,25 @@ def settle_waits(twins: Collection[int], new: Collection[int] = ()) -> None:
     columns = "twin", "state", "gold", "decided", "waits"
     for half in Problem.objects.filter(twin__in=twins).only(*columns):
         halves[half.twin_id].append(half)
-    gold = {key for key, of in halves.items() if any(half.gold for half in of)}
-    asked = (
+    gold = {key for key, both in halves.items() if any(half.gold for half in both)}
+    in_use = (
         set(gold_questions().filter(twin__in=gold).values_list("twin", flat=True)) if gold else gold
     )
     for waits in (True, False):
         found = [
             half.pk
-            for twin, of in halves.items()
-            for half in of
+            for twin, both in halves.items()
+            for half in both
             if half.waits != waits
             and waits
             == (
-                ((twin in asked and not half.gold) or _still_waits(of))
+                ((twin in in_use and not half.gold) or _still_waits(both))
                 and half.state in DECIDED
                 and (half.waits or half.pk in new)
             )
         ]
         if found:
-            # A transaction that has locked a half settles the twin later, or `publish_due` does.
+            # Halves that another transaction has locked are settled by it, or by `publish_due`.
             rows = Problem.objects.select_for_update(skip_locked=True).filter(pk__in=found)
             keys = list(rows.values_list("pk", flat=True))
             Problem.objects.filter(pk__in=keys).update(waits=waits)
@@ -164,29 +163,31 @@ def settle_waits(twins: Collection[int], new: Collection[int] = ()) -> None:
 
 
 def _log_late(keys: Collection[int], twins: Iterable[list[Problem]]) -> None:
-    late = [half.pk for of in twins if any(map(_is_open, of)) for half in of if half.pk in keys]
+    late = [
+        half.pk for both in twins if any(map(_is_open, both)) for half in both if half.pk in keys
+    ]
     rows = public_problems().filter(pk__in=late).order_by("pk") if late else ()
     reason = _("its other half was not decided within %d days") % settings.RULES.wait_days
-    Event.objects.bulk_create(row.unsaved_note(LATE, reason=reason) for row in rows)
+    Event.objects.bulk_create(row.make_event(LATE, reason=reason) for row in rows)
 
 
 def publish_due() -> int:
-    """End the waits that are over; return the number of twins. The worker calls this every hour.
+    """Publish the halves whose wait is over; return the number of twins.
 
-    So a waiting problem becomes public within an hour after `SiteRules.wait_days`, and never
-    earlier.
+    The worker calls this every hour, so a waiting problem becomes public within an hour after
+    `SiteRules.wait_days`, and never earlier.
     """
     twins = set(_due_problems().values_list("twin", flat=True))
-    for some in chunked(twins, CHUNK):
+    for chunk in chunked(twins, CHUNK):
         with writing():
-            settle_waits(some)
+            settle_waits(chunk)
     return len(twins)
 
 
 def _due_problems() -> QuerySet[Problem]:
     """Return the problems whose waiting time is over, or whose twin has no open half.
 
-    The query has no order or DISTINCT, with which SQLite would scan all twins.
+    The query has neither ORDER BY nor DISTINCT, because SQLite would then scan all twins.
     """
     other = Problem.objects.filter(twin=OuterRef("twin"), state__in=OPEN, gold=False)
     over = Q(decided__lte=timezone.now() - _waiting_time()) | ~Exists(other)
@@ -194,7 +195,7 @@ def _due_problems() -> QuerySet[Problem]:
     return Problem.objects.filter(over, ~Exists(asked), waits=True)
 
 
-def public_at_latest(problem: Problem) -> datetime | None:
+def latest_public_time(problem: Problem) -> datetime | None:
     """Return the latest time at which a problem becomes public; None unless it waits for its twin.
 
     A problem that is not valid, is under embargo, or would reveal the answer of a gold question

@@ -1,10 +1,10 @@
 """Downloads: the problems in each output format, in constant memory, and the votes.
 
-A download reads the rows twice. The first time it computes the digest, which is
-`winosmith.Dataset.digest` of the data, and finds problems that don't fit the format. The second
-time it writes part by part while the browser reads; parts of a table have the columns of the whole
-file. If a row was withdrawn in between, the download ends with an error, so each complete file
-matches its digest. The judges' votes are a separate file, in the format of `winosmith check`.
+A download reads the rows twice. First, it computes the digest, which is `winosmith.Dataset.digest`
+of the data, and finds problems that don't fit the format. Then it sends the file in parts; the
+parts of a table have the columns of the whole file. If a row was withdrawn in between, the download
+ends with an error, so each complete file matches its digest. The judges' votes are a separate file,
+in the format of `winosmith check`.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from winosmith.validate import write_votes
 from winosmith.web._lock import chunked
 from winosmith.web.judge.votes import iter_responses
 from winosmith.web.pages import BOM, as_download
-from winosmith.web.people.gates import rate_limit_reading, wants_page
+from winosmith.web.people.gates import accepts_html, rate_limit_reading
 from winosmith.web.problems.models import Problem
 from winosmith.web.problems.records import CHUNK, as_public, iter_rows, load_keys, needed_columns
 from winosmith.web.problems.states import public_problems
@@ -52,7 +52,7 @@ class Closable(Protocol):
 
 
 class HeadedFile:
-    """The bytes of a file: its first line, and the rest from a temporary file.
+    """The bytes of a file: a first line, and the content of a temporary file.
 
     Args:
         first: The first line, perhaps empty.
@@ -71,12 +71,12 @@ class HeadedFile:
                 yield part
 
     def close(self) -> None:
-        """Delete the temporary file; callers that don't read it must call this."""
+        """Close and delete the temporary file; callers that don't read it must call this."""
         self._rest.close()
 
 
 class ClosingResponse:
-    """The parts of a response with their source, which Django closes at the end.
+    """The parts of a response, with a source that Django closes at the end.
 
     Args:
         parts: The parts of the response.
@@ -95,29 +95,29 @@ class ClosingResponse:
 
 
 def read_header(table: str) -> list[str]:
-    """Return the names of the columns; they never contain a newline."""
+    """Return the column names of a CSV table; they never contain a newline."""
     return next(csv.reader([table.partition("\r\n")[0]]), [])
 
 
-def merge_columns(one: Sequence[str], other: Sequence[str]) -> list[str]:
-    """Return the columns of two tables, each in its own order.
+def merge_columns(first: Sequence[str], second: Sequence[str]) -> list[str]:
+    """Return the columns of two tables, in an order that keeps that of each table.
 
     >>> merge_columns(["id", "sentence", "answer"],
     ...               ["id", "sentence", "option3", "answer", "anchor"])
     ['id', 'sentence', 'option3', 'answer', 'anchor']
     """
-    merged, rest = list[str](), list(other)
-    for name in one:
+    merged, rest = list[str](), list(second)
+    for name in first:
         if name in rest:
             at = rest.index(name)
-            merged += [new for new in rest[:at] if new not in one]
+            merged += [new for new in rest[:at] if new not in first]
             rest = rest[at + 1 :]
         merged.append(name)
     return list(dict.fromkeys([*merged, *rest]))
 
 
 def align_columns(table: str, header: Sequence[str], *, with_header: bool) -> str:
-    r"""Return a part with the columns of the whole file.
+    r"""Return a part of a table with the columns of the whole file.
 
     >>> align_columns("a,c\r\n1,2\r\n", ["a", "b", "c"], with_header=True)
     'a,b,c\r\n1,,2\r\n'
@@ -152,17 +152,17 @@ class Survey:
     """The content of a download.
 
     Attributes:
-        known: The format.
+        file_format: The format.
         rows: The keys of the rows, oldest first.
         digest: The `winosmith.Dataset.digest` of the problems.
         header: The columns of a table; empty for other formats.
-        unfit: By id of a problem that does not fit the format, the reason.
+        unfit: The reasons why problems don't fit the format, by the problem's id.
         silent: Whether none of the problems has a twin or a lineage. Then each is marked as single,
-            if the format allows it, because otherwise readers could take similar problems for
+            if the format allows it, because otherwise readers could mistake similar problems for
             twins.
     """
 
-    known: Format
+    file_format: Format
     rows: array[int]
     digest: str
     header: tuple[str, ...]
@@ -170,55 +170,55 @@ class Survey:
     silent: bool
 
 
-def survey(query: QuerySet[Problem], known: Format, *, leave_out: bool = False) -> Survey:
+def survey(query: QuerySet[Problem], file_format: Format, *, skip_unfit: bool = False) -> Survey:
     """Read public problems once, and return the content of their file.
 
     Args:
         query: A part of `public_problems`; other problems in it are omitted.
-        known: One of `FILES`.
-        leave_out: Whether to omit problems that don't fit; otherwise they are in `rows`, and the
-            caller must show `unfit`.
+        file_format: One of `FILES`.
+        skip_unfit: Whether to omit problems that don't fit the format; otherwise `rows` includes
+            them, and the caller must show `unfit`.
     """
     state, header, kept = hashlib.sha256(), list[str](), array("q")
     unfit: dict[str, str] = {}
     silent = True
     for chunk in iter_rows(load_keys(query.order_by("place")), needed_columns(public_problems())):
         data = as_public(chunk)
-        bad, columns = _try_format(data, known)
+        bad, columns = _try_format(data, file_format)
         unfit |= bad
         header = merge_columns(header, columns)
         for row, datum in zip(chunk, data, strict=True):
-            if not (leave_out and datum.id in bad):
+            if not (skip_unfit and datum.id in bad):
                 kept.append(row.pk)
                 state.update(_digest_line(datum))
                 silent &= not (datum.twin_id or datum.lineage)
-    if silent and known.name == TABLE and kept:
+    if silent and file_format.name == TABLE and kept:
         header = merge_columns(["answer", "twin_id"], header)
-    return Survey(known, kept, state.hexdigest(), tuple(header), unfit, silent)
+    return Survey(file_format, kept, state.hexdigest(), tuple(header), unfit, silent)
 
 
 def _digest_line(datum: Datum) -> bytes:
     return (canonical(problem_record(datum)) + "\n").encode("utf-8", "surrogatepass")
 
 
-def _try_format(data: list[Datum], known: Format) -> tuple[dict[str, str], list[str]]:
-    if known.name == "winosmith":
+def _try_format(data: list[Datum], file_format: Format) -> tuple[dict[str, str], list[str]]:
+    if file_format.name == "winosmith":
         return {}, []
     try:
-        written = _write_part(data, known)
+        written = _write_part(data, file_format)
     except InputError:
-        reasons = formats.find_unwritable(data, known.name)
+        reasons = formats.find_unwritable(data, file_format.name)
         bad = {data[at].id: reason for at, reason in reasons.items()}
-        written = _write_part([datum for datum in data if datum.id not in bad], known)
-        return bad, read_header(written) if known.name == TABLE else []
-    return {}, read_header(written) if known.name == TABLE else []
+        written = _write_part([datum for datum in data if datum.id not in bad], file_format)
+        return bad, read_header(written) if file_format.name == TABLE else []
+    return {}, read_header(written) if file_format.name == TABLE else []
 
 
-def _write_part(data: Sequence[Datum], known: Format, *, silent: bool = False) -> str:
-    if known.name == "winosmith":
+def _write_part(data: Sequence[Datum], file_format: Format, *, silent: bool = False) -> str:
+    if file_format.name == "winosmith":
         return "".join(formats.to_lines(data, marked=silent))
     file = StringIO(newline="")
-    get_writer(known.name).write(data, file)
+    get_writer(file_format.name).write(data, file)
     return file.getvalue()
 
 
@@ -229,12 +229,12 @@ def iter_file(found: Survey) -> Generator[bytes, None, None]:
         InputError: A problem was withdrawn after the survey; request the file again.
     """
     if not found.rows:
-        yield _write_part([], found.known).encode()
+        yield _write_part([], found.file_format).encode()
         return
     first = True
     for data in _iter_unchanged(found):
-        written = _write_part(data, found.known, silent=found.silent)
-        if found.known.name == TABLE:
+        written = _write_part(data, found.file_format, silent=found.silent)
+        if found.file_format.name == TABLE:
             written = align_columns(written, found.header, with_header=first)
         first = False
         yield written.encode()
@@ -253,7 +253,7 @@ def _iter_unchanged(found: Survey) -> Iterator[list[Datum]]:
 
 
 def gzip_parts(parts: Iterable[bytes]) -> Iterator[bytes]:
-    """Yield the parts as one gzip file without name and time, so that it is reproducible."""
+    """Compress the parts as one gzip file without name and time, so that it is reproducible."""
     packer = zlib.compressobj(6, wbits=31)
     for part in parts:
         if packed := packer.compress(part):
@@ -269,7 +269,7 @@ VOTES = {
 
 
 def open_votes_file(query: QuerySet[Problem], name: str) -> tuple[str, HeadedFile]:
-    """Return a digest of a file of votes, and the open file, which the caller closes.
+    """Write a file of votes; return its digest and the open file, which the caller must close.
 
     Args:
         query: Public problems, with the alias `place`.
@@ -280,16 +280,16 @@ def open_votes_file(query: QuerySet[Problem], name: str) -> tuple[str, HeadedFil
     folder = Path(tempfile.mkdtemp(prefix="votes-"))
     try:
         path = folder / name
-        found = (public.filter(pk__in=some) for some in chunked(keys, CHUNK))
-        write_votes((vote for chunk in found for vote in iter_responses(chunk)), path)
+        queries = (public.filter(pk__in=chunk) for chunk in chunked(keys, CHUNK))
+        write_votes((vote for rows in queries for vote in iter_responses(rows)), path)
         file = path.open("rb")  # the open file stays readable after its folder is deleted
     finally:
         shutil.rmtree(folder)
     return hashlib.file_digest(file, "sha256").hexdigest(), HeadedFile(b"", file)
 
 
-MOST = 240
-"""Maximum downloads per hour from a network or account, because each reads all of its rows."""
+QUOTA = 240
+"""Maximum number of downloads per hour for a network or account; each reads all its rows."""
 
 TYPES = {
     ".csv": "text/csv; charset=utf-8; header=present",
@@ -301,7 +301,7 @@ TYPES = {
 
 @require_safe
 def show_downloads(request: HttpRequest) -> HttpResponse:
-    """Show the files, for the filtered problems."""
+    """Show the files that can be downloaded for the filtered problems."""
     filters = Filters(request.GET)
     count, more = capped_count(filters.apply())
     context = {
@@ -325,12 +325,12 @@ def download_file(request: HttpRequest, name: str) -> HttpResponseBase:
     filters = Filters(request.GET)
     if not filters.is_valid():
         return render(request, "read/download_refused.html", {"filters": filters}, status=422)
-    rate_limit_reading(request, "download", MOST)
+    rate_limit_reading(request, "download", QUOTA)
     source: HeadedFile | Generator[bytes, None, None]
     if plain in VOTES:
         digest, source = open_votes_file(filters.apply(), plain)
     else:
-        found = survey(filters.apply(), FILES[plain], leave_out="fitting" in request.GET)
+        found = survey(filters.apply(), FILES[plain], skip_unfit="fitting" in request.GET)
         if found.unfit and "fitting" not in request.GET:
             return _report_unfit(request, plain, found)
         digest, source = found.digest, iter_file(found)
@@ -355,7 +355,7 @@ def file_response(
         request: The request, with the client's tag.
         name: The file name, whose extension determines the content type.
         digest: The digest of the data.
-        source: The source, closed at the end, or at once if nothing is sent.
+        source: The source, closed at the end, or immediately if no body is sent.
         parts: The response; None for the source itself.
     """
     tag = quote_etag(f"{digest[:32]}-{__version__}-{name}")
@@ -380,18 +380,18 @@ def _report_unfit(request: HttpRequest, name: str, found: Survey) -> HttpRespons
     fitting = request.GET.copy()
     fitting["fitting"] = "1"
     unfit = list(found.unfit.items())[:MAX_LISTED]
-    if not wants_page(request):
+    if not accepts_html(request):
         lines = [f"{ref}: {reason}" for ref, reason in unfit]
         message = (
-            f"422: this is no data: {found.known.title} can't contain {len(found.unfit)} of "
-            f"{len(found.rows)} problems; add fitting=1 to the address to get the others."
+            f"422: {found.file_format.title} can't contain {len(found.unfit)} of {len(found.rows)} "
+            "problems; add fitting=1 to the URL to get the others."
         )
         return HttpResponse(
             "\n".join((message, *lines, "")), status=422, content_type="text/plain; charset=utf-8"
         )
     context = {
         "name": name,
-        "format": found.known,
+        "format": found.file_format,
         "all": len(found.rows),
         "fit": len(found.rows) - len(found.unfit),
         "unfit": unfit,

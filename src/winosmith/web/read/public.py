@@ -1,8 +1,8 @@
-"""The public problems: their numbers and the data card, filters, and pages.
+"""The public problems: statistics, the data card, filters, and pagination.
 
 Only decided problems without an embargo are counted, so the numbers reveal only how many problems
-are public, and how many were rejected. A page starts at the end of the previous one, which is fast
-on every page of a long list.
+are public, and how many were rejected. A page starts after the key of the previous page's last
+problem, so that every page of a long list is fast.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ from winosmith import __version__
 from winosmith.validate import DOMAINS
 from winosmith.web._kept import Entry, cached
 from winosmith.web.judge.models import Slot, Verdict
-from winosmith.web.people.models import keyed_digest, person_of
+from winosmith.web.people.models import find_person, keyed_digest
 from winosmith.web.people.privacy import current_documents
 from winosmith.web.problems.models import Problem, State, Twin, Version
 from winosmith.web.problems.records import filter_family, filter_kind
-from winosmith.web.problems.search import Page, parse, with_terms
+from winosmith.web.problems.search import Page, filter_by_terms, parse_terms
 from winosmith.web.problems.states import public_problems
 
 
@@ -43,9 +43,9 @@ class SiteNumbers:
         twins: The number of twins with two public halves.
         singles: The number of public originals whose other half is not public.
         perturbed: The number of public perturbed problems; `families` is the number of their roots.
-        contributors: The number of contributors of public problems, without imported ones.
-        judged: The number of problems that judges have decided here, without those under embargo or
-            waiting for their other half; problems imported as valid don't count.
+        contributors: The number of contributors of public problems that were not imported.
+        judged: The number of problems that judges have decided here, without those under embargo,
+            those waiting for their other half, and those imported as valid.
         valid: The number of public problems among these.
         domains: The number of public problems by domain; "" for no domain.
         since, until: The days on which the first and the last problem were written.
@@ -80,7 +80,7 @@ class SiteNumbers:
 
 
 def numbers() -> SiteNumbers:
-    """Return the numbers; a large site caches them for a while."""
+    """Return the statistics of the site; a large site caches them for a while."""
     return cached("read.figures", _compute_numbers)
 
 
@@ -124,11 +124,11 @@ def _compute_numbers() -> SiteNumbers:
 
 
 def choose_example() -> list[Problem]:
-    """Return the halves of the twin on the home page.
+    """Return the halves of the twin on the home page; an empty list if there is none.
 
-    This is the twin that a moderator chose last. Otherwise, it is the public twin with the most
-    votes among those on which all judges agreed, the oldest if tied; none without votes. So a new
-    twin is never shown just because it is new.
+    This is the public twin that a moderator chose last. Without one, it is the twin with the most
+    votes among those on which all judges agreed, or the oldest of several. So a twin is never shown
+    just because it is new.
     """
     twin = _chosen_twin()
     if twin is None:
@@ -180,7 +180,7 @@ class Agreement:
 
 
 def filter_agreement(query: QuerySet[Problem], which: str) -> QuerySet[Problem]:
-    """Filter problems by the agreement of their judges; one of `AGREEMENTS`."""
+    """Filter problems by how far their judges agreed; `which` is one of `AGREEMENTS`."""
     if which == "none":
         return query.filter(verdict=None)
     if which == "most":
@@ -189,7 +189,7 @@ def filter_agreement(query: QuerySet[Problem], which: str) -> QuerySet[Problem]:
 
 
 def agreement() -> Agreement | None:
-    """Return the agreement on public problems; None without votes.
+    """Return the judges' agreement on public problems; None without votes.
 
     A large site caches it for a while.
     """
@@ -222,7 +222,7 @@ def _compute_agreement() -> Agreement | None:
 
 
 def card_context() -> dict[str, Any]:
-    """Return the current content of the data card."""
+    """Return the context of the data card."""
     return {
         "figures": numbers(),
         "agreement": agreement(),
@@ -236,7 +236,7 @@ def card_markdown(card: dict[str, Any], address: str) -> str:
 
     Args:
         card: The content, from `card_context`.
-        address: The address of the site.
+        address: The URL of the site.
     """
     context: dict[str, Any] = {"card": card, "address": address, "version": __version__}
     with translation.override(settings.LANGUAGE_CODE):
@@ -244,7 +244,7 @@ def card_markdown(card: dict[str, Any], address: str) -> str:
 
 
 MOST_COUNTED = 1_000
-"""Beyond this number a page says "more than", because counting further takes too long."""
+"""Maximum number of counted problems; a page says "more than", because counting takes time."""
 
 
 def _choice_field(label: Any, *choices: tuple[str, Any]) -> forms.ChoiceField:
@@ -257,7 +257,7 @@ def _date_field(label: Any) -> forms.DateField:
 
 
 class Filters(forms.Form):
-    """The filters; every field may be empty."""
+    """The filters of public problems; every field may be empty."""
 
     q = forms.CharField(
         label=_("Words"),
@@ -309,16 +309,16 @@ class Filters(forms.Form):
 
     @property
     def narrowing(self) -> list[forms.BoundField]:
-        """Return the fields except the search words."""
+        """Return all fields except the search words."""
         return [field for field in self if field.name != "q"]
 
     @property
     def narrowed(self) -> bool:
-        """Return whether any of these fields is used."""
+        """Return whether any filter except the search words is used."""
         return any(self.data.get(field.name) for field in self.narrowing)
 
     def kept(self) -> QueryDict:
-        """Return a query with only these filters."""
+        """Return the part of the request's query that belongs to the filters."""
         kept = QueryDict(mutable=True)
         for name in self.fields:
             if self.data.get(name):
@@ -328,7 +328,7 @@ class Filters(forms.Form):
     def apply(self) -> QuerySet[Problem]:
         """Return the matching public problems; none if a field is not valid.
 
-        They have the alias `place` for ordering; see `winosmith.web.problems.search.with_terms`.
+        They have the alias `place` for sorting, as in `problems.search.filter_by_terms`.
         """
         query = public_problems().alias(place=F("id"))
         if not self.is_valid():
@@ -347,13 +347,13 @@ class Filters(forms.Form):
         if data["agreement"]:
             query = filter_agreement(query, data["agreement"])
         if data["contributor"]:
-            query = query.filter(twin__contributor=person_of(data["contributor"]) or -1)
+            query = query.filter(twin__contributor=find_person(data["contributor"]) or -1)
         if data["since"]:
             query = query.filter(twin__created__gte=_day_time(data["since"], time.min))
         if data["until"]:
             query = query.filter(twin__created__lte=_day_time(data["until"], time.max))
         if data["q"]:
-            query = with_terms(query, parse(data["q"]))
+            query = filter_by_terms(query, parse_terms(data["q"]))
         return query
 
 
@@ -374,7 +374,7 @@ def _filter_twins(query: QuerySet[Problem], whole: bool) -> QuerySet[Problem]:
 
 
 def _filter_public_family(query: QuerySet[Problem], ref: str) -> QuerySet[Problem]:
-    """Filter public problems by family; for a hidden problem, only the root's id is accepted."""
+    """Filter public problems by family; the id of a hidden problem works only for a root."""
     known = public_problems().filter(ref=ref).exists()
     if known:
         return filter_family(query, ref)
@@ -390,21 +390,21 @@ SIZE = 20
 
 
 MARK_LENGTH = 32
-"""Number of hex digits of a row's encrypted key."""
+"""Number of hex digits of an encrypted key."""
 
 
 def encrypt_key(number: int) -> str:
     """Return a row's key as 32 hex digits that only this site can read.
 
-    Rows are numbered consecutively, including hidden ones, so a plain key would reveal their
-    number.
+    Rows are numbered consecutively, including hidden ones, so plain keys would reveal how many
+    problems are hidden.
     """
     nonce = keyed_digest("page", str(number))[:16]
     return f"{nonce}{number ^ int(keyed_digest('page number', nonce)[:16], 16):016x}"
 
 
 def decrypt_key(text: str) -> int | None:
-    """Return the key in a mark; None if this site did not make the mark."""
+    """Return the key that `encrypt_key` encrypted; None if this site did not encrypt it."""
     if len(text) != MARK_LENGTH:
         return None
     try:
@@ -414,16 +414,15 @@ def decrypt_key(text: str) -> int | None:
     return number if hmac.compare_digest(encrypt_key(number).encode(), text.encode()) else None
 
 
-def get_page(query: QuerySet[Problem], asked: QueryDict) -> Page:
-    """Return the page after (older than) or before (newer than) a mark.
-
-    Invalid marks give the first page.
+def get_page(query: QuerySet[Problem], params: QueryDict) -> Page:
+    """Return a page of problems, newest first.
 
     Args:
         query: Problems with the alias `place` (`Filters.apply`).
-        asked: The query of the request.
+        params: The query of the request. The encrypted key in `after` or `before` determines the
+            page; without a valid key, it is the first.
     """
-    after, before = decrypt_key(asked.get("after", "")), decrypt_key(asked.get("before", ""))
+    after, before = decrypt_key(params.get("after", "")), decrypt_key(params.get("before", ""))
     back = before is not None and after is None
     mark = before if back else after
     if mark is not None:
@@ -434,14 +433,14 @@ def get_page(query: QuerySet[Problem], asked: QueryDict) -> Page:
         rows.reverse()
     newer, older = (more, True) if back else (mark is not None, more)
     return Page(
-        rows, _page_query(asked, rows, "before", newer), _page_query(asked, rows, "after", older)
+        rows, _page_query(params, rows, "before", newer), _page_query(params, rows, "after", older)
     )
 
 
-def _page_query(asked: QueryDict, rows: list[Problem], key: str, more: bool) -> str:
+def _page_query(params: QueryDict, rows: list[Problem], key: str, more: bool) -> str:
     if not more or not rows:
         return ""
-    kept = asked.copy()
+    kept = params.copy()
     for name in ("after", "before"):
         kept.pop(name, None)
     kept[key] = encrypt_key((rows[0] if key == "before" else rows[-1]).pk)

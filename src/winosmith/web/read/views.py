@@ -1,4 +1,4 @@
-"""The reading pages, the context of a problem's page, and template tags for sentences."""
+"""The pages for readers, the context of a problem's page, and template tags for sentences."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ from winosmith.web.people.gates import current_page, existing_writer
 from winosmith.web.people.models import Person, pseudonym
 from winosmith.web.problems.family import fold_steps, may_perturb, path_from_root, visible_steps
 from winosmith.web.problems.models import Problem, State, Twin
-from winosmith.web.problems.search import Term, parse
-from winosmith.web.problems.states import is_visible_to, public_at_latest, public_problems
+from winosmith.web.problems.search import Term, parse_terms
+from winosmith.web.problems.states import is_visible_to, latest_public_time, public_problems
 from winosmith.web.read.public import (
     Filters,
     capped_count,
@@ -60,7 +60,7 @@ def browse_problems(request: HttpRequest) -> HttpResponse:
         "filters": filters,
         "page": shown,
         "groups": _group_by_twin(shown.problems),
-        "terms": parse(filters.cleaned_data.get("q", "")),
+        "terms": parse_terms(filters.cleaned_data.get("q", "")),
         "count": count,
         "more": more,
         "kept": filters.kept().urlencode(),
@@ -82,7 +82,7 @@ def show_problem(request: HttpRequest, ref: str) -> HttpResponse:
     public = public_problems().filter(pk__in=[half.pk for half in halves])
     context = {
         "problem": found,
-        "halves": [(half, count_votes(half), public_at_latest(half)) for half in halves],
+        "halves": [(half, count_votes(half), latest_public_time(half)) for half in halves],
         "others": len(halves) - 1,
         "family": family,
         "may_perturb": may_perturb(person, found),
@@ -128,7 +128,7 @@ def _group_by_twin(problems: list[Problem]) -> list[tuple[Twin, str, list[Proble
 
 
 GOOD = ("a6ed7e2a3673", "a24f68d1337b", "0258b8f13fd4", "12255c3853b9")
-"""The twins of `winosmith.practice.read_handwritten` on the page: two social, two physical."""
+"""The ids of the handwritten twins that the guidelines show: two social, two physical."""
 
 
 PREDATORS = "The lions ate the zebras because the _ are {}."
@@ -138,7 +138,7 @@ LOAN = "Paula lent Nadia her good umbrella on the way to the station, because _ 
 
 
 def guidelines_context() -> dict[str, Any]:
-    """Return the rules and the examples of the page."""
+    """Return the rules and examples for the page of the guidelines."""
     rules = StructureRules()
     handwritten = practice.read_handwritten()
     least, most = rules.length or (0, 0)
@@ -213,8 +213,8 @@ class JudgeVotes:
     Attributes:
         votes: The number of votes.
         right: The number of votes for the contributor's answer.
-        ambiguous: The number of votes that find more than one option plausible.
-        associative: The number of votes that find the answer given away by single words.
+        ambiguous: The number of votes saying that more than one option is plausible.
+        associative: The number of votes saying that single words give the answer away.
         local: The number of votes for the answer from the local context.
     """
 
@@ -246,9 +246,9 @@ def count_votes(problem: Problem) -> JudgeVotes | None:
 def family_context(person: Person | None, problem: Problem) -> dict[str, Any] | None:
     """Return the family of a problem for its page; None if it has none.
 
-    Versions that the person may not see have neither text nor address, and no edits that reveal
-    them. An original has no path, and its family is included only if one of its versions is
-    visible. `tree` is the id of the family's page.
+    Versions that the person may not see have neither text nor URL, and no edits that reveal them.
+    An original has no path, and its family is included only if one of its versions is visible.
+    `tree` is the id of the family's page.
     """
     path = path_from_root(problem)
     version = getattr(path[-1], "version", None)
@@ -283,7 +283,7 @@ _BLANK = format_html('<span class="blank">{}</span>', BLANK)
 
 @register.simple_tag
 def sentence(text: str, terms: Iterable[Term] = ()) -> SafeString:
-    """Return a sentence as HTML with its blank and the matched words; all text is escaped."""
+    """Return a sentence as escaped HTML, with its blank and the matched words highlighted."""
     wanted = [r"[\W_]+".join(map(re.escape, term.words)) for term in terms or () if term.wanted]
     found = re.compile(rf"(?<![^\W_])(?:{'|'.join(wanted)})(?![^\W_])", re.I) if wanted else None
     pieces = [_highlight(piece, found) for piece in text.split(BLANK)]
@@ -309,7 +309,7 @@ def edited(pieces: Iterable[Change]) -> SafeString:
 
 @register.filter
 def marked(pieces: Iterable[Change]) -> SafeString:
-    """Return a sentence as HTML; words that another sentence does not have are marked."""
+    """Return a sentence as HTML; words missing in the other sentence are highlighted."""
     shown = ((_BLANK.join(map(escape, text.split(BLANK))), kind) for text, kind in pieces)
     return mark_safe("".join(f"<mark>{text}</mark>" if kind else text for text, kind in shown))  # noqa: S308
 
@@ -325,5 +325,5 @@ def _edit_html(text: str, kind: str, spoken: Mapping[str, str]) -> str:
 
 @register.filter
 def cell(text: str) -> str:
-    """Return a text as one line of Markdown, such as a cell of a table, without markup."""
+    """Return a text as one line of Markdown without markup, such as for a table cell."""
     return for_markdown(text)

@@ -14,16 +14,16 @@ from winosmith.web._site import ROUNDS
 
 
 class Round(models.Model):
-    """A round: the public problems are filtered, solved and compared with the last round.
+    """A round, in which the public problems are filtered, solved and compared with the last round.
 
     Attributes:
-        name: The name, part of addresses and of its folder.
+        name: The name, which is part of the URLs and of the folder's path.
         busy: Whether it waits or runs; at most one round does.
         recipe: The table for `winosmith.rounds.parse_round`, without the files of the pool.
-        base: The folder for relative paths of the recipe's solvers.
+        base: The folder of relative paths of the recipe's solvers.
         last: The published round with which it is compared.
         step: The title of the current step.
-        doing: The progress of that step, as `running.StepProgress`.
+        doing: The progress of the current step, as `running.StepProgress`.
         error: The reason why it failed, for moderators.
         record: The results, as in `round.json`; None before it is done.
         changes: The changes since the last round: [metric, before, now, format].
@@ -85,11 +85,11 @@ class Place(models.Model):
         stage: The stage that omitted it ("aflite", "structure", …); "" if it was kept.
         reason: The reason, as stated by `winosmith.build`.
         score: AFLite's score, 0–1; None without one.
-        guessed, asked: The number of correct predictions, and of all predictions, by models that
-            were not trained on it; None without a score.
+        guessed: The number of correct predictions by models that were not trained on it.
+        asked: The number of all predictions by these models; both are None without a score.
         phase: The 1-based phase in which it was omitted.
         root: Its number among the roots for the next round, from 0, or None.
-        fools: The names of the solvers that it fools, if it was perturbed.
+        fools: The names of the solvers that it fools, if it is a perturbed problem.
     """
 
     round = models.ForeignKey(Round, models.PROTECT, related_name="places", db_index=False)

@@ -3,7 +3,7 @@
 The report and the files contain only problems that are public at the time of the request; problems
 that were withdrawn or put under embargo since the round are omitted.
 
-A flag shows a contributor a problem that the filter removed, with its score and reason. It has no
+A flag shows contributors why a round omitted one of their problems, and its score. It has no
 effect, appears next to a problem that its reader may see anyway, and reveals nothing about others.
 """
 
@@ -33,17 +33,17 @@ from winosmith.web.people.gates import existing_writer
 from winosmith.web.people.models import Person
 from winosmith.web.problems.models import ERASED_SENTENCE, Problem, State
 from winosmith.web.problems.records import as_public, iter_rows, load_keys, needed_columns
-from winosmith.web.problems.states import GONE, public_problems
+from winosmith.web.problems.states import REMOVED_STATES, public_problems
 from winosmith.web.rounds.models import Place, Round
 
 
-def results(round_: Round) -> dict[str, Any]:
+def results_context(round_: Round) -> dict[str, Any]:
     """Return the context of the page of a finished round."""
     record: Mapping[str, Any] = round_.record or {}
     return {
         "work": _work_context(record),
         "cards": _summary_cards(record),
-        "funnel": funnel(record["build"]["funnel"]),
+        "funnel": funnel_stages(record["build"]["funnel"]),
         "counts": record["build"]["counts"],
         "solvers": [_solver_row(name, own) for name, own in record["solvers"].items()],
         "people": _people_context(record["people"]),
@@ -57,15 +57,15 @@ def results(round_: Round) -> dict[str, Any]:
 
 
 def count_problems(round_: Round) -> dict[str, int | None]:
-    """Return the numbers of collected and kept problems; None before the round is done."""
+    """Return the numbers of collected and kept problems; both are None before the round is done."""
     if round_.record is None:
         return {"collected": None, "kept": None}
     build = round_.record["build"]
     return {"collected": build["funnel"]["collected"]["problems"], "kept": build["kept"]}
 
 
-def funnel(record: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Return the stages of the funnel, from the collected problems on.
+def funnel_stages(record: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Return the stages of the funnel, starting with the collected problems.
 
     Each stage has its name; the number of problems left after it, also in percent of those
     collected; and the number of dropped problems, by reason and in total.
@@ -124,14 +124,14 @@ def _summary_cards(record: Mapping[str, Any]) -> list[tuple[str, str]]:
         ),
     ]
     if artifacts["after"] is not None:
-        told = _(
-            "of the kept problems are guessed by a linear model, across halves "
-            "that were filtered separately; before the filter it was %s"
+        label = _(
+            "of the kept problems are predicted by a linear model, measured across halves "
+            "that were filtered separately; before the filter, it was %s"
         )
         cards.append(
             (
                 format_value(artifacts["after"], ".1%"),
-                told % format_value(artifacts["before"], ".1%"),
+                label % format_value(artifacts["before"], ".1%"),
             )
         )
     if people and people["agree"] is not None:
@@ -191,7 +191,7 @@ _STAGE_LABELS = {
     "embargo": gettext_lazy("embargo"),
     "structure": gettext_lazy("structure"),
     "votes": gettext_lazy("votes"),
-    "copies": gettext_lazy("contained more than once"),
+    "copies": gettext_lazy("duplicates"),
     "embed split": gettext_lazy("used to train the encoder"),
     "aflite": gettext_lazy("filter (AFLite)"),
     "mirror": gettext_lazy("filter (mirror)"),
@@ -202,30 +202,30 @@ _STAGE_LABELS = {
 
 _METRIC_LABELS = {
     "collected": gettext_lazy("public problems exported"),
-    "valid share of what was collected": gettext_lazy("fraction that is well formed"),
+    "valid fraction of collected problems": gettext_lazy("fraction that is well formed"),
     "kept": gettext_lazy("kept"),
     "train_xl": gettext_lazy("for training, unfiltered"),
     "dev": gettext_lazy("for development"),
     "test": gettext_lazy("for testing"),
-    "a linear model on what was collected": gettext_lazy(
-        "a linear model guesses before the filter the filter"
+    "linear model's accuracy, collected": gettext_lazy(
+        "accuracy of a linear model before the filter"
     ),
-    "a linear model on what was kept": gettext_lazy(
-        "a linear model guesses after the filter, across halves that were filtered separately"
+    "linear model's accuracy, kept": gettext_lazy(
+        "accuracy of a linear model after the filter, across halves that were filtered separately"
     ),
     "KL along the first component, kept": gettext_lazy(
         "distance between the answers (KL, first component)"
     ),
-    "judges agree with a kept answer": gettext_lazy(
+    "votes for the answers of kept problems": gettext_lazy(
         "judges’ votes for the answers of kept problems"
     ),
-    "kept with all judges agreeing": gettext_lazy("kept problems on which all judges agree"),
-    "people who had not judged are right": gettext_lazy(
+    "kept problems with unanimous judges": gettext_lazy("kept problems on which all judges agree"),
+    "accuracy of people who had not judged": gettext_lazy(
         "correct answers of people who had not judged"
     ),
     "accuracy on this round's dev and test": gettext_lazy("accuracy"),
-    "whole twins right": gettext_lazy("whole twins right"),
-    "mean depth of its errors": gettext_lazy("mean depth of its errors"),
+    "whole twins correct": gettext_lazy("whole twins correct"),
+    "mean depth of errors": gettext_lazy("mean depth of errors"),
     "families without an error": gettext_lazy("families without an error"),
 }
 
@@ -257,11 +257,11 @@ POLICY = "; ".join(
         "sandbox allow-popups allow-top-navigation-by-user-activation",
     )
 )
-"""Content policy of a report: it has inline styles, but no scripts and no rights of this site."""
+"""Content-Security-Policy of a report: inline styles, but no scripts and no access to the site."""
 
 
 def render_report(round_: Round) -> str:
-    """Return the report of a round as `winosmith round` writes it, on problems still public."""
+    """Return the report that `winosmith round` would write, limited to problems still public."""
     record = round_.record or {}
     fooled = public_problems().filter(places__round=round_).exclude(places__fools=[])
     found = dict(
@@ -301,10 +301,9 @@ def iter_lines(round_: Round, *, kept: bool) -> Iterator[bytes]:
         }
         written = formats.to_lines(as_public(chunk), marked=True)
         for row, line in zip(chunk, written, strict=True):
-            told = line
             if not kept:
-                told = canonical(parse_json(line) | _omission_record(places[row.pk])) + "\n"
-            yield told.encode("utf-8", "surrogatepass")
+                line = canonical(parse_json(line) | _omission_record(places[row.pk])) + "\n"
+            yield line.encode("utf-8", "surrogatepass")
 
 
 def _query_problems(round_: Round, kept: bool) -> QuerySet[Problem]:
@@ -364,14 +363,14 @@ def last_published() -> Round | None:
 
 
 def _find_flag(problem: Problem, round_: Round) -> Flag | None:
-    if problem.state != State.VALID:  # it is out of the data, or was replaced since
+    if problem.state != State.VALID:  # since rejected, replaced or withdrawn
         return None
     place = Place.objects.filter(round=round_, problem=problem).exclude(stage="").first()
     return None if place is None else make_flag(place, problem)
 
 
 def flagged_places(person: Person, round_: Round) -> QuerySet[Place]:
-    """Return a person's problems that a round omitted, by stage, highest score first."""
+    """Return a person's problems that a round omitted, sorted by stage and descending score."""
     rows = Place.objects.filter(
         round=round_,
         problem__twin__contributor=person,
@@ -423,8 +422,8 @@ _STAGE_TEXTS = {
     ),
     "copies": (
         gettext_lazy(
-            "It or its other half is in the data more than once. A set contains "
-            "one copy of each, in whole twins, and none if two copies have "
+            "It or its other half is in the data more than once. The data set "
+            "keeps one copy of each, in whole twins, and none if two copies have "
             "different answers."
         ),
         "",
@@ -448,7 +447,7 @@ _STAGE_TEXTS = {
         gettext_lazy("The round required more agreement among judges than the site does."),
     ),
 }
-"""By stage: the reason, if it is the same for all problems, and what the contributor could
+"""For each stage: the reason, if it is the same for all problems, and what the contributor could
 change."""
 
 
@@ -456,7 +455,7 @@ register = template.Library()
 """Template tags for pages of other areas: flags, and the roots to perturb."""
 
 SHOWN_ROOTS = 6
-"""Number of roots on the page for perturbing; the page of the round has all of them."""
+"""Number of roots shown on the page for perturbing; the page of the round shows all."""
 
 
 @register.simple_tag(takes_context=True)
@@ -511,9 +510,9 @@ def _published(request: Any) -> Round | None:
 
 
 def erase_texts(person: Person, texts: bool) -> None:
-    """Delete reasons that may quote an erased person's texts, and, after commit, lines of files.
+    """Delete an erased person's texts from rounds, except numbers and released texts.
 
-    Numbers and released texts stay.
+    Reasons that may quote the texts are deleted now, lines of files after the commit.
     """
     if not texts:
         return
@@ -527,12 +526,12 @@ def erase_texts(person: Person, texts: bool) -> None:
 def erase_remaining_texts() -> int:
     """Remove lines of erased texts from all files of rounds; return the number of changed files.
 
-    Reports, which may quote them, are deleted; the site generates its own again. This runs after
-    each erasure, and regularly for interrupted erasures and for rounds that were running. A round
-    also stores the splits of earlier problems, and a failed round has no places, so all rounds are
-    checked for all erased texts.
+    Reports, which may quote the texts, are deleted; the site's own pages do not need them. This
+    runs after each erasure, and regularly, for interrupted erasures and rounds that were running. A
+    round also stores the splits of earlier problems, and a failed round has no places, so all
+    rounds are checked for all erased texts.
     """
-    erased = Problem.objects.filter(state__in=GONE, sentence=ERASED_SENTENCE)
+    erased = Problem.objects.filter(state__in=REMOVED_STATES, sentence=ERASED_SENTENCE)
     gone = set(erased.values_list("ref", flat=True))
     if not gone:
         return 0

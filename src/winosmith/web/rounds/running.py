@@ -1,8 +1,8 @@
-"""Running a round: its start, execution, progress, cancellation and publication.
+"""Rounds: how they are started, run, cancelled and published.
 
-A recipe consists of the site's own settings, or comes from a file for `winosmith round`, such as
-one in `recipes/`. The site's worker executes it as a job, and stores the progress in the round's
-row.
+The recipe of a round consists of the site's own settings, or comes from a file for `winosmith
+round`, such as one in `recipes/`. The site's worker runs the round as a job, and stores its
+progress in the round's row.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ from winosmith.web.problems.states import public_problems
 from winosmith.web.rounds.models import Place, Round
 
 PROBLEMS, VOTES = "problems.jsonl", "votes.jsonl"
-"""The files of a pool; the votes are empty if there are none."""
+"""The files of a pool; the file of votes is empty if there are none."""
 
 SITE_KEYS = ("name", "data", "format", "votes_file")
 """Keys of a recipe that the site sets itself."""
@@ -62,8 +62,8 @@ LEARNER = {"name": "taught-words", "solver": "association", "learn": True}
 def default_solvers() -> list[dict[str, Any]]:
     """Return the solver tables of a round whose recipe names no solvers.
 
-    These are the site's models and `LEARNER`. A chat server may cost money, so a recipe must name
-    it.
+    These are the site's models and `LEARNER`, without chat models: they may cost money, so a recipe
+    must name them.
     """
     models = [
         {"name": rule.name, "solver": rule.solver, **rule.options}
@@ -82,7 +82,7 @@ def named_recipes() -> list[str]:
 
 
 def read_recipe(path: str | Path) -> tuple[dict[str, Any], str]:
-    """Return the table of a recipe file or of one of `named_recipes`, and the base of its paths.
+    """Return the table of a recipe file or of one of `named_recipes`, and the recipe's folder.
 
     Raises:
         RecipeError: There is no such file, or it is not valid TOML.
@@ -98,8 +98,8 @@ def read_recipe(path: str | Path) -> tuple[dict[str, Any], str]:
 def complete_recipe(table: Mapping[str, Any], name: str) -> dict[str, Any]:
     """Return a table with the round's name and the site's defaults.
 
-    The site's judges and moderators determine validity, so the votes are only used to measure
-    agreement and drop no problems, unless the recipe has rules of its own.
+    The site's judges and moderators have already decided which problems are valid. So votes only
+    measure agreement and drop no problems, unless the recipe has its own rules.
     """
     filled = {key: value for key, value in table.items() if key not in SITE_KEYS}
     rules = vote_rules()
@@ -113,7 +113,7 @@ def complete_recipe(table: Mapping[str, Any], name: str) -> dict[str, Any]:
 
 
 def validate_recipe(table: Mapping[str, Any]) -> RoundRecipe:
-    """Return the recipe of a complete table, before the pool exists.
+    """Check a complete table before the pool exists; return its recipe.
 
     Raises:
         RecipeError: A key or a value is not valid.
@@ -133,7 +133,7 @@ def load_recipe(round_: Round, pool: Path) -> RoundRecipe:
     return parse_round({**round_.recipe, **files}, folder=Path(round_.base or settings.SITE.folder))
 
 
-LEAST = 20
+MIN_PROBLEMS = 20
 """Minimum number of public problems for training, test and measurement."""
 
 NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,39}")
@@ -148,7 +148,7 @@ def get_round(name: str) -> Round:
     found = Round.objects.filter(name=name).first()
     if found is None:
         known = ", ".join(Round.objects.order_by("pk").values_list("name", flat=True))
-        raise InputError(f"there is no round {name!r}; there are: {known or 'none yet'}")
+        raise InputError(f"there is no round {name!r}; existing rounds: {known or 'none'}")
     return found
 
 
@@ -163,12 +163,12 @@ def next_name() -> str:
 def create_round(
     name: str, table: Mapping[str, Any], base: str = "", by: Person | None = None
 ) -> Round:
-    """Return a new round, with its job; it is compared with the one published last.
+    """Create a round and queue its job; it is compared with the round that was published last.
 
     Args:
         name: The name of the round: lower-case letters, digits and dashes.
         table: The recipe, which `complete_recipe` completes.
-        base: The folder for relative paths of the recipe; "" for the site's folder.
+        base: The folder of relative paths in the recipe; "" for the site's folder.
         by: An admin; None for a command.
 
     Raises:
@@ -184,21 +184,21 @@ def create_round(
         if Round.objects.filter(name=name).exists() or round_.folder.exists():
             raise InputError(_("A round with this name already exists; choose another name."))
         count = public_problems().count()
-        if count < LEAST:
+        if count < MIN_PROBLEMS:
             raise InputError(
                 _("A round needs %(least)d public problems; there are %(count)d.")
-                % {"least": LEAST, "count": count}
+                % {"least": MIN_PROBLEMS, "count": count}
             )
         _check_not_busy()
         round_.last = Round.objects.exclude(published=None).order_by("-published").first()
-        _save(round_)
+        _save_and_queue(round_)
     return round_
 
 
 def cancel_round(round_: Round) -> None:
-    """Cancel a waiting or running round, with its job; its finished steps stay.
+    """Cancel a waiting or running round, with its job; finished steps are kept.
 
-    A process that runs it stops before its next step.
+    The worker stops a running round at its next progress update.
 
     Raises:
         InputError: The round has already ended.
@@ -210,7 +210,7 @@ def cancel_round(round_: Round) -> None:
         locked.state, locked.busy = Round.State.CANCELLED, False
         locked.ended = timezone.now()
         locked.save(update_fields=["state", "busy", "ended"])
-        job = Job.objects.filter(mark=_mark(locked), state__in=BUSY)
+        job = Job.objects.filter(mark=_job_mark(locked), state__in=BUSY)
         job.update(state=Job.State.STOPPED, ended=locked.ended)
 
 
@@ -228,7 +228,7 @@ def resume_round(round_: Round) -> None:
         _check_not_busy()
         locked.state, locked.busy = Round.State.WAITING, True
         locked.error, locked.ended = "", None
-        _save(locked)
+        _save_and_queue(locked)
 
 
 def publish_round(by: Person | None, round_: Round) -> None:
@@ -261,7 +261,7 @@ def _check_not_busy() -> None:
         )
 
 
-def _save(round_: Round) -> None:
+def _save_and_queue(round_: Round) -> None:
     """Save a waiting round, and queue its job."""
     try:
         with transaction.atomic():
@@ -273,7 +273,7 @@ def _save(round_: Round) -> None:
 
 def _lock(round_: Round) -> Round:
     """Lock the rows of a round and its job, in the order in which `Job.stop` locks them."""
-    Job.objects.select_for_update(no_key=True).filter(mark=_mark(round_)).first()
+    Job.objects.select_for_update(no_key=True).filter(mark=_job_mark(round_)).first()
     return Round.objects.select_for_update(no_key=True).get(pk=round_.pk)
 
 
@@ -281,17 +281,17 @@ EXPORTING, STORING = "handing over", "storing"
 """The first and the last step; `winosmith.rounds.run_round` has the steps in between."""
 
 UPDATE_SECONDS = 1.0
-"""Seconds between two updates of the progress."""
+"""Seconds between progress updates."""
 
 
 @dataclass(frozen=True)
 class StepProgress:
-    """The current progress of a round.
+    """The progress of a running round.
 
     Attributes:
         step: The title of the step, which is step `number` (from 1) of `of`.
         done, total: The progress within the step; None if unknown.
-        note: A note on the progress, such as the phase.
+        note: A note for the page, such as the phase.
         since: The start of the step, in seconds since 1970.
     """
 
@@ -316,7 +316,7 @@ def step_titles(solvers: list[str]) -> list[str]:
 
 
 class ProgressReporter:
-    """Reports the current step of a round, and stores the finished ones."""
+    """Writes the current step of a round to its row, and collects the times of finished steps."""
 
     def __init__(self, round_: Round, recipe: RoundRecipe) -> None:
         self.round = round_
@@ -333,18 +333,18 @@ class ProgressReporter:
         Raises:
             Cancelled: The round was cancelled.
         """
-        self.at = self._place(title)
+        self.at = self._find_step(title)
         self.doing = replace(
             self.doing, step=title, number=self.at + 1, done=0, total=total, note="",
             since=time.time(),
         )  # fmt: skip
-        self._noted(step=title, doing=asdict(self.doing))
+        self._update_row(step=title, doing=asdict(self.doing))
         yield self._advance
         seconds = round(time.time() - self.doing.since, 2)
         self.timings.append((self.doing.number, title, seconds))
 
-    def _place(self, title: str) -> int:
-        """Return the number of the next step with a title; steps may be skipped."""
+    def _find_step(self, title: str) -> int:
+        """Return the index of the next step with a title; steps may be skipped."""
         later = [n for n in range(self.at + 1, len(self.steps)) if self.steps[n] == title]
         return later[0] if later else self.at
 
@@ -352,9 +352,9 @@ class ProgressReporter:
         self.doing = replace(self.doing, done=done, note=note)
         if time.monotonic() >= self.due:
             self.due = time.monotonic() + UPDATE_SECONDS
-            self._noted(doing=asdict(self.doing))
+            self._update_row(doing=asdict(self.doing))
 
-    def _noted(self, **changes: object) -> None:
+    def _update_row(self, **changes: object) -> None:
         running = Round.objects.filter(pk=self.round.pk, state=Round.State.RUNNING)
         with writing():
             if not running.update(**changes):
@@ -362,12 +362,12 @@ class ProgressReporter:
 
 
 def round_progress(round_: Round) -> dict[str, Any] | None:
-    """Return the progress of a round that waits or runs, otherwise None.
+    """Return the progress of a waiting or running round; None for other rounds.
 
-    It contains `at_work`, whether a process runs it (if not, it was interrupted). Once the first
-    step has started, also the fields of `StepProgress`, with the step's label; `percent` of all
-    steps, with equal weights; the start of the step; and `until`, the estimated end of the round,
-    or None.
+    It contains `at_work`: whether a process runs the round, which may have been interrupted. Once
+    the first step has started, it also contains the fields of `StepProgress`, with the step's label
+    and start; `percent`, the finished part of all steps, with equal weights; and `until`, the
+    estimated end of the round, or None.
     """
     if not round_.busy:
         return None
@@ -387,10 +387,10 @@ def round_progress(round_: Round) -> dict[str, Any] | None:
 
 
 def _seconds_left(round_: Round, doing: StepProgress, share: float | None) -> float | None:
-    """Return the estimated seconds until the round ends, from the last round, or None.
+    """Estimate the seconds until the round ends; None without an earlier round.
 
-    The estimate uses the times of the last round's steps, scaled by the ratio for the current step
-    if it is known.
+    The estimate uses the times of the last round's steps, scaled by how much longer the current
+    step takes.
     """
     took = _last_step_times(round_)
     if took is None:
@@ -416,7 +416,7 @@ _STEP_LABELS = {
     "reading": gettext_lazy("reading the pool"),
     "checking": gettext_lazy("checking structure and votes"),
     "embedding": gettext_lazy("embedding the problems"),
-    "filtering": gettext_lazy("filtering problems that linear models can guess"),
+    "filtering": gettext_lazy("filtering problems that linear models can predict"),
     "measuring": gettext_lazy("computing the results"),
     "writing": gettext_lazy("writing the files"),
     STORING: gettext_lazy("storing the results"),
@@ -432,8 +432,8 @@ def _step_label(title: str) -> str:
 def write_pool(round_: Round) -> Path:
     """Write the pool of a round once; return its folder.
 
-    Problems, votes and lineages are a consistent snapshot, and people are pseudonyms. A resumed
-    round keeps its original pool.
+    Problems, votes and lineages come from one consistent snapshot, with pseudonyms for people. A
+    resumed round keeps its original pool.
     """
     folder = round_.folder / "pool"
     output = OutputFolder.open(folder, {"command": "round of a site", "round": round_.name})
@@ -450,21 +450,24 @@ def write_pool(round_: Round) -> Path:
 
 
 CHUNK = 1000
-"""Number of rows per write, so that others can write in between."""
+"""Number of rows per transaction, so that others can write in between."""
 
 
 def store_results(
-    round_: Round, found: Found, timings: list[tuple[int, str, float]], told: Callable[[int], None]
+    round_: Round,
+    found: Found,
+    timings: list[tuple[int, str, float]],
+    on_progress: Callable[[int], None],
 ) -> bool:
-    """Store the results of a round; return whether it was still running, and is now done.
+    """Store the results of a round; return False if the round was no longer running.
 
-    The function can be repeated, as after an interruption.
+    The call can be repeated after an interruption.
 
     Args:
         round_: The round's row.
         found: The result of `winosmith.rounds.run_round`.
         timings: The duration of each step.
-        told: A function called with the number of stored problems.
+        on_progress: A function called with the number of stored problems.
     """
     done = 0
     places = _iter_places(found)
@@ -477,7 +480,7 @@ def store_results(
         ]
         with writing():
             Place.objects.bulk_create(rows, ignore_conflicts=True)
-        told(done := done + len(chunk))
+        on_progress(done := done + len(chunk))
     with writing():
         last = round_.last.record if round_.last else None
         return bool(
@@ -582,7 +585,7 @@ def _run_steps(round_: Round) -> None:
     for rule in recipe.solvers:
         if not rule.learn:
             find_training_data(rule, recipe.folder)
-            make_solver(rule, recipe.folder)  # missing files are reported at once
+            make_solver(rule, recipe.folder)  # reports missing files before the build
     found = run_round(recipe, round_.folder / "results", last=_last_folder(round_), step=show)
     count = found.record["build"]["funnel"]["collected"]["problems"]
     with show(STORING, count) as advance:
@@ -597,13 +600,13 @@ def _last_folder(round_: Round) -> str | None:
     return str(folder) if (folder / "round.json").exists() else None
 
 
-def _mark(round_: Round) -> str:
+def _job_mark(round_: Round) -> str:
     return f"round-{round_.pk}"
 
 
 def queue_round(round_: Round) -> Job:
-    """Queue the job of a round, the same for each try; return it."""
-    mark = _mark(round_)
+    """Queue the job of a round, which has the same job for all its attempts; return the job."""
+    mark = _job_mark(round_)
     with writing():
         columns = {"kind": ROUND, "asked": {"name": round_.name}, "actor": round_.started_by}
         Job.objects.get_or_create(mark=mark, defaults={**columns, "state": Job.State.WAITING})
@@ -631,11 +634,11 @@ def run_job(job: Job, progress: Progress) -> None:
         Stopped: The round was just cancelled.
     """
     round_ = find_round(job)
-    if round_.state in (Round.State.FAILED, Round.State.CANCELLED):  # an admin retries the job
+    if round_.state in (Round.State.FAILED, Round.State.CANCELLED):  # an admin retried the job
         progress(0)
         resume_round(round_)
         round_.refresh_from_db()
-    while round_.busy:  # again, if it was cancelled and resumed while it ran
+    while round_.busy:  # runs again if it was cancelled and resumed in the meantime
         _run_to_end(round_)
         round_.refresh_from_db()
     if round_.state == Round.State.FAILED:

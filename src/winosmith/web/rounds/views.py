@@ -1,4 +1,4 @@
-"""Pages of rounds: the list, a round with its report and files, and flags; admins start them."""
+"""Pages of rounds: the list, the form for a new round, results, reports, files, and flags."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class StartForm(forms.Form):
 
     name = forms.CharField(
         label=gettext_lazy("Name"),
-        help_text=gettext_lazy("Small letters, digits and dashes; it is part of the address."),
+        help_text=gettext_lazy("Lower-case letters, digits and dashes; part of the round’s URL."),
         max_length=40,
         initial=running.next_name,
     )
@@ -47,8 +47,8 @@ class StartForm(forms.Form):
 
 
 @require_safe
-def index(request: HttpRequest) -> HttpResponse:
-    """List the published rounds; moderators see all."""
+def list_rounds(request: HttpRequest) -> HttpResponse:
+    """List the published rounds; for moderators, list all rounds."""
     rows = Round.objects.order_by("-pk")
     if not _moderates(request):
         rows = rows.exclude(published=None).order_by("-published")
@@ -59,22 +59,22 @@ def index(request: HttpRequest) -> HttpResponse:
 
 
 @require_safe
-def one(request: HttpRequest, name: str) -> HttpResponse:
+def show_round(request: HttpRequest, name: str) -> HttpResponse:
     """Show the results of a round; moderators also see its progress or failure."""
     return _render_round(request, get_visible_round(request, name))
 
 
 @require_safe
-def progress(request: HttpRequest, name: str) -> HttpResponse:
-    """Return the progress for a waiting page, or make it reload."""
+def show_progress(request: HttpRequest, name: str) -> HttpResponse:
+    """Return the progress of a round to a waiting page, or make the page reload."""
     round_ = get_visible_round(request, name)
     context = {"round": round_, "progress": running.round_progress(round_)}
     return waiting_page(request, "rounds/parts/progress.html", context, round_.busy)
 
 
 @gates.admins_only
-def start(request: HttpRequest) -> HttpResponse:
-    """Show the form for a new round, and start the round once per form."""
+def start_round(request: HttpRequest) -> HttpResponse:
+    """Show the form for a new round, or start the round, once per form."""
     form, person = StartForm(request.POST or None), cast(Person, request.user)
     if request.method == "POST" and form.is_valid():
         name, recipe = form.cleaned_data["name"], form.cleaned_data["recipe"]
@@ -95,8 +95,8 @@ def start(request: HttpRequest) -> HttpResponse:
 
 @require_POST
 @gates.admins_only
-def act(request: HttpRequest, name: str, do: str) -> HttpResponse:
-    """Publish, stop or resume a round, once per form."""
+def change_round(request: HttpRequest, name: str, do: str) -> HttpResponse:
+    """Publish, stop or resume a round, once per form; `do` is the action."""
     round_, person = get_visible_round(request, name), cast(Person, request.user)
     acts: dict[str, tuple[Callable[[], object], str]] = {
         "publish": (lambda: running.publish_round(person, round_), _("The round is published.")),
@@ -123,15 +123,15 @@ def _render_round(
     if round_.state == Round.State.DONE:
         roots = results.public_roots(round_)
         note_twins_read(gates.existing_writer(request), roots)
-        context |= {**results.results(round_), "roots": roots}
+        context |= {**results.results_context(round_), "roots": roots}
     return render(request, "rounds/round.html", context, status=409 if error else 200)
 
 
 def get_visible_round(request: HttpRequest, name: str) -> Round:
-    """Return a round that the reader may see: a published one; moderators see all.
+    """Return a round that the reader may see; only moderators see unpublished rounds.
 
     Raises:
-        Http404: There is no such round that they may see.
+        Http404: The round does not exist, or the reader may not see it.
     """
     found = get_object_or_404(Round.objects.select_related("last", "started_by"), name=name)
     if not (found.published or _moderates(request)):
@@ -146,22 +146,22 @@ def _moderates(request: HttpRequest) -> bool:
 SIZE = 20
 """Number of flags on a page."""
 
-MOST = 240
+MAX_DOWNLOADS = 240
 """Maximum number of files, reports and downloads per hour, for one network or account."""
 
 
 @require_safe
-def page(request: HttpRequest, name: str) -> HttpResponseBase:
-    """Show the report of a round, under a separate content policy."""
+def show_report(request: HttpRequest, name: str) -> HttpResponseBase:
+    """Show the report of a round, with its own Content-Security-Policy."""
     round_ = _get_finished_round(request, name)
-    gates.rate_limit_reading(request, "download", MOST)
+    gates.rate_limit_reading(request, "download", MAX_DOWNLOADS)
     return _with_report_policy(HttpResponse(results.render_report(round_)))
 
 
 @require_safe
 @gates.moderators_only
-def build_page(request: HttpRequest, name: str) -> HttpResponseBase:
-    """Show moderators the original report of the round's build."""
+def show_build_report(request: HttpRequest, name: str) -> HttpResponseBase:
+    """Show moderators the report of the round's build."""
     path = results.build_report(_get_finished_round(request, name))
     if path is None:
         raise Http404
@@ -171,12 +171,12 @@ def build_page(request: HttpRequest, name: str) -> HttpResponseBase:
 
 
 @require_safe
-def file(request: HttpRequest, name: str, which: str) -> HttpResponseBase:
-    """Send the problems that the round kept, or omitted with the reasons, if they are public."""
+def download_file(request: HttpRequest, name: str, which: str) -> HttpResponseBase:
+    """Send the public problems that a round kept, or those that it omitted, with the reasons."""
     round_ = _get_finished_round(request, name)
     if which not in results.FILES:
         raise Http404
-    gates.rate_limit_reading(request, "download", MOST)
+    gates.rate_limit_reading(request, "download", MAX_DOWNLOADS)
     parts = (
         () if request.method == "HEAD" else results.iter_lines(round_, kept=results.FILES[which])
     )
@@ -186,7 +186,7 @@ def file(request: HttpRequest, name: str, which: str) -> HttpResponseBase:
 
 
 @require_safe
-def mine(request: HttpRequest) -> HttpResponse:
+def show_flags(request: HttpRequest) -> HttpResponse:
     """Show which of the person's problems the last published round omitted, and why."""
     person, round_ = gates.existing_writer(request), results.last_published()
     rows = results.flagged_places(person, round_) if person and round_ else ()

@@ -1,7 +1,7 @@
-"""Backups that an admin starts in the browser, which are made on the server and stay there.
+"""Backups that an admin starts in the browser; they are made on the server and stay there.
 
-A backup contains the site's key, and with it full access to the site. So no page sends a backup,
-and the newest few are kept in the site's folder for the people who run the server.
+A backup contains the site's key, which gives full access to the site. So no page sends a backup.
+The newest backups are kept in the site's folder, for the people who run the server.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ from winosmith.web._site import BACKUPS
 from winosmith.web.jobs import BACKUP, Job, Progress, create_job
 from winosmith.web.people.models import Person
 
-KEPT = 7
-"""Number of newest backups that are kept."""
+MAX_BACKUPS = 7
+"""Number of backups that are kept; older ones are deleted."""
 
 NAME = re.compile(r"site-\d{8}-\d{6}\.tar\.gz")
 
 
-def folder() -> Path:
+def backup_folder() -> Path:
     """Return the folder of the backups."""
     return Path(settings.SITE.folder, BACKUPS)
 
@@ -37,7 +37,7 @@ def list_backups() -> list[dict[str, Any]]:
 
     Each has the `name` of the file, its `size` in bytes, and the time when it was `made`.
     """
-    paths = [path for path in folder().glob("*.tar.gz") if NAME.fullmatch(path.name)]
+    paths = [path for path in backup_folder().glob("*.tar.gz") if NAME.fullmatch(path.name)]
     return [
         {
             "name": path.name,
@@ -51,8 +51,8 @@ def list_backups() -> list[dict[str, Any]]:
 def request_backup(person: Person) -> Job:
     """Request a backup, in the caller's transaction.
 
-    An empty file marks that this folder requested it: a backup contains the row of the job that
-    made it, in the state "running", but no files next to the database.
+    An empty file marks that the job was started in this folder. A backup contains the row of its
+    own job, in the state "running", but not this file, so a restored site does not run it again.
     """
     job = create_job(person, BACKUP, {}, state=Job.State.WAITING)
     job.file.parent.mkdir(mode=0o700, exist_ok=True)
@@ -61,25 +61,24 @@ def request_backup(person: Person) -> Job:
 
 
 def make_backup(job: Job, progress: Progress) -> dict[str, Any]:
-    """Make the backup that a job requests, and delete the oldest beyond `KEPT`.
+    """Make the backup that a job requests, and delete the oldest beyond `MAX_BACKUPS`.
 
     Raises:
-        InputError: The backup was requested in another folder, of which this one is a restored
-            backup.
+        InputError: The job was started on another site, from whose backup this site was restored.
     """
     if not job.file.exists():
         raise InputError(
             _(
                 "This job was started on another site, from whose backup this site was "
-                "restored; make a new one."
+                "restored; make a new backup."
             )
         )
-    path = folder() / f"site-{job.at:%Y%m%d-%H%M%S}.tar.gz"
-    folder().mkdir(mode=0o700, exist_ok=True)
-    for left in folder().glob(".site-*"):  # of an interrupted backup
+    path = backup_folder() / f"site-{job.at:%Y%m%d-%H%M%S}.tar.gz"
+    backup_folder().mkdir(mode=0o700, exist_ok=True)
+    for left in backup_folder().glob(".site-*"):  # of an interrupted backup
         shutil.rmtree(left, ignore_errors=True)
     if not path.exists():
         backup(settings.SITE, path)
-    for old in list_backups()[KEPT:]:
-        (folder() / old["name"]).unlink(missing_ok=True)
+    for old in list_backups()[MAX_BACKUPS:]:
+        (backup_folder() / old["name"]).unlink(missing_ok=True)
     return {"file": path.name, "bytes": path.stat().st_size}

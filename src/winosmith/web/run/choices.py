@@ -27,29 +27,29 @@ from winosmith.web.pages import reload_rules
 from winosmith.web.people.models import Person
 
 PENDING = "chosen.new"
-"""File in the site's folder with the new settings, until their log entry is on the disk."""
+"""File in the site's folder with the new settings, until their log entry is committed."""
 
 
 def _declarations() -> dict[str, dict[str, Any]]:
     return editable(type(settings.RULES))
 
 
-def label(name: str) -> str:
+def setting_label(name: str) -> str:
     """Return the label of a setting, in the reader's language."""
     return _(label_and_hint(_declarations()[name])[0])
 
 
 def value_label(name: str, value: str) -> str:
-    """Return the label of a setting's value, in the reader's language, or else the value."""
+    """Return the label of a setting's value in the reader's language; by default the value."""
     choices: Mapping[str, str] = _declarations()[name]["choices"] or {}
     return _(choices[value]) if value in choices else value
 
 
 def _build_field(name: str, key: Mapping[str, Any]) -> forms.Field:
-    # The form contains the old values, so that one of two admins does not revert the other's
-    # change.
+    # The form also contains the initial values, so that saving it does not revert a setting that
+    # another admin has changed in the meantime.
     hint = label_and_hint(key)[1]
-    words: dict[str, Any] = {"label": label(name), "help_text": hint and _(hint)}
+    words: dict[str, Any] = {"label": setting_label(name), "help_text": hint and _(hint)}
     words["show_hidden_initial"] = True
     if "enum" in key:
         choices = [(one, value_label(name, one)) for one in key["enum"]]
@@ -83,7 +83,7 @@ class LinesField(forms.CharField):
 
 
 class SettingsForm(forms.Form):
-    """The settings that can be changed; those of `site.toml` are read-only."""
+    """The form for the site's settings; those in `site.toml` are read-only."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         rules, declared = settings.RULES, _declarations()
@@ -119,22 +119,22 @@ class SettingsForm(forms.Form):
         return found
 
     def clean(self) -> dict[str, Any]:
-        """Reject values that do not fit together, as at the start of the site."""
+        """Reject values that contradict each other, as the site does when it starts."""
         typed: dict[str, Any] = super().clean()
         if not self.errors:
             try:
                 replace(settings.RULES, **typed)
             except RecipeError as error:
-                self.refuse(error)
+                self.add_recipe_error(error)
         return typed
 
-    def refuse(self, error: RecipeError) -> None:
-        """Show at its field why a setting is invalid."""
+    def add_recipe_error(self, error: RecipeError) -> None:
+        """Add the reason why a setting is invalid to the setting's field."""
         wanted = _(error.wanted) or str(error)
         self.add_error(error.key or None, f"{wanted[0].upper()}{wanted[1:]}.")
 
     def changed(self) -> dict[str, Any]:
-        """Return the settings that were changed in the form, and differ from the current ones."""
+        """Return the settings that were edited in the form and differ from the current values."""
         rules = settings.RULES
         return {
             name: self.cleaned_data[name]
@@ -145,7 +145,7 @@ class SettingsForm(forms.Form):
 
 @contextmanager
 def settings_lock() -> Iterator[None]:
-    """Let only one admin at a time change settings, across all processes of the site."""
+    """Allow only one admin at a time to change settings, across all processes of the site."""
     with (settings.SITE.folder / "choose.lock").open("wb") as file:
         wait_for_lock(file.fileno())
         yield
@@ -155,14 +155,14 @@ def change_settings(person: Person, changed: dict[str, Any]) -> Job:
     """Write changed settings and log them; they take effect in every process of the site.
 
     Settings equal to their default are omitted from the file. If the file can't be written, nothing
-    is logged.
+    is logged. The caller must hold `settings_lock`.
 
     Args:
-        person: An admin who holds `settings_lock`.
+        person: The admin.
         changed: The changes from `SettingsForm.changed`.
 
     Raises:
-        RecipeError: The values do not fit the changes of another admin in the meantime.
+        RecipeError: The values contradict a change that another admin made in the meantime.
         OutputError: The file can't be written.
     """
     reload_rules()

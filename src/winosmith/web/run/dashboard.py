@@ -25,24 +25,24 @@ from winosmith.web.problems.models import Event, Problem, State, Twin
 from winosmith.web.problems.states import DECIDED, OPEN
 
 SPANS = {"days": (1, 30), "weeks": (7, 26)}
-"""For each view: the days per bar, and the number of bars."""
+"""The number of days per bar, and the number of bars, of each view."""
 
 
 @dataclass(frozen=True, slots=True)
 class Statistics:
-    """The numbers for each period, oldest first; all lists have the same length.
+    """The statistics of each period, oldest first; all lists have the same length.
 
     Attributes:
         first: The first day of each period, in UTC.
-        came: Problems that were written or imported; gold questions are never counted.
-        valid, rejected: Problems that judges or moderators found valid, or rejected.
-        backlog: Problems that waited for a judge or a moderator at the end.
-        votes: Votes given.
-        agreed: The fraction, 0–1, of votes equal to the majority, over the period's verdicts; None
-            without verdicts.
-        judged: People who voted.
-        wrote: People who wrote and did not vote.
-        problems: The site's number of problems, which determines how long the numbers are cached.
+        came: The number of problems that were written or imported, without gold questions.
+        valid, rejected: The numbers of problems that were found valid, or rejected.
+        backlog: The number of problems that waited for a judge or moderator at the period's end.
+        votes: The number of votes.
+        agreed: The fraction, 0–1, of votes for the majority's answer, in the period's verdicts;
+            None without verdicts.
+        judged: The number of people who voted.
+        wrote: The number of people who wrote and did not vote.
+        problems: The site's number of problems, which determines how long statistics are cached.
     """
 
     first: list[date]
@@ -58,7 +58,7 @@ class Statistics:
 
 
 def load_statistics(view: str) -> Statistics:
-    """Return the numbers of a view; a large site caches them for a while.
+    """Return the statistics of a view; a large site caches them for a while.
 
     Args:
         view: One of `SPANS`.
@@ -96,7 +96,7 @@ class Periods:
                 yield period, *rest
 
     def sum(self, pairs: Iterable[tuple[Any, ...]]) -> list[int]:
-        """Return the sum of the numbers in each period, from pairs of a period and a number."""
+        """Return the sum for each period, from pairs of a period and a number."""
         sums = [0] * self.bars
         for period, n in pairs:
             sums[period] += n
@@ -104,7 +104,7 @@ class Periods:
 
 
 def compute_statistics(view: str, now: datetime) -> Statistics:
-    """Return the numbers by day, or by weeks of seven days, up to the day of `now`."""
+    """Compute the statistics by day, or by periods of seven days, up to the day of `now`."""
     days, bars = SPANS[view]
     start = now.astimezone(UTC).date() - timedelta(days=days * bars - 1)
     periods, problems = Periods(start, days, bars), Problem.objects.filter(gold=False)
@@ -143,7 +143,7 @@ def _agreed_fractions(periods: Periods) -> list[float | None]:
 
 
 def _count_people(periods: Periods) -> tuple[list[int], list[int]]:
-    judges, writers = ([set[int]() for _bar in range(periods.bars)] for _ in "jw")
+    judges, writers = ([set[int]() for _bar in range(periods.bars)] for _ in range(2))
     for at, person, _n in periods.count(Slot.objects.votes(), "answered_at", "holder"):
         judges[at].add(person)
     twins = Twin.objects.filter(contributor__isnull=False)
@@ -154,7 +154,7 @@ def _count_people(periods: Periods) -> tuple[list[int], list[int]]:
 
 
 LABELS = 6
-"""Number of bars with a label."""
+"""Maximum number of labelled bars in a chart."""
 
 
 def draw_plots(found: Statistics) -> list[dict[str, Any]]:
@@ -169,7 +169,7 @@ def draw_plots(found: Statistics) -> list[dict[str, Any]]:
             "came",
             _("Submitted"),
             _("Problems that were written, perturbed or imported."),
-            {_("came in"): found.came},
+            {_("submitted"): found.came},
         ),
         (
             "decided",
@@ -179,7 +179,7 @@ def draw_plots(found: Statistics) -> list[dict[str, Any]]:
         ),
         (
             "backlog",
-            _("What waits"),
+            _("Backlog"),
             _("Problems that were waiting for a judge or a moderator at the end of the period."),
             {_("waiting"): found.backlog},
         ),
@@ -200,7 +200,7 @@ def draw_plots(found: Statistics) -> list[dict[str, Any]]:
             _("Active people"),
             _(
                 "People who voted, and stacked in a pale colour, people who wrote but did "
-                "not vote. Each person counts once."
+                "not vote. Each person is counted once."
             ),
             {_("voted"): found.judged, _("only wrote"): found.wrote},
         ),
@@ -219,7 +219,7 @@ def _draw_plot(
     totals = [sum(value or 0 for value in values) for _day, *values in rows]
     unit = " %" if key == "agreement" else ""
     every = max(1, -(-len(first) // LABELS))
-    told = ", ".join(
+    values_by_day = ", ".join(
         f"{date_format(day, _('j M Y'))}: {_format_value(total, unit)}"
         for day, total in zip(first, totals, strict=True)
         if total
@@ -241,7 +241,7 @@ def _draw_plot(
                 date_format(day, _("j M")) if (len(first) - 1 - at) % every == 0 else ""
                 for at, day in enumerate(first)
             ],
-            f"{title}: {told or _('nothing yet')}",
+            f"{title}: {values_by_day or _('nothing yet')}",
             top=100.0 if unit else _round_up(max(totals, default=0)),
             unit=unit,
         ),
@@ -273,11 +273,11 @@ def funnel_rows(found: Statistics) -> list[tuple[str, int, float | None]]:
     decided = valid + sum(found.rejected)
     rows = [(_("decided"), decided), (_("found valid"), valid)]
     shares = [(name, n, 100 * n / decided if decided else None) for name, n in rows]
-    return [(_("came in"), came, None), *shares]
+    return [(_("submitted"), came, None), *shares]
 
 
 def _count_waiting() -> Entry[dict[str, int]]:
-    """Return what waits, by kind."""
+    """Count the problems by state, and the votes that are waiting."""
     problems = Problem.objects.filter(gold=False)
     states = Counter(dict(problems.values_list("state").annotate(n=Count("pk")).order_by()))
     by_kind = {
@@ -292,7 +292,7 @@ def _count_waiting() -> Entry[dict[str, int]]:
 
 
 def page_context(asked: str) -> dict[str, Any]:
-    """Return the context of the page for a view, or for the default view."""
+    """Return the context of the page for a view; unknown views give the default view."""
     view = asked if asked in SPANS else next(iter(SPANS))
     found = load_statistics(view)
     return {

@@ -1,7 +1,7 @@
 """Files of problems that an admin uploads: reading, preview, and import after confirmation.
 
-Files are read by `winosmith.formats` and imported by the functions of `winosmith admin import` and
-`gold`. Records that can't be imported are listed with their line and skipped.
+`winosmith.formats` reads the files, and the functions of `winosmith admin import` and `gold` import
+them. Records that can't be imported are skipped and listed with their line.
 """
 
 from __future__ import annotations
@@ -32,10 +32,10 @@ from winosmith.web.jobs import IMPORT, Job, Progress, Reading
 from winosmith.web.pages import ROW_FAULTS, translate_message
 from winosmith.web.people.models import Person
 from winosmith.web.problems.lookalikes import remember_published
-from winosmith.web.run.uploads import PIECE, max_bytes, store_file
+from winosmith.web.run.uploads import CHUNK_BYTES, max_bytes, store_file
 
 LONGEST = 80
-"""Maximum length of a stored file name, as for the source of a published sentence."""
+"""Maximum length of a stored file name, the same as for the source of a published sentence."""
 
 LISTED = 100
 """Maximum number of listed records that can't be imported."""
@@ -45,7 +45,7 @@ EXAMPLES = 5
 
 PURPOSES = (
     ("judging", gettext_lazy("let people judge them here")),
-    ("valid", gettext_lazy("add them to the data at once, because they were judged elsewhere")),
+    ("valid", gettext_lazy("add them to the data immediately; they were judged elsewhere")),
     ("gold", gettext_lazy("use them as gold questions, which are never in the data")),
     ("published", gettext_lazy("only compare new sentences with them")),
 )
@@ -54,12 +54,12 @@ PURPOSES = (
 OWN_FORMATS = {
     "csv": gettext_lazy("a spreadsheet, saved as CSV UTF-8"),
     "questions": gettext_lazy("questions with choices: a table or JSON"),
-    "winosmith": gettext_lazy("JSON Lines of winosmith"),
+    "winosmith": gettext_lazy("winosmith’s JSON Lines"),
 }
 """Formats of files that people create themselves, and their descriptions."""
 
 FORMATS = [
-    ("", gettext_lazy("found by its content")),
+    ("", gettext_lazy("detected from the content")),
     (gettext_lazy("Your own file"), list(OWN_FORMATS.items())),
     (
         gettext_lazy("A published data set"),
@@ -69,9 +69,9 @@ FORMATS = [
 
 
 class FileForm(forms.Form):
-    """A form with a file, which a script uploads in pieces first if it is too large for a request.
+    """A form with a file; if the file is too large for a request, a script uploads it in chunks.
 
-    Then `sent` is the mark of the uploaded pieces, and the form contains no file.
+    Then `sent` is the mark of the uploaded chunks, and the form contains no file.
 
     Attributes:
         kind: The kind of the resulting job.
@@ -89,17 +89,17 @@ class FileForm(forms.Form):
     def clean_file(self) -> Any:
         """Reject a file that is too large for one request."""
         file = self.cleaned_data["file"]
-        if file and file.size > PIECE:
+        if file and file.size > CHUNK_BYTES:
             raise forms.ValidationError(
                 _(
-                    "Without JavaScript, a form can send at most 0.9 MB; the "
-                    "command can import any file."
+                    "Without JavaScript, you can upload at most 0.9 MB; the "
+                    "command line can import larger files."
                 )
             )
         return file
 
     def clean(self) -> dict[str, Any]:
-        """Require a file, in either way; a file in the form takes precedence."""
+        """Require a file in the form or in chunks; a file in the form takes precedence."""
         typed: dict[str, Any] = super().clean()
         if typed.get("file"):
             typed["sent"] = ""  # the file was selected after the upload
@@ -107,21 +107,21 @@ class FileForm(forms.Form):
             self.add_error("file", forms.Field.default_error_messages["required"])
         return typed
 
-    def proposed(self, person: Person, **beside: str) -> Job:
+    def propose_job(self, person: Person, **values: str) -> Job:
         """Store the file; return a preview as an unsaved job.
 
         This may take seconds, so it must be called outside of a transaction.
 
         Args:
             person: An admin.
-            beside: Other values for the job, such as the study.
+            values: Other values for the job, such as the study's name.
 
         Raises:
             InputError: The file can't be read, or has no usable content.
         """
         typed = self.cleaned_data
         name = typed["sent_name"] if typed["sent"] else typed["file"].name
-        asked = {"file": PurePath(str(name)).name[-LONGEST:] or "file", **beside}  # no path
+        asked = {"file": PurePath(str(name)).name[-LONGEST:] or "file", **values}  # no path
         asked |= {name.rstrip("_"): typed[name] for name in self.asks}
         return store_file(Job(actor=person, kind=self.kind, asked=asked), typed)
 
@@ -134,7 +134,7 @@ class DataForm(FileForm):
         label=gettext_lazy("Give them new ids"),
         help_text=gettext_lazy(
             "The ids in a file may reveal the answer, or may already be in use "
-            "here. The same file gets the same new ids again."
+            "here. The same file always gets the same new ids."
         ),
         required=False,
         initial=True,
@@ -148,7 +148,7 @@ class DataForm(FileForm):
 
 
 class ImportForm(DataForm):
-    """The form of an import."""
+    """The form for importing a file of problems."""
 
     kind = IMPORT
     asks = ("as_", "format", "new_ids", "embargo", "source")
@@ -159,7 +159,7 @@ class ImportForm(DataForm):
         widget=forms.RadioSelect,
     )
     embargo = forms.BooleanField(
-        label=gettext_lazy("Exclude them from everything public"),
+        label=gettext_lazy("Hide them from the public"),
         help_text=gettext_lazy("Puts them under embargo for tests; not for gold questions."),
         required=False,
     )
@@ -194,51 +194,51 @@ CLAIM = gettext_noop("a claim, not a problem")
 FAULTS = (*ROW_FAULTS, *REASONS, CLAIM)
 """Reasons for which a record can't be imported."""
 
-_PLACE = re.compile(r".*?:[0-9]+: ")
+_LOCATION = re.compile(r".*?:[0-9]+: ")
 
 
 def translate_fault(line: str) -> str:
     """Return one of `first_faults`, or another text of a job, in the reader's language.
 
-    Jobs store the reasons in English, because the worker doesn't know who will read them.
+    Jobs store reasons in English, because the worker doesn't know the language of their readers.
     """
-    found = _PLACE.match(line)
+    found = _LOCATION.match(line)
     at = found.end() if found else 0
     return f"{line[:at]}{translate_message(line[at:], FAULTS)}"
 
 
 READ, IDENTIFIED = 0.6, 0.75
-"""Fractions of the progress of reading: after the lines are read, and after ids are assigned."""
+"""Progress of reading a file, as a fraction, after the lines are read and ids are assigned."""
 
 
 def read_file(
     path: Path, asked: dict[str, Any], as_: As | None, reading: Reading | None = None
 ) -> FileContent:
-    """Read a file according to the form.
+    """Read an uploaded file with the options of its form.
 
     Args:
         path: The path of the uploaded file.
-        asked: "file", the sender's name of it; "format", "" to detect it; "new_ids".
-        as_: The purpose of the problems; None if they are not imported.
-        reading: A function that is called with the progress.
+        asked: "file", the original name; "format", "" to detect it; and "new_ids".
+        as_: The purpose of the problems; None if they are only read.
+        reading: A function that is called with the progress, 0–1.
 
     Raises:
         InputError: The file can't be read; the message has its name, and the line if known.
     """
-    name, tell = asked["file"], reading or (lambda _share: None)
+    name, report = asked["file"], reading or (lambda _share: None)
     try:
         if _is_parquet(path):
-            raise InputError(f"{name}: " + _("Only the command can read Parquet"))
+            raise InputError(f"{name}: " + _("Only the command line can read Parquet"))
         contents = formats.scan(
             formats.Source(
                 path, path.read_bytes()
             ),  # not decompressed: compressed files are rejected
             asked["format"] or None,
-            on_progress=lambda share: tell(READ * share),
+            on_progress=lambda share: report(READ * share),
         )
     except FormatError as error:
-        where = name if error.line is None else f"{name}:{error.line}"
-        raise InputError(f"{where}: {_without_options(error.reason)}") from None
+        location = name if error.line is None else f"{name}:{error.line}"
+        raise InputError(f"{location}: {_without_options(error.reason)}") from None
     found = [(n, e) for n, e in zip(contents.lines, contents.items, strict=True)]
     bad = [(entry.line, entry.reason or "") for entry in contents.bad]
     bad += [(line, CLAIM) for line, e in found if not isinstance(e, Problem)]
@@ -248,7 +248,7 @@ def read_file(
     data = Dataset([problem for _line, problem in problems], PurePath(name).stem)
     if asked["new_ids"]:
         data = with_free_ids(data, settings.SITE.secret)
-    tell(IDENTIFIED)
+    report(IDENTIFIED)
     lines = {problem.id: line for (line, _p), problem in zip(problems, data, strict=True)}
     while as_ and (unfit := list(find_unfit(data, as_))):
         bad += [(lines[problem.id], str(error)) for problem, error in unfit]

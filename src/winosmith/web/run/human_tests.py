@@ -1,4 +1,4 @@
-"""Human tests that an admin opens, closes and publishes, like `winosmith admin test`."""
+"""Human tests that an admin opens, closes and publishes, as with `winosmith admin test`."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ LONGEST_CONSENT = 20_000
 
 
 class TestForm(DataForm):
-    """The form for the problems of a test."""
+    """The form for a new human test."""
 
     kind = TEST
     asks = ("name", "title", "orders", "consent", "public_too", "format", "new_ids")
     name = forms.SlugField(
         label=gettext_lazy("Name of the test"),
-        help_text=gettext_lazy("Letters, digits and dashes; it is part of its address."),
+        help_text=gettext_lazy("Letters, digits and dashes; part of the test’s URL."),
         max_length=40,
     )
     title = forms.CharField(label=gettext_lazy("Heading"), max_length=100, initial=TITLE)
@@ -50,7 +50,7 @@ class TestForm(DataForm):
     )
     public_too = forms.BooleanField(
         label=gettext_lazy("Also ask problems that are already public on the site"),
-        help_text=gettext_lazy("People may have read both halves of them."),
+        help_text=gettext_lazy("People may already have read both halves."),
         required=False,
     )
 
@@ -59,7 +59,7 @@ def preview_test(job: Job, reading: Reading) -> None:
     """Read the file of a test, and store a preview of its sheets in the job.
 
     Raises:
-        InputError: The file has errors, or no test can be made of it.
+        InputError: The file has errors, or no test can be made from it.
     """
     found = _read_all(job, reading)
     made = rounds.plan_round(found.dataset, job.asked["name"], **_round_options(job.asked))
@@ -88,10 +88,10 @@ def _round_options(asked: dict[str, Any]) -> dict[str, Any]:
 
 
 def open_test(job: Job, progress: Progress) -> dict[str, Any]:
-    """Open a test; after an interruption, another call resumes."""
+    """Open a human test; after an interruption, another call resumes."""
     asked = job.asked
     opened = None
-    if job.state == job.State.RUNNING:  # its last step may have been done before an interrupt
+    if job.state == job.State.RUNNING:  # the test may have been opened before an interrupt
         opened = Round.objects.filter(name=asked["name"], created__gte=job.at).first()
     if opened is None:
         consent = asked["consent"].replace("\r\n", "\n").strip() or None
@@ -103,7 +103,7 @@ def open_test(job: Job, progress: Progress) -> dict[str, Any]:
 
 
 def propose_publishing(person: Person, name: str) -> Job:
-    """Return a preview of the publication of a closed test, as an unsaved job.
+    """Return a preview of publishing a closed test, as an unsaved job.
 
     Raises:
         InputError: The test is open or published, or another open test uses its problems.
@@ -119,7 +119,7 @@ def propose_publishing(person: Person, name: str) -> Job:
 
 
 def publish_test(job: Job, progress: Progress) -> dict[str, Any]:
-    """Publish a test; after an interruption, another call finishes it."""
+    """Publish a human test; after an interruption, another call resumes."""
     name = job.asked["name"]
     published = rounds.get_round(name).published if job.state == job.State.RUNNING else None
     if published is not None and published >= job.at:
@@ -127,5 +127,5 @@ def publish_test(job: Job, progress: Progress) -> dict[str, Any]:
     return _release_counts(rounds.publish_round(name, by=job.decided))
 
 
-def _release_counts(plan: rounds.Released) -> dict[str, int]:
+def _release_counts(plan: rounds.Publication) -> dict[str, int]:
     return {"used": plan.used, "alternates": plan.alternates, "withheld": plan.withheld}

@@ -1,4 +1,4 @@
-"""Admins' actions, in the words of the forms that started them."""
+"""The log of admins' actions, described with the labels of the forms that started them."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from django.utils.translation import gettext as _, gettext_lazy
 
 from winosmith.web import jobs
 from winosmith.web.jobs import Job
-from winosmith.web.run.choices import label, value_label
+from winosmith.web.run.choices import setting_label, value_label
 from winosmith.web.run.files import ImportForm, translate_fault
 from winosmith.web.run.human_tests import TestForm
 from winosmith.web.run.studies import ListForm, PaidForm, PlacesForm, StudyForm
@@ -24,20 +24,23 @@ FORMS: dict[str, type[forms.Form]] = {
 
 OTHERS = {
     "name": gettext_lazy("Name"),
-    "drop": gettext_lazy("Unfinished sheets count as given up"),
+    "drop": gettext_lazy("Treat unfinished sheets as given up"),
 }
 
 
 @register.filter("told")
 def describe_request(job: Job) -> list[tuple[Any, str]]:
-    """Return the labels and values of a job's request; the value is "" for a checked box.
+    """Return the labels and values of the form that started a job; "" for a checked box.
 
-    Empty fields of a form are omitted; for settings, all values are included.
+    Empty fields are omitted, except for settings.
     """
     if job.kind == jobs.SETTINGS:
-        return [(label(name), _describe_setting(name, value)) for name, value in job.asked.items()]
-    told = [(name, str(value)) for name, value in job.asked.items() if value is not None]
-    return [_describe_field(job.kind, *each) for each in told if each[1] not in ("", "False")]
+        return [
+            (setting_label(name), _describe_setting(name, value))
+            for name, value in job.asked.items()
+        ]
+    texts = [(name, str(value)) for name, value in job.asked.items() if value is not None]
+    return [_describe_field(job.kind, *each) for each in texts if each[1] not in ("", "False")]
 
 
 def _describe_setting(name: str, value: Any) -> str:
@@ -50,7 +53,7 @@ def _describe_setting(name: str, value: Any) -> str:
 
 def _describe_field(kind: str, name: str, value: str) -> tuple[Any, str]:
     fields = FORMS[kind].base_fields if kind in FORMS else {}
-    field = fields.get(name) or fields.get(f"{name}_")  # `as` is no name in Python
+    field = fields.get(name) or fields.get(f"{name}_")  # `as` is a keyword in Python
     label = OTHERS.get(name, name) if field is None else field.label
     if value == "True":
         return label, ""

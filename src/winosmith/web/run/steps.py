@@ -1,4 +1,4 @@
-"""The setup steps for the admin of a new site, each with its state and page."""
+"""The steps for an admin to set up a new site, each with its state and page."""
 
 from __future__ import annotations
 
@@ -36,9 +36,9 @@ class Step:
         title: The title.
         why: The purpose, in a sentence.
         state: The state, in words.
-        done: Whether nothing is left to do.
-        needed: Whether the site needs this step.
-        to: The address of the page for the step.
+        done: Whether the step is complete.
+        needed: Whether every site needs the step.
+        to: The URL of the page for the step.
         act: The label of the link.
     """
 
@@ -67,27 +67,27 @@ def setup_steps() -> list[Step]:
 
 
 def count_left(found: list[Step]) -> int:
-    """Return the number of needed steps that are not done."""
+    """Return the number of needed steps that are not complete."""
     return sum(step.needed and not step.done for step in found)
 
 
 def list_faults() -> list[str]:
-    """Return faults of the site that change verdicts, as sentences."""
+    """Return sentences on faults of the site that an admin must repair."""
     found = addresses.list_faults()
     if judges := count_address_judges():
-        told = _(
+        fault = _(
             "All %d judges of an hour had the same address, so their votes decide nothing. If they "
             "are in different places, add the missing proxy to `proxies` in site.toml; otherwise, "
             "set `hold_accounts` to 0 for that time."
         )
-        found.append(told % judges)
+        found.append(fault % judges)
     if people := people_to_erase_again():
-        told = _(
+        fault = _(
             "This site was restored from a backup. Erased since: %(names)s. Run on the server: "
             "winosmith admin erase-again %(folder)s"
         )
         names = ", ".join(pseudonym(person) for person, _texts in people)
-        found.append(told % {"names": names, "folder": settings.SITE.folder})
+        found.append(fault % {"names": names, "folder": settings.SITE.folder})
     return found
 
 
@@ -112,13 +112,13 @@ def _name_step() -> Step:
 
 def _rules_step() -> Step:
     rules = settings.RULES
-    judges = ngettext("%d judge a problem", "%d judges a problem", rules.judges) % rules.judges
+    judges = ngettext("%d judge per problem", "%d judges per problem", rules.judges) % rules.judges
     join = _("everyone can sign up") if rules.signup == "open" else _("accounts only by invitation")
     others = editable().keys() - settings_of(GROUPS[0]).keys()
     looked = bool(settings.SITE.fixed & others) or Job.objects.filter(kind=SETTINGS).exists()
     return Step(
         _("Check the rules"),
-        _("Who may take part, how many judge a problem, and when votes wait for a moderator."),
+        _("Who may take part, how many judge each problem, and which votes await a moderator."),
         f"{judges}, {join}",
         looked,
         True,
@@ -131,7 +131,7 @@ def _problems_step() -> Step:
     counts = Problem.objects.filter(gold=False).aggregate(
         all=Count("pk"), public=Count("pk", filter=Q(public=True))
     )
-    told = ngettext("%d problem", "%d problems", counts["all"]) % counts["all"]
+    total = ngettext("%d problem", "%d problems", counts["all"]) % counts["all"]
     public = ngettext("%d of them public", "%d of them public", counts["public"]) % counts["public"]
     return Step(
         _("Import problems"),
@@ -139,7 +139,7 @@ def _problems_step() -> Step:
             "Import a file, to be judged or as valid problems. People can also "
             "write all problems on the site."
         ),
-        f"{told}, {public}" if counts["all"] else _("none yet"),
+        f"{total}, {public}" if counts["all"] else _("none yet"),
         counts["all"] > 0,
         False,
         reverse("run:import"),
@@ -149,19 +149,19 @@ def _problems_step() -> Step:
 
 def _gold_step() -> Step:
     wanted = settings.RULES.training_questions
-    there = askable_questions().values("twin").distinct().count()
-    if there < wanted:
-        state = _("%(there)d of the %(wanted)d needed for training") % {
-            "there": there,
+    count = askable_questions().values("twin").distinct().count()
+    if count < wanted:
+        state = _("%(count)d of the %(wanted)d needed for training") % {
+            "count": count,
             "wanted": wanted,
         }
     else:
-        state = ngettext("%d question", "%d questions", there) % there
+        state = ngettext("%d question", "%d questions", count) % count
     return Step(
         _("Add questions with a known answer"),
         _("Gold questions train judges and show who reads carefully. They are never in the data."),
         state,
-        bool(there) if not wanted else has_enough_gold(),
+        bool(count) if not wanted else has_enough_gold(),
         True,
         f"{reverse('run:import')}?as=gold",
         _("Import gold questions"),
@@ -171,12 +171,12 @@ def _gold_step() -> Step:
 def _invitations_step() -> Step:
     accounts = Person.objects.filter(anonymous=False, hired=False, erased=None).count()
     open_ = Invitation.objects.filter(used=None, person=None, expires__gt=timezone.now()).count()
-    told = ngettext("%d account", "%d accounts", accounts) % accounts
+    total = ngettext("%d account", "%d accounts", accounts) % accounts
     links = ngettext("%d link works", "%d links work", open_) % open_
     return Step(
         _("Invite people"),
         _("Create links for contributors, judges and moderators. Two moderators are best."),
-        f"{told}, {links}",
+        f"{total}, {links}",
         accounts > 1 or open_ > 0,
         True,
         reverse("people:invitations"),
@@ -189,7 +189,7 @@ def _model_step() -> Step:
     alive = sum(model_state(model)[0] for model in models)
     return Step(
         _("Check that models answer"),
-        _("Models show what can be guessed. Add other models in site.toml on the server."),
+        _("Models show which problems are easy to guess. Add other models in site.toml."),
         _("%(alive)d of %(all)d running") % {"alive": alive, "all": len(models)}
         if models
         else _("none"),
@@ -227,8 +227,8 @@ def _study_step() -> Step:
 
 
 def _counts_step(title: str, why: str, counts: dict[str, Any], to: str, act: str) -> Step:
-    told = _("%(all)d made, %(open)d open") % counts if counts["all"] else _("none yet")
-    return Step(title, why, told, counts["all"] > 0, False, to, act)
+    state = _("%(all)d created, %(open)d open") % counts if counts["all"] else _("none yet")
+    return Step(title, why, state, counts["all"] > 0, False, to, act)
 
 
 def _backup_step() -> Step:

@@ -1,6 +1,6 @@
-"""Paid studies that an admin creates and manages, like `winosmith admin study`.
+"""Paid studies that an admin creates and manages, as with `winosmith admin study`.
 
-Changes of admission or of votes are previewed first.
+Changes to admissions or votes are previewed first.
 """
 
 from __future__ import annotations
@@ -20,25 +20,25 @@ from winosmith.web.market.exports import Plan, apply_plan, plan_changes, read_ex
 from winosmith.web.market.models import Study
 from winosmith.web.market.providers import PROVIDERS
 from winosmith.web.market.studies import (
-    MOST_PLACES,
+    MAX_PLACES,
     Requirement,
+    add_screens,
     close_study,
     create_study,
     get_study,
     read_ids,
     replace_link,
     set_places,
-    store_screen,
 )
 from winosmith.web.people.models import Person
 from winosmith.web.run.files import LISTED, FileForm, job_file
 
 
 class StudyForm(forms.ModelForm):
-    """The work and pay of a study."""
+    """The form for a new study: its work and pay."""
 
     provider = forms.ChoiceField(
-        label=gettext_lazy("Market"),
+        label=gettext_lazy("Crowd market"),
         choices=[
             (name, gettext_lazy("another market") if name == "generic" else known.title)
             for name, known in PROVIDERS.items()
@@ -69,22 +69,22 @@ class StudyForm(forms.ModelForm):
             "short_code": gettext_lazy("Code if no work is left"),
             "short_reward": gettext_lazy("Pay for that code"),
             "market_study": gettext_lazy("The market’s id of the study"),
-            "trust": gettext_lazy("Votes count at once"),
+            "trust": gettext_lazy("Votes count immediately"),
         }
         help_texts: ClassVar = {
             "name": gettext_lazy("Letters, digits, dashes. Workers don’t see it."),
             "places": gettext_lazy(
-                "Up to half as many more can start, to replace people who return their place."
+                "Up to half as many people more can start, to replace those who return their place."
             ),
             "currency": gettext_lazy("GBP, USD, EUR …"),
             "least_wage": gettext_lazy("The ledger warns about lower pay."),
             "code": gettext_lazy(
-                "The market’s code. If it gives none, each worker gets an individual code."
+                "The market’s code. If there is none, each worker gets an individual code."
             ),
             "short_code": gettext_lazy("For people who could not do all of the work."),
-            "market_study": gettext_lazy("Links must then contain it."),
+            "market_study": gettext_lazy("If you enter it, links must contain it."),
             "trust": gettext_lazy(
-                "If off, votes count when the market has approved the submission."
+                "If off, votes count once the market has approved the submission."
             ),
         }
         error_messages: ClassVar = {
@@ -93,7 +93,7 @@ class StudyForm(forms.ModelForm):
         }
 
     def validate_unique(self) -> None:
-        """Skip the check, because `create_study` detects taken names and repeated submissions."""
+        """Skip the check: `create_study` detects taken names and repeated submissions."""
 
 
 def create_study_for(person: Person, values: dict[str, Any]) -> tuple[Study, str]:
@@ -105,8 +105,8 @@ def create_study_for(person: Person, values: dict[str, Any]) -> tuple[Study, str
     rest = {key: value for key, value in values.items() if key not in _FIRST}
     study, token = create_study(*(values[key] for key in _FIRST), **rest)
     asked = {**values, "currency": study.currency}
-    told = {key: str(value) for key, value in asked.items() if value not in (None, "")}
-    create_job(person, jobs.STUDY, {k: v for k, v in told.items() if not k.endswith("code")})
+    texts = {key: str(value) for key, value in asked.items() if value not in (None, "")}
+    create_job(person, jobs.STUDY, {k: v for k, v in texts.items() if not k.endswith("code")})
     return study, token
 
 
@@ -137,16 +137,16 @@ def end_study(person: Person, name: str) -> Job:
 
 
 class PlacesForm(forms.Form):
-    """The number of people that the market sends from now on."""
+    """The form for the number of people whom the market may send."""
 
     kind = jobs.STUDY_PLACES
 
     places = forms.IntegerField(
-        label=gettext_lazy("People sent by the market"), min_value=1, max_value=MOST_PLACES
+        label=gettext_lazy("People sent by the market"), min_value=1, max_value=MAX_PLACES
     )
 
-    def proposed(self, person: Person, *, name: str) -> Job:
-        """Return a preview of the new number of places, as an unsaved job."""
+    def propose_job(self, person: Person, *, name: str) -> Job:
+        """Return a preview of the new number of people, as an unsaved job."""
         places = self.cleaned_data["places"]
         return Job(
             actor=person,
@@ -156,13 +156,13 @@ class PlacesForm(forms.Form):
             came={
                 "before": get_study(name).places,
                 "places": places,
-                "may_begin": Study(places=places).most,
+                "may_begin": Study(places=places).max_starts,
             },
         )
 
 
 class ListForm(FileForm):
-    """A list of people who are admitted or excluded."""
+    """The form for a list of people to admit or exclude."""
 
     kind = jobs.STUDY_LIST
     asks = ("allowed", "require")
@@ -178,7 +178,7 @@ class ListForm(FileForm):
     require = forms.CharField(
         label=gettext_lazy("Requirements for a row"),
         help_text=gettext_lazy(
-            "One per line, such as approval rate>=99. If empty, every row counts."
+            "One per line, such as approval rate>=99. If empty, all rows are included."
         ),
         widget=forms.Textarea(attrs={"rows": 2}),
         max_length=1000,
@@ -200,7 +200,7 @@ class ListForm(FileForm):
 
 
 class PaidForm(FileForm):
-    """The market's decisions on the participants."""
+    """The form for the market's decisions on submissions."""
 
     kind = jobs.STUDY_PAID
     asks = ("final",)
@@ -216,13 +216,13 @@ class PaidForm(FileForm):
 
 
 def change_places(job: Job, progress: Progress) -> dict[str, Any]:
-    """Apply a change of places."""
+    """Apply a change of the number of people whom the market may send."""
     set_places(get_study(job.asked["name"]), job.asked["places"])
     return dict(job.came)
 
 
 def preview_list(job: Job, _reading: Reading) -> None:
-    """Read a list of people, and store their number in the job.
+    """Read a list of people, and store a preview of its effect in the job.
 
     Raises:
         InputError: The list can't be read, or is empty.
@@ -241,15 +241,15 @@ def apply_list(job: Job, progress: Progress) -> dict[str, Any]:
     study = get_study(job.asked["name"])
     return {
         **job.came,
-        "listed": store_screen(study, _read_ids(job, study), allowed=_admits_only(job)),
+        "listed": add_screens(study, _read_ids(job, study), allowed=_admits_only(job)),
     }
 
 
 def preview_decisions(job: Job, _reading: Reading) -> None:
-    """Read the market's decisions, and store their effect in the job.
+    """Read the market's decisions, and store a preview of their effect in the job.
 
     Raises:
-        InputError: The file is not an export of this market; the message lists each error's line.
+        InputError: The file is not an export of this market; the message lists the lines.
     """
     job.came = _plan_record(_make_plan(job))
 
@@ -261,14 +261,14 @@ def apply_decisions(job: Job, progress: Progress) -> dict[str, Any]:
 
 
 def _plan_record(found: Plan) -> dict[str, Any]:
-    told = found.record()
+    record = found.record()
     lists = ("changes", "doubts", "notes", "unknown", "missing")
     return {
-        "same": found.same,
-        "unmatched": told["unmatched"],
+        "same": found.unchanged,
+        "unmatched": record["unmatched"],
         "votes": sum(change.votes for change in found.changes),
-        **{name: told[name][:LISTED] for name in lists},
-        **{f"all_{name}": len(told[name]) for name in lists},
+        **{name: record[name][:LISTED] for name in lists},
+        **{f"all_{name}": len(record[name]) for name in lists},
     }
 
 
@@ -294,7 +294,7 @@ def _errors_with_name(job: Job, path: Path) -> Iterator[None]:
 
 
 def _parse_requirements(text: str) -> list[Requirement]:
-    return [Requirement.of(line) for line in text.splitlines() if line.strip()]
+    return [Requirement.parse(line) for line in text.splitlines() if line.strip()]
 
 
 def _admits_only(job: Job) -> bool:

@@ -1,7 +1,7 @@
 """Files that admins upload, stored next to the database until a job has processed them.
 
-A small file is sent in one request; a large one in pieces, one request each, so that files can be
-larger than the limit for requests.
+A small file is sent in one request, a large file in chunks, one request each, so that files can be
+larger than a request may be.
 """
 
 from __future__ import annotations
@@ -21,36 +21,36 @@ from winosmith.outputs import write_error
 from winosmith.web.jobs import BUSY, UPLOADS, Job, previews
 
 DAY = timedelta(days=1)
-"""Time for which a file waits for confirmation."""
+"""Time after which a file that nobody has confirmed is deleted."""
 
 MAX_FILES = 5
-"""Maximum total size of all waiting uploads, in files of the maximum size."""
+"""Maximum total size of all waiting uploads, as a multiple of the maximum file size."""
 
 ABANDONED_AFTER = timedelta(minutes=10)
-"""Time after which an incomplete upload without a job is deleted if its space is needed: it was
-cancelled or interrupted."""
+"""Time after which an upload without a job, which was cancelled or interrupted, is deleted if its
+space is needed."""
 
-PIECE = 900_000
-"""Number of bytes of a file in one request, which has at most a million in total."""
+CHUNK_BYTES = 900_000
+"""Maximum bytes of a file in one request; a whole request has at most a million."""
 
 
 def max_bytes() -> int:
-    """Return the maximum size in bytes of a file sent by the browser."""
+    """Return the maximum size, in bytes, of a file uploaded in the browser."""
     return int(settings.RULES.upload_mb) * 1_000_000
 
 
-def store_piece(mark: str, at: int, data: bytes) -> None:
-    """Store a piece of a file, readable only by the site's owner; repeating it has no effect.
+def store_chunk(mark: str, at: int, data: bytes) -> None:
+    """Store a chunk of a file, readable only by the server's user; repeated calls have no effect.
 
     Args:
         mark: The mark of the future job, from `new_key`.
-        at: The offset of the piece in bytes; 0 starts a new file.
-        data: `PIECE` bytes, or the rest of the file.
+        at: The offset of the chunk in bytes; 0 starts a new file.
+        data: `CHUNK_BYTES` bytes, or the rest of the file.
 
     Raises:
-        InputError: The job already exists, an earlier piece is missing, or the file or all files
+        InputError: The job already exists, an earlier chunk is missing, or the file or all files
             together would exceed the limit.
-        OutputError: The piece can't be written.
+        OutputError: The chunk can't be written.
     """
     path = Path(settings.SITE.folder, UPLOADS, mark)
     if Job.objects.filter(mark=mark).exists():
@@ -63,8 +63,8 @@ def store_piece(mark: str, at: int, data: bytes) -> None:
     if _other_bytes(path) > room:
         raise InputError(
             _(
-                "Earlier files take all the space; confirm, discard or stop some "
-                "of them. Cancelled files free their space after ten minutes."
+                "Earlier uploads use all the space; confirm, discard or stop some "
+                "of them. Cancelled uploads free their space after ten minutes."
             )
         )
     if at and (not path.exists() or path.stat().st_size < at):
@@ -79,12 +79,12 @@ def store_piece(mark: str, at: int, data: bytes) -> None:
         raise write_error(error, path) from error
 
 
-def _other_bytes(but: Path) -> int:
-    sizes = 0
-    for path in but.parent.glob("*"):
+def _other_bytes(excluded: Path) -> int:
+    size = 0
+    for path in excluded.parent.glob("*"):
         with suppress(FileNotFoundError):  # deleted in the meantime
-            sizes += path.stat().st_size if path != but else 0
-    return sizes
+            size += path.stat().st_size if path != excluded else 0
+    return size
 
 
 def too_large_message(size: int) -> str:
@@ -96,11 +96,11 @@ def too_large_message(size: int) -> str:
 
 
 def store_file(job: Job, typed: dict[str, Any]) -> Job:
-    """Store the file of a form: a small file is read now, a file sent in pieces by the worker.
+    """Store the file of a form; a small file is read now, a file sent in chunks by the worker.
 
     Args:
         job: A new job, saved by the caller; its kind has a function in `previews`.
-        typed: The form's data: `file`; or `sent`, the mark of an upload in pieces, and its size
+        typed: The form's data: `file`; or `sent`, the mark of an upload in chunks, and its size
             `sent_bytes`.
 
     Raises:
@@ -115,11 +115,11 @@ def store_file(job: Job, typed: dict[str, Any]) -> Job:
     path = job.file
     try:
         if not sent:
-            store_piece(job.mark, 0, typed["file"].read())
+            store_chunk(job.mark, 0, typed["file"].read())
         elif not path.exists() or path.stat().st_size != typed["sent_bytes"]:
             raise InputError(_("The file did not arrive completely; send it again."))
         with path.open("rb") as file:
-            os.fsync(file.fileno())  # the file must be on the disk before the job
+            os.fsync(file.fileno())  # the file must be on disk before the job is saved
         if not sent:
             previews[job.kind](job, lambda _share: None)
     except BaseException:

@@ -19,15 +19,15 @@ from winosmith.errors import InputError, RecipeError, WinosmithError
 from winosmith.web.jobs import BACKUP, BUSY, MAIL, TEST, Job, duties, worker_process_id
 from winosmith.web.market.models import Study
 from winosmith.web.market.providers import study_link
-from winosmith.web.market.studies import measure_progress as how_far
+from winosmith.web.market.studies import measure_progress
 from winosmith.web.pages import newest_rows, waiting_page
 from winosmith.web.people.gates import admins_only, form_once
 from winosmith.web.people.models import Person
-from winosmith.web.run import backups as kept, files, human_tests, studies as paid
+from winosmith.web.run import backups, files, human_tests, studies
 from winosmith.web.run.choices import SettingsForm, change_settings, settings_lock
 from winosmith.web.run.dashboard import page_context
 from winosmith.web.run.steps import count_left, list_faults, setup_steps
-from winosmith.web.run.uploads import PIECE, max_bytes, store_piece
+from winosmith.web.run.uploads import CHUNK_BYTES, max_bytes, store_chunk
 from winosmith.web.take.models import Round
 from winosmith.web.take.rounds import end_round, round_progress
 
@@ -35,13 +35,13 @@ SIZE = 50
 """Number of jobs on a page."""
 
 LAST = 5
-"""Number of earlier jobs of a kind shown below its form."""
+"""Number of latest jobs of a kind shown below its form."""
 
 
 @require_safe
 @admins_only
 def show_start(request: HttpRequest) -> HttpResponse:
-    """Show the setup steps, and the last actions."""
+    """Show the setup steps, and the latest actions of admins."""
     found = setup_steps()
     context = {
         "steps": found,
@@ -85,7 +85,7 @@ def show_jobs(request: HttpRequest) -> HttpResponse:
 
 @admins_only
 def edit_settings(request: HttpRequest) -> HttpResponseBase:
-    """Show the settings, and save changes."""
+    """Show the settings of the site, and save changes."""
     form, person = SettingsForm(request.POST or None), request.user
     if request.method == "POST" and form.is_valid():
         changed = form.changed()
@@ -99,7 +99,7 @@ def edit_settings(request: HttpRequest) -> HttpResponseBase:
 
 @admins_only
 def import_problems(request: HttpRequest) -> HttpResponseBase:
-    """Take a file of problems, and show a preview."""
+    """Show the import form; store an uploaded file of problems, and show its preview."""
     initial = {"as_": request.GET.get("as", "judging")}
     form = files.ImportForm(request.POST or None, request.FILES or None, initial=initial)
     return _preview_page(request, form, "run/import.html")
@@ -107,7 +107,7 @@ def import_problems(request: HttpRequest) -> HttpResponseBase:
 
 @admins_only
 def show_tests(request: HttpRequest) -> HttpResponseBase:
-    """Show the human tests, and take the file of another one."""
+    """Show the human tests, and the form for another test; store its file, and show a preview."""
     form = human_tests.TestForm(request.POST or None, request.FILES or None)
     return _preview_page(request, form, "run/tests.html")
 
@@ -119,13 +119,13 @@ def _preview_page(request: HttpRequest, form: files.FileForm, page: str) -> Http
     return _render(request, page, form, jobs=jobs, **_kind_context(form.kind))
 
 
-def _store_preview(request: HttpRequest, form: Any, part: str = "", **beside: str) -> str:
-    """Store a job to be confirmed; return its mark, or "" like `_process_once`."""
+def _store_preview(request: HttpRequest, form: Any, part: str = "", **values: str) -> str:
+    """Store a job to be confirmed; return its mark, or "" if the form has errors."""
     sent = form.cleaned_data.get("sent", "")
     if sent and _admin_jobs().filter(mark=sent).exists():
         return str(sent)
     try:
-        job = form.proposed(request.user, **beside)
+        job = form.propose_job(request.user, **values)
     except WinosmithError as error:
         _add_error(form, "file" if "file" in form.fields else None, error)
         return ""
@@ -138,7 +138,7 @@ def _store_preview(request: HttpRequest, form: Any, part: str = "", **beside: st
     try:
         mark = _process_once(request, form, act, part)
     finally:
-        # On a repeated submission or write error, the pieces stay for another attempt.
+        # After a repeated submission or a write error, the chunks are kept for another attempt.
         if mark != job.mark and not sent:
             job.file.unlink(missing_ok=True)
     return mark
@@ -146,15 +146,15 @@ def _store_preview(request: HttpRequest, form: Any, part: str = "", **beside: st
 
 @require_POST
 @admins_only
-def upload_piece(request: HttpRequest, mark: str) -> HttpResponse:
-    """Store a piece of a file that is too large for one request, at the byte offset `at`."""
+def upload_chunk(request: HttpRequest, mark: str) -> HttpResponse:
+    """Store a chunk, with the byte offset `at`, of a file that is too large for one request."""
     at = request.GET.get("at", "")
     if not (re.fullmatch("[0-9a-f]{32}", mark) and re.fullmatch("[0-9]{1,12}", at)):
         raise Http404
     if request.content_type != "application/octet-stream":
-        return HttpResponse(status=415)  # Django has already read the body of a form
+        return HttpResponse(status=415)  # Django has already read a form's body
     try:
-        store_piece(mark, int(at), request.body)
+        store_chunk(mark, int(at), request.body)
     except WinosmithError as error:
         return HttpResponse(str(error), status=422, content_type="text/plain; charset=utf-8")
     return HttpResponse(status=204)
@@ -162,7 +162,7 @@ def upload_piece(request: HttpRequest, mark: str) -> HttpResponse:
 
 def _add_error(form: Form, field: str | None, error: WinosmithError) -> None:
     if isinstance(error, RecipeError) and isinstance(form, SettingsForm):
-        form.refuse(error)
+        form.add_recipe_error(error)
         return
     for line in str(error).splitlines():
         form.add_error(field, files.translate_fault(line))
@@ -177,7 +177,7 @@ def _kind_context(kind: str) -> dict[str, Any]:
 @require_POST
 @admins_only
 def close_test(request: HttpRequest, name: str) -> HttpResponseBase:
-    """Close a test once per form, and show the page of its results."""
+    """Close a human test, once per form, and show its results."""
     person: Person = request.user
     drop = bool(request.POST.get("drop"))
     done = _act_on_test(request, name, lambda: end_round(name, drop=drop, by=person))
@@ -187,20 +187,20 @@ def close_test(request: HttpRequest, name: str) -> HttpResponseBase:
 @require_POST
 @admins_only
 def publish_test(request: HttpRequest, name: str) -> HttpResponseBase:
-    """Show a preview of the publication of a closed test."""
+    """Show a preview of the publication of a closed human test."""
     person: Person = request.user
 
-    def proposed() -> Job:
+    def propose() -> Job:
         job = human_tests.propose_publishing(person, name)
         job.save()
         return job
 
-    done = _act_on_test(request, name, proposed)
+    done = _act_on_test(request, name, propose)
     return redirect("run:job", done) if isinstance(done, str) else done
 
 
 def _act_on_test(request: HttpRequest, name: str, act: Callable[[], Job]) -> HttpResponseBase | str:
-    """Act on a test once per form; return the job's mark, or an error page."""
+    """Carry out an action on a test, once per form; return the job's mark, or an error page."""
     get_object_or_404(Round, name=name)
     try:
         done = form_once(request, request.user, lambda: {"job": act().mark})
@@ -213,13 +213,13 @@ def _act_on_test(request: HttpRequest, name: str, act: Callable[[], Job]) -> Htt
 
 @admins_only
 def show_studies(request: HttpRequest) -> HttpResponseBase:
-    """Show the studies, and create another one, whose link is shown only once."""
-    form, person = paid.StudyForm(request.POST or None), request.user
+    """Show the studies, or create a study and show its link, which is not shown again."""
+    form, person = studies.StudyForm(request.POST or None), request.user
     made: list[tuple[Study, str]] = []
     if request.method == "POST" and form.is_valid():
 
         def act() -> str:
-            made.append(paid.create_study_for(person, form.cleaned_data))
+            made.append(studies.create_study_for(person, form.cleaned_data))
             return made[0][0].name
 
         if _process_once(request, form, act):
@@ -228,21 +228,21 @@ def show_studies(request: HttpRequest) -> HttpResponseBase:
                     request, _("This study already exists; its link was shown only once.")
                 )
                 return redirect("run:studies")
-            return _render_studies(request, paid.StudyForm(), made=made[0])
+            return _render_studies(request, studies.StudyForm(), made=made[0])
     return _render_studies(request, form)
 
 
 STUDY_FORMS: dict[str, type[Any]] = {
-    "places": paid.PlacesForm,
-    "list": paid.ListForm,
-    "paid": paid.PaidForm,
+    "places": studies.PlacesForm,
+    "list": studies.ListForm,
+    "paid": studies.PaidForm,
 }
 """The forms on a study's page; each creates a job to be confirmed."""
 
 
 @admins_only
 def show_study(request: HttpRequest, name: str) -> HttpResponseBase:
-    """Show a study, and preview changes of admission or votes."""
+    """Show a study, and create previews of changes to its admissions or votes."""
     found = get_object_or_404(Study, name=name)
     which = request.POST.get("do", "")
     first = {"places": {"places": found.places}}
@@ -262,7 +262,7 @@ def show_study(request: HttpRequest, name: str) -> HttpResponseBase:
             return redirect("run:job", mark)
     jobs = _admin_jobs().filter(asked__name=name, kind__startswith="study")[:LAST]
     context = {
-        "row": how_far(found),
+        "row": measure_progress(found),
         "listed": found.screens.filter(allowed=True).count(),
         "kept_out": found.screens.filter(allowed=False).count(),
         "jobs": jobs,
@@ -281,7 +281,7 @@ def new_link(request: HttpRequest, name: str) -> HttpResponseBase:
     made: list[tuple[Study, str]] = []
 
     def act() -> None:
-        made.append(paid.replace_study_link(person, name))
+        made.append(studies.replace_study_link(person, name))
 
     return _confirm_for_study(request, name, act, made)
 
@@ -291,7 +291,7 @@ def new_link(request: HttpRequest, name: str) -> HttpResponseBase:
 def close_study(request: HttpRequest, name: str) -> HttpResponseBase:
     """After confirmation, close a study to new people."""
     person: Person = request.user
-    return _confirm_for_study(request, name, lambda: paid.end_study(person, name), [])
+    return _confirm_for_study(request, name, lambda: studies.end_study(person, name), [])
 
 
 def _confirm_for_study(
@@ -302,20 +302,20 @@ def _confirm_for_study(
 ) -> HttpResponseBase:
     study = get_object_or_404(Study, name=name)
     if request.method != "POST":
-        page = {"row": how_far(study)}
+        page = {"row": measure_progress(study)}
         return render(request, "run/ask_study.html", page)
     try:
         form_once(request, request.user, act)
     except InputError as error:
-        return _render_studies(request, paid.StudyForm(), error=error, status=409)
+        return _render_studies(request, studies.StudyForm(), error=error, status=409)
     if made:
-        return _render_studies(request, paid.StudyForm(), made=made[0])
+        return _render_studies(request, studies.StudyForm(), made=made[0])
     return redirect("run:studies")
 
 
 def _render_studies(
     request: HttpRequest,
-    form: paid.StudyForm,
+    form: studies.StudyForm,
     *,
     made: tuple[Study, str] | None = None,
     error: InputError | None = None,
@@ -323,7 +323,7 @@ def _render_studies(
 ) -> HttpResponse:
     study, token = made or (None, "")
     context = {
-        "rows": [how_far(one) for one in Study.objects.order_by("-pk")],
+        "rows": [measure_progress(one) for one in Study.objects.order_by("-pk")],
         "made": study,
         "link": study_link(study.provider, token, _address(request)) if study else "",
         "error": error,
@@ -333,20 +333,20 @@ def _render_studies(
 
 @admins_only
 def show_backups(request: HttpRequest) -> HttpResponseBase:
-    """Show the backups on the server, and make another one."""
+    """Show the backups on the server, and request another backup."""
     person, form = request.user, Form(request.POST or None)
     if request.method == "POST" and form.is_valid():
 
         def act() -> str:
-            return kept.request_backup(person).mark
+            return backups.request_backup(person).mark
 
         mark = _process_once(request, form, act)
         if mark:
             return redirect("run:job", mark)
     context = {
-        "kept": kept.list_backups(),
-        "most": kept.KEPT,
-        "folder": kept.folder(),
+        "kept": backups.list_backups(),
+        "most": backups.MAX_BACKUPS,
+        "folder": backups.backup_folder(),
         "jobs": _admin_jobs().filter(kind=BACKUP)[:LAST],
     }
     return _render(request, "run/backups.html", form, **context)
@@ -362,7 +362,7 @@ def show_job(request: HttpRequest, mark: str) -> HttpResponse:
 @require_safe
 @admins_only
 def show_progress(request: HttpRequest, mark: str) -> HttpResponse:
-    """Answer a page that waits: with how far it is, or that the page is to be read again."""
+    """Return the progress of a job to a waiting page, or make the page reload."""
     found = _get_job(mark)
     return waiting_page(request, "run/parts/progress.html", {"job": found}, found.busy)
 
@@ -429,5 +429,5 @@ def _render(
     request: HttpRequest, page: str, form: Form, *, status: int = 200, **context: Any
 ) -> HttpResponse:
     address = _address(request).rstrip("/")
-    told = {"form": form, "piece": PIECE, "most": max_bytes(), "address": address}
-    return render(request, page, {**told, **context}, status=422 if form.errors else status)
+    defaults = {"form": form, "piece": CHUNK_BYTES, "most": max_bytes(), "address": address}
+    return render(request, page, {**defaults, **context}, status=422 if form.errors else status)

@@ -9,20 +9,20 @@ from django.db import models
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
-from winosmith.web.people.models import paragraphs
+from winosmith.web.people.models import split_paragraphs
 
 
 class Round(models.Model):
-    """A test of a set of problems on people, with its sheets and respondents.
+    """A human test of a set of problems, with its sheets and respondents.
 
     Attributes:
-        name: The name, part of the addresses of its pages.
+        name: The name, which is part of the URLs of its pages.
         title: The title at the top of each sheet.
         data: The digest of the problems, without their answers.
         seed: Random seed for the halves, the orders, and the assignment of sheets.
         consent: The text that people agree to before they get a sheet; it never changes.
         declared: The questions about respondents: a list of {"name", "asked", "choices"}.
-        figures: The results of `humans.results` at closing; None before, or without answers.
+        figures: Results of `humans.compute_results`; None before it is closed, or without answers.
     """
 
     class State(models.TextChoices):
@@ -47,12 +47,12 @@ class Round(models.Model):
         return f"{self.name}, {self.get_state_display()}"
 
     def blocks(self) -> list[tuple[bool, str]]:
-        """Return the paragraphs of the consent text, each with whether it is a heading."""
-        return paragraphs(self.consent)
+        """Return the paragraphs of the consent text, and whether each is a heading."""
+        return split_paragraphs(self.consent)
 
 
 class Material(models.Model):
-    """A problem of a round's data, used or not; `place` is its position in the data."""
+    """A problem in the data of a round, on a sheet or not; `place` is its position in the data."""
 
     round = models.ForeignKey(Round, models.PROTECT, related_name="materials", db_index=False)
     problem = models.ForeignKey("problems.Problem", models.PROTECT, related_name="+")
@@ -69,12 +69,12 @@ class Material(models.Model):
 
 
 class Sheet(models.Model):
-    """One test of a round in one order.
+    """The questions of a round's test in one of their orders.
 
     Attributes:
         code: The code made by `humans.Sheet` from the items and their order.
         test: "a" or "b" (a half of each schema), or "common".
-        record: from `humans.make_sheet_record`.
+        record: The record from `humans.make_sheet_record`.
     """
 
     round = models.ForeignKey(Round, models.PROTECT, related_name="sheets", db_index=False)
@@ -94,10 +94,10 @@ class Sheet(models.Model):
 
 
 class Subject(models.Model):
-    """A respondent of a round, by a code that only this table links to the person.
+    """A respondent of a round, with a code that only this table links to the person.
 
     Attributes:
-        person: The person; None once they are erased, as their answers stay anonymous.
+        person: The person; None once they are erased. Their answers stay, anonymously.
         code: A random code for the results, unrelated to their other names.
         agreed: The time when they agreed to the round's consent text.
         declared: Their answers to the questions about themselves, by name.
@@ -125,12 +125,11 @@ class Sitting(models.Model):
 
     Attributes:
         ref: A random reference for addresses.
-        state: The state, as in `humans.Assignment`; the sheet was seen in any case.
+        state: The state, as in `humans.Assignment`; in every state, the person has seen the sheet.
         at: The number of the next question; at the end, the number of questions plus 1.
-        given, ended: The times of its assignment, and of its submission or giving up; None before,
-            and after the retention time.
-        pace: The median seconds between its answers at submission; None before, and after the
-            retention time.
+        given: The time of its assignment; None after the retention time.
+        ended: The time when it was submitted or given up; None before, or after retention.
+        pace: The median seconds between answers; None before submission, or after retention.
         held: Whether it was filled in faster than people read, and is excluded from results until a
             moderator (`looked_by`) approves it.
     """

@@ -1,4 +1,4 @@
-"""Results of a round: for `humans`, as a folder of files, and for its page."""
+"""Results of a round: the input of `humans.results`, a folder of files, and the page's context."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from winosmith.web.take.models import Answer, Remark, Round, Sitting
 from winosmith.web.take.sheets import read_sheet
 
 ResultsInput = tuple[Dataset, tuple[Response, ...], tuple[humans.Subject, ...]]
-"""Input of `humans.results`: problems with answers, responses, and subjects."""
+"""Input of `humans.compute_results`: problems with answers, responses, and subjects."""
 
 
 def load_dataset(round_: Round) -> Dataset:
@@ -38,7 +38,7 @@ def load_dataset(round_: Round) -> Dataset:
 
 
 def load_ledger(round_: Round) -> humans.Ledger:
-    """Return the assignments of a round by code, in their order."""
+    """Return the assignments of a round, in the order in which they were made."""
     rows = Sitting.objects.filter(subject__round=round_).order_by("pk")
     given = rows.values_list("subject__code", "sheet__code", "state")
     sheets = round_.sheets.filter(sittings__isnull=False).distinct()
@@ -49,9 +49,9 @@ def load_ledger(round_: Round) -> humans.Ledger:
 
 
 def load_sittings(round_: Round) -> list[humans.Sitting]:
-    """Return the submitted sheets, by code, in the order of the files that contain them.
+    """Return the submitted sheets, sorted by the respondent's code and the sheet's code.
 
-    Sheets on hold for their pace are omitted.
+    Sheets that are on hold because of their pace are omitted.
     """
     rows = Sitting.objects.filter(subject__round=round_, state=Sitting.State.DONE, held=False)
     rows = rows.select_related("subject", "sheet").order_by("subject__code", "sheet__code")
@@ -85,9 +85,9 @@ def _read_sitting(row: Sitting) -> humans.Sitting:
     )
 
 
-def _read_notes(row: Sitting, kind: str) -> tuple[humans.Noted, ...]:
+def _read_notes(row: Sitting, kind: str) -> tuple[humans.Note, ...]:
     return tuple(
-        humans.Noted(each.number, each.text) for each in row.remarks.all() if each.kind == kind
+        humans.Note(each.number, each.text) for each in row.remarks.all() if each.kind == kind
     )
 
 
@@ -100,7 +100,7 @@ def _format_time(at: datetime | None) -> str | None:
 
 
 def gather_input(dataset: Dataset, sittings: Sequence[humans.Sitting]) -> ResultsInput:
-    """Return the input of `humans.results`, without questions whose text is erased."""
+    """Return the input of `humans.compute_results`, without questions whose text was erased."""
     asked = set(dataset.ids)
     responses = humans.make_responses(sittings)
     return (
@@ -124,7 +124,7 @@ def compute_results(round_: Round, sittings: Sequence[humans.Sitting]) -> dict[s
     if not responses:
         return None
     try:
-        return humans.results(dataset, responses, subjects).record()
+        return humans.compute_results(dataset, responses, subjects).record()
     except DataError as error:
         return {"fault": str(error)}
 
@@ -134,7 +134,7 @@ def write_results(round_: Round, folder: str | Path, *, force: bool = False) -> 
 
     Args:
         round_: An open or closed round; only submitted sheets count.
-        folder: A folder that is new, empty, or has the same results; others are rejected.
+        folder: A new or empty folder, or one with the same results; others are refused.
         force: Whether to replace earlier results of the round.
 
     Raises:
@@ -142,11 +142,11 @@ def write_results(round_: Round, folder: str | Path, *, force: bool = False) -> 
     """
     records = [humans.make_answers_record(sitting) for sitting in load_sittings(round_)]
     given = [[one.subject, one.sheet, one.state] for one in load_ledger(round_).given]
-    said = hashlib.sha256(canonical({"answers": records, "given": given}).encode())
+    digest = hashlib.sha256(canonical({"answers": records, "given": given}).encode())
     recipe = {
         "command": "winosmith admin test results",
         "round": round_.name,
-        "answers": said.hexdigest(),
+        "answers": digest.hexdigest(),
     }
     secret = {"data": load_dataset(round_).digest}
     out = OutputFolder.open(folder, recipe, secret=secret, force=force)
@@ -238,9 +238,9 @@ def _test_facts(test: Mapping[str, Any]) -> list[tuple[str, str]]:
     facts = [
         (_("intended answers"), f"{percent(share['value'])} ({share['right']} / {share['n']})"),
         (_("95 % interval"), _format_interval(share["interval"], 100, 1)),
-        (_("guessing"), percent(chance["share"])),
-        (_("most frequent answer of the item"), percent(test["same"])),
-        (_("answers of X"), str(test["ambiguous"])),
+        (_("chance"), percent(chance["share"])),
+        (_("the item’s most frequent answer"), percent(test["same"])),
+        (_("answers “X”"), str(test["ambiguous"])),
         (_("Fleiss’ kappa"), _format_agreement(test["kappa"])),
         (_("Krippendorff’s alpha"), _format_agreement(test["alpha"])),
     ]

@@ -1,6 +1,6 @@
-"""A round of a test: its opening under embargo, progress, closing, and publication.
+"""Rounds of human tests: opening under embargo, progress, closing, and publication.
 
-Only the problems used in the round are published; the others stay under embargo.
+Only the problems used in a round are published; the others stay under embargo.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from winosmith.web.problems.models import Problem, State
 from winosmith.web.problems.records import as_problem
 from winosmith.web.take.models import Material, Round, Sheet, Sitting
 from winosmith.web.take.results import compute_results, load_dataset, load_sittings
-from winosmith.web.take.sheets import minutes, problem_ids
+from winosmith.web.take.sheets import estimate_minutes, problem_ids
 
 if TYPE_CHECKING:
     from winosmith.dataset import Dropped
@@ -41,7 +41,7 @@ def consent_text(questions: list[int]) -> str:
         questions: The number of questions on each sheet.
     """
     least, most = min(questions), max(questions)
-    short, long = minutes(least), minutes(most)
+    short, long = estimate_minutes(least), estimate_minutes(most)
     numbers = {
         "questions": str(most) if least == most else f"{least} to {most}",
         "minutes": str(long) if short == long else f"{short} to {long}",
@@ -57,61 +57,61 @@ def open_round(
     dataset: Dataset,
     name: str,
     *,
-    declared: Sequence[humans.Declared] = humans.DECLARED,
+    declared: Sequence[humans.SurveyQuestion] = humans.QUESTIONS,
     consent: str | None = None,
     public: bool = False,
     title: str = humans.TITLE,
     seed: int = 0,
-    **how: Any,
+    **options: Any,
 ) -> tuple[Round, tuple[Dropped, ...]]:
-    """Open a test of problems to the people of the site.
+    """Open a human test of problems on the site.
 
-    New problems are stored as valid and under embargo; known ones, by their id, are put under
-    embargo unless they are public. After an interruption, the same call resumes.
+    New problems are stored as valid and under embargo. Problems whose id exists on the site are put
+    under embargo unless they are public. After an interruption, the same call resumes.
 
     Args:
         dataset: The problems with their answers.
         name: The name, in lower-case letters, digits and dashes; part of the addresses.
         declared: The questions about the respondents.
-        consent: The text that they agree to; None for the default text.
+        consent: The text that respondents agree to; None for the default text.
         public: Whether to allow problems that everybody can already read.
         title: The title of the test.
         seed: Random seed for the halves, the orders, and the assignment of sheets.
-        how: `versions` and `orders`, as in `humans.make_sheets`.
+        options: `versions` and `orders`, as in `humans.make_sheets`.
 
     Returns:
-        The round, and the problems that are on no sheet, with the reason.
+        The round, and the problems that are on no sheet, with the reasons.
 
     Raises:
-        InputError: The name is taken or not valid; a problem has no answer, or differs on the site,
-            or is public, withdrawn, rejected or a gold question there.
-        DataError: No sheets can be made of these problems.
+        InputError: The name is taken or not valid; a problem has no answer; or on the site, a
+            problem has another answer, or is public, withdrawn, rejected or a gold question.
+        DataError: No sheets can be made from these problems.
     """
-    how |= {"title": title, "seed": seed}
-    plan_round(dataset, name, public=public, **how)
+    options |= {"title": title, "seed": seed}
+    plan_round(dataset, name, public=public, **options)
     import_problems(dataset, "valid", embargo=True)
     rows = _find_known(dataset)
     for row in rows.values():
         row.embargo = row.embargo or not row.public
-    held = Dataset((as_problem(rows[problem_id]) for problem_id in dataset.ids), dataset.name)
-    made = humans.make_sheets(held, **how)
+    stored = Dataset((as_problem(rows[problem_id]) for problem_id in dataset.ids), dataset.name)
+    made = humans.make_sheets(stored, **options)
     with writing():
         _check_name(name)
         _set_embargo(rows.values())
         opened = Round.objects.create(
             name=name,
             title=title,
-            data=held.blind().digest,
+            data=stored.blind().digest,
             seed=seed,
             consent=consent or consent_text([len(sheet) for sheet in made.sheets]),
             declared=[
-                {"name": each.name, "asked": each.asked, "choices": list(each.choices)}
+                {"name": each.name, "asked": each.question, "choices": list(each.choices)}
                 for each in declared
             ],
         )
         Material.objects.bulk_create(
             Material(round=opened, problem=rows[problem_id], place=place)
-            for place, problem_id in enumerate(held.ids)
+            for place, problem_id in enumerate(stored.ids)
         )
         Sheet.objects.bulk_create(
             Sheet(
@@ -126,17 +126,19 @@ def open_round(
     return opened, made.left_out
 
 
-def plan_round(dataset: Dataset, name: str, *, public: bool = False, **how: Any) -> humans.Sheets:
+def plan_round(
+    dataset: Dataset, name: str, *, public: bool = False, **options: Any
+) -> humans.Sheets:
     """Return the sheets that a round would have, without writing anything.
 
-    Arguments and errors are those of `open_round` and `humans.make_sheets`; for new problems, the
-    letters of the options may differ from those of the round.
+    Arguments and errors are those of `open_round` and `humans.make_sheets`. If a problem is new,
+    the order of its options may differ in the round.
     """
     _check_name(name)
     _check_answers(dataset)
     for row in _find_known(dataset).values():
         _check_known(row, dataset, public)
-    return humans.make_sheets(dataset, **how)
+    return humans.make_sheets(dataset, **options)
 
 
 def _check_name(name: str) -> None:
@@ -154,18 +156,14 @@ def _check_answers(dataset: Dataset) -> None:
     for problem in dataset:
         if problem.answer is None:
             raise InputError(
-                _(
-                    "the problem %r has no answer, so nothing that people answer can be compared "
-                    "with it"
-                )
-                % problem.id
+                _("the problem %r has no answer to compare people’s answers with") % problem.id
             )
 
 
 def _find_known(dataset: Dataset) -> dict[str, Problem]:
     rows = Problem.objects.select_related("twin__contributor")
-    some = (rows.filter(ref__in=refs) for refs in chunked(dataset.ids, CHUNK))
-    return {row.ref: row for found in some for row in found}
+    queries = (rows.filter(ref__in=refs) for refs in chunked(dataset.ids, CHUNK))
+    return {row.ref: row for query in queries for row in query}
 
 
 def _check_known(row: Problem, dataset: Dataset, public: bool) -> None:
@@ -175,10 +173,10 @@ def _check_known(row: Problem, dataset: Dataset, public: bool) -> None:
             "what": _("a gold question") if row.gold else row.get_state_display(),
         }
         raise InputError(
-            _("the problem %(ref)r can’t be asked: on this site it is %(what)s") % values
+            _("the problem %(ref)r can’t be in a test: on this site, it is %(what)s") % values
         )
     if row.answer != dataset[dataset.row(row.ref)].answer:
-        raise InputError(_("the problem %r has another answer on this site") % row.ref)
+        raise InputError(_("the problem %r has a different answer on this site") % row.ref)
     if row.public and not public:
         raise InputError(
             _(
@@ -193,18 +191,18 @@ def _set_embargo(rows: Any) -> None:
     for row in Problem.objects.filter(pk__in=[row.pk for row in rows if row.embargo]):
         if not row.embargo:
             set_embargo(row)
-            row.note("embargo", reason=_("it is asked in a human test"))
+            row.log_event("embargo", reason=_("it is in a human test"))
 
 
 @dataclass(frozen=True, slots=True)
-class Released:
-    """The problems of a published round.
+class Publication:
+    """The result of publishing a round.
 
     Attributes:
         used: The number of problems that the round used.
         alternates: The number of their unused other halves, released with them.
         withheld: The number of problems that stay under embargo.
-        canary: The canary string that all of them contain.
+        canary: The canary string that was added to all problems of the round.
     """
 
     used: int
@@ -222,7 +220,7 @@ def get_round(name: str) -> Round:
     found = Round.objects.filter(name=name).first()
     if found is None:
         known = ", ".join(Round.objects.order_by("name").values_list("name", flat=True))
-        raise InputError(f"there is no round {name!r}; there are: {known or 'none yet'}")
+        raise InputError(f"there is no round {name!r}; existing rounds: {known or 'none'}")
     return found
 
 
@@ -246,7 +244,7 @@ def end_round(name: str, *, drop: bool = False, by: Person | None = None) -> Job
 
     Args:
         name: The name of the round.
-        drop: Whether sheets in use count as given up.
+        drop: Whether to treat sheets in use as given up.
         by: The admin who closes it; None for a command.
 
     Raises:
@@ -259,7 +257,7 @@ def end_round(name: str, *, drop: bool = False, by: Person | None = None) -> Job
         out = Sitting.objects.filter(subject__round=locked, state=Sitting.State.GIVEN)
         if (count := out.count()) and not drop:
             used = ngettext("%d sheet is still in use", "%d sheets are still in use", count) % count
-            raise InputError(_("%s; wait, or count them as given up") % used)
+            raise InputError(_("%s; wait, or treat them as given up") % used)
         now = timezone.now()
         out.update(state=Sitting.State.DROPPED, ended=now)
         locked.state, locked.closed = Round.State.CLOSED, now
@@ -268,7 +266,7 @@ def end_round(name: str, *, drop: bool = False, by: Person | None = None) -> Job
 
 
 def _queue_results(round_: Round, by: Person | None = None, **asked: bool) -> Job:
-    """Return a job that computes the results, in the transaction that locks the round."""
+    """Return a job that computes the results; must be called while the round is locked."""
     if (waiting := results_job(round_)) and waiting.state == Job.State.WAITING:
         return waiting
     return create_job(by, TEST_CLOSE, {"name": round_.name, **asked}, state=Job.State.WAITING)
@@ -287,7 +285,7 @@ def run_results_job(job: Job, _progress: Progress) -> None:
 def store_results(round_: Round) -> None:
     """Compute and store the results of a closed round.
 
-    The computation is repeated if the data change in the meantime, as when a sheet is approved.
+    The computation is repeated if the answers change in the meantime, because a sheet is approved.
     """
     counted, found = None, load_sittings(round_)
     while counted != found:
@@ -318,14 +316,14 @@ def approve_sheet(round_: Round, ref: str, by: Person) -> None:
             _queue_results(locked)
 
 
-def publish_round(name: str, *, by: Person | None = None) -> Released:
+def publish_round(name: str, *, by: Person | None = None) -> Publication:
     """Publish the problems that a closed round used, with their other halves.
 
     This is the policy of Davis et al. (2016, section 6). All problems of the round get a canary.
 
     Args:
         name: The name of the round.
-        by: The person in the log of problems; None for a command.
+        by: The person to log; None for a command.
 
     Raises:
         InputError: The round is open or already published, or another open round uses its problems.
@@ -340,14 +338,14 @@ def publish_round(name: str, *, by: Person | None = None) -> Released:
             lift_embargo(row)
             row.released = True
             _add_canary(row, after.canary)
-            row.note("publish", by=by, reason=_("the human test %r is over") % name)
+            row.log_event("publish", by=by, reason=_("the human test %r has ended") % name)
         locked.published = timezone.now()
         locked.save(update_fields=["published"])
-    return Released(used, after.alternates, len(after.withheld), after.canary)
+    return Publication(used, after.alternates, len(after.withheld), after.canary)
 
 
-def plan_publishing(name: str) -> Released:
-    """Return the effect of `publish_round`, without writing anything.
+def plan_publishing(name: str) -> Publication:
+    """Return the result that `publish_round` would have, without writing anything.
 
     The canary differs, because it is drawn when the round is published.
 
@@ -355,7 +353,7 @@ def plan_publishing(name: str) -> Released:
         InputError, DataError: As in `publish_round`.
     """
     used, after = _plan_publication(get_round(name))
-    return Released(used, after.alternates, len(after.withheld), after.canary)
+    return Publication(used, after.alternates, len(after.withheld), after.canary)
 
 
 def _plan_publication(round_: Round) -> tuple[int, humans.Published]:
@@ -402,9 +400,9 @@ _COUNTS = {
 def round_progress(round_: Round) -> dict[str, Any]:
     """Return the progress of a round.
 
-    It contains the `round`; the number of `problems` in its data; its `sheets`, one row each (code,
-    test, order, questions, and the numbers being taken (`given`), submitted (`done`) and given up
-    (`dropped`)); and these three numbers over all sheets.
+    It contains the `round`, the number of `problems` in its data, and its `sheets`: code, test,
+    order, number of questions, and how often each is being taken (`given`), was submitted (`done`),
+    and was given up (`dropped`). The last three are also given as totals.
     """
     rows = round_.sheets.annotate(**_COUNTS).order_by("test", "order")
     sheets = [
@@ -423,9 +421,9 @@ def round_progress(round_: Round) -> dict[str, Any]:
 
 
 def list_assignments(round_: Round, by: Person) -> list[dict[str, Any]]:
-    """Return each assigned sheet with its respondent's code and progress, but without answers.
+    """Return the assigned sheets with their respondent's code and progress, without answers.
 
-    `own` marks a sheet of `by`, the reader.
+    `own` marks the sheets of `by`, the reader.
     """
     rows = Sitting.objects.filter(subject__round=round_).select_related("subject", "sheet")
     rows = rows.annotate(answered=Count("answers", filter=~Q(answers__letter="")))

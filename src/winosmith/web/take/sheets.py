@@ -1,4 +1,4 @@
-"""Sheets: their choice, assignment, answers, and submission.
+"""Sheets of human tests: their assignment, answers, and submission.
 
 A person knows a round's problems if they read, judged, wrote or answered them before. Answers are
 stored one by one, with their times. A person's test data can be exported, and times are deleted
@@ -32,7 +32,7 @@ from winosmith.web.judge.models import Seen, lock_reader, note_all
 from winosmith.web.judge.turns import current_slot
 from winosmith.web.judge.votes import return_slot
 from winosmith.web.pages import is_number
-from winosmith.web.people.news import MOST, Item, Work
+from winosmith.web.people.news import MAX_ITEMS, Item, Work
 from winosmith.web.problems.models import Problem, Twin
 from winosmith.web.take.models import Answer, Material, Remark, Round, Sheet, Sitting, Subject
 
@@ -44,10 +44,10 @@ SECONDS_A_QUESTION = 18.3
 """Mean seconds per question (Davis, Morgenstern & Ortiz 2016, section 4)."""
 
 
-def minutes(questions: int) -> int:
-    """Return the approximate minutes that a number of questions takes, 1 or more.
+def estimate_minutes(questions: int) -> int:
+    """Estimate the minutes that a number of questions takes; the minimum is 1.
 
-    >>> minutes(89)
+    >>> estimate_minutes(89)
     27
     """
     return max(1, round(questions * SECONDS_A_QUESTION / 60))
@@ -59,25 +59,25 @@ def read_sheet(row: Sheet) -> humans.Sheet:
 
 
 def problem_ids(sheets: Iterable[Sheet]) -> set[str]:
-    """Return the ids of the problems on sheets."""
+    """Return the ids of all problems on sheets."""
     return {item["problem"] for sheet in sheets for item in sheet.record["items"]}
 
 
 def get_instructions(sheet: humans.Sheet) -> dict[str, Any]:
-    """Return the instructions of a sheet, as on paper."""
-    return humans.instructions(humans.has_blanks(sheet), (), paper=False, alone=True)
+    """Return the instructions for taking a sheet online."""
+    return humans.make_instructions(humans.has_blanks(sheet), (), paper=False, alone=True)
 
 
 def _add_family(rows: QuerySet[Problem]) -> QuerySet[Problem]:
-    """Add `kin`: the twin of a perturbed problem's root; the problem's own twin for others."""
+    """Annotate problems with `kin`: the root's twin if perturbed, otherwise their own twin."""
     return rows.annotate(kin=Coalesce(F("version__root__twin"), F("twin")))
 
 
 def known_problems(person: Person, round_: Round) -> set[str]:
     """Return the ids of a round's problems that a person knows, or whose answers they could know.
 
-    These are the problems of a twin or family of which they have read (`judge.models.Seen`) or
-    written any problem, even if only its local context.
+    The person knows all problems of a twin or family if they have written one of these or read it
+    (`judge.models.Seen`), even if they read only its local context.
     """
     asked = Problem.objects.filter(pk__in=Material.objects.filter(round=round_).values("problem"))
     family_of = dict(_add_family(asked).values_list("ref", "kin"))
@@ -91,8 +91,8 @@ def known_problems(person: Person, round_: Round) -> set[str]:
 def record_reading(person: Person, sheet: Sheet) -> None:
     """Record that a person reads a sheet, so that they judge none of its twins.
 
-    If the site lets one person judge both halves, the other halves count as read, too, because a
-    test reveals more than one judgement does.
+    The other halves are also recorded, even if the site lets one person judge both halves, because
+    a test reveals more than a judgement does.
     """
     asked = problem_ids([sheet])
     twins = set(Problem.objects.filter(ref__in=asked).values_list("twin", flat=True))
@@ -101,19 +101,19 @@ def record_reading(person: Person, sheet: Sheet) -> None:
 
 
 CODE_CHARACTERS = "23456789BCDFGHJKLMNPQRSTVWXZ"
-"""The characters of codes: none looks like another, and they form no words."""
+"""The characters of respondents' codes: none looks like another, and they form no words."""
 
 LONGEST = 200
 """Maximum number of characters of a declared text or a note."""
 
 
-def may_take(person: Person | None) -> bool:
-    """Return whether a person can take tests, which needs an account that stores what they read."""
+def may_take_tests(person: Person | None) -> bool:
+    """Return whether a person can take tests, which requires an active account."""
     return person is not None and not person.anonymous and person.is_active and not person.erased
 
 
-def unfinished(person: Person) -> Sitting | None:
-    """Return the sheet that a person is filling in, in any round, or None.
+def unfinished_sitting(person: Person) -> Sitting | None:
+    """Return the sheet of any round that a person is filling in, or None.
 
     Until it is submitted or given up, they get no other sheet and no problem to judge.
     """
@@ -124,8 +124,8 @@ def unfinished(person: Person) -> Sitting | None:
 def assign_sheet(person: Person, round_: Round, declared: Mapping[str, str]) -> Sitting:
     """Assign a sheet of a round to a person, or return the one that they are filling in.
 
-    They thereby agree to the round's text, and the time is stored. A problem that they hold as a
-    judge is returned.
+    They thereby agree to the round's consent text, and the time is stored. A problem that they have
+    not judged yet goes back to the queue.
 
     Args:
         person: The respondent.
@@ -137,11 +137,11 @@ def assign_sheet(person: Person, round_: Round, declared: Mapping[str, str]) -> 
         InputError: They have no account, have a sheet of another round, or know part of every test;
             the round is closed; or a declared value is not one of the choices.
     """
-    if not may_take(person):
+    if not may_take_tests(person):
         raise InputError(_("You need an account to take a test; log in first."))
     with writing():
         lock_reader(person)
-        out = unfinished(person)
+        out = unfinished_sitting(person)
         if out is not None and out.subject.round_id == round_.pk:
             return out
         if out is not None:
@@ -152,7 +152,7 @@ def assign_sheet(person: Person, round_: Round, declared: Mapping[str, str]) -> 
         slot = current_slot(person)
         if slot is not None:
             return_slot(slot)
-        subject = _subject(person, round_)
+        subject = _get_or_create_subject(person, round_)
         subject.declared = {**subject.declared, **checked}
         subject.save(update_fields=["declared"])
         record_reading(person, sheet)
@@ -160,7 +160,7 @@ def assign_sheet(person: Person, round_: Round, declared: Mapping[str, str]) -> 
 
 
 def choose_sheet(person: Person, round_: Round) -> Sheet:
-    """Return the next sheet for a person, by `humans.assign` on all earlier assignments.
+    """Choose the next sheet for a person by `humans.assign`, given all earlier assignments.
 
     Raises:
         InputError: The round is closed, or they know part of each of its tests.
@@ -200,11 +200,11 @@ def _load_ledger(person: Person, sheets: Iterable[Sheet]) -> humans.Ledger:
 
 
 def _ledger_name(person: int | None, subject: int) -> str:
-    """Return a person's name in the ledger: the same in all rounds, and never shown."""
+    """Return a person's name in the ledger, which is the same in all rounds and never shown."""
     return f"x{subject}" if person is None else f"p{person}"
 
 
-def _subject(person: Person, round_: Round) -> Subject:
+def _get_or_create_subject(person: Person, round_: Round) -> Subject:
     found = Subject.objects.filter(round=round_, person=person).first()
     while found is None:
         code = "S" + "".join(secrets.choice(CODE_CHARACTERS) for _ in range(6))
@@ -214,7 +214,7 @@ def _subject(person: Person, round_: Round) -> Subject:
 
 
 def _clean_declared(round_: Round, declared: Mapping[str, str]) -> dict[str, str]:
-    """Return the declared values that the round asks for.
+    """Return the declared values that the round asks for, with single spaces.
 
     Raises:
         InputError: A value is too long, or is not one of the choices.
@@ -235,25 +235,25 @@ MIN_ANSWERS = 5
 """Minimum number of answers for which a sheet's pace is measured."""
 
 LONGEST_UNSEEN = 600.0
-"""Maximum seconds that count if no script reports when the page was hidden or left open."""
+"""Maximum seconds recorded for a view if no script reports how long the page was visible."""
 
 _SALT = "take.shown"
 
 
 def mark_shown(sitting: Sitting, number: int) -> str:
-    """Return a signed mark with the time when a question's page was shown."""
+    """Return a signed token with the time when a question's page was shown."""
     return signing.dumps([sitting.pk, number, time.time()], salt=_SALT)
 
 
 def seconds_seen(mark: str, visible_seconds: str, sitting: Sitting, number: int) -> float:
-    """Return the seconds that count for a view of a question.
+    """Return for how many seconds a question was visible before its form was sent.
 
     Args:
-        mark: The mark from `mark_shown`.
+        mark: The token from `mark_shown`.
         visible_seconds: The seconds for which the page was visible, as reported by its script.
-            Without a script it is "", and the whole time counts, up to `LONGEST_UNSEEN`.
+            Without a script it is "", and the result is the whole time, up to `LONGEST_UNSEEN`.
         sitting: The sitting of the form.
-        number: The number of the question; a mark of another question counts 0.
+        number: The number of the question; for the token of another question, the result is 0.
     """
     try:
         of, at, shown = signing.loads(mark, salt=_SALT)
@@ -367,8 +367,8 @@ def add_note(person: Person, ref: str, kind: str, number: str, text: str) -> Non
         person: The respondent.
         ref: The reference of the sitting.
         kind: One of `Remark.Kind`.
-        number: The number of the question as it was typed, or "".
-        text: The known text, or the word.
+        number: The number of the question, as typed, or "".
+        text: The text that they knew, or the word that they looked up.
 
     Raises:
         SheetClosedError: The sheet is closed.
@@ -417,7 +417,7 @@ def remove_note(person: Person, ref: str, key: str) -> None:
 
 
 def submit_sheet(person: Person, ref: str) -> Sitting:
-    """Submit a sheet; empty answers stay empty, and nothing can be changed later.
+    """Submit a sheet; unanswered questions stay so, and nothing can be changed later.
 
     A sheet with a median of less than `SiteRules.hold_pace_seconds` per question is put on hold: it
     is excluded from results until a moderator approves it.
@@ -429,7 +429,7 @@ def submit_sheet(person: Person, ref: str) -> Sitting:
 
 
 def give_up_sheet(person: Person, ref: str) -> Sitting:
-    """Give up a sheet, so that others can take it; its texts still count as read.
+    """Give up a sheet, so that others can take it; its problems stay recorded as read.
 
     Raises:
         SheetClosedError: The sheet is closed.
@@ -451,17 +451,17 @@ def _end_sitting(person: Person, ref: str, state: str) -> Sitting:
 
 def test_news(person: Person, after: datetime) -> Iterator[Item]:
     """Yield the new tests that a person may take."""
-    if not may_take(person):
+    if not may_take_tests(person):
         return
     rows = Round.objects.filter(state=Round.State.OPEN, created__gt=after)
-    for round_ in rows.exclude(subjects__person=person).order_by("-created")[:MOST]:
+    for round_ in rows.exclude(subjects__person=person).order_by("-created")[:MAX_ITEMS]:
         to = reverse("take:about", args=[round_.name])
         yield Item(round_.created, _("A new test: %s") % round_.title, to)
 
 
 def test_work(person: Person) -> Iterator[Work]:
-    """Yield the sheet that a person is filling in, as waiting work."""
-    out = unfinished(person)
+    """Yield a reminder of the sheet that a person is filling in, if any."""
+    out = unfinished_sitting(person)
     if out is not None:
         left = len(out.sheet.record["items"]) - out.answers.exclude(letter="").count()
         text = ngettext(
@@ -475,8 +475,8 @@ def test_work(person: Person) -> Iterator[Work]:
 def erase_subject(person: Person, texts: bool) -> None:
     """Unlink an erased person from their codes; their answers stay anonymous.
 
-    The times, the notes, and declared texts in their own words are deleted; a sheet that they are
-    filling in is given up. With `texts`, their unreleased sentences are blanked on all sheets, too.
+    Times, notes, and declared texts in their own words are deleted. A sheet that they are filling
+    in is given up. If `texts`, their unreleased sentences are also blanked on all sheets.
     """
     subjects = Subject.objects.filter(person=person).select_related("round")
     sittings = Sitting.objects.filter(subject__in=subjects)
@@ -519,7 +519,7 @@ def _blank_sheets(person: Person) -> None:
 
 
 def _blank_items(sheet: Sheet, gone: Collection[str]) -> None:
-    """Blank items of a sheet; its code depends on ids and orders, and does not change."""
+    """Blank items of a sheet; the sheet's code depends only on ids and orders, so it stays."""
     for item in sheet.record["items"]:
         if item["problem"] in gone:
             item["text"] = item["snippet"] = ["", BLANK, ""]
@@ -548,7 +548,7 @@ def is_taking_test(person: Person) -> bool:
 
 
 def export_tests(person: Person) -> list[dict[str, Any]]:
-    """Return a person's sheets with their answers, for JSON."""
+    """Return a person's sheets with their answers, for the export of their data."""
     rows = Sitting.objects.filter(subject__person=person).order_by("pk")
     return [
         {

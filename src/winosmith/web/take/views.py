@@ -1,4 +1,4 @@
-"""Pages of tests: the available tests, their questions, and the progress of rounds."""
+"""Pages of human tests: the available tests, their questions, and the progress of rounds."""
 
 from __future__ import annotations
 
@@ -19,20 +19,15 @@ from winosmith.web.people.privacy import agree, missing_documents
 from winosmith.web.take import sheets
 from winosmith.web.take.models import Remark, Round, Sitting
 from winosmith.web.take.results import results_context
-from winosmith.web.take.rounds import (
-    approve_sheet,
-    list_assignments,
-    results_job,
-    round_progress,
-)
+from winosmith.web.take.rounds import approve_sheet, list_assignments, results_job, round_progress
 
 MAX_STARTS = 60
-"""Maximum number of tests that a person may start within an hour; each start shows a sheet."""
+"""Maximum number of tests that a person may start per hour, because each start shows a sheet."""
 
 
 @require_safe
 def show_tests(request: HttpRequest) -> HttpResponse:
-    """Show the available tests, and those that this person took."""
+    """Show the available tests, and those that the person has taken."""
     person = _current_person(request)
     sittings = Sitting.objects.filter(subject__person=person) if person else Sitting.objects.none()
     page = {
@@ -40,7 +35,7 @@ def show_tests(request: HttpRequest) -> HttpResponse:
             {"round": round_, **_sheet_sizes(round_)}
             for round_ in Round.objects.filter(state=Round.State.OPEN).order_by("-created")
         ],
-        "out": sheets.unfinished(person) if person else None,
+        "out": sheets.unfinished_sitting(person) if person else None,
         "taken": sittings.exclude(state=Sitting.State.GIVEN)
         .select_related("subject__round", "sheet")
         .order_by("-pk"),
@@ -49,7 +44,7 @@ def show_tests(request: HttpRequest) -> HttpResponse:
 
 
 def show_test(request: HttpRequest, name: str) -> HttpResponseBase:
-    """Show a test with its consent text, and start it."""
+    """Show a test with its consent text; on POST, start it."""
     round_ = get_object_or_404(Round, name=name)
     if request.method == "POST":
         return _start_test(request, round_)
@@ -86,8 +81,8 @@ def _render_test(request: HttpRequest, round_: Round, *, error: str = "") -> Htt
         "round": round_,
         **_sheet_sizes(round_),
         "person": person,
-        "hindrance": _why_not(person, round_) if person else "",
-        "out": sheets.unfinished(person) if person else None,
+        "hindrance": _find_hindrance(person, round_) if person else "",
+        "out": sheets.unfinished_sitting(person) if person else None,
         "declared": [
             {**each, "value": request.POST.get(f"declared-{each['name']}", "")}
             for each in round_.declared
@@ -102,10 +97,10 @@ def _render_test(request: HttpRequest, round_: Round, *, error: str = "") -> Htt
     return render(request, "take/about.html", page, status=422 if error else 200)
 
 
-def _why_not(person: Person, round_: Round) -> str:
-    out = sheets.unfinished(person)
+def _find_hindrance(person: Person, round_: Round) -> str:
+    out = sheets.unfinished_sitting(person)
     if out is not None:
-        return ""  # the page leads to it
+        return ""  # the page links to it
     try:
         sheets.choose_sheet(person, round_)
     except InputError as error:
@@ -115,7 +110,7 @@ def _why_not(person: Person, round_: Round) -> str:
 
 def _current_person(request: HttpRequest) -> Person | None:
     person = request.user if request.user.is_authenticated else None
-    return cast(Person, person) if sheets.may_take(person) else None
+    return cast(Person, person) if sheets.may_take_tests(person) else None
 
 
 def _sheet_sizes(round_: Round) -> dict[str, int]:
@@ -123,24 +118,22 @@ def _sheet_sizes(round_: Round) -> dict[str, int]:
     return {
         "fewest": min(counts),
         "most": max(counts),
-        "shortest": sheets.minutes(min(counts)),
-        "longest_minutes": sheets.minutes(max(counts)),
+        "shortest": sheets.estimate_minutes(min(counts)),
+        "longest_minutes": sheets.estimate_minutes(max(counts)),
     }
 
-
-# A started sheet is covered by the documents agreed to at its start; nothing is asked again.
 
 MAX_FORMS = 4000
 """Maximum number of test forms per person and hour: one per second, and as many again when pages
 are hidden and shown."""
 
 NOTES = {"source": "recognised", "word": "word"}
-"""Fields of a question's page, and the kinds of their notes."""
+"""Name of each field for notes on a question's page, and the kind of its notes."""
 
 
 @gates.accounts_only
 def show_sheet(request: HttpRequest, ref: str) -> HttpResponseBase:
-    """Redirect to the current question; before the first one, show the instructions."""
+    """Redirect to the current question, or show the instructions before the first question."""
     sitting = _get_sitting(request, ref)
     asked = sheets.read_sheet(sitting.sheet)
     if sitting.state != Sitting.State.GIVEN:
@@ -153,7 +146,7 @@ def show_sheet(request: HttpRequest, ref: str) -> HttpResponseBase:
         "sitting": sitting,
         "sheet": asked,
         "told": sheets.get_instructions(asked),
-        "minutes": sheets.minutes(len(asked)),
+        "minutes": sheets.estimate_minutes(len(asked)),
     }
     return render(request, "take/instructions.html", page)
 
@@ -193,10 +186,10 @@ def _process_answer(request: HttpRequest, sitting: Sitting, item: humans.Item) -
             request, sitting, sheets.read_sheet(sitting.sheet), item.number, error=error
         )
 
-    return _process_form(request, sitting, act, _address(sitting, to or item.number), again)
+    return _process_form(request, sitting, act, _question_url(sitting, to or item.number), again)
 
 
-def _address(sitting: Sitting, number: int) -> str:
+def _question_url(sitting: Sitting, number: int) -> str:
     if number > len(sitting.sheet.record["items"]):
         return reverse("take:end", args=[sitting.ref])
     return reverse("take:question", args=[sitting.ref, max(1, number)])
@@ -254,7 +247,7 @@ def _render_question(
 
 @gates.accounts_only
 def show_end(request: HttpRequest, ref: str) -> HttpResponseBase:
-    """Show empty answers and notes; add a note, or submit the sheet."""
+    """Show the unanswered questions and the notes; add a note, or submit the sheet."""
     sitting = _get_sitting(request, ref)
     if request.method != "POST":
         if sitting.state != Sitting.State.GIVEN:
@@ -306,7 +299,7 @@ def _render_end(request: HttpRequest, sitting: Sitting, *, error: str = "") -> H
 
 @gates.accounts_only
 def give_up_test(request: HttpRequest, ref: str) -> HttpResponseBase:
-    """Ask for confirmation, and give up a sheet."""
+    """Ask for confirmation; on POST, give up a sheet."""
     sitting = _get_sitting(request, ref)
     person = cast(Person, request.user)
 
@@ -327,13 +320,13 @@ def give_up_test(request: HttpRequest, ref: str) -> HttpResponseBase:
 
 def _render_thanks(request: HttpRequest, sitting: Sitting) -> HttpResponse:
     round_ = sitting.subject.round
-    further = not _why_not(cast(Person, request.user), round_)
+    further = not _find_hindrance(cast(Person, request.user), round_)
     page = {"sitting": sitting, "round": round_, "further": further}
     return render(request, "take/thanks.html", page)
 
 
 def _get_sitting(request: HttpRequest, ref: str) -> Sitting:
-    """Return a sheet of the person; another person's sheet gives 404."""
+    """Return a person's own sheet; raise Http404 for sheets of other people."""
     rows = Sitting.objects.select_related("sheet", "subject__round")
     return get_object_or_404(rows, ref=ref, subject__person=cast(Person, request.user))
 
@@ -349,7 +342,7 @@ def show_rounds(request: HttpRequest) -> HttpResponse:
 @require_safe
 @gates.moderators_only
 def show_round(request: HttpRequest, name: str) -> HttpResponse:
-    """Show the progress of a round, and once it is closed, its results by code and item."""
+    """Show the progress of a round; if it is closed, show its results by respondent and item."""
     round_ = get_object_or_404(Round, name=name)
     return _render_round(request, round_)
 
@@ -357,7 +350,7 @@ def show_round(request: HttpRequest, name: str) -> HttpResponse:
 @require_POST
 @gates.moderators_only
 def approve_held_sheet(request: HttpRequest, name: str) -> HttpResponse:
-    """Approve a sheet that is on hold for its pace."""
+    """Approve a sheet that is on hold because of its pace."""
     round_ = get_object_or_404(Round, name=name)
     try:
         approve_sheet(round_, request.POST.get("sheet", ""), cast(Person, request.user))

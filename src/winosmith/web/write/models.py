@@ -15,8 +15,8 @@ class Draft(models.Model):
     """A topic with a person's input for it.
 
     Attributes:
-        ref: The reference for addresses, and the key of the submission: one draft becomes one twin,
-            from any number of windows.
+        ref: The reference in URLs, and the key of the submission, so that a draft becomes only one
+            twin even if several windows submit it.
         topic: The title of the topic; `text` is its text, `anchors` the words drawn from it.
         typed: The input, as returned by `rules.TwinInput.as_form`.
         version: A number that increases with each save, so that no window overwrites another's

@@ -1,4 +1,4 @@
-"""The context of the writing pages: a draft's form, checklist and preview; counts; own twins."""
+"""Contexts of the pages for writing: a draft's form, checklist and preview, counts, own twins."""
 
 from __future__ import annotations
 
@@ -25,32 +25,32 @@ from winosmith.web.judge.submissions import (
 )
 from winosmith.web.judge.votes import Vote, list_votes
 from winosmith.web.moderate import decisions
-from winosmith.web.moderate.people import written_by
+from winosmith.web.moderate.people import count_written
 from winosmith.web.pages import whole_percent
 from winosmith.web.people.models import Person
-from winosmith.web.people.news import MOST, Item, Work
+from winosmith.web.people.news import MAX_ITEMS, Item, Work
 from winosmith.web.problems import checks
 from winosmith.web.problems.association import measure_association
 from winosmith.web.problems.checks import mark_rejected, summarize, text_hints
 from winosmith.web.problems.family import find_root
 from winosmith.web.problems.lookalikes import find_lookalikes
 from winosmith.web.problems.models import Event, Problem, State, Twin, Version
-from winosmith.web.problems.states import LATE, is_visible_to, public_at_latest, public_problems
+from winosmith.web.problems.states import LATE, is_visible_to, latest_public_time, public_problems
 from winosmith.web.write import rules
 from winosmith.web.write.models import Draft
 from winosmith.web.write.rules import TwinInput, examine_twin
 
 
 class Piece(NamedTuple):
-    """A piece of a sentence: plain, the filled blank, or a difference between the halves."""
+    """A piece of a sentence: plain text, the filled blank, or a difference between the halves."""
 
     text: str
     kind: Literal["", "filled", "differs"]
 
 
 @dataclass(frozen=True, slots=True)
-class Filled:
-    """One half with an option in its blank.
+class FilledHalf:
+    """A reading of a half: the half with one of the options in its blank.
 
     Attributes:
         right: Whether this is the reading that the contributor intends.
@@ -62,12 +62,12 @@ class Filled:
     pieces: tuple[Piece, ...]
 
 
-def preview_readings(typed: TwinInput) -> list[tuple[Filled, ...]]:
-    """Return the readings of each half, one per option; none for a half without a blank."""
+def preview_readings(typed: TwinInput) -> list[tuple[FilledHalf, ...]]:
+    """Return the readings of each half, one per option; a half without one blank has none."""
     first, second = typed.sentences
     return [
         tuple(
-            Filled(
+            FilledHalf(
                 option, answer == number, _fill_blank(mark_differences(half, other or half), option)
             )
             for number, option in enumerate(typed.options)
@@ -94,7 +94,7 @@ MOST_NEAR = 3
 """Maximum number of near-duplicates shown."""
 
 
-def context(
+def draft_context(
     draft: Draft,
     typed: TwinInput,
     person: Person,
@@ -103,14 +103,14 @@ def context(
     stored: Draft | None = None,
     error: str = "",
 ) -> dict[str, Any]:
-    """Return the context of the whole page.
+    """Return the context of the page of a draft.
 
     Args:
         draft: The draft as last read by this window.
-        typed: The input of the form.
+        typed: The input in the form.
         person: The contributor.
         faults: The advice for a rejected form, by field.
-        stored: The draft with the newer input of another window.
+        stored: The draft with newer input from another window, if any.
         error: The reason that the action failed.
     """
     form, faults = typed.as_form(), faults or {}
@@ -136,7 +136,7 @@ def context(
         "domain_faults": faults.get("domain", []),
         "halves": halves,
         "stored": stored,
-        "stored_typed": TwinInput.of(stored.typed) if stored else None,
+        "stored_typed": TwinInput.from_form(stored.typed) if stored else None,
         "error": error,
         **checks.form_context(typed.options, faults),
         **checks_context(draft, typed, person, faults),
@@ -146,9 +146,9 @@ def context(
 def checks_context(
     draft: Draft, typed: TwinInput, person: Person, faults: dict[str, list[str]] | None = None
 ) -> dict[str, Any]:
-    """Return the context of the part that changes during typing, or of a rejected form."""
+    """Return the context of the checklist, which is updated during typing."""
     checks = mark_rejected(examine_twin(typed, draft.anchors), faults or {})
-    typed = typed.read()
+    typed = typed.without_long_texts()
     halves = typed.halves()
     meter = measure_association(halves)
     groups = ((0, _("First half")), (1, _("Second half")), (None, _("Both together")))
@@ -176,7 +176,7 @@ def checks_context(
 
 
 def _near_duplicates(draft: Draft, typed: TwinInput, person: Person) -> list[dict[str, Any]]:
-    """Return the near-duplicates of both halves; fewer than five words are not a sentence yet."""
+    """Return the near-duplicates of both halves; halves of fewer than five words are skipped."""
     begun = [half for half in typed.halves() if len(half.sentence.split()) >= 5]
     if not begun:
         return []
@@ -189,8 +189,8 @@ class ProblemCounts:
     """The numbers of a person's problems, and the site's goal.
 
     Attributes:
-        today: The number of problems (halves) that the person wrote since midnight, in the site's
-            time.
+        today: The number of problems (halves) that the person wrote since midnight, in the time
+            zone of the site.
         waiting: The number of their problems that wait for a moderator.
         judging: The number of their problems that are being judged.
         valid: The number of their valid problems.
@@ -207,19 +207,19 @@ class ProblemCounts:
 
     @property
     def share(self) -> int:
-        """Return the reached part of the goal in percent, 0–100."""
+        """Return the percentage of the goal that is reached, 0–100."""
         return min(100, self.site * 100 // self.goal) if self.goal else 0
 
 
 def count_problems(person: Person | None) -> ProblemCounts:
     """Return the counts of a person; None for a visitor who has not written yet.
 
-    Counts of many problems may be cached.
+    The count of the site's problems may be cached.
     """
     site, goal = cached("write.public", _count_public).value, settings.RULES.goal
     if person is None:
         return ProblemCounts(0, 0, 0, 0, site, goal)
-    found = written_by(person)
+    found = count_written(person)
     midnight = timezone.localtime().replace(hour=0, minute=0, second=0, microsecond=0)
     today = Problem.objects.filter(twin__contributor=person, gold=False, created__gte=midnight)
     return ProblemCounts(today.count(), found.held, found.judging, found.valid, site, goal)
@@ -231,16 +231,16 @@ def _count_public() -> Entry[int]:
 
 
 def version_context(person: Person | None, twin: Twin) -> dict[str, Any] | None:
-    """Return the context of a person's own perturbed problem; None for a twin.
+    """Return the context of a person's own perturbed problem; None for other twins.
 
-    It contains the problem, its version with the depths, and its parent with the edits from it;
-    these are None if the person may not see the parent.
+    It contains the problem, its version with the depths, and its parent with the edits since then.
+    Parent and edits are None if the person may not see the parent.
     """
     return version_contexts(person, [twin]).get(twin.pk)
 
 
 def version_contexts(person: Person | None, twins: Iterable[Twin]) -> dict[int, dict[str, Any]]:
-    """Return these contexts for many twins, by their keys, without original ones."""
+    """Return the `version_context` of each perturbed problem among twins, by the twin's key."""
     rows = Version.objects.filter(problem__twin__in=list(twins), parent__isnull=False)
     found: dict[int, dict[str, Any]] = {}
     for version in rows.select_related("problem", "parent__twin").order_by("problem"):
@@ -289,7 +289,7 @@ def twin_context(person: Person, found: Twin, error: str = "", sent: Any = None)
             {
                 "problem": problem,
                 "state": State(problem.state),
-                "until": public_at_latest(problem),
+                "until": latest_public_time(problem),
                 "readings": reading,
                 "votes": _visible_votes(problem),
                 "history": _history_rows(problem),
@@ -306,7 +306,7 @@ def twin_context(person: Person, found: Twin, error: str = "", sent: Any = None)
         "may_revise": may_revise(person, found),
         "later": Twin.objects.filter(revises=found).first(),
         "error": error,
-        "longest_appeal": decisions.LONGEST,
+        "longest_appeal": decisions.MAX_REASON,
     }
 
 
@@ -329,13 +329,13 @@ def _history_rows(problem: Problem) -> list[Any]:
 
 
 def _describe_event(event: Event) -> str:
-    """Return the contributor's text for an event; "" if its reason suffices."""
+    """Return the description of an event for its contributor; "" if the reason is enough."""
     if event.kind == "appeal":
         return _("You appealed")
     if event.kind == "exclude-vote":
-        return _("A vote does not count")
+        return _("A vote was excluded")
     if event.kind == "include-vote":
-        return _("A vote counts now")
+        return _("A vote was included again")
     if event.kind == "recount":
         return _describe_effect(event)
     if not event.reason:
@@ -346,11 +346,11 @@ def _describe_event(event: Event) -> str:
 
 
 def submission_news(person: Person, after: datetime) -> Iterator[Item]:
-    """Yield the decisions on a person's texts, by judges or moderators."""
+    """Yield news on the decisions of judges and moderators on a person's texts."""
     rows = Event.objects.filter(problem__twin__contributor=person, problem__gold=False)
     is_news = ~Q(before="") & (~Q(before=F("after")) | Q(kind__in=("decline", LATE)))
     rows = rows.filter(is_news, at__gt=after).exclude(actor=person)
-    for event in rows.select_related("problem__twin").order_by("-pk")[:MOST]:
+    for event in rows.select_related("problem__twin").order_by("-pk")[:MAX_ITEMS]:
         to = reverse("write:twin", args=[event.problem.twin.ref])
         yield Item(
             event.at,
@@ -380,7 +380,7 @@ def _describe_effect(event: Event) -> str:
     by_recount = {
         State.VALID: _("The votes were counted again: judges found your sentence valid"),
         State.REJECTED: _("The votes were counted again: judges did not find your sentence valid"),
-        State.JUDGING: _("Some votes were excluded: other judges judge your sentence"),
+        State.JUDGING: _("Some votes were excluded; other judges will judge your sentence"),
     }
     texts = by_votes if event.actor_id is None else by_moderator
     if event.kind == "recount":
@@ -389,8 +389,8 @@ def _describe_effect(event: Event) -> str:
 
 
 def draft_work(person: Person) -> Iterator[Work]:
-    """Yield the number of a person's drafts."""
+    """Yield a reminder of a person's drafts, if any."""
     n = len(rules.list_drafts(person))
     if n:
-        text = ngettext("%d draft is not sent yet", "%d drafts are not sent yet", n)
+        text = ngettext("%d draft is not submitted yet", "%d drafts are not submitted yet", n)
         yield Work(text % n, reverse("write:start"))

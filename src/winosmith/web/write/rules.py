@@ -1,8 +1,7 @@
-"""Writing: drafts, their checks during typing, and submitted or revised twins.
+"""Writing: drafts, checks during typing, and submitted or revised twins.
 
-The result of a structural rule of WinoGrande is passed, failed, or not checked yet. The verdicts
-are those of `winosmith.validate.examine_structure`, with a measured value and advice for the
-contributor.
+Each structural rule of WinoGrande is passed, failed, or not checked yet. The verdicts are those of
+`winosmith.validate.examine_structure`, with a measured value and advice for the contributor.
 """
 
 from __future__ import annotations
@@ -29,16 +28,16 @@ from winosmith.web.people.gates import act_once, stored_result
 from winosmith.web.people.models import Person, check_still_active
 from winosmith.web.people.privacy import has_agreed
 from winosmith.web.problems import checks
-from winosmith.web.problems.checks import Check, RefusedError, Verdict, by_field, hints, read_field
+from winosmith.web.problems.checks import Check, RefusedError, Verdict, read_field
 from winosmith.web.problems.lookalikes import Half
 from winosmith.web.problems.models import Twin, new_ref
 from winosmith.web.write.models import Draft
 
-MOST = 50
+MAX_DRAFTS = 50
 """Maximum number of drafts per person."""
 
-UNTOUCHED = timedelta(hours=1)
-"""The age after which an unused topic is deleted when the next one is drawn."""
+MAX_UNUSED_AGE = timedelta(hours=1)
+"""Age after which a topic without input is deleted when the person draws another topic."""
 
 
 class StaleDraftError(InputError):
@@ -60,16 +59,16 @@ def draw_topic() -> Topic:
 
 
 def start_draft(person: Person, topic: Topic) -> Draft:
-    """Start a draft on a topic; topics without input for an hour are deleted.
+    """Start a draft on a topic; the person's drafts without input for an hour are deleted.
 
     Raises:
         InputError: The person has the maximum number of drafts.
     """
     with writing():
-        mine, since = Draft.objects.filter(person=person), timezone.now() - UNTOUCHED
+        mine, since = Draft.objects.filter(person=person), timezone.now() - MAX_UNUSED_AGE
         mine.filter(version=0, revises=None, saved__lt=since).delete()
-        if mine.count() >= MOST:
-            raise InputError(_("You have %d drafts; finish or discard some first.") % MOST)
+        if mine.count() >= MAX_DRAFTS:
+            raise InputError(_("You have %d drafts; finish or discard some first.") % MAX_DRAFTS)
         return Draft.objects.create(person=person, **_topic_fields(topic))
 
 
@@ -81,7 +80,7 @@ def get_draft(person: Person | None, ref: str) -> Draft | None:
 
 
 def list_drafts(person: Person | None) -> list[Draft]:
-    """Return a person's drafts, last saved first, without topics that have no input."""
+    """Return a person's drafts, last saved first, without drafts that have no input yet."""
     if person is None:
         return []
     mine = Draft.objects.filter(person=person).exclude(version=0, revises=None)
@@ -92,7 +91,7 @@ def save_draft(draft: Draft, typed: TwinInput, version: int) -> Draft:
     """Save a window's input unless another window has saved the draft since this one read it.
 
     Args:
-        draft: The draft, which is read again under lock.
+        draft: The draft, which is locked and read again.
         typed: The window's input.
         version: The version that the window last read or saved.
 
@@ -103,7 +102,7 @@ def save_draft(draft: Draft, typed: TwinInput, version: int) -> Draft:
     check_length(typed)
     with writing():
         now = _lock(draft)
-        if TwinInput.of(now.typed) == typed:
+        if TwinInput.from_form(now.typed) == typed:
             return now
         if now.version != version:
             raise StaleDraftError(now)
@@ -111,21 +110,21 @@ def save_draft(draft: Draft, typed: TwinInput, version: int) -> Draft:
 
 
 def check_length(typed: TwinInput) -> None:
-    """Reject input that is longer than any draft.
+    """Check that input is not too long for a draft.
 
     Raises:
-        InputError: The input is too long; it is not stored.
+        InputError: The input is too long.
     """
-    if typed.size > checks.LARGEST:
-        fault = _("That is far too long for a twin: more than %d characters.")
-        raise InputError(fault % checks.LARGEST)
+    if typed.size > checks.MAX_CHARACTERS:
+        fault = _("This is far too long for a twin: more than %d characters.")
+        raise InputError(fault % checks.MAX_CHARACTERS)
 
 
 def redraw_topic(draft: Draft, what: Literal["topic", "words"]) -> Draft:
-    """Draw another topic, or other anchor words from the same one; the input is kept.
+    """Draw another topic, or other anchor words from the same topic; the input is kept.
 
     Raises:
-        InputError: A revision keeps its topic, or the source has no topics.
+        InputError: The draft is a revision, or the source has no topics.
     """
     if draft.revises_id:
         raise InputError(_("A revision keeps the topic and the anchor words of its twin."))
@@ -141,7 +140,7 @@ def discard_draft(draft: Draft) -> None:
 
 
 def get_or_create_revision(person: Person, twin: Twin, typed: TwinInput) -> Draft:
-    """Return the draft that revises a twin; a new draft is filled with the twin."""
+    """Return the draft that revises a twin, or create one with the twin's text."""
     with writing():
         draft, _new = Draft.objects.get_or_create(
             revises=twin,
@@ -198,18 +197,18 @@ def drop_drafts(person: Person, _texts: bool) -> None:
 
 
 def adopt_drafts(account: Person, anonymous: Person) -> None:
-    """Move the drafts of a person without an account to an account."""
+    """Move the drafts of an anonymous person to an account."""
     Draft.objects.filter(person=anonymous).update(person=account)
 
 
 SOURCE = "crowd"
-"""The source of texts written on the site, as given in the data."""
+"""The source of texts written on the site, as stated in the data."""
 
-OF_THE_FORM = ("domain", "options differ")
-"""Checks of fields outside the halves; the other checks of both halves need both of them."""
+FORM_RULES = ("domain", "options differ")
+"""Rules on fields outside the halves; all other rules on the whole twin need both halves."""
 
 
-def submit(
+def submit_draft(
     person: Person,
     typed: TwinInput,
     draft: Draft,
@@ -223,17 +222,19 @@ def submit(
     Args:
         person: The contributor, who has agreed to the current texts.
         typed: Both halves.
-        draft: The draft; its `ref` is the key, so that a repeated submission returns the same twin.
-            It has the topic, the anchor words, and the person's twin that the new one replaces.
+        draft: The draft, with the topic, the anchor words, and the twin that the new one replaces.
+            Its `ref` is the key, so that a repeated submission returns the same twin.
         before: A check that must succeed first, in the same transaction (a rate limit).
 
     Raises:
-        RefusedError: A rule is violated; nothing was written.
+        RefusedError: The twin violates a rule; nothing was written.
         InputError: The person has not agreed to the texts, or may not revise that twin.
     """
-    # Checked before the write lock is taken, so that others need not wait.
+    # Checked before the database is locked, so that others need not wait.
     faults = _find_faults(typed, draft.anchors)
-    found = [] if faults else hints(typed.halves(), person, without=draft.revises_id)
+    found = (
+        [] if faults else checks.moderator_hints(typed.halves(), person, without=draft.revises_id)
+    )
 
     def act() -> dict[str, str]:
         if not has_agreed(person):
@@ -257,7 +258,7 @@ def submitted_twin(person: Person | None, key: str) -> str:
 
 
 def revise(person: Person, twin: Twin) -> Draft:
-    """Return the draft that revises a twin, filled with the twin.
+    """Return the draft that revises a twin, filled with the twin's text.
 
     Raises:
         InputError: The person can't revise the twin.
@@ -272,7 +273,7 @@ def revise(person: Person, twin: Twin) -> Draft:
 
 
 def read_twin(twin: Twin) -> TwinInput:
-    """Return a twin as input; a missing half is empty."""
+    """Convert a twin to the input of the form; a missing half is empty."""
     problems = list(twin.problems.order_by("pk"))
     options = tuple(problems[0].options[:2]) if problems else ("", "")
     form: dict[str, object] = {"domain": twin.domain, "answer_1": "", "answer_2": ""}
@@ -280,11 +281,11 @@ def read_twin(twin: Twin) -> TwinInput:
     for number, problem in enumerate(problems[:2], 1):
         form[f"sentence_{number}"] = problem.sentence
         form[f"answer_{number}"] = "" if problem.answer is None else problem.answer
-    return TwinInput.of(form)
+    return TwinInput.from_form(form)
 
 
 def _find_faults(typed: TwinInput, anchors: Sequence[str]) -> dict[str, list[str]]:
-    """Return the advice, by field; for an empty half only the advice to write it."""
+    """Return the advice for a submitted form by field; for an empty half, only to write it."""
     open_checks = [
         check for check in examine_twin(typed, anchors) if check.verdict in ("fail", "todo")
     ]
@@ -292,9 +293,9 @@ def _find_faults(typed: TwinInput, anchors: Sequence[str]) -> dict[str, list[str
         check
         for check in open_checks
         if (check.half is None or typed.sentences[check.half] or check.rule == "blank")
-        and (check.verdict == "fail" or check.half is not None or check.rule in OF_THE_FORM)
+        and (check.verdict == "fail" or check.half is not None or check.rule in FORM_RULES)
     ]
-    return by_field(first or open_checks)
+    return checks.group_by_field(first or open_checks)
 
 
 def _create_twin(person: Person, typed: TwinInput, draft: Draft, found: Sequence[str]) -> Twin:
@@ -315,43 +316,43 @@ def _create_twin(person: Person, typed: TwinInput, draft: Draft, found: Sequence
 
 @dataclass(frozen=True, slots=True)
 class TwinInput:
-    """The input of a form.
+    """The input of the form for a twin.
 
     Attributes:
         domain: One of `DOMAINS`, or "".
         options: The two options, perhaps empty.
         sentences: The first and the second half, perhaps without a blank yet; a blank typed next to
             a word is separated from it.
-        answers: The 0-based index of each half's correct option; by default they differ.
-        parted: Whether the blank of each sentence had to be separated.
+        answers: The 0-based index of each half's correct option; the default differs by half.
+        separated: Whether each sentence had a blank that was separated from a word.
     """
 
     domain: str = ""
     options: tuple[str, str] = ("", "")
     sentences: tuple[str, str] = ("", "")
     answers: tuple[int | None, int | None] = (0, 1)
-    parted: tuple[bool, bool] = field(default=(False, False), compare=False)
+    separated: tuple[bool, bool] = field(default=(False, False), compare=False)
 
     @classmethod
-    def of(cls, form: Mapping[str, Any]) -> TwinInput:
-        """Return the input in a form or a stored draft, without invalid values."""
+    def from_form(cls, form: Mapping[str, Any]) -> TwinInput:
+        """Read the input from a form or a stored draft, without invalid values."""
 
         def answer(name: str, preset: int) -> int | None:
             return {"0": 0, "1": 1, "": None}.get(str(form.get(name, preset)))
 
         domain = read_field(form, "domain")
         first, second = (read_field(form, f"sentence_{number}") for number in (1, 2))
-        apart = separate_blank(first), separate_blank(second)
+        separated = separate_blank(first), separate_blank(second)
         return cls(
             domain if domain in DOMAINS else "",
             (read_field(form, "option_1"), read_field(form, "option_2")),
-            apart,
+            separated,
             (answer("answer_1", 0), answer("answer_2", 1)),
-            (apart[0] != first, apart[1] != second),
+            (separated[0] != first, separated[1] != second),
         )
 
     def as_form(self) -> dict[str, str]:
-        """Return the fields of the form by name, for JSON."""
+        """Return the values of the form's fields by name, for JSON."""
         (option_1, option_2), (sentence_1, sentence_2) = self.options, self.sentences
         answers = ("" if answer is None else str(answer) for answer in self.answers)
         answer_1, answer_2 = answers
@@ -366,7 +367,7 @@ class TwinInput:
         }
 
     def halves(self) -> tuple[Half, Half]:
-        """Return both halves, with their options."""
+        """Return both halves with the options."""
         options = tuple(option for option in self.options if option)
         first, second = (
             Half(sentence, options, answer if len(options) == 2 else None)
@@ -374,7 +375,7 @@ class TwinInput:
         )
         return first, second
 
-    def read(self) -> TwinInput:
+    def without_long_texts(self) -> TwinInput:
         """Return the input without texts that are too long for the rules."""
         first, second = (
             checks.read_if_short(one, checks.LONGEST_SENTENCE) for one in self.sentences
@@ -382,7 +383,7 @@ class TwinInput:
         one, other = (
             checks.read_if_short(option, checks.LONGEST_OPTION) for option in self.options
         )
-        return TwinInput(self.domain, (one, other), (first, second), self.answers, self.parted)
+        return TwinInput(self.domain, (one, other), (first, second), self.answers, self.separated)
 
     @property
     def empty(self) -> bool:
@@ -391,41 +392,41 @@ class TwinInput:
 
     @property
     def size(self) -> int:
-        """Return the number of characters."""
+        """Return the number of characters in all texts."""
         return sum(map(len, (*self.options, *self.sentences)))
 
 
 RULES = StructureRules("winogrande")
-"""WinoGrande's rules for authors."""
+"""The structural rules of WinoGrande."""
 
 LEAST_WORDS, MOST_WORDS = RULES.length or (1, checks.LONGEST_SENTENCE)
 OVERLAP = RULES.overlap or 0.0
 
-OF_WORDS, OF_ENGLISH = ("length", "overlap", "edit distance"), ("anchor", "function word")
-"""Rules that are not checked in text without spaces, and in non-Latin scripts."""
+WORD_RULES, ENGLISH_RULES = ("length", "overlap", "edit distance"), ("anchor", "function word")
+"""Rules that are not checked in text without spaces, and rules not checked in other scripts."""
 
-STAND_INS = ("option 1", "option 2")
-"""Placeholder options if a half's options can't be used yet; rules on options then don't count."""
+PLACEHOLDERS = ("option 1", "option 2")
+"""Options used while the typed options are not valid; rules on options are then ignored."""
 
 
 def find_anchor(sentences: Sequence[str], anchors: Sequence[str]) -> str:
-    """Return the anchor words in all sentences, or else the one in most of them.
+    """Return the anchor words that occur in all sentences, or else the word in most sentences.
 
     >>> find_anchor(["Boil the water now.", "Cool the water now."], ["boil", "water"])
     'water'
     """
-    held = [set(map(str.lower, text.tokens(sentence))) for sentence in sentences]
-    times = {word: sum(_contains_word(word, words) for words in held) for word in anchors}
-    both = [word for word in anchors if times[word] == len(held)]
+    found = [set(map(str.lower, text.tokens(sentence))) for sentence in sentences]
+    times = {word: sum(_contains_word(word, words) for words in found) for word in anchors}
+    both = [word for word in anchors if times[word] == len(found)]
     return " ".join(both) or max(anchors, key=lambda word: times[word], default="")
 
 
 def examine_twin(typed: TwinInput, anchors: Sequence[str]) -> list[Check]:
-    """Return all checks of a twin, in the order of the form.
+    """Check a twin against all rules; return the results in the order of the form.
 
-    A separate rule reports text that is too long; the other checks wait until it is shorter.
+    A separate rule reports text that is too long; the other rules are not checked until then.
     """
-    whole, typed = typed, typed.read()
+    whole, typed = typed, typed.without_long_texts()
     usable = checks.are_distinct(typed.options)
     anchor = find_anchor(typed.sentences, anchors)
     rows: dict[int, int] = {}
@@ -447,7 +448,7 @@ def examine_twin(typed: TwinInput, anchors: Sequence[str]) -> list[Check]:
 
 @dataclass(frozen=True, slots=True)
 class _Checked:
-    """The examined input, and the findings."""
+    """The examined input with the findings."""
 
     typed: TwinInput
     anchors: tuple[str, ...]
@@ -469,11 +470,13 @@ class _Checked:
     def is_unreadable(self, rule: str, half: int | None = None) -> bool:
         """Return whether a rule can't be checked in the script of a half, or of either half."""
         sentences = [self.typed.sentences[half]] if half is not None else self.typed.sentences
-        if rule in OF_ENGLISH:
+        if rule in ENGLISH_RULES:
             return any(text.kind_of_script(one) != "latin" for one in (*sentences, *self.anchors))
-        return rule in OF_WORDS and any(text.kind_of_script(one) == "unspaced" for one in sentences)
+        if rule not in WORD_RULES:
+            return False
+        return any(text.kind_of_script(one) == "unspaced" for one in sentences)
 
-    def short(self, half: int) -> bool:
+    def is_short(self, half: int) -> bool:
         if text.kind_of_script(self.typed.sentences[half]) == "unspaced":
             return False
         return len(text.words(self.typed.sentences[half])) < LEAST_WORDS
@@ -483,7 +486,7 @@ def _make_problem(half: int, typed: TwinInput, usable: bool, anchor: str) -> Pro
     return Problem(
         f"half-{half + 1}",
         typed.sentences[half],
-        typed.options if usable else STAND_INS,
+        typed.options if usable else PLACEHOLDERS,
         typed.answers[half],
         twin_id="twin",
         origin=Origin(anchor=anchor or None),
@@ -508,7 +511,7 @@ def _check_options(typed: TwinInput, usable: bool) -> Check:
     elif all(typed.options):
         advice = _("The options must differ and can’t contain a blank.")
     else:
-        advice = _("Enter both options: the two people or things that the blank may stand for.")
+        advice = _("Enter both options: the two people or things that could fill the blank.")
     field = "option_1" if not typed.options[0] else "option_2"
     return Check("options differ", verdict, _("Two different options"), "", advice, field)
 
@@ -528,7 +531,7 @@ def _check_half(seen: _Checked, half: int, written: str) -> list[Check]:
     return [
         Check("length", "fail", one.label, "", advice, field, half)
         if one.rule == "length"
-        else one.waiting()
+        else one.as_todo()
         for one in found
     ]
 
@@ -543,7 +546,7 @@ def _check_blank(seen: _Checked, half: int, field: str) -> Check:
         advice = _("Use only one blank; there are %d.") % count
     else:
         advice = _("Put the blank, an underscore “_”, where one of the options belongs.")
-    figure = _("separated from the words next to it") if seen.typed.parted[half] else ""
+    figure = _("separated from the words next to it") if seen.typed.separated[half] else ""
     return Check("blank", verdict, _("One blank “_”"), figure, advice, field, half)
 
 
@@ -571,7 +574,7 @@ def _check_length(seen: _Checked, half: int, field: str) -> Check:
 def _check_options_named(seen: _Checked, half: int, field: str) -> Check:
     typed = seen.typed
     verdict = seen.verdict("options", half) if seen.usable else "todo"
-    if verdict == "fail" and seen.short(half):
+    if verdict == "fail" and seen.is_short(half):
         verdict = "todo"
     sentence = typed.sentences[half].casefold()
     absent = [option for option in typed.options if option.casefold() not in sentence]
@@ -584,9 +587,9 @@ def _check_options_named(seen: _Checked, half: int, field: str) -> Check:
 def _check_anchor(seen: _Checked, half: int, field: str) -> Check:
     anchor = find_anchor(seen.typed.sentences, seen.anchors)
     verdict = seen.verdict("anchor", half)
-    held = set(map(str.lower, text.tokens(seen.typed.sentences[half])))
-    used = [word for word in seen.anchors if _contains_word(word, held)]
-    if verdict == "fail" and (seen.short(half) or (not used and seen.short(1 - half))):
+    words = set(map(str.lower, text.tokens(seen.typed.sentences[half])))
+    used = [word for word in seen.anchors if _contains_word(word, words)]
+    if verdict == "fail" and (seen.is_short(half) or (not used and seen.is_short(1 - half))):
         verdict = "todo"
     if used and verdict == "fail":
         advice = _("The halves must contain the same anchor word; use “%s”.") % anchor
@@ -623,8 +626,8 @@ def _check_answers_differ(seen: _Checked) -> Check:
 def _check_overlap(seen: _Checked) -> Check:
     first, second = map(text.words, seen.typed.sentences)
     share = text.overlap(first, second) if first and second else 0.0
-    is_told = first and second and not seen.is_unreadable("overlap")
-    figure = f"{int(share * 100)} %" if is_told else ""
+    is_shown = first and second and not seen.is_unreadable("overlap")
+    figure = f"{int(share * 100)} %" if is_shown else ""
     label = _("At least %d %% of the words shared") % round(OVERLAP * 100)
     advice = _("The second half must repeat the first, except for the words that decide.")
     return Check("overlap", _verdict_on_both(seen, "overlap"), label, figure, advice, "sentence_2")
@@ -645,5 +648,5 @@ def _check_edit(seen: _Checked) -> Check:
 def _verdict_on_both(seen: _Checked, rule: str) -> Verdict:
     """Return the verdict on both halves; an unfinished half does not fail."""
     verdict = seen.verdict(rule)
-    unfinished = any(seen.short(half) for half in (0, 1))
+    unfinished = any(seen.is_short(half) for half in (0, 1))
     return "todo" if verdict == "fail" and unfinished else verdict

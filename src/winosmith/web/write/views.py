@@ -17,7 +17,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from winosmith.errors import InputError
-from winosmith.web.judge.submissions import get_own_twin, own_problems, withdraw_twin as take_back
+from winosmith.web.judge.submissions import get_own_twin, own_problems, withdraw_twin as withdraw
 from winosmith.web.moderate import decisions
 from winosmith.web.pages import adjacent_pages, clock, is_number
 from winosmith.web.people import gates
@@ -29,13 +29,13 @@ from winosmith.web.write import page as pages, rules
 from winosmith.web.write.models import Draft
 
 STARTS = 5
-"""Number of topics that can be drawn for each twin that can be written."""
+"""Number of topics that a person may draw for each twin that they may write."""
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
 @gates.consent_required
 def show_start(request: HttpRequest) -> HttpResponse:
-    """Show how to write a twin, and the person's drafts; or draw a topic and open a draft."""
+    """Show how to write a twin, and the person's drafts; on POST, draw a topic and open a draft."""
     error = ""
     if request.method == "POST":
         try:
@@ -43,7 +43,7 @@ def show_start(request: HttpRequest) -> HttpResponse:
         except InputError as refused:
             error = str(refused)
     person = gates.existing_writer(request)
-    shown = [(one, rules.TwinInput.of(one.typed)) for one in rules.list_drafts(person)]
+    shown = [(one, rules.TwinInput.from_form(one.typed)) for one in rules.list_drafts(person)]
     context = {
         "drafts": shown,
         "counts": pages.count_problems(person),
@@ -53,7 +53,7 @@ def show_start(request: HttpRequest) -> HttpResponse:
 
 
 def _open_draft(request: HttpRequest) -> str:
-    """Open a draft on a new topic, once per form; return its address.
+    """Open a draft on a new topic, once per form; return its URL.
 
     A repeated submission leads to the same draft, to the twin that it became, or to the start page
     if it was discarded.
@@ -69,8 +69,8 @@ def _open_draft(request: HttpRequest) -> str:
 
     result, new = gates.act_once(person, request.POST.get("key", ""), request.path, act)
     ref = str(result["draft"])
-    there = new or rules.get_draft(person, ref) is not None or rules.submitted_twin(person, ref)
-    return reverse("write:draft", args=[ref]) if there else reverse("write:start")
+    exists = new or rules.get_draft(person, ref) is not None or rules.submitted_twin(person, ref)
+    return reverse("write:draft", args=[ref]) if exists else reverse("write:start")
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -81,15 +81,20 @@ def show_draft(request: HttpRequest, ref: str) -> HttpResponse:
     if found is None or person is None:
         return _redirect_to_twin(request, person, ref)
     if request.method != "POST":
-        return _render(request, pages.context(found, rules.TwinInput.of(found.typed), person))
-    typed, do = rules.TwinInput.of(request.POST), request.POST.get("do", "check")
+        return _render(
+            request, pages.draft_context(found, rules.TwinInput.from_form(found.typed), person)
+        )
+    typed, do = rules.TwinInput.from_form(request.POST), request.POST.get("do", "check")
     if do != "submit":
         _count_typing(request, "save")
     if do == "copy":
         typed = _copy_first_half(typed)
     try:
         rules.check_length(typed)
-        if found.version != _parse_version(request) and rules.TwinInput.of(found.typed) != typed:
+        if (
+            found.version != _parse_version(request)
+            and rules.TwinInput.from_form(found.typed) != typed
+        ):
             raise rules.StaleDraftError(found)
         if do == "submit":
             return _submit(request, person, found, typed)
@@ -97,24 +102,26 @@ def show_draft(request: HttpRequest, ref: str) -> HttpResponse:
         if do in ("topic", "words"):
             rules.redraw_topic(saved, "topic" if do == "topic" else "words")
     except rules.StaleDraftError as stale:
-        return _render(request, pages.context(found, typed, person, stored=stale.draft), 409)
+        return _render(request, pages.draft_context(found, typed, person, stored=stale.draft), 409)
     except RefusedError as refused:
         kept = _save_unsent(request, found, typed)
-        return _render(request, pages.context(kept, typed, person, faults=refused.faults), 422)
+        return _render(
+            request, pages.draft_context(kept, typed, person, faults=refused.faults), 422
+        )
     except gates.RateLimitError:
         _save_unsent(request, found, typed)
         raise
     except InputError as refused:
-        return _render(request, pages.context(found, typed, person, error=str(refused)), 422)
+        return _render(request, pages.draft_context(found, typed, person, error=str(refused)), 422)
     place = "topic" if do in ("topic", "words") else "checks"
     return redirect(f"{reverse('write:draft', args=[ref])}#{place}")
 
 
 @require_POST
 def check_draft(request: HttpRequest, ref: str) -> HttpResponse:
-    """Return the checklist of the form's input, as a part of the page; nothing is written.
+    """Return the checklist for the input of a form, as a part of the page; nothing is stored.
 
-    For a twin that was submitted in the meantime, the page stays unchanged (204).
+    If the twin was submitted in the meantime, the status is 204, and the page does not change.
     """
     person = gates.existing_writer(request)
     found = rules.get_draft(person, ref)
@@ -129,13 +136,13 @@ def check_draft(request: HttpRequest, ref: str) -> HttpResponse:
     return render(
         request,
         "write/checks.html",
-        pages.checks_context(found, rules.TwinInput.of(request.POST), person),
+        pages.checks_context(found, rules.TwinInput.from_form(request.POST), person),
     )
 
 
 @require_POST
 def save_draft(request: HttpRequest, ref: str) -> HttpResponse:
-    """Save a window's input; return the version, or the input of another window."""
+    """Save a window's input; return the new version, or the newer input of another window."""
     person = gates.existing_writer(request)
     found = rules.get_draft(person, ref)
     if person is None:
@@ -144,12 +151,12 @@ def save_draft(request: HttpRequest, ref: str) -> HttpResponse:
         twin = rules.submitted_twin(person, ref)
         where = reverse("write:twin", args=[twin]) if twin else reverse("write:start")
         return JsonResponse({"sent": bool(twin), "where": where}, status=410)
-    typed = rules.TwinInput.of(request.POST)
+    typed = rules.TwinInput.from_form(request.POST)
     try:
         _count_typing(request, "save")
         saved = rules.save_draft(found, typed, _parse_version(request))
     except rules.StaleDraftError as stale:
-        other = rules.TwinInput.of(stale.draft.typed)
+        other = rules.TwinInput.from_form(stale.draft.typed)
         context = {"draft": found, "stored": stale.draft, "stored_typed": other, "typed": typed}
         return render(request, "write/conflict.html", context, status=409)
     except gates.RateLimitError as many:
@@ -159,8 +166,8 @@ def save_draft(request: HttpRequest, ref: str) -> HttpResponse:
         return answer
     except InputError as refused:
         return JsonResponse({"reason": str(refused)}, status=422)
-    said = format_html(_("Saved at {}."), clock(saved.saved))
-    return JsonResponse({"version": saved.version, "said": said})
+    message = format_html(_("Saved at {}."), clock(saved.saved))
+    return JsonResponse({"version": saved.version, "said": message})
 
 
 @require_POST
@@ -179,7 +186,7 @@ def _submit(
     if not has_agreed(person):
         rules.save_draft(found, typed, _parse_version(request))
         return redirect(f"{reverse('people:consent')}?{urlencode({'next': request.path})}")
-    twin = rules.submit(
+    twin = rules.submit_draft(
         person,
         typed,
         found,
@@ -237,7 +244,7 @@ def show_twins(request: HttpRequest) -> HttpResponse:
 
 @require_safe
 def show_twin(request: HttpRequest, ref: str) -> HttpResponse:
-    """Show a person's own twin, with the judges' votes once it is decided."""
+    """Show a person's own twin; once it is decided, also the judges' votes."""
     person, found = _get_own_twin(request, ref)
     return render(request, "write/twin.html", pages.twin_context(person, found))
 
@@ -247,7 +254,7 @@ def withdraw_twin(request: HttpRequest, ref: str) -> HttpResponse:
     """Withdraw a twin."""
 
     def act(person: Person, found: Twin) -> str:
-        take_back(person, found, request.POST.get("reason", "").strip()[:500])
+        withdraw(person, found, request.POST.get("reason", "").strip()[:500])
         return _("The text is withdrawn: only you and the moderators still see it.")
 
     return _act_on(request, ref, act)
@@ -255,7 +262,7 @@ def withdraw_twin(request: HttpRequest, ref: str) -> HttpResponse:
 
 @require_POST
 def revise_twin(request: HttpRequest, ref: str) -> HttpResponse:
-    """Open the form, filled with a twin, to write a version that replaces it."""
+    """Open a draft, filled with a twin's text, for a revision that replaces the twin."""
     person, found = _get_own_twin(request, ref)
     version = pages.version_context(person, found)
     if version is not None:
