@@ -468,7 +468,6 @@ def _record_reader(source: data.Source) -> Callable[[Place], Value]:
 
 
 def _find_options(record: Value, problem: Problem, text: str) -> _LocatedOptions:
-    """Find the options of an item in its record."""
     found = [one for value in record.walk() for one in _match_value(value, problem, text)]
     if len(found) != 1:
         how = "found more than once" if found else "not found as a list or as columns"
@@ -550,7 +549,6 @@ def _is_series(values: Sequence[Value]) -> bool:
 
 
 def _move_options(located: _LocatedOptions, order: Sequence[int], text: str) -> Iterator[Edit]:
-    """Yield the edits that move each option to its new position."""
     if any("\n" in text[start:end] for slot in located.slots for start, end in slot):
         raise ProblemError("its options have several lines")
     for slot, old in zip(located.slots, order, strict=True):

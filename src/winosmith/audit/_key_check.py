@@ -499,7 +499,6 @@ def count_wrong_keys(check: KeyCheck, responses: Iterable[Response]) -> WrongKey
 def _stratum_limits(
     strata: Sequence[Stratum], counts: Sequence[tuple[int, int]]
 ) -> list[tuple[int, int]]:
-    """Return the limits of the number of wrong keys in each stratum."""
     sampled = sum(stratum.drawn < stratum.items for stratum in strata)
     return [
         (

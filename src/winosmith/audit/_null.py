@@ -203,7 +203,6 @@ class UniformKeys:
 
 
 def _common_denominator(items: Items) -> int:
-    """Return the common denominator of all possible scores of an option."""
     return math.lcm(*range(1, int(items.counts.max()) + 1))
 
 

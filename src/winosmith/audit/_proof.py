@@ -188,7 +188,6 @@ def require_blocks(blocks: int, among: str = "") -> None:
 
 
 def _excess_scores(items: Items, shares: Floats) -> Floats:
-    """Return the score of each column minus chance, (n, columns)."""
     earned: Floats = shares[items.correct_options(items.unit_key)] - 1 / items.counts[:, None]
     return earned
 

@@ -218,7 +218,6 @@ def triage(items: Items, answers: Mapping[str, Answers], *, seed: int = 0) -> Tr
 
 
 def _learn_from_planted(items: Items, votes: Votes, seed: int) -> tuple[PlantedKeys | None, str]:
-    """Return the results from planted wrong keys, or the reason why there are none."""
     if votes.only_graded:
         return None, NO_OPTIONS
     is_tie = votes.valid & (votes.chosen < 0)

@@ -323,7 +323,6 @@ def _aflite_arguments(pool: Dataset, chosen: FilterRecipe) -> dict[str, Any]:
 
 
 def _number_groups(groups: Sequence[Sequence[int]], rows: int) -> list[int | None]:
-    """Return the index of each row's group; None for a row without a group."""
     numbers: list[int | None] = [None] * rows
     for number, group in enumerate(groups):
         for row in group if len(group) > 1 else ():

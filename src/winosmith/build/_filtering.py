@@ -323,7 +323,6 @@ class Filtering:
         return run
 
     def _progress_arguments(self, advance: Advance, problems: int) -> dict[str, Any]:
-        """Return the arguments of `run_filter` that all runs share, including callbacks."""
         gone = 0
 
         def on_phase(phase: debias.Phase) -> None:

@@ -370,7 +370,6 @@ def _read_sides(path: Path) -> Iterator[OldProblem]:
 
 
 def _read_published_problems(files: BuildFiles) -> Iterator[OldProblem]:
-    """Yield the problems and splits in the files of a build, with ids as in the pool."""
     old = files.old_ids()
     seen = set[str]()
     for name, side in _PUBLISHED:

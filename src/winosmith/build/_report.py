@@ -136,7 +136,6 @@ def _make_published_blocks(built: Built, recipe: Mapping[str, Any]) -> list[repo
 def _make_text_blocks(
     lines: Sequence[str], kind: Literal["plain", "warning"] = "plain"
 ) -> list[report.Block]:
-    """Return a list of report blocks for sentences, adding their full stops."""
     return [report.Text([f"{line}." for line in lines], kind)] if lines else []
 
 

@@ -246,13 +246,11 @@ def find_canonical_order(X: NDArray[Any], ids: Sequence[Hashable] | None) -> NDA
 
 
 def _sort_by_content(X: NDArray[Any], y: NDArray[np.int16]) -> NDArray[np.intp]:
-    """Return the rows sorted by a digest of numbers and label; equal rows keep their order."""
     high, low = _digest_rows(X, y).view(">u8").T
     return np.lexsort((low, high))
 
 
 def _digest_rows(X: NDArray[Any], y: NDArray[np.int16]) -> NDArray[np.uint8]:
-    """Return the BLAKE2b digest of each row's numbers and label, (N, 16)."""
     digests = np.empty((len(X), 16), np.uint8)
     for first in range(0, len(X), CHUNK):
         chunk = _normalize_bytes(X[first : first + CHUNK].astype(np.float64))

@@ -157,7 +157,6 @@ def load_array(path: str | Path, ids: Sequence[str] | None = None) -> ArrayEmbed
 
 
 def _read_file(path: Path) -> tuple[npt.NDArray[Any], list[str] | None]:
-    """Return the rows and the ids of a file; the rows of a .npy file are memory-mapped."""
     if not zipfile.is_zipfile(path):
         with path.open("rb") as file:
             np.lib.format.read_magic(file)  # otherwise numpy would try to load a pickle

@@ -80,7 +80,6 @@ def record_look(
 
 
 def _parse_ledger(text: str, path: Path) -> list[Look]:
-    """Parse a ledger, in which the looks at each release are numbered from 1."""
     looks: list[Look] = []
     for number, record in parse_json_lines(text, path):
         try:

@@ -185,7 +185,6 @@ def present_blocks(problems: Sequence[Problem], sides: Sequence[str]) -> list[Pr
 
 
 def _find_first_rows(problems: Iterable[Problem]) -> dict[int, int]:
-    """Return the first row of each row's block."""
     return {row: min(rows) for rows in blocks(Dataset(problems)) for row in rows}
 
 
