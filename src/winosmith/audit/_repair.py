@@ -30,21 +30,11 @@ import numpy as np
 from pydantic import Field
 
 from winosmith.answers import Answers
-from winosmith.audit import _wrong_keys as wrong_keys
+from winosmith.audit import _items, _wrong_keys as wrong_keys
 from winosmith.audit._audit import FOREIGN, AuditSettings, has_enough_blocks
 from winosmith.audit._battery import LEVEL, score_cues
 from winosmith.audit._cues import CUES, Cue
-from winosmith.audit._items import (
-    SHARES,
-    Bools,
-    Floats,
-    Ints,
-    Items,
-    Step,
-    are_classes,
-    key_text,
-    report_progress,
-)
+from winosmith.audit._items import Bools, Floats, Ints, Items, Step
 from winosmith.audit._probes import cross_fit_scores, extract_features, fit_probe
 from winosmith.audit._proof import WORDS, Proof, prove, require_blocks
 from winosmith.audit._review import find_shared
@@ -321,7 +311,7 @@ class PreparedSet:
         rows = [row for row in range(len(data)) if row not in gone]
         free = {
             row: not (is_class or has_fixed_order(data[row].sentence, data[row].options))
-            for row, is_class in zip(rows, are_classes(data.select(rows)), strict=True)
+            for row, is_class in zip(rows, _items.are_classes(data.select(rows)), strict=True)
         }
         dealt = {
             row: reorder(data[row], draw_order(data[row], seed)) if free[row] else data[row]
@@ -429,7 +419,7 @@ def _reasons_for_doubt(
         problem = data[row := data.row(one.id)]
         reason = (
             f"{one.models} models choose “{one.proposed_key(problem)}”, but its key is "
-            f"“{key_text(problem)}” (agreement {percent(one.agreement, 0)})"
+            f"“{_items.key_text(problem)}” (agreement {percent(one.agreement, 0)})"
         )
         reasons[row] = (SET_ASIDE, reason)
     twins = {twin: data[row].id for row in reasons if (twin := data[row].twin_id)}
@@ -527,7 +517,7 @@ class Thinning:
     def cue_scores(self) -> dict[str, Floats]:
         """Scores of each content cue by name, (options,), 0–1."""
         read = self.items.readable_cues([cue for cue in self.plan.cues if cue.about == "content"])
-        shares = SHARES[self.items.count_ties(read)]
+        shares = _items.SHARES[self.items.count_ties(read)]
         return {cue.name: shares[:, at] for at, cue in enumerate(read)}
 
     @cached_property
@@ -625,7 +615,7 @@ class Thinning:
             vars(planted).update(known)  # they don't depend on keys
             return planted.fit(everything, learnt.cues, learnt.places, learnt.words).stays
 
-        report_done = report_progress(step, what, sets, "sets")
+        report_done = _items.report_progress(step, what, sets, "sets")
         return wrong_keys.measure_concentration(
             part.items, refit, len(self.items), seed, report_done
         )
@@ -738,7 +728,7 @@ def _compare_cues(data: Dataset, result: Dataset, cues: Sequence[Cue]) -> tuple[
         read = items.readable_cues(cues)
         picked = items.count_ties(read)
         selects = (picked == 0).any(axis=0)  # other cues make no difference between any options
-        right.append({cue.name: float(SHARES[ties].mean())
+        right.append({cue.name: float(_items.SHARES[ties].mean())
                       for cue, ties, any_one in zip(read, picked[own].T, selects, strict=True)
                       if any_one})  # fmt: skip
     before, after = right

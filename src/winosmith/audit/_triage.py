@@ -8,22 +8,13 @@ from itertools import pairwise
 
 import numpy as np
 
+from winosmith import metrics
 from winosmith.answers import Answers, Log
 from winosmith.audit._items import Bools, Floats, Ints, Items
 from winosmith.audit._planted import Choices, PlantedKeys, explain_untrainable, rank_items
 from winosmith.dataset import Dataset, Filtered
 from winosmith.errors import DataError
 from winosmith.humans import LETTERS
-from winosmith.metrics import (
-    Proportion,
-    below_chance,
-    clusters,
-    correct_by_holm,
-    detectable_difference,
-    grade,
-    paired_p_value,
-    proportion,
-)
 from winosmith.problem import BLANK, Extra, Problem
 from winosmith.report import percent, probability
 from winosmith.results import HIDDEN, IF_ANY, Result, computed, shown
@@ -97,11 +88,11 @@ class ModelAnswers(Result):
         below_chance: accuracy of the valid answers; None if it is not below chance.
     """
 
-    accuracy: Proportion = field(metadata=HIDDEN)
+    accuracy: metrics.Proportion = field(metadata=HIDDEN)
     invalid: int
     missing: int
     log: Log | None = field(metadata=IF_ANY)
-    below_chance: Proportion | None = field(metadata=IF_ANY)
+    below_chance: metrics.Proportion | None = field(metadata=IF_ANY)
 
     @property
     @computed()
@@ -178,20 +169,20 @@ def triage(items: Items, answers: Mapping[str, Answers], *, seed: int = 0) -> Tr
     asked = there.any(axis=0)
     ids = [problem.id for problem in items.problems]
     dataset = Dataset(items.problems)
-    labels = clusters(dataset)
+    labels = metrics.clusters(dataset)
     pairs = [
         _compare_models(items, labels, names[one], names[other], right[one], right[other],
                  there[one] & there[other])
         for one, other in pairwise(order)
         if (there[one] & there[other]).any()
     ]  # fmt: skip
-    adjusted = correct_by_holm([pair.p_value for pair in pairs])
+    adjusted = metrics.correct_by_holm([pair.p_value for pair in pairs])
     models = {}
     for model in (one for one in order if there[one].any()):
         asked_of, given = there[model], answers[names[model]]
         problems, own = given.select_answered(dataset)
         models[names[model]] = ModelAnswers(
-            proportion(
+            metrics.proportion(
                 right[model, asked_of],
                 labels[asked_of],
                 ties=int(((right > 0) & (right < 1))[model].sum()),
@@ -199,7 +190,7 @@ def triage(items: Items, answers: Mapping[str, Answers], *, seed: int = 0) -> Tr
             int((asked_of & ~votes.valid[model]).sum()),
             int((~asked_of).sum()),
             given.log if given.log.record() else None,
-            below_chance(grade(problems, own.predictions, labels[asked_of])),
+            metrics.below_chance(metrics.grade(problems, own.predictions, labels[asked_of])),
         )
     is_planted, why = _learn_from_planted(items, votes, seed)
     found = _rank_incorrect(items, votes) if why == NO_OPTIONS else find_suspects(items, votes)
@@ -382,8 +373,8 @@ def _compare_models(
     design = float((np.bincount(labels, centred) ** 2).sum()) / square if square else 1.0
     # Errors on halves of twins may cancel, but copies are never more than one item.
     design = max(design, float((1 / items.weights[both_asked]).mean()))
-    p_value = paired_p_value(first, second, labels)
+    p_value = metrics.paired_p_value(first, second, labels)
     return ModelComparison(
         better, worse, float(off.mean()), psi, p_value, p_value,
-        detectable_difference(n, psi, design=design) if psi else None, design,
+        metrics.detectable_difference(n, psi, design=design) if psi else None, design,
     )  # fmt: skip

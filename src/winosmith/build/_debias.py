@@ -9,14 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from winosmith import formats, report
-from winosmith.build import _publish
+from winosmith.build import _filtering, _publish
 from winosmith.build._filter import METHOD_NAMES, FilterRun
-from winosmith.build._filtering import (
-    Filtering,
-    Measures,
-    refuse_many_options,
-    refuse_symmetric_vectors,
-)
+from winosmith.build._filtering import Filtering, Measures
 from winosmith.build._pool import DISCARDED, read_tuning_ids
 from winosmith.build._report_filter import filter_sections, key_figures, make_filter_record, verdict
 from winosmith.dataset import Dataset, Dropped, Filtered
@@ -86,8 +81,8 @@ def debias_to_folder(
         OutputError: the folder can't be used.
     """
     dataset = formats.as_dataset(dataset)
-    refuse_symmetric_vectors(embed, chosen)
-    refuse_many_options(dataset, embed, chosen)
+    _filtering.refuse_symmetric_vectors(embed, chosen)
+    _filtering.refuse_many_options(dataset, embed, chosen)
     parameters = _parameters(embed, chosen, splits, seed)
     folder = OutputFolder.open(out, {"data": dataset.digest, **parameters}, force=force)
     if force and _publish.is_finished(folder, PAGE):

@@ -25,6 +25,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from winosmith.debias import _selection
 from winosmith.debias._ensemble import DRAWS, Ensemble, Settings, Votes, open_ensemble
 from winosmith.debias._rows import (
     FLIPS,
@@ -34,13 +35,7 @@ from winosmith.debias._rows import (
     number_labels,
     number_rows,
 )
-from winosmith.debias._selection import (
-    Counts,
-    Selection,
-    compute_scores,
-    pool_by_group,
-    reach_threshold,
-)
+from winosmith.debias._selection import Counts, Selection, pool_by_group
 from winosmith.errors import InputError
 from winosmith.metrics import null_interval, null_interval_label
 from winosmith.results import Result, computed
@@ -200,7 +195,7 @@ def threshold_null(
     everything = np.arange(len(rows.y), dtype=np.int32)
     with open_ensemble(rows, settings, executor, scratch) as ensemble:
         votes = ensemble.vote(everything, 0, ensemble.compute_first_start(everything))
-        at = reach_threshold(votes.correct, votes.total, settings.threshold)
+        at = _selection.reach_threshold(votes.correct, votes.total, settings.threshold)
         return measure_chance(ensemble, everything, 0, twins, int(at.sum()), on_draw)[0]
 
 
@@ -232,8 +227,8 @@ def measure_chance(
         other = ensemble.with_labels(labels)
         votes = other.vote(left, phase, other.compute_first_start(left))
         correct, total = pool_votes(other, left, votes)
-        drawn.append(int(reach_threshold(correct, total, settings.threshold).sum()))
-        scores.append(compute_scores(correct, total))
+        drawn.append(int(_selection.reach_threshold(correct, total, settings.threshold).sum()))
+        scores.append(_selection.compute_scores(correct, total))
         if on_draw is not None:
             on_draw(draw + 1)
     return make_null(found, drawn), scores

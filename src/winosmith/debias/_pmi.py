@@ -10,17 +10,10 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from winosmith import formats
+from winosmith import formats, metrics
 from winosmith.dataset import Dataset
 from winosmith.debias._rows import problem_labels
 from winosmith.errors import InputError
-from winosmith.metrics import (
-    PMI_SMOOTHING,
-    compute_pmi_with_answers,
-    count_pairs,
-    count_words,
-    find_first_of_twins,
-)
 from winosmith.options import PmiLabel, PmiVariant, Positive, Seed, checked
 from winosmith.results import HIDDEN, Result
 
@@ -65,7 +58,7 @@ def pmi(
     threshold: float | None = None,
     variant: PmiVariant = "signed",
     label: PmiLabel = "first-mentioned",
-    smoothing: Positive = PMI_SMOOTHING,
+    smoothing: Positive = metrics.PMI_SMOOTHING,
     singles: Literal["draw", "keep"] = "draw",
     seed: Seed = 0,
 ) -> PmiResult:
@@ -152,7 +145,7 @@ def word_pmi(
     data: Dataset,
     *,
     label: PmiLabel = "first-mentioned",
-    smoothing: Positive = PMI_SMOOTHING,
+    smoothing: Positive = metrics.PMI_SMOOTHING,
 ) -> dict[str, float]:
     """Return PMI(y=1; w) in nats for each word, in descending order.
 
@@ -165,24 +158,24 @@ def word_pmi(
         DataError: The problems are invalid for `problem_labels`.
         RecipeError: `label` is unknown, or `smoothing` is not above 0.
     """
-    counts, vocabulary = count_words(data)
-    first = compute_pmi_with_answers(counts, _make_labels(data, label), smoothing)[0]
+    counts, vocabulary = metrics.count_words(data)
+    first = metrics.compute_pmi_with_answers(counts, _make_labels(data, label), smoothing)[0]
     order = np.argsort(-first, kind="stable")
     return {vocabulary[word]: float(first[word]) for word in order}
 
 
 def _make_labels(data: Dataset, label: PmiLabel) -> NDArray[np.intp]:
     """Return the (n,) labels: 0 for rows with y = 1, and 1 for the others."""
-    first = find_first_of_twins(data) if label == "first-mentioned" else 0
+    first = metrics.find_first_of_twins(data) if label == "first-mentioned" else 0
     labels: NDArray[np.intp] = (problem_labels(data) != first).astype(np.intp)
     return labels
 
 
 def _score_twins(data: Dataset, variant: PmiVariant, label: PmiLabel, smoothing: float) -> Floats:
     labels = _make_labels(data, label)
-    words, _ = count_words(data)
-    features = count_pairs(words) if variant == "pairwise" else words
-    information = compute_pmi_with_answers(features, labels, smoothing)
+    words, _ = metrics.count_words(data)
+    features = metrics.count_pairs(words) if variant == "pairwise" else words
+    information = metrics.compute_pmi_with_answers(features, labels, smoothing)
     scores = np.full(len(data), np.nan)
     if variant == "max":
         own = _find_largest_pmi(features, information, labels)

@@ -58,14 +58,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from winosmith.debias._rows import (
-    Rows,
-    gather,
-    is_mapped,
-    make_aligned_zeros,
-    map_scratch_matrix,
-    pad_width,
-)
+from winosmith.debias import _rows
+from winosmith.debias._rows import Rows
 from winosmith.errors import DataError
 from winosmith.parallel import ordered_map
 
@@ -120,13 +114,13 @@ def rotate_rows(rows: Rows, threads: Executor, scratch: Path | None = None) -> I
         DataError: The numbers are too large to compute with.
         OutputError: The folder can't be written, or has no space.
     """
-    shape = len(rows.order), pad_width(rows.X.shape[1])
+    shape = len(rows.order), _rows.pad_width(rows.X.shape[1])
     if scratch is None:
-        yield _fill_matrix(rows, threads, make_aligned_zeros(*shape))
+        yield _fill_matrix(rows, threads, _rows.make_aligned_zeros(*shape))
         return
-    with map_scratch_matrix(shape, scratch) as (matrix, file):
-        if is_mapped(rows.X) and np.can_cast(rows.X.dtype, np.float32):
-            gather(rows.X, rows.order, matrix)
+    with _rows.map_scratch_matrix(shape, scratch) as (matrix, file):
+        if _rows.is_mapped(rows.X) and np.can_cast(rows.X.dtype, np.float32):
+            _rows.gather(rows.X, rows.order, matrix)
             rows = replace(rows, X=matrix[:, : rows.X.shape[1]], order=np.arange(len(matrix)))
         yield replace(_fill_matrix(rows, threads, matrix), file=file)
 
