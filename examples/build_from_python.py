@@ -14,7 +14,7 @@ formats.write(made.dataset.problems, "twins.jsonl")
 validate.write_votes(made.votes, "votes.csv")
 Path("planted.json").write_text(json.dumps(made.planted))
 
-recipe = build.recipe_of(
+recipe = build.parse_recipe(
     {
         "name": "small",
         "data": "twins.jsonl",

@@ -21,7 +21,7 @@ from PIL import Image
 from tests import forking
 from tests.conftest import absent, need_wordnet
 from winosmith import Extra, formats
-from winosmith.build import FilterRecipe, Recipe, build, debias_to_folder, recipe_of
+from winosmith.build import FilterRecipe, Recipe, build, debias_to_folder, parse_recipe
 from winosmith.cli import main
 from winosmith.cli._main import group
 from winosmith.errors import InputError
@@ -293,14 +293,14 @@ def _read(body: str, file: Path) -> None:
         file.write_text(body, "utf-8")
         assert SiteRules.read(file) != SiteRules()
     else:
-        (parse_round if "solvers" in table else recipe_of)(table)
+        (parse_round if "solvers" in table else parse_recipe)(table)
 
 
 def test_the_recipe_with_every_key_has_the_defaults() -> None:
     """The recipe at the top of its reference page, which may be copied, is the default recipe."""
     page = PAGES["docs/reference/recipe.md"]
     shown = next(block for block in outputs.blocks(page) if block.language == "toml").body
-    assert recipe_of(tomllib.loads(shown)) == Recipe(name="mine", data="twins.jsonl")
+    assert parse_recipe(tomllib.loads(shown)) == Recipe(name="mine", data="twins.jsonl")
 
 
 def test_the_index_has_every_page_once() -> None:

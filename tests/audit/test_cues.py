@@ -226,7 +226,7 @@ def test_a_cue_of_ones_own_is_one_line() -> None:
 @pytest.mark.parametrize(
     ("score", "message"),
     [
-        (lambda view: [1.0], "gives 1 scores to the 2 options"),
+        (lambda view: [1.0], "returned 1 scores for the 2 options"),
         (lambda view: [float("nan")] * 2, "not a finite number"),
     ],
 )

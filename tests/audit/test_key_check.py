@@ -238,7 +238,7 @@ def test_answers_that_support_no_number_are_refused() -> None:
     data = _items(400)
     check = draw_check(data, _suspects(["item3", "item4", "item5", "item6", "item7"]), 20)
     said = _judged(check, set())
-    with pytest.raises(DataError, match="no answer is for an item of this check"):
+    with pytest.raises(DataError, match="no answer belongs to an item of this check"):
         count_wrong_keys(check, [Response("q", "x", "test", 0)])
     with pytest.raises(DataError, match="'x' judged 'item"):
         count_wrong_keys(check, [*said, said[0]])

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from winosmith import Dataset, formats
-from winosmith.build import build, recipe_of
+from winosmith.build import build, parse_recipe
 from winosmith.testing import make_twins
 
 TABLE = {
@@ -38,7 +38,7 @@ def make_build(tmp_path_factory):
         formats.write(dataset.problems, folder / "twins.jsonl")
         if tables.get("filter", {}).get("method") in ("none", "random"):  # no filter to measure
             tables = {"measure": {"splits": 0}, **tables}
-        return build(recipe_of({**TABLE, **tables}, folder=folder), out or folder / "out")
+        return build(parse_recipe({**TABLE, **tables}, folder=folder), out or folder / "out")
 
     return make
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from winosmith import Dataset, Response, formats
-from winosmith.build import build, recipe_of
+from winosmith.build import build, parse_recipe
 from winosmith.cli import main
 from winosmith.testing import make_families, make_twins
 from winosmith.validate import write_votes
@@ -28,7 +28,7 @@ def test_a_build_keeps_an_evolved_set_that_judges_find_valid(
     pool: dict[str, str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """No root and no perturbed problem is dropped; report and terminal say what was exempt."""
-    recipe = recipe_of({"name": "mine", **pool, "filter": {"method": "none"}})
+    recipe = parse_recipe({"name": "mine", **pool, "filter": {"method": "none"}})
     built = build(recipe, tmp_path / "out")
     assert built.funnel.kept.problems == 67
     told = (
@@ -44,7 +44,7 @@ def test_a_build_keeps_an_evolved_set_that_judges_find_valid(
 def test_a_recipe_can_ask_for_the_rules_everywhere(pool: dict[str, str], tmp_path: Path) -> None:
     """With rules = "winogrande" short perturbed problems go, as authors' twins would."""
     table = {"name": "mine", **pool, "filter": {"method": "none"}}
-    strict = recipe_of({**table, "structure": {"rules": "winogrande"}})
+    strict = parse_recipe({**table, "structure": {"rules": "winogrande"}})
     built = build(strict, tmp_path / "out")
     assert built.funnel.steps[0].dropped["length"] == 7
     assert built.funnel.kept.problems == 60

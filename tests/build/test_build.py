@@ -11,7 +11,7 @@ import pytest
 
 from tests.build.conftest import AFLITE, TABLE
 from winosmith import Dataset, Extra, answers, debias, formats, practice, validate
-from winosmith.build import build, read_recipe, recipe_of
+from winosmith.build import build, parse_recipe, read_recipe
 from winosmith.build._report_filter import key_figures, verdict
 from winosmith.cli.build import print_build
 from winosmith.errors import DataError, OutputError, RecipeError
@@ -96,7 +96,7 @@ def test_interrupted_build_goes_on_to_the_same_bytes(where, tmp_path, small_buil
     So the same recipe and data give the same bytes twice.
     """
     formats.write(telling_twins.problems, tmp_path / "twins.jsonl")
-    recipe = recipe_of({**TABLE, "filter": AFLITE}, folder=tmp_path)
+    recipe = parse_recipe({**TABLE, "filter": AFLITE}, folder=tmp_path)
     seen = []
 
     class Step:
@@ -181,7 +181,7 @@ def test_planted_artifacts_are_counted_in_the_report(tmp_path):
         "filter": {"ensemble_size": 16, "cutoff": 20, "again": False},
         "measure": {"splits": 0},
     }
-    built = build(recipe_of(table, folder=tmp_path), tmp_path / "out")
+    built = build(parse_recipe(table, folder=tmp_path), tmp_path / "out")
     found = json.loads((tmp_path / "out" / "report.json").read_text("utf-8"))["measures"]["found"]
     assert found["all"]["recall"] == {"count": 0, "total": len(made.planted)}
     assert found["AFLite"]["recall"]["count"] > found["random"]["recall"]["count"]
@@ -194,7 +194,7 @@ def test_a_problem_planted_twice_is_refused(tmp_path):
     (tmp_path / "planted.json").write_text('{"a": "word", "a": "length"}')
     table = {"name": "planted", "data": "twins.jsonl", "planted": "planted.json"}
     with pytest.raises(RecipeError, match="the key 'a' occurs twice"):
-        build(recipe_of(table, folder=tmp_path), tmp_path / "out")
+        build(parse_recipe(table, folder=tmp_path), tmp_path / "out")
 
 
 def test_report_is_small_and_complete(small_build):
@@ -338,7 +338,7 @@ def test_a_split_by_contributor_is_built(tmp_path):
         "embed": {"dimensions": 16},
         "split": {"dev": 0.2, "test": 0.0, "disjoint": "contributor"},
     }
-    built = build(recipe_of(table), tmp_path / "out")
+    built = build(parse_recipe(table), tmp_path / "out")
     author = {
         (problem.sentence, problem.options): problem.origin.author for problem in made.dataset
     }

@@ -18,7 +18,7 @@ from winosmith.blocks import (
     find_former_splits,
     shuffled_blocks,
 )
-from winosmith.build import build, finished_build, read_last, read_recipe
+from winosmith.build import build, is_build_finished, read_last_build, read_recipe
 from winosmith.build._split import split
 from winosmith.cli import main
 from winosmith.errors import DataError, InputError, OutputError
@@ -50,7 +50,7 @@ def _recipe(folder, data, kind="winosmith"):
 
 
 def _sides(folder, data):
-    sides = {former.problem.id: former.split for former in read_last(folder).former}
+    sides = {former.problem.id: former.split for former in read_last_build(folder).former}
     return {problem.id: sides[problem.id] for problem in data}
 
 
@@ -82,7 +82,7 @@ def test_the_next_build_leaves_all_where_it_was(tmp_path, kind):
     )
     assert after.sides is not None
     assert sum(after.sides["new"].values()) == 20
-    now = {f.problem.id: f.split for f in read_last(tmp_path / "next").former}
+    now = {f.problem.id: f.split for f in read_last_build(tmp_path / "next").former}
     assert {id_: now[f"n-{id_}"] for id_ in before} == before
 
 
@@ -121,9 +121,9 @@ def test_a_build_with_another_last_one_is_another_build(first, tmp_path):
     data, folder = first
     recipe = read_recipe(_recipe(tmp_path, data))
     build(recipe, tmp_path / "next", last=folder)
-    assert finished_build(recipe, tmp_path / "next", last=folder)
+    assert is_build_finished(recipe, tmp_path / "next", last=folder)
     with pytest.raises(OutputError, match=r"contains the results of another recipe .*last is"):
-        finished_build(recipe, tmp_path / "next")
+        is_build_finished(recipe, tmp_path / "next")
 
 
 def test_what_is_no_last_build_is_told(first, tmp_path):

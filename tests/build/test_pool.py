@@ -9,7 +9,7 @@ from dataclasses import replace
 import pytest
 
 from winosmith import formats, validate
-from winosmith.build import build, read_pool, read_pool_votes, recipe_of, recipe_toml
+from winosmith.build import build, parse_recipe, read_pool, read_pool_votes, recipe_toml
 from winosmith.errors import DataError, FormatError, RecipeError
 from winosmith.lineage import make_child
 from winosmith.response import Response
@@ -32,7 +32,7 @@ def folder(tmp_path):
 
 
 def _recipe(folder, **files):
-    return recipe_of({"name": "mine", **files}, folder=folder)
+    return parse_recipe({"name": "mine", **files}, folder=folder)
 
 
 def test_a_pool_of_two_files_holds_what_both_hold_once(folder):
@@ -53,7 +53,7 @@ def test_a_recipe_of_several_files_is_published_with_their_names(folder):
     recipe = _recipe(folder, data=["twins.jsonl", "grown.jsonl"], votes_file=["votes-1.csv"])
     text = recipe_toml(recipe)
     assert 'data = ["twins.jsonl", "grown.jsonl"]\n' in text
-    assert recipe_of(tomllib.loads(text), folder=folder) == recipe
+    assert parse_recipe(tomllib.loads(text), folder=folder) == recipe
 
 
 def test_one_id_for_two_problems_is_told_with_both_files(folder):

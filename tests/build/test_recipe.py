@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from winosmith.build import recipe_toml
-from winosmith.build._recipe import Recipe, read_recipe, recipe_of, recipe_table
+from winosmith.build._recipe import Recipe, parse_recipe, read_recipe, recipe_table
 from winosmith.errors import RecipeError
 
 
@@ -19,7 +19,7 @@ def table(**changes):
 
 def test_defaults_are_the_papers():
     """A recipe with a name and data alone has WinoGrande's parameters (sections 2 and 3)."""
-    recipe = recipe_of(table())
+    recipe = parse_recipe(table())
     assert (recipe.filter.ensemble_size, recipe.filter.threshold) == (64, 0.75)
     assert (recipe.structure.length, recipe.structure.overlap) == ((15, 30), 0.7)
     assert recipe.votes.judges == 3
@@ -29,7 +29,7 @@ def test_defaults_are_the_papers():
 def test_false_leaves_the_encoder_its_own_dropout():
     """`finetune_dropout = false` sets no rate, as the released code does."""
     embed = {"finetune_dropout": False, "finetune_weight_decay": 0}
-    recipe = recipe_of(table(embed=embed))
+    recipe = parse_recipe(table(embed=embed))
     assert (recipe.embed.finetune_dropout, recipe.embed.finetune_weight_decay) == (None, 0)
 
 
@@ -82,12 +82,12 @@ def test_false_leaves_the_encoder_its_own_dropout():
 def test_what_does_not_fit_is_named(changes, message):
     """A key or value that does not fit is an error that names it and says what would fit."""
     with pytest.raises(RecipeError, match=message):
-        recipe_of(table(**changes))
+        parse_recipe(table(**changes))
 
 
 def test_false_switches_a_rule_off():
     """A rule of structure that is set to false is not applied."""
-    recipe = recipe_of(
+    recipe = parse_recipe(
         table(structure={"rules": "none", "length": False, "overlap": 0.5, "anchor": False})
     )
     assert recipe.structure.rules == "none"
@@ -98,10 +98,10 @@ def test_false_switches_a_rule_off():
 
 def test_a_choice_may_also_be_left_open():
     """Pooling is one of two, or false for what fits the encoder; anything else is named."""
-    assert recipe_of(table(embed={"pooling": "cls"})).embed.pooling == "cls"
-    assert recipe_of(table(embed={"pooling": False})).embed.pooling is None
+    assert parse_recipe(table(embed={"pooling": "cls"})).embed.pooling == "cls"
+    assert parse_recipe(table(embed={"pooling": False})).embed.pooling is None
     with pytest.raises(RecipeError, match=r"\[embed\] pooling is 'max'; it must be \"mean\" or"):
-        recipe_of(table(embed={"pooling": "max"}))
+        parse_recipe(table(embed={"pooling": "max"}))
 
 
 @pytest.mark.parametrize(
@@ -116,8 +116,8 @@ def test_a_choice_may_also_be_left_open():
 )
 def test_a_recipe_that_is_written_is_read_as_it_was(changes):
     """The TOML of a recipe gives the same recipe, whatever is switched off or written in it."""
-    recipe = recipe_of(table(**changes))
-    assert recipe_of(tomllib.loads(recipe_toml(recipe))) == recipe
+    recipe = parse_recipe(table(**changes))
+    assert parse_recipe(tomllib.loads(recipe_toml(recipe))) == recipe
 
 
 def test_a_written_recipe_names_files_without_their_folders():
@@ -130,7 +130,7 @@ def test_a_written_recipe_names_files_without_their_folders():
 def test_missing_key_is_named():
     """A recipe without data says which key is missing."""
     with pytest.raises(RecipeError, match="the key 'data' is missing"):
-        recipe_of({"name": "mine"})
+        parse_recipe({"name": "mine"})
 
 
 def test_files_lie_beside_the_recipe(tmp_path):
@@ -155,6 +155,6 @@ def test_broken_toml_names_the_file_and_the_place(tmp_path):
 def test_data_may_be_an_address(tmp_path: Path) -> None:
     """An address is no file next to the recipe, and is published as it is."""
     for data in ("hf:org/name[train]", ("lm-eval:a", "lm-eval:b")):
-        made = recipe_of({"name": "r", "data": data}, folder=tmp_path)
+        made = parse_recipe({"name": "r", "data": data}, folder=tmp_path)
         assert made.data == data
         assert recipe_table(made)["data"] == (data if isinstance(data, str) else [*data])

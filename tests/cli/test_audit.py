@@ -149,7 +149,7 @@ def test_suspects_wait_for_judges_on_a_site(
     site = serving.made(prepared_site, tmp_path / "site", {}, None)
     asked = ("audit", *doubted, "--to-judge", str(site.folder))
     told, again = (forking.run(asked, site.environment).stderr for _ in range(2))
-    assert "Not sent to judges: q7: it contains a further '_'" in told
+    assert "Not sent to judges: q7: it contains another '_'" in told
     assert "Added to the site for judging: 1; already there: 0." in told
     assert "Added to the site for judging: 0; already there: 1." in again
     site.admin("export", str(site.folder), "--out", str(tmp_path / "out"))

@@ -147,7 +147,9 @@ def test_a_check_that_can_not_be_made_or_read_is_refused(
     cli("audit", *quiz, "--check", "20", "--check-to", folder)
     votes = tmp_path / "votes.jsonl"
     write_votes([Response("other", "x", "test", 0)], votes)
-    assert "no answer is for an item of this check" in cli.refused("humans", "keys", folder, votes)
+    assert "no answer belongs to an item of this check" in cli.refused(
+        "humans", "keys", folder, votes
+    )
     write_votes([Response("1", "x", "test", 0)], votes)
     assert "there is no verdict on" in cli.refused("humans", "keys", folder, votes)
 

@@ -159,7 +159,7 @@ BAD: dict[str, tuple[Callable[[list[Any]], object], str]] = {
         lambda lines: lines[0].update(release="0" * 64),
         "scores are for the release '000000000000', not for",
     ),
-    "no name": (lambda lines: lines[0].update(model=None), "the header has no name of a model"),
+    "no name": (lambda lines: lines[0].update(model=None), "the header has no model name"),
     "published answers": (
         lambda lines: lines.__setitem__(slice(None), [{"id": "x", "choice": 1}]),
         ":1: .*Published answers can't be used",

@@ -14,7 +14,7 @@ import pytest
 from tests.conftest import everything, installed
 from tests.release.conftest import about, found, lines, rewritten, seal, sets, write_sets
 from winosmith import Dataset, Extra, Problem, formats, practice
-from winosmith.build import build, recipe_of
+from winosmith.build import build, parse_recipe
 from winosmith.cli import main
 from winosmith.errors import DataError, InputError, OutputError
 from winosmith.exposure import COINS, PRESENTATIONS, KeyedRelease, read_keyed
@@ -215,7 +215,7 @@ def test_a_build_is_released_keyed(tmp_path: Path) -> None:
         "filter": {"method": "none"},
         "measure": {"splits": 0},
     }
-    built = build(recipe_of(table, folder=tmp_path), tmp_path / "built").folder
+    built = build(parse_recipe(table, folder=tmp_path), tmp_path / "built").folder
     done = release(built, about(), tmp_path / "out", keyed=True)
     assert found(done.folder, private=built / "private") == []
     assert found(done.folder, private=done.key) == []

@@ -15,7 +15,7 @@ import pytest
 from tests.conftest import everything
 from tests.release.conftest import about, found, lines, rewritten
 from winosmith import Dataset, formats, practice
-from winosmith.build import build, recipe_of
+from winosmith.build import build, parse_recipe
 from winosmith.errors import DataError, InputError
 from winosmith.release import Tombstone, release
 from winosmith.release._content import digest_text
@@ -34,7 +34,7 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
         "filter": {"ensemble_size": 16, "train_size": 60, "cutoff": 5, "again": False},
         "measure": {"splits": 1},
     }
-    build(recipe_of(table, folder=folder), folder / "out")
+    build(parse_recipe(table, folder=folder), folder / "out")
     return folder / "out"
 
 
@@ -111,7 +111,7 @@ def test_a_copy_held_back_beside_dev_stops_no_release(tmp_path: Path) -> None:
         "filter": {"method": "none"},
         "measure": {"splits": 0},
     }
-    built = build(recipe_of(table, folder=tmp_path), tmp_path / "built").folder
+    built = build(parse_recipe(table, folder=tmp_path), tmp_path / "built").folder
     withheld = [json.loads(line) for line in lines(built / "private/withheld.jsonl")]
     of_dev = set(formats.read(built / "dev.jsonl").ids)
     assert {record["copy_of"] in of_dev for record in withheld} == {True, False}
@@ -136,7 +136,7 @@ def test_the_owner_gets_the_answer_of_the_copy_that_stays(tmp_path: Path) -> Non
         "filter": {"method": "none"},
         "measure": {"splits": 0},
     }
-    built = build(recipe_of(table, folder=tmp_path), tmp_path / "built").folder
+    built = build(parse_recipe(table, folder=tmp_path), tmp_path / "built").folder
     first = release(built, about(), tmp_path / "out")
     assert first.key is not None
     known = {p.id: p.answer for p in formats.read(first.key / "test.jsonl", as_written=True)}

@@ -11,7 +11,14 @@ import numpy as np
 import pytest
 
 from winosmith import Dataset, Lineage, Prediction, answers, formats, practice, rounds
-from winosmith.build import FilterRecipe, MeasureRecipe, build, digest_of, read_last, read_pool
+from winosmith.build import (
+    FilterRecipe,
+    MeasureRecipe,
+    build,
+    compute_build_digest,
+    read_last_build,
+    read_pool,
+)
 from winosmith.cli import main
 from winosmith.errors import InputError, OutputError, RecipeError
 from winosmith.finished import BuildFiles
@@ -316,8 +323,8 @@ def test_a_later_round_remembers_what_the_last_one_did_not_have(two, pools, tmp_
     small = replace(whole, data=str(tmp_path / "half.jsonl"), votes_file=None)
     build(small, tmp_path / "third", last=second.folder / "build")
     fourth = build(whole, tmp_path / "fourth", last=tmp_path / "third")
-    old = {f.problem.id: f.split for f in read_last(second.folder / "build").former}
-    new = {f.problem.id: f.split for f in read_last(fourth.folder).former}
+    old = {f.problem.id: f.split for f in read_last_build(second.folder / "build").former}
+    new = {f.problem.id: f.split for f in read_last_build(fourth.folder).former}
     assert old.keys() <= new.keys()
     assert {id_ for id_, side in old.items() if side and new[id_] != side} == set()
 
@@ -330,7 +337,7 @@ def test_sides_are_drawn_anew_where_that_is_asked_for(two, pools, tmp_path):
     redrawn = replace(recipe, build=quick, redraw=True, solvers=chance)
     found = rounds.run_round(redrawn, tmp_path / "redrawn", last=two[0].folder)
     build(quick, tmp_path / "alone")
-    assert found.record["digest"] == digest_of(tmp_path / "alone")
+    assert found.record["digest"] == compute_build_digest(tmp_path / "alone")
     assert "sides" not in found.record
     assert found.record["solvers"]["chance"]["last"]["n"] > 0
 

@@ -71,10 +71,10 @@ class Part(Result):
         probes: word probes that see the options, the question, and both, followed by the vector
             probes; empty if there are too few items.
         review: the other findings.
-        refused: location and reason of each record of the file that is not an item.
-        triage: the findings from models' answers; None without answers to this split.
-        overlap: the parts that occur in a collection of texts; None without texts.
-        declared: the licence and the canary of the split; None if the file is not known.
+        refused: location of each record that is not an item, with the reason.
+        triage: the findings from models' answers; None if no model answered this split.
+        overlap: the parts of items found in a collection of texts; None if none is given.
+        declared: the licence and the canary of the split; None if its file is unknown.
         places: the known locations of items by id, and of the refused records.
         sampled: size of the sample that the probes saw; 0 if they saw all items.
     """
@@ -114,7 +114,7 @@ class Part(Result):
     @cached_property
     @computed(json=lambda of: [{"differ": psi, "difference": least} for psi, least in of])
     def detectable(self) -> tuple[tuple[float, float | None], ...]:
-        """The smallest detectable accuracy difference for several fractions of differing items."""
+        """The detectable accuracy difference, by the fraction of items on which models differ."""
         return detectable_differences(Dataset(self.items.problems))
 
     @cached_property
@@ -195,7 +195,7 @@ class Check:
     one: str = ""
 
     def examples(self, found: Sequence[Sequence[str]], most: int = 3) -> str:
-        """Return a text that lists the first findings.
+        """Return a string that lists the first findings.
 
         >>> Check("", lambda part: ()).examples([("0", "240"), ("3", "5")])
         '0 and 240; 3 and 5'
@@ -241,12 +241,12 @@ CHECKS = (
         "options",
         "{0} has equal options (except case or a final mark)",
     ),
-    Check("items with another number of options than most", _review_ids("uneven")),
+    Check("items with a different number of options than most", _review_ids("uneven")),
     Check(
-        "items with an unfilled field of a template",
+        "items with an unfilled template field",
         _review_ids("unfilled"),
         "unfilled",
-        "{0} has an unfilled field of a template",
+        "{0} has an unfilled template field",
     ),
     Check(
         "records that are not items",
@@ -272,9 +272,9 @@ class Finding(Result):
         path: the item's file, relative to the current folder; None if not known. A finding about
             the whole split is located at its first item, or at the first item that shows it.
         line: the 1-based number of the item's first line; None if not known.
-        id: a digest of the rule and of the item's content. It does not depend on the item's line,
-            file or id. The id of the nth identical finding ends in ":n".
-        points: for a cue or a model, its accuracy above the expected one, 0–1; otherwise 0.
+        id: a digest of the rule and of the item's content. The digest does not depend on the item's
+            line, file or id. The id of the nth identical finding ends in ":n".
+        points: accuracy of a cue or model above its expected accuracy, 0–1; 0 for other findings.
     """
 
     level: Level = field(metadata=shown("level"))
@@ -323,9 +323,9 @@ class Audit(Result):
 
     Attributes:
         parts: the audit of each split.
-        shared: for each pair of splits, the ids of their copies and near-duplicates, in pairs.
+        shared: for each pair of splits, the pairs of ids of copies and near-duplicates.
         seed: random seed of all draws.
-        embedder: parameters of the embedder whose vectors were probed; empty if there was none.
+        embedder: parameters of the embedder whose vectors were probed; empty if none was.
         version: version of winosmith.
     """
 
@@ -348,7 +348,7 @@ class Audit(Result):
     @property
     @computed()
     def line(self) -> str:
-        """A line for a README with the accuracy without reading in each split."""
+        """A README line with the accuracy of the best prediction without reading in each split."""
         return f"Audited by winosmith {__version__}: " + "; ".join(map(_summary_line, self.parts))
 
     @property
@@ -370,7 +370,7 @@ class Audit(Result):
         ]
 
     def charts(self) -> list[Svg]:
-        """Return the chart of each split's cues."""
+        """Return a chart of cue scores for each split."""
         return [chart for part in self.parts for chart in part.charts()]
 
     @property
@@ -403,7 +403,7 @@ class Audit(Result):
         Args:
             rules: see `failures`.
             known: the `points` of an earlier audit's findings by their ids. A known finding is
-                omitted, unless it is a cue or model that breaks its rule only now.
+                omitted, unless it is a cue or model that did not break its rule in that audit.
 
         Raises:
             InputError: a rule is unknown.
@@ -421,18 +421,17 @@ class Audit(Result):
         return (*errors, *others)
 
     def failures(self, rules: str, known: Mapping[str, float] | None = None) -> list[str]:
-        """Return sentences about the new findings that break a rule; equal rules share a sentence.
+        """Return sentences about the new findings that break a rule, grouped by rule.
 
         Args:
-            rules: separated by commas. `cue=3pt`: a cue is flagged that scores 3 points or more
-                above its expected value. `borderline`: a cue is borderline. `probe=3pt`: a
-                significant probe scores 3 points or more above its expected value. `duplicates`:
-                identical items, in a split or across. `contradictions`: identical items with
-                different keys. `leak`: a field gives answers away, or splits share items.
-                `options`: items with options that are equal except for case or a final mark.
-                `unfilled`: items with an unfilled field of a template. `refused`: records that are
-                not items. `texts`: a question is in the texts. `licence`, `canary`: none is
-                declared.
+            rules: separated by commas. `cue=3pt`: a flagged cue scores 3 points or more above its
+                expected value. `borderline`: a cue is borderline. `probe=3pt`: a significant probe
+                scores 3 points or more above its expected value. `duplicates`: identical items,
+                within a split or across splits. `contradictions`: identical items with different
+                keys. `leak`: a field gives answers away, or splits share items. `options`: items
+                with options that differ only in case or a final mark. `unfilled`: items with an
+                unfilled template field. `refused`: records that are not items. `texts`: a question
+                is in the texts. `licence`, `canary`: none is declared.
             known: see `judge`.
 
         Raises:
@@ -490,7 +489,7 @@ def _findings_in_split(part: Part) -> Iterator[Finding]:
 def _make_finding(
     part: Part, rule: str, text: str, item: str, what: str | None = None, points: float = 0.0
 ) -> Finding:
-    """Return a finding about an item, or about `what` in the split, with an unnumbered id."""
+    """Return a finding about an item, or about `what` in the split, before ids are numbered."""
     place = part.places.get(item) or part.places.get(part.dataset[0].id)
     content: object = what
     if what is None:
@@ -518,7 +517,7 @@ def _make_finding(
 
 
 def fingerprint(rule: str, split: str, content: object) -> str:
-    """Return the id of a finding about some content, without its number; see `Finding.id`."""
+    """Return the id of a finding with this content, before ids are numbered; see `Finding.id`."""
     return sha256(canonical([rule, split, content]).encode()).hexdigest()[:16]
 
 
@@ -545,11 +544,11 @@ def audit(
             are classes, `class_cues` are added.
         embedder: embedder of texts, such as `embed.EncoderEmbedder`; its vectors are probed in
             addition to words.
-        refused: for each split, the records of its file that are not items.
-        answers: answers of models; ids must be unique across the splits.
-        texts: for each split, its parts that occur in a collection of texts; see `find_overlap`.
-            They add cues.
-        declared: for each split, its licence and its canary; see `find_declarations`.
+        refused: records of each split's file that are not items.
+        answers: models' answers; ids of items must be unique across the splits.
+        texts: parts of each split found in a collection of texts; see `find_overlap`. Cues are
+            added for texts.
+        declared: licence and canary of each split; see `find_declarations`.
         places: for each split, the location of each item by id, and of each refused record.
         sample: number of items of each split that the probes see, drawn at random in whole blocks;
             0 for all. Cues always see all items.
@@ -558,7 +557,7 @@ def audit(
 
     Raises:
         DataError: a split has no key, two cues have the same name, a cue gives invalid scores, or
-            no answer is for an item.
+            no answer belongs to an item.
         RecipeError: a setting is unknown or out of range.
 
     >>> from winosmith import Problem
@@ -573,7 +572,7 @@ def audit(
     names = [cue.name for cue in cues]
     twice = next((name for name in names if names.count(name) > 1), None)
     if twice is not None or not cues:
-        raise DataError(f"two cues are named {twice!r}" if twice else "there is no cue to try")
+        raise DataError(f"two cues have the name {twice!r}" if twice else "no cues are given")
     parts = []
     for name, dataset in splits.items():
         memory = _memory_note(
@@ -630,7 +629,7 @@ def audit(
 
 
 FOREIGN = "no answer has the id of an item; are the answers for another data set?"
-"""The error if no answer belongs to an item."""
+"""Error message if no answer belongs to an item."""
 
 _OPTION, _WORD, _PAIR, _VECTOR = 700, 34, 32, 9_400
 """Measured bytes of memory for each option, each word of an item, each pair of a question's and an

@@ -8,7 +8,7 @@ flagged cues.
 
 Draws are added until a 99 % Monte Carlo interval of each relevant p excludes 0.05, so that another
 seed flags the same cues (Besag and Clifford 1991 stop early; Gandy 2009 bounds the risk that
-another seed decides otherwise). A cue that is undecided after `MAX_DRAWS` is *borderline*.
+another seed flags others). A cue that is undecided after `MAX_DRAWS` is *borderline*.
 """
 
 from __future__ import annotations
@@ -108,7 +108,7 @@ class Battery(Result):
             last the cues whose score no draw changes.
         unchecked: names of the cues that can't read any item.
         positions: the number of keys at each position.
-        positions_p: p-value of these numbers in a chi-square test.
+        positions_p: p-value of a chi-square test of these numbers.
         draws: number of draws for all p-values except `p_given`.
     """
 
@@ -282,7 +282,7 @@ class _Round:
         right: (cues,) the observed scores, as fractions of the items.
         mean, spread: (cues,) mean and spread of the scores, in items; 0 for flagged cues.
         varies: (cues,) whether draws change the score.
-        z: (cues,) the observed scores, standardised; -inf for those that don't vary.
+        z: (cues,) the observed scores, standardised; -inf for cues that don't vary.
     """
 
     def __init__(self, items: Items, ties: Ties, about: Bools, given: list[int], seed: int):
@@ -308,7 +308,7 @@ class _Round:
         self._greatest = np.empty(0)
 
     def draw(self, draws: int, most: int, among: Bools, also: Bools | None = None) -> None:
-        """Make draws until it is decided which cue is flagged next."""
+        """Make draws until the next flagged cue is certain, or the maximum is reached."""
         self._add_draws(draws)
         while self.draws < most and not self._is_settled(among, also):
             self._add_draws(min(self.draws, most - self.draws))
@@ -354,7 +354,7 @@ class _Round:
         return np.asarray(self.varies & (self.p <= LEVEL) & ~self.undecided)
 
     def next_flagged(self, among: Bools) -> int | None:
-        """Return the significant cue with the highest score above its mean; None without one."""
+        """Return the significant cue with the highest score above its mean, if any."""
         flagged = among & self.flagged
         return int(np.where(flagged, self._gain, -np.inf).argmax()) if flagged.any() else None
 

@@ -25,14 +25,14 @@ _PAIR = (("questions.premise", "questions.hypothesis"),
 
 Words = tuple[str, ...]
 _Feature = tuple[str, Literal["words", "latin"], Callable[[Words, Words], bool]]
-"""Name of a feature, the scripts that it reads, and a test of a premise's and a text's words."""
+"""A feature: its name, the scripts it supports, and a test of the words of premise and text."""
 
 
 def class_cues(dataset: Dataset) -> tuple[Cue, ...]:
     """Return a cue for each label and each feature of the labelled texts.
 
-    The labelled text is a pair's hypothesis, or else the whole question. There is no cue if fewer
-    than half of the items have the same classes in the same order.
+    The labelled text is the hypothesis of a pair, or the whole question if there is no pair. No
+    cues are returned if fewer than half of the items have the same classes in the same order.
 
     Args:
         dataset: the items; their keys are not used.

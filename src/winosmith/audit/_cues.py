@@ -89,7 +89,7 @@ class View:
 
     @staticmethod
     def split_words(text: str) -> tuple[str, ...]:
-        """Split a text into words in lower case."""
+        """Split a text into lower-case words."""
         return _split_words(text)
 
     @cached_property
@@ -100,7 +100,7 @@ class View:
 
     @cached_property
     def question_words(self) -> tuple[str, ...]:
-        """The words of the question in lower case."""
+        """The lower-case words of the question."""
         return _split_words(self.question)
 
     @cached_property
@@ -110,7 +110,7 @@ class View:
 
     @cached_property
     def words(self) -> tuple[tuple[str, ...], ...]:
-        """The words of each option in lower case."""
+        """The lower-case words of each option."""
         return tuple(_split_words(option) for option in self.options)
 
     @cached_property
@@ -218,7 +218,7 @@ def _matches_pattern(pattern: re.Pattern[str]) -> Callable[[View], list[float]]:
 
 
 def _ranks(numbers: Sequence[float | None]) -> list[int] | None:
-    """Return the rank of each number, equal for equal numbers; None if an option has no number."""
+    """Return the rank of each number, shared by ties; None if an option has no number."""
     given = [number for number in numbers if number is not None]
     if len(given) < len(numbers):
         return None
@@ -282,8 +282,8 @@ class Cue:
         about: "position" if the cue uses only the order of the options; "class" if the options are
             labels and it uses the labelled text; otherwise "content".
         needs: the text that the cue can read. "any": any script; "words": words separated by
-            spaces; "latin": English words from a list. It does not distinguish options of other
-            items.
+            spaces; "latin": English words from a list. The cue does not distinguish the options of
+            items in other scripts.
     """
 
     name: str
@@ -385,7 +385,7 @@ POSITIONS: tuple[Cue, ...] = tuple(
 
 
 def count_ties(cue: Cue, views: Sequence[View]) -> Ties:
-    """Return how many options of an item are selected together with each option, (options,).
+    """Return, for each selected option, how many options tie for the selection, (options,).
 
     The result is 1 for an option that is selected alone, and 0 for options that are not selected.
     Score differences below 1e-9 are ignored, because they can be rounding errors.
@@ -402,12 +402,12 @@ def count_ties(cue: Cue, views: Sequence[View]) -> Ties:
     if wrong := np.flatnonzero(counts != [*map(len, scores)]).tolist():
         view, given = views[wrong[0]], scores[wrong[0]]
         raise DataError(
-            f"the cue {cue.name!r} gives {len(given)} scores to the {len(view.options)} "
+            f"the cue {cue.name!r} returned {len(given)} scores for the {len(view.options)} "
             f"options of {view.question!r}; one score per option is needed"
         )
     flat = np.fromiter(chain.from_iterable(scores), float).round(9)
     if not np.isfinite(flat).all():
-        raise DataError(f"the cue {cue.name!r} gives a score that is not a finite number")
+        raise DataError(f"the cue {cue.name!r} returned a score that is not a finite number")
     starts = np.concatenate([[0], np.cumsum(counts)[:-1]])
     best = flat == np.repeat(np.maximum.reduceat(flat, starts), counts)
     ties: Ties = best * np.repeat(np.add.reduceat(best.astype(np.uint8), starts), counts)

@@ -1,4 +1,4 @@
-"""Findings in the formats of code reviews: GitHub annotations, job summary, SARIF and badge."""
+"""Export findings for code reviews: GitHub annotations, job summary, SARIF and badge."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _SHOWN = 50
 """Maximum number of annotations and summary rows. GitHub shows ten per level and step."""
 
 _MOST = 5_000
-"""Maximum number of findings in SARIF, as GitHub shows no more; it refuses more than 25,000."""
+"""Maximum number of findings in SARIF. GitHub shows no more, and refuses more than 25,000."""
 
 
 def annotation_lines(findings: Sequence[Finding]) -> list[str]:
@@ -50,7 +50,7 @@ def job_summary(
         title: heading of the summary.
         verdict: verdict of the audit.
         findings: findings of the audit.
-        only_new: whether findings of a baseline are omitted.
+        only_new: whether findings of an earlier audit are omitted.
     """
     lines = [f"### {for_markdown(title)}", "", for_markdown(verdict), ""]
     if not findings:
@@ -68,7 +68,7 @@ def sarif(findings: Sequence[Finding]) -> str:
     """Return the findings in SARIF 2.1.0, for GitHub code scanning.
 
     Each result has a rule, a file and a line, which is 1 if the line is not known. The fingerprint
-    stays the same if the item moves. At most 5,000 findings are included.
+    stays the same if the item moves within its file. At most 5,000 findings are included.
     """
     names = [*RULES]
     results = [
@@ -126,7 +126,7 @@ def badge(findings: Sequence[Finding]) -> str:
 
 
 def read_baseline(path: str | Path) -> dict[str, float]:
-    """Read the points of an earlier audit's findings, by their ids, for `Audit.judge`.
+    """Read the findings of an earlier audit, as points by id, for `Audit.judge`.
 
     Cues above their chance limits are included even if they are not flagged: if several cues select
     nearly the same options, another item may change which of them is flagged.

@@ -42,7 +42,7 @@ _REFERENCE = re.compile(
 _RANGE = re.compile(r"[A-Z]\)?\s*(?:-|–|\bto\b)\s*\(?[A-Z](?![A-Za-z0-9])")
 
 _EXPLAINS = re.compile("(?i)expl|rational|why|feedback|solution|reason|comment|hint|justif")
-"""Names of fields whose letters may refer to options; letters in other fields stay."""
+"""Names of fields whose letters may refer to options; letters in other fields don't change."""
 
 _ANY_LONE = re.compile(
     r"(?<![A-Za-z0-9])(?<![A-Za-z]['’])[A-Z](?![A-Za-z0-9])|(?<!\w)(?<!\w['’])[^\W\d_](?!\w)"
@@ -99,7 +99,7 @@ class DroppedCopy(Result):
 
     Attributes:
         place: location of the removed item before the change.
-        first: location of the item that stays.
+        first: location of the earlier item, which is kept.
     """
 
     place: Place = field(metadata={"json": str})
@@ -149,8 +149,8 @@ class ShuffledFiles(Result):
         """Write the changed files with their old permissions, and return their paths.
 
         Raises:
-            DataError: a file is read-only, or has changed since it was read. Then no file is
-                written.
+            DataError: a file is read-only, or has changed since it was read. In both cases, no file
+                is written.
         """
         changed = {
             Path(file.path).resolve(): file for file in self.files if file.text != file.before
@@ -179,14 +179,14 @@ def fix(
 ) -> ShuffledFiles:
     """Shuffle the options of each item in some files, without writing the files.
 
-    All files form one data set. The new texts are read again; an item that would be read with other
-    texts or another answer is left unchanged.
+    All files are treated as one data set. The shuffled files are read again; an item whose texts or
+    answer would be read differently is left unchanged.
 
     Args:
         paths: paths of uncompressed JSON, JSON Lines, YAML, CSV or TSV files.
         seed: random seed of the orders.
-        drop_copies: whether to remove each item that has the question, the options in any order,
-            and the key of an earlier item.
+        drop_copies: whether to remove each item with the same question, key and options (in any
+            order) as an earlier item.
         format_name: see `formats.scan`.
         columns: see `formats.scan`.
         encoding: encoding of the files; detected if None.
@@ -243,7 +243,7 @@ def fix(
 
 
 def _find_copies(contents: Contents, sources: Sequence[data.Source]) -> list[DroppedCopy]:
-    """Return the copies of earlier items, except for items that share their record with others."""
+    """Return the copies of earlier items, except for items that share a record."""
     first: dict[object, Place] = {}
     times, kept = Counter(contents.places), {str(one.path): 0 for one in sources}
     found = []
@@ -295,13 +295,13 @@ def _replace_text(source: data.Source, text: str) -> data.Source:
 def _items_to_leave(
     error: FormatError, before: Contents, left: Mapping[Place, str], kinds: Mapping[str, str]
 ) -> dict[Place, str]:
-    """Return the items to leave unchanged so that the new texts can be read, with a reason.
+    """Return the items to leave unchanged so that the shuffled files can be read, with a reason.
 
-    If no key shows any more whether keys count from 0 or 1, this is the first item whose old key
-    shows it; otherwise, all items of the unreadable file.
+    If no new key shows whether keys start from 0 or 1, the first item whose old key shows it;
+    otherwise, all items of the unreadable file.
 
     Raises:
-        FormatError: these items are left unchanged already.
+        FormatError: these items were already left unchanged.
     """
     free = [
         (place, item)
@@ -354,7 +354,7 @@ def _shuffled_file(
         len(own),
         sum(old != new for old, new in own),
         max(Counter(keys).values(), default=0),
-        _most_by_chance(tuple(len(p.options) for p in problems if p.answer is not None)),
+        _compute_chance_limit(tuple(len(p.options) for p in problems if p.answer is not None)),
         original[0],
         text,
         original[1],
@@ -362,7 +362,7 @@ def _shuffled_file(
 
 
 @cache
-def _most_by_chance(counts: tuple[int, ...], draws: int = 2000) -> int:
+def _compute_chance_limit(counts: tuple[int, ...], draws: int = 2000) -> int:
     """Return the number of keys at one position that 95 of 100 random files don't exceed."""
     if not counts:
         return 0
@@ -383,12 +383,12 @@ def _apply_edits(text: str, edits: Iterable[Edit]) -> str:
 
 
 class _LocatedOptions(NamedTuple):
-    """The options of an item in its record.
+    """The locations of an item's options in its record.
 
     Attributes:
         slots: for each option, the ranges of the text that move with it.
-        signs: prefix of each option, such as "A. "; "" without one.
-        labels: labels of the options, such as their columns; empty without labels.
+        signs: prefix of each option, such as "A. "; "" if the option has none.
+        labels: labels of the options, such as column names; empty if there are none.
         flagged: whether the options themselves state which of them is correct.
         whole: range of the list or object that contains only the options; None if they are columns.
     """
@@ -468,7 +468,6 @@ def _record_reader(source: data.Source) -> Callable[[Place], Value]:
 
 
 def _find_options(record: Value, problem: Problem, text: str) -> _LocatedOptions:
-    """Find the options of an item in its record."""
     found = [one for value in record.walk() for one in _match_value(value, problem, text)]
     if len(found) != 1:
         how = "found more than once" if found else "not found as a list or as columns"
@@ -519,7 +518,7 @@ def _match_list(
 def _option_spans(
     values: Sequence[Value], options: Sequence[str], text: str
 ) -> tuple[list[Span], list[str]] | None:
-    """Return the range and prefix ("A. ") of each option; None if the values are other texts."""
+    """Return the range and prefix ("A. ") of each option; None if the values are not options."""
     if len(values) != len(options) or any(
         one.inside or isinstance(one.value, bool | None) for one in values
     ):
@@ -541,7 +540,7 @@ def _option_spans(
 
 
 def _is_series(values: Sequence[Value]) -> bool:
-    """Return whether values number the options in their order: A, B, C or 0, 1, 2 or 1, 2, 3."""
+    """Return whether values label the options in sequence: A, B, C or 0, 1, 2 or 1, 2, 3."""
     count = range(len(values))
     letters = [formats.parse_letter(one.value) for one in values]
     if [one and one[1] for one in letters] == [*count]:
@@ -550,7 +549,6 @@ def _is_series(values: Sequence[Value]) -> bool:
 
 
 def _move_options(located: _LocatedOptions, order: Sequence[int], text: str) -> Iterator[Edit]:
-    """Yield the edits that move each option to its new position."""
     if any("\n" in text[start:end] for slot in located.slots for start, end in slot):
         raise ProblemError("its options have several lines")
     for slot, old in zip(located.slots, order, strict=True):

@@ -44,7 +44,7 @@ _AT_ONCE = 1000
 
 @dataclass(frozen=True)
 class Items(Result):
-    """The items of a data set that have a key, in an order that doesn't depend on the data set's.
+    """The items of a data set that have a key, in an order that doesn't depend on their rows.
 
     The items of a block with the same options form a *unit*. A new key of a unit changes the keys
     of all its items, so that copies share a draw and the halves of a twin keep opposite keys. The
@@ -76,9 +76,7 @@ class Items(Result):
         """
         answered = [row for row, problem in enumerate(dataset) if problem.answer is not None]
         if not answered:
-            raise DataError(
-                "no item has a key, so nothing can give it away; specify the column of the answers"
-            )
+            raise DataError("no item has a key; specify the column of the answers")
         texts = {row: comparable_options(dataset[row]) for row in answered}
         block_of = {row: at for at, rows in enumerate(_blocks(dataset)) for row in rows}
 
@@ -130,18 +128,18 @@ class Items(Result):
         }
         return found
 
-    def sample(self, least: int, seed: int) -> Items:
-        """Return a random sample of whole blocks with at least `least` items.
+    def sample(self, min_items: int, seed: int) -> Items:
+        """Return a random sample of whole blocks with at least `min_items` items.
 
         Args:
-            least: number of items; 0 returns all items.
+            min_items: minimum number of items; 0 returns all items.
             seed: random seed of the sample.
         """
-        if not 0 < least < len(self):
+        if not 0 < min_items < len(self):
             return self
         sizes = np.bincount(self.block)
         order = np.random.default_rng([seed, len(sizes)]).permutation(len(sizes))
-        taken = order[: int(np.searchsorted(sizes[order].cumsum(), least)) + 1]
+        taken = order[: int(np.searchsorted(sizes[order].cumsum(), min_items)) + 1]
         return self.subset(np.isin(self.block, taken))
 
     def with_keys(self, unit_key: Ints) -> Items:
@@ -172,7 +170,7 @@ class Items(Result):
 
     @cached_property
     def originals(self) -> Ints:
-        """Index of the item that each item is a copy of, (n,); its own index if it is no copy."""
+        """Index of the original of each item, (n,); its own index if the item is not a copy."""
         seen: dict[tuple[int, str], int] = {}
         named = zip(self.unit.tolist(), self.problems, strict=True)
         same = ((unit, comparable_text(problem.sentence)) for unit, problem in named)
@@ -185,7 +183,7 @@ class Items(Result):
 
     @cached_property
     def weights(self) -> Floats:
-        """Training weight of each item, (n,): all copies together count as one item."""
+        """Training weight of each item, (n,): an item and its copies have a total weight of 1."""
         weights: Floats = 1 / np.bincount(self.originals)[self.originals]
         return weights
 
@@ -258,7 +256,7 @@ class Items(Result):
 
     @pause_garbage_collection()
     def count_ties(self, cues: Sequence[Cue], report_done: ReportDone = lambda _: None) -> Ties:
-        """Return how many options each cue selects together with each option, (options, cues).
+        """Return, for each option that a cue selects, how many options tie, (options, cues).
 
         The number is 0 for options that are not selected. Items are processed in parts to save
         memory.
@@ -293,12 +291,12 @@ class Items(Result):
 
     @cached_property
     def _cached_ties(self) -> dict[int, tuple[Cue, Ties]]:
-        """Cached results of `count_ties`, by the id of the cue, as its rule may not be hashable."""
+        """Cached results of `count_ties`, by the cue's id because its rule may not be hashable."""
         return {}
 
     @cached_property
     def corpus(self) -> Corpus:
-        """Frequencies in the options of each unit's first item, so that copies count once."""
+        """Frequencies in the options of each unit's first item, so that copies are counted once."""
         return Corpus.from_options([self.problems[lead].options for lead in self.unit_firsts])
 
     @cached_property
@@ -313,7 +311,7 @@ class Items(Result):
 
 _CLASSES, _SHARE = 20, 0.05
 """Options that are shared by more items than this number, and by more than this fraction of all
-items, are classes (yes, no). Copies count once."""
+items, are classes (yes, no). Copies are counted once."""
 
 
 def are_classes(dataset: Dataset) -> list[bool]:
@@ -335,10 +333,10 @@ def _lowercase_options(problem: Problem) -> frozenset[str]:
 
 
 def _blocks(dataset: Dataset) -> list[list[int]]:
-    """Return the blocks; items whose options are classes aren't joined because they look alike.
+    """Return the blocks of items, without joining look-alikes whose options are classes.
 
-    Other items with the same options and nearly the same words are twins without an id. With
-    classes, they come from a template, and a thousand of them would share one draw.
+    Look-alikes are usually twins without an id. If options are classes, look-alikes come from a
+    template, and a thousand of them would share one draw.
     """
     together = blocks(dataset)
     classes = are_classes(dataset)
@@ -404,7 +402,7 @@ def key_text(problem: Problem) -> str:
 
 
 def comparable_options(problem: Problem) -> tuple[str, ...]:
-    """Normalise the options for comparison, without case unless only the case differs."""
+    """Normalise options for comparison; ignore case unless they differ only in case."""
     for alike in (comparable_text, str.strip):
         texts = tuple(map(alike, problem.options))
         if len({*texts}) == len(texts):

@@ -11,14 +11,14 @@ in the stratum has the exact limits (Katz 1953)
 
 where X is hypergeometric with N, M and n. α is .025 / H for the H strata of which only a sample is
 checked. In at least 95 of 100 samples, all limits are correct simultaneously, and so are their
-sums. An undecided item counts as sound in the lower limit and as wrong in the upper limit.
+sums. An undecided item is counted as sound in the lower limit and as wrong in the upper limit.
 
 The usual normal interval of the Horvitz-Thompson estimate is too narrow, because few checked items
-have wrong keys. With 100 checks of 2,000 items, 20 of which have a wrong key, it contains this
-number in 42 % of 1,000 samples, and the limits above in 99 % (`benchmarks/bench_key_check.py`).
+have wrong keys. With 100 checks of 2,000 items and 20 wrong keys, the normal interval contains 20
+in 42 % of 1,000 samples, and the exact limits in 99 % (`benchmarks/bench_key_check.py`).
 
-A quarter of the checks goes to the suspects. More would correct more keys, but raise the upper
-limit, which depends on the number of checks among all other items.
+A quarter of the checks goes to the suspects. A larger fraction would correct more keys, but raise
+the upper limit, which depends on the number of checks among all other items.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ from winosmith.response import Response
 from winosmith.results import HIDDEN, IF_ANY, Result, computed, shown
 
 SUSPECTS_IN = 4
-"""One in this number of checks is a check of a suspect."""
+"""Every nth check is of a suspect; this is n."""
 
 MIN_CHECKS = 10
 """Minimum number of checks; with fewer, the upper limit exceeds a third of all keys."""
@@ -62,7 +62,7 @@ Verdict = Literal["wrong", "sound", "undecided"]
 
 @declaration
 class Stratum:
-    """A part of the items, of which some are drawn for a check."""
+    """A group of items, some or all of which are drawn for a check."""
 
     name: str
     """Description of the stratum."""
@@ -77,7 +77,7 @@ class DrawnItem:
     """An item drawn for the check."""
 
     asked: str
-    """Uninformative id on test sheets; copies share an id, as they are asked once."""
+    """Uninformative id on test sheets; copies share an id, because they are asked once."""
     id: str
     """Id in the data."""
     stratum: Annotated[int, Field(ge=0)]
@@ -94,9 +94,9 @@ class DrawnItem:
 
 @declaration
 class KeyCheck:
-    """A random sample of items whose keys people check.
+    """A random sample of items whose keys are checked by people.
 
-    It contains the keys, so judges must not see it before they finish.
+    The sample contains the keys, so judges must not see it before they finish.
     """
 
     data: str
@@ -135,14 +135,14 @@ def draw_check(
     seed: int = 0,
     planted: Sequence[float] = (),
 ) -> KeyCheck:
-    """Draw the items whose keys people check.
+    """Draw the items whose keys are checked by people.
 
-    A quarter of them are the highest-ranked suspects; the others are drawn at random from all other
-    items with a key.
+    A quarter of the items are the highest-ranked suspects; the others are drawn at random from all
+    other items with a key.
 
     Args:
         data: the items.
-        suspects: items whose keys may be wrong, the most suspect first; empty without models.
+        suspects: items whose keys may be wrong, the most suspect first; empty if unknown.
         n: number of checks, at least 10; capped at the number of items with a key.
         seed: random seed of the sample and of its order.
         planted: ranks of planted wrong keys, as the fraction of untouched items that rank higher,
@@ -192,8 +192,8 @@ def draw_check(
 def check_problems(check: KeyCheck, data: Dataset, *, site: bool = False) -> Filtered:
     """Return the drawn items as problems for judges, with ids that reveal nothing.
 
-    Judges get no key, origin or field of the data. Problems for a site have the key, because the
-    site compares the votes with it, but its pages don't show it.
+    Judges see no keys, origins or fields of the data. Problems for a site include the key, because
+    the site compares votes with keys, but its pages don't show keys.
 
     Args:
         check: the drawn items.
@@ -258,7 +258,7 @@ class JudgedKey(Result):
         item: the item.
         verdict: "wrong" if the judges agree on another option, "sound" if they agree on the key,
             otherwise "undecided".
-        chosen: number of the option that most judges chose, from 0; None if no judge chose any.
+        chosen: number of the option that most judges chose, from 0; None if there is none.
         agree: number of judges who chose this option.
         judges: number of judges who answered.
     """
@@ -312,8 +312,8 @@ def judge_keys(check: KeyCheck, responses: Iterable[Response]) -> tuple[JudgedKe
         responses: answers of the judges, from test sheets or a site.
 
     Raises:
-        DataError: no answer is for a drawn item, an answer is not an option of its item, or a judge
-            answered an item twice.
+        DataError: no answer belongs to a drawn item, an answer is not an option of its item, or
+            a judge answered an item twice.
     """
     item_of = {name: item for item in check.items for name in (item.asked, item.site) if name}
     said: dict[str, dict[str, int | None]] = {item.asked: {} for item in check.items}
@@ -331,7 +331,7 @@ def judge_keys(check: KeyCheck, responses: Iterable[Response]) -> tuple[JudgedKe
         said[item.asked][who] = choice
     if not any(said.values()):
         raise DataError(
-            "no answer is for an item of this check; are the answers for another check?"
+            "no answer belongs to an item of this check; are the answers for another check?"
         )
     return tuple(_judge_item(item, [*said[item.asked].values()]) for item in check.items)
 
@@ -447,7 +447,7 @@ class WrongKeys(Result):
 
 
 def count_wrong_keys(check: KeyCheck, responses: Iterable[Response]) -> WrongKeys:
-    """Estimate the number of wrong keys with its exact interval; see the module.
+    """Estimate the number of wrong keys with its exact interval; see the module docstring.
 
     The judges' verdicts are taken as correct: the interval is for the number of keys that such
     judges would find wrong if they checked all items.
@@ -499,7 +499,6 @@ def count_wrong_keys(check: KeyCheck, responses: Iterable[Response]) -> WrongKey
 def _stratum_limits(
     strata: Sequence[Stratum], counts: Sequence[tuple[int, int]]
 ) -> list[tuple[int, int]]:
-    """Return the limits of the number of wrong keys in each stratum."""
     sampled = sum(stratum.drawn < stratum.items for stratum in strata)
     return [
         (

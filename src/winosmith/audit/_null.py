@@ -29,7 +29,7 @@ _EXACT = 2**24
 """Integers below this number are exact in single precision."""
 
 _SAME = 1e-9
-"""Scores of a unit that differ by less than this are equal."""
+"""Scores of a unit that differ by less than this are treated as equal."""
 
 _CANCELLED, _ROUNDED = 1e-10, 1e-16
 """A variance below the first value times the subtracted terms, or below the second value in
@@ -73,7 +73,7 @@ def permute_keys(items: Items, draws: int, rng: np.random.Generator) -> Iterator
 
 
 class PermutedKeys:
-    """Scores of cues if the keys' positions are permuted within strata of units.
+    """Scores of cues when the positions of keys are permuted within strata of units.
 
     The units of a stratum have the same number of options and the same possible positions of the
     key. The score of a cue is then a sum over a random permutation, so its mean and variance are
@@ -161,7 +161,7 @@ class PermutedKeys:
 
 
 class UniformKeys:
-    """Scores of position cues if each unit's key is drawn uniformly from its possible positions.
+    """Scores of position cues when each unit's key is drawn uniformly from possible positions.
 
     Scores are sums of independent terms, so their means and variances are sums of those of the
     terms. The keys of units with the same scores are drawn together from a multinomial
@@ -203,7 +203,6 @@ class UniformKeys:
 
 
 def _common_denominator(items: Items) -> int:
-    """Return the common denominator of all possible scores of an option."""
     return math.lcm(*range(1, int(items.counts.max()) + 1))
 
 

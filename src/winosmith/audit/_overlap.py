@@ -1,7 +1,7 @@
 """Find the parts of items that occur in a collection of texts, such as a model's training data.
 
-If the texts contain a sequence of words from a question, a model may know the item. An option in
-the texts shows nothing by itself, because the other options may occur there, too. Therefore, cues
+If the texts contain a sequence of words from a question, a model may know the item. An option that
+occurs in the texts shows nothing, because other options may occur there, too. Therefore, cues
 select the option that occurs most often, and the audit compares them with their null.
 """
 
@@ -32,7 +32,7 @@ LEAST = 4
 """Minimum number of words of a question that is searched for."""
 
 _PIECE = 2_000
-"""Maximum number of words in a piece of a text, as a question and its key are near each other."""
+"""Maximum number of words in a piece of a text; a question and its key are near each other."""
 
 _SHOWN = 5
 
@@ -52,9 +52,9 @@ class Overlap(Result):
         checked: number of items whose question was searched for, because it has a sequence of words
             that no other question of the data set has.
         unread: ids of items that were not searched for, because no spaces separate their words.
-        asked: for each question found, by the item's id, the words that were found.
-        options: for each item, by id, the number of pieces with each option.
-        together: for each item, by id, the number of pieces with each option and the question.
+        asked: the matching words of each question found, by the item's id.
+        options: the number of pieces that contain each option of an item, by the item's id.
+        together: the number of pieces that contain both the option and its question, likewise.
     """
 
     pieces: int = field(metadata={"key": "texts"})
@@ -106,15 +106,15 @@ def find_overlap(
 ) -> dict[str, Overlap]:
     """Search for questions and options in a collection of texts, which is read in pieces.
 
-    A question is found if a text contains `SPAN` of its words in sequence, or all of its words if
-    it has fewer, but at least `LEAST`. Sequences that occur in the questions of several items are
-    not searched for. An option is found if its first `SPAN` words occur in sequence. Case and
-    punctuation are ignored. Items without spaces between words are not searched for.
+    A question is found if a text contains `SPAN` consecutive words of it; a shorter question of at
+    least `LEAST` words must occur as a whole. Sequences that occur in the questions of several
+    items are not searched for. An option is found if its first `SPAN` words occur in sequence. Case
+    and punctuation are ignored. Items without spaces between words are not searched for.
 
     Args:
         splits: data sets by name.
-        texts: paths of JSON Lines files, from whose records the field `text` is read, or else all
-            texts; or of plain text files, with pieces separated by empty lines. Files may be
+        texts: paths of JSON Lines files (the field `text` of each record or, without this field,
+            all strings) or of plain text files (with pieces separated by empty lines). Files may be
             gzipped (`.gz`).
 
     Raises:
@@ -136,7 +136,7 @@ _Key = tuple[str, str]
 
 
 class _Search:
-    """Sequences of words to search for, and the counts of those found."""
+    """Sequences of words to search for, and the numbers of matches."""
 
     def __init__(self) -> None:
         self.pieces = self.words = 0
@@ -218,13 +218,13 @@ class _Search:
 
 def _pieces(path: Path) -> Iterator[Sequence[str]]:
     """Yield the words of each text of a file; pieces of long texts overlap by `SPAN` words."""
-    for text in _texts(path):
+    for text in _read_texts(path):
         words = View.split_words(text)
         for start in range(0, len(words), _PIECE):
             yield words[max(0, start - SPAN) : start + _PIECE]
 
 
-def _texts(path: Path) -> Iterator[str]:
+def _read_texts(path: Path) -> Iterator[str]:
     opened = gzip.open if path.suffix == ".gz" else open
     try:
         with opened(path, "rt", encoding="utf-8-sig", errors="replace", newline="\n") as file:
@@ -234,7 +234,7 @@ def _texts(path: Path) -> Iterator[str]:
                 if records is None and line.strip():
                     records = line.lstrip().startswith("{")
                 if records and line.strip():
-                    yield _text_of(line, path, number)
+                    yield _extract_text(line, path, number)
                 elif line.strip() and len(paragraph) < _PIECE:
                     paragraph.append(line)
                 elif paragraph:
@@ -245,7 +245,7 @@ def _texts(path: Path) -> Iterator[str]:
         raise FormatError(f"the texts can't be read: {error}", path) from None
 
 
-def _text_of(line: str, path: Path, number: int) -> str:
+def _extract_text(line: str, path: Path, number: int) -> str:
     try:
         record = parse_json(line)
     except ValueError as error:

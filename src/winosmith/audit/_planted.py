@@ -56,8 +56,8 @@ KINDS: dict[Kind, str] = {
     "random": "another option at random",
     "attractive": "the most attractive other option",
 }
-"""Kinds of planted keys. The most attractive option is the option, apart from the key, for which
-models with the highest total weight voted."""
+"""Kinds of planted keys. The most attractive option is the option, other than the key, whose voters
+have the highest total weight."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,7 +176,7 @@ class Choices:
 
     @cached_property
     def weights(self) -> Floats:
-        """Weight of each item, (n,): all copies together count as one item."""
+        """Weight of each item, (n,): an item and its copies have a total weight of 1."""
         weights: Floats = 1 / np.bincount(self.copy_of)[self.copy_of]
         return weights
 
@@ -218,8 +218,8 @@ class Choices:
         return sums.reshape(shape)
 
 
-def reason_against(choices: Choices) -> str:
-    """Return why planted keys can't be learnt from; "" if they can."""
+def explain_untrainable(choices: Choices) -> str:
+    """Return why planted keys can't be used for training; "" if they can."""
     blocks = int(choices.block.max()) + 1
     if blocks < MIN_BLOCKS:
         return (
@@ -243,11 +243,11 @@ def rank_items(choices: Choices, seed: int) -> PlantedKeys:
     """Rank items by how suspect their keys are, and bound the number of wrong keys.
 
     In one of 33 draws, each block gets a wrong key: one of its items, drawn at random, and its
-    copies get another option as the key. A ridge logistic regression separates these from untouched
-    items, with the features of `compute_features`. An item is scored only by classifiers that were
-    not fitted on its block, and compared only with the untouched items of the same draw on which
-    this classifier was not fitted either. In sets of more than 20,000 blocks, draws stop after
-    20,000 planted keys, and only these blocks are fitted.
+    copies get another option as the key. A ridge logistic regression separates items with planted
+    keys from untouched items, with the features of `compute_features`. An item is scored only by
+    classifiers that were not fitted on its block, and is compared only with untouched items of the
+    same draw that the classifier was not fitted on either. In data sets of more than 20,000 blocks,
+    draws stop after 20,000 planted keys, and only these blocks are fitted.
 
     Items are ranked by the geometric mean of two ranks: by the classifiers, and by agreement on the
     most attractive other option. No model knows the planted keys, so classifiers learn to trust the
@@ -297,7 +297,7 @@ def most_wrong(beyond: Floats, blocks: int, visibility: float) -> int | None:
 
     Args:
         beyond: (m, …) for each planted key, the fraction of untouched blocks that are at least as
-            suspect, 0–1; further axes are repeated partitions, whose mean is used.
+            suspect, 0–1; additional axes are repeated partitions, whose mean is used.
         blocks: number B of blocks.
         visibility: ratio v of the detection rates of wrong and of planted keys.
 

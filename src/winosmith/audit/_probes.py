@@ -1,7 +1,7 @@
 """Probes: models that learn the key from a part of each item, and the words that they use.
 
 A probe is fitted on four fifths of the blocks and predicts the remaining fifth, so it never sees an
-item that it predicts. It is compared with the same model fitted to permuted keys
+item that it predicts. The probe is compared with the same model fitted to permuted keys
 (`_null.permute_keys`). There are two kinds:
 
 - *word probes* are naive Bayes models of words and pairs of adjacent words. They are as accurate as
@@ -63,7 +63,7 @@ _C = 1.0
 
 _ALIKE = np.float32(3)
 """Weight of the similarity of question and option, relative to a unit vector. On OpenBookQA and
-ARC, it is as accurate as all products of both vectors, which double the cost."""
+ARC, this feature is as accurate as all products of both vectors, which double the cost."""
 
 _PLACED = 512
 """Maximum number of columns that predict the key's position from a question's vector: number of
@@ -83,10 +83,10 @@ class Word(Result):
     Attributes:
         text: the word or pair of words, with its position if that matters ("bees, at the
             start").
-        options: number of options with this feature; copies count once.
+        options: number of options with this feature; copies are counted once.
         right: the fraction of these options that are correct, 0–1.
         expected: the fraction expected by chance.
-        z: the difference of both fractions in standard deviations.
+        z: the difference between the two fractions, in standard deviations.
     """
 
     text: str = field(metadata=shown("word"))
@@ -164,19 +164,19 @@ def fit_probes(
         report_done: called repeatedly with the number of completed draws of all probes.
     """
 
-    def report_from(at: int) -> ReportDone:
+    def make_report(at: int) -> ReportDone:
         return lambda done: report_done(at * draws + done)
 
     if embedder is None:
         return tuple(
-            fit_probe(items, sees, draws=draws, seed=seed, report_done=report_from(at))
+            fit_probe(items, sees, draws=draws, seed=seed, report_done=make_report(at))
             for at, sees in enumerate(SEEN)
         )
     options = _embed(embedder, [text for p in items.problems for text in p.options])
     questions = _embed(embedder, [problem.sentence for problem in items.problems])
     return tuple(
         _vector_probe(
-            items, sees, _logit_rows(items, sees, options, questions), draws, seed, report_from(at)
+            items, sees, _logit_rows(items, sees, options, questions), draws, seed, make_report(at)
         )
         for at, sees in enumerate(SEEN)
     )
@@ -299,7 +299,7 @@ def _vector_probe(
 
 
 def _original_options(items: Items) -> Ints:
-    """Return the index of each option; for a copy, that of the equal option of the first item."""
+    """Return the index of each option, or of the equal option of the original item for a copy."""
     found = np.arange(int(items.counts.sum()))
     for at in np.flatnonzero(items.originals != np.arange(len(items))).tolist():
         first = int(items.originals[at])
@@ -310,7 +310,7 @@ def _original_options(items: Items) -> Ints:
 
 
 def _split_words(view: View, text: str) -> Sequence[str]:
-    """Split a text into words in lower case, or pairs of characters in scripts without spaces."""
+    """Split a text into lower-case words, or pairs of characters in scripts without spaces."""
     return pieces(text.lower()) if view.script == "unspaced" else view.split_words(text)
 
 
@@ -322,7 +322,7 @@ _JOINS = ("", " ", " → option ", " ~ ")
 """Text between the two parts of each kind of feature."""
 
 _HALF = 29
-"""Number of bits of each part of a feature; two further bits are its kind."""
+"""Number of bits of each part of a feature; two additional bits are its kind."""
 
 
 class _WordNumbers(dict[str, int]):
@@ -442,12 +442,12 @@ def _assign_folds(items: Items, seed: int) -> Ints:
 def cross_fit_scores(
     items: Items, matrix: csr_matrix, training_weights: Floats, seed: int
 ) -> Floats:
-    """Return the score of each option by models that did not see its block, (options,).
+    """Return the score of each option by models not fitted to its block, (options,).
 
     Args:
         items: the items.
         matrix: (options, features) features of the options.
-        training_weights: (n,) the weight of each item in training; items without weight are
+        training_weights: (n,) the weight of each item in training; items with weight 0 are
             predicted by the model fitted to all others.
         seed: random seed of the folds.
     """
@@ -460,7 +460,7 @@ def cross_fit_scores(
 def _cross_fit(
     items: Items, matrix: csr_matrix, folds: Ints, keys: Ints, factor: Floats | float = 1.0
 ) -> Floats:
-    """Return the scores of options by models that did not see their block, (options, columns).
+    """Return the scores of options by models not fitted to their block, (options, columns).
 
     Args:
         items: the items.

@@ -1,11 +1,11 @@
 """Measure the evidence for a repair: the accuracy of rules on held-out blocks.
 
 On the items that a repair saw, every cue is at chance by construction. Therefore, blocks are split
-into halves, and each half is thinned by rules learnt from the other half. On the thinned half,
-every cue is measured, and also a word model fitted to the thinned other half. If a cue is extreme
+into halves, and each half is thinned by rules learnt from the other half. On each thinned half,
+every cue is measured, and so is a word model fitted to the other thinned half. If a cue is extreme
 by chance in one half, the other half is thinned too much, and the half itself too little. These
 errors have opposite signs, and their mean is near 0 for any repair that is correct on average. So
-the width of a bound is the evidence, never its centre.
+the width of a bound is evidence, but its centre is not.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ LIMIT = 0.03
 """Maximum distance of both ends of a bound from chance if a rule is shown to be at chance."""
 
 WORDS = "a model of words that sees only the options"
-"""Name of the learnt rule; all others are cues."""
+"""Name of the learnt rule; all other rules are cues."""
 
 _DRAWS = 2000
 """Number of draws for the quantile of the bound."""
@@ -100,7 +100,7 @@ class Proof(Result):
     def items_needed(self) -> int | None:
         """Number of remaining items with which all rules would be shown to be at chance.
 
-        It assumes that every excess stays the same; None if an excess is too large for any number.
+        It assumes that every excess stays the same; None if an excess is too large.
         """
         left = [LIMIT - abs(bound.excess) for bound in self.bounds]
         if not left or min(left) <= 0:
@@ -135,7 +135,7 @@ def prove(
         thin: the repair.
         cues: the fixed rules.
         dealt: (n,) whether an item's options were shuffled, so that position cues are at chance
-            there without being measured; None for no item.
+            there without being measured; None if none were shuffled.
         seed: random seed of the halves and of the draws.
 
     Raises:
@@ -188,7 +188,6 @@ def require_blocks(blocks: int, among: str = "") -> None:
 
 
 def _excess_scores(items: Items, shares: Floats) -> Floats:
-    """Return the score of each column minus chance, (n, columns)."""
     earned: Floats = shares[items.correct_options(items.unit_key)] - 1 / items.counts[:, None]
     return earned
 

@@ -7,11 +7,11 @@ gets a probability of staying, learnt from a set of blocks (`Thinning.learn`):
 - a conditional logit of the flagged cues, and of a word model if it is significant, gives each
   option a *posterior*: the probability that it is the key, without reading;
 - a unit stays with the probability σ(4 − λ·d). For each cue, d has the selection of the key minus
-  the mean over the options; two further entries are for the logarithm of the posterior, and for the
-  option with the highest posterior. λ solves Σ σ(4 − λ·d) d = 0: the accuracy of each entry on the
-  remaining items is chance. (The mirror filter's objective "chance" holds only for the option with
-  the highest posterior: another option may be correct too often, so that the shortest option takes
-  the role of the longest.)
+  the mean over the options; two additional entries are for the logarithm of the posterior, and for
+  the option with the highest posterior. λ solves Σ σ(4 − λ·d) d = 0: the accuracy of each entry on
+  the remaining items is chance. (The mirror filter's objective "chance" holds only for the option
+  with the highest posterior: another option may be correct too often, so that the shortest option
+  takes the role of the longest.)
 
 No unit is removed with certainty, or because it is beyond a threshold: after a cut, the cue would
 be incorrect too often, which is a cue again.
@@ -30,21 +30,11 @@ import numpy as np
 from pydantic import Field
 
 from winosmith.answers import Answers
-from winosmith.audit import _wrong_keys as wrong_keys
+from winosmith.audit import _items, _wrong_keys as wrong_keys
 from winosmith.audit._audit import FOREIGN, AuditSettings, has_enough_blocks
 from winosmith.audit._battery import LEVEL, score_cues
 from winosmith.audit._cues import CUES, Cue
-from winosmith.audit._items import (
-    SHARES,
-    Bools,
-    Floats,
-    Ints,
-    Items,
-    Step,
-    are_classes,
-    key_text,
-    report_progress,
-)
+from winosmith.audit._items import Bools, Floats, Ints, Items, Step
 from winosmith.audit._probes import cross_fit_scores, extract_features, fit_probe
 from winosmith.audit._proof import WORDS, Proof, prove, require_blocks
 from winosmith.audit._review import find_shared
@@ -233,7 +223,7 @@ class LearntRules:
 
 
 Memo = Callable[[str, Callable[[], LearntRules]], LearntRules]
-"""Returns the stored rules of a name, or learns and stores them."""
+"""A function that returns the stored rules of a name, or learns and stores them."""
 
 
 def repair(
@@ -251,7 +241,7 @@ def repair(
 
     Args:
         data: the items. Items without a key are removed.
-        later: further splits, by name; their items, and near-duplicates of these, are removed from
+        later: other splits, by name; their items, and near-duplicates of these, are removed from
             `data`. Models are compared on the last split, the test set, so it keeps its items.
         step: called with a description of the next step.
         memo: stores the learnt rules, so that an interrupted repair can resume.
@@ -288,7 +278,7 @@ class PreparedSet:
         fixed: rows of items whose options keep their order, because it has a meaning.
         items: the items of `dealt`.
         answers: answers of the models that answered any item.
-        doubts: the items set aside; None without answers.
+        doubts: the items set aside; None if there are no answers.
         plan: the inputs of the repair.
     """
 
@@ -314,14 +304,14 @@ class PreparedSet:
         answers, number, seed = plan.answers, plan.settings.set_aside, plan.settings.seed
         if number and answers is None:
             raise DataError(f"{number} items can't be set aside without models' answers")
-        gone = _in_later_splits(data, later)
+        gone = _find_in_later_splits(data, later)
         if gone and len(gone) == len(data):
             raise DataError(f"nothing is left to repair: for example, {data[0].id} is {gone[0][1]}")
-        gone |= _without_key_or_copies(data, gone)
+        gone |= _find_unusable_rows(data, gone)
         rows = [row for row in range(len(data)) if row not in gone]
         free = {
             row: not (is_class or has_fixed_order(data[row].sentence, data[row].options))
-            for row, is_class in zip(rows, are_classes(data.select(rows)), strict=True)
+            for row, is_class in zip(rows, _items.are_classes(data.select(rows)), strict=True)
         }
         dealt = {
             row: reorder(data[row], draw_order(data[row], seed)) if free[row] else data[row]
@@ -429,7 +419,7 @@ def _reasons_for_doubt(
         problem = data[row := data.row(one.id)]
         reason = (
             f"{one.models} models choose “{one.proposed_key(problem)}”, but its key is "
-            f"“{key_text(problem)}” (agreement {percent(one.agreement, 0)})"
+            f"“{_items.key_text(problem)}” (agreement {percent(one.agreement, 0)})"
         )
         reasons[row] = (SET_ASIDE, reason)
     twins = {twin: data[row].id for row in reasons if (twin := data[row].twin_id)}
@@ -440,7 +430,9 @@ def _reasons_for_doubt(
     return reasons
 
 
-def _in_later_splits(data: Dataset, later: Mapping[str, Dataset]) -> dict[int, tuple[str, str]]:
+def _find_in_later_splits(
+    data: Dataset, later: Mapping[str, Dataset]
+) -> dict[int, tuple[str, str]]:
     gone: dict[int, tuple[str, str]] = {}
     for (own, name), pairs in find_shared({_REPAIRED: data, **later}).items() if later else ():
         for one, other in pairs if own == _REPAIRED else ():
@@ -449,15 +441,15 @@ def _in_later_splits(data: Dataset, later: Mapping[str, Dataset]) -> dict[int, t
     twins = {twin: data[row].id for row in gone if (twin := data[row].twin_id)}
     for row, problem in enumerate(data):
         if problem.twin_id in twins and row not in gone:
-            half = f"the other half of {twins[problem.twin_id]}, which a later split has"
+            half = f"the other half of {twins[problem.twin_id]}, which a later split contains"
             gone[row] = ("in a later split", half)
     return gone
 
 
-def _without_key_or_copies(
+def _find_unusable_rows(
     data: Dataset, already: Mapping[int, tuple[str, str]]
 ) -> dict[int, tuple[str, str]]:
-    """Return, by row, the stage and reason of items without a key, copies and contradictions."""
+    """Return the stage and reason, by row, of items without a key, copies and contradictions."""
     gone = {
         row: ("no key", "it has no key")
         for row, key in enumerate(data.answers)
@@ -525,7 +517,7 @@ class Thinning:
     def cue_scores(self) -> dict[str, Floats]:
         """Scores of each content cue by name, (options,), 0–1."""
         read = self.items.readable_cues([cue for cue in self.plan.cues if cue.about == "content"])
-        shares = SHARES[self.items.count_ties(read)]
+        shares = _items.SHARES[self.items.count_ties(read)]
         return {cue.name: shares[:, at] for at, cue in enumerate(read)}
 
     @cached_property
@@ -594,8 +586,8 @@ class Thinning:
             stays = _fit_probabilities(
                 options.subtract_means(entries), options.keys[units], penalty
             )
-        at = np.zeros(options.there.shape)
-        at[options.there] = stays
+        at = np.zeros(options.exists.shape)
+        at[options.exists] = stays
         posterior = np.exp(log_posterior[options.keys])
         return LearntRules(cues, places, words, posterior, stays[options.keys], at)
 
@@ -623,7 +615,7 @@ class Thinning:
             vars(planted).update(known)  # they don't depend on keys
             return planted.fit(everything, learnt.cues, learnt.places, learnt.words).stays
 
-        report_done = report_progress(step, what, sets, "sets")
+        report_done = _items.report_progress(step, what, sets, "sets")
         return wrong_keys.measure_concentration(
             part.items, refit, len(self.items), seed, report_done
         )
@@ -658,13 +650,13 @@ class _Units:
 
     Attributes:
         items: the items of the units.
-        there: (units, most options) whether a position exists.
+        exists: (units, most options) whether a position exists.
         starts: (units,) the first row of each unit.
         keys: (units,) the row of each unit's key.
     """
 
     items: Items
-    there: Bools
+    exists: Bools
     starts: Ints
     keys: Ints
 
@@ -678,7 +670,7 @@ class _Units:
     def mean_scores(self, columns: Floats) -> Floats:
         """Return the mean score of a unit's items for each position of the key, (rows, columns)."""
         sizes = np.bincount(self.items.unit)[:, None, None]
-        return np.asarray((self.items.unit_scores(columns) / sizes)[self.there])
+        return np.asarray((self.items.unit_scores(columns) / sizes)[self.exists])
 
     def log_posterior(self, rows: Floats, learnt: Bools) -> Floats:
         """Return the log probability of each row by a conditional logit of the learnt units."""
@@ -710,8 +702,8 @@ class _Units:
 def _fit_probabilities(beyond: Floats, learnt: Ints, penalty: Floats) -> Floats:
     """Return probabilities of staying, (rows,), with which the weighted learnt rows sum to 0.
 
-    They are σ(4 − λ·d), with the λ that minimises the sum of log(1 + e^(4 − λ·d)), apart from the
-    penalty: the derivative is −Σ σ d, so the columns of the remaining rows sum to 0.
+    The probabilities are σ(4 − λ·d), with the λ that minimises the sum of log(1 + e^(4 − λ·d)),
+    apart from the penalty: the derivative is −Σ σ d, so the columns of the remaining rows sum to 0.
     """
     from scipy.optimize import minimize
     from scipy.special import expit
@@ -736,7 +728,7 @@ def _compare_cues(data: Dataset, result: Dataset, cues: Sequence[Cue]) -> tuple[
         read = items.readable_cues(cues)
         picked = items.count_ties(read)
         selects = (picked == 0).any(axis=0)  # other cues make no difference between any options
-        right.append({cue.name: float(SHARES[ties].mean())
+        right.append({cue.name: float(_items.SHARES[ties].mean())
                       for cue, ties, any_one in zip(read, picked[own].T, selects, strict=True)
                       if any_one})  # fmt: skip
     before, after = right

@@ -213,7 +213,7 @@ def _set_aside_sentences(repaired: Repair) -> Iterator[str]:
     yield (
         f"Set aside because models agree on another option: {count:,} item{'s' * (count > 1)}"
         f"{halves}, such as {aside[0].id}.{all_there} Most of them may be sound items that models "
-        "get wrong. They are in set_aside.jsonl: let people check them, and move sound items to "
+        "get wrong. They are in set_aside.jsonl: have people check them, and move sound items to "
         "kept.jsonl."
     )
     yield (
@@ -286,7 +286,7 @@ def repair_to_folder(
     Args:
         data: the items. Items without a key are removed.
         out: path of the folder; see `winosmith.outputs` for the accepted folders.
-        force: whether to replace another repair in the folder; that repair is still counted.
+        force: whether to overwrite another repair in the folder, which is still counted.
         step: called with a description of the next step.
         settings: see `repair`.
 

@@ -20,7 +20,7 @@ from winosmith.metrics import describe_below_chance, null_interval_label
 from winosmith.results import table
 
 _LONG = 400
-"""Maximum number of characters of an example's question; longer questions lose their start."""
+"""Maximum length of an example's question in characters; longer ones are cut at the start."""
 
 _LISTED = 100
 """Maximum number of suspect keys, and of pairs with different answers, that the page lists."""
@@ -66,8 +66,8 @@ def title(audit: Audit) -> str:
 def verdict(audit: Audit) -> str:
     """Return the summary of an audit: the best prediction without reading, and its p-value.
 
-    For many files, it is the number of files with a flagged cue. The p-value of a file is corrected
-    for its cues, not for the files, so 5 % of files without artifacts have a flagged cue.
+    For many files, the summary is the number of files with a flagged cue. The p-value of a file is
+    corrected for its cues, not for the files, so 5 % of files without artifacts have a flagged cue.
     """
     files = len(audit.parts)
     if files <= _FEW_FILES:
@@ -90,7 +90,7 @@ def _files_table(audit: Audit) -> report.Table:
     for part in audit.parts:
         first, draws = part.best or part.battery.found[0], part.battery.draws
         shares = map(format_percent, (first.right, first.expected))
-        rows.append([part.name, len(part.items), first.cue, *shares, _p_cell(first.p, draws)])
+        rows.append([part.name, len(part.items), first.cue, *shares, _format_p(first.p, draws)])
     heads = ["items", "correct", "expected", "p"]
     columns = [report.Column(head, numeric=True) for head in heads]
     return report.Table(
@@ -103,7 +103,7 @@ def _files_table(audit: Audit) -> report.Table:
     )
 
 
-def _p_cell(p: float | None, draws: int | None) -> str | None:
+def _format_p(p: float | None, draws: int | None) -> str | None:
     if p is None or draws is None:
         return None
     return format_p_value(p, draws).removeprefix("p ").removeprefix("= ")
@@ -240,8 +240,8 @@ def _cue_row(found: CueScore, draws: int) -> list[report.Value]:
         format_percent(found.right),
         format_percent(found.expected),
         format_percent(found.high),
-        _p_cell(found.p, draws),
-        _p_cell(found.p_given, found.draws_given),
+        _format_p(found.p, draws),
+        _format_p(found.p_given, found.draws_given),
     ]
 
 
@@ -265,7 +265,7 @@ def _probe_blocks(audit: Audit) -> Iterator[report.Block]:
             "similarity of option and question."
         )
     sampled = "".join(
-        f"Of {part.name}, they see a random sample of {part.sampled:,} items. "
+        f"Of {part.name}, the models see a random sample of {part.sampled:,} items. "
         for part in audit.parts
         if part.sampled
     )
@@ -278,7 +278,7 @@ def _probe_blocks(audit: Audit) -> Iterator[report.Block]:
                 f"{part.name}: {SEEN[probe.sees]}, {probe.by}",
                 format_percent(probe.right),
                 f"{format_percent(probe.expected)} ({report.span((probe.low, probe.high))})",
-                _p_cell(probe.p, probe.draws),
+                _format_p(probe.p, probe.draws),
             ]
             for part, probe in every
         ],
@@ -481,7 +481,7 @@ def _suspect_blocks(part: Part, found: Triage) -> Iterator[report.Block]:
             for one in found.suspects[:_LISTED]
         ],
         note=f"{len(found.suspects):,} suspects, {ranked}. {weight} A model's weight is its "
-        "accuracy above chance. Let people check these keys, because good models also share "
+        "accuracy above chance. Have people check these keys, because good models also share "
         "errors.",
         most=8,
     )
@@ -532,5 +532,5 @@ def _detectable_table(audit: Audit) -> report.Table:
             for part in audit.parts
         ],
         note="In points of accuracy, by the fraction of the items on which only one of the two "
-        "models is correct. Exact McNemar test at 0.05; copies count once.",
+        "models is correct. Exact McNemar test at 0.05; copies are counted once.",
     )

@@ -43,7 +43,7 @@ _CARDS = (
     "*info*.json",
     "croissant*",
 )
-"""Names of files that describe a data set in the same folder, in any case."""
+"""Names of files, in lower case, that describe a data set in the same folder."""
 
 _GUID = r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"
 _CANARY = re.compile(rf"canary\b.{{0,80}}?({_GUID})", re.IGNORECASE | re.DOTALL)
@@ -117,7 +117,7 @@ def _find_licence(texts: Mapping[str, str]) -> tuple[str, str] | None:
 
 
 def _ids_metadata(key: str) -> dict[str, Any]:
-    """Return field metadata that reduce ids in records to their number and the first ids."""
+    """Return metadata of a field whose record contains the number of ids and the first ids."""
     return {"key": key, "json": lambda ids: {"count": len(ids), "examples": ids[:SHOWN]}}
 
 
@@ -221,12 +221,12 @@ def find_near_duplicates(
 ) -> list[tuple[int, int]]:
     """Return the pairs of items whose words have a Jaccard similarity of at least `ALIKE`.
 
-    A pair is omitted only if each of its items is reported with `MOST` other items. Otherwise, ten
-    thousand items of one template would make fifty million pairs.
+    A pair is omitted only if each of its items is reported with `MOST` other items. Without this
+    limit, ten thousand items from one template would make fifty million pairs.
 
     Args:
         problems: the items.
-        owners: the owner of each item; only items of different owners are paired. None pairs all.
+        owners: owner of each item; only items of different owners are paired. None pairs all items.
         step: called with progress reports if the search takes minutes.
     """
     if not problems:
@@ -246,7 +246,7 @@ def find_near_duplicates(
 def find_shared(
     splits: Mapping[str, Dataset], step: Step = lambda _: None
 ) -> dict[tuple[str, str], tuple[tuple[str, str], ...]]:
-    """Return, for each two splits, the pairs of ids of their copies and near-duplicates."""
+    """Return, for each pair of splits, the pairs of ids of copies and near-duplicates."""
     owners = [name for name, dataset in splits.items() for _ in dataset]
     problems = [problem for dataset in splits.values() for problem in dataset]
     found: dict[tuple[str, str], list[tuple[str, str]]] = {}
@@ -257,7 +257,7 @@ def find_shared(
 
 
 def shared_sentence(one: str, other: str, pairs: Sequence[tuple[str, str]]) -> str:
-    """Return a statement of how many items of one split another split has.
+    """Return a sentence with the number of items of one split that another split contains.
 
     >>> shared_sentence("train", "test", [("a", "x"), ("b", "x")])
     'train has 1 item of test'

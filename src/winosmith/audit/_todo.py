@@ -33,7 +33,7 @@ class Rewrite:
 
 
 def list_rewrites(problems: Iterable[Problem]) -> list[Rewrite]:
-    """Return a minimum of options to lengthen so that the longest option is the key by chance only.
+    """Return the fewest options to lengthen so that the longest option is the key only by chance.
 
     The number of options is the number of items, above the expected number, whose key is the
     longest option in characters. Options with the fewest missing characters come first. The
@@ -45,7 +45,7 @@ def list_rewrites(problems: Iterable[Problem]) -> list[Rewrite]:
             (yes and no) as options are ignored.
 
     Returns:
-        The options in the order in which to lengthen them; empty if the number is at chance or
+        The options in the order in which to lengthen them; none if the number is at chance or
         below.
 
     >>> items = [Problem(f"{n}", "Which?", ("a long one", "b", "cc"), 0, blank=None)

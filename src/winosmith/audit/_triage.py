@@ -8,22 +8,13 @@ from itertools import pairwise
 
 import numpy as np
 
+from winosmith import metrics
 from winosmith.answers import Answers, Log
 from winosmith.audit._items import Bools, Floats, Ints, Items
-from winosmith.audit._planted import Choices, PlantedKeys, rank_items, reason_against
+from winosmith.audit._planted import Choices, PlantedKeys, explain_untrainable, rank_items
 from winosmith.dataset import Dataset, Filtered
 from winosmith.errors import DataError
 from winosmith.humans import LETTERS
-from winosmith.metrics import (
-    Proportion,
-    below_chance,
-    clusters,
-    correct_by_holm,
-    detectable_difference,
-    grade,
-    paired_p_value,
-    proportion,
-)
 from winosmith.problem import BLANK, Extra, Problem
 from winosmith.report import percent, probability
 from winosmith.results import HIDDEN, IF_ANY, Result, computed, shown
@@ -47,7 +38,7 @@ class Suspect(Result):
             answers only state whether they are correct.
         agreement: the weight of the models that chose this option, or that are incorrect if there
             is no option, as a fraction of the weight of all that answered, 0–1.
-        models: number of these models.
+        models: number of models that agree.
     """
 
     id: str
@@ -93,15 +84,15 @@ class ModelAnswers(Result):
         accuracy: accuracy on the items that the model was asked; invalid answers are incorrect.
         invalid: number of invalid answers.
         missing: number of items that the model was not asked.
-        log: facts from the model's log; None if there are none.
-        below_chance: accuracy of the valid answers if it is below chance; otherwise None.
+        log: facts from the model's log; None if there is no log.
+        below_chance: accuracy of the valid answers; None if it is not below chance.
     """
 
-    accuracy: Proportion = field(metadata=HIDDEN)
+    accuracy: metrics.Proportion = field(metadata=HIDDEN)
     invalid: int
     missing: int
     log: Log | None = field(metadata=IF_ANY)
-    below_chance: Proportion | None = field(metadata=IF_ANY)
+    below_chance: metrics.Proportion | None = field(metadata=IF_ANY)
 
     @property
     @computed()
@@ -178,20 +169,20 @@ def triage(items: Items, answers: Mapping[str, Answers], *, seed: int = 0) -> Tr
     asked = there.any(axis=0)
     ids = [problem.id for problem in items.problems]
     dataset = Dataset(items.problems)
-    labels = clusters(dataset)
+    labels = metrics.clusters(dataset)
     pairs = [
         _compare_models(items, labels, names[one], names[other], right[one], right[other],
                  there[one] & there[other])
         for one, other in pairwise(order)
         if (there[one] & there[other]).any()
     ]  # fmt: skip
-    adjusted = correct_by_holm([pair.p_value for pair in pairs])
+    adjusted = metrics.correct_by_holm([pair.p_value for pair in pairs])
     models = {}
     for model in (one for one in order if there[one].any()):
         asked_of, given = there[model], answers[names[model]]
         problems, own = given.select_answered(dataset)
         models[names[model]] = ModelAnswers(
-            proportion(
+            metrics.proportion(
                 right[model, asked_of],
                 labels[asked_of],
                 ties=int(((right > 0) & (right < 1))[model].sum()),
@@ -199,7 +190,7 @@ def triage(items: Items, answers: Mapping[str, Answers], *, seed: int = 0) -> Tr
             int((asked_of & ~votes.valid[model]).sum()),
             int((~asked_of).sum()),
             given.log if given.log.record() else None,
-            below_chance(grade(problems, own.predictions, labels[asked_of])),
+            metrics.below_chance(metrics.grade(problems, own.predictions, labels[asked_of])),
         )
     is_planted, why = _learn_from_planted(items, votes, seed)
     found = _rank_incorrect(items, votes) if why == NO_OPTIONS else find_suspects(items, votes)
@@ -218,12 +209,11 @@ def triage(items: Items, answers: Mapping[str, Answers], *, seed: int = 0) -> Tr
 
 
 def _learn_from_planted(items: Items, votes: Votes, seed: int) -> tuple[PlantedKeys | None, str]:
-    """Return the results from planted wrong keys, or the reason why there are none."""
     if votes.only_graded:
         return None, NO_OPTIONS
     is_tie = votes.valid & (votes.chosen < 0)
     choices = Choices.from_items(items, votes.chosen, votes.asked & ~is_tie)
-    why = reason_against(choices)
+    why = explain_untrainable(choices)
     return (None, why) if why else (rank_items(choices, seed), "")
 
 
@@ -300,8 +290,8 @@ class Votes:
     def agreement(self, items: Items) -> Floats:
         """Return the agreement on each option of each item, (n, most options), 0–1.
 
-        It is the weight of the models that chose the option, as a fraction of the weight of all
-        models that chose an option.
+        The agreement is the weight of the models that chose the option, as a fraction of the weight
+        of all models that chose an option.
         """
         found = np.zeros((len(items), int(items.counts.max())))
         for chosen, weight in zip(self.chosen, self.weights, strict=True):
@@ -338,13 +328,13 @@ def problems_for_people(dataset: Dataset, ids: Sequence[str], *, plain: bool = F
     """Return items as problems for people; questions get a blank for the answer at the end.
 
     The field `extra` contains the origin of an item, as `audit.set` (name of the data set) and
-    `audit.id`. It does not reveal the models' answers.
+    `audit.id`. The field does not reveal the models' answers.
 
     Args:
         dataset: the split.
         ids: ids of the items, in the order in which people are asked.
-        plain: whether the problems are for a site. Its forms can't show items with a further `_` or
-            more than 5 options, which are dropped. Test sheets have up to 23 options.
+        plain: whether the problems are for a site. A site can't show items with another `_` or more
+            than 5 options, which are dropped. Test sheets have up to 23 options.
 
     Raises:
         DataError: no item has one of the ids.
@@ -362,7 +352,7 @@ def problems_for_people(dataset: Dataset, ids: Sequence[str], *, plain: bool = F
         if len(problem.options) > most:
             reasons[row] = f"it has {len(problem.options)} options; at most {most} can be shown"
         elif plain and not problem.blank_is_unique:
-            reasons[row] = f"it contains a further {BLANK!r}"
+            reasons[row] = f"it contains another {BLANK!r}"
     return Dataset(asked, dataset.name).drop(reasons, "people")
 
 
@@ -383,8 +373,8 @@ def _compare_models(
     design = float((np.bincount(labels, centred) ** 2).sum()) / square if square else 1.0
     # Errors on halves of twins may cancel, but copies are never more than one item.
     design = max(design, float((1 / items.weights[both_asked]).mean()))
-    p_value = paired_p_value(first, second, labels)
+    p_value = metrics.paired_p_value(first, second, labels)
     return ModelComparison(
         better, worse, float(off.mean()), psi, p_value, p_value,
-        detectable_difference(n, psi, design=design) if psi else None, design,
+        metrics.detectable_difference(n, psi, design=design) if psi else None, design,
     )  # fmt: skip

@@ -23,7 +23,7 @@ MOST_SET_ASIDE = 0.02
 """Maximum fraction of items that are set aside if no number is given."""
 
 _AS_STRONG = 0.9
-"""Fraction of agreed keys that an item set aside by default must equal or exceed in agreement."""
+"""Quantile of the agreement on agreed keys that items set aside by default must reach."""
 
 SETS = 20
 """Number of synthetic sets with planted wrong keys."""
@@ -39,7 +39,7 @@ a set takes 0.8 s, and all `SETS` of them take a tenth of the repair's time."""
 
 @dataclass(frozen=True, slots=True)
 class Accuracy(Result):
-    """The accuracy of a model, 0–1, on the items that it answered; None if there are none.
+    """The accuracy of a model, 0–1, on the items that it answered; None if it answered none.
 
     Attributes:
         before: accuracy on the original data set.
@@ -80,8 +80,8 @@ class Concentration:
         factor: mean ratio of the rate of wrong keys after thinning to the rate before.
         low, high: 95 % interval of this mean (Student's t).
         sets: number of synthetic data sets.
-        planted: number of wrong keys planted in each of them.
-        items: number of items in each of them.
+        planted: number of wrong keys planted in each synthetic set.
+        items: number of items in each synthetic set.
         of: number of items in the repaired data set.
     """
 
@@ -161,7 +161,7 @@ def choose_items_to_set_aside(
 def compare_accuracies(
     data: Dataset, answers: Mapping[str, Answers], set_aside: Sequence[str], kept: Sequence[str]
 ) -> dict[str, Accuracy]:
-    """Return the accuracy of models before and after a repair, in descending order of the former.
+    """Return models' accuracy before and after a repair, in descending order of accuracy before.
 
     Invalid answers are incorrect.
 
@@ -206,8 +206,8 @@ def measure_concentration(
 ) -> Concentration:
     """Measure the factor by which thinning multiplies the rate of wrong keys.
 
-    In each of `SETS` synthetic sets, random units get a random other option as the key. Each set is
-    thinned by the cues of the repair, refitted to the set, and every item is weighted by its
+    In each of `SETS` synthetic sets, random units get a random incorrect option as the key. Each
+    set is thinned by the cues of the repair, refitted to the set, and every item is weighted by its
     probability of staying. The factor for real wrong keys may differ, because these are seldom
     random options.
 

@@ -2,9 +2,9 @@
 
 The steps are WinoGrande's (sections 2 and 3), in order: check the structure and the votes, set
 aside the problems that fine-tune the encoder, embed the other problems, filter, split, write.
-*Collected* problems have their original ids; *renamed* problems have new ids. The *pool* is the
-problems that passed the checks; the filter *keeps* some of them. *Judged* problems are the renamed
-problems as published: those that judges found valid are no longer marked as unvalidated.
+*Collected* problems have their original ids; *renamed* problems have new ids. The *pool* consists
+of the problems that passed the checks; the filter *keeps* some of them. *Judged* problems are the
+renamed problems as published: those that judges found valid are no longer marked as unvalidated.
 """
 
 from __future__ import annotations
@@ -52,10 +52,10 @@ class Built:
             chance.
         showable_rows: the rows of the pool that may be shown individually, because they share no
             block with a dev or test problem.
-        sides: the numbers of problems that kept their former split, are new, or are in a block with
-            several former splits; None without a last build.
+        sides: the numbers of problems that kept their previous split, are new, or are in a block
+            with several previous splits; None if there is no last build.
         applied: the problems to which the rules for authors were applied, and why.
-        copies: the copies and how they were handled; empty without copies.
+        copies: the copies and how they were handled; empty if there are none.
         columns: the input's columns that are missing in public files, and the files that have them.
         reader_notes: notes of the file reader, one sentence each.
     """
@@ -92,7 +92,7 @@ class _Job:
         renamed: the same problems with new ids.
         public_recipe: the recipe as it is published.
         folder: the output folder.
-        last: the last build, whose splits are kept; None without one.
+        last: the last build, whose splits are kept; None if there is none.
     """
 
     recipe: Recipe
@@ -125,7 +125,7 @@ def build(
     Args:
         recipe: all parameters that determine the result; see `read_recipe`.
         out: the output folder; see `winosmith.outputs` for the rules.
-        force: whether to replace the results of another recipe, or a finished build of this one.
+        force: whether to overwrite the results of another recipe, or a finished build.
         step: a function that shows progress.
         vectors_from: a folder with a build of the same recipe. Its vectors are reused, so that no
             encoder is needed.
@@ -144,14 +144,14 @@ def build(
         if force and _publish.is_finished(job.folder, LAST):
             job.folder.clear()
     if vectors_from is not None:
-        _take_vectors(job, Path(vectors_from))
+        _copy_vectors(job, Path(vectors_from))
     with job.folder.discard_on_error():
         built = _run_steps(job, show)
     _publish.write_run(job.folder, time.monotonic() - started)
     return built
 
 
-def _take_vectors(job: _Job, place: Path) -> None:
+def _copy_vectors(job: _Job, place: Path) -> None:
     """Copy the vectors of another build of the same recipe, unless they already exist."""
     if not (place / PRIVATE).is_dir():
         raise OutputError(f"{place} contains no build with vectors")
@@ -166,7 +166,7 @@ def _take_vectors(job: _Job, place: Path) -> None:
                 file.write((place / name).read_bytes())
 
 
-def finished_build(
+def is_build_finished(
     recipe: Recipe,
     out: str | Path,
     last: str | Path | None = None,
@@ -199,7 +199,7 @@ def _open(
     if last is not None and Path(last).resolve() == Path(out).resolve():
         raise InputError(f"{out} is both the output and the last build; choose a new output folder")
     refuse_symmetric_vectors(recipe.embed, recipe.filter)
-    before = None if last is None else _publish.read_last(last)
+    before = None if last is None else _publish.read_last_build(last)
     inputs = _pool.read_inputs(recipe, skip_bad)
     collected, order = shuffle(inputs.collected, recipe.seed)
     renamed = _publish.with_new_ids(collected, recipe.name)
@@ -227,7 +227,7 @@ def _run_steps(job: _Job, step: Step) -> Built:
     )
     with step("checking", None):
         stages = Stages(job.collected)
-        _pool.check(stages, recipe, job.inputs.votes)
+        _pool.drop_invalid(stages, recipe, job.inputs.votes)
         _pool.drop_copies(stages, recipe, {one.problem.id for one in former if one.split})
         tuning = _pool.set_aside(stages, recipe, job.order)
         stages.refuse_empty()

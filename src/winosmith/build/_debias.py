@@ -9,14 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from winosmith import formats, report
-from winosmith.build import _publish
+from winosmith.build import _filtering, _publish
 from winosmith.build._filter import METHOD_NAMES, FilterRun
-from winosmith.build._filtering import (
-    Filtering,
-    Measures,
-    refuse_many_options,
-    refuse_symmetric_vectors,
-)
+from winosmith.build._filtering import Filtering, Measures
 from winosmith.build._pool import DISCARDED, read_tuning_ids
 from winosmith.build._report_filter import filter_sections, key_figures, make_filter_record, verdict
 from winosmith.dataset import Dataset, Dropped, Filtered
@@ -62,20 +57,21 @@ def debias_to_folder(
     executor: Executor | None = None,
     scratch: str | Path | None = None,
 ) -> Debiased:
-    """Filter a data set and write `kept.jsonl`, `dropped.jsonl`, `report.json`, `report.html`.
+    """Filter a data set and write its kept and dropped problems and its reports to a folder.
 
-    An unfinished run with the same parameters and data is resumed. If vectors come from an array,
-    the problems that fine-tuned its encoder are dropped first, as in `build`.
+    The files are `kept.jsonl`, `dropped.jsonl`, `report.json` and `report.html`. An
+    unfinished run with the same parameters and data is resumed. If vectors come from an array, the
+    problems that fine-tuned its encoder are dropped first, as in `build`.
 
     Args:
         dataset: problems with answers, as a data set or any input of `formats.read`.
         out: the output folder; see `winosmith.outputs` for the rules.
-        embed: how problems become vectors.
+        embed: how problems are embedded.
         chosen: how problems are filtered.
         splits: number of splits into halves that are filtered separately, to measure which answers
             models can still predict (see `debias.verify`); 0 for none.
         seed: random seed.
-        force: whether to replace the results of another run, or a finished run of this one.
+        force: whether to overwrite the results of another run, or a finished run of this one.
         step: a function that shows progress.
         executor: see `debias.aflite`.
         scratch: see `debias.aflite`.
@@ -85,8 +81,8 @@ def debias_to_folder(
         OutputError: the folder can't be used.
     """
     dataset = formats.as_dataset(dataset)
-    refuse_symmetric_vectors(embed, chosen)
-    refuse_many_options(dataset, embed, chosen)
+    _filtering.refuse_symmetric_vectors(embed, chosen)
+    _filtering.refuse_many_options(dataset, embed, chosen)
     parameters = _parameters(embed, chosen, splits, seed)
     folder = OutputFolder.open(out, {"data": dataset.digest, **parameters}, force=force)
     if force and _publish.is_finished(folder, PAGE):
@@ -106,7 +102,7 @@ def debias_to_folder(
     return done
 
 
-def finished_filter(
+def is_filter_finished(
     dataset: Dataset,
     out: str | Path,
     *,

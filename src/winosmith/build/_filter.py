@@ -1,4 +1,4 @@
-"""Runs of the chosen filter, and runs for comparison: baselines, other seeds, separate halves."""
+"""Run the chosen filter and, for comparison, baselines, other seeds and separate halves."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class FilterRun:
         aflite: the result of AFLite; None if it was not run.
         mirror: the result of the mirror filter and its units; None if it was not run.
         overlaps: the overlap with each other run, by the name of the other run (`OTHER_RUNS`);
-            empty without other runs.
+            empty if there are no other runs.
         pmi_label: the option that is correct if y = 1 in PMI filtering.
         separability: the number of units whose vectors depend on the answer; None if it was not
             counted.
@@ -68,7 +68,7 @@ class FilterRun:
 
     @property
     def options(self) -> Rows | None:
-        """The number of options of each problem if each option has a vector; otherwise None."""
+        """The number of options of each problem; None if the two options share a vector."""
         if self.X.ndim == 2:
             return None
         return np.array([len(problem.options) for problem in self.pool], np.intp)
@@ -92,33 +92,33 @@ class FilterRun:
     def reasons(self) -> dict[int, str]:
         """The reason for dropping each dropped row."""
         gone = np.setdiff1d(self.subsets["all"], self.kept)
-        return {int(row): self._reason(int(row)) for row in gone}
+        return {int(row): self._describe_reason(int(row)) for row in gone}
 
-    def _reason(self, row: int) -> str:
+    def _describe_reason(self, row: int) -> str:
         if self.method == "aflite" and self.aflite is not None:
             phase, score = self.aflite.removed_in[row], self.aflite.scores[row]
             return f"guessed: predicted by {percent(score, 0)} of the ensemble in phase {phase + 1}"
         if self.mirror is not None:
-            found, unit = self.mirror[0], self._unit_of[row]
+            found, unit = self.mirror[0], self._unit_by_row[row]
             removed = percent(found.removal_probability[unit], 0)
             rule = f"{removed} of such problems are removed at random"
             if found.threshold is not None:
                 rule = f"the threshold is {found.threshold:.2f}"
             margin = f"a margin of {found.margins[unit]:.2f} by models trained on others"
             return f"guessed: predicted with {margin}; {rule}"
-        if self.method == "pmi" and row not in self._halves:
+        if self.method == "pmi" and row not in self._half_rows:
             return "random: singles have no score and are removed at random, at the rate of twins"
         if self.method == "pmi":
             return "association: the twin's words predict its answers"
         return "random: selected by the random seed"
 
     @cached_property
-    def _unit_of(self) -> dict[int, int]:
+    def _unit_by_row(self) -> dict[int, int]:
         units = self.mirror[1].rows if self.mirror is not None else ()
         return {row: unit for unit, rows in enumerate(units) for row in rows}
 
     @cached_property
-    def _halves(self) -> frozenset[int]:
+    def _half_rows(self) -> frozenset[int]:
         return frozenset(row for twin in self.pool.twins for row in twin)
 
 
@@ -283,17 +283,17 @@ def make_row_filter(
 
 
 def _scale_settings(run: FilterRun, chosen: FilterRecipe, rows: int) -> FilterRecipe:
-    def part(value: int | None, least: int = 1) -> int | None:
+    def scale(value: int | None, least: int = 1) -> int | None:
         return None if value is None else max(least, round(value * rows / len(run.pool)))
 
     size = len(run.kept) if chosen.method in ("random", "pmi") else chosen.keep
     cutoff = chosen.cutoff
     return replace(
         chosen,
-        train_size=part(chosen.train_size, 2),
-        cutoff=part(cutoff) if isinstance(cutoff, int) else cutoff,
-        target_size=part(chosen.target_size),
-        keep=part(size),
+        train_size=scale(chosen.train_size, 2),
+        cutoff=scale(cutoff) if isinstance(cutoff, int) else cutoff,
+        target_size=scale(chosen.target_size),
+        keep=scale(size),
         null="off",  # the null takes long and has no effect
     )
 
@@ -323,7 +323,6 @@ def _aflite_arguments(pool: Dataset, chosen: FilterRecipe) -> dict[str, Any]:
 
 
 def _number_groups(groups: Sequence[Sequence[int]], rows: int) -> list[int | None]:
-    """Return the index of each row's group; None for a row without a group."""
     numbers: list[int | None] = [None] * rows
     for number, group in enumerate(groups):
         for row in group if len(group) > 1 else ():

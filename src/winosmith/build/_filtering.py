@@ -49,7 +49,7 @@ def refuse_many_options(dataset: Dataset, embedding: EmbedRecipe, chosen: Filter
     """Reject problems with more than two options if the filter or embedder supports only two.
 
     Raises:
-        DataError: there are such problems.
+        DataError: there are problems with too many options.
     """
     many = [problem for problem in dataset if len(problem.options) > 2]
     if not many:
@@ -95,7 +95,7 @@ def refuse_symmetric_vectors(embedding: EmbedRecipe, chosen: FilterRecipe) -> No
 def get_combination(chosen: EmbedRecipe) -> str:
     """Return how the vectors of options are combined, "difference" or "concat"; "" if unknown.
 
-    For a file of vectors, this is only known if `winosmith embed` wrote the file.
+    For a file of vectors, the combination is known only if `winosmith embed` wrote the file.
     """
     if chosen.array is None:
         return chosen.combine
@@ -128,12 +128,12 @@ class Measures(Result):
         signature: the signature of all parameters that determine the measurements.
         assessment: PCA and KL divergence of each subset; None if a problem has more than two
             options, or if the vectors are blind.
-        before: the cross-validated accuracy of a linear model on the pool; None with fewer than two
-            blocks (nothing can be held out) or blind vectors.
+        before: the cross-validated accuracy of a linear model on the pool; None for blind vectors,
+            or with fewer than two blocks (nothing can be held out).
         verified: accuracies before and after the filter, across halves that were filtered
             separately; or the reason why they were not measured.
         excess: the number of rows at the threshold in the first phase, and its null when the
-            answers of whole blocks are flipped; None without AFLite.
+            answers of whole blocks are flipped; None if AFLite was not run.
         found: the recall of planted artifacts by subset; None if no artifacts were planted.
     """
 
@@ -180,7 +180,7 @@ class Filtering:
         step: a function that shows progress.
         vectors: the file of vectors.
         phases: the file of the filter's checkpoint.
-        notes: the file of the embedder's notes; None to write none.
+        notes: the file of the embedder's notes; None to skip the notes.
         large: size in bytes above which vectors are memory-mapped instead of read; None to always
             read them.
         how: the arguments `executor` and `scratch` of `debias.aflite`.
@@ -323,7 +323,6 @@ class Filtering:
         return run
 
     def _progress_arguments(self, advance: Advance, problems: int) -> dict[str, Any]:
-        """Return the arguments of `run_filter` that all runs share, including callbacks."""
         gone = 0
 
         def on_phase(phase: debias.Phase) -> None:
@@ -482,7 +481,7 @@ FOLDS = 5
 
 
 def _probe(run: FilterRun, seed: int, flips_sign: bool) -> debias.Probe | None:
-    """Probe the pool, or a random sample of its blocks if it is large; None with one block."""
+    """Probe the pool, or random blocks of a large pool; return None if there is only one block."""
     chosen: list[int] = []
     drawn: list[range] = []
     for number in np.random.default_rng([seed, len(run.blocks)]).permutation(len(run.blocks)):

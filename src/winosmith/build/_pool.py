@@ -1,7 +1,7 @@
 """The pool: the problems of a recipe, and the stages before the filter that remove some of them.
 
 A pool may consist of several files, such as one per round of collection. A copy adds no
-information: its problem is counted twice, and has more weight in training. If copies contradict
+information, but its problem is counted twice, and has more weight in training. If copies contradict
 each other, at least one answer is incorrect. A new benchmark therefore keeps one problem of each
 group of copies, in whole twins, and no contradictory copies.
 """
@@ -106,12 +106,13 @@ def _read_files(
             contents.refuse(skip_bad=skip_bad is not None)
             problems = formats.to_dataset(contents)
         except FormatError as error:
-            raise error.with_reason(_with_recipe_keys(error.reason)) from None
+            raise error.with_reason(_use_recipe_keys(error.reason)) from None
         for problem in problems:
             first, where = by_id.setdefault(problem.id, (problem, path))
             if _content_key(problem) != _content_key(first):
                 raise FormatError(
-                    f"the id {problem.id!r} is another problem in {where}; choose a new id", path
+                    f"the id {problem.id!r} belongs to another problem in {where}; choose a new id",
+                    path,
                 )
         names.append(problems.name)
         contents.warn()
@@ -125,7 +126,7 @@ def _read_files(
             files = [path for _, path in by_id.values()]
             every = formats.pair_files(every, files, recipe.pair_by, paths[0])
     except FormatError as error:
-        raise error.with_reason(_with_recipe_keys(error.reason)) from None
+        raise error.with_reason(_use_recipe_keys(error.reason)) from None
     return Dataset(every, names[0]), tuple(notes)
 
 
@@ -144,8 +145,8 @@ def _describe_omitted(contents: formats.Contents) -> str:
 _SETTING = re.compile(r"`(pair_by|format_name|question|choices|answer|answer_is)=([^`]*)`")
 
 
-def _with_recipe_keys(reason: str) -> str:
-    """Replace parameters of `formats.read` in a message by keys of a recipe."""
+def _use_recipe_keys(reason: str) -> str:
+    """Replace parameters of `formats.read` in a message with the keys of a recipe."""
 
     def key(found: re.Match[str]) -> str:
         name = found[1].removesuffix("_name")
@@ -160,7 +161,7 @@ def _content_key(problem: Problem) -> tuple[object, ...]:
 
 
 def read_pool_votes(recipe: Recipe) -> tuple[Response, ...]:
-    """Read the votes of a recipe from all its files; return none if it names no file.
+    """Read the votes from all vote files of a recipe, if it has any.
 
     Raises:
         FormatError: a file can't be read.
@@ -225,7 +226,7 @@ class Stages:
         }
 
 
-def check(stages: Stages, recipe: Recipe, votes: Sequence[Response]) -> None:
+def drop_invalid(stages: Stages, recipe: Recipe, votes: Sequence[Response]) -> None:
     """Drop the problems that break the rules for structure or, with votes, for validation."""
     embargoed = {
         row: "embargo: not to be published" for row, p in enumerate(stages.remaining) if p.embargo
@@ -242,8 +243,8 @@ def drop_copies(stages: Stages, recipe: Recipe, known: Collection[str]) -> None:
     """Find the copies among the remaining problems, and remove them unless the recipe keeps them.
 
     This stage follows the checks, so that a copy that breaks a rule or that judges rejected is not
-    chosen, and because judges may have found out which of two answers is correct. Problems that
-    were published before, with ids in `known`, are preferred.
+    chosen, and because judges may have shown which of two answers is correct. Problems that were
+    published before, with ids in `known`, are preferred.
     """
     rows = stages.remaining_rows()
     found = find_copies(stages.remaining, recipe.seed, known)
@@ -266,7 +267,7 @@ def set_aside(
 
     They are drawn in whole blocks and removed from the benchmark (WinoGrande, section 3). If
     `winosmith embed --finetune` wrote the array of vectors, the array lists the problems that
-    fine-tuned its encoder, and these are removed without further training.
+    fine-tuned its encoder, and these are removed without training.
     """
     known = set() if recipe.embed.array is None else read_tuning_ids(recipe.embed.array)
     sizes = recipe.embed.finetune_train, recipe.embed.finetune_dev
@@ -392,7 +393,7 @@ def _digest(seed: int, text: str) -> bytes:
 def make_copies_record(
     found: CopiesToOmit, rule: Copies, ids: Sequence[str], shown: Collection[str]
 ) -> dict[str, Any]:
-    """Return the object "copies" of a build's report; empty without copies.
+    """Return the object "copies" of a build's report, which is empty if there are no copies.
 
     Only copies with published ids in `shown` are listed: a copy of a test problem would reveal it.
     """

@@ -53,12 +53,12 @@ def with_new_ids(collected: Dataset, name: str) -> Dataset:
             twins.setdefault(problem.twin_id, f"{name}-t{len(twins):0{width}d}")
     outside: dict[str, str] = {}
 
-    def renamed(old: str) -> str:
+    def new_id(old: str) -> str:
         """Return a new id; roots and parents need not be in the data set."""
         return ids.get(old) or outside.setdefault(old, f"{name}-x{len(outside)}")
 
     twin_of = twins.__getitem__
-    return Dataset((problem.with_new_ids(renamed, twin_of, ids) for problem in collected), name)
+    return Dataset((problem.with_new_ids(new_id, twin_of, ids) for problem in collected), name)
 
 
 def drop_extra(problem: Problem) -> Problem:
@@ -80,8 +80,8 @@ def publish(
     The public files are train_xs … train_xl (nested sets of whole twins), train_debiased, dev, test
     without answers, separate labels, and dropped.jsonl with the dropped problems outside the blocks
     of dev and test. The private files are the answers of test; dev and test with `extra`, which may
-    reveal answers; the problems that are withheld because of dev and test or under embargo; and the
-    old id of each new id.
+    reveal answers; the problems that are withheld because of dev and test, or because of an
+    embargo; and the old id of each new id.
 
     `dataset` is all collected problems with new ids; `old_ids`, `dropped` and `copy_of` refer to
     its rows.
@@ -148,7 +148,7 @@ def make_columns_record(dataset: Dataset, parts: Split, format_name: str) -> dic
 def write_scores(folder: OutputFolder, run: FilterRun, old_ids: Mapping[str, str]) -> None:
     """Write AFLite's score of each problem in the pool to a private file.
 
-    Nothing is written for other methods.
+    No file is written if the method is not AFLite.
     """
     found = run.aflite
     if found is None or run.method != "aflite":
@@ -181,8 +181,8 @@ def write_sides(
 ) -> None:
     """Write the splits of all problems in this and earlier builds to a private file.
 
-    The next build reads it. The first build writes nothing, because its public files contain the
-    splits.
+    The next build reads this file. The first build writes no file, because its public files contain
+    the splits.
     """
     if last is None:
         return
@@ -207,7 +207,7 @@ def _content_key(problem: Problem) -> tuple[str, str, tuple[str, ...]]:
 
 
 def make_sides_record(parts: Split, ids: Sequence[str], last: LastBuild) -> dict[str, Any]:
-    """Return the object "sides" of a build's report, about problems with a former split."""
+    """Return the object "sides" of a build's report, about problems with a previous split."""
     sets: dict[SplitName, tuple[int, ...]] = {
         "train": parts.debiased,
         "dev": parts.dev,
@@ -237,8 +237,8 @@ LIBRARIES = ("numpy", "scipy", "numba", "torch", "transformers")
 def make_public_recipe(recipe: Recipe, digest: str, last: str | None = None) -> dict[str, Any]:
     """Return the recipe as it is published, without paths, and with a digest of the problems.
 
-    The digest does not cover answers, or ids that depend on answers, because they could be found by
-    trial and error. `last` is the digest of the last build.
+    The digest does not cover answers, or ids that depend on answers, because answers could then be
+    found by trial and error. `last` is the digest of the last build.
     """
     followed = {"last": last} if last else {}
     return {**recipe_table(recipe), "problems": digest, "version": __version__, **followed}
@@ -331,12 +331,12 @@ class LastBuild:
     former: tuple[OldProblem, ...]
 
 
-def digest_of(folder: str | Path) -> str:
+def compute_build_digest(folder: str | Path) -> str:
     """Return the digest of the checksums of a build's public files, which identifies the build."""
     return BuildFiles(Path(folder)).digest
 
 
-def read_last(folder: str | Path) -> LastBuild:
+def read_last_build(folder: str | Path) -> LastBuild:
     """Read the problems and splits of a finished build.
 
     Dropped problems were published with their answers, so their split is train.
@@ -370,7 +370,6 @@ def _read_sides(path: Path) -> Iterator[OldProblem]:
 
 
 def _read_published_problems(files: BuildFiles) -> Iterator[OldProblem]:
-    """Yield the problems and splits in the files of a build, with ids as in the pool."""
     old = files.old_ids()
     seen = set[str]()
     for name, side in _PUBLISHED:

@@ -1,7 +1,7 @@
 """The recipe of a build: all parameters that determine its result, read from TOML.
 
 Each table of the file is a declaration. An omitted key has its default, and `false` turns a setting
-off. An unknown key is an error that suggests the nearest known key.
+off. An unknown key raises an error that suggests the nearest known key.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ def _check_files(named: str | tuple[str, ...]) -> str | tuple[str, ...]:
 
 
 Files = Annotated[str | Texts, AfterValidator(_check_files)]
-"""A file name, or several."""
+"""One or several file names."""
 
 
 def has_many_options(dataset: Dataset) -> bool:
@@ -145,7 +145,7 @@ class Recipe:
     """Format of the data; false detects the format."""
     pair_by: OrFalse[str] = None
     """An additional column with the same value in both halves of a twin. If another column seems to
-    identify twins, the build stops with an error; an empty text ignores the column."""
+    identify twins, the build stops with an error; an empty string ignores the column."""
     votes_file: OrFalse[Files] = None
     """A file, or a list of files, with the judges' votes; false skips validation by votes."""
     planted: OrFalse[str] = None
@@ -167,7 +167,7 @@ class Recipe:
 
 
 def read_recipe(path: str | Path) -> Recipe:
-    """Read a recipe whose paths are relative to its folder.
+    """Read a recipe file, whose paths are relative to its folder.
 
     Raises:
         RecipeError: the file is not TOML, a key is unknown (the message suggests the nearest known
@@ -176,15 +176,15 @@ def read_recipe(path: str | Path) -> Recipe:
     path = Path(path)
     table = read_toml(path)
     try:
-        return recipe_of(table, folder=path.parent)
+        return parse_recipe(table, folder=path.parent)
     except RecipeError as error:
         raise RecipeError(f"{path}: {error}") from None
 
 
-def recipe_of(table: Mapping[str, Any], *, folder: Path | None = None) -> Recipe:
+def parse_recipe(table: Mapping[str, Any], *, folder: Path | None = None) -> Recipe:
     """Return the recipe in a table; its paths are relative to `folder`, if given.
 
-    >>> recipe_of({"name": "mine", "data": "pool.jsonl", "filter": {"threshold": 0.8}}).filter.C
+    >>> parse_recipe({"name": "mine", "data": "pool.jsonl", "filter": {"threshold": 0.8}}).filter.C
     1.0
     """
     if folder is not None:
@@ -230,7 +230,7 @@ def recipe_table(recipe: Recipe) -> dict[str, Any]:
 def recipe_toml(recipe: Recipe) -> str:
     """Return a recipe as TOML with all defaults, and with file names without folders.
 
-    `read_recipe` can read it if the named files are in the same folder.
+    `read_recipe` can read the result if the named files are in the same folder.
 
     >>> text = recipe_toml(Recipe("mine", "pools/twins.jsonl", seed=3))
     >>> [line for line in text.splitlines() if line.startswith(("data", "seed", "votes_file"))]

@@ -31,7 +31,7 @@ SPLIT_DESCRIPTIONS = {
 
 
 DISAGREEMENT = 0.3
-"""Assumed fraction of problems that only one of two models answers correctly; see
+"""Assumed fraction of problems that only one of two compared models answers correctly; see
 `metrics.detectable_difference`."""
 
 MAX_DETECTABLE = 0.2
@@ -127,7 +127,7 @@ def _make_published_blocks(built: Built, recipe: Mapping[str, Any]) -> list[repo
     return [
         _make_splits_table(built.counts),
         *_make_text_blocks(small, "warning"),
-        *make_former_split_blocks(built.sides),
+        *make_previous_split_blocks(built.sides),
         *_make_text_blocks(describe_columns(built.columns)),
         *([report.Text([claims], "warning")] if generated else []),
     ]
@@ -136,7 +136,6 @@ def _make_published_blocks(built: Built, recipe: Mapping[str, Any]) -> list[repo
 def _make_text_blocks(
     lines: Sequence[str], kind: Literal["plain", "warning"] = "plain"
 ) -> list[report.Block]:
-    """Return sentences without full stops as a list of blocks, which may be empty."""
     return [report.Text([f"{line}." for line in lines], kind)] if lines else []
 
 
@@ -207,14 +206,14 @@ def _make_recipe_blocks(built: Built, recipe: Mapping[str, Any]) -> list[report.
     ]
 
 
-def describe_former_splits(record: Mapping[str, Any] | None) -> list[str]:
-    """Return sentences about problems with a former split, and new problems.
+def describe_previous_splits(record: Mapping[str, Any] | None) -> list[str]:
+    """Return sentences about problems with a previous split, and about new problems.
 
     Args:
-        record: the object "sides" in `report.json`; None without a last build.
+        record: the object "sides" in `report.json`; None if there is no last build.
 
     >>> joined = {"former": ["train", "test"], "side": "train", "problems": ["a", "b"]}
-    >>> for line in describe_former_splits({"stayed": {"train": 60, "dev": 5, "test": 7},
+    >>> for line in describe_previous_splits({"stayed": {"train": 60, "dev": 5, "test": 7},
     ...                         "new": {"train": 0, "dev": 2, "test": 0}, "joined": [joined]}):
     ...     print(line)
     72 problems keep their split (train 60, dev 5, test 7), 2 are in new blocks (dev 2)
@@ -243,12 +242,13 @@ def describe_former_splits(record: Mapping[str, Any] | None) -> list[str]:
     return lines
 
 
-def make_former_split_blocks(record: Mapping[str, Any] | None) -> list[report.Block]:
-    """Return the sentences of `describe_former_splits` as blocks of a report."""
-    first, *joints = describe_former_splits(record) or [""]
+def make_previous_split_blocks(record: Mapping[str, Any] | None) -> list[report.Block]:
+    """Return the sentences of `describe_previous_splits` as blocks of a report."""
+    first, *joints = describe_previous_splits(record) or [""]
     why = (
-        "A block with several former splits is now in the first of train, dev and test among them, "
-        "because problems that were used for training or published with answers can't be in test"
+        "A block with several previous splits is now in the first of train, dev and test among "
+        "them, because problems that were used for training or published with answers can't be in "
+        "test"
     )
     return [
         *_make_text_blocks([first] if first else []),

@@ -93,7 +93,7 @@ PMI_NOTE = (
 
 
 LOW_SEPARABILITY = 0.5
-"""Maximum fraction of units with vectors that depend on the answer at which it is reported."""
+"""The fraction of units with vectors that depend on the answer is reported up to this value."""
 
 
 ACCURACY_LABEL = "accuracy of a linear model"
@@ -145,12 +145,12 @@ def _size_note(run: FilterRun, found: debias.Verification) -> str:
 def verdict(run: FilterRun, measures: Measures) -> str:
     """Return the first sentence of a report: whether a model can still predict the kept problems.
 
-    The sentence is about all models. If nothing is predictable, it is false in at most one of
-    twenty reports, because the 95 % intervals are simultaneous (`debias.Verification`). A model
+    The sentence covers all models. If nothing is predictable, the sentence is false in at most one
+    of twenty reports, because the 95 % intervals are simultaneous (`debias.Verification`). A model
     differs from chance if its whole interval, or the interval of its opposite, is above chance: a
     model that is incorrect too often also reveals the answer. With K > 2 options, the opposite
-    predicts a random other option, which is correct once in K − 1 times if the model is incorrect.
-    The sentence names the model whose interval is furthest from chance.
+    predicts a random other option, which is correct with probability 1 / (K − 1) if the model is
+    incorrect. The sentence names the model whose interval is furthest from chance.
     """
     found = measures.verified
     if isinstance(found, str):
@@ -159,11 +159,12 @@ def verdict(run: FilterRun, measures: Measures) -> str:
     left = "these problems" if run.method == "none" else "the kept problems"
     many = run.options is not None
     surely = {
-        name: _above_chance(of.low, of.high, of.chance, many) for name, of in found.after.items()
+        name: _excess_over_chance(of.low, of.high, of.chance, many)
+        for name, of in found.after.items()
     }
     finds = max(surely.values()) > 0
     beyond = {
-        name: _above_chance(of.accuracy, of.accuracy, of.chance, many)
+        name: _excess_over_chance(of.accuracy, of.accuracy, of.chance, many)
         for name, of in found.after.items()
     }
     ranked = surely if finds else beyond
@@ -190,7 +191,7 @@ def verdict(run: FilterRun, measures: Measures) -> str:
     return f"A model can still predict {left}: {who} is correct on {right}{how}{was}{unlike}."
 
 
-def _above_chance(low: float, high: float, chance: float, many: bool) -> float:
+def _excess_over_chance(low: float, high: float, chance: float, many: bool) -> float:
     """Return how far a model, or its opposite, is above chance, given an interval.
 
     If the model is incorrect, its opposite scores 1 / (K − 1) with K options.
@@ -236,7 +237,7 @@ def make_filter_record(run: FilterRun, measures: Measures) -> dict[str, Any]:
     }
 
 
-def _again_section(run: FilterRun) -> report.Section:
+def _rerun_section(run: FilterRun) -> report.Section:
     table = report.Table(
         "Problems removed by this run and by another run",
         [
@@ -289,7 +290,7 @@ def filter_sections(
     if run.mirror is not None:
         sections.append(_mirror_section(run.mirror[0], run, measures))
     if run.overlaps:
-        sections.append(_again_section(run))
+        sections.append(_rerun_section(run))
     sections.append(_accuracy_section(run, measures))
     if measures.found is not None:
         sections.append(_recall_section(measures, run))
@@ -432,8 +433,8 @@ def _chance_blocks(result: debias.AfliteResult) -> list[report.Block]:
     by_chance = result.by_chance or 0.0
     interval = known[0][1].interval if known else ""
     drawing = report.Drawing(
-        "Problems that reach the threshold in each phase, with the real answers and by chance. "
-        "The latter flips the answers of whole blocks (twins, copies, look-alikes) at random, with "
+        "Problems that reach the threshold in each phase, with the real answers and by chance: "
+        "with the answers of whole blocks (twins, copies, look-alikes) flipped at random, and with "
         "the same training sets.",
         [
             report.draw_phase_chance(
@@ -458,7 +459,7 @@ def _chance_blocks(result: debias.AfliteResult) -> list[report.Block]:
     )
     text = (
         f"Of the {removed:,} removed problems, about {_whole_number(by_chance)} were removed by "
-        "chance: with random answers, so many problems have such scores. The excess is "
+        "chance: with random answers, this many problems have such scores. The excess is "
         f"{_whole_number(removed - by_chance)}."
     )
     return [drawing, report.Text([text], "note")]
@@ -473,7 +474,7 @@ def _accuracy_section(run: FilterRun, measures: Measures) -> report.Section:
     opposite = "the opposite" if run.options is None else "another option"
     strange = "hashed letters of the options" if reads_letters(run) else "hashed words"
     table = report.Table(
-        "Accuracy on one half of models trained on the other; both were filtered separately",
+        "Accuracy of models trained on one half and tested on the other, filtered separately",
         ["model", report.Column("before", form=".1%"),
          report.Column("95 % interval", numeric=True), share,
          report.Column("95 % interval", numeric=True), report.Column("chance", form=".1%")],

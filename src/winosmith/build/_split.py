@@ -20,11 +20,11 @@ SIZES = (("xs", 160), ("s", 640), ("m", 2560), ("l", 10240))
 
 @dataclass(frozen=True, slots=True)
 class JoinedBlock:
-    """A block with problems from several former splits.
+    """A block with problems from several previous splits.
 
     Attributes:
         rows: the rows of the block.
-        former: the former splits.
+        former: the previous splits.
         side: the new split.
     """
 
@@ -45,8 +45,8 @@ class Split:
         withheld: the rows that were not kept but share a block with a dev or test problem; they are
             never published.
         sides: the split of each row's block.
-        old: the rows of blocks with a former split.
-        joined_blocks: the blocks with several former splits.
+        old: the rows of blocks with a previous split.
+        joined_blocks: the blocks with several previous splits.
     """
 
     debiased: tuple[int, ...]
@@ -72,9 +72,9 @@ def split(
 ) -> Split:
     """Split the kept rows into train, dev and test, and select whole twins for training.
 
-    With `former`, a block keeps its former split, even if the filter keeps none of its problems. A
-    block with several former splits is assigned to the first of train, dev and test among them. New
-    blocks are assigned to the split that is furthest below its target size.
+    With `former`, a block keeps its previous split, even if the filter keeps none of its problems.
+    A block with several previous splits is assigned to the first of train, dev and test among them.
+    New blocks are assigned to the split that is furthest below its target size.
 
     Args:
         dataset: all collected problems; with `former`, they must have their original ids.

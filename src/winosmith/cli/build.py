@@ -13,9 +13,9 @@ from winosmith.build import (
     build,
     describe_columns,
     describe_copies,
-    describe_former_splits,
+    describe_previous_splits,
     describe_small_splits,
-    finished_build,
+    is_build_finished,
     read_recipe,
 )
 from winosmith.cli._options import FILE, FOLDER, get_bad_records_file, json_option, reading_option
@@ -64,7 +64,7 @@ def command(
     with show_log():
         read = read_recipe(recipe)
     skip_bad = get_bad_records_file()
-    if not force and finished_build(read, out, last, skip_bad):
+    if not force and is_build_finished(read, out, last, skip_bad):
         say(f"{out} contains the finished build of this recipe; add --force to build it again")
     else:
         build(read, out, force=force, step=progress, last=last, skip_bad=skip_bad)
@@ -96,7 +96,7 @@ def print_build(folder: Path, as_json: bool) -> None:
     _print_other_figures(folder, record)
     for line in (
         *describe_copies(record.get("copies")),
-        *describe_former_splits(record.get("sides")),
+        *describe_previous_splits(record.get("sides")),
         *describe_columns(record.get("columns")),
     ):
         say(f"{line}.")

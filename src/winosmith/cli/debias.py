@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from winosmith.build import debias_to_folder, finished_filter
+from winosmith.build import debias_to_folder, is_filter_finished
 from winosmith.cli import _options
 from winosmith.cli._declared import declared_options
 from winosmith.cli._printing import progress, say, show_log
@@ -78,7 +78,7 @@ def command(ctx: click.Context, /, **options: Any) -> None:
         "splits": options["splits"],
         "seed": options["seed"],
     }
-    if not options["force"] and finished_filter(data, out, **asked):
+    if not options["force"] and is_filter_finished(data, out, **asked):
         say(f"{out} contains the finished results of this command; add --force to filter again")
     else:
         with show_log(), _options.connect_cluster(options["cluster"]) as executor:

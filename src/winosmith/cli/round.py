@@ -154,13 +154,13 @@ def _choose_round(recipe: str | None, name: str | None) -> Row:
 
 
 def _print_round(found: Round) -> None:
-    from winosmith.build import describe_former_splits
+    from winosmith.build import describe_previous_splits
     from winosmith.rounds import describe_training, make_changes_table
 
     print_blocks([make_changes_table(found.changes, found.record)])
     for line in describe_training(found.record):
         echo(f"{line}.", fg="yellow")
-    for line in describe_former_splits(found.record.get("sides")):
+    for line in describe_previous_splits(found.record.get("sides")):
         echo(line)
     roots, fooling = found.record["roots"], found.record["fooling"]
     asked = "" if roots["drawn"] == roots["asked"] else f" ({roots['asked']} were requested)"

@@ -3,8 +3,8 @@
 `aflite` checks the arguments, and `run_phases` is the loop of lines 2 to 16. `save_progress` writes
 a checkpoint after every phase, and `load_progress` reads it to resume the run. The checkpoint is a
 .npz file without pickles. It contains the phases as JSON, the scores, the rows that each phase
-removed, and the state of the solver. Rows are in canonical order. It also contains the digest of
-the data and the parameters, so that a run is never resumed with other data.
+removed, and the state of the solver. Rows are in canonical order. The checkpoint also contains the
+digest of the data and the parameters, so that a run is never resumed with other data.
 """
 
 from __future__ import annotations
@@ -25,16 +25,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from winosmith._version import __version__
+from winosmith.debias import _selection
 from winosmith.debias._chance import Null, estimate_chance_removals, measure_chance, pool_votes
 from winosmith.debias._ensemble import DRAWS, Ensemble, NullMode, Remove, Settings, open_ensemble
 from winosmith.debias._rows import Rows, check_rows, number_labels
-from winosmith.debias._selection import (
-    HISTOGRAM_EDGES,
-    compute_scores,
-    make_histogram,
-    reach_threshold,
-    select,
-)
 from winosmith.debias._solver import Start
 from winosmith.errors import DataError, InputError, OutputError
 from winosmith.outputs import atomic_write
@@ -76,9 +70,9 @@ class Phase(Result):
         chance: The number of candidates and its null distribution with random labels; None without
             a null.
         by_chance: The number of rows that score as high as the removed rows when labels are random.
-            It estimates how many rows were removed by chance, and tends to be too high, because it
-            assumes that no row is predictable. None without a null.
-        seconds: The duration of the phase. Comparisons and digests ignore it.
+            This number estimates how many rows were removed by chance, and tends to be too high,
+            because it assumes that no row is predictable. None if there is no null.
+        seconds: The duration of the phase. Comparisons and digests ignore the duration.
     """
 
     number: int
@@ -110,7 +104,7 @@ class AfliteResult(Result):
         phases: The record of each phase.
         scores: The (N,) last score of each row: at its removal, or in the last phase; NaN for a row
             that never had a score. If whole groups are removed, the score of the row's group.
-        votes: The (N,) number of predictions on which each score is based; 0 without a score.
+        votes: The (N,) number of predictions on which each score is based; 0 if there is no score.
         removed_in: The (N,) 0-based phase that removed each row, -1 for kept rows.
         stopped: Why the run ended; see `StopReason`.
         parameters: All parameters that the result depends on, except the arrays.
@@ -145,10 +139,10 @@ class AfliteResult(Result):
         top = 1.05 * max(1, *(count for phase in shown.values() for count in phase.histogram), 1)
         for number, phase in shown.items():
             removed = self.scores[self.removed_in == number]
-            taken, _ = np.histogram(removed[np.isfinite(removed)], HISTOGRAM_EDGES)
+            taken, _ = np.histogram(removed[np.isfinite(removed)], _selection.HISTOGRAM_EDGES)
             charts.append(
                 draw_scores(
-                    HISTOGRAM_EDGES,
+                    _selection.HISTOGRAM_EDGES,
                     phase.histogram,
                     float(self.parameters["threshold"]),
                     taken=taken,
@@ -166,7 +160,7 @@ class AfliteResult(Result):
     @property
     @computed()
     def by_chance(self) -> float | None:
-        """The estimated number of rows removed by chance; None without a null.
+        """The estimated number of rows removed by chance; None if there is no null.
 
         This is the sum of `Phase.by_chance` over all phases.
         """
@@ -212,12 +206,12 @@ def aflite(
     than `cutoff` rows is the last (WinoGrande, Algorithm 1). The defaults are the paper's, for
     47,000 rows; `suggest_sizes` scales them to fewer rows.
 
-    The paper leaves some details open. They are settled as follows:
+    The paper leaves some details open, which are settled as follows:
 
     - The paper's text removes scores "above" the threshold; Algorithm 1 also removes scores equal
       to the threshold. The text stops with "fewer than m remaining"; Algorithm 1 stops with m or
-      fewer. We follow Algorithm 1 in both. Rows that reach the threshold in the last phase stay
-      removed, because line 13 comes before line 14.
+      fewer. We follow Algorithm 1 in both cases. Rows that reach the threshold in the last phase
+      stay removed, because line 13 comes before line 14.
     - A row that every classifier was trained on has no score in that phase and is kept. This is
       common when only slightly more than `train_size` rows are left.
     - Ties at the cutoff are broken at random by the phase's own generator, never by the order of
@@ -230,10 +224,10 @@ def aflite(
       limit of the regression. The run ends when all rows left have the same class.
 
     The result depends only on the arrays and the parameters: not on the executor, the number of
-    workers or the order of the rows, which are first put in a canonical order. This is the order of
-    `ids` or, without ids, of a digest of each row's numbers and label (only rows with equal numbers
-    and labels are then interchangeable). Another kind of machine may round differently;
-    `Phase.close` counts the votes that rounding could flip.
+    workers or the order of the rows, which are first put in a canonical order. The canonical order
+    is that of `ids` or, without ids, of a digest of each row's numbers and label (only rows with
+    equal numbers and labels are then interchangeable). Another kind of machine may round
+    differently; `Phase.close` counts the votes that rounding could flip.
 
     The regressions are solved to the optimum (decision values within about 1e-4), in float32 with
     sums in float64. Tests check that scikit-learn removes the same rows with the same partitions.
@@ -270,15 +264,16 @@ def aflite(
             threshold (`Phase.chance`). A phase takes `null_draws` + 1 times as long.
         null_draws: The number of draws of random labels per phase, 20 or more.
         twins: (N,) the group of rows whose labels the null flips together, None for a single;
-            usually the twin ids. By default the `groups`. Without both, labels are permuted among
-            all rows, which is the wrong null for data with twins (see `flip_twins`).
+            usually the twin ids. By default, the same as `groups`. Without `twins` and `groups`,
+            labels are permuted among all rows, which is the wrong null for data with twins (see
+            `flip_twins`).
         executor: The executor that trains the classifiers: any `concurrent.futures.Executor` whose
             workers run on this machine (or can access the folder `scratch`), or an executor of
             `winosmith.cluster`, with workers anywhere. By default one thread per processor.
         on_phase: Called with the record of each phase when it is complete.
         on_draw: Called with the 0-based phase and the number of completed draws of its null.
-        checkpoint: A .npz file that is written after every phase. If it exists, the run is resumed
-            from it and ends with the same result as a run without interruption.
+        checkpoint: A .npz file that is written after every phase. If the file exists, the run is
+            resumed and ends with the same result as an uninterrupted run.
         scratch: A folder for the rotated copy of the rows, of 4 bytes per number. By default the
             copy is in memory; but if X is a `numpy.memmap` (from ``np.load(file,
             mmap_mode="r")``), the copy is in the system's temporary folder, so that X can be larger
@@ -360,10 +355,10 @@ PAPER_CUTOFF = 500
 def suggest_sizes(rows: int) -> tuple[int, int]:
     """Return the training size m and the cutoff k for a number of rows.
 
-    For 47,000 rows or more they are the paper's, 10,000 and 500. For fewer rows they are the same
-    fractions (m = 0.213 N, k = 0.0106 N), at least 2 and 1. So the fraction of rows that a
-    classifier is trained on, and the number of phases needed to remove a given fraction, are the
-    same as in the paper.
+    For 47,000 rows or more, the sizes are the paper's, 10,000 and 500. For fewer rows, they are the
+    same fractions of the rows (m = 0.213 N, k = 0.0106 N), at least 2 and 1. So the fraction of
+    rows that a classifier is trained on, and the number of phases needed to remove a given
+    fraction, are the same as in the paper.
 
     >>> suggest_sizes(47_000), suggest_sizes(4_700)
     ((10000, 500), (1000, 50))
@@ -495,7 +490,7 @@ def _run_phase(run: Run, ensemble: Ensemble, progress: Progress) -> None:
     start = _choose_start(ensemble, left, progress)
     votes = ensemble.vote(left, number, start)
     correct, total = pool_votes(ensemble, left, votes)
-    candidates = reach_threshold(correct, total, settings.threshold)
+    candidates = _selection.reach_threshold(correct, total, settings.threshold)
     null: Null | None = None
     drawn: list[NDArray[np.float64]] = []
     if settings.null != "off":
@@ -504,7 +499,7 @@ def _run_phase(run: Run, ensemble: Ensemble, progress: Progress) -> None:
             ensemble, left, number, run.twins, int(candidates.sum()), on_draw
         )
     limit = _compute_removal_limit(settings, len(left), groups)
-    chosen = select(
+    chosen = _selection.select(
         correct,
         total,
         threshold=settings.threshold,
@@ -515,7 +510,7 @@ def _run_phase(run: Run, ensemble: Ensemble, progress: Progress) -> None:
     )
     removed = chosen.removed
     voted = total > 0
-    progress.scores[left[voted]] = compute_scores(correct, total)[voted]
+    progress.scores[left[voted]] = _selection.compute_scores(correct, total)[voted]
     progress.votes[left[voted]] = total[voted]
     progress.removed_in[left[removed]] = number
     if not votes.one_class.all():
@@ -528,7 +523,7 @@ def _run_phase(run: Run, ensemble: Ensemble, progress: Progress) -> None:
             cutoff=limit,
             candidates=chosen.candidates,
             accuracy=float(votes.correct.sum() / votes.total.sum()) if voted.any() else None,
-            histogram=make_histogram(correct, total),
+            histogram=_selection.make_histogram(correct, total),
             undefined=int((~voted).sum()),
             tied=chosen.tied,
             tied_removed=chosen.tied_removed,
@@ -553,7 +548,7 @@ def _choose_start(ensemble: Ensemble, left: NDArray[np.int32], progress: Progres
 
 
 def _compute_removal_limit(settings: Settings, left: int, groups: NDArray[np.intp] | None) -> int:
-    most = settings.cutoff_of(left)
+    most = settings.compute_cutoff(left)
     if settings.remove == "groups" and groups is not None:
         most = max(most, int(np.bincount(groups).max()))
     return most if settings.target_size is None else min(most, left - settings.target_size)

@@ -12,7 +12,7 @@ With 100 bins and few rows, the KL divergence of random labels is well above zer
 shows. So only the excess of a KL divergence over the null is meaningful.
 
 The paper's encoder was fine-tuned on the task, so its embeddings vary most between the answers.
-Other embeddings do not: on WinoGrande's train_l, with pretrained MiniLM, the KL divergence along d1
+Not all embeddings do: on WinoGrande's train_l, with pretrained MiniLM, the KL divergence along d1
 equals that of the null before any filter. So the divergence is also measured along the *answer
 axis*, the direction along which the answers are furthest apart. It is Fisher's linear discriminant:
 w ∝ Σ⁻¹ (mean of option 2 − mean of option 1), where Σ is the covariance of all rows, regardless of
@@ -76,7 +76,7 @@ class Subset(Result):
     """The measurements of the embeddings of a subset.
 
     Attributes:
-        name: The given name.
+        name: The name of the subset.
         rows: The number of rows.
         answers: The number of rows whose correct option is option 1, and option 2, as written.
         twins: The number of twins with both halves among the rows.
@@ -88,7 +88,7 @@ class Subset(Result):
             every subset. If swapping options flips the sign of vectors, each vector is shown with
             its options in a random order.
         point_answers: The answer of each point, 0 or 1.
-        d1: The answers along the first principal component, as in the paper's figure.
+        d1: The histograms of the answers along the first principal component, as in the paper.
         axis: The answers along the answer axis, which is fitted to separate the answers of this
             subset and evaluated on held-out twins (`answer_axis`).
     """
@@ -217,7 +217,7 @@ def assess(
 def check_embeddings(
     X: NDArray[Any], y: ArrayLike, *, allow_one_label: bool = False
 ) -> tuple[NDArray[Any], NDArray[np.intp]]:
-    """Check rows and labels, and add a column of zeros to rows of a single column.
+    """Check rows and labels, and add a column of zeros to rows with a single column.
 
     With `allow_one_label`, all labels may be the same.
     """
@@ -368,10 +368,10 @@ class Axes:
 def principal_axes(X: NDArray[Any], k: int, *, flips_sign: bool = False) -> Axes:
     """Return the first `k` principal components of the rows of X, or all d if d < k.
 
-    They are the eigenvectors of the covariance in float64, computed without a random start or a
-    tolerance. A component's sign, which is arbitrary, is chosen so that the loading of largest
-    magnitude is positive. The linear algebra runs on one thread, because the order of sums may vary
-    with several threads.
+    The components are the eigenvectors of the covariance in float64, computed without a random
+    start or a tolerance. A component's sign, which is arbitrary, is chosen so that the loading of
+    largest magnitude is positive. The linear algebra runs on one thread, because the order of sums
+    may vary with several threads.
 
     Args:
         X: (n, d) rows, with n ≥ 1.
@@ -503,7 +503,7 @@ class AnswerHistograms(Result):
         smoothing: float,
         direction: Direction,
     ) -> AnswerHistograms:
-        """Compute the divergence of the real histograms, and its null from the other pairs.
+        """Compute the divergence of the real labels' histograms, and its null from the others.
 
         Args:
             binning: The bins of the histograms.

@@ -9,7 +9,7 @@ with random labels, the same rows and the same partitions.
 *Repeated runs.* AFLite is chaotic: the problems removed in one phase affect the next, so that a
 change of the last digits grows. On 6,000 practice problems, another seed removes 76 to 80 % of the
 problems that one seed removes (Jaccard .55 to .69). A run's removals are one random draw. Compare
-them with the removals of other runs: with another seed, and on vectors with a little noise.
+them with the removals of runs with another seed, and on vectors with a little noise.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from winosmith.debias import _selection
 from winosmith.debias._ensemble import DRAWS, Ensemble, Settings, Votes, open_ensemble
 from winosmith.debias._rows import (
     FLIPS,
@@ -34,13 +35,7 @@ from winosmith.debias._rows import (
     number_labels,
     number_rows,
 )
-from winosmith.debias._selection import (
-    Counts,
-    Selection,
-    compute_scores,
-    pool_by_group,
-    reach_threshold,
-)
+from winosmith.debias._selection import Counts, Selection, pool_by_group
 from winosmith.errors import InputError
 from winosmith.metrics import null_interval, null_interval_label
 from winosmith.results import Result, computed
@@ -166,15 +161,15 @@ def threshold_null(
         X: (N, d) rows as for `aflite`.
         y: (N,) labels, 0 or 1.
         groups: The twins, such as `Dataset.groups`; see `flip_twins`.
-        ensemble_size: As for `aflite`.
+        ensemble_size: See `aflite`.
         train_size: The number of training rows, less than N.
-        threshold: As for `aflite`.
-        C: As for `aflite`.
+        threshold: See `aflite`.
+        C: See `aflite`.
         seed: The random seed of the partitions and of the draws.
-        ids: As for `aflite`.
+        ids: See `aflite`.
         draws: The number of draws, 20 or more; each takes as long as a phase.
-        executor: As for `aflite`.
-        scratch: As for `aflite`.
+        executor: See `aflite`.
+        scratch: See `aflite`.
         on_draw: Called after each draw with the number of completed draws.
 
     Raises:
@@ -200,7 +195,7 @@ def threshold_null(
     everything = np.arange(len(rows.y), dtype=np.int32)
     with open_ensemble(rows, settings, executor, scratch) as ensemble:
         votes = ensemble.vote(everything, 0, ensemble.compute_first_start(everything))
-        at = reach_threshold(votes.correct, votes.total, settings.threshold)
+        at = _selection.reach_threshold(votes.correct, votes.total, settings.threshold)
         return measure_chance(ensemble, everything, 0, twins, int(at.sum()), on_draw)[0]
 
 
@@ -214,11 +209,11 @@ def measure_chance(
 ) -> tuple[Null, list[NDArray[np.float64]]]:
     """Return the null distribution of the number of candidates in a phase.
 
-    Each draw flips the labels again and restarts the solver. It depends only on the rows left, not
-    on earlier draws, so that a resumed run draws the same labels.
+    Each draw flips the labels again and restarts the solver. A draw depends only on the rows left,
+    not on earlier draws, so that a resumed run draws the same labels.
 
     `twins` are the (N,) twin numbers of rows, and `found` is the number of candidates with the real
-    labels. The second return value is the scores of the rows left in each draw.
+    labels. The second return value contains the scores of the rows left in each draw.
     """
     settings = ensemble.settings
     drawn, scores = [], []
@@ -232,15 +227,15 @@ def measure_chance(
         other = ensemble.with_labels(labels)
         votes = other.vote(left, phase, other.compute_first_start(left))
         correct, total = pool_votes(other, left, votes)
-        drawn.append(int(reach_threshold(correct, total, settings.threshold).sum()))
-        scores.append(compute_scores(correct, total))
+        drawn.append(int(_selection.reach_threshold(correct, total, settings.threshold).sum()))
+        scores.append(_selection.compute_scores(correct, total))
         if on_draw is not None:
             on_draw(draw + 1)
     return make_null(found, drawn), scores
 
 
 def pool_votes(ensemble: Ensemble, left: NDArray[np.int32], votes: Votes) -> tuple[Counts, Counts]:
-    """Return the correct and all predictions for each row left, or for its group."""
+    """Return the numbers of correct and of all predictions for each row left, or for its group."""
     if ensemble.settings.remove == "groups" and ensemble.groups is not None:
         groups = ensemble.groups[left]
         return pool_by_group(votes.correct, groups), pool_by_group(votes.total, groups)
@@ -336,7 +331,7 @@ def perturb_vectors(
     """Yield a copy of vectors, with each number multiplied by 1 + `noise` × a normal draw.
 
     A row's noise depends on the seed and on the rank of its id among the sorted ids, not on the
-    order of the rows. If the vectors are mapped from a file, so is the copy.
+    order of the rows. The copy of memory-mapped vectors is also memory-mapped.
 
     Args:
         X: (n, d) vectors, or (n, K, d) vectors of all options. The options of a problem get the

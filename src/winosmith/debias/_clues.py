@@ -1,6 +1,6 @@
 """Words that reveal an answer because they occur with the correct option elsewhere in the data.
 
-AFLite says that a problem is predictable, but not why. This module looks for the reason in the
+AFLite shows that a problem is predictable, but not why. This module looks for the reason in the
 words. The *cues* of a problem are its trigger (if the twin is present) and the content words of its
 local context, w[t-2:]. A *clue* is a cue together with a property that distinguishes the options:
 
@@ -15,7 +15,7 @@ and the whole option replaces its last word.
 For each clue, the other problems of the data with the same words are counted: R problems in which
 the words point to the correct option, and W problems in which they point to an incorrect one. The
 problem's own twin and copies of either half are omitted, so that no problem is its own evidence.
-(Look-alikes are counted, because the aim is to find repeated words.) The strength of a clue is the
+(Look-alikes are included, because the aim is to find repeated words.) The strength of a clue is the
 statistic of the sign test, z = (R − W) / √(R + W), which is positive if the words point to the
 option with which they occur; |z| ≥ 3 needs at least nine other problems. A clue may mislead: words
 that point away from the answer are reported in the same way. With random labels, both kinds of clue
@@ -289,11 +289,11 @@ class _FeatureCounts:
             + self.features
         )
         _, own = np.unique(own, return_inverse=True)
-        self.right = _count_elsewhere(self.features, own, is_correct == 1)
-        self.wrong = _count_elsewhere(self.features, own, is_correct == 0)
+        self.right = _count_in_other_problems(self.features, own, is_correct == 1)
+        self.wrong = _count_in_other_problems(self.features, own, is_correct == 0)
 
     def strength(self) -> NDArray[np.float64]:
-        """Return the (m,) signed statistics of the sign test; 0 without other problems."""
+        """Return the (m,) signed statistics of the sign test; 0 if there are no other problems."""
         counted = np.maximum(self.right + self.wrong, 1)
         strength: NDArray[np.float64] = (self.right - self.wrong) / np.sqrt(counted)
         return strength
@@ -307,7 +307,7 @@ class _FeatureCounts:
         return Clue(kind, words, option, toward, right, wrong, abs(strength))
 
 
-def _count_elsewhere(
+def _count_in_other_problems(
     features: NDArray[np.intp], own: NDArray[np.intp], mask: NDArray[np.bool_]
 ) -> NDArray[np.intp]:
     everywhere = np.bincount(features[mask], minlength=int(features.max(initial=0)) + 1)
@@ -327,7 +327,7 @@ def _find_features(
 ) -> Iterator[tuple[int, tuple[Kind, tuple[str, ...]]]]:
     """Yield the option and the words of each possible clue once.
 
-    If both options have the same last word, neither it nor the words next to it are used.
+    If both options have the same last word, neither this word nor the words next to it are used.
     """
     for cue in reading.cues:
         yield first, ("order", (cue,))
@@ -371,9 +371,9 @@ def read_problem(problem: Problem, other: str | None = None) -> Reading:
     """Return the cues of a problem, and the words near each option.
 
     In "The monkey loved the balls but ignored the blocks because …", "loved" is near the balls and
-    "ignored" is near the blocks. If one clause mentions both options, the words between a mention
-    and the next one are near the former. The clause with the blank is omitted, because its words
-    are cues. `other` is the sentence of the other half.
+    "ignored" is near the blocks. If one clause mentions both options, the words between two
+    mentions are near the first of them. The clause with the blank is omitted, because its words are
+    cues. `other` is the sentence of the other half.
     """
     unspaced = text.kind_of_script(problem.sentence) == "unspaced"
     options = [[option.lower()] if unspaced else text.units(option) for option in problem.options]

@@ -4,11 +4,11 @@ A phase's classifiers are divided into shares, one per worker (Algorithm 1, line
 WinoGrande). `train_and_vote` trains each classifier on its partition and counts its votes on the
 other rows. A classifier does not depend on the share that it is in.
 
-The rows and labels are transferred once. Threads read them in this process. An executor that can
-store values for its workers (`winosmith.parallel.Broadcaster`) stores them. For any other executor
-they are written to files, which the workers map into memory, so that all processes of a machine
-share one copy. Workers that can't access the files (on another machine, without a shared disk)
-raise an error.
+The rows and labels are transferred once. Threads of this process read the arrays directly. An
+executor that can store values for its workers (`winosmith.parallel.Broadcaster`) stores the arrays.
+For any other executor, the arrays are written to files, which the workers map into memory, so that
+all processes of a machine share one copy. Workers that can't access the files (on another machine,
+without a shared disk) raise an error.
 """
 
 from __future__ import annotations
@@ -64,10 +64,10 @@ class Settings:
     null: NullMode = "off"
     null_draws: options.Draws = DRAWS
 
-    def cutoff_of(self, left: int) -> int:
+    def compute_cutoff(self, left: int) -> int:
         """Return the maximum number of rows that a phase removes, given the number of rows left.
 
-        >>> Settings(64, 100, 0.01, 0.75, 1.0, 0).cutoff_of(2_345)
+        >>> Settings(64, 100, 0.01, 0.75, 1.0, 0).compute_cutoff(2_345)
         23
         """
         if isinstance(self.cutoff, int):
@@ -356,7 +356,7 @@ def share_arrays(
 ) -> Iterator[tuple[ArrayLocation, Any]]:
     """Share the basis and the labels with the executor's workers while the block runs.
 
-    Yields their location, and their token if the executor is a `Broadcaster` (otherwise None).
+    Yields the location of the arrays, and the token of a `Broadcaster` (None for other executors).
 
     Raises:
         OutputError: The labels can't be written.

@@ -1,4 +1,4 @@
-"""The accuracy of linear models on problems before any filter, and on the problems a filter kept.
+"""Measure the accuracy of linear models on problems, before a filter and on those that it kept.
 
 A probe is a logistic regression trained on some problems and tested on others, with whole blocks
 kept together. Unlike the KL divergence along one principal component, a probe needs no bins, has a
@@ -111,8 +111,8 @@ def probe(
 def _score_probe(credit: NDArray[np.float64], group_of: NDArray[np.intp], chance: float) -> Probe:
     """Return the accuracy, with a confidence interval that is robust to clusters.
 
-    It uses the linearised variance of a mean over clusters of unequal sizes: the sum of the squared
-    cluster residuals over n squared, times g / (g - 1) for g clusters.
+    The interval uses the linearised variance of a mean over clusters of unequal sizes: the sum of
+    the squared cluster residuals over n squared, times g / (g - 1) for g clusters.
     """
     n = len(credit)
     accuracy = float(credit.mean())
@@ -236,8 +236,8 @@ def verify(
       some margin. A linear model w of the unfiltered half gives each problem a margin
       (cross-validated within the half, in three folds with whole blocks together). From the kept
       problems the guesser learns a threshold, and whether to follow w above or below it; it
-      predicts the opposite on the other side. It applies this rule in the other half, where the
-      threshold is the same rank of margins.
+      predicts the opposite on the other side. The guesser applies this rule in the other half,
+      where the threshold is the same rank of margins.
     - one linear model on each of the `others`.
 
     With `options`, problems have any number of options, and all models are conditional logits: one
@@ -261,16 +261,16 @@ def verify(
     Args:
         X: (n, d) the filter's own vectors; with `options`, the (n, K, d) vectors of every option.
         y: (n,) labels, 0 or 1; with `options`, the 0-based index of the correct option.
-        filter: A function from the rows of one half to the rows to keep. It must not use any other
-            rows.
+        filter: A function from the rows of one half to the rows to keep. The function must not use
+            other rows.
         blocks: The rows that are never split, such as `blocks.blocks(dataset)`; every row is in one
             block.
         ids: (n,) distinct strings or integers that define the order of the draws; by default the
             order of a digest of each row's numbers and label.
         options: (n,) the number of options of each problem, 2 or more; None if all have two, and X
             has one vector per problem.
-        others: (n, e) other vectors of the same problems by name. Swapping options must flip their
-            sign. With `options`, (n, K, e) vectors.
+        others: (n, e) other vectors of the same problems by name. Swapping options must flip the
+            sign of these vectors. With `options`, (n, K, e) vectors.
         flips_sign: Whether swapping the options of a problem flips the sign of its vector in X, as
             in `difference`; the models then have no intercept and learn from problems with the
             correct option first.
@@ -374,7 +374,7 @@ class _TwoOptionProblems:
     oriented: NDArray[np.float32] | None = None
 
     def select(self, rows: Rows | NDArray[np.bool_]) -> _TwoOptionProblems:
-        """Return some of the problems, with the correct option first."""
+        """Return the problems at some rows, with the correct option first."""
         y = self.y[rows]
         if self.oriented is not None:
             return _TwoOptionProblems(self.X, y, self.flips_sign, self.oriented[rows])
@@ -482,7 +482,7 @@ def _rank_margins(margins: Floats) -> NDArray[np.integer[Any]]:
 def _fit_rule(
     gained: Floats, ranks: NDArray[np.integer[Any]], weights: Floats
 ) -> tuple[NDArray[np.integer[Any]], Floats]:
-    """Return each column's rule: the quantile, and 1 to follow the model from there on, or -1.
+    """Return each column's quantile, and 1 to follow the model from this quantile on, -1 below it.
 
     `gained` is each problem's gain from following the model instead of predicting the opposite.
     """

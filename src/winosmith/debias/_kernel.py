@@ -1,7 +1,7 @@
 """AFLite's loops over rows and classifiers, compiled by numba.
 
 All loops run on the *basis*: rows of `D` float32 values (see `_solver`), with `D` a multiple of 16
-and the intercept among them, so that a decision value is one dot product. They visit only the
+and the intercept among them, so that a decision value is one dot product. The loops visit only the
 requested (row, classifier) pairs, in blocks of `BLOCK` rows that stay in the second-level cache
 while all classifiers use them. Four rows are processed at a time, so that each weight is loaded
 once for four rows. Each classifier's sums run in the order of the rows and are never split. So

@@ -139,12 +139,12 @@ class Logit:
             W = solve_triangular(self.factor, Z.T, lower=True, trans="T")
             W32 = np.ascontiguousarray(W, np.float32)
 
-            def part(chunk: _Chunk) -> Singles:
+            def sum_chunk(chunk: _Chunk) -> Singles:
                 V = self.V[chunk.rows]
                 turned, counts = keys[chunk.rows][:, some], weights[chunk.units][:, some]
                 return np.asarray(V.T @ chunk.compute_slopes(V @ W32, turned, counts))
 
-            G = _sum_in_order(threads.map(part, self.chunks)) + W / self.C
+            G = _sum_in_order(threads.map(sum_chunk, self.chunks)) + W / self.C
             return np.asarray(solve_triangular(self.factor, G, lower=True).T)
 
         with _open_threads() as threads:
@@ -164,7 +164,7 @@ class CrossLogit:
     Args:
         V: (n, d) float32, as for `Logit`.
         fold: (U,) the 0-based fold of each unit; no fold is empty.
-        C: As for `Logit`.
+        C: See `Logit`.
         starts: (U,) the first row of each unit; None if each row is a unit.
 
     Attributes:
@@ -242,7 +242,7 @@ class CrossLogit:
         """
         runs, folds = coded_keys.shape[1], len(self.fold_rows)
 
-        def at_zero(chunk: _Chunk) -> Singles:
+        def sum_at_zero(chunk: _Chunk) -> Singles:
             keys = coded_keys[chunk.rows]
             return np.asarray(
                 chunk.compute_slopes(np.zeros_like(keys), keys).T @ self.V[chunk.rows]
@@ -262,18 +262,18 @@ class CrossLogit:
                 for held in range(folds)
             ]
 
-            def part(chunk: _Chunk, held: int) -> Singles:
-                def compute_part(some: _Chunk) -> Singles:
-                    V, keys = self.V[some.rows], coded_keys[some.rows][:, None, there]
+            def sum_chunk(chunk: _Chunk, held: int) -> Singles:
+                def sum_part(part: _Chunk) -> Singles:
+                    V, keys = self.V[part.rows], coded_keys[part.rows][:, None, there]
                     z = (V @ others[held]).reshape(len(V), -1, len(there))
-                    return np.asarray(some.compute_slopes(z, keys).reshape(len(V), -1).T @ V)
+                    return np.asarray(part.compute_slopes(z, keys).reshape(len(V), -1).T @ V)
 
                 if width > NARROW_COLUMNS or chunk.starts is not None:
-                    return compute_part(chunk)
-                return reduce(np.add, map(compute_part, chunk.split(NARROW_ROWS)))
+                    return sum_part(chunk)
+                return reduce(np.add, map(sum_part, chunk.split(NARROW_ROWS)))
 
             G = W / self.C
-            by_fold = self._sum_by_fold(threads.map(part, self.chunks, self.chunk_folds))
+            by_fold = self._sum_by_fold(threads.map(sum_chunk, self.chunks, self.chunk_folds))
             for held, more in enumerate(by_fold):
                 apart = more.reshape(folds - 1, *G.shape[1:])
                 G[:held] += apart[:held]
@@ -281,7 +281,7 @@ class CrossLogit:
             return np.asarray(self._solve_with_factor(G, "N")[fold, at])
 
         # All models of a run have the same slopes at zero, so each fold's sum is computed once.
-        sums = self._sum_by_fold(threads.map(at_zero, self.chunks))
+        sums = self._sum_by_fold(threads.map(sum_at_zero, self.chunks))
         nothing = np.zeros((runs, self.V.shape[1]))
         before = accumulate(sums[:-1], initial=nothing)
         behind = [*accumulate(sums[:0:-1], initial=nothing)][::-1]

@@ -180,9 +180,9 @@ def mirror(
     margin (isotonic regression, separately for each kind and number of options). Then the expected
     number of agreeing units at every margin is that of sound units. A unit's random number depends
     on its id, so that another seed, other vectors or more units change little; without `ids` it
-    depends on the seed. `error` and the 19 runs have no effect here.
+    depends on the seed. This aim ignores `error` and the 19 runs.
 
-    None of this is valid if the filter is run again on the kept units.
+    These guarantees are invalid if the filter is run again on the kept units.
 
     A model may also predict an answer because it knows the truth. Vectors of only the options,
     without the question, or the difference of a twin's halves, contain little such knowledge.
@@ -410,7 +410,7 @@ def _digest_units(
     """Return a digest of each unit's rows times `turned`; +0 and −0 are equal."""
     ends = np.append(starts, len(rows))
 
-    def some(first: int) -> list[bytes]:
+    def digest(first: int) -> list[bytes]:
         cuts = ends[first : first + DIGEST_CHUNK + 1]
         part = rows[cuts[0] : cuts[-1]] * turned[cuts[0] : cuts[-1], None]
         part += 0
@@ -421,7 +421,7 @@ def _digest_units(
 
     with ThreadPoolExecutor(os.cpu_count()) as threads:
         return [
-            one for part in threads.map(some, range(0, len(starts), DIGEST_CHUNK)) for one in part
+            one for part in threads.map(digest, range(0, len(starts), DIGEST_CHUNK)) for one in part
         ]
 
 
@@ -547,7 +547,7 @@ def _select_block_leaders(margins: Floats, blocks: Numbers) -> Numbers:
 
 
 def _find_threshold(margins: Floats, options: Numbers, error: float) -> tuple[float | None, int]:
-    """Return the threshold at which the false share is at most the error, and how many units agree.
+    """Return the threshold that limits the fraction of false removals, and how many units agree.
 
     This is the knockoff+ threshold (Barber & Candès 2015, equation 1.9). One decoy is added, so
     that the fraction is not underestimated if few units are above the threshold.
@@ -567,8 +567,8 @@ def _draw_shifts(options: Numbers, blocks: Numbers, rng: np.random.Generator) ->
     """Draw one random shift of keys for each block, and return the shift of each unit's key.
 
     The shifts of a block are the steps of a cycle whose length is a multiple of the number of
-    options of each of its units. They form a group, which an exact p-value requires (Hemerik &
-    Goeman 2018, "Exact testing with random permutations").
+    options of each of its units. The shifts form a group, which an exact p-value requires (Hemerik
+    & Goeman 2018, "Exact testing with random permutations").
     """
     cycle = np.ones(int(blocks.max()) + 1, np.intp)
     np.lcm.at(cycle, blocks, options)

@@ -10,17 +10,10 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from winosmith import formats
+from winosmith import formats, metrics
 from winosmith.dataset import Dataset
 from winosmith.debias._rows import problem_labels
 from winosmith.errors import InputError
-from winosmith.metrics import (
-    PMI_SMOOTHING,
-    compute_pmi_with_answers,
-    count_pairs,
-    count_words,
-    find_first_of_twins,
-)
 from winosmith.options import PmiLabel, PmiVariant, Positive, Seed, checked
 from winosmith.results import HIDDEN, Result
 
@@ -65,7 +58,7 @@ def pmi(
     threshold: float | None = None,
     variant: PmiVariant = "signed",
     label: PmiLabel = "first-mentioned",
-    smoothing: Positive = PMI_SMOOTHING,
+    smoothing: Positive = metrics.PMI_SMOOTHING,
     singles: Literal["draw", "keep"] = "draw",
     seed: Seed = 0,
 ) -> PmiResult:
@@ -81,7 +74,7 @@ def pmi(
     - "max": the largest PMI(y; w) of a word of either half with that half's own answer.
     - "pairwise": f over unordered pairs of distinct words of a sentence, instead of words.
 
-    The paper leaves some details open. They are settled as follows:
+    The paper leaves some details open, which are settled as follows:
 
     - The meaning of "y=1": by default (`label="first-mentioned"`), the option that the sentence
       mentions first is correct, so that swapping the options of a problem changes no score; see
@@ -97,8 +90,8 @@ def pmi(
     - A twin is exactly two problems with the same `twin_id`. Any other problem is a single. f is
       defined only for twins: for a single, its sign would depend on the label, so that problems
       with one answer would be kept and problems with the other removed. The words of singles are
-      counted, but singles have no score. They are drawn at random, at the rate at which twins are
-      kept. `singles="keep"` keeps all singles.
+      counted, but singles have no score. Singles are drawn at random, at the rate at which twins
+      are kept. `singles="keep"` keeps all singles.
 
     Args:
         data: Two-option problems with known answers, as a data set or any input of `formats.read`.
@@ -152,7 +145,7 @@ def word_pmi(
     data: Dataset,
     *,
     label: PmiLabel = "first-mentioned",
-    smoothing: Positive = PMI_SMOOTHING,
+    smoothing: Positive = metrics.PMI_SMOOTHING,
 ) -> dict[str, float]:
     """Return PMI(y=1; w) in nats for each word, in descending order.
 
@@ -165,24 +158,24 @@ def word_pmi(
         DataError: The problems are invalid for `problem_labels`.
         RecipeError: `label` is unknown, or `smoothing` is not above 0.
     """
-    counts, vocabulary = count_words(data)
-    first = compute_pmi_with_answers(counts, _make_labels(data, label), smoothing)[0]
+    counts, vocabulary = metrics.count_words(data)
+    first = metrics.compute_pmi_with_answers(counts, _make_labels(data, label), smoothing)[0]
     order = np.argsort(-first, kind="stable")
     return {vocabulary[word]: float(first[word]) for word in order}
 
 
 def _make_labels(data: Dataset, label: PmiLabel) -> NDArray[np.intp]:
     """Return the (n,) labels: 0 for rows with y = 1, and 1 for the others."""
-    first = find_first_of_twins(data) if label == "first-mentioned" else 0
+    first = metrics.find_first_of_twins(data) if label == "first-mentioned" else 0
     labels: NDArray[np.intp] = (problem_labels(data) != first).astype(np.intp)
     return labels
 
 
 def _score_twins(data: Dataset, variant: PmiVariant, label: PmiLabel, smoothing: float) -> Floats:
     labels = _make_labels(data, label)
-    words, _ = count_words(data)
-    features = count_pairs(words) if variant == "pairwise" else words
-    information = compute_pmi_with_answers(features, labels, smoothing)
+    words, _ = metrics.count_words(data)
+    features = metrics.count_pairs(words) if variant == "pairwise" else words
+    information = metrics.compute_pmi_with_answers(features, labels, smoothing)
     scores = np.full(len(data), np.nan)
     if variant == "max":
         own = _find_largest_pmi(features, information, labels)

@@ -7,9 +7,9 @@ WinoGrande).
 
 If the rows don't fit into memory, their rotated copy is in a scratch file, which is deleted at the
 end of the run. Rows are processed in canonical order, which may differ from their order in a file.
-Reading them in canonical order takes one seek per row (twelve times as long as sequential reading,
-for 4 GB on a network disk), and they are needed three times. So the rows are read sequentially once
-and written to regions of the scratch file, each of which is then sorted in memory.
+Reading a file in canonical order takes one seek per row (twelve times as long as sequential
+reading, for 4 GB on a network disk), and the rows are needed three times. So they are read once
+sequentially and written to regions of the scratch file, each of which is then sorted in memory.
 """
 
 from __future__ import annotations
@@ -136,8 +136,8 @@ def check_labels(
     Args:
         y: (n,) labels.
         ids: The ids of the rows, for error messages.
-        allow_one_label: Whether all labels may be the same. This is valid if swapping options flips
-            the sign of vectors, because then the order of the options has no meaning.
+        allow_one_label: Whether all labels may be the same. Equal labels are valid if swapping
+            options flips the sign of vectors, because then the order of the options has no meaning.
 
     Raises:
         DataError: A label is neither 0 nor 1, or all labels are the same and `allow_one_label` is
@@ -246,13 +246,11 @@ def find_canonical_order(X: NDArray[Any], ids: Sequence[Hashable] | None) -> NDA
 
 
 def _sort_by_content(X: NDArray[Any], y: NDArray[np.int16]) -> NDArray[np.intp]:
-    """Return the rows sorted by a digest of numbers and label; equal rows keep their order."""
     high, low = _digest_rows(X, y).view(">u8").T
     return np.lexsort((low, high))
 
 
 def _digest_rows(X: NDArray[Any], y: NDArray[np.int16]) -> NDArray[np.uint8]:
-    """Return the BLAKE2b digest of each row's numbers and label, (N, 16)."""
     digests = np.empty((len(X), 16), np.uint8)
     for first in range(0, len(X), CHUNK):
         chunk = _normalize_bytes(X[first : first + CHUNK].astype(np.float64))

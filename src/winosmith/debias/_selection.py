@@ -55,7 +55,7 @@ def compute_scores(correct: Counts, total: Counts) -> NDArray[np.float64]:
 
 
 def reach_threshold(correct: Counts, total: Counts, threshold: float) -> NDArray[np.bool_]:
-    """Return whether each row has correct / total >= threshold; False without votes."""
+    """Return whether each row has votes and correct / total >= threshold."""
     exact = Fraction(str(float(threshold)))  # the decimal as written, not its nearest double
     most = int(total.max(initial=0))
     need = np.array([-(-exact.numerator * n // exact.denominator) for n in range(most + 1)])

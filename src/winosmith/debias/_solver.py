@@ -19,9 +19,10 @@ depends on the other columns.
 Rows that are mapped from a file are not read into memory, and their rotated copy is written to a
 file as well, so that memory use does not grow with the number of rows.
 
-**The start** (`compute_first_start`, `compute_start_at`). In the first phase it is the classifier
-trained on all rows, each weighted by the probability of being in a training set. In later phases it
-is the mean of the last phase's classifiers. Both are close to every classifier's optimum.
+**The start** (`compute_first_start`, `compute_start_at`). In the first phase, the starting point is
+the classifier trained on all rows, each weighted by the probability of being in a training set. In
+later phases it is the mean of the last phase's classifiers. Both are close to every classifier's
+optimum.
 
 **The steps** (`minimize`) are those of L-BFGS (Nocedal & Wright 2006, algorithm 7.4). They start
 from a diagonal that is nearly the Hessian, so that a unit step has nearly the correct length, and
@@ -57,14 +58,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from winosmith.debias._rows import (
-    Rows,
-    gather,
-    is_mapped,
-    make_aligned_zeros,
-    map_scratch_matrix,
-    pad_width,
-)
+from winosmith.debias import _rows
+from winosmith.debias._rows import Rows
 from winosmith.errors import DataError
 from winosmith.parallel import ordered_map
 
@@ -119,13 +114,13 @@ def rotate_rows(rows: Rows, threads: Executor, scratch: Path | None = None) -> I
         DataError: The numbers are too large to compute with.
         OutputError: The folder can't be written, or has no space.
     """
-    shape = len(rows.order), pad_width(rows.X.shape[1])
+    shape = len(rows.order), _rows.pad_width(rows.X.shape[1])
     if scratch is None:
-        yield _fill_matrix(rows, threads, make_aligned_zeros(*shape))
+        yield _fill_matrix(rows, threads, _rows.make_aligned_zeros(*shape))
         return
-    with map_scratch_matrix(shape, scratch) as (matrix, file):
-        if is_mapped(rows.X) and np.can_cast(rows.X.dtype, np.float32):
-            gather(rows.X, rows.order, matrix)
+    with _rows.map_scratch_matrix(shape, scratch) as (matrix, file):
+        if _rows.is_mapped(rows.X) and np.can_cast(rows.X.dtype, np.float32):
+            _rows.gather(rows.X, rows.order, matrix)
             rows = replace(rows, X=matrix[:, : rows.X.shape[1]], order=np.arange(len(matrix)))
         yield replace(_fill_matrix(rows, threads, matrix), file=file)
 
@@ -277,12 +272,12 @@ def compute_first_start(data: StartData, rows: Positions) -> Start:
     flat = compute_start_at(zero[0], data, rows)
     one = np.zeros(1, np.intp)
 
-    def part_of(W: Floats, part: Positions) -> Floats:
+    def sum_part(W: Floats, part: Positions) -> Floats:
         all_rows = np.arange(len(part), dtype=np.int32)
         return data.kernel.make_gradient(part, [all_rows])(W, one)
 
     def gradient(W: Floats, _: NDArray[np.intp]) -> Floats:
-        return np.asarray(sum(data.map_parts(partial(part_of, W), rows))) if len(W) else W
+        return np.asarray(sum(data.map_parts(partial(sum_part, W), rows))) if len(W) else W
 
     fit = minimize(gradient, zero, data.ridge / share, flat.diagonal / share, 1e-2)
     return compute_start_at(fit.weights[0], data, rows)

@@ -96,7 +96,7 @@ class Choices:
         return len(self.key)
 
     def select(self, rows: Rows | NDArray[np.bool_]) -> Choices:
-        """Return some of the problems."""
+        """Return the problems at some rows."""
         return Choices(self.X[rows], self.key[rows], self.options[rows])
 
     @property

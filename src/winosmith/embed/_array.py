@@ -30,8 +30,8 @@ class ArrayEmbedder:
     """An embedder that returns the rows of an array.
 
     Attributes:
-        X: (n, d) finite numbers, converted to float32. If it is a `numpy.memmap` of more than
-            64 MiB, neither the array nor the vectors are read into memory.
+        X: (n, d) finite numbers, converted to float32. If `X` is a `numpy.memmap` of more than 64
+            MiB, neither the array nor the vectors are read into memory.
         ids: the id of each row, to look up problems in any order. By default there must be one row
             per problem, in the same order.
         name: name of the array for messages.
@@ -120,7 +120,7 @@ def save_array(
         path: path of the file.
         X: (n, d) vectors.
         ids: the id of each row.
-        notes: further strings or lists of strings, each stored as an array.
+        notes: additional strings or lists of strings, each stored as an array.
 
     Raises:
         OutputError: the file can't be written.
@@ -157,7 +157,6 @@ def load_array(path: str | Path, ids: Sequence[str] | None = None) -> ArrayEmbed
 
 
 def _read_file(path: Path) -> tuple[npt.NDArray[Any], list[str] | None]:
-    """Return the rows and the ids of a file; the rows of a .npy file are memory-mapped."""
     if not zipfile.is_zipfile(path):
         with path.open("rb") as file:
             np.lib.format.read_magic(file)  # otherwise numpy would try to load a pickle

@@ -29,7 +29,7 @@ Combine = Literal["difference", "concat"]
 class Embedder(Protocol):
     """Turns problems into vectors, without using their answers.
 
-    The same problems give the same bytes.
+    The same problems always give the same bytes.
     """
 
     def embed(self, problems: Sequence[Problem]) -> Vectors:
@@ -81,9 +81,9 @@ class OptionsEmbedder:
     From these vectors a model can only predict answers that the wording of the options reveals, or
     that are known without the question ("the sun is cold" is never correct). The features of an
     option are its words and pairs of adjacent words (letters and pairs of letters in text without
-    spaces between words), or sequences of letters. They are hashed into signed columns (the hashing
-    trick, Weinberger et al. 2009) and scaled to length 1. Two further columns mark the longest and
-    the shortest option of a problem, in characters, unless there are ties.
+    spaces between words), or sequences of letters. The features are hashed into signed columns (the
+    hashing trick, Weinberger et al. 2009) and scaled to length 1. Two additional columns mark the
+    longest and the shortest option of a problem, in characters, unless there are ties.
 
     Attributes:
         dimensions: number of hashed columns, 2 or more.

@@ -1,6 +1,6 @@
 """Hugging Face encoders as embedders with a cache, optionally fine-tuned on part of the data.
 
-The problems that fine-tuned an encoder should not be embedded with it (WinoGrande, section 3).
+An encoder should not embed the problems that fine-tuned it (WinoGrande, section 3).
 """
 
 from __future__ import annotations
@@ -276,7 +276,7 @@ def _encode(
 def cache_folder() -> Path:
     """Return the user's cache folder: `$XDG_CACHE_HOME/winosmith` or `~/.cache/winosmith`.
 
-    It can be deleted at any time; missing files are computed again.
+    The folder can be deleted at any time; missing files are computed again.
     """
     base = os.environ.get("XDG_CACHE_HOME")
     return (Path(base) if base else Path.home() / ".cache") / "winosmith"

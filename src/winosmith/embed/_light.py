@@ -39,7 +39,7 @@ NEAR_TIE = 1e-3
 far within 1e-4. Of 32 values for real twins, one or two are tied with the next."""
 
 ZERO_FRACTION = 1e-5
-"""Fraction of the largest singular value below which others are zero except for rounding."""
+"""Fraction of the largest singular value below which other values are rounding errors."""
 
 DENSE_LIMIT = 800
 """Number of words or contrasts up to which all singular vectors are computed (LAPACK); above it,
@@ -235,12 +235,12 @@ class LightEmbedder:
 
     1. Attributes of an option: the content words near its mention, its last word, being mentioned
        first, being longer. An SVD of the *contrast* (option 1 − option 2) reduces the counts to a
-       few dimensions. They are scaled so that the problem's contrast has length 1.
+       few dimensions. The dimensions are scaled so that the problem's contrast has length 1.
     2. Cues: the words after the blank, weighted by how often they are in the trigger of a twin,
        (times in a trigger + 0.2) / (times in a twin + 1), like IDF for documents. An SVD of the
        contrast between the halves of each twin reduces them to a few dimensions, in which words
        that contrast with the same words are close ("large" and "big", in contrast to "small").
-       They are scaled to length 1, or less if these dimensions keep less than about 1 %.
+       The reduced cues are scaled to length 1, or less if the dimensions keep less than about 1 %.
 
     A linear model on the difference is then a bilinear form of attributes and cues. Answers are not
     used. The words are learned from `corpus`, or from the problems themselves. Without twins there
@@ -348,8 +348,8 @@ def _estimate_trigger_rates(
 ) -> dict[str, float]:
     """Return, for each word, the smoothed fraction of its occurrences that are in a trigger.
 
-    Here the trigger is the words that occur more often in one half than in the other. (The shortest
-    edit script of `text.trigger` would be ambiguous in one of 60 twins.)
+    Here, the trigger consists of the words that occur more often in one half than in the other.
+    (The shortest edit script of `text.trigger` would be ambiguous in one of 60 twins.)
     """
     twin_counts: Counter[str] = Counter()
     in_trigger: Counter[str] = Counter()
@@ -422,7 +422,7 @@ def extract_words(problem: Problem) -> ProblemWords:
 def _find_mention(
     words: Sequence[str], option: Sequence[str], blank: int | None, script: Writing
 ) -> tuple[int, int]:
-    """Return the span of an option's first mention or, without one, of its last word.
+    """Return the span of an option's first mention or, if it is not mentioned, of its last word.
 
     In scripts other than Latin, the last word may be inflected, as in Russian and Korean. An option
     that is not mentioned has an empty span at the end.
@@ -451,10 +451,10 @@ class HashedEmbedder:
 
     The features of an option are whether it is mentioned first, whether it has more letters, and
     each of these with each word after the blank ("the option mentioned first, because _ was
-    *late*"). They are hashed into signed columns (the hashing trick, Weinberger et al. 2009). The
-    vector of a problem is that of option 1 minus that of option 2, scaled to length 1. So a vector
-    depends only on its problem, and swapping options flips its sign. Unlike the light embedder, it
-    does not use the options' words, and does not merge similar words.
+    *late*"). The features are hashed into signed columns (the hashing trick, Weinberger et al.
+    2009). The vector of a problem is that of option 1 minus that of option 2, scaled to length 1.
+    So a vector depends only on its problem, and swapping options flips its sign. Unlike the light
+    embedder, this embedder ignores the options' words, and does not merge similar words.
 
     Attributes:
         dimensions: the width of an option's vector, 2 or more.

@@ -2,11 +2,11 @@
 
 Each coin is a bit of the HMAC-SHA256 of the block's id with 32 secret random bytes. A public
 commitment, the SHA-256 of these bytes and of digests of the data and the private presentations,
-proves all coins together. It is hiding, because nobody can try 2²⁵⁶ values of the bytes: it reveals
-neither bytes nor answers. It is binding: other bytes, data or presentations with the same
-commitment would be a collision of SHA-256. It doesn't prove that the bytes were drawn only once.
-After publication, anyone can compute the other presentation of a problem; before publication,
-nobody can predict which of them will be published.
+proves all coins together. The commitment is hiding, because nobody can try 2²⁵⁶ values of the
+bytes: it reveals neither bytes nor answers. The commitment is binding: other bytes, data or
+presentations with the same commitment would be a collision of SHA-256. The commitment doesn't prove
+that the bytes were drawn only once. After publication, anyone can compute the other presentation of
+a problem; before publication, nobody can predict which of them will be published.
 """
 
 from __future__ import annotations
@@ -127,8 +127,9 @@ def presentation_lines(pairs: Iterable[Pair]) -> str:
 def compute_commitment(key: bytes, digest: str, presentations: str) -> str:
     """Return the public commitment as 64 hexadecimal digits.
 
-    It is the SHA-256 of the line "winosmith coins 1", the bytes, the digest of the data, and the
-    SHA-256 of presentations.jsonl. Each digest is written in hexadecimal digits with a newline.
+    The commitment is the SHA-256 of the line "winosmith coins 1", the bytes, the digest of the
+    data, and the SHA-256 of presentations.jsonl. Each digest is written in hexadecimal digits with
+    a newline.
 
     Args:
         key: the secret bytes.
@@ -171,7 +172,7 @@ class PrivateFiles:
 
 
 def read_key(path: Path) -> bytes:
-    """Read the secret bytes from a coins.json file, which may otherwise be incomplete.
+    """Read the secret bytes from a coins.json file, even if the rest of the file is missing.
 
     Raises:
         InputError: the file can't be read, or contains no secret bytes.
@@ -241,7 +242,7 @@ def _read_pairs(text: str, path: Path) -> Iterator[Pair]:
 def find_faults(
     files: PrivateFiles, release: str, commitment: str, parts: Mapping[str, Dataset]
 ) -> Iterator[tuple[str, str]]:
-    """Yield the name and the fault of each private file that doesn't prove a release.
+    """Yield the name of each private file that doesn't prove a release, with the reason.
 
     Args:
         files: the private files.

@@ -66,7 +66,7 @@ class Exposure(Result):
         level: significance level of the look.
         blocks: number of blocks with a coin.
         without: number of blocks without an equivalent presentation.
-        reference: name of the reference model; None without one.
+        reference: name of the reference model; None if there is none.
         models: the result of each model by name.
     """
 

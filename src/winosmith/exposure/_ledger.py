@@ -1,7 +1,7 @@
-"""Record the looks at a release in a ledger, because each look has a smaller level.
+"""Record the looks at a release in a ledger, because each new look gets a smaller level.
 
 The ledger `looks.jsonl` in the private folder has a line for each look; lines are only appended.
-The same scores are the same look, because their result can't change.
+Testing the same scores again is not a new look, because their result can't change.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def record_look(
 ) -> Look:
     """Return the look at these scores, and add it to the ledger if it is new.
 
-    It is recorded before the coins are used, so an interrupted command counts as a look.
+    A look is recorded before the coins are used, so an interrupted command counts as a look.
 
     Args:
         folder: The private folder of the release.
@@ -80,7 +80,6 @@ def record_look(
 
 
 def _parse_ledger(text: str, path: Path) -> list[Look]:
-    """Parse a ledger, in which the looks at each release are numbered from 1."""
     looks: list[Look] = []
     for number, record in parse_json_lines(text, path):
         try:

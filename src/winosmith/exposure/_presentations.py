@@ -46,7 +46,7 @@ def exchange_names(problem: Problem) -> Problem | None:
     The options keep their order, and the other option becomes the answer. The result is equivalent
     only if both options are given names of one gender, so that all pronouns fit; if each mention is
     exactly the name or its possessive with "'s"; and if nothing in the text depends on the names.
-    Otherwise it is None, and also for problems with edits, which would have to be exchanged, too.
+    Otherwise, and for problems with edits (which would need the same exchange), None is returned.
 
     >>> pair = Problem("p", "Ann sold Maria's car because _ moved.", ("Ann", "Maria"), 1)
     >>> other = exchange_names(pair)
@@ -96,7 +96,7 @@ def _is_given_name(option: str) -> bool:
 def reverse_options(problem: Problem) -> Problem | None:
     """Return the problem with its options in reverse order, or None.
 
-    It is None if the order has a meaning, such as for "all of the above", or if the reversed
+    None is returned if the order has a meaning, such as for "all of the above", or if the reversed
     options are the same.
 
     >>> reverse_options(Problem("p", "It is _.", ("red", "green", "blue"), 0)).options
@@ -185,7 +185,6 @@ def present_blocks(problems: Sequence[Problem], sides: Sequence[str]) -> list[Pr
 
 
 def _find_first_rows(problems: Iterable[Problem]) -> dict[int, int]:
-    """Return the first row of each row's block."""
     return {row: min(rows) for rows in blocks(Dataset(problems)) for row in rows}
 
 

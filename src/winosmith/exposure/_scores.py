@@ -60,8 +60,8 @@ def presentation_kind(pair: Pair) -> Kind:
 def render_pair(pair: Pair) -> tuple[str, str]:
     """Return the texts of both presentations, with the correct answer.
 
-    If names are exchanged, a text is the sentence with the correct option in its blank. If options
-    are reversed, it is the sentence, the options with letters, and the letter of the key.
+    For exchanged names, a text is the sentence with the correct option in its blank. For reversed
+    options, it is the sentence, the options with letters, and the letter of the key.
     """
     render = _list_options if presentation_kind(pair) == "options" else _fill_blank
     return render(pair.a), render(pair.b)
@@ -89,8 +89,8 @@ def _require_answer(problem: Problem) -> int:
 def write_presentations(pairs: Sequence[Pair], release: str, path: str | Path) -> None:
     """Write both presentations of each item to a file for scoring.
 
-    The first line is the header of a file of scores, without the name of the model. Each further
-    line contains an item's id and its presentations `a` and `b`: the `text` to score, which
+    The first line is the header of a file of scores, without the name of the model. Each of the
+    other lines contains an item's id and its presentations `a` and `b`: the `text` to score, which
     includes the answer, and the `sentence` and `options` to answer.
 
     Args:
@@ -235,7 +235,7 @@ def _read_header(
         )
     name = record.get("model")
     if not isinstance(name, str) or not name.strip():
-        raise FormatError("the header has no name of a model; add it as 'model'", path, number)
+        raise FormatError("the header has no model name; add it as 'model'", path, number)
     return name
 
 

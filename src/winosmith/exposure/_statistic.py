@@ -1,4 +1,4 @@
-"""Compute the exact sign test of a model's differences, which are fitted without coins.
+"""Compute the exact sign test of a model's score differences, after a fit without the coins.
 
 The coins are fair and independent, and the scores are made without them. Given the scores, the
 statistic is therefore distributed like a sum of numbers with random signs, without any assumption
@@ -29,7 +29,7 @@ MIN_P = 1e-12
 
 
 def subtract_fit(differences: Floats, strata: Integers, reference: Floats | None = None) -> Floats:
-    """Subtract a fit, which is made without coins, from differences.
+    """Subtract a fit, which is made without the coins, from differences of scores.
 
     The fit is the mean of each stratum, and a non-negative multiple of the reference's differences
     by least squares within strata. If the reference was exposed, too, the test loses power, but
@@ -128,8 +128,8 @@ def sign_test(residuals: Floats, coins: npt.NDArray[np.bool_]) -> SignTest:
     """Test whether residuals depend on the coins, and estimate by how much.
 
     The estimate is the mean of the residuals, multiplied by the signs of the coins. Over the random
-    coins, it is unbiased for the mean shift, whatever the shift of each block, except for a
-    fraction 1 / n because of the fit. The interval uses Student's t.
+    coins, the estimate is unbiased for the mean shift, whatever the shift of each block, except for
+    a fraction 1 / n because of the fit. The interval uses Student's t.
 
     Args:
         residuals: The residuals, (n,), at least two and not all 0.

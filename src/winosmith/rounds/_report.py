@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from winosmith import report
-from winosmith.build import make_former_split_blocks
+from winosmith.build import make_previous_split_blocks
 from winosmith.errors import InputError
 from winosmith.metrics import describe_overlap
 from winosmith.problem import Edit, Problem
@@ -43,7 +43,7 @@ def make_round_page(
         report.Section("In short", [report.Cards(_make_cards(record))]),
         report.Section(
             "What changed",
-            [make_changes_table(changes, record), *make_former_split_blocks(record.get("sides"))],
+            [make_changes_table(changes, record), *make_previous_split_blocks(record.get("sides"))],
             lead="This is the first round."
             if is_first
             else "This round and the previous one. A change is not necessarily an improvement, "

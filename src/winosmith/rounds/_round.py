@@ -97,7 +97,7 @@ def parse_round(table: Mapping[str, Any], *, folder: Path | None = None) -> Roun
     if not isinstance(solvers, list):
         raise RecipeError(f"solvers is {solvers!r}; it must be a list of tables: [[solvers]]")
     return RoundRecipe(
-        build.recipe_of(
+        build.parse_recipe(
             {key: value for key, value in table.items() if key not in ROUND_KEYS}, folder=folder
         ),
         tuple(SolverRule.of(rule, learns=True) for rule in solvers),
@@ -171,7 +171,7 @@ def run_round(
     folder = OutputFolder.open(out, _make_recipe_record(recipe, before), force=force)
     place = folder.path / BUILD
     old_build = None if last is None or recipe.redraw else Path(last) / BUILD
-    if force or not build.finished_build(recipe.build, place, old_build):
+    if force or not build.is_build_finished(recipe.build, place, old_build):
         vectors = None if kept is None else kept / BUILD
         build.build(
             recipe.build, place, force=force, step=show, vectors_from=vectors, last=old_build
