@@ -52,10 +52,10 @@ class LearningCurve(Result):
 
     Attributes:
         points: The points, sorted by size.
-        human: The human accuracy, which models should reach, 0–1.
+        human: The human accuracy that models should reach, 0–1.
         take: How the runs of each size were reduced to one accuracy: "best" or "mean".
         area: The area under the curve; see `area_under_curve`.
-        extrapolations: The extrapolations, by all forms with fewer parameters than sizes.
+        extrapolations: One extrapolation per form with fewer parameters than there are sizes.
     """
 
     points: tuple[CurvePoint, ...] = field(metadata={"rows": True})
@@ -96,17 +96,17 @@ def learning_curve(
 
     Each form is fitted by least squares to one accuracy per size. The 95 % band of the fitted curve
     comes from the delta method, with Student's t because of the few degrees of freedom. The
-    interval of the size extends between the points at which the band crosses the human level
-    (inverse regression; for a straight line this is Fieller's interval). The interval measures how
-    well the points determine the parameters, not whether the form is right. To judge the form,
-    compare the forms with each other, and how they predict the largest size without it (`last`).
+    interval of the size lies between the points at which the band crosses the human level (inverse
+    regression; for a straight line this is Fieller's interval). The interval measures how well the
+    points determine the parameters, not whether the form is correct. To judge a form, compare it
+    with the other forms, and see how well it predicts the accuracy at the largest size (`last`).
 
     Args:
         runs: The accuracies of the runs, 0–1, by training size; three sizes or more.
         human: The human accuracy, 0–1; it is 0.94 on WinoGrande (section 4.1).
         take: The accuracy to use for each size: "best" of its runs, like the best of ten seeds in
-            the paper's figure 2, or their "mean". The best is optimistic, the more so the more the
-            runs differ; the mean is lowered by runs that fell to chance.
+            the paper's figure 2, or their "mean". The best run is optimistic, especially if the
+            runs differ a lot; the mean is lowered by runs that ended at chance.
 
     Raises:
         DataError: There are fewer than three sizes, a size has no run, or an accuracy is not 0–1.
@@ -168,9 +168,9 @@ class Extrapolation(Result):
         form: The form; see `FORMS`.
         parameters: The parameters, fitted by least squares.
         error: The root mean squared residual, adjusted for degrees of freedom, 0–1.
-        reaches: The size at which the curve reaches the human level; None if beyond 10^12 problems.
+        reaches: The size at which the curve reaches the human level; None if above 10^12.
         interval: The sizes at which the upper and the lower limit of the curve's 95 % band reach
-            the human level; None for a limit that never does. See `learning_curve`.
+            the human level; None for a limit that stays below. See `learning_curve`.
         last: The accuracy that the form predicts for the largest size when fitted without that
             size; None if that fit failed.
     """
@@ -340,9 +340,10 @@ FORMS = (
     Form("power law", "A = 1 − a·N^(−b)", _power, _start_power, 2),
     Form("power law, asymptote", "A = 1 − c − a·N^(−b), 0 ≤ c", _asymptote, _start_asymptote, 3),
 )  # fmt: skip
-"""Forms in the order of reports. The first two exceed 100 % at some size; the last may stay far
-below 100 %. Fitted to WinoGrande's table 4 (dev, up to 40,398 problems), only the first reproduces
-the paper's "over 118K" for the human 94.1; the paper does not state how it computed this number."""
+"""Forms in the order in which reports list them. The first two exceed 100 % at some size; the last
+may stay far below 100 %. Fitted to WinoGrande's table 4 (dev, up to 40,398 problems), only the
+first reproduces the paper's "over 118K" for the human accuracy of 94.1; the paper does not state
+how it computed this number."""
 
 
 LEADERBOARD_SIZES = (160, 640, 2558, 10234, 40398)
@@ -355,12 +356,12 @@ def area_under_curve(
 ) -> float:
     """Return the area under a learning curve: the mean accuracy over the log of the size.
 
-    It is computed by the trapezoid rule over log2(size) and divided by the range of log2(size), as
-    for the "AUC" of WinoGrande's leaderboard. It has the unit of the accuracies.
+    The area is computed by the trapezoid rule over log2(size) and divided by the range of
+    log2(size), like the "AUC" of WinoGrande's leaderboard. Its unit is that of the accuracies.
 
     Args:
         accuracies: The accuracy for each size.
-        sizes: The training sizes, increasing and above 0; the leaderboard's by default.
+        sizes: The training sizes, positive and ascending; by default those of the leaderboard.
 
     Raises:
         DataError: There are fewer than two sizes, or the sizes don't increase.

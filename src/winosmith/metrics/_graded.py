@@ -52,11 +52,11 @@ def clusters(dataset: Dataset) -> Labels:
 class Graded(Result):
     """A solver's predictions, matched with the correct answers.
 
-    A tie has the credit 1 / (tied options) if the correct option is among the tied options,
-    otherwise 0. So every count and fraction is its expectation if ties are broken at random.
+    The credit of a tie is 1 / (tied options) if the correct option is among the tied options,
+    otherwise 0. Every count and fraction is therefore its expectation if ties are broken at random.
 
     Attributes:
-        dataset: The problems, all with their answers.
+        dataset: The problems, all of which have an answer.
         predictions: One prediction per problem, in the order of the problems.
         known_clusters: The result of `clusters`, if known.
         parameters: The solver's parameters according to its file; `sees` is the kind of input.
@@ -78,7 +78,7 @@ class Graded(Result):
     def credit(self) -> Floats:
         """The (n,) credit of each answer, 0–1.
 
-        It is 1 or 0 for an answer without a tie; see `Prediction.credit`.
+        The credit is 1 or 0 unless the answer is a tie; see `Prediction.credit`.
         """
         return np.array(
             [
@@ -99,7 +99,7 @@ class Graded(Result):
 
     @cached_property
     def against_scores(self) -> int:
-        """The number of answers that don't choose the best score; the choice counts."""
+        """The number of answers that choose an option without the best score."""
         return sum(prediction.against_scores for prediction in self.predictions)
 
     @cached_property
@@ -147,18 +147,18 @@ def grade(
     parameters: Mapping[str, Any] | None = None,
     missing: int = 0,
 ) -> Graded:
-    """Match predictions with problems by their ids, to compare them with the answers.
+    """Match predictions with problems by id, so that they can be compared with the answers.
 
     Args:
         dataset: The problems with their answers.
         predictions: One prediction per problem, in any order.
         known_clusters: The result of `clusters`, to compute it only once for several solvers.
-        parameters: The solver's parameters; without `sees`, its kind of input is unknown.
-        missing: The number of further problems without a prediction.
+        parameters: The solver's parameters; if `sees` is missing, the kind of input is unknown.
+        missing: The number of additional problems that have no prediction.
 
     Raises:
-        DataError: An answer is withheld; a problem has no or two predictions; a prediction has no
-            problem or does not fit the problem's options.
+        DataError: An answer is withheld; a problem has no prediction or several; a prediction
+            matches no problem or does not fit the problem's options.
 
     >>> from winosmith.testing import make_twins
     >>> data = make_twins(2)
@@ -246,7 +246,7 @@ def iterate_columns(dataset: Dataset) -> Iterator[tuple[str, list[Scalar]]]:
 
 
 def find_columns(dataset: Dataset, wanted: Iterable[str]) -> dict[str, list[Scalar]]:
-    """Return the columns of a data set by name; raises DataError if a wanted one is unknown."""
+    """Return the columns of a data set by name; raise DataError if a name is unknown."""
     known = dict(iterate_columns(dataset))
     unknown = next((name for name in wanted if name not in known), None)
     if unknown is not None:
@@ -271,10 +271,10 @@ _FIELDS: dict[str, Callable[[Problem], Scalar]] = {
 
 
 SCORE_TOLERANCE = 1e-4
-"""Largest difference of scores that count as equal; batching may change scores by this much."""
+"""Maximum difference between scores that are considered equal; batching can cause it."""
 
 NOTE_FRACTION = 0.5
-"""Minimum fraction of equal inputs of two groups that a note reports."""
+"""Minimum fraction of equal inputs in two groups at which a note is added."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -282,8 +282,8 @@ class Comparability:
     """Whether a solver's results on groups of problems can be compared.
 
     Attributes:
-        refused: The reason for refusing the comparison, or None. It is refused if two groups have
-            the same input, so that the solver can't cause a difference between them.
+        refused: The reason for refusing the comparison, or None. A comparison is refused if two
+            groups have the same input, because a difference is then not due to the solver.
         note: A caveat for readers of the comparison, or None.
     """
 
@@ -341,15 +341,15 @@ def find_solver_input(graded: Graded) -> tuple[Sees | None, int | None]:
     return sees if sees in ("blank", "pronoun") else None, local if type(local) is int else None
 
 
-_ADVICE = (
+_SEE_PRONOUN = (
     "let it see the pronoun (`winosmith solve --sees pronoun`); train an encoder to see it with "
     "`winosmith train --sees pronoun`"
 )
 _SAME_PROBLEMS = "they are the same problems", "compare groups whose problems differ"
-_PRONOUN_UNSEEN = "the solver saw the blank instead of the pronoun", _ADVICE
+_PRONOUN_UNSEEN = "the solver saw the blank instead of the pronoun", _SEE_PRONOUN
 _ANSWERS_UNCHANGED = (
     "they differ only in the pronoun, which changed no answer",
-    _ADVICE,
+    _SEE_PRONOUN,
 )
 """Reasons why two groups have the same input, each with advice."""
 

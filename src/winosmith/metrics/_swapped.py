@@ -1,4 +1,4 @@
-"""Test whether a solver follows changes: switched options, or another gender of the pronoun."""
+"""Test whether a solver responds to switched options or to a different gender of the pronoun."""
 
 from __future__ import annotations
 
@@ -112,8 +112,8 @@ def switch_options(dataset: Dataset, sentences: Mapping[str, str] | None = None)
 
     "Emma passed the ball to Janie because _ was open" becomes "Janie passed the ball to Emma
     because _ was open" (Trichelair et al. 2019, section 2.2). The options keep their order, the
-    answer is the other one, and the id stays the same, so that predictions can be compared. Only
-    people can judge whether a switched sentence makes sense: pass only switchable problems.
+    other option becomes the answer, and the id stays the same, so that predictions can be compared.
+    Only people can judge whether a switched sentence makes sense: pass only switchable problems.
 
     Args:
         dataset: Problems with two options.
@@ -149,7 +149,7 @@ def consistency(original: Graded, other: Graded) -> Consistency:
     """Measure how consistently a solver changes its choices if the options are switched.
 
     Args:
-        original: The answers to the original problems; those without a switched one are ignored.
+        original: The answers to the original problems; those never switched are ignored.
         other: The answers to the switched problems, which have the same ids and options.
 
     Raises:
@@ -180,8 +180,8 @@ def _find_row(problem: Problem, dataset: Dataset) -> int:
     original = dataset[row]
     if original.options != problem.options or original.answer == problem.answer:
         raise DataError(
-            f"the switched problem {problem.id!r} must have the options of the original, in its "
-            "order, and the other answer"
+            f"the switched problem {problem.id!r} must have the options of the original, in the "
+            "same order, and the other answer"
         )
     return row
 
@@ -275,8 +275,8 @@ class GenderGap(Result):
     Attributes:
         female, male: The gaps ΔF and ΔM for female and male pronouns.
         both: The gap over female and male pronouns together, the mean of ΔF and ΔM in a balanced
-            set. Each sentence occurs with a gotcha and, with the other pronoun, without one. So
-            this is the effect of the pronoun; ΔF and ΔM also depend on the sentences' difficulty.
+            set. Each sentence occurs with a gotcha and, with the other pronoun, without one. Thus
+            this gap is the pronoun's effect; ΔF and ΔM also depend on the sentences' difficulty.
         reading: The definition of a gotcha.
         accuracy: The accuracy on all sentences, including neutral ones (97.1 in the paper).
         signature: The signature of the data, the predictions, the reading, and the known input.
@@ -295,7 +295,7 @@ class GenderGap(Result):
     def pronoun_effect(self) -> str:
         """A sentence on the effect of the pronoun, in percentage points; see `both`."""
         return (
-            "effect of the pronoun, for both genders together and thus the same sentences: "
+            "effect of the pronoun, for both genders together, on the same sentences: "
             f"{points(self.both.value)} points ({points_span(self.both.interval)})"
         )
 
@@ -323,9 +323,9 @@ def gender_gap(
 
     Args:
         graded: The answers on Winogender, whose problems have `winogender.occupation` and `.gender`
-            in `extra`; those with the gender "neutral" count only for `accuracy`.
-        female_share: The percentage or fraction of women by occupation; both readings use only
-            whether it is above half. `occupations-stats.tsv` of the data set has two such columns.
+            in `extra`; those with the gender "neutral" are used only for `accuracy`.
+        female_share: The percentage or fraction of women by occupation; only whether it is above
+            half matters. `occupations-stats.tsv` of the data set has two such columns.
         reading: "answer" or "occupation".
         seed: The random seed of the bootstrap.
 
