@@ -361,7 +361,7 @@ def guessing_p_value(graded: Graded, *, as_badly: bool = False) -> float:
 
 
 _MAX_EXACT_SUM, _ROTATION_DRAWS = 2_000_000, 20_000
-"""Maximum sum in credit units with an exact distribution, and number of rotations drawn above it."""
+"""Maximum sum in credit units with an exact distribution; number of rotations drawn above it."""
 
 
 def _measure_distances(graded: Graded, row: int) -> list[int]:

@@ -1,13 +1,13 @@
-"""Causal language models: the inputs for a problem, and the log-likelihoods of many texts.
+"""Causal language models: inputs for problems, and log-likelihoods of many texts.
 
 A tokeniser may join the end of the option with the text after it. Partial scores follow
 lm-evaluation-harness (`_encode_pair`): if the text up to the end of the option, tokenised
 separately, has n tokens, the score is that of the whole text's tokens after the first n. Usually
 the whole text starts with the same n tokens, so that one sequence gives both scores.
 
-Common prefixes of texts are read once: the texts are sorted, and each adds to a tree only the
-tokens that it does not share with the previous text. A tree is one row of tokens. A token attends
-only to its ancestors, and its position is its depth, so the values are those of separate texts.
+Common prefixes of texts are read once: the texts are sorted, and each text only adds the tokens to
+a tree that differ from the previous text. A tree is one row of tokens. A token attends only to its
+ancestors, and its position is its depth, so the values are those of separate texts.
 """
 
 from __future__ import annotations
@@ -48,8 +48,8 @@ class CausalModel(_network.LanguageModel):
     """A loaded causal language model.
 
     Attributes:
-        can_read_trees: Whether the model gives the same values for a tree as for separate texts. It
-            is set to False if a check fails, as for Mamba's state and ALiBi's distances.
+        can_read_trees: Whether the model gives the same values for a tree as for separate texts.
+            Set to False if a check fails, as for models with a state (Mamba) or with ALiBi.
     """
 
     can_read_trees: bool = True
@@ -58,14 +58,14 @@ class CausalModel(_network.LanguageModel):
     def budget(self) -> int:
         """The default number of tokens in a batch.
 
-        Attention in a tree grows with the square of the number of tokens. Small batches suffice to
-        keep a CPU busy; a GPU needs larger ones.
+        Attention in a tree grows with the square of the number of tokens. Small batches keep a CPU
+        busy; a GPU needs larger batches.
         """
         return 256 if self.device == "cpu" else 2_048
 
     @property
     def start_tokens(self) -> list[int]:
-        """The tokens that the tokeniser puts before a text: one for OPT, Llama; none for GPT-2."""
+        """The tokens that the tokeniser puts before a text: one for Llama, none for GPT-2."""
         plain = self.tokeniser("a", add_special_tokens=False)["input_ids"]
         whole = list(self.tokeniser("a")["input_ids"])
         starts = (at for at in range(len(whole)) if whole[at : at + len(plain)] == plain)
@@ -83,8 +83,8 @@ class CausalModel(_network.LanguageModel):
 
         Common prefixes are read once: the prefix of all texts is stored in the model's cache, and
         the other prefixes form a tree. In float32, the values agree to 1e-4 with those of separate
-        texts. The first tree is checked: if the model gives other values for it, or rejects it, all
-        texts are read separately, with a warning.
+        texts. The first tree is checked: if the model rejects the tree or gives different values,
+        all texts are read separately, with a warning.
 
         Args:
             texts: The token ids of each text, at least one.
@@ -114,7 +114,7 @@ class CausalModel(_network.LanguageModel):
         """Return the log-probability (natural logarithm) of each text.
 
         The text follows the tokeniser's usual start tokens or, if it has none, its start or end
-        token, so that all its tokens count. Without such a token, the text's first does not count.
+        token, so that all tokens of the text are scored. If there is none, the first is not scored.
 
         Args:
             texts: The texts.
@@ -172,7 +172,7 @@ def load_causal_model(
 Encode = Callable[[Sequence[str]], list[list[int]]]
 
 SAMPLES = 8
-"""Number of texts on which separate tokenisation of prompt and text is checked."""
+"""Number of texts for which separate tokenisation of prompt and text is checked."""
 
 
 @dataclass(frozen=True)
@@ -181,7 +181,7 @@ class Passage:
 
     Attributes:
         ids: The token ids.
-        start: The index of the first token whose log-probability counts, 1 or more.
+        start: The index of the first token whose log-probability is counted, 1 or more.
     """
 
     ids: tuple[int, ...]
@@ -193,9 +193,10 @@ def make_passages(
 ) -> list[list[tuple[Passage, Passage]]]:
     """Return the passages for the full and the partial score of each option of each problem.
 
-    For the full score, all tokens after the prompt count; without a prompt and a start token, all
-    except the first. For the partial score, the text after the blank counts, given everything up to
-    the end of the option; if nothing follows the blank, as in COPA, the option counts.
+    For the full score, all tokens after the prompt are counted, or all except the first if there is
+    neither a prompt nor a start token. For the partial score, the text after the blank is scored,
+    given everything up to the end of the option; if that is empty, as in COPA, the option is
+    scored.
 
     Args:
         model: The model, whose tokeniser is used.
@@ -203,7 +204,7 @@ def make_passages(
         prompt: The text to put before each sentence, including the white space between them.
         bos: Whether to start with a start token. By default the tokeniser decides, as in
             lm-evaluation-harness, except for the full score of a sentence that starts with its
-            blank: it gets a start token, so that the option's first token counts.
+            blank: this gets a start token, so that the option's first token is scored.
 
     Raises:
         InputError: `bos` is True, and the tokeniser has no start or end token.
@@ -288,7 +289,7 @@ def _tokenise_plainly(tokeniser: Any, texts: Sequence[str]) -> list[list[int]]:
 
 
 def _make_encoder(tokeniser: Any, prompt: str, texts: Sequence[str]) -> Encode:
-    """Return a function that tokenises the prompt followed by a text, without trailing space.
+    """Return a function that tokenises the prompt and a text, without trailing white space.
 
     It tokenises the prompt (except its last word) only once, if this gives the same tokens as
     tokenising prompt and text together on a few of the texts.
@@ -314,19 +315,19 @@ def _make_encoder(tokeniser: Any, prompt: str, texts: Sequence[str]) -> Encode:
 Values = npt.NDArray[np.float64]
 
 MIN_CACHED_TOKENS = 16
-"""Minimum length of a common prefix to store in the model's cache, in tokens; it is cheaper to read
-a shorten prefix again in each tree."""
+"""Minimum length of a common prefix to store in the model's cache, in tokens; reading a shorter
+prefix again in each tree is cheaper."""
 
 TOLERANCE = {"float32": 1e-4, "bfloat16": 0.3, "float16": 0.05}
 """Maximum difference between a token's log-probabilities in a tree and in its separate text, by
 precision; if it is larger, the architecture can't read trees."""
 
 _REFUSALS = (TypeError, ValueError, AttributeError, IndexError, RuntimeError, NotImplementedError)
-"""Exceptions that architectures raise if they don't accept a mask, positions or a cache."""
+"""Exceptions raised by architectures that don't accept a mask, positions or a cache."""
 
 
 class _NoTreesError(Exception):
-    """Raised if an architecture can't read a tree; the message has the reason."""
+    """Raised with a reason if an architecture can't read a tree."""
 
 
 class TextReader:
@@ -510,10 +511,10 @@ class Tree:
     """A prefix tree of token sequences, as one row of tokens.
 
     Attributes:
-        tokens: The token of each node, parents before children.
+        tokens: The token of each node; parents precede their children.
         depths: The position of each node in its sequences, from 0.
         parents: The parent of each node; -1 for a first token.
-        requested: The distinct pairs (node, token that follows it), mapped to their indices.
+        requested: The distinct (node, next token) pairs, mapped to their indices.
         indices: For each sequence, the indices of its pairs in `requested`.
     """
 
@@ -524,9 +525,9 @@ class Tree:
     indices: list[list[int]] = field(default_factory=list)
 
     def add_sequence(self, ids: Ids, start: int, path: list[int], shared: int) -> list[int]:
-        """Add a sequence whose first `shared` tokens follow an existing path; return its path.
+        """Add a sequence that shares its first `shared` tokens with a path; return the new path.
 
-        Its tokens from index `start` on are requested. The last token is requested but never read.
+        The tokens from index `start` on are requested. The last token is requested but never read.
         """
         path = path[:shared]
         for depth in range(shared, len(ids) - 1):
@@ -564,7 +565,7 @@ def count_common_prefix(one: Ids, other: Ids) -> int:
 def build_tree(
     sequences: Sequence[Ids], starts: Sequence[int], first: int, budget: int
 ) -> tuple[Tree, int]:
-    """Build a tree of the sequences from index `first` on, as many as the budget allows.
+    """Build a tree of as many sequences, starting with index `first`, as the budget allows.
 
     Args:
         sequences: The sorted sequences.
