@@ -552,7 +552,7 @@ def _find_rows(dataset: Dataset) -> tuple[list[int], int]:
 
 def _count_edits(dataset: Dataset, row: int, tagged: Tags) -> Counter[str]:
     before, after = dataset[dataset.row(dataset[row].root)], dataset[row]
-    old, new = (list(_zip_tags(p.id, p.sentence, tagged)) for p in (before, after))
+    old, new = (list(_pair_with_tags(p.id, p.sentence, tagged)) for p in (before, after))
     found: Counter[str] = Counter()
     for op in Levenshtein.editops([token for token, _ in old], [token for token, _ in new]):
         if op.tag != "insert":
@@ -562,7 +562,7 @@ def _count_edits(dataset: Dataset, row: int, tagged: Tags) -> Counter[str]:
     return found
 
 
-def _zip_tags(problem_id: str, sentence: str, tagged: Tags) -> Iterator[tuple[str, str]]:
+def _pair_with_tags(problem_id: str, sentence: str, tagged: Tags) -> Iterator[tuple[str, str]]:
     cut = tokens(sentence)
     tags = tagged.get(problem_id)
     if tags is None or len(tags) != len(cut):

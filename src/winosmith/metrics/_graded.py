@@ -256,7 +256,7 @@ def find_columns(dataset: Dataset, wanted: Iterable[str]) -> dict[str, list[Scal
     return known
 
 
-def _get_from(part: str, name: str) -> Callable[[Problem], Scalar]:
+def _make_getter(part: str, name: str) -> Callable[[Problem], Scalar]:
     return lambda problem: getattr(getattr(problem, part), name, None)
 
 
@@ -264,8 +264,8 @@ _FIELDS: dict[str, Callable[[Problem], Scalar]] = {
     "id": lambda problem: problem.id,
     "twin_id": lambda problem: problem.twin_id,
     "pronoun": lambda problem: problem.pronoun,
-    **{f"origin.{field.name}": _get_from("origin", field.name) for field in fields(Origin)},
-    **{f"lineage.{name}": _get_from("lineage", name) for name in ("root", "parent", "declared")},
+    **{f"origin.{field.name}": _make_getter("origin", field.name) for field in fields(Origin)},
+    **{f"lineage.{name}": _make_getter("lineage", name) for name in ("root", "parent", "declared")},
     "embargo": lambda problem: problem.embargo,
 }
 

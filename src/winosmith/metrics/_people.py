@@ -198,7 +198,7 @@ Answers = dict[int, dict[str, int | None]]
 """Map each row to its people and their chosen options; None if a person made no choice."""
 
 
-_DEPTH = partial(fixed, form=".2f")
+_format_depth = partial(fixed, form=".2f")
 
 
 @dataclass(frozen=True, slots=True)
@@ -219,9 +219,9 @@ class Annotator(Result):
         metadata=shown("answers", SIZE, ("accuracy", format_rate), INTERVAL)
     )
     errors: int = field(metadata=shown("errors"))
-    mean: float | None = field(metadata=shown("mean", _DEPTH))
-    first: float | None = field(metadata=shown("first", _DEPTH))
-    coin: float | None = field(metadata=shown("guessing", _DEPTH))
+    mean: float | None = field(metadata=shown("mean", _format_depth))
+    first: float | None = field(metadata=shown("first", _format_depth))
+    coin: float | None = field(metadata=shown("guessing", _format_depth))
 
 
 @dataclass(frozen=True)

@@ -322,7 +322,7 @@ TOLERANCE = {"float32": 1e-4, "bfloat16": 0.3, "float16": 0.05}
 """Maximum difference between a token's log-probabilities in a tree and in its separate text, by
 precision; if it is larger, the architecture can't read trees."""
 
-_REFUSALS = (TypeError, ValueError, AttributeError, IndexError, RuntimeError, NotImplementedError)
+_REJECTIONS = (TypeError, ValueError, AttributeError, IndexError, RuntimeError, NotImplementedError)
 """Exceptions raised by architectures that don't accept a mask, positions or a cache."""
 
 
@@ -389,12 +389,12 @@ class TextReader:
 
     def _cache_prefix(self, beginning: Ids) -> None:
         torch = require("torch", "models")
-        inputs = {"input_ids": self._tensor([beginning]), "use_cache": True}
+        inputs = {"input_ids": self._make_tensor([beginning]), "use_cache": True}
         try:
             with torch.inference_mode():
                 base = self.network.base_model
                 self._cache = getattr(base(**inputs), _find_cache_name(base))
-        except _REFUSALS as error:
+        except _REJECTIONS as error:
             raise _classify_error(error, self._checked) from error
         if self._cache is None:
             raise _NoTreesError("it has no cache")
@@ -404,7 +404,7 @@ class TextReader:
     def _read_tree(self, first: int, tree: Tree) -> None:
         try:
             read = self._read_requested(tree)
-        except _REFUSALS as error:
+        except _REJECTIONS as error:
             raise _classify_error(error, self._checked) from error
         self.fed += len(tree.tokens)
         values = [read[places] for places in tree.indices]
@@ -429,9 +429,9 @@ class TextReader:
         masked = torch.from_numpy(~tree.attention_mask())
         mask[:, self._cached :].masked_fill_(masked, torch.finfo(kind).min)
         inputs = {
-            "input_ids": self._tensor([tree.tokens]),
+            "input_ids": self._make_tensor([tree.tokens]),
             "attention_mask": mask[None, None].to(self.device),
-            "position_ids": self._tensor([tree.depths]) + self._cached,
+            "position_ids": self._make_tensor([tree.depths]) + self._cached,
             "use_cache": self._cache is not None,
         }
         if self._cache is not None:
@@ -439,13 +439,13 @@ class TextReader:
             inputs[_find_cache_name(self.network)] = copy.deepcopy(self._cache)
         askers = sorted({node for node, _ in tree.requested})
         place = {node: at for at, node in enumerate(askers)}
-        columns = self._tensor(askers)
+        columns = self._make_tensor(askers)
         with torch.inference_mode():
             logits = compute_logits_at(self.network, inputs, columns * 0, columns)
             return _compute_log_probabilities(
                 logits,
-                self._tensor([place[node] for node, _ in tree.requested]),
-                self._tensor([token for _, token in tree.requested]),
+                self._make_tensor([place[node] for node, _ in tree.requested]),
+                self._make_tensor([token for _, token in tree.requested]),
             )
 
     def _run_separately(self, budget: int, on_progress: OnProgress | None) -> None:
@@ -467,14 +467,16 @@ class TextReader:
         if not asked:
             return [np.empty(0)] * len(batch)
         inputs = {
-            "input_ids": self._tensor([(*ids[:-1], *[0] * longest)[:longest] for ids in texts]),
-            "attention_mask": self._tensor(
+            "input_ids": self._make_tensor(
+                [(*ids[:-1], *[0] * longest)[:longest] for ids in texts]
+            ),
+            "attention_mask": self._make_tensor(
                 [([1] * (len(ids) - 1) + [0] * longest)[:longest] for ids in texts]
             ),
             "use_cache": False,
         }
         self.fed += longest * len(batch)
-        rows, columns, tokens = map(self._tensor, zip(*asked, strict=True))
+        rows, columns, tokens = map(self._make_tensor, zip(*asked, strict=True))
         with torch.inference_mode():
             logits = compute_logits_at(self.network, inputs, rows, columns)
             places = torch.arange(len(asked), device=self.device)
@@ -484,7 +486,7 @@ class TextReader:
         )
         return np.split(flat, ends[:-1])
 
-    def _tensor(self, values: Any) -> Any:
+    def _make_tensor(self, values: Any) -> Any:
         return require("torch", "models").tensor(values, device=self.device)
 
 

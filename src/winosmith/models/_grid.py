@@ -154,7 +154,7 @@ def train_grid(
         "dev": dev_questions.digest,
         "model": digest_weights(find_model_folder(model)),
     }
-    folder = _open(Path(out), recipe, force)
+    folder = _open_folder(Path(out), recipe, force)
     tuned = partial(train_multiple_choice, train, dev, model=model, device=device, on_step=on_step)
     done: list[TrainingRun] = []
     for number, chosen in enumerate(runs, start=1):
@@ -171,12 +171,12 @@ def train_grid(
     kept = folder.path / RUNS / best.settings.name
     if TABLE not in folder.files or not all(map(folder.is_finished, folder.files)):
         tuned(out=kept, settings=best.settings)  # retrains only if files are missing
-        _finish(folder, kept / MODEL, done)
+        _save_results(folder, kept / MODEL, done)
     shutil.rmtree(kept, ignore_errors=True)
     return GridResult(**vars(best), folder=folder.path / MODEL, runs=tuple(done))
 
 
-def _open(out: Path, recipe: Mapping[str, Any], force: bool) -> OutputFolder:
+def _open_folder(out: Path, recipe: Mapping[str, Any], force: bool) -> OutputFolder:
     """Open the output folder; with `force`, remove results of a different recipe."""
     try:
         return OutputFolder.open(out, recipe)
@@ -195,7 +195,7 @@ def _remove_models(folder: Path, runs: Sequence[TrainingRun]) -> None:
             shutil.rmtree(folder / run.settings.name, ignore_errors=True)
 
 
-def _finish(folder: OutputFolder, model: Path, runs: Sequence[TrainingRun]) -> None:
+def _save_results(folder: OutputFolder, model: Path, runs: Sequence[TrainingRun]) -> None:
     target = folder.path / MODEL
     shutil.rmtree(target, ignore_errors=True)
     shutil.copytree(model, target)

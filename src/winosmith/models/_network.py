@@ -1,8 +1,8 @@
 """Find, download, identify and load models, and process texts in batches.
 
 Weights are read only from safetensors, code from model folders is never run, and missing weights
-are errors. To reduce padding, a batch has texts of similar length; if memory runs out, it is
-halved.
+are errors. Batches have texts of similar length, to reduce padding, and are halved if memory runs
+out.
 """
 
 from __future__ import annotations

@@ -99,12 +99,12 @@ def split_sentence(problem: Problem) -> tuple[str, tuple[str, ...], str]:
 
 _POSSESSIVE = frozenset("my mine your yours his its our ours their theirs hers".split())
 
-_LOWERED = frozenset(
+_LOWERCASED = frozenset(
     "A An The My Your His Her Its Our Their He She It They This That These Those".split()
 )
 """First words of options that are converted to lower case inside a sentence."""
 
-_OWNABLE = {"can", "few", "many", "might", "own", "will"}
+_POSSESSED_WORDS = {"can", "few", "many", "might", "own", "will"}
 """Function words that can follow a possessive "her": "against her will", "her many friends"."""
 
 _NEXT_WORD = re.compile(r"\s+[\"'“‘]?(\w+)")
@@ -144,7 +144,7 @@ def _is_possessive(pronoun: str, after: str) -> bool:
     following = _NEXT_WORD.match(after)
     if following is None:
         return False
-    return following[1].lower() not in FUNCTION_WORDS - _OWNABLE
+    return following[1].lower() not in FUNCTION_WORDS - _POSSESSED_WORDS
 
 
 def _make_possessive(option: str, pronoun: str) -> str:
@@ -158,7 +158,7 @@ def _match_case(option: str, pronoun: str) -> str:
     if pronoun[0].isupper() and pronoun != "I":
         return option[0].upper() + option[1:]
     first, _, rest = option.partition(" ")
-    return f"{first.lower()} {rest}" if first in _LOWERED and rest else option
+    return f"{first.lower()} {rest}" if first in _LOWERCASED and rest else option
 
 
 def ask_referent(problem: Problem, end: str = "") -> Problem:
@@ -251,10 +251,10 @@ class Questions:
         """Return the number of correct answers for these scores, and its p-value.
 
         A problem scores 1 if its correct option has the higher score, and 1/2 if the scores are
-        tied (`winosmith.prediction.TIE`). A true claim is correct if its score is above 0, a
-        false claim if it is not. The p-value is the probability that guessing is at least as accurate. It
-        is computed by `compute_chance_p_value` for problems, and by Fisher's exact test for
-        claims, so that a constant answer is not evidence.
+        tied (`winosmith.prediction.TIE`). A true claim is correct if its score is above 0, a false
+        claim otherwise. The p-value is the probability that guessing is at least as accurate. It is
+        computed by `compute_chance_p_value` for problems, and by Fisher's exact test for claims, so
+        that a constant answer is not evidence.
         """
         rows, right = np.arange(len(self)), self.answers
         if self.texts_per_problem == 2:

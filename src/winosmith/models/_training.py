@@ -266,7 +266,7 @@ def _train_epochs(run: Run, state: Path, on_step: OnStep | None) -> list[Epoch]:
         epochs = saved[3]
         run.restore(*saved[:3])
     try:
-        while not _is_over(epochs, run.settings):
+        while not _is_finished(epochs, run.settings):
             epochs.append(run.train_epoch(len(epochs), on_step))
             if run.settings.last is not None or _find_best_epoch(epochs) == len(epochs) - 1:
                 run.keep_weights()
@@ -279,7 +279,7 @@ def _train_epochs(run: Run, state: Path, on_step: OnStep | None) -> list[Epoch]:
     return epochs
 
 
-def _is_over(epochs: list[Epoch], settings: TrainingSettings) -> bool:
+def _is_finished(epochs: list[Epoch], settings: TrainingSettings) -> bool:
     if len(epochs) >= (settings.last or settings.epochs):
         return True
     patience = settings.patience or settings.epochs
