@@ -180,8 +180,7 @@ def paired_p_value(
 
     Under the null hypothesis, the solvers are exchangeable: in each cluster, all their answers may
     be swapped together with probability 1/2. A cluster in which the first solver has d more correct
-    answers than the second then contributes +d or −d; the distribution of the sum is computed
-    exactly.
+    answers than the second then contributes +d or −d; the distribution of the sum is exact.
 
     This is the permutation test of paired differences (Fisher 1935, section 21; Pitman 1937), which
     allows differences of any size: if one answer is correct and the other is a tie between two
@@ -304,7 +303,7 @@ def _compare_pair(first: str, second: str, a: Graded, b: Graded, seed: int) -> P
 def cross_tabulate(
     first: npt.NDArray[np.float64], second: npt.NDArray[np.float64]
 ) -> tuple[float, float, float, float]:
-    """Count the problems that both, only the first, only the second or neither solver got right.
+    """Count the problems that both, only the first, only the second or neither answered correctly.
 
     >>> cross_tabulate(np.array([1, 1, 0, 0.5]), np.array([1, 0, 0, 0.5]))
     (1.25, 1.25, 0.25, 1.25)
@@ -365,15 +364,15 @@ class Agreement(Result):
     """The agreement of two sets of predictions.
 
     Attributes:
-        equal: The number of problems with the same choice in both sets; an integer except for ties,
-            which count as if each were settled by an independent fair draw.
+        equal: The number of problems with the same choice in both sets; with ties, the expected
+            number under fair draws.
         n: The number of problems.
         kappa: Brennan and Prediger's (1981) kappa of the choices: 1 for identical choices, 0 for
-            two random choices. It assumes that each option of a problem is equally probable by
+            two random choices. Kappa assumes that all options of a problem are equally probable by
             chance. Cohen's (1960) kappa uses the frequency of each position, which is only
             meaningful if the order of the options matters.
         kappa_interval: The 95 % interval of kappa, from the cluster bootstrap with two
-            pseudo-clusters, one with full agreement and one with none.
+            pseudo-clusters, one with full agreement and one without any agreement.
         same_wrong: The number of problems for which both choose the same incorrect option.
     """
 
@@ -428,7 +427,8 @@ def agreement(first: Graded, second: Graded, seed: int = 0) -> Agreement:
 def compute_agreement_probability(first: Prediction, second: Prediction) -> float:
     """Return the probability that two predictions choose the same option, 0–1.
 
-    A tied prediction chooses one of its options at random. An invalid answer never agrees.
+    A tied prediction chooses one of its options at random. An invalid answer agrees with no other
+    answer.
     """
     one, other = set(first.chosen), set(second.chosen)
     return len(one & other) / (len(one) * len(other)) if one and other else 0.0
@@ -518,8 +518,8 @@ class VersusRoot(Result):
         mcnemar: The p-value of McNemar's exact test, which treats pairs as independent.
         p_value: The p-value of the exact test that keeps blocks together (`paired_p_value`).
         adjusted: The `p_value` after Holm's correction for all values of the field.
-        consistent: The fraction of pairs that are both correct or both incorrect; ties count as if
-            each were settled by an independent fair draw.
+        consistent: The fraction of pairs that are both correct or both incorrect; with ties, the
+            expected fraction under fair draws.
         kept: The fraction of correct answers given a correct root; None if no root is correct.
         unchanged: The number of problems whose input for this solver equals that of their root:
             only the pronoun changed and the solver saw the blank, or the change is before the local
@@ -657,7 +657,7 @@ def detectable_difference(
 
 
 _TAIL = 1e-9
-"""Probability of the tails of the number of differing items that the power calculation omits."""
+"""Total probability of the tails that the power calculation omits."""
 
 
 def detectable_differences(
@@ -673,7 +673,7 @@ def detectable_differences(
         shares: The fractions of problems that only one of two models answers correctly.
 
     Returns:
-        Each fraction with its smallest difference; see `detectable_difference`.
+        Each fraction with its smallest detectable difference; see `detectable_difference`.
 
     >>> from winosmith.testing import make_twins
     >>> [round(least or 1, 3) for _, least in detectable_differences(make_twins(500))]

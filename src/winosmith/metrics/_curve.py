@@ -21,12 +21,12 @@ Take = Literal["best", "mean"]
 
 @dataclass(frozen=True, slots=True)
 class CurvePoint(Result):
-    """The training runs with one number of training problems.
+    """The training runs on a given number of training problems.
 
     Attributes:
         size: The number of training problems.
         accuracies: The accuracy of each run, 0–1, in the order given.
-        taken: The accuracy to which the curve is fitted: the best or the mean of the runs.
+        taken: The accuracy used for the fit: the best or the mean accuracy of the runs.
     """
 
     size: int = field(metadata=shown("size"))
@@ -102,7 +102,7 @@ def learning_curve(
     with the other forms, and see how well it predicts the accuracy at the largest size (`last`).
 
     Args:
-        runs: The accuracies of the runs, 0–1, by training size; three sizes or more.
+        runs: The accuracies of the runs, 0–1, by training size; at least three sizes.
         human: The human accuracy, 0–1; it is 0.94 on WinoGrande (section 4.1).
         take: The accuracy to use for each size: "best" of its runs, like the best of ten seeds in
             the paper's figure 2, or their "mean". The best run is optimistic, especially if the
@@ -192,7 +192,7 @@ class Extrapolation(Result):
 
 
 def extrapolate(form: Form, x: Floats, y: Floats, human: float) -> Extrapolation | None:
-    """Fit a form to accuracies y at log2 sizes x; return None if it can't be determined."""
+    """Fit a form to accuracies y at log2 sizes x; return None if the fit fails."""
     from scipy.stats import t
 
     free = len(x) - form.parameters

@@ -478,7 +478,7 @@ class EditKinds(Result):
         errors: The fraction of incorrect answers among all perturbed problems, the base rate; None
             if no problem differs from its root.
         left_out: The number of perturbed problems that are omitted because their root is missing.
-        kinds: The kinds, sorted by descending number of edits in incorrect predictions.
+        kinds: The kinds of edits, sorted by descending number of edits in incorrect predictions.
     """
 
     errors: Proportion | None

@@ -35,8 +35,8 @@ def clusters(dataset: Dataset) -> Labels:
     """Return the (n,) cluster number of each problem, from 0.
 
     A cluster is a block (`winosmith.blocks`): the halves of a twin, a family of perturbed
-    problems, or copies of one sentence. Answers to the problems of a cluster depend on each other,
-    so they never count as independent.
+    problems, or copies of one sentence. Answers within a cluster depend on each other, so they are
+    never treated as independent.
 
     >>> from winosmith.testing import make_twins
     >>> clusters(make_twins(2, singles=1)).tolist()
@@ -58,7 +58,7 @@ class Graded(Result):
     Attributes:
         dataset: The problems, all of which have an answer.
         predictions: One prediction per problem, in the order of the problems.
-        known_clusters: The result of `clusters`, if known.
+        known_clusters: The precomputed result of `clusters`, if any.
         parameters: The solver's parameters according to its file; `sees` is the kind of input.
         missing: The number of problems without a prediction, which are not in `dataset`.
     """
@@ -229,7 +229,7 @@ def grade_models(
 
 
 def iterate_columns(dataset: Dataset) -> Iterator[tuple[str, list[Scalar]]]:
-    """Yield the name of each field and its value for each problem, or None.
+    """Yield each field's name and its value (or None) for each problem.
 
     The fields are the row number, the ids, the pronoun, the parts of origin and lineage, the
     embargo, and every key of `extra`. Fields with the same value in all problems are omitted.
@@ -271,7 +271,7 @@ _FIELDS: dict[str, Callable[[Problem], Scalar]] = {
 
 
 SCORE_TOLERANCE = 1e-4
-"""Maximum difference between scores that are considered equal; batching can cause it."""
+"""Maximum difference between scores that are treated as equal, because batching changes scores."""
 
 NOTE_FRACTION = 0.5
 """Minimum fraction of equal inputs in two groups at which a note is added."""
@@ -284,7 +284,7 @@ class Comparability:
     Attributes:
         refused: The reason for refusing the comparison, or None. A comparison is refused if two
             groups have the same input, because a difference is then not due to the solver.
-        note: A caveat for readers of the comparison, or None.
+        note: A caveat about the comparison, or None.
     """
 
     refused: str | None = None

@@ -160,7 +160,7 @@ def _measure_leak(
     Args:
         field: The name of the field.
         tell: The name of the tell.
-        of: The tell's value for each row; rows with None are omitted.
+        of: The tell's value for each row; rows whose value is None are omitted.
         answers: (n,) the 0-based answer of each row.
         groups: (n,) the number of each row's block.
         folds: (n,) the fold of each row, 0 to 3, the same for a whole block.
@@ -443,9 +443,8 @@ def overlap(
     the same words on one side of the blank. A family may have been seen if the source of its root
     is the public set, or if its root is not in the test set and can't be compared.
 
-    If a problem may have been seen, so may its family, its twin and its copies
-    (`winosmith.blocks`). Seven of EvoGrad's roots are from WinoGrande's dev set, on which the
-    paper's models were selected.
+    If a problem may have been seen, so may its family, twin and copies (`winosmith.blocks`). Seven
+    of EvoGrad's roots are from WinoGrande's dev set, on which the paper's models were selected.
 
     Args:
         test: The data on which the solver is measured.
@@ -512,7 +511,7 @@ def _find_public_families(test: Dataset, contents: Digests) -> Iterator[tuple[in
     sources = {p.id: p.origin.source if p.origin else None for p in test}
     for root, rows in test.families.items():
         if root not in sources:
-            reason = f"its root is not in the test and may be from {contents.name}"
+            reason = f"its root is not in the test set and may be from {contents.name}"
         elif (sources[root] or "").casefold() == contents.name.casefold():
             reason = f"its root comes from {contents.name}"
         else:

@@ -61,7 +61,7 @@ def measure_human_accuracy(
 
     Args:
         dataset: The problems with their answers.
-        responses: The responses, of any purpose.
+        responses: The responses, with any purpose.
         subjects: The minimum number of distinct subjects per problem.
 
     Raises:
@@ -140,7 +140,8 @@ class PersonAccuracy(Result):
             between a person's answers, and between the answers to the halves of a twin.
         people: The number of distinct subjects.
         problems: The number of problems that the subjects answered.
-        spread: The standard deviation of the subjects' accuracies (n − 1), 0–1; None for one.
+        spread: The standard deviation of the subjects' accuracies (n − 1), 0–1; None if there is
+            only one subject.
     """
 
     accuracy: Proportion = field(metadata={"json": "flat"})
@@ -159,7 +160,7 @@ def measure_person_accuracy(dataset: Dataset, responses: Iterable[Response]) -> 
 
     Args:
         dataset: The problems with their answers.
-        responses: The responses, of any purpose.
+        responses: The responses, with any purpose.
 
     Raises:
         DataError: There is no test response to a problem with an answer; or a subject is not fresh,
@@ -346,7 +347,7 @@ def _measure_agreement(
 
 @dataclass(frozen=True, slots=True)
 class Reliability(Result):
-    """A coefficient of the agreement beyond chance between people on the same items.
+    """A coefficient of agreement beyond chance between people who answered the same items.
 
     Attributes:
         value: The coefficient: 1 for full agreement, 0 for agreement as expected by chance,

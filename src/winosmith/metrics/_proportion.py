@@ -32,7 +32,7 @@ class Proportion(Result):
         n: The number of cases.
         interval: The interval of the fraction, 0–1; see `proportion`.
         clusters: The number of clusters of dependent cases.
-        design_effect: The variance relative to that of independent cases, 1 or more.
+        design_effect: The variance divided by that of independent cases, 1 or more.
         chance: The fraction expected from guessing, 0–1; None if not applicable.
         ties: The number of cases that are ties.
     """
@@ -71,7 +71,7 @@ INTERVAL = ("95 %", lambda found: span(found.interval))
 """Heading and formatter of the column with a fraction's interval."""
 
 SIZE = attrgetter("n")
-"""Getter of a fraction's number of cases."""
+"""Function that returns a fraction's number of cases."""
 
 
 def round_count(sum_: float) -> float:
@@ -191,7 +191,7 @@ def crossed_proportion(
 
 
 def _compute_design_effect(y: Floats, labels: npt.NDArray[np.int64]) -> float:
-    """Return the variance of a fraction relative to that of independent cases.
+    """Return the variance of a fraction divided by its variance for independent cases.
 
     Args:
         y: (n,) values of the cases, 0 to 1.

@@ -45,8 +45,9 @@ class Score(Result):
             every problem has two options, or if scores are missing. See `score_comparisons`.
         groups: Field → value → accuracy on the problems with that value. The fields are "options"
             if the number of options varies, domain and source if known, and the requested fields.
-        refused: Field → why its values can't be compared for this solver; not in `groups`.
-        notes: Field → a caveat for readers of the comparison.
+        refused: Field → why its values can't be compared for this solver. Refused fields are not in
+            `groups`.
+        notes: Field → a caveat about comparing its values.
         calibration, margins: The calibration and margins of the scores; None without scores.
         against_scores: The number of answers that choose an option without the best score.
         invalid: The number of answers that match no option, which count as incorrect.

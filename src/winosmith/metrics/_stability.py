@@ -195,7 +195,7 @@ class Survival(Result):
             (Kalbfleisch & Prentice 1980), from lifelines. Families are treated as independent.
         at_risk: (m,) the number of families that reach each depth without an earlier error.
         errors: (m,) the number of families whose first error is at each depth. An integer unless
-            there are ties, with which a family ends at several depths with probabilities.
+            there are ties, which let a family end at several depths, each with a probability.
         censored: (m,) the number of families that end at each depth without an error.
         median: The depth by which half of the families have an error; None if fewer than half do.
     """

@@ -39,8 +39,7 @@ class Statistics(Result):
             for a data set in table 5, counted as in the table. The mean is 0 if there are no
             problems, and None if no sentence has spaces between words.
         vocabulary: The number of distinct lower-cased tokens; None if no sentence has spaces.
-        without_spaces: The number of problems without spaces between words, which are not
-            tokenised.
+        without_spaces: The number of problems without spaces between words, which are skipped.
         comparisons: The number of comparisons of the correct option with an incorrect one.
         table5: The row of WinoGrande's table 5 for this data set with the counting method, or None.
         twins: The number of whole twins, two problems each.

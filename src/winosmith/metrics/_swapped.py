@@ -149,7 +149,8 @@ def consistency(original: Graded, other: Graded) -> Consistency:
     """Measure how consistently a solver changes its choices if the options are switched.
 
     Args:
-        original: The answers to the original problems; those never switched are ignored.
+        original: The answers to the original problems; problems without a switched version are
+            ignored.
         other: The answers to the switched problems, which have the same ids and options.
 
     Raises:
@@ -280,7 +281,7 @@ class GenderGap(Result):
         reading: The definition of a gotcha.
         accuracy: The accuracy on all sentences, including neutral ones (97.1 in the paper).
         signature: The signature of the data, the predictions, the reading, and the known input.
-        note: A caveat for readers of the gaps, or None.
+        note: A caveat about the gaps, or None.
     """
 
     female: Gap

@@ -90,7 +90,7 @@ class CausalModel(_network.LanguageModel):
             texts: The token ids of each text, at least one.
             starts: The index of the first requested token of each text, 1 or more.
             tokens_per_batch: The number of tokens in a batch; the default depends on the device.
-            on_progress: Called with the number of finished texts and of all texts.
+            on_progress: Called with the number of finished texts and the total number.
 
         Raises:
             InputError: A single text does not fit into memory.
@@ -118,7 +118,7 @@ class CausalModel(_network.LanguageModel):
 
         Args:
             texts: The texts.
-            on_progress: Called with the number of finished texts and of all texts.
+            on_progress: Called with the number of finished texts and the total number.
 
         Raises:
             InputError: A single text does not fit into memory.
@@ -195,19 +195,18 @@ def make_passages(
 
     For the full score, all tokens after the prompt are counted, or all except the first if there is
     neither a prompt nor a start token. For the partial score, the text after the blank is scored,
-    given everything up to the end of the option; if that is empty, as in COPA, the option is
-    scored.
+    given all text up to the end of the option; if it is empty, as in COPA, the option is scored.
 
     Args:
         model: The model, whose tokeniser is used.
         problems: The problems, with any number of options.
-        prompt: The text to put before each sentence, including the white space between them.
+        prompt: The text to put before each sentence, including the separating white space.
         bos: Whether to start with a start token. By default the tokeniser decides, as in
             lm-evaluation-harness, except for the full score of a sentence that starts with its
             blank: this gets a start token, so that the option's first token is scored.
 
     Raises:
-        InputError: `bos` is True, and the tokeniser has no start or end token.
+        InputError: `bos` is True, but the tokeniser has no start or end token.
     """
     begin = _find_start_token(model.tokeniser)
     if bos and not begin:

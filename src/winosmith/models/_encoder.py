@@ -297,11 +297,11 @@ def create_choice_model(
     device: str | None = None,
     max_length: int | None = None,
 ) -> ChoiceModel:
-    """Add a multiple-choice head to any encoder; `seed` initialises new weights.
+    """Add a multiple-choice head to any encoder; `seed` is the seed of new weights.
 
     If transformers has a head for the architecture, it is used, so that other programs can load the
-    result; otherwise the head is a linear layer on the first token. A trained head is kept. All
-    dropout rates of the network are set to `dropout` unless it is None.
+    result; otherwise the head is a linear layer on the first token. An existing trained head is
+    kept. All dropout rates of the network are set to `dropout` unless it is None.
 
     Raises:
         InputError: The model can't be loaded (see `load_encoder`), or the split point is unknown.
@@ -329,7 +329,7 @@ def load_choice_model(
         max_length: The maximum input length in tokens; by default the model's own limit.
 
     Raises:
-        InputError: The model is missing or damaged, or its head was never trained.
+        InputError: The model is missing or damaged, or its head is untrained.
     """
     path = _network.find_model_folder(folder)
     model, trained = _load_model(

@@ -32,7 +32,7 @@ from winosmith.report import join_names
 RUNS, TABLE = "runs", "runs.json"
 
 OnRun = Callable[[int, int, TrainingRun], None]
-"""A callback that receives the number of a finished run, the number of all runs, and the run."""
+"""A callback that receives the number of a finished run, the total number of runs, and the run."""
 
 
 @dataclass(frozen=True)
@@ -62,7 +62,7 @@ class Grid:
         settings = replace(settings or TrainingSettings(), **self.fixed)
         tried = (self.seeds, self.learning_rates, self.epochs, self.batch_sizes)
         if any(not values or len(set(values)) < len(values) for values in tried):
-            raise InputError("a grid needs one or more values of each kind, without repeats")
+            raise InputError("a grid needs one or more distinct values for each setting")
         for seed, rate, epochs, size in product(*tried):
             yield replace(settings, seed=seed, learning_rate=rate, epochs=epochs, batch_size=size)
 
@@ -103,7 +103,7 @@ class GridResult(FinishedRun):
 
     @property
     def message(self) -> str:
-        """A sentence on the best run and the runs at chance."""
+        """A sentence about the best run and the runs at chance."""
         if len(self.runs) == 1:
             return super().message
         summary = f"best of {len(self.runs)} runs: {self.settings.name}, {super().message}"
@@ -129,7 +129,7 @@ def train_grid(
 ) -> GridResult:
     """Train a model for each point of a grid, and keep the model that is best on dev.
 
-    If several models are equally good, the first is kept. Only the results of the other runs are
+    If several models are equally good, the first is kept. Of the other runs, only the results are
     kept. After an interruption, the same call resumes from the last finished epoch, with the same
     result. Raises the same errors as `train_multiple_choice`.
 

@@ -1,8 +1,7 @@
 """Find, download, identify and load models, and process texts in batches.
 
 Weights are read only from safetensors, code from model folders is never run, and missing weights
-are errors. Batches have texts of similar length, to reduce padding, and are halved if memory runs
-out.
+are errors. Batches contain texts of similar length, and are halved if memory runs out.
 """
 
 from __future__ import annotations
@@ -327,7 +326,7 @@ Batch = TypeVar("Batch")
 Model = TypeVar("Model", bound="LanguageModel")
 
 OnProgress = Callable[[int, int], None]
-"""A callback that receives the number of finished texts and the number of all texts."""
+"""A callback that receives the number of finished texts and the total number."""
 
 _MEMORY_MESSAGES = ("out of memory", "can't allocate memory", "not enough memory")
 """Parts of torch's out-of-memory messages that have no error class of their own, as on a CPU."""
@@ -356,7 +355,7 @@ def run_batches(
         take: A function from the index of the first text and the budget to a batch, its number of
             texts and its number of tokens.
         run: A function that processes a batch.
-        on_progress: Called with the number of finished texts and the number of all texts.
+        on_progress: Called with the number of finished texts and the total number.
 
     Raises:
         InputError: A single text does not fit into memory.

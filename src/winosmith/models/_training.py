@@ -48,7 +48,7 @@ class TrainingSettings:
     seed: Annotated[int, Field(ge=0)] = 0
     """Random seed of the head, the order of the problems, and the dropout."""
     learning_rate: Annotated[float, Field(gt=0)] = 3e-5
-    """Peak of the learning rate. Trained on 5,000 problems of train_xl, MiniLM answers 60.4 % of
+    """Peak learning rate. Trained on 5,000 problems of train_xl, MiniLM answers 60.4 % of
     1,000 others correctly at 3e-5, and 50 % at 1e-4 (the same score for all texts)."""
     epochs: Annotated[int, Field(ge=1)] = 3
     """Number of passes over the training problems."""
@@ -125,9 +125,9 @@ class TrainingRun:
 
     @property
     def kept_epoch(self) -> int:
-        """The 0-based number of the kept epoch: the first one with the most correct dev problems.
+        """The index of the kept epoch: the first epoch with the most correct dev problems.
 
-        With `settings.last`, it is the last epoch.
+        With `settings.last`, the last epoch is kept.
         """
         if self.settings.last is not None:
             return len(self.epochs) - 1
@@ -180,8 +180,7 @@ class FinishedRun(TrainingRun):
 MODEL, RECORD, STATE = "model", "training.json", "state.safetensors"
 
 OnStep = Callable[[int, int, str], None]
-"""A callback that receives the number of finished steps, the number of all steps, and a text with
-the epoch and its loss."""
+"""A callback for the number of finished steps, their total, and a message with epoch and loss."""
 
 
 def train_multiple_choice(
@@ -291,7 +290,7 @@ def _find_best_epoch(epochs: Sequence[Epoch]) -> int:
 
 
 class Run:
-    """A network in training.
+    """A network that is being trained.
 
     An epoch depends only on the weights, the optimiser's moments, the seed and the epoch's number,
     so that a resumed run gives the same result.

@@ -35,7 +35,7 @@ from winosmith.response import Response
 Rng = np.random.Generator
 
 DEFAULT_STRENGTH = 0.5
-"""Default fraction of planted twins. (AFLite removed 0.7 of WinoGrande; section 3.)"""
+"""Default fraction of twins with artifacts. (AFLite removed 0.7 of WinoGrande; section 3.)"""
 
 DEFAULT_HABITS = 3
 """Default number of habits of each artifact in each domain."""
@@ -197,7 +197,7 @@ def draw_drafts(
 def read_handwritten() -> Dataset:
     """Return 72 handwritten twins, half of them social and half physical.
 
-    They were written for winosmith (Apache-2.0), and meet all rules of
+    The twins were written for winosmith (Apache-2.0), and meet all rules of
     `validate.filter_by_structure`.
 
     >>> twins = read_handwritten()
@@ -218,7 +218,7 @@ LOCAL_GUESS_PROBABILITY = 0.4
 """Probability that a judge chooses an option if the local context does not reveal the answer."""
 
 DEFAULT_POOL = 40
-"""Default number of people, who are authors and judges."""
+"""Default number of people in the pool of authors and judges."""
 
 ERROR_CONCENTRATION = 12.0
 """The sum a + b of the beta distribution of the judges' error rates; higher sums make rates more

@@ -101,7 +101,7 @@ def draw_phase_chance(
     """Draw each phase's number of problems at or above the threshold, and the number by chance.
 
     Args:
-        found: The number with the real answers in each phase.
+        found: The number of such problems in each phase, with the real answers.
         chance: The (mean, low, high) number in the null draws of each phase.
         band: The name of the interval from low to high.
     """
@@ -200,8 +200,8 @@ def draw_margins(
     Args:
         margins: (U,) the margins, positive for units that agree with a model, otherwise negative.
         gone: (U,) True for removed units.
-        options: (U,) each unit's number of options K (default 2); units that disagree count 1 / (K
-            − 1).
+        options: (U,) each unit's number of options K (default 2); disagreeing units count 1 / (K −
+            1).
         threshold: The minimum margin of removed units; None to draw no line.
     """
     title = "Margins and their mirror image"

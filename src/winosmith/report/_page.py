@@ -217,7 +217,7 @@ Block = Text | Cards | Table | Drawing | Passages | Code | PageOnly
 
 @dataclass(frozen=True)
 class Section:
-    """A section of a page: a heading, a lead sentence with the result, and blocks."""
+    """A section of a page: a heading, a lead sentence that states the result, and blocks."""
 
     title: str
     blocks: Sequence[Block]
@@ -248,7 +248,7 @@ def page(
         sections: The sections, in order; a page with three or more has a table of contents.
         subtitle: A sentence under the heading.
         signature: The parameters that determine the page's numbers.
-        footer: The last line.
+        footer: The last line of the page.
         language: A BCP 47 language tag.
 
     >>> page("A <title>", []).count("A &lt;title&gt;")

@@ -42,7 +42,7 @@ def count_twins_and_singles(twins: int, singles: int) -> str:
 
 
 def join_names(names: Sequence[str], most: int = 4) -> str:
-    """Join names for a sentence; after the first `most`, only their number is given.
+    """Join names for a sentence; beyond the first `most` names, only a number is given.
 
     >>> join_names(["0"]), join_names(["0", "240"]), join_names("abc"), join_names("abcdefg")
     ('0', '0 and 240', 'a, b and c', 'a, b, c, d and 3 more')
