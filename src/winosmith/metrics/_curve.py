@@ -306,7 +306,7 @@ def _logistic(x: Floats, a: float, b: float) -> Floats:
     return values
 
 
-def _start_logistic(x: Floats, y: Floats) -> list[float]:
+def _init_logistic(x: Floats, y: Floats) -> list[float]:
     from scipy.special import logit
 
     return _fit_line(x, logit(np.clip(2 * y - 1, 0.01, 0.99)))
@@ -317,7 +317,7 @@ def _power(x: Floats, a: float, b: float) -> Floats:
     return values
 
 
-def _start_power(x: Floats, y: Floats) -> list[float]:
+def _init_power(x: Floats, y: Floats) -> list[float]:
     intercept, slope = _fit_line(x, np.log2(np.clip(1 - y, 1e-3, 1)))
     return [intercept, -slope]
 
@@ -327,18 +327,18 @@ def _asymptote(x: Floats, a: float, b: float, c: float) -> Floats:
     return values
 
 
-def _start_asymptote(x: Floats, y: Floats) -> list[float]:
+def _init_asymptote(x: Floats, y: Floats) -> list[float]:
     floor = max(0.0, (1 - float(y.max())) / 2)
-    return [*_start_power(x, y + floor), floor]
+    return [*_init_power(x, y + floor), floor]
 
 
 FORMS = (
     Form("fourth root", "A = a + b·N^(1/4)", _fourth_root,
          lambda x, y: _fit_line(np.exp2(x / 4), y), 2),
     Form("logarithm", "A = a + b·log2 N", _logarithm, _fit_line, 2),
-    Form("logistic", "A = 1/2 + 1/2 · logistic(a + b·log2 N)", _logistic, _start_logistic, 2),
-    Form("power law", "A = 1 − a·N^(−b)", _power, _start_power, 2),
-    Form("power law, asymptote", "A = 1 − c − a·N^(−b), 0 ≤ c", _asymptote, _start_asymptote, 3),
+    Form("logistic", "A = 1/2 + 1/2 · logistic(a + b·log2 N)", _logistic, _init_logistic, 2),
+    Form("power law", "A = 1 − a·N^(−b)", _power, _init_power, 2),
+    Form("power law, asymptote", "A = 1 − c − a·N^(−b), 0 ≤ c", _asymptote, _init_asymptote, 3),
 )  # fmt: skip
 """Forms in the order in which reports list them. The first two exceed 100 % at some size; the last
 may stay far below 100 %. Fitted to WinoGrande's table 4 (dev, up to 40,398 problems), only the

@@ -316,8 +316,8 @@ def error_depths(
     observed = totals.sum(axis=0)
     clusters = np.array([family.cluster for family in families])
     drawn, number = _bootstrap(totals, clusters, seed, draws), len(np.unique(clusters))
-    coins = _simulate(families, _guess_errors, np.random.default_rng([seed, 1]))
-    shuffles = _simulate(families, _shuffle_errors, np.random.default_rng([seed, 2]))
+    coins = _simulate_errors(families, _guess_errors, np.random.default_rng([seed, 1]))
+    shuffles = _simulate_errors(families, _shuffle_errors, np.random.default_rng([seed, 2]))
     depths = np.concatenate([family.depths for family in families])
     risk = 1 - np.concatenate([family.chance for family in families])
     exact = float(np.average(depths, weights=risk)), None, None
@@ -383,7 +383,7 @@ def _compute_ratios(sums: Sums, place: tuple[int, int]) -> Floats:
     return ratios
 
 
-def _simulate(
+def _simulate_errors(
     families: Sequence[Family],
     draw: Callable[[Family, Ints, Ints, np.random.Generator], Errors],
     rng: np.random.Generator,

@@ -125,7 +125,7 @@ class CausalModel(_network.LanguageModel):
         """
         begin = self.start_tokens or _find_start_token(self.tokeniser)
         passages = [
-            _make_full_passage(begin, ids, 0) for ids in _tokenise_plainly(self.tokeniser, texts)
+            _make_full_passage(begin, ids, 0) for ids in _tokenise_raw(self.tokeniser, texts)
         ]
         found = self.likelihoods(
             [passage.ids for passage in passages],
@@ -277,7 +277,7 @@ def _find_start_token(tokeniser: Any) -> list[int]:
     return [] if token is None else [int(token)]
 
 
-def _tokenise_plainly(tokeniser: Any, texts: Sequence[str]) -> list[list[int]]:
+def _tokenise_raw(tokeniser: Any, texts: Sequence[str]) -> list[list[int]]:
     distinct = list(dict.fromkeys(texts))
     if not distinct:
         return []
@@ -297,14 +297,14 @@ def _make_encoder(tokeniser: Any, prompt: str, texts: Sequence[str]) -> Encode:
     head, tail = prompt[: max(cut, 0)], prompt[max(cut, 0) :]
 
     def whole(some: Sequence[str]) -> list[list[int]]:
-        return _tokenise_plainly(tokeniser, [(prompt + text).rstrip() for text in some])
+        return _tokenise_raw(tokeniser, [(prompt + text).rstrip() for text in some])
 
     if not head:
         return whole
-    start = _tokenise_plainly(tokeniser, [head])[0]
+    start = _tokenise_raw(tokeniser, [head])[0]
 
     def joined(some: Sequence[str]) -> list[list[int]]:
-        ends = _tokenise_plainly(tokeniser, [(tail + text).rstrip() for text in some])
+        ends = _tokenise_raw(tokeniser, [(tail + text).rstrip() for text in some])
         return [start + end for end in ends]
 
     tried = texts[:: max(1, len(texts) // SAMPLES)]

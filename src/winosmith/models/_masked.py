@@ -67,14 +67,14 @@ class MaskedModel(_network.LanguageModel):
 
         def run(rows: _network.Rows) -> None:
             batch = [distinct[row] for row in rows]
-            given.update(zip(batch, self._read(batch), strict=True))
+            given.update(zip(batch, self._read_batch(batch), strict=True))
             fed.append(len(batch) * len(batch[0].ids))
 
         lengths = [len(text.ids) for text in distinct]
         _network.run_by_length(lengths, tokens_per_batch or self.budget, run, on_progress)
         return Likelihoods([given[text] for text in texts], sum(fed))
 
-    def _read(self, batch: Sequence[MaskedText]) -> list[npt.NDArray[np.float64]]:
+    def _read_batch(self, batch: Sequence[MaskedText]) -> list[npt.NDArray[np.float64]]:
         torch = require("torch", "models")
         width = len(batch[0].ids)  # the longest text comes first
         ids = np.full((len(batch), width), self.tokeniser.pad_token_id)

@@ -215,7 +215,7 @@ def _clean_svg(markup: bytes, title: str, description: str) -> str:
     root.extend(child for child in drawn if child.find("style") is None)
     names = _shorten_references(drawn)
     for element in drawn.iter():
-        _tidy_element(element, names)
+        _clean_element(element, names)
     return tostring(root, encoding="unicode")
 
 
@@ -232,19 +232,19 @@ def _shorten_references(root: Element) -> dict[str, str]:
     return {old: f"i{number}" for number, old in enumerate(dict.fromkeys(referenced), 1)}
 
 
-def _tidy_element(element: Element, names: dict[str, str]) -> None:
+def _clean_element(element: Element, names: dict[str, str]) -> None:
     element.tail = None
     if element.tag != "text":
         element.text = None
     kept = dict(element.attrib)
     element.attrib.clear()
     for name, value in kept.items():
-        value = _tidy_value(name, value, names)
+        value = _clean_value(name, value, names)
         if value:
             element.set(name, value)
 
 
-def _tidy_value(name: str, value: str, names: dict[str, str]) -> str:
+def _clean_value(name: str, value: str, names: dict[str, str]) -> str:
     if name == "id":
         return names.get(value, "")
     value = _REFERENCE.sub(lambda found: f"{found[1]}#{names.get(found[2], found[2])}", value)
