@@ -427,8 +427,7 @@ def agreement(first: Graded, second: Graded, seed: int = 0) -> Agreement:
 def compute_agreement_probability(first: Prediction, second: Prediction) -> float:
     """Return the probability that two predictions choose the same option, 0–1.
 
-    A tied prediction chooses one of its options at random. An invalid answer agrees with no other
-    answer.
+    A tied prediction chooses one of its options at random. Invalid answers never agree with others.
     """
     one, other = set(first.chosen), set(second.chosen)
     return len(one & other) / (len(one) * len(other)) if one and other else 0.0

@@ -57,7 +57,7 @@ class Graded(Result):
 
     Attributes:
         dataset: The problems, all of which have an answer.
-        predictions: One prediction per problem, in the order of the problems.
+        predictions: One prediction per problem, in the same order as the problems.
         known_clusters: The precomputed result of `clusters`, if any.
         parameters: The solver's parameters according to its file; `sees` is the kind of input.
         missing: The number of problems without a prediction, which are not in `dataset`.

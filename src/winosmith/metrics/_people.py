@@ -1,10 +1,10 @@
 """The accuracy of people, and their agreement on the same items.
 
-Accuracy is measured on people who took a test, never on people who validated the problems. It is
-measured for the majority of several people, for a single person, and for each person on perturbed
-problems. Agreement is measured by Krippendorff's alpha and Fleiss' kappa. Alpha is implemented here
-because the package krippendorff 0.9 is under the GPL, and nltk's loops take minutes for a
-bootstrap. Tests compare it with nltk and with published examples.
+Accuracy is measured on people who took a test, never on people who validated the problems. Accuracy
+is measured for the majority of several people, for a single person, and for each person on
+perturbed problems. Agreement is measured by Krippendorff's alpha and Fleiss' kappa. Alpha is
+implemented here because the package krippendorff 0.9 is under the GPL, and nltk's loops take
+minutes for a bootstrap. Tests compare it with nltk and with published examples.
 """
 
 from __future__ import annotations
@@ -210,7 +210,7 @@ class Annotator(Result):
         participant: The annotator's pseudonym.
         accuracy: The fraction of correct answers; an answer without a choice is incorrect.
         errors: The number of incorrectly answered perturbed problems of known depth.
-        mean, first: The mean and the minimum depth of these errors; None without errors.
+        mean, first: The mean and the minimum depth of these errors; None if there are none.
         coin: The mean depth of the perturbed problems that the annotator answered, which is the
             expected mean error depth of guessing; None if no depth is known.
     """
@@ -372,7 +372,7 @@ def answer_table(answers: Iterable[Sequence[int | None]], categories: int | None
 
     Args:
         answers: The answers to each item, as numbers from 0; None is a missing answer.
-        categories: The number of columns; by default the largest answer plus 1.
+        categories: The number of columns; by default the highest answer plus 1.
 
     Raises:
         DataError: An answer is not an integer from 0 to `categories` − 1.
@@ -408,7 +408,8 @@ def krippendorff_alpha(
     everybody always gave the same answer. The interval resamples items. Krippendorff's own
     bootstrap is narrower, because it resamples pairs of answers as if they were independent. Two
     pseudo-clusters of the mean size are added, one with full agreement and one with chance
-    agreement. Without them, ten items on which all agree would give an interval of zero width.
+    agreement. Without pseudo-clusters, ten items on which all agree would give a zero-width
+    interval.
 
     Args:
         table: The (items, categories) number of people who gave each answer to each item, from

@@ -382,7 +382,7 @@ def possible_counts(
 ) -> tuple[int, ...]:
     """Return the counts out of n that are consistent with a printed percentage; empty if none are.
 
-    This is the granularity test GRIM of Brown & Heathers (2017), applied to percentages instead of
+    The method is the granularity test GRIM of Brown & Heathers (2017), for percentages instead of
     means. The arithmetic is exact.
 
     Args:
@@ -455,7 +455,7 @@ def _find_integers(
 
 
 _MIN_DRAWS = 39
-"""Minimum number of draws whose range contains 95 % of further draws."""
+"""Minimum number of draws whose range contains 95 % of additional draws."""
 
 _ROUNDING_ERROR = 1e-9
 """Maximum rounding error by which products such as 0.05 · 20 can be below an integer."""
@@ -488,7 +488,7 @@ def find_critical_value(drawn: npt.ArrayLike, level: float) -> float:
 def null_interval(drawn: npt.ArrayLike) -> tuple[float, float]:
     """Return the interval that contains another draw from the null with probability 0.95 or more.
 
-    Its ends are the ⌊0.025 (B + 1)⌋-th smallest and largest of the B draws. (Between the
+    The ends are the ⌊0.025 (B + 1)⌋-th smallest and largest of the B draws. (Between the
     interpolated 2.5 and 97.5 % quantiles of 20 draws, the probability is 86 %.) With fewer than 39
     draws, the interval is their range, and the probability is smaller; see `null_interval_label`.
 

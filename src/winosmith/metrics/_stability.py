@@ -262,8 +262,9 @@ class SurvivalComparison(Result):
             the test treats the solvers' families as independent, but both solvers answered the same
             families. The test also ignores that families can be twins.
         p_value: The p-value of the same statistic if the two solvers are swapped in each cluster of
-            families with probability 1/2. Report this p-value, because the test is paired. It is
-            exact if up to 14 clusters differ; otherwise it uses `draws` random swaps.
+            families with probability 1/2. Report this p-value, because the test is paired. The
+            p-value is exact if up to 14 clusters differ; otherwise it is computed from `draws`
+            random swaps.
         later: The solver with later errors, "first" or "second"; None if neither is later.
         signature: The signature of the data, the predictions and the kind of depth.
     """
@@ -345,7 +346,7 @@ def log_rank_scores(
 
     A score is 1 for an event, otherwise 0, minus the cumulative hazard up to the observation's end:
     Σ d/n over all pooled observations (Kalbfleisch & Prentice 1980, section 6.2). The (weighted)
-    scores sum to 0. They don't depend on solvers, so they stay the same if solvers are swapped.
+    scores sum to 0. The scores don't depend on solvers, so swapping solvers does not change them.
     """
     each = np.ones(len(lasted)) if weights is None else weights
     ends, place = np.unique(lasted, return_inverse=True)

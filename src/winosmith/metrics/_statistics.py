@@ -1,9 +1,9 @@
 """Statistics of a data set: counts, lineages and faults.
 
-They are shown next to table 5 of WinoGrande (2020), with the numbers printed there, the way of
-counting that reproduces them, and the numbers from the published files. The table does not state
-how tokens were counted. The counting methods here reproduce the printed numbers from the published
-files as closely as possible (`tests/metrics/test_table5.py`).
+The statistics are compared with table 5 of WinoGrande (2020): with its printed numbers, the
+counting method that reproduces them, and the numbers from the published files. The table does not
+state how tokens were counted. The counting methods here reproduce the printed numbers from the
+published files as closely as possible (`tests/metrics/test_table5.py`).
 """
 
 from __future__ import annotations
@@ -386,9 +386,9 @@ class Table5(Result):
         """Return one or two sentences about the row.
 
         >>> str(replace(ROWS["DPR"][0], whole=False)).partition(". ")[2]
-        'Its row is of another selection: 1,886 problems, 15.9 tokens, vocabulary 4,127.'
+        'Its row describes a different selection: 1,886 problems, 15.9 tokens, vocabulary 4,127.'
         """
-        whose = "It prints" if self.whole else "Its row is of another selection:"
+        whose = "It prints" if self.whole else "Its row describes a different selection:"
         counting = (
             f"Counted as table 5 of WinoGrande counts {self.set} ({self.reading}). {whose} "
             f"{self.printed}"
@@ -416,7 +416,7 @@ ROWS: dict[str, tuple[Table5, ...]] = {
             "PDP",
             Figures(80, 39.5, 594),
             Figures(80, 39.4, 593),
-            "a question once for each comparison of the correct option with another one",
+            "a question once for each comparison of the correct option with another option",
             "the tokeniser is not stated",
         ),
     ),

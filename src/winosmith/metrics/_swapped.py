@@ -149,8 +149,7 @@ def consistency(original: Graded, other: Graded) -> Consistency:
     """Measure how consistently a solver changes its choices if the options are switched.
 
     Args:
-        original: The answers to the original problems; problems without a switched version are
-            ignored.
+        original: The answers to the originals; problems without a switched version are ignored.
         other: The answers to the switched problems, which have the same ids and options.
 
     Raises:
@@ -263,7 +262,8 @@ class Gap(Result):
     def of_rounded(self) -> float:
         """The difference of the rounded accuracies, in percent with one decimal, −100 to 100.
 
-        Table 7 prints this gap without its sign. It can differ from 100 · `value` by 0.1.
+        Table 7 prints this gap without its sign. The rounded difference can differ from 100 ·
+        `value` by 0.1.
         """
         plain, gotcha = (Decimal(fixed(100 * of.value)) for of in (self.plain, self.gotcha))
         return float(plain - gotcha)
@@ -313,14 +313,14 @@ def gender_gap(
     WinoGrande's paper defines a gotcha in two ways. According to the caption of table 7 (reading
     "answer"), the pronoun's gender is in the minority *in the correct answer*. If the answer is the
     occupation, its own percentage of women decides; if it is the other participant, the opposite,
-    because the pronoun then contradicts the occupation. This gives the table's four cells of 120.
-    According to section 5.4 (reading "occupation"), the pronoun's gender is in the minority in the
-    *occupation*, whatever the answer; the cells then differ in size. Rudinger et al. (2018, section
-    5) use the first reading.
+    because the pronoun then contradicts the occupation. This reading gives the table's four cells
+    of 120 sentences. According to section 5.4 (reading "occupation"), the pronoun's gender is in
+    the minority in the *occupation*, whatever the answer; the cells then differ in size. Rudinger
+    et al. (2018, section 5) use the first reading.
 
     A solver that sees the blank instead of the pronoun gets the same sentence for a woman and for a
     man. If it is correct with a gotcha for one gender, it is correct without a gotcha for the
-    other. Then ΔM = −ΔF whatever the solver does, even if it guesses. Such a gap is refused.
+    other. Therefore ΔM = −ΔF for every solver, even one that guesses, and such gaps are refused.
 
     Args:
         graded: The answers on Winogender, whose problems have `winogender.occupation` and `.gender`

@@ -290,8 +290,8 @@ def _tokenise_raw(tokeniser: Any, texts: Sequence[str]) -> list[list[int]]:
 def _make_encoder(tokeniser: Any, prompt: str, texts: Sequence[str]) -> Encode:
     """Return a function that tokenises the prompt and a text, without trailing white space.
 
-    It tokenises the prompt (except its last word) only once, if this gives the same tokens as
-    tokenising prompt and text together on a few of the texts.
+    The function tokenises the prompt (except its last word) only once, if a few of the texts then
+    have the same tokens as when prompt and text are tokenised together.
     """
     cut = prompt.rstrip().rfind(" ")
     head, tail = prompt[: max(cut, 0)], prompt[max(cut, 0) :]

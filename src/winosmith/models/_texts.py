@@ -252,9 +252,9 @@ class Questions:
 
         A problem scores 1 if its correct option has the higher score, and 1/2 if the scores are
         tied (`winosmith.prediction.TIE`). A true claim is correct if its score is above 0, a false
-        claim otherwise. The p-value is the probability that guessing is at least as accurate. It is
-        computed by `compute_chance_p_value` for problems, and by Fisher's exact test for claims, so
-        that a constant answer is not evidence.
+        claim otherwise. The p-value is the probability that guessing is at least as accurate.
+        `compute_chance_p_value` is used for problems, and Fisher's exact test for claims, so that a
+        constant answer is not evidence.
         """
         rows, right = np.arange(len(self)), self.answers
         if self.texts_per_problem == 2:

@@ -10,8 +10,8 @@ marks a frame whose words near the options praise one and blame the other.
   other slot is filled from the list with the slot's name; the first such slot is the twin's anchor.
 - `<…|…>` is the *hinge*, `[…|…]` the *trigger*, with near-synonyms separated by `/`. With the first
   hinge and the first trigger, or the second hinge and the second trigger, the answer is A;
-  otherwise it is B. So the hinge, the trigger and the order of mention do not reveal the answer on
-  their own. If a frame has several hinges, they switch together.
+  otherwise it is B. Therefore no hinge, trigger or order of mention reveals the answer on its own.
+  If a frame has several hinges, they switch together.
 - `^` after the blank marks the position of words of emphasis.
 - ` ~ chain/thread, …` lists pairs of options that people associate with the triggers: the first
   option of a pair with the first trigger. Only planted association artifacts use these pairs.
@@ -22,8 +22,8 @@ Balance of sound twins
     A frame has two hinges and two triggers; the answer is their exclusive or. The halves of a twin
     differ in either the trigger or the hinge, and share the other part; both choices are uniform.
     Which option is A, which option is listed first, which half comes first, and which half (if any)
-    has emphasis are uniform, too. So, in expectation, each option, order of mention, order in the
-    list, trigger, hinge, and each pair of these features, occurs with correct and incorrect options
+    has emphasis are uniform, too. In expectation, each option, order of mention, order in the list,
+    trigger, hinge, and each pair of these features, occurs with correct and incorrect options
     equally often. Only combinations of three features determine the answer. A representation that
     combines three features can memorize frames, because each frame is used for many twins, but it
     does not generalize to twins from other frames.
@@ -43,10 +43,10 @@ length
     of emphasis. Visible in n-grams across the blank ("Alexander most certainly"), if options recur.
 polarity
     Attribute: the words near the option praise or blame it ("The captain praised Ann and scolded
-    Beth"); cue: the trigger is positive or negative ("because _ was diligent | lazy"). This is the
-    structural pattern that AFLite found in WinoGrande (table 2). No single word, and no pair of an
-    option and a word, reveals this artifact. The representation must combine the words near an
-    option's mention with the words after the blank; the difference of two bags of n-grams can't.
+    Beth"); cue: the trigger is positive or negative ("because _ was diligent | lazy"). AFLite found
+    this structural pattern in WinoGrande (table 2). No single word, and no pair of an option and a
+    word, reveals this artifact. The representation must combine the words near an option's mention
+    with the words after the blank; the difference of two bags of n-grams can't.
 position
     Attribute: mentioned first and listed first; cue: the frame's first trigger. Trigger words then
     reveal the index of the answer, which is visible in any bag of the sentence's words (PMI,

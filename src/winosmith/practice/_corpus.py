@@ -70,8 +70,8 @@ def corpus(
 ) -> PracticeCorpus:
     """Generate a corpus of practice twins, some of them with planted artifacts.
 
-    The twins are made from handwritten frames in the social and the physical domain. They meet all
-    rules of `winosmith.validate.filter_by_structure`, and their sentences are distinct. The module
+    The twins are made from handwritten frames in the social and the physical domain, meet all rules
+    of `winosmith.validate.filter_by_structure`, and have distinct sentences. The module
     `_artifacts` describes the balance of sound twins and the artifacts of the other twins.
 
     Args:

@@ -200,8 +200,8 @@ def draw_margins(
     Args:
         margins: (U,) the margins, positive for units that agree with a model, otherwise negative.
         gone: (U,) True for removed units.
-        options: (U,) each unit's number of options K (default 2); disagreeing units count 1 / (K −
-            1).
+        options: (U,) each unit's number of options K (default 2); if it disagrees,
+            it counts 1 / (K − 1).
         threshold: The minimum margin of removed units; None to draw no line.
     """
     title = "Margins and their mirror image"

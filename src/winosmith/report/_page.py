@@ -240,8 +240,8 @@ def page(
     """Return a complete HTML page.
 
     The same input always gives the same page. The page has no scripts, and its content security
-    policy forbids loading anything. It supports phones, dark mode and print. Every chart has a
-    title and a description, and every table has a caption.
+    policy forbids loading anything. The page supports phones, dark mode and printing. Every chart
+    has a title and a description, and every table has a caption.
 
     Args:
         title: The heading.

@@ -123,7 +123,7 @@ def points_span(interval: tuple[float, float], digits: int = 1) -> str:
 
 
 MIN_P_VALUE = 0.0001
-"""The smallest p-value that is printed as a number."""
+"""Minimum p-value that is printed as a number."""
 
 
 def probability(p: float) -> str:
