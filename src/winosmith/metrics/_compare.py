@@ -443,7 +443,7 @@ class Forgetting(Result):
         interval: The paired 95 % interval of the change, from the cluster bootstrap.
         p_value: The p-value of no change, paired and clustered; see `paired_p_value`.
         forgotten: The number of problems answered correctly before and incorrectly after training;
-            an integer except for ties.
+            an integer unless there are ties.
         learned: The number of problems answered incorrectly before and correctly after training.
         signature: The signature of the data and both predictions.
     """
@@ -665,7 +665,7 @@ def detectable_differences(
     """Return the smallest detectable difference for each assumed fraction of differing problems.
 
     Duplicates are counted once, because models give the same answer to all of them. Twins and
-    families count as independent problems, because only answers can show their dependence.
+    families are treated as independent, because only answers can show their dependence.
 
     Args:
         dataset: The problems; in an empty data set, no difference is detectable.

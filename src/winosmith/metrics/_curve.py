@@ -152,11 +152,11 @@ def _check_runs(runs: Mapping[int, Sequence[float]], human: float) -> None:
 
 MAX_LOG2_SIZE = 40.0
 """Base-2 logarithm of the largest training size that is considered, about 10^12 problems; a curve
-that reaches the human level later counts as "never"."""
+that reaches the human level later is reported as "never"."""
 
 
 def format_size(size: float | None) -> str:
-    """Return a training size as text, or "never" for None."""
+    """Return a training size as a string, or "never" for None."""
     return "never" if size is None else abbreviate_size(size)
 
 
@@ -357,7 +357,7 @@ def area_under_curve(
     """Return the area under a learning curve: the mean accuracy over the log of the size.
 
     The area is computed by the trapezoid rule over log2(size) and divided by the range of
-    log2(size), like the "AUC" of WinoGrande's leaderboard. Its unit is that of the accuracies.
+    log2(size), like the "AUC" of WinoGrande's leaderboard. The area has the unit of the accuracies.
 
     Args:
         accuracies: The accuracy for each size.

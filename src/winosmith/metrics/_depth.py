@@ -494,10 +494,10 @@ class EditKinds(Result):
 def count_edit_kinds(graded: Graded, tagged: Tags, seed: int = 0) -> EditKinds:
     """Count the token edits between perturbed problems and their roots, by kind and correctness.
 
-    The edits are those of a shortest edit script from the tokens of the root to those of the
-    problem. Reverted changes are therefore not counted, and the length of the script is the depth
-    `edit`. An inserted token counts as "+" and its tag in the problem, a deleted token as "-" and
-    its tag in the root, and a replacement as both, because EvoGrad has no sign for replacements.
+    The edits form a shortest edit script from the tokens of the root to those of the problem.
+    Reverted changes are therefore not counted, and the length of the script is the depth `edit`. An
+    inserted token counts as "+" and its tag in the problem, a deleted token as "-" and its tag in
+    the root, and a replacement as both, because EvoGrad has no sign for replacements.
 
     Token edits are counted as in EvoGrad's figure 3 and table 5, whose "+NN (150)" next to 80
     errors can't be a number of predictions. (Three cells of the table, 92, 62 and 61, are copies of

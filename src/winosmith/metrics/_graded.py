@@ -71,7 +71,7 @@ class Graded(Result):
 
     @property
     def invalid(self) -> int:
-        """The number of answers that match no option, which count as incorrect."""
+        """The number of answers that match no option and are therefore incorrect."""
         return sum(prediction.choice is None for prediction in self.predictions)
 
     @cached_property

@@ -408,8 +408,7 @@ def krippendorff_alpha(
     everybody always gave the same answer. The interval resamples items. Krippendorff's own
     bootstrap is narrower, because it resamples pairs of answers as if they were independent. Two
     pseudo-clusters of the mean size are added, one with full agreement and one with chance
-    agreement. Without pseudo-clusters, ten items on which all agree would give a zero-width
-    interval.
+    agreement. Without pseudo-clusters, ten unanimous items would give a zero-width interval.
 
     Args:
         table: The (items, categories) number of people who gave each answer to each item, from
@@ -455,7 +454,7 @@ def fleiss_kappa(
     Kappa is (P − P_e) / (1 − P_e). P is the mean fraction of pairs of people who agree on an item,
     and P_e the fraction expected if all drew from the same pool of answers. For options, the
     category is the position; if positions are random, P_e is about 1 / (number of options). Tests
-    compare the value with that of statsmodels, which has no interval.
+    compare the value with statsmodels, which computes no interval.
 
     Kappa is undefined, with a reason, if the items have different numbers of answers (unlike
     `krippendorff_alpha`), or if everybody always gave the same answer.

@@ -57,7 +57,7 @@ class Proportion(Result):
 
     @property
     def in_words(self) -> str:
-        """The counts as text: "480.5 of 959, 1 tie"."""
+        """The counts as a string: "480.5 of 959, 1 tie"."""
         tied = f", {self.ties:,} {'tie' if self.ties == 1 else 'ties'}" if self.ties else ""
         return f"{self.right:,.7g} of {self.n:,}{tied}"
 
@@ -146,9 +146,9 @@ def crossed_proportion(
 
     The interval is Wilson's with the number of independent answers that has this variance, widened
     by Student's t for the number of people or of problems, whichever is smaller. If all or none are
-    correct, the number of answers is that of people or problems, whichever is larger. With one
-    person, the interval is for that person's answers to other problems; with one problem, for other
-    people's answers to it. (Two pseudo-clusters, as in `proportion`, would be as large as a
+    correct, the number of answers is the number of people or problems, whichever is larger. With
+    one person, the interval is for that person's answers to other problems; with one problem, for
+    other people's answers to it. (Two pseudo-clusters, as in `proportion`, would be as large as a
     person's whole sheet. With 3 to 20 people, the interval would then be two to six times as wide
     and always contain the true value.)
 

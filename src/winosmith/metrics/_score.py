@@ -40,7 +40,7 @@ class Score(Result):
     Attributes:
         accuracy: The accuracy on all problems; its chance level is the mean of 1/k for k options.
         p_value: The probability that guessing is at least as accurate; see `guessing_p_value`.
-        twins: The fraction of whole twins with both halves correct; None without twins.
+        twins: The fraction of whole twins with both halves correct; None if there are no twins.
         comparisons: The fraction of comparisons in which the correct option scores higher; None if
             every problem has two options, or if scores are missing. See `score_comparisons`.
         groups: Field → value → accuracy on the problems with that value. The fields are "options"
@@ -48,10 +48,10 @@ class Score(Result):
         refused: Field → why its values can't be compared for this solver. Refused fields are not in
             `groups`.
         notes: Field → a caveat about comparing its values.
-        calibration, margins: The calibration and margins of the scores; None without scores.
+        calibration, margins: The calibration and margins of the scores, if any.
         against_scores: The number of answers that choose an option without the best score.
-        invalid: The number of answers that match no option, which count as incorrect.
-        missing: The number of problems without a prediction, which the accuracy omits.
+        invalid: The number of answers that match no option and are therefore incorrect.
+        missing: The number of problems without a prediction, which are excluded from the accuracy.
         possible: The accuracy on all problems if every missing answer is incorrect, and if every
             missing answer is correct; None if no answer is missing.
         signature: The signature of the data and the predictions.
@@ -201,7 +201,7 @@ def bound_accuracy(graded: Graded) -> tuple[float, float] | None:
 
 
 def score_twins(graded: Graded) -> Proportion | None:
-    """Return the fraction of whole twins with both halves correct; None without twins.
+    """Return the fraction of whole twins with both halves correct; None if there are no twins.
 
     Abdou et al. (2020) call this fraction pair accuracy. With two options, guessing gives 1/4. A
     solver that ignores the trigger scores 0. A twin counts as the product of its halves' credits:

@@ -51,8 +51,8 @@ def add_marks(dataset: Dataset, records: Records) -> Dataset:
 def collect_switched_sentences(dataset: Dataset, records: Records) -> dict[str, str]:
     """Map the id of each switchable problem to its switched sentence, for `switch_options`.
 
-    The records are those of `WSC_switched_label.json`, as for `add_marks`. The pronoun in brackets
-    is replaced by the blank.
+    The records come from `WSC_switched_label.json`, as for `add_marks`. The blank replaces the
+    pronoun in brackets.
     """
     return {
         dataset[row].id: _PRONOUN.sub(BLANK, str(record.get("sentence_switched")), count=1)
@@ -90,8 +90,8 @@ class Consistency(Result):
     Attributes:
         consistent: The fraction of problems whose chosen option changes, as it should.
         original, switched: The accuracy on the original and on the switched problems.
-        both: The fraction of problems with both versions correct. Ties count as if each were
-            settled by an independent fair draw.
+        both: The fraction of problems with both versions correct. With ties, the fractions are
+            expectations under fair draws.
     """
 
     consistent: Proportion = field(

@@ -5,9 +5,10 @@ lm-evaluation-harness (`_encode_pair`): if the text up to the end of the option,
 separately, has n tokens, the score is that of the whole text's tokens after the first n. Usually
 the whole text starts with the same n tokens, so that one sequence gives both scores.
 
-Common prefixes of texts are read once: the texts are sorted, and each text only adds the tokens to
-a tree that differ from the previous text. A tree is one row of tokens. A token attends only to its
-ancestors, and its position is its depth, so the values are those of separate texts.
+Common prefixes of texts are read once: the texts are sorted, and each text adds to a tree only the
+tokens after the prefix that it shares with the previous text. A tree is one row of tokens. A token
+attends only to its ancestors, and its position is its depth, so the values equal those of single
+texts.
 """
 
 from __future__ import annotations

@@ -164,10 +164,10 @@ def _match_case(option: str, pronoun: str) -> str:
 def ask_referent(problem: Problem, end: str = "") -> Problem:
     """Return a problem that asks for the referent of the original pronoun.
 
-    The question is that of GPT-3 for Winogender (Brown et al. 2020, section 6.2.1): the sentence,
-    followed by "'She' refers to" and a blank, so that only the options' tokens differ. The options
-    are unchanged. If the pronoun occurs more than once in the sentence, it is marked with
-    asterisks, as in GPT-3's format of SuperGLUE-WSC (appendix G).
+    The question is the one that GPT-3 used for Winogender (Brown et al. 2020, section 6.2.1): the
+    sentence, followed by "'She' refers to" and a blank, so that only the options' tokens differ.
+    The options are unchanged. If the pronoun occurs more than once in the sentence, it is marked
+    with asterisks, as in GPT-3's format of SuperGLUE-WSC (appendix G).
 
     Args:
         problem: A problem with a known pronoun.
@@ -230,7 +230,7 @@ class Questions:
 
     @cached_property
     def blocks(self) -> list[list[int]]:
-        """Groups of rows that count as one observation: twins and copies of their halves."""
+        """Groups of rows that are treated as one observation: twins and copies of their halves."""
         texts = [[comparable_text(problem.sentence)] for problem in self.problems]
         return join_blocks(self.groups, texts)
 

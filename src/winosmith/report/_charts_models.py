@@ -157,7 +157,7 @@ def _set_size_axis(axes: Axes) -> None:
 
 
 def abbreviate_size(size: float) -> str:
-    """Return a size as text with three significant digits and an SI prefix.
+    """Return a size as a string with three significant digits and an SI prefix.
 
     >>> abbreviate_size(160), abbreviate_size(40_398), abbreviate_size(1_084_665)
     ('160', '40.4 k', '1.08 M')

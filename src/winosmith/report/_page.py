@@ -65,7 +65,7 @@ class Column:
     Attributes:
         title: The heading.
         form: A format specification such as ".1%"; see `format_value` for the default.
-        numeric: Whether to align cells right even if they are text ("0.12 (0.10–0.14)").
+        numeric: Whether to right-align cells even if they contain text ("0.12 (0.10–0.14)").
     """
 
     title: str

@@ -198,7 +198,7 @@ class Signature:
         return "|".join(f"{key}:{value}" for key, value in parts.items())
 
     def record(self) -> str:
-        """Return the signature as text, for records."""
+        """Return the signature as a string, for records."""
         return str(self)
 
 
