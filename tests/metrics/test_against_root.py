@@ -105,7 +105,7 @@ def test_what_is_the_same_input_as_its_root_is_counted() -> None:
         } == expected
     alone = Dataset([*roots, *her])
     graded = grade(alone, [Prediction(p.id, 0) for p in alone], parameters={"sees": "blank"})
-    with pytest.raises(SameInputError, match="all 20 are the same input as their roots"):
+    with pytest.raises(SameInputError, match="all 20 inputs equal those of their roots"):
         compare_with_roots(graded, "made.kind")
 
 

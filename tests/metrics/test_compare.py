@@ -142,9 +142,9 @@ def test_other_problems_can_not_be_compared() -> None:
     """One solver, another data set and an unknown baseline are refused."""
     other = make_twins(30, seed=9)
     elsewhere = grade(other, [Prediction(p.id, 0) for p in other])
-    with pytest.raises(DataError, match="two solvers or more"):
+    with pytest.raises(DataError, match="two or more solvers"):
         compare({"a": right_but(DATA)})
-    with pytest.raises(DataError, match="'b' answered another data set"):
+    with pytest.raises(DataError, match="'b' answered a different data set"):
         compare({"a": right_but(DATA), "b": elsewhere})
     with pytest.raises(DataError, match="unknown baseline 'x'; use one of 'a', 'b'"):
         compare({"a": right_but(DATA), "b": right_but(DATA, {1})}, baseline="x")

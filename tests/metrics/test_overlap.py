@@ -122,7 +122,7 @@ def test_where_a_root_comes_from_counts() -> None:
     found = overlap(Dataset([root, child, own, TWINS[6], orphan]), public=[held()])
     assert found.reasons == {
         "its root comes from winogrande": 2,
-        "its root is not in the test and may be from winogrande": 1,
+        "its root is not in the test set and may be from winogrande": 1,
     }
     assert found.record() == {
         "withheld": True,

@@ -78,11 +78,11 @@ def test_the_command_prints_a_row_of_table_5(
 def test_a_part_of_a_set_is_told_from_the_whole(
     data_dir: Path, tmp_path: Path, capsys: TEXT, path: str, name: str | None
 ) -> None:
-    """A part is counted in the same way, and the printed row is said to be of another selection."""
+    """A part is counted in the same way, and the row is said to describe a different selection."""
     row = told(capsys, tmp_path, data_dir / path)["table5"]
     assert (row["set"], row["whole"]) == (name or "WinoGrande", False)
     assert main(["stats", str(data_dir / path)]) == 0
-    assert "row is of another selection" in " ".join(capsys.readouterr().out.split())
+    assert "row describes a different selection" in " ".join(capsys.readouterr().out.split())
 
 
 @pytest.mark.data

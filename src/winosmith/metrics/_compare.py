@@ -1,6 +1,6 @@
 """Compare solvers with each other, before and after training, and on problems and their roots.
 
-Also computes the smallest difference between two solvers that a data set can detect.
+The module also computes the smallest difference between two solvers that a data set can detect.
 """
 
 from __future__ import annotations
@@ -40,16 +40,14 @@ from winosmith.seen import solver_inputs
 Tested = TypeVar("Tested", "Pair", "VersusRoot")
 
 _MAX_EXACT_SUM, _DRAWS = 2_000_000, 20_000
-"""Largest total of the clusters' sums, in credit units, for which the distribution is computed
-exactly, and the number of random draws above it. Ties among 17, 19 and 23 options have too many
-possible sums."""
+"""Maximum total of the clusters' sums, in credit units, for which the distribution is computed
+exactly, and number of random draws above it. Ties among 17, 19 and 23 options exceed it."""
 
 CREDIT_UNITS = math.lcm(*range(1, MAX_OPTIONS + 1))
-"""Number of units per credit: every credit, and every difference of two credits, is a whole number
-of units."""
+"""Number of units per credit: every credit and every difference of credits is a whole number."""
 
 COUNT_FORMAT = ",.7g"
-"""Format of a count; ties make it fractional: 57.5."""
+"""Format of a count, which is fractional if there are ties (57.5)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,13 +56,13 @@ class Pair(Result):
 
     Attributes:
         first, second: The names of the solvers.
-        both, only_first, only_second, neither: The numbers of problems that they answered
-            correctly; integers except for ties, which count as settled by independent fair draws.
-        difference: The accuracy of the first minus that of the second, −1 to 1.
+        both, only_first, only_second, neither: The numbers of problems answered correctly by both,
+            by only one or by neither; with ties, the expected numbers under fair draws.
+        difference: The first solver's accuracy minus the second's, −1 to 1.
         interval: The 95 % interval of the difference, from the cluster bootstrap.
-        mcnemar: The p-value of McNemar's exact test, which treats problems as independent. It
-            is usually reported, but too small if twins are correct or incorrect together. With
-            ties, the permutation test that generalises it is used; see `paired_p_value`.
+        mcnemar: The p-value of McNemar's exact test, which treats problems as independent. This
+            p-value is commonly reported, but too small if the answers to twins are correlated. If
+            there are ties, a permutation test is used instead; see `paired_p_value`.
         p_value: The p-value of the exact test that keeps clusters together; see `paired_p_value`.
         adjusted: The `p_value` after Holm's correction for all pairs that were compared.
         agreement: The agreement between the choices of the two solvers.
@@ -91,9 +89,9 @@ class Comparison(Result):
     Attributes:
         accuracies: The accuracy of each solver by name.
         pairs: Each pair of solvers, or each solver with the baseline.
-        against_scores: The number of answers that don't choose the best score, by solver, if any.
+        against_scores: The number of answers other than the best-scoring option, by solver, if any.
         invalid: The number of answers that match no option, for each solver that has any.
-        missing: The number of problems that a solver was not asked, for each such solver.
+        missing: The number of problems without a prediction, for each solver that has any.
         signature: The signature of the data and the predictions.
     """
 
@@ -138,8 +136,8 @@ def compare(
     """Compare solvers pairwise on the same problems.
 
     Args:
-        answers: The graded answers by solver name, two or more on the same data set; or anything
-            that `answers.read` reads.
+        answers: The graded answers of two or more solvers on the same data set, by solver name; or
+            any input of `answers.read`.
         data: The problems, if the answers are not graded.
         baseline: The name of the solver with which all others are compared; by default every pair
             is compared, which requires a stronger correction for multiple tests.
@@ -150,14 +148,14 @@ def compare(
     """
     solvers = grade_models(answers, data)
     if len(solvers) < 2:
-        raise DataError("a comparison needs the predictions of two solvers or more")
+        raise DataError("a comparison needs the predictions of two or more solvers")
     if baseline is not None and baseline not in solvers:
         known = ", ".join(map(repr, solvers))
         raise DataError(f"unknown baseline {baseline!r}; use one of {known}")
     first = next(iter(solvers.values()))
     other = next((n for n, g in solvers.items() if g.dataset.digest != first.dataset.digest), None)
     if other is not None:
-        raise DataError(f"{other!r} answered another data set; compare on the same problems")
+        raise DataError(f"{other!r} answered a different data set; compare on the same problems")
     names = [name for name in solvers if name != baseline]
     pairs = [(n, baseline) for n in names] if baseline else list(combinations(names, 2))
     found = [_compare_pair(a, b, solvers[a], solvers[b], seed) for a, b in pairs]
@@ -207,13 +205,13 @@ def paired_p_value(
 
 
 def sign_flip_p_value(sums: npt.ArrayLike) -> float:
-    """Return the probability that randomly signed sums have a total at least as far from zero.
+    """Return the probability that random signs give a total at least as far from 0 as the observed.
 
     The test is two-sided. For sums of 1 or -1 it is the binomial test: McNemar's, on the items that
-    only one of two models answers correctly. It is exact even for tiny p: because a Fourier
-    transform rounds at 1e-16, signs get the odds under which the observed total is the mean, and
-    the result is reweighted (Esscher 1932). If the sums exceed `_MAX_EXACT_SUM`, signs are drawn
-    20,000 times, and p = (1 + #) / (1 + 20,000).
+    only one of two models answers correctly. The result is exact even for tiny p: because a Fourier
+    transform rounds at 1e-16, the signs are tilted so that the mean is the observed total, and the
+    result is reweighted (Esscher 1932). If the sums exceed `_MAX_EXACT_SUM`, signs are drawn 20,000
+    times, and p = (1 + #) / (1 + 20,000).
 
     Args:
         sums: (blocks,) the integer sum of each block.
@@ -251,7 +249,7 @@ def sign_flip_p_value(sums: npt.ArrayLike) -> float:
 
 
 _MAX_DIRECT_LENGTH = 64
-"""Largest length for which direct convolution is faster than a Fourier transform."""
+"""Maximum length for which direct convolution is faster than a Fourier transform."""
 
 
 def _convolve_spaced(
@@ -305,7 +303,7 @@ def _compare_pair(first: str, second: str, a: Graded, b: Graded, seed: int) -> P
 def cross_tabulate(
     first: npt.NDArray[np.float64], second: npt.NDArray[np.float64]
 ) -> tuple[float, float, float, float]:
-    """Count the problems that both, only the first, only the second or neither solver got right.
+    """Count the problems that both, only the first, only the second or neither answered correctly.
 
     >>> cross_tabulate(np.array([1, 1, 0, 0.5]), np.array([1, 0, 0, 0.5]))
     (1.25, 1.25, 0.25, 1.25)
@@ -328,7 +326,7 @@ def difference_interval(
 
     Pseudo-clusters with a total weight of two are added, as in Agresti & Min (2005, section 3):
     half a cluster with only the first solver correct, half with only the second, and one without a
-    difference. Without them, the interval for solvers that never differ would have no width.
+    difference. Without pseudo-clusters, the interval for solvers that never differ has zero width.
     """
     difference = np.asarray(first, dtype=np.float64) - np.asarray(second, dtype=np.float64)
     totals = _proportion.cluster_totals(
@@ -366,15 +364,15 @@ class Agreement(Result):
     """The agreement of two sets of predictions.
 
     Attributes:
-        equal: The number of problems with the same choice in both sets; an integer except for ties,
-            which count as if each were settled by an independent fair draw.
+        equal: The number of problems with the same choice in both sets; with ties, the expected
+            number under fair draws.
         n: The number of problems.
         kappa: Brennan and Prediger's (1981) kappa of the choices: 1 for identical choices, 0 for
-            two random choices. It assumes that each option of a problem is equally probable by
+            two random choices. Kappa assumes that all options of a problem are equally probable by
             chance. Cohen's (1960) kappa uses the frequency of each position, which is only
-            meaningful if the order of the options is.
+            meaningful if the order of the options matters.
         kappa_interval: The 95 % interval of kappa, from the cluster bootstrap with two
-            pseudo-clusters, one with full agreement and one with none.
+            pseudo-clusters, one with full agreement and one without any agreement.
         same_wrong: The number of problems for which both choose the same incorrect option.
     """
 
@@ -429,7 +427,7 @@ def agreement(first: Graded, second: Graded, seed: int = 0) -> Agreement:
 def compute_agreement_probability(first: Prediction, second: Prediction) -> float:
     """Return the probability that two predictions choose the same option, 0–1.
 
-    A tied prediction chooses one of its options at random. An invalid answer agrees with none.
+    A tied prediction chooses one of its options at random. Invalid answers never agree with others.
     """
     one, other = set(first.chosen), set(second.chosen)
     return len(one & other) / (len(one) * len(other)) if one and other else 0.0
@@ -445,7 +443,7 @@ class Forgetting(Result):
         interval: The paired 95 % interval of the change, from the cluster bootstrap.
         p_value: The p-value of no change, paired and clustered; see `paired_p_value`.
         forgotten: The number of problems answered correctly before and incorrectly after training;
-            an integer except for ties.
+            an integer unless there are ties.
         learned: The number of problems answered incorrectly before and correctly after training.
         signature: The signature of the data and both predictions.
     """
@@ -464,7 +462,7 @@ def forgetting(before: Graded, after: Graded, *, seed: int = 0) -> Forgetting:
     """Measure how much a solver forgot during further training.
 
     Args:
-        before: The answers before training, from `grade`, on data not to forget (WinoGrande's dev).
+        before: The answers before training, from `grade`, on data the solver should remember.
         after: The answers after the training, on the same data set.
         seed: The random seed of the bootstrap.
 
@@ -511,18 +509,17 @@ class VersusRoot(Result):
     Attributes:
         value: The value of the field that these problems share ("tense").
         accuracy: The accuracy on the perturbed problems.
-        roots: The accuracy on their roots, each counted once per perturbed problem.
+        roots: The accuracy on the roots, each counted once per perturbed problem.
         difference: The accuracy on the perturbed problems minus that on the roots, −1 to 1.
         interval: The 95 % interval of the difference, from the cluster bootstrap.
         lost: The number of pairs with a correct root and an incorrect perturbed problem.
         won: The number of pairs with an incorrect root and a correct perturbed problem.
         mcnemar: The p-value of McNemar's exact test, which treats pairs as independent.
-        p_value: The p-value of the exact test that keeps families and twins together
-            (`paired_p_value`).
+        p_value: The p-value of the exact test that keeps blocks together (`paired_p_value`).
         adjusted: The `p_value` after Holm's correction for all values of the field.
-        consistent: The fraction of pairs that are both correct or both incorrect; ties count as if
-            each were settled by an independent fair draw.
-        kept: The fraction of correct answers among problems with a correct root; None without any.
+        consistent: The fraction of pairs that are both correct or both incorrect; with ties, the
+            expected fraction under fair draws.
+        kept: The fraction of correct answers given a correct root; None if no root is correct.
         unchanged: The number of problems whose input for this solver equals that of their root:
             only the pronoun changed and the solver saw the blank, or the change is before the local
             context. If the solver's input is unknown, pronouns are compared, too.
@@ -547,8 +544,8 @@ def compare_with_roots(graded: Graded, field: str, seed: int = 0) -> tuple[Versu
     """Compare a solver's accuracy on perturbed problems and their roots, for each field value.
 
     The eight kinds of perturbation of Abdou et al. (2020) are the values of `perturbed_wsc.kind`;
-    those of `origin.source` distinguish human-written from generated problems. Problems whose root
-    is not in the data are omitted.
+    the values of `origin.source` distinguish human-written from generated problems. Problems whose
+    root is not in the data are omitted.
 
     Args:
         graded: The graded answers, from `grade`.
@@ -570,8 +567,7 @@ def compare_with_roots(graded: Graded, field: str, seed: int = 0) -> tuple[Versu
     if all(same[value] == len(rows) for value, rows in pairs.items()):
         raise SameInputError(
             f"perturbed problems can't be compared with their roots by {field}: for this solver "
-            f"all {sum(same.values()):,} are the same input as their roots; let the solver see the "
-            "change"
+            f"all {sum(same.values()):,} inputs equal those of their roots; let it see the change"
         )
     found = [_compare_value(value, graded, rows, seed) for value, rows in pairs.items()]
     return _adjust_pairs([replace(one, unchanged=same[one.value]) for one in found])
@@ -615,8 +611,7 @@ def _compare_value(value: str, graded: Graded, pairs: Pairs, seed: int) -> Versu
 
 
 PSI = (0.1, 0.2, 0.3, 0.5)
-"""Assumed fractions of problems that only one of two models answers correctly, for data sets
-without answers."""
+"""Assumed fractions of problems that only one of two models answers correctly."""
 
 
 def detectable_difference(
@@ -626,13 +621,14 @@ def detectable_difference(
 
     A difference is detected if the exact test (`paired_p_value`; McNemar's for independent items)
     is significant with the given power. The power is exact (Duffy 1984): it is a sum over the
-    number of items that only one model answers correctly, which is binomial (n, ψ). The better
-    model's part of these is binomial with probability (1 + δ/ψ) / 2. The design effect divides n.
+    number of items that only one model answers correctly, which is binomial (n, ψ). The number of
+    these that the better model answers correctly is binomial with probability (1 + δ/ψ) / 2. The
+    number of items is divided by the design effect.
 
     Args:
         n: The number of items.
         psi: The fraction of items that only one of the models answers correctly, 0 < ψ ≤ 1.
-        design: The design effect: how much dependent items inflate the variance, 1 or more.
+        design: The design effect: the variance relative to independent items, 1 or more.
         alpha: The two-sided significance level of the test.
         power: The required probability of detecting the difference, 0.5 or more.
 
@@ -660,7 +656,7 @@ def detectable_difference(
 
 
 _TAIL = 1e-9
-"""Probability of the tails of the number of differing items that the power calculation omits."""
+"""Total probability of the tails that the power calculation omits."""
 
 
 def detectable_differences(
@@ -668,15 +664,15 @@ def detectable_differences(
 ) -> tuple[tuple[float, float | None], ...]:
     """Return the smallest detectable difference for each assumed fraction of differing problems.
 
-    Copies are counted once, because models give all of them the same answer. Twins and families
-    count as independent problems, because their dependence can only be estimated from answers.
+    Duplicates are counted once, because models give the same answer to all of them. Twins and
+    families are treated as independent, because only answers can show their dependence.
 
     Args:
         dataset: The problems; in an empty data set, no difference is detectable.
         shares: The fractions of problems that only one of two models answers correctly.
 
     Returns:
-        Each fraction with its smallest difference; see `detectable_difference`.
+        Each fraction with its smallest detectable difference; see `detectable_difference`.
 
     >>> from winosmith.testing import make_twins
     >>> [round(least or 1, 3) for _, least in detectable_differences(make_twins(500))]

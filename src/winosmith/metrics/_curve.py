@@ -21,12 +21,12 @@ Take = Literal["best", "mean"]
 
 @dataclass(frozen=True, slots=True)
 class CurvePoint(Result):
-    """The training runs with one number of training problems.
+    """The training runs on a given number of training problems.
 
     Attributes:
         size: The number of training problems.
         accuracies: The accuracy of each run, 0–1, in the order given.
-        taken: The accuracy to which the curve is fitted: the best or the mean of the runs.
+        taken: The accuracy used for the fit: the best or the mean accuracy of the runs.
     """
 
     size: int = field(metadata=shown("size"))
@@ -52,10 +52,10 @@ class LearningCurve(Result):
 
     Attributes:
         points: The points, sorted by size.
-        human: The human accuracy, which models should reach, 0–1.
+        human: The human accuracy that models should reach, 0–1.
         take: How the runs of each size were reduced to one accuracy: "best" or "mean".
         area: The area under the curve; see `area_under_curve`.
-        extrapolations: The extrapolations, by all forms with fewer parameters than sizes.
+        extrapolations: One extrapolation per form with fewer parameters than there are sizes.
     """
 
     points: tuple[CurvePoint, ...] = field(metadata={"rows": True})
@@ -96,17 +96,17 @@ def learning_curve(
 
     Each form is fitted by least squares to one accuracy per size. The 95 % band of the fitted curve
     comes from the delta method, with Student's t because of the few degrees of freedom. The
-    interval of the size extends between the points at which the band crosses the human level
-    (inverse regression; for a straight line this is Fieller's interval). The interval measures how
-    well the points determine the parameters, not whether the form is right. To judge the form,
-    compare the forms with each other, and how they predict the largest size without it (`last`).
+    interval of the size lies between the points at which the band crosses the human level (inverse
+    regression; for a straight line this is Fieller's interval). The interval measures how well the
+    points determine the parameters, not whether the form is correct. To judge a form, compare it
+    with the other forms, and see how well it predicts the accuracy at the largest size (`last`).
 
     Args:
-        runs: The accuracies of the runs, 0–1, by training size; three sizes or more.
+        runs: The accuracies of the runs, 0–1, by training size; at least three sizes.
         human: The human accuracy, 0–1; it is 0.94 on WinoGrande (section 4.1).
         take: The accuracy to use for each size: "best" of its runs, like the best of ten seeds in
-            the paper's figure 2, or their "mean". The best is optimistic, the more so the more the
-            runs differ; the mean is lowered by runs that fell to chance.
+            the paper's figure 2, or their "mean". The best run is optimistic, especially if the
+            runs differ a lot; the mean is lowered by runs that ended at chance.
 
     Raises:
         DataError: There are fewer than three sizes, a size has no run, or an accuracy is not 0–1.
@@ -152,11 +152,11 @@ def _check_runs(runs: Mapping[int, Sequence[float]], human: float) -> None:
 
 MAX_LOG2_SIZE = 40.0
 """Base-2 logarithm of the largest training size that is considered, about 10^12 problems; a curve
-that reaches the human level later counts as "never"."""
+that reaches the human level later is reported as "never"."""
 
 
 def format_size(size: float | None) -> str:
-    """Return a training size as text, or "never" for None."""
+    """Return a training size as a string, or "never" for None."""
     return "never" if size is None else abbreviate_size(size)
 
 
@@ -168,9 +168,9 @@ class Extrapolation(Result):
         form: The form; see `FORMS`.
         parameters: The parameters, fitted by least squares.
         error: The root mean squared residual, adjusted for degrees of freedom, 0–1.
-        reaches: The size at which the curve reaches the human level; None if beyond 10^12 problems.
+        reaches: The size at which the curve reaches the human level; None if above 10^12.
         interval: The sizes at which the upper and the lower limit of the curve's 95 % band reach
-            the human level; None for a limit that never does. See `learning_curve`.
+            the human level; None for a limit that stays below. See `learning_curve`.
         last: The accuracy that the form predicts for the largest size when fitted without that
             size; None if that fit failed.
     """
@@ -192,7 +192,7 @@ class Extrapolation(Result):
 
 
 def extrapolate(form: Form, x: Floats, y: Floats, human: float) -> Extrapolation | None:
-    """Fit a form to accuracies y at log2 sizes x; return None if it can't be determined."""
+    """Fit a form to accuracies y at log2 sizes x; return None if the fit fails."""
     from scipy.stats import t
 
     free = len(x) - form.parameters
@@ -306,7 +306,7 @@ def _logistic(x: Floats, a: float, b: float) -> Floats:
     return values
 
 
-def _start_logistic(x: Floats, y: Floats) -> list[float]:
+def _init_logistic(x: Floats, y: Floats) -> list[float]:
     from scipy.special import logit
 
     return _fit_line(x, logit(np.clip(2 * y - 1, 0.01, 0.99)))
@@ -317,7 +317,7 @@ def _power(x: Floats, a: float, b: float) -> Floats:
     return values
 
 
-def _start_power(x: Floats, y: Floats) -> list[float]:
+def _init_power(x: Floats, y: Floats) -> list[float]:
     intercept, slope = _fit_line(x, np.log2(np.clip(1 - y, 1e-3, 1)))
     return [intercept, -slope]
 
@@ -327,22 +327,23 @@ def _asymptote(x: Floats, a: float, b: float, c: float) -> Floats:
     return values
 
 
-def _start_asymptote(x: Floats, y: Floats) -> list[float]:
+def _init_asymptote(x: Floats, y: Floats) -> list[float]:
     floor = max(0.0, (1 - float(y.max())) / 2)
-    return [*_start_power(x, y + floor), floor]
+    return [*_init_power(x, y + floor), floor]
 
 
 FORMS = (
     Form("fourth root", "A = a + b·N^(1/4)", _fourth_root,
          lambda x, y: _fit_line(np.exp2(x / 4), y), 2),
     Form("logarithm", "A = a + b·log2 N", _logarithm, _fit_line, 2),
-    Form("logistic", "A = 1/2 + 1/2 · logistic(a + b·log2 N)", _logistic, _start_logistic, 2),
-    Form("power law", "A = 1 − a·N^(−b)", _power, _start_power, 2),
-    Form("power law, asymptote", "A = 1 − c − a·N^(−b), 0 ≤ c", _asymptote, _start_asymptote, 3),
+    Form("logistic", "A = 1/2 + 1/2 · logistic(a + b·log2 N)", _logistic, _init_logistic, 2),
+    Form("power law", "A = 1 − a·N^(−b)", _power, _init_power, 2),
+    Form("power law, asymptote", "A = 1 − c − a·N^(−b), 0 ≤ c", _asymptote, _init_asymptote, 3),
 )  # fmt: skip
-"""Forms in the order of reports. The first two exceed 100 % at some size; the last may stay far
-below 100 %. Fitted to WinoGrande's table 4 (dev, up to 40,398 problems), only the first reproduces
-the paper's "over 118K" for the human 94.1; the paper does not state how it computed this number."""
+"""Forms in the order in which reports list them. The first two exceed 100 % at some size; the last
+may stay far below 100 %. Fitted to WinoGrande's table 4 (dev, up to 40,398 problems), only the
+first reproduces the paper's "over 118K" for the human accuracy of 94.1; the paper does not state
+how it computed this number."""
 
 
 LEADERBOARD_SIZES = (160, 640, 2558, 10234, 40398)
@@ -355,12 +356,12 @@ def area_under_curve(
 ) -> float:
     """Return the area under a learning curve: the mean accuracy over the log of the size.
 
-    It is computed by the trapezoid rule over log2(size) and divided by the range of log2(size), as
-    for the "AUC" of WinoGrande's leaderboard. It has the unit of the accuracies.
+    The area is computed by the trapezoid rule over log2(size) and divided by the range of
+    log2(size), like the "AUC" of WinoGrande's leaderboard. The area has the unit of the accuracies.
 
     Args:
         accuracies: The accuracy for each size.
-        sizes: The training sizes, increasing and above 0; the leaderboard's by default.
+        sizes: The training sizes, positive and ascending; by default those of the leaderboard.
 
     Raises:
         DataError: There are fewer than two sizes, or the sizes don't increase.

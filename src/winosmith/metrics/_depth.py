@@ -30,20 +30,20 @@ Floats = npt.NDArray[np.float64]
 def error_depth(
     depths: npt.ArrayLike, wrong: npt.ArrayLike, kind: Literal["mean", "first"] = "mean"
 ) -> float | None:
-    """Return the mean or smallest depth of errors on perturbed problems; None without errors.
+    """Return the mean or minimum depth of errors on perturbed problems; None if there are none.
 
     EvoGrad's equation 2 is garbled in the published paper. The text says "before the model produces
-    its first incorrect prediction", which is the kind "first". The example, (5 + 6 + 5) / 3, and
-    the numbers of table 4 are means; therefore "mean" is the default.
+    its first incorrect prediction", which corresponds to the kind "first". The example, (5 + 6 + 5)
+    / 3, and the numbers of table 4 are means; therefore "mean" is the default.
 
-    The error depth is conditional on an error: a guesser gets about the mean depth of the problems.
-    So the number is meaningful only next to that of a guesser; see `stability`.
+    Because only errors are included, the expected error depth of guessing is about the mean depth
+    of the problems. Therefore compare an error depth with that of guessing; see `stability`.
 
     Args:
         depths: (n,) the depth of each perturbed problem, without roots.
         wrong: (n,) whether each answer is incorrect; for a tie, the probability, 0–1, that a fair
-            draw among the tied options is incorrect. The result is then an expectation.
-        kind: "mean" for the mean depth of the errors, "first" for the smallest.
+            draw among the tied options is incorrect. With ties, the result is an expectation.
+        kind: "mean" for the mean depth of the errors, "first" for the minimum.
 
     Raises:
         DataError: The lengths differ, a depth is missing or negative, or the kind is unknown.
@@ -77,7 +77,7 @@ def error_depth(
 def compute_error_free_probabilities(
     depths: npt.NDArray[Any], wrong: npt.NDArray[np.float64]
 ) -> tuple[npt.NDArray[Any], npt.NDArray[np.float64]]:
-    """Return the distinct depths and, for each, the probability that no error occurs there."""
+    """Return the distinct depths and, for each, the probability of no error at that depth."""
     levels, of = np.unique(depths, return_inverse=True)
     fine = np.ones(len(levels))
     np.multiply.at(fine, of, 1 - wrong)
@@ -85,7 +85,7 @@ def compute_error_free_probabilities(
 
 
 Ending = tuple[int, bool, float]
-"""An end of a family: its depth, whether it is an error, and its probability, 0–1."""
+"""An ending of a family: the depth, whether it is an error, and its probability, 0–1."""
 
 
 @dataclass(frozen=True)
@@ -94,7 +94,7 @@ class Family:
 
     Attributes:
         root: The id of the root.
-        cluster: The number of the cluster; families that are twins or copies share a cluster.
+        cluster: The cluster number; families that are twins or duplicates share a cluster.
         root_credit: The credit for the root's answer, 0–1; None if the root is not in the data.
         root_tied: Whether the root's answer is a tie.
         root_chance: The probability of guessing the root correctly; 1 if it is not in the data.
@@ -117,20 +117,20 @@ class Family:
 
     @property
     def mean(self) -> float | None:
-        """The mean depth of the errors; None without errors."""
+        """The mean depth of the errors; None if there are no errors."""
         return error_depth(self.depths, self.wrong, "mean")
 
     @property
     def first(self) -> float | None:
-        """The smallest depth of an error (expected, with ties); None without errors."""
+        """The minimum depth of an error (expected, with ties); None if there are no errors."""
         return error_depth(self.depths, self.wrong, "first")
 
     @property
     def endings(self) -> tuple[Ending, ...]:
-        """The family's first error or, if it has none, its greatest depth, which is censored.
+        """The depth of the family's first error or, if there are no errors, its maximum depth.
 
-        An incorrectly answered root is an error at depth 0. Without ties there is one ending, with
-        probability 1. With ties there are several endings with their probabilities.
+        An incorrectly answered root is an error at depth 0. If no answer is a tie, there is one
+        ending with probability 1. Ties give several endings, each with its probability.
         """
         root = 0.0 if self.root_credit is None else 1 - self.root_credit
         levels, fine = compute_error_free_probabilities(self.depths, self.wrong)
@@ -167,7 +167,7 @@ class Families(NamedTuple):
     """The families of a data set with perturbed problems.
 
     Attributes:
-        kind: The kind of depth that is used.
+        kind: The kind of depth.
         families: The families with a perturbed problem of known depth.
         unknown: The number of perturbed problems that are omitted because their depth is unknown.
     """
@@ -274,11 +274,12 @@ class DepthNull:
         coin: The expected error depth of random answers; if pooled, the mean depth of the problems.
         coin_interval: The 95 % interval for random answers (`null_interval`).
         shuffled: The expected error depth if the solver's errors are moved to random problems of
-            the same family; None without errors.
-        shuffled_interval: The 95 % interval of the shuffles (`null_interval`); None without errors.
+            the same family; None if there are no errors.
+        shuffled_interval: The 95 % interval of `shuffled` (`null_interval`); None if there are no
+            errors.
         p_value: The two-sided probability that a shuffle is at least as far from `shuffled` as the
-            observed error depth. It is small if errors are early or late, not if they are merely
-            frequent; None without errors.
+            observed error depth. The p-value is small if errors are unusually early or late, not if
+            they are merely frequent; None if there are no errors.
     """
 
     coin: float
@@ -290,13 +291,14 @@ class DepthNull:
 
 @dataclass(frozen=True, slots=True)
 class ErrorDepth(Result):
-    """An error depth with its interval and null.
+    """An error depth with its interval and null distribution.
 
     Attributes:
-        value: The error depth, 0 or more; None without errors.
-        interval: The 95 % interval from the bootstrap over families, expanded because families are
-            few; None without errors, or with fewer than 5 clusters of families.
-        errors: The number of averaged errors, or families with errors; an integer except for ties.
+        value: The error depth, 0 or more; None if there are no errors.
+        interval: The 95 % interval from the bootstrap over families, expanded to account for few
+            families; None if there are no errors, or with fewer than 5 clusters of families.
+        errors: The number of errors, or of families with errors, over which the mean is taken; an
+            integer unless there are ties.
         null: The error depth expected if depth had no influence on errors.
     """
 
@@ -314,8 +316,8 @@ def error_depths(
     observed = totals.sum(axis=0)
     clusters = np.array([family.cluster for family in families])
     drawn, number = _bootstrap(totals, clusters, seed, draws), len(np.unique(clusters))
-    coins = _simulate(families, _guess_errors, np.random.default_rng([seed, 1]))
-    shuffles = _simulate(families, _shuffle_errors, np.random.default_rng([seed, 2]))
+    coins = _simulate_errors(families, _guess_errors, np.random.default_rng([seed, 1]))
+    shuffles = _simulate_errors(families, _shuffle_errors, np.random.default_rng([seed, 2]))
     depths = np.concatenate([family.depths for family in families])
     risk = 1 - np.concatenate([family.chance for family in families])
     exact = float(np.average(depths, weights=risk)), None, None
@@ -381,7 +383,7 @@ def _compute_ratios(sums: Sums, place: tuple[int, int]) -> Floats:
     return ratios
 
 
-def _simulate(
+def _simulate_errors(
     families: Sequence[Family],
     draw: Callable[[Family, Ints, Ints, np.random.Generator], Errors],
     rng: np.random.Generator,
@@ -437,7 +439,7 @@ def _shuffle_errors(family: Family, counts: Ints, of: Ints, rng: np.random.Gener
 
 
 MOST_FREQUENT = 3
-"""Number of most frequent kinds, as in EvoGrad's figure 3."""
+"""Number of most frequent kinds to report, as in EvoGrad's figure 3."""
 
 Tags = Mapping[str, Sequence[str]]
 Bools = npt.NDArray[np.bool_]
@@ -454,8 +456,8 @@ class EditKind(Result):
             table 5 prints as if they were predictions. A tie counts as 1 minus its credit.
         errors: The fraction of incorrect answers among problems with such an edit, with an interval
             that is robust to families; here, `right` is the number of incorrect answers.
-        excess: The fraction in `errors` minus the fraction of incorrect answers among all perturbed
-            problems, −1 to 1.
+        excess: The fraction in `errors` minus the fraction of errors among all perturbed problems,
+            −1 to 1.
         interval: The 95 % interval of the excess from resampling families, expanded for the number
             of families with such an edit; None if there are fewer than five.
     """
@@ -476,7 +478,7 @@ class EditKinds(Result):
         errors: The fraction of incorrect answers among all perturbed problems, the base rate; None
             if no problem differs from its root.
         left_out: The number of perturbed problems that are omitted because their root is missing.
-        kinds: The kinds, sorted by descending number of edits in incorrect predictions.
+        kinds: The kinds of edits, sorted by descending number of edits in incorrect predictions.
     """
 
     errors: Proportion | None
@@ -492,14 +494,14 @@ class EditKinds(Result):
 def count_edit_kinds(graded: Graded, tagged: Tags, seed: int = 0) -> EditKinds:
     """Count the token edits between perturbed problems and their roots, by kind and correctness.
 
-    The edits are those of a shortest edit script from the tokens of the root to those of the
-    problem. So reverted changes don't count, and the length of the script is the depth `edit`. An
+    The edits form a shortest edit script from the tokens of the root to those of the problem.
+    Reverted changes are therefore not counted, and the length of the script is the depth `edit`. An
     inserted token counts as "+" and its tag in the problem, a deleted token as "-" and its tag in
     the root, and a replacement as both, because EvoGrad has no sign for replacements.
 
     Token edits are counted as in EvoGrad's figure 3 and table 5, whose "+NN (150)" next to 80
-    errors can't count predictions. (Three cells of the table, 92, 62 and 61, are copies of each
-    other.) Predictions are counted as well: a sentence with three new nouns is one error. A
+    errors can't be a number of predictions. (Three cells of the table, 92, 62 and 61, are copies of
+    each other.) Predictions are counted as well: a sentence with three new nouns is one error. A
     frequent edit is also frequent in errors, so each kind's fraction of errors is shown next to
     that of all perturbed problems.
 
@@ -550,7 +552,7 @@ def _find_rows(dataset: Dataset) -> tuple[list[int], int]:
 
 def _count_edits(dataset: Dataset, row: int, tagged: Tags) -> Counter[str]:
     before, after = dataset[dataset.row(dataset[row].root)], dataset[row]
-    old, new = (list(_zip_tags(p.id, p.sentence, tagged)) for p in (before, after))
+    old, new = (list(_pair_with_tags(p.id, p.sentence, tagged)) for p in (before, after))
     found: Counter[str] = Counter()
     for op in Levenshtein.editops([token for token, _ in old], [token for token, _ in new]):
         if op.tag != "insert":
@@ -560,7 +562,7 @@ def _count_edits(dataset: Dataset, row: int, tagged: Tags) -> Counter[str]:
     return found
 
 
-def _zip_tags(problem_id: str, sentence: str, tagged: Tags) -> Iterator[tuple[str, str]]:
+def _pair_with_tags(problem_id: str, sentence: str, tagged: Tags) -> Iterator[tuple[str, str]]:
     cut = tokens(sentence)
     tags = tagged.get(problem_id)
     if tags is None or len(tags) != len(cut):

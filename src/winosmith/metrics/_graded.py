@@ -35,8 +35,8 @@ def clusters(dataset: Dataset) -> Labels:
     """Return the (n,) cluster number of each problem, from 0.
 
     A cluster is a block (`winosmith.blocks`): the halves of a twin, a family of perturbed
-    problems, or copies of one sentence. Answers to the problems of a cluster depend on each other,
-    so they never count as independent.
+    problems, or copies of one sentence. Answers within a cluster depend on each other, so they are
+    never treated as independent.
 
     >>> from winosmith.testing import make_twins
     >>> clusters(make_twins(2, singles=1)).tolist()
@@ -52,13 +52,13 @@ def clusters(dataset: Dataset) -> Labels:
 class Graded(Result):
     """A solver's predictions, matched with the correct answers.
 
-    A tie has the credit 1 / (tied options) if the correct option is among the tied options,
-    otherwise 0. So every count and fraction is its expectation if ties are broken at random.
+    The credit of a tie is 1 / (tied options) if the correct option is among the tied options,
+    otherwise 0. Every count and fraction is therefore its expectation if ties are broken at random.
 
     Attributes:
-        dataset: The problems, all with their answers.
-        predictions: One prediction per problem, in the order of the problems.
-        known_clusters: The result of `clusters`, if known.
+        dataset: The problems, all of which have an answer.
+        predictions: One prediction per problem, in the same order as the problems.
+        known_clusters: The precomputed result of `clusters`, if any.
         parameters: The solver's parameters according to its file; `sees` is the kind of input.
         missing: The number of problems without a prediction, which are not in `dataset`.
     """
@@ -71,14 +71,14 @@ class Graded(Result):
 
     @property
     def invalid(self) -> int:
-        """The number of answers that match no option, which count as incorrect."""
+        """The number of answers that match no option and are therefore incorrect."""
         return sum(prediction.choice is None for prediction in self.predictions)
 
     @cached_property
     def credit(self) -> Floats:
         """The (n,) credit of each answer, 0–1.
 
-        It is 1 or 0 for an answer without a tie; see `Prediction.credit`.
+        The credit is 1 or 0 unless the answer is a tie; see `Prediction.credit`.
         """
         return np.array(
             [
@@ -99,7 +99,7 @@ class Graded(Result):
 
     @cached_property
     def against_scores(self) -> int:
-        """The number of answers that don't choose the best score; the choice counts."""
+        """The number of answers that choose an option without the best score."""
         return sum(prediction.against_scores for prediction in self.predictions)
 
     @cached_property
@@ -147,18 +147,18 @@ def grade(
     parameters: Mapping[str, Any] | None = None,
     missing: int = 0,
 ) -> Graded:
-    """Match predictions with problems by their ids, to compare them with the answers.
+    """Match predictions with problems by id, so that they can be compared with the answers.
 
     Args:
         dataset: The problems with their answers.
         predictions: One prediction per problem, in any order.
         known_clusters: The result of `clusters`, to compute it only once for several solvers.
-        parameters: The solver's parameters; without `sees`, its kind of input is unknown.
-        missing: The number of further problems without a prediction.
+        parameters: The solver's parameters; if `sees` is missing, the kind of input is unknown.
+        missing: The number of additional problems that have no prediction.
 
     Raises:
-        DataError: An answer is withheld; a problem has no or two predictions; a prediction has no
-            problem or does not fit the problem's options.
+        DataError: An answer is withheld; a problem has no prediction or several; a prediction
+            matches no problem or does not fit the problem's options.
 
     >>> from winosmith.testing import make_twins
     >>> data = make_twins(2)
@@ -229,7 +229,7 @@ def grade_models(
 
 
 def iterate_columns(dataset: Dataset) -> Iterator[tuple[str, list[Scalar]]]:
-    """Yield the name of each field and its value for each problem, or None.
+    """Yield each field's name and its value (or None) for each problem.
 
     The fields are the row number, the ids, the pronoun, the parts of origin and lineage, the
     embargo, and every key of `extra`. Fields with the same value in all problems are omitted.
@@ -246,7 +246,7 @@ def iterate_columns(dataset: Dataset) -> Iterator[tuple[str, list[Scalar]]]:
 
 
 def find_columns(dataset: Dataset, wanted: Iterable[str]) -> dict[str, list[Scalar]]:
-    """Return the columns of a data set by name; raises DataError if a wanted one is unknown."""
+    """Return the columns of a data set by name; raise DataError if a name is unknown."""
     known = dict(iterate_columns(dataset))
     unknown = next((name for name in wanted if name not in known), None)
     if unknown is not None:
@@ -256,7 +256,7 @@ def find_columns(dataset: Dataset, wanted: Iterable[str]) -> dict[str, list[Scal
     return known
 
 
-def _get_from(part: str, name: str) -> Callable[[Problem], Scalar]:
+def _make_getter(part: str, name: str) -> Callable[[Problem], Scalar]:
     return lambda problem: getattr(getattr(problem, part), name, None)
 
 
@@ -264,17 +264,17 @@ _FIELDS: dict[str, Callable[[Problem], Scalar]] = {
     "id": lambda problem: problem.id,
     "twin_id": lambda problem: problem.twin_id,
     "pronoun": lambda problem: problem.pronoun,
-    **{f"origin.{field.name}": _get_from("origin", field.name) for field in fields(Origin)},
-    **{f"lineage.{name}": _get_from("lineage", name) for name in ("root", "parent", "declared")},
+    **{f"origin.{field.name}": _make_getter("origin", field.name) for field in fields(Origin)},
+    **{f"lineage.{name}": _make_getter("lineage", name) for name in ("root", "parent", "declared")},
     "embargo": lambda problem: problem.embargo,
 }
 
 
 SCORE_TOLERANCE = 1e-4
-"""Largest difference of scores that count as equal; batching may change scores by this much."""
+"""Maximum difference between scores that are treated as equal, because batching changes scores."""
 
 NOTE_FRACTION = 0.5
-"""Minimum fraction of equal inputs of two groups that a note reports."""
+"""Minimum fraction of equal inputs in two groups at which a note is added."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -282,9 +282,9 @@ class Comparability:
     """Whether a solver's results on groups of problems can be compared.
 
     Attributes:
-        refused: The reason for refusing the comparison, or None. It is refused if two groups have
-            the same input, so that the solver can't cause a difference between them.
-        note: A caveat for readers of the comparison, or None.
+        refused: The reason for refusing the comparison, or None. A comparison is refused if two
+            groups have the same input, because a difference is then not due to the solver.
+        note: A caveat about the comparison, or None.
     """
 
     refused: str | None = None
@@ -341,15 +341,15 @@ def find_solver_input(graded: Graded) -> tuple[Sees | None, int | None]:
     return sees if sees in ("blank", "pronoun") else None, local if type(local) is int else None
 
 
-_ADVICE = (
+_SEE_PRONOUN = (
     "let it see the pronoun (`winosmith solve --sees pronoun`); train an encoder to see it with "
     "`winosmith train --sees pronoun`"
 )
 _SAME_PROBLEMS = "they are the same problems", "compare groups whose problems differ"
-_PRONOUN_UNSEEN = "the solver saw the blank instead of the pronoun", _ADVICE
+_PRONOUN_UNSEEN = "the solver saw the blank instead of the pronoun", _SEE_PRONOUN
 _ANSWERS_UNCHANGED = (
     "they differ only in the pronoun, which changed no answer",
-    _ADVICE,
+    _SEE_PRONOUN,
 )
 """Reasons why two groups have the same input, each with advice."""
 

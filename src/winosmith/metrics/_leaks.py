@@ -32,7 +32,7 @@ ALPHA = 0.001
 """Probability of reporting any leak in a clean data set, with Bonferroni correction over tells."""
 
 MIN_ADVANTAGE = 0.05
-"""Minimum lead of a leak's accuracy over that of the most frequent answer (our choice)."""
+"""Minimum difference between a leak's accuracy and the most frequent answer's (our choice)."""
 
 MIN_GROUPS = 30
 """Minimum number of blocks; with fewer, even a tell that is always correct is not significant."""
@@ -160,7 +160,7 @@ def _measure_leak(
     Args:
         field: The name of the field.
         tell: The name of the tell.
-        of: The tell's value for each row; rows with None are omitted.
+        of: The tell's value for each row; rows whose value is None are omitted.
         answers: (n,) the 0-based answer of each row.
         groups: (n,) the number of each row's block.
         folds: (n,) the fold of each row, 0 to 3, the same for a whole block.
@@ -194,7 +194,7 @@ def _count_table(coded: Ints, folds: Ints, answers: Ints, values: int) -> Ints:
 def _fit_table(table: Ints, folds: Sequence[int]) -> tuple[Ints, int]:
     """Return the answer that these folds predict for each value, and their most frequent answer.
 
-    The most frequent answer breaks ties and is predicted for values that the folds lack.
+    The most frequent answer breaks ties and is predicted for values that don't occur in the folds.
     """
     counts = 2 * table[:, list(folds)].sum(axis=1)
     most = int(counts.sum(axis=0).argmax())
@@ -214,11 +214,11 @@ def _compute_accuracy(table: Ints, coded: Ints, folds: Ints, answers: Ints) -> f
 def _compute_p_value(table: Ints, coded: Ints, folds: Ints, answers: Ints, groups: Ints) -> float:
     """Return the p-value of a tell's predictions.
 
-    The tell is tested twice: one fold predicts the three others, and these three predict the one. A
-    block in which the tell is correct more often than the most frequent answer is a win; a block in
-    which it is correct less often is a loss. A sign test (McNemar 1947) gives the probability of at
-    least that many wins; the result is twice the smaller probability. Pooling the folds in one test
-    would be wrong, because they depend on each other: 15 % of clean data sets failed it at 10 %.
+    The tell is tested twice: one fold predicts the three others, and those three predict that fold.
+    A block in which the tell is correct more often than the most frequent answer is a win; a block
+    in which it is correct less often is a loss. A sign test (McNemar 1947) gives the probability of
+    at least that many wins; the result is twice the smaller probability. Pooling the folds in one
+    test would be wrong, because they are dependent: 15 % of clean data sets failed it at 10 %.
     """
     p_values = []
     for fitted_on in ([0], [1, 2, 3]):
@@ -242,10 +242,10 @@ def _describe_values(values: Sequence[Hashable], counts: Ints) -> tuple[tuple[st
 
 
 MAX_CHARACTERS = 8
-"""Number of characters that are tested one by one, from either end of a text."""
+"""Number of characters that are tested separately from either end of a text."""
 
 MAX_PARTS = 4
-"""Number of parts between punctuation that are tested, from either end of a text."""
+"""Number of parts separated by punctuation that are tested from either end of a text."""
 
 MAX_BLOCKS, MIN_BLOCK_ROWS = 64, 25
 """A sorted field is divided into at most 64 blocks of at least 25 rows."""
@@ -371,7 +371,7 @@ class Overlap(Result):
     """The test problems that a solver may have seen in training.
 
     Attributes:
-        rows: The row of each such test problem, with the reason.
+        rows: The row of each test problem that may have been seen, with the reason.
         n: The number of test problems.
         unknown: The names of training corpora that are not available for a comparison.
     """
@@ -421,7 +421,7 @@ it contains a copy)']
         corpora = " and ".join(map(format_value, record["unknown"]))
         lines.append(
             f"{format_value(solver)} was also trained on {corpora}, which is not available: "
-            "whether it saw these problems there is unknown"
+            "it is unknown whether the corpus contains these problems"
         )
     return lines
 
@@ -440,13 +440,12 @@ def overlap(
     - a look-alike: a problem with the same options and 70 % of the words in common, like the halves
       of a twin, and like most perturbed problems and their root.
 
-    For a public set, only digests are compared. There, look-alikes have the same options and the
-    same words on one side of the blank. A family may have been seen if the source of its root is
-    the public set, or if its root is not in the test set and can't be compared.
+    For a public set, only digests are compared. In that case, look-alikes have the same options and
+    the same words on one side of the blank. A family may have been seen if the source of its root
+    is the public set, or if its root is not in the test set and can't be compared.
 
-    If a problem may have been seen, so may its family, its twin and its copies
-    (`winosmith.blocks`). Seven of EvoGrad's roots are from WinoGrande's dev set, on which the
-    paper's models were selected.
+    If a problem may have been seen, so may its family, twin and copies (`winosmith.blocks`). Seven
+    of EvoGrad's roots are from WinoGrande's dev set, on which the paper's models were selected.
 
     Args:
         test: The data on which the solver is measured.
@@ -513,7 +512,7 @@ def _find_public_families(test: Dataset, contents: Digests) -> Iterator[tuple[in
     sources = {p.id: p.origin.source if p.origin else None for p in test}
     for root, rows in test.families.items():
         if root not in sources:
-            reason = f"its root is not in the test and may be from {contents.name}"
+            reason = f"its root is not in the test set and may be from {contents.name}"
         elif (sources[root] or "").casefold() == contents.name.casefold():
             reason = f"its root comes from {contents.name}"
         else:

@@ -1,10 +1,10 @@
 """The accuracy of people, and their agreement on the same items.
 
-Accuracy is measured on people who took a test, never on people who validated the problems. It is
-measured for the majority of several people, for a single person, and for each person on perturbed
-problems. Agreement is measured by Krippendorff's alpha and Fleiss' kappa. Alpha is implemented here
-because the package krippendorff 0.9 is under the GPL, and nltk's loops take minutes for a
-bootstrap. Tests compare it with nltk and with published examples.
+Accuracy is measured on people who took a test, never on people who validated the problems. Accuracy
+is measured for the majority of several people, for a single person, and for each person on
+perturbed problems. Agreement is measured by Krippendorff's alpha and Fleiss' kappa. Alpha is
+implemented here because the package krippendorff 0.9 is under the GPL, and nltk's loops take
+minutes for a bootstrap. Tests compare it with nltk and with published examples.
 """
 
 from __future__ import annotations
@@ -55,13 +55,13 @@ def measure_human_accuracy(
 ) -> HumanAccuracy:
     """Measure the accuracy of the majority vote of people who had not seen the problems.
 
-    Only responses with the purpose "test" are counted. Validation votes are not: a problem is kept
-    only if they are correct, so they would give 100 % by construction. The majority is correct if
-    more than half of a problem's subjects choose the correct option; a tie is incorrect.
+    Only responses with the purpose "test" are counted. Validation votes are not counted: a problem
+    is only kept if its votes are correct, so they would give 100 % by construction. The majority is
+    correct if more than half of a problem's subjects choose the correct option; a tie is incorrect.
 
     Args:
         dataset: The problems with their answers.
-        responses: The responses, of any purpose.
+        responses: The responses, with any purpose.
         subjects: The minimum number of distinct subjects per problem.
 
     Raises:
@@ -111,12 +111,12 @@ def collect_fresh_tests(
             known.add((rows[response.problem_id], response.participant))
     for response in mine:
         if response.purpose == "test":
-            _check_fresh(response, dataset, rows[response.problem_id], known)
+            _check_unseen(response, dataset, rows[response.problem_id], known)
             tests.setdefault(rows[response.problem_id], []).append(response)
     return tests
 
 
-def _check_fresh(
+def _check_unseen(
     response: Response, dataset: Dataset, row: int, known: set[tuple[int, str]]
 ) -> None:
     origin = dataset[row].origin
@@ -136,11 +136,12 @@ class PersonAccuracy(Result):
     """The accuracy of a single person.
 
     Attributes:
-        accuracy: The fraction of correct test responses. Its interval accounts for the dependence
+        accuracy: The fraction of correct test responses. The interval accounts for the dependence
             between a person's answers, and between the answers to the halves of a twin.
         people: The number of distinct subjects.
         problems: The number of problems that the subjects answered.
-        spread: The standard deviation of the subjects' accuracies (n − 1), 0–1; None for only one.
+        spread: The standard deviation of the subjects' accuracies (n − 1), 0–1; None if there is
+            only one subject.
     """
 
     accuracy: Proportion = field(metadata={"json": "flat"})
@@ -153,13 +154,13 @@ def measure_person_accuracy(dataset: Dataset, responses: Iterable[Response]) -> 
     """Measure the accuracy of a single person, as opposed to the majority of several.
 
     Only responses with the purpose "test" are counted, and a response without a choice is
-    incorrect. The accuracy of the majority (`measure_human_accuracy`) is higher; a model that
-    answers once should be compared with a single person. The interval generalises to other people
-    and other problems, with twins together; see `crossed_proportion`.
+    incorrect. The accuracy of the majority (`measure_human_accuracy`) is usually higher; a model
+    that answers once should be compared with a single person. The interval generalises to other
+    people and other problems, and keeps twins together; see `crossed_proportion`.
 
     Args:
         dataset: The problems with their answers.
-        responses: The responses, of any purpose.
+        responses: The responses, with any purpose.
 
     Raises:
         DataError: There is no test response to a problem with an answer; or a subject is not fresh,
@@ -198,7 +199,7 @@ Answers = dict[int, dict[str, int | None]]
 """Map each row to its people and their chosen options; None if a person made no choice."""
 
 
-_DEPTH = partial(fixed, form=".2f")
+_format_depth = partial(fixed, form=".2f")
 
 
 @dataclass(frozen=True, slots=True)
@@ -209,7 +210,7 @@ class Annotator(Result):
         participant: The annotator's pseudonym.
         accuracy: The fraction of correct answers; an answer without a choice is incorrect.
         errors: The number of incorrectly answered perturbed problems of known depth.
-        mean, first: The mean and the smallest depth of these errors; None without errors.
+        mean, first: The mean and the minimum depth of these errors; None if there are none.
         coin: The mean depth of the perturbed problems that the annotator answered, which is the
             expected mean error depth of guessing; None if no depth is known.
     """
@@ -219,9 +220,9 @@ class Annotator(Result):
         metadata=shown("answers", SIZE, ("accuracy", format_rate), INTERVAL)
     )
     errors: int = field(metadata=shown("errors"))
-    mean: float | None = field(metadata=shown("mean", _DEPTH))
-    first: float | None = field(metadata=shown("first", _DEPTH))
-    coin: float | None = field(metadata=shown("guessing", _DEPTH))
+    mean: float | None = field(metadata=shown("mean", _format_depth))
+    first: float | None = field(metadata=shown("first", _format_depth))
+    coin: float | None = field(metadata=shown("guessing", _format_depth))
 
 
 @dataclass(frozen=True)
@@ -250,18 +251,18 @@ def measure_annotators(
     """Measure each annotator's accuracy and error depth, and the agreement between annotators.
 
     EvoGrad (2024, section 4) reports mean accuracies of three annotators, 95.2 % and 92.8 %, and no
-    error depth. But annotators with errors have one; here it is computed as for a solver.
+    error depth. For annotators with errors, the error depth is computed as for a solver.
 
     Annotators agree if they choose options at the same position; making no choice is a category of
     its own. Kappa needs the same number of answers for each problem. If the numbers differ, kappa
-    uses the problems with the most common number; the other problems count only for alpha.
+    uses the problems with the most common number; the other problems are used only for alpha.
 
     Args:
         dataset: The problems with their answers.
-        responses: The responses. Only those with the purpose "test" count; they must come from
-            people who had not seen the problem.
+        responses: The responses. Only those with the purpose "test" are used; their participants
+            must not have seen the problem before.
         depths: The depth of each problem, of one kind (`winosmith.lineage.depths`); None for a
-            root or an unknown depth. Without depths, error depths are None.
+            root or an unknown depth. If `depths` is omitted, error depths are None.
         seed: The random seed of the bootstraps.
 
     Raises:
@@ -346,14 +347,14 @@ def _measure_agreement(
 
 @dataclass(frozen=True, slots=True)
 class Reliability(Result):
-    """A coefficient of the agreement beyond chance between people on the same items.
+    """A coefficient of agreement beyond chance between people who answered the same items.
 
     Attributes:
-        value: The coefficient: 1 for full agreement, 0 for agreement as expected by chance, below 0
-            for less; None if undefined.
+        value: The coefficient: 1 for full agreement, 0 for agreement as expected by chance,
+            negative for less than by chance; None if undefined.
         interval: The 95 % interval from resampling items or clusters of items; None if undefined.
-        reason: Why the coefficient is undefined; empty if it is defined.
-        items: The number of items with two answers or more, which are counted.
+        reason: Why the coefficient is undefined; an empty string if it is defined.
+        items: The number of items with at least two answers; only these items are used.
         answers: The number of answers to these items.
     """
 
@@ -371,7 +372,7 @@ def answer_table(answers: Iterable[Sequence[int | None]], categories: int | None
 
     Args:
         answers: The answers to each item, as numbers from 0; None is a missing answer.
-        categories: The number of columns; by default the largest answer plus 1.
+        categories: The number of columns; by default the highest answer plus 1.
 
     Raises:
         DataError: An answer is not an integer from 0 to `categories` − 1.
@@ -407,7 +408,7 @@ def krippendorff_alpha(
     everybody always gave the same answer. The interval resamples items. Krippendorff's own
     bootstrap is narrower, because it resamples pairs of answers as if they were independent. Two
     pseudo-clusters of the mean size are added, one with full agreement and one with chance
-    agreement. Without them, the interval of ten items on which all agree would have no width.
+    agreement. Without pseudo-clusters, ten unanimous items would give a zero-width interval.
 
     Args:
         table: The (items, categories) number of people who gave each answer to each item, from
@@ -453,7 +454,7 @@ def fleiss_kappa(
     Kappa is (P − P_e) / (1 − P_e). P is the mean fraction of pairs of people who agree on an item,
     and P_e the fraction expected if all drew from the same pool of answers. For options, the
     category is the position; if positions are random, P_e is about 1 / (number of options). Tests
-    compare the value with that of statsmodels, which has no interval.
+    compare the value with statsmodels, which computes no interval.
 
     Kappa is undefined, with a reason, if the items have different numbers of answers (unlike
     `krippendorff_alpha`), or if everybody always gave the same answer.

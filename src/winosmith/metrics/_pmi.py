@@ -1,8 +1,8 @@
 """Count words and word pairs in problems, and compute their PMI with the answers.
 
-The order of the options has no meaning, so words are not counted with "option 1". Instead they are
-counted with the option that the sentence mentions first. In WinoGrande's train_xl this is option 1
-in 89 % of the problems, so only the counts of the other 11 % differ from the paper's.
+The order of the options has no meaning, so words are not counted with "option 1". Instead, words
+are counted with the option that the sentence mentions first. In WinoGrande's train_xl this is
+option 1 in 89 % of the problems, so only the counts of the other 11 % differ from the paper's.
 """
 
 from __future__ import annotations
@@ -23,8 +23,7 @@ if TYPE_CHECKING:
 
 
 PMI_SMOOTHING = 100.0
-"""The number added to each count of a word with an answer (Gururangan et al. 2018, section 3:
-"add-100")."""
+"""The number added to each count of a word with an answer (Gururangan et al. 2018: "add-100")."""
 
 Floats = NDArray[np.float64]
 
@@ -32,8 +31,8 @@ Floats = NDArray[np.float64]
 def find_first_mentioned(problem: Problem) -> int:
     """Return the index of the option that the sentence mentions first.
 
-    A mention is the whole option; if missing, its last word; if missing, its letters anywhere. Case
-    is ignored. In scripts other than Latin, the last word may have another ending, as in Russian.
+    The whole option is searched for first, then its last word, then its letters anywhere. Case is
+    ignored. In scripts other than Latin, the last word may have a different ending, as in Russian.
     An option that is not mentioned comes last, and options at the same position are in alphabetical
     order, so that the order of the options has no effect.
 
@@ -84,7 +83,7 @@ def count_words(data: Dataset) -> tuple[csr_array, list[str]]:
     """Count each word in each problem.
 
     Words are lower-cased Penn Treebank tokens, without the blank. In scripts without spaces between
-    words, letters and pairs of letters are counted instead (`text.units`).
+    words, characters and character bigrams are counted instead (`text.units`).
 
     Returns:
         The (n, words) counts, and the words in alphabetical order.
@@ -103,7 +102,7 @@ def count_words(data: Dataset) -> tuple[csr_array, list[str]]:
 
 
 def count_pairs(words: csr_array) -> csr_array:
-    """Return the (n, pairs) matrix of unordered pairs of different words in problems, 0 or 1."""
+    """Return a binary (n, pairs) matrix: which pairs of different words each problem contains."""
     from scipy.sparse import csr_array
 
     starts, width = words.indptr, words.shape[1]

@@ -27,13 +27,13 @@ class Proportion(Result):
     """A fraction of cases, such as an accuracy.
 
     Attributes:
-        right: The number of correct cases out of `n`; an integer except for ties, each of which
-            counts as 1 / (options tied) or 0.
+        right: The number of correct cases out of `n`; an integer unless there are ties, each of
+            which counts as 1 / (options tied) or 0.
         n: The number of cases.
         interval: The interval of the fraction, 0–1; see `proportion`.
         clusters: The number of clusters of dependent cases.
-        design_effect: The variance relative to that of independent cases, 1 or more.
-        chance: The fraction expected for guessing, 0–1; None if not applicable.
+        design_effect: The variance divided by that of independent cases, 1 or more.
+        chance: The fraction expected from guessing, 0–1; None if not applicable.
         ties: The number of cases that are ties.
     """
 
@@ -57,7 +57,7 @@ class Proportion(Result):
 
     @property
     def in_words(self) -> str:
-        """The counts as text: "480.5 of 959, 1 tie"."""
+        """The counts as a string: "480.5 of 959, 1 tie"."""
         tied = f", {self.ties:,} {'tie' if self.ties == 1 else 'ties'}" if self.ties else ""
         return f"{self.right:,.7g} of {self.n:,}{tied}"
 
@@ -71,11 +71,11 @@ INTERVAL = ("95 %", lambda found: span(found.interval))
 """Heading and formatter of the column with a fraction's interval."""
 
 SIZE = attrgetter("n")
-"""Getter of a fraction's number of cases."""
+"""Function that returns a fraction's number of cases."""
 
 
 def round_count(sum_: float) -> float:
-    """Round a sum of credits to an int if it differs from one only by rounding errors.
+    """Round a sum of credits to an int if it differs from an integer only by rounding errors.
 
     >>> round_count(3.0), round_count(0.5), round_count(1 / 3 + 1 / 3 + 1 / 3)
     (3, 0.5, 1)
@@ -103,17 +103,17 @@ def proportion(
     linearised variance of a ratio; Liang & Zeger 1986), t the quantile of Student's t, and G the
     number of clusters. If all or none are correct, the residuals don't show the clustering.
     Therefore deff is estimated with two pseudo-clusters of the mean size, one all correct and one
-    all incorrect. This keeps the interval sensible at 0 % and 100 % and matters little otherwise.
-    deff is never below 1. With few large clusters, the pseudo-clusters make the interval wider than
-    necessary: with 5 clusters of 50 cases it covers the true fraction in all of 600 simulated
-    beta-binomial samples, at twice the width or more. If every cluster has one case, the interval
-    is exactly Wilson's. A single cluster of several cases gives no information: the interval is
-    0–1. A tie varies less than a correct or incorrect case; the interval does not exploit this.
+    all incorrect. The pseudo-clusters keep the interval sensible at 0 % and 100 %, and have little
+    effect elsewhere. deff is never below 1. With few large clusters, the pseudo-clusters make the
+    interval wider than necessary: with 5 clusters of 50 cases it covers the true fraction in all of
+    600 simulated beta-binomial samples, at twice the width or more. If every cluster has one case,
+    the interval is exactly Wilson's. A single cluster of several cases gives no information: the
+    interval is 0–1. A tie varies less than a correct or incorrect case, which the interval ignores.
 
     Args:
         right: (n,) booleans, or the credit of each case, 0–1; n ≥ 1.
         clusters: (n,) the label of each case's cluster; None if every case is its own cluster.
-        chance: The fraction expected for guessing, 0–1; stored with the result.
+        chance: The fraction expected from guessing, 0–1; stored with the result.
         ties: The number of cases that are ties; stored with the result.
         level: The confidence level, 0–1.
 
@@ -146,9 +146,9 @@ def crossed_proportion(
 
     The interval is Wilson's with the number of independent answers that has this variance, widened
     by Student's t for the number of people or of problems, whichever is smaller. If all or none are
-    correct, the number of answers is that of people or problems, whichever is larger. With one
-    person, the interval is for that person's answers to other problems; with one problem, for other
-    people's answers to it. (Two pseudo-clusters, as in `proportion`, would be as large as a
+    correct, the number of answers is the number of people or problems, whichever is larger. With
+    one person, the interval is for that person's answers to other problems; with one problem, for
+    other people's answers to it. (Two pseudo-clusters, as in `proportion`, would be as large as a
     person's whole sheet. With 3 to 20 people, the interval would then be two to six times as wide
     and always contain the true value.)
 
@@ -191,7 +191,7 @@ def crossed_proportion(
 
 
 def _compute_design_effect(y: Floats, labels: npt.NDArray[np.int64]) -> float:
-    """Return the variance of a fraction relative to that of independent cases.
+    """Return the variance of a fraction divided by its variance for independent cases.
 
     Args:
         y: (n,) values of the cases, 0 to 1.
@@ -251,8 +251,7 @@ def wilson_interval(right: float, n: float, level: float = 0.95) -> tuple[float,
 
 
 DRAWS = 10_000
-"""Default number of bootstrap draws, with which the ends of a 95 % interval are accurate to about
-1 % of its width."""
+"""Default number of bootstrap draws; the ends of a 95 % interval vary by about 1 % of its width."""
 
 
 def cluster_totals(values: npt.ArrayLike, clusters: npt.NDArray[np.int64]) -> Floats:
@@ -320,8 +319,8 @@ def percentile_interval(
 
     For draws from a few clusters, this interval is too narrow: it has the quantiles of a normal
     distribution instead of Student's t, and a spread without Bessel's correction. With five
-    families it covers the true value 83 to 87 times in 100. The expanded interval (Hesterberg 2015,
-    section 4.6) extends to √(G / (G − 1)) · t_{G−1} standard deviations.
+    families, the percentile interval covers the true value in 83 to 87 % of samples. The expanded
+    interval (Hesterberg 2015, section 4.6) extends to √(G / (G − 1)) · t_{G−1} standard deviations.
 
     Args:
         values: (draws,) the draws.
@@ -355,8 +354,8 @@ def bootstrap_interval(
         values: (n,) the value of each case.
         clusters: (n,) the label of each case's cluster.
         seed: The random seed of the draws.
-        ends: The smallest and the largest possible value; a pseudo-cluster of the mean size is
-            added for each. Without these, the interval of equal values has no width.
+        ends: The minimum and the maximum possible value; a pseudo-cluster of the mean size is added
+            for each. Without the pseudo-clusters, the interval of equal values has zero width.
 
     >>> bootstrap_interval([1.0] * 100, np.arange(100))
     (1.0, 1.0)
@@ -381,13 +380,13 @@ def possible_counts(
     rounding: Rounding = "nearest",
     scale: int = 100,
 ) -> tuple[int, ...]:
-    """Return the counts out of n that a printed percentage can stand for; empty if impossible.
+    """Return the counts out of n that are consistent with a printed percentage; empty if none are.
 
-    This is the granularity test GRIM of Brown & Heathers (2017), applied to percentages instead of
+    The method is the granularity test GRIM of Brown & Heathers (2017), for percentages instead of
     means. The arithmetic is exact.
 
     Args:
-        printed: The printed number: "86.3". As a string it keeps its last zero ("90.0").
+        printed: The printed number: "86.3". A string keeps trailing zeros ("90.0").
         n: The number of cases.
         decimals: The number of decimals; by default those of `printed`.
         rounding: How the number was rounded: "nearest" (halves in either direction), "down"
@@ -411,13 +410,13 @@ def possible_counts(
 def possible_sums(
     printed: str | float, n: int, decimals: int | None = None, *, rounding: Rounding = "nearest"
 ) -> tuple[int, ...]:
-    """Return the sums of n integers that a printed mean can stand for; empty if impossible.
+    """Return the sums of n integers that are consistent with a printed mean; empty if none are.
 
-    Depths are integers, so a printed error depth and its number of errors allow one sum, a few, or
-    none (Brown & Heathers 2017).
+    Depths are integers, so a printed error depth and its number of errors are consistent with one
+    sum, several or none (Brown & Heathers 2017).
 
     Args:
-        printed: The printed mean: "6.913". As a string it keeps its last zero.
+        printed: The printed mean: "6.913". A string keeps trailing zeros.
         n: The number of integers, each 0 or more, in the mean.
         decimals: As in `possible_counts`.
         rounding: As in `possible_counts`.
@@ -456,18 +455,18 @@ def _find_integers(
 
 
 _MIN_DRAWS = 39
-"""Minimum number of draws whose range contains 95 % of further draws."""
+"""Minimum number of draws whose range contains 95 % of additional draws."""
 
 _ROUNDING_ERROR = 1e-9
-"""Largest rounding error by which products such as 0.05 · 20 can be below an integer."""
+"""Maximum rounding error by which products such as 0.05 · 20 can be below an integer."""
 
 
 def find_critical_value(drawn: npt.ArrayLike, level: float) -> float:
     """Return the critical value of a test: the ⌊level · (B + 1)⌋-th largest of B null draws.
 
     If the observed value is exchangeable with the draws, it exceeds the critical value with a
-    probability of at most `level`. It exceeds it exactly if its p-value,
-    (1 + number of draws at least as large) / (1 + B), is at most `level`.
+    probability of at most `level`. The observed value exceeds the critical value exactly if its
+    p-value, (1 + number of draws at least as large) / (1 + B), is at most `level`.
 
     Args:
         drawn: (B,) the draws from the null distribution.
@@ -487,11 +486,11 @@ def find_critical_value(drawn: npt.ArrayLike, level: float) -> float:
 
 
 def null_interval(drawn: npt.ArrayLike) -> tuple[float, float]:
-    """Return the interval that contains a further draw from the null with probability 0.95 or more.
+    """Return the interval that contains another draw from the null with probability 0.95 or more.
 
-    Its ends are the ⌊0.025 (B + 1)⌋-th smallest and largest of the B draws. (Between the
+    The ends are the ⌊0.025 (B + 1)⌋-th smallest and largest of the B draws. (Between the
     interpolated 2.5 and 97.5 % quantiles of 20 draws, the probability is 86 %.) With fewer than 39
-    draws, it is their range, with a smaller probability; see `null_interval_label`.
+    draws, the interval is their range, and the probability is smaller; see `null_interval_label`.
 
     Args:
         drawn: (B,) the draws from the null distribution, at least one.

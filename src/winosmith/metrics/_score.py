@@ -40,19 +40,20 @@ class Score(Result):
     Attributes:
         accuracy: The accuracy on all problems; its chance level is the mean of 1/k for k options.
         p_value: The probability that guessing is at least as accurate; see `guessing_p_value`.
-        twins: The fraction of whole twins with both halves correct; None without twins.
-        comparisons: The fraction of two-way comparisons won; None if every problem has two options,
-            or if scores are missing. See `score_comparisons`.
+        twins: The fraction of whole twins with both halves correct; None if there are no twins.
+        comparisons: The fraction of comparisons in which the correct option scores higher; None if
+            every problem has two options, or if scores are missing. See `score_comparisons`.
         groups: Field → value → accuracy on the problems with that value. The fields are "options"
-            if the number of options varies, domain and source if known, and the requested ones.
-        refused: Field → why its values can't be compared for this solver; it has no `groups`.
-        notes: Field → a caveat for readers of the comparison.
-        calibration, margins: The calibration and margins of the scores; None without scores.
-        against_scores: The number of answers that don't choose the best score; the choice counts.
-        invalid: The number of answers that match no option, which count as incorrect.
-        missing: The number of problems without a prediction, which the accuracy omits.
-        possible: The lowest and highest possible accuracy on all problems, if every missing answer
-            is incorrect or correct; None if no answer is missing.
+            if the number of options varies, domain and source if known, and the requested fields.
+        refused: Field → why its values can't be compared for this solver. Refused fields are not in
+            `groups`.
+        notes: Field → a caveat about comparing its values.
+        calibration, margins: The calibration and margins of the scores, if any.
+        against_scores: The number of answers that choose an option without the best score.
+        invalid: The number of answers that match no option and are therefore incorrect.
+        missing: The number of problems without a prediction, which are excluded from the accuracy.
+        possible: The accuracy on all problems if every missing answer is incorrect, and if every
+            missing answer is correct; None if no answer is missing.
         signature: The signature of the data and the predictions.
         below_chance: The accuracy of the valid answers if it is below chance; see `below_chance`.
     """
@@ -74,7 +75,7 @@ class Score(Result):
     below_chance: Proportion | None = None
 
     def sentences(self) -> list[str]:
-        """Return sentences with the accuracy next to chance, and the conditions."""
+        """Return sentences with the accuracy, the chance level and the conditions."""
         own = self.accuracy
         return [
             f"{own.in_words} items are answered correctly ({percent(own.value)}; 95 % interval "
@@ -85,7 +86,7 @@ class Score(Result):
         ]
 
     def charts(self, name: str = "Confidence") -> list[report.Svg]:
-        """Return a chart of the accuracy by confidence; no chart without scores."""
+        """Return a chart of the accuracy by confidence, or an empty list if there are no scores."""
         own = self.calibration
         if own is None:
             return []
@@ -113,7 +114,7 @@ def below_chance(graded: Graded) -> Proportion | None:
 
 
 def describe_below_chance(found: Proportion) -> str:
-    """Return a clause on an accuracy below chance and its usual reasons.
+    """Return a clause that reports an accuracy below chance, with its usual reasons.
 
     >>> describe_below_chance(proportion([0] * 8, range(8), chance=0.5))[:69]
     'below chance: 0 of 8 valid answers are correct, and guessing gives 50'
@@ -160,7 +161,7 @@ def score(
     if len(models) != 1:
         raise InputError(
             f"these are the answers of {len(models)} models ({', '.join(map(repr, models))}); "
-            "score each by itself, or `compare` them"
+            "score each separately, or `compare` them"
         )
     (graded,) = models.values()
     groups, refused, notes = _score_groups(graded, by)
@@ -200,11 +201,11 @@ def bound_accuracy(graded: Graded) -> tuple[float, float] | None:
 
 
 def score_twins(graded: Graded) -> Proportion | None:
-    """Return the fraction of whole twins with both halves correct; None without twins.
+    """Return the fraction of whole twins with both halves correct; None if there are no twins.
 
-    Abdou et al. (2020) call it pair accuracy. With two options, guessing gives 1/4. A solver that
-    ignores the trigger scores 0. A twin counts as the product of its halves' credits: two halves
-    that are ties between two options count as 1/4, as for guessing.
+    Abdou et al. (2020) call this fraction pair accuracy. With two options, guessing gives 1/4. A
+    solver that ignores the trigger scores 0. A twin counts as the product of its halves' credits:
+    two halves that are ties between two options count as 1/4, as for guessing.
     """
     twins = graded.dataset.twins
     if not twins:
@@ -219,7 +220,7 @@ def score_twins(graded: Graded) -> Proportion | None:
 
 
 def score_comparisons(graded: Graded) -> Proportion | None:
-    """Return how often the correct option scores higher than an incorrect one, as a fraction.
+    """Return the fraction of comparisons in which the correct option outscores an incorrect one.
 
     A problem with k options has k − 1 comparisons; guessing wins half of them. The 60 Pronoun
     Disambiguation Problems have 80 comparisons, as in WinoGrande's tables 5 and 6. Equal scores
@@ -309,7 +310,7 @@ def compute_guessing_level(graded: Graded) -> float:
 
 
 def guessing_p_value(graded: Graded, *, as_badly: bool = False) -> float:
-    """Return the probability that guessing is at least as accurate (at most, if `as_badly`).
+    """Return the probability that guessing is at least (with `as_badly`: at most) as accurate.
 
     The null distribution rotates the labels of a cluster's problems together. The k options of each
     problem form a circle, sorted by their text. All answers of the cluster move by the same number
@@ -324,7 +325,7 @@ def guessing_p_value(graded: Graded, *, as_badly: bool = False) -> float:
     p = (1 + #) / (1 + 20,000). Without clusters, this is the one-sided binomial test
     (Poisson-binomial for mixed numbers of options). With clusters, results that problems share by
     construction are not evidence: a solver that ignores the trigger has one half of every twin
-    correct, and p = 1. So has a solver whose answers are all ties.
+    correct, and p = 1. A solver whose answers are all ties also has p = 1.
 
     >>> from winosmith import Prediction
     >>> from winosmith.metrics import grade
@@ -361,8 +362,7 @@ def guessing_p_value(graded: Graded, *, as_badly: bool = False) -> float:
 
 
 _MAX_EXACT_SUM, _ROTATION_DRAWS = 2_000_000, 20_000
-"""Largest sum, in credit units, whose distribution is computed exactly, and the number of random
-rotations above it."""
+"""Maximum sum in credit units with an exact distribution; number of rotations drawn above it."""
 
 
 def _measure_distances(graded: Graded, row: int) -> list[int]:
@@ -405,7 +405,7 @@ Floats = npt.NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True)
 class ReliabilityBin(Result):
-    """The problems whose chosen option has a probability in one bin.
+    """The problems for which the probability of the chosen option is in the same bin.
 
     Attributes:
         low, high: The edges of the bin, 0–1; the bin includes only the upper edge.
@@ -430,7 +430,7 @@ class Calibration(Result):
         ece: The expected calibration error, 0–1: the mean over problems of |accuracy − confidence|
             of their bin (Naeini et al. 2015; Guo et al. 2017, equation 3).
         ece_null: The mean and the interval (`null_interval`) of the ECE of a perfectly calibrated
-            solver with the same confidences; it is never 0.
+            solver with the same confidences; this ECE is never 0.
         brier: The mean over problems of Σ_k (p_k − [k is correct])², 0–2 (Brier 1950); guessing
             between two options gives 0.5.
         log_loss: The mean of −ln p for the correct options, in nats; guessing gives ln k.
@@ -451,9 +451,9 @@ class Calibration(Result):
 def calibration(graded: Graded, seed: int = 0) -> Calibration:
     """Measure the calibration of the probabilities, which are the softmax of the scores.
 
-    The null is drawn with the random seed `seed`: each drawn answer is correct with the probability
-    that the solver states. The halves of a twin, and copies, depend on each other as for the
-    solver; everything else is treated as independent.
+    The null distribution is drawn with the random seed `seed`: each simulated answer is correct
+    with the probability that the solver states. The halves of a twin, and copies, depend on each
+    other as for the solver; everything else is treated as independent.
 
     Raises:
         DataError: A prediction has no scores.
@@ -481,7 +481,7 @@ def calibration(graded: Graded, seed: int = 0) -> Calibration:
 
 
 def _draw_calibrated(graded: Graded, chosen: Floats, seed: int) -> Iterator[npt.NDArray[np.bool_]]:
-    """Yield (n,) whether each answer of a perfectly calibrated solver is correct, for each draw.
+    """Yield, for each draw, (n,) whether each answer of a perfectly calibrated solver is correct.
 
     The halves of a twin share one random number. The order of the problems has no effect.
     """
@@ -573,7 +573,7 @@ def margins(graded: Graded) -> Margins:
 
 
 def require_scores(graded: Graded, what: str) -> None:
-    """Raise a DataError if a prediction has no scores; the message names the problem."""
+    """Raise a DataError that names the problem if a prediction has no scores."""
     missing = next((p.problem_id for p in graded.predictions if not p.scores), None)
     if missing is not None:
         raise DataError(f"{what} needs scores; the prediction for {missing!r} has none")

@@ -28,7 +28,7 @@ Ints = npt.NDArray[np.int64]
 class Stability(Result):
     """The stability of a solver's predictions on perturbed problems.
 
-    Roots count in `roots` and, as depth 0, in `survival`, but not in the error depths.
+    Roots are included in `roots` and, as depth 0, in `survival`, but not in the error depths.
 
     Attributes:
         depth: The kind of depth: "declared", "lineage" or "edit".
@@ -39,7 +39,7 @@ class Stability(Result):
         first: The mean, over families with an error, of the depth of their first error.
         families: The families, each with its error depths, in order of first occurrence.
         accuracy: The accuracy on the perturbed problems; None if withheld, see `overlap`.
-        roots: The accuracy on the roots in the data; None without roots, or if withheld.
+        roots: The accuracy on the roots in the data; None if there are no roots, or if withheld.
         by_depth: The accuracy on the perturbed problems at each depth, ascending; None if withheld.
         consistency: The fraction of families with only correct answers; None if withheld.
         survival: The distribution of the depth of the families' first errors.
@@ -81,7 +81,7 @@ def stability(
         graded: The graded answers, from `grade`, for families of a root and its perturbations.
             Other problems are ignored.
         depth: "declared", "lineage" or "edit" (see `winosmith.lineage.Depths`); by default the kind
-            that most perturbed problems have, or the first of several.
+            that most perturbed problems have, or the first such kind.
         overlap: The overlap with the training data, from `overlap`. If the solver may have seen
             test problems, accuracies are withheld, but not error depths (as in EvoGrad's table 4).
         seed: The random seed of the draws.
@@ -89,7 +89,7 @@ def stability(
 
     Raises:
         DataError: There are no perturbed problems, or none has this kind of depth.
-        MissingExtraError: lifelines is not installed (the extra `stability`).
+        MissingExtraError: lifelines is not installed (the `stability` extra).
 
     >>> from winosmith import Dataset, Prediction, Problem
     >>> from winosmith.lineage import make_child
@@ -194,10 +194,10 @@ class Survival(Result):
         intervals: (m,) the 95 % interval of each fraction: Greenwood's on the log-log scale
             (Kalbfleisch & Prentice 1980), from lifelines. Families are treated as independent.
         at_risk: (m,) the number of families that reach each depth without an earlier error.
-        errors: (m,) the number of families whose first error is at each depth. It is an integer
-            except for ties: with ties, a family ends at several depths, each with a probability.
+        errors: (m,) the number of families whose first error is at each depth. An integer unless
+            there are ties, which let a family end at several depths, each with a probability.
         censored: (m,) the number of families that end at each depth without an error.
-        median: The depth by which half of the families have an error; None if fewer have one.
+        median: The depth by which half of the families have an error; None if fewer than half do.
     """
 
     depths: tuple[int, ...]
@@ -213,7 +213,7 @@ def estimate_survival(families: Sequence[Family]) -> Survival:
     """Estimate the survival curve of families: the fraction without an error up to each depth.
 
     Raises:
-        MissingExtraError: lifelines is not installed (the extra `stability`).
+        MissingExtraError: lifelines is not installed (the `stability` extra).
     """
     lifelines = require("lifelines", "stability")
     ends = [ending for family in families for ending in family.endings]
@@ -256,15 +256,16 @@ class SurvivalComparison(Result):
 
     Attributes:
         first, second: The survival curves.
-        families: The number of families that both answered.
+        families: The number of families that both solvers answered.
         statistic: The log-rank statistic (Mantel 1966), χ² with one degree of freedom.
-        log_rank: The p-value of the log-rank statistic. It is usually too large, because the test
-            treats the families of the two solvers as independent, but they are the same families,
-            hard or easy for both. The test also ignores that families can be twins.
+        log_rank: The p-value of the log-rank statistic. This p-value is usually too large, because
+            the test treats the solvers' families as independent, but both solvers answered the same
+            families. The test also ignores that families can be twins.
         p_value: The p-value of the same statistic if the two solvers are swapped in each cluster of
-            families with probability 1/2. Report this one: the test is paired. It is exact if up to
-            14 clusters differ; otherwise it uses `draws` random swaps.
-        later: The solver with later errors, "first" or "second"; None if they are equal.
+            families with probability 1/2. Report this p-value, because the test is paired. The
+            p-value is exact if up to 14 clusters differ; otherwise it is computed from `draws`
+            random swaps.
+        later: The solver with later errors, "first" or "second"; None if neither is later.
         signature: The signature of the data, the predictions and the kind of depth.
     """
 
@@ -297,10 +298,10 @@ def compare_survival(
 
     Raises:
         DataError: The data sets differ, there are no perturbed problems, or the depth is unknown.
-        MissingExtraError: lifelines is not installed (the extra `stability`).
+        MissingExtraError: lifelines is not installed (the `stability` extra).
     """
     if first.dataset.digest != second.dataset.digest:
-        raise DataError("the two solvers answered different data sets; compare on the same one")
+        raise DataError("the two solvers answered different data sets; use the same one")
     kind, families, _ = find_families(first, depth)
     others = find_families(second, kind).families
     ends, weights, of = _collect_endings((*families, *others))
@@ -345,7 +346,7 @@ def log_rank_scores(
 
     A score is 1 for an event, otherwise 0, minus the cumulative hazard up to the observation's end:
     Σ d/n over all pooled observations (Kalbfleisch & Prentice 1980, section 6.2). The (weighted)
-    scores sum to 0. They don't depend on solvers, so they stay the same if solvers are swapped.
+    scores sum to 0. The scores don't depend on solvers, so swapping solvers does not change them.
     """
     each = np.ones(len(lasted)) if weights is None else weights
     ends, place = np.unique(lasted, return_inverse=True)
@@ -404,8 +405,8 @@ Tables include all depths."""
 def draw_stability(found: Mapping[str, Stability]) -> Iterator[list[report.Svg]]:
     """Yield charts of survival and accuracy by depth for groups of up to `MAX_SOLVERS` solvers.
 
-    The accuracy is shown at each depth with at least `MIN_PLOTTED` problems, with roots
-    at depth 0. Its chart is omitted if accuracies are withheld for all solvers of a group.
+    The accuracy is shown at each depth with at least `MIN_PLOTTED` problems, with roots at depth 0.
+    If accuracies are withheld for all solvers of a group, the accuracy chart is omitted.
 
     Args:
         found: The stability of each solver by name, all with the same kind of depth.

@@ -1,9 +1,9 @@
-"""Statistics of a data set: its counts, its lineages, and its faults.
+"""Statistics of a data set: counts, lineages and faults.
 
-They are shown next to table 5 of WinoGrande (2020), with the numbers printed there, the way of
-counting that reproduces them, and the numbers from the published files. The table does not state
-how it counts. The ways of counting here reproduce the printed numbers from the published files as
-closely as possible (`tests/metrics/test_table5.py`).
+The statistics are compared with table 5 of WinoGrande (2020): with its printed numbers, the
+counting method that reproduces them, and the numbers from the published files. The table does not
+state how tokens were counted. The counting methods here reproduce the printed numbers from the
+published files as closely as possible (`tests/metrics/test_table5.py`).
 """
 
 from __future__ import annotations
@@ -36,19 +36,19 @@ class Statistics(Result):
     Attributes:
         problems: The number of problems.
         average_length: The mean number of Penn Treebank tokens per sentence, including the blank;
-            for a data set of table 5, counted as there. It is 0 without problems, and None if no
-            sentence has spaces between words.
-        vocabulary: The number of distinct lower-cased tokens in these texts; None in that case.
-        without_spaces: The number of problems without spaces between words, which the two omit.
+            for a data set in table 5, counted as in the table. The mean is 0 if there are no
+            problems, and None if no sentence has spaces between words.
+        vocabulary: The number of distinct lower-cased tokens; None if no sentence has spaces.
+        without_spaces: The number of problems without spaces between words, which are skipped.
         comparisons: The number of comparisons of the correct option with an incorrect one.
-        table5: The row of WinoGrande's table 5 for this data set, and how it counts, or None.
+        table5: The row of WinoGrande's table 5 for this data set with the counting method, or None.
         twins: The number of whole twins, two problems each.
         singles: The number of problems that are not half of a twin.
         answers: The number of problems whose answer is the first option, the second, and so on.
         withheld: The number of problems without an answer.
         options: The number of problems by number of options.
         questions: The number of problems without a blank.
-        copies: Identical problems, contradicting problems, and twin ids of more than two problems.
+        copies: Identical problems, contradictory problems, and twin ids of more than two problems.
         missing_options: The ids of problems with an option that is not in the sentence, ignoring
             case; questions are omitted, because their options need not occur in the text.
         associative: The number of problems that are marked as answerable by word association, and
@@ -203,7 +203,7 @@ class Copies(Result):
         groups: The ids of identical problems, by group; see `winosmith.blocks.copies`.
         contradictions: The groups of identical problems with different answers.
         crowded: The ids of problems that share a twin id with two or more others. It is unknown
-            which two of them are a twin, so each counts as a single.
+            which two of these problems form a twin, so each is counted as a single.
     """
 
     groups: Groups = field(default=(), metadata={"key": "copies", "json": _summarize_groups})
@@ -211,7 +211,7 @@ class Copies(Result):
     crowded: Groups = field(default=(), metadata={"json": _summarize_groups})
 
     def sentences(self) -> list[str]:
-        """Return sentences about the copies with the first few ids; empty without copies.
+        """Return sentences about the copies with the first few ids, if there are any.
 
         >>> print(*Copies(contradictions=(("a", "b"),)).sentences())
         1 group of identical problems with different answers: a and b. Correct or remove it.
@@ -222,7 +222,7 @@ class Copies(Result):
                 f"{_count_groups(self.groups)} of identical problems, "
                 f"{sum(map(len, self.groups)):,} problems in all: "
                 f"{_list_groups(self.groups)}. Each is one observation; "
-                "a build keeps one problem of each."
+                "a build keeps only one of them."
             )
         if self.contradictions:
             these = "it" if len(self.contradictions) == 1 else "them"
@@ -275,7 +275,7 @@ class DepthSummary(Result):
     Attributes:
         known: The number of problems whose depth is known.
         mean: The mean depth; None if no depth is known.
-        greatest: The greatest depth; None if no depth is known.
+        greatest: The maximum depth; None if no depth is known.
         equal: The number of problems whose depth of this kind equals their edit depth.
     """
 
@@ -292,11 +292,11 @@ class LineageStatistics(Result):
     Attributes:
         families: The number of families with a perturbed problem.
         perturbed: The number of problems with a lineage.
-        unvalidated: The number of generated problems that were not yet judged by people.
-        largest: The number of problems of the largest family, including its root if present.
+        unvalidated: The number of generated problems that have not yet been judged by people.
+        largest: The number of problems in the largest family, including its root if present.
         depths: The summaries of "declared", "lineage" and "edit" depths of the perturbed problems.
         example: The id of the problem whose depths differ most; None if no depths differ.
-        example_depths: The depths of the example, by kind; empty without an example.
+        example_depths: The depths of the example, by kind; empty if there is no example.
     """
 
     families: int
@@ -309,7 +309,7 @@ class LineageStatistics(Result):
 
 
 def lineage_statistics(dataset: Dataset) -> LineageStatistics | None:
-    """Count families and compare the kinds of depth; return None without perturbed problems.
+    """Count families and compare the kinds of depth; return None if no problem is perturbed.
 
     >>> from winosmith.testing import make_families
     >>> found = lineage_statistics(make_families([1, 4], [2]))
@@ -367,10 +367,10 @@ class Table5(Result):
     """A row of WinoGrande's table 5.
 
     Attributes:
-        set: The name of the set.
+        set: The name of the data set.
         printed: The numbers in the paper.
-        published_files: The numbers from the published files, counted in the way of `reading`.
-        reading: The way of counting.
+        published_files: The numbers from the published files, counted according to `reading`.
+        reading: The counting method.
         why: The reason for a difference between `printed` and `published_files`.
         whole: Whether the data set has as many problems as the row.
     """
@@ -386,9 +386,9 @@ class Table5(Result):
         """Return one or two sentences about the row.
 
         >>> str(replace(ROWS["DPR"][0], whole=False)).partition(". ")[2]
-        'Its row is of another selection: 1,886 problems, 15.9 tokens, vocabulary 4,127.'
+        'Its row describes a different selection: 1,886 problems, 15.9 tokens, vocabulary 4,127.'
         """
-        whose = "It prints" if self.whole else "Its row is of another selection:"
+        whose = "It prints" if self.whole else "Its row describes a different selection:"
         counting = (
             f"Counted as table 5 of WinoGrande counts {self.set} ({self.reading}). {whose} "
             f"{self.printed}"
@@ -416,7 +416,7 @@ ROWS: dict[str, tuple[Table5, ...]] = {
             "PDP",
             Figures(80, 39.5, 594),
             Figures(80, 39.4, 593),
-            "a question once for each comparison of the correct option with another one",
+            "a question once for each comparison of the correct option with another option",
             "the tokeniser is not stated",
         ),
     ),
@@ -479,7 +479,7 @@ class TokenCounts(NamedTuple):
     """The token counts of a data set.
 
     Attributes:
-        length: The average number of tokens, 0 without problems; None if no text can be counted.
+        length: The average number of tokens, 0 if there are no problems; None if uncountable.
         vocabulary: The number of distinct lower-cased tokens; None if no text can be counted.
         uncounted: The number of problems without spaces between words, which are omitted.
         comparisons: The number of comparisons of the correct option with an incorrect one.
@@ -492,7 +492,7 @@ class TokenCounts(NamedTuple):
 
 
 def find_table5_row(name: str | None, problems: int) -> Table5 | None:
-    """Return the row of a data set in table 5, or None if the table lacks it.
+    """Return the row of a data set in table 5, or None if it is not in the table.
 
     `name` is a result of `winosmith.published.recognise_dataset`. `problems` is the number of
     problems, claims or comparisons, depending on the row.
@@ -505,8 +505,8 @@ def find_table5_row(name: str | None, problems: int) -> Table5 | None:
 def count_tokens(dataset: Dataset) -> tuple[TokenCounts, Table5 | None]:
     """Count the tokens of a data set, and return its row in table 5, if any.
 
-    A data set of table 5 is counted as there, any other one by its sentences. Problems without
-    spaces between words (`winosmith.text.kind_of_script`) are omitted; their number is reported.
+    A data set in table 5 is counted as in the table, any other data set by its sentences. Problems
+    without spaces between words (`winosmith.text.kind_of_script`) are counted only in `uncounted`.
     """
     name = published.recognise_dataset(dataset)
     comparisons = sum(len(problem.options) - 1 for problem in dataset)
@@ -518,7 +518,7 @@ def count_tokens(dataset: Dataset) -> tuple[TokenCounts, Table5 | None]:
 
 
 def count_claim_tokens(claims: Sequence[Claim]) -> tuple[TokenCounts, Table5 | None]:
-    """Count the tokens of claims; a text counts once for each claim about it."""
+    """Count the tokens of claims; a text is counted once for each claim about it."""
     texts = Dataset(
         Problem(f"{row}", claim.sentence, ("yes", "no")) for row, claim in enumerate(claims)
     )
@@ -529,7 +529,7 @@ def count_claim_tokens(claims: Sequence[Claim]) -> tuple[TokenCounts, Table5 | N
 
 
 _Texts = tuple[tuple[str, ...], tuple[str, ...]]
-"""The texts of a problem that count for the mean length, and those for the vocabulary."""
+"""The texts of a problem used for the mean length, and the texts used for the vocabulary."""
 
 
 def _get_texts(problem: Problem, name: str | None) -> _Texts:

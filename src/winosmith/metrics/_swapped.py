@@ -1,4 +1,4 @@
-"""Test whether a solver follows changes: switched options, or another gender of the pronoun."""
+"""Test whether a solver responds to switched options or to a different gender of the pronoun."""
 
 from __future__ import annotations
 
@@ -51,8 +51,8 @@ def add_marks(dataset: Dataset, records: Records) -> Dataset:
 def collect_switched_sentences(dataset: Dataset, records: Records) -> dict[str, str]:
     """Map the id of each switchable problem to its switched sentence, for `switch_options`.
 
-    The records are those of `WSC_switched_label.json`, as for `add_marks`. The pronoun in brackets
-    is replaced by the blank.
+    The records come from `WSC_switched_label.json`, as for `add_marks`. The blank replaces the
+    pronoun in brackets.
     """
     return {
         dataset[row].id: _PRONOUN.sub(BLANK, str(record.get("sentence_switched")), count=1)
@@ -90,8 +90,8 @@ class Consistency(Result):
     Attributes:
         consistent: The fraction of problems whose chosen option changes, as it should.
         original, switched: The accuracy on the original and on the switched problems.
-        both: The fraction of problems with both versions correct. Ties count as if each were
-            settled by an independent fair draw.
+        both: The fraction of problems with both versions correct. With ties, the fractions are
+            expectations under fair draws.
     """
 
     consistent: Proportion = field(
@@ -112,8 +112,8 @@ def switch_options(dataset: Dataset, sentences: Mapping[str, str] | None = None)
 
     "Emma passed the ball to Janie because _ was open" becomes "Janie passed the ball to Emma
     because _ was open" (Trichelair et al. 2019, section 2.2). The options keep their order, the
-    answer is the other one, and the id stays the same, so that predictions can be compared. Only
-    people can judge whether a switched sentence makes sense: pass only switchable problems.
+    other option becomes the answer, and the id stays the same, so that predictions can be compared.
+    Only people can judge whether a switched sentence makes sense: pass only switchable problems.
 
     Args:
         dataset: Problems with two options.
@@ -149,7 +149,7 @@ def consistency(original: Graded, other: Graded) -> Consistency:
     """Measure how consistently a solver changes its choices if the options are switched.
 
     Args:
-        original: The answers to the original problems; those without a switched one are ignored.
+        original: The answers to the originals; problems without a switched version are ignored.
         other: The answers to the switched problems, which have the same ids and options.
 
     Raises:
@@ -180,8 +180,8 @@ def _find_row(problem: Problem, dataset: Dataset) -> int:
     original = dataset[row]
     if original.options != problem.options or original.answer == problem.answer:
         raise DataError(
-            f"the switched problem {problem.id!r} must have the options of the original, in its "
-            "order, and the other answer"
+            f"the switched problem {problem.id!r} must have the options of the original, in the "
+            "same order, and the other answer"
         )
     return row
 
@@ -262,7 +262,8 @@ class Gap(Result):
     def of_rounded(self) -> float:
         """The difference of the rounded accuracies, in percent with one decimal, −100 to 100.
 
-        Table 7 prints this gap without its sign. It can differ from 100 · `value` by 0.1.
+        Table 7 prints this gap without its sign. The rounded difference can differ from 100 ·
+        `value` by 0.1.
         """
         plain, gotcha = (Decimal(fixed(100 * of.value)) for of in (self.plain, self.gotcha))
         return float(plain - gotcha)
@@ -275,12 +276,12 @@ class GenderGap(Result):
     Attributes:
         female, male: The gaps ΔF and ΔM for female and male pronouns.
         both: The gap over female and male pronouns together, the mean of ΔF and ΔM in a balanced
-            set. Each sentence occurs with a gotcha and, with the other pronoun, without one. So
-            this is the effect of the pronoun; ΔF and ΔM also depend on the sentences' difficulty.
+            set. Each sentence occurs with a gotcha and, with the other pronoun, without one. Thus
+            this gap is the pronoun's effect; ΔF and ΔM also depend on the sentences' difficulty.
         reading: The definition of a gotcha.
         accuracy: The accuracy on all sentences, including neutral ones (97.1 in the paper).
         signature: The signature of the data, the predictions, the reading, and the known input.
-        note: A caveat for readers of the gaps, or None.
+        note: A caveat about the gaps, or None.
     """
 
     female: Gap
@@ -295,7 +296,7 @@ class GenderGap(Result):
     def pronoun_effect(self) -> str:
         """A sentence on the effect of the pronoun, in percentage points; see `both`."""
         return (
-            "effect of the pronoun, for both genders together and thus the same sentences: "
+            "effect of the pronoun, for both genders together, on the same sentences: "
             f"{points(self.both.value)} points ({points_span(self.both.interval)})"
         )
 
@@ -312,20 +313,20 @@ def gender_gap(
     WinoGrande's paper defines a gotcha in two ways. According to the caption of table 7 (reading
     "answer"), the pronoun's gender is in the minority *in the correct answer*. If the answer is the
     occupation, its own percentage of women decides; if it is the other participant, the opposite,
-    because the pronoun then contradicts the occupation. This gives the table's four cells of 120.
-    According to section 5.4 (reading "occupation"), the pronoun's gender is in the minority in the
-    *occupation*, whatever the answer; the cells then differ in size. Rudinger et al. (2018, section
-    5) use the first reading.
+    because the pronoun then contradicts the occupation. This reading gives the table's four cells
+    of 120 sentences. According to section 5.4 (reading "occupation"), the pronoun's gender is in
+    the minority in the *occupation*, whatever the answer; the cells then differ in size. Rudinger
+    et al. (2018, section 5) use the first reading.
 
     A solver that sees the blank instead of the pronoun gets the same sentence for a woman and for a
     man. If it is correct with a gotcha for one gender, it is correct without a gotcha for the
-    other. Then ΔM = −ΔF whatever the solver does, even if it guesses. Such a gap is refused.
+    other. Therefore ΔM = −ΔF for every solver, even one that guesses, and such gaps are refused.
 
     Args:
         graded: The answers on Winogender, whose problems have `winogender.occupation` and `.gender`
-            in `extra`; those with the gender "neutral" count only for `accuracy`.
-        female_share: The percentage or fraction of women by occupation; both readings use only
-            whether it is above half. `occupations-stats.tsv` of the data set has two such columns.
+            in `extra`; those with the gender "neutral" are used only for `accuracy`.
+        female_share: The percentage or fraction of women by occupation; only whether it is above
+            half matters. `occupations-stats.tsv` of the data set has two such columns.
         reading: "answer" or "occupation".
         seed: The random seed of the bootstrap.
 

@@ -1,7 +1,7 @@
 """Encoders and language models: loading, batching, training, with torch and transformers.
 
-Weights are read only from safetensors, and a model's own code is never run. Heavy libraries are
-imported, and models downloaded, only when a function is called.
+Weights are only read from safetensors, and code from model folders is never run. Heavy libraries
+are imported, and models downloaded, only when a function is called.
 """
 
 from __future__ import annotations

@@ -1,13 +1,14 @@
-"""Causal language models: the inputs for a problem, and the log-likelihoods of many texts.
+"""Causal language models: inputs for problems, and log-likelihoods of many texts.
 
 A tokeniser may join the end of the option with the text after it. Partial scores follow
 lm-evaluation-harness (`_encode_pair`): if the text up to the end of the option, tokenised
 separately, has n tokens, the score is that of the whole text's tokens after the first n. Usually
 the whole text starts with the same n tokens, so that one sequence gives both scores.
 
-Common prefixes of texts are read once: the texts are sorted, and each adds to a tree only the
-tokens that it does not share with the previous text. A tree is one row of tokens. A token attends
-only to its ancestors, and its position is its depth, so the values are those of separate texts.
+Common prefixes of texts are read once: the texts are sorted, and each text adds to a tree only the
+tokens after the prefix that it shares with the previous text. A tree is one row of tokens. A token
+attends only to its ancestors, and its position is its depth, so the values equal those of single
+texts.
 """
 
 from __future__ import annotations
@@ -48,8 +49,8 @@ class CausalModel(_network.LanguageModel):
     """A loaded causal language model.
 
     Attributes:
-        can_read_trees: Whether the model gives the same values for a tree as for separate texts. It
-            is set to False if a check fails, as for Mamba's state and ALiBi's distances.
+        can_read_trees: Whether the model gives the same values for a tree as for separate texts.
+            Set to False if a check fails, as for models with a state (Mamba) or with ALiBi.
     """
 
     can_read_trees: bool = True
@@ -58,14 +59,14 @@ class CausalModel(_network.LanguageModel):
     def budget(self) -> int:
         """The default number of tokens in a batch.
 
-        Attention in a tree grows with the square of the number of tokens. Small batches suffice to
-        keep a CPU busy; a GPU needs larger ones.
+        Attention in a tree grows with the square of the number of tokens. Small batches keep a CPU
+        busy; a GPU needs larger batches.
         """
         return 256 if self.device == "cpu" else 2_048
 
     @property
     def start_tokens(self) -> list[int]:
-        """The tokens that the tokeniser puts before a text: one for OPT, Llama; none for GPT-2."""
+        """The tokens that the tokeniser puts before a text: one for Llama, none for GPT-2."""
         plain = self.tokeniser("a", add_special_tokens=False)["input_ids"]
         whole = list(self.tokeniser("a")["input_ids"])
         starts = (at for at in range(len(whole)) if whole[at : at + len(plain)] == plain)
@@ -83,14 +84,14 @@ class CausalModel(_network.LanguageModel):
 
         Common prefixes are read once: the prefix of all texts is stored in the model's cache, and
         the other prefixes form a tree. In float32, the values agree to 1e-4 with those of separate
-        texts. The first tree is checked: if the model gives other values for it, or rejects it, all
-        texts are read separately, with a warning.
+        texts. The first tree is checked: if the model rejects the tree or gives different values,
+        all texts are read separately, with a warning.
 
         Args:
             texts: The token ids of each text, at least one.
             starts: The index of the first requested token of each text, 1 or more.
             tokens_per_batch: The number of tokens in a batch; the default depends on the device.
-            on_progress: Called with the number of finished texts and of all texts.
+            on_progress: Called with the number of finished texts and the total number.
 
         Raises:
             InputError: A single text does not fit into memory.
@@ -114,18 +115,18 @@ class CausalModel(_network.LanguageModel):
         """Return the log-probability (natural logarithm) of each text.
 
         The text follows the tokeniser's usual start tokens or, if it has none, its start or end
-        token, so that all its tokens count. Without such a token, the text's first does not count.
+        token, so that all tokens of the text are scored. If there is none, the first is not scored.
 
         Args:
             texts: The texts.
-            on_progress: Called with the number of finished texts and of all texts.
+            on_progress: Called with the number of finished texts and the total number.
 
         Raises:
             InputError: A single text does not fit into memory.
         """
         begin = self.start_tokens or _find_start_token(self.tokeniser)
         passages = [
-            _make_full_passage(begin, ids, 0) for ids in _tokenise_plainly(self.tokeniser, texts)
+            _make_full_passage(begin, ids, 0) for ids in _tokenise_raw(self.tokeniser, texts)
         ]
         found = self.likelihoods(
             [passage.ids for passage in passages],
@@ -172,7 +173,7 @@ def load_causal_model(
 Encode = Callable[[Sequence[str]], list[list[int]]]
 
 SAMPLES = 8
-"""Number of texts on which separate tokenisation of prompt and text is checked."""
+"""Number of texts for which separate tokenisation of prompt and text is checked."""
 
 
 @dataclass(frozen=True)
@@ -181,7 +182,7 @@ class Passage:
 
     Attributes:
         ids: The token ids.
-        start: The index of the first token whose log-probability counts, 1 or more.
+        start: The index of the first token whose log-probability is counted, 1 or more.
     """
 
     ids: tuple[int, ...]
@@ -193,20 +194,20 @@ def make_passages(
 ) -> list[list[tuple[Passage, Passage]]]:
     """Return the passages for the full and the partial score of each option of each problem.
 
-    For the full score, all tokens after the prompt count; without a prompt and a start token, all
-    except the first. For the partial score, the text after the blank counts, given everything up to
-    the end of the option; if nothing follows the blank, as in COPA, the option counts.
+    For the full score, all tokens after the prompt are counted, or all except the first if there is
+    neither a prompt nor a start token. For the partial score, the text after the blank is scored,
+    given all text up to the end of the option; if it is empty, as in COPA, the option is scored.
 
     Args:
         model: The model, whose tokeniser is used.
         problems: The problems, with any number of options.
-        prompt: The text to put before each sentence, including the white space between them.
+        prompt: The text to put before each sentence, including the separating white space.
         bos: Whether to start with a start token. By default the tokeniser decides, as in
             lm-evaluation-harness, except for the full score of a sentence that starts with its
-            blank: it gets a start token, so that the option's first token counts.
+            blank: this gets a start token, so that the option's first token is scored.
 
     Raises:
-        InputError: `bos` is True, and the tokeniser has no start or end token.
+        InputError: `bos` is True, but the tokeniser has no start or end token.
     """
     begin = _find_start_token(model.tokeniser)
     if bos and not begin:
@@ -277,7 +278,7 @@ def _find_start_token(tokeniser: Any) -> list[int]:
     return [] if token is None else [int(token)]
 
 
-def _tokenise_plainly(tokeniser: Any, texts: Sequence[str]) -> list[list[int]]:
+def _tokenise_raw(tokeniser: Any, texts: Sequence[str]) -> list[list[int]]:
     distinct = list(dict.fromkeys(texts))
     if not distinct:
         return []
@@ -288,23 +289,23 @@ def _tokenise_plainly(tokeniser: Any, texts: Sequence[str]) -> list[list[int]]:
 
 
 def _make_encoder(tokeniser: Any, prompt: str, texts: Sequence[str]) -> Encode:
-    """Return a function that tokenises the prompt followed by a text, without trailing space.
+    """Return a function that tokenises the prompt and a text, without trailing white space.
 
-    It tokenises the prompt (except its last word) only once, if this gives the same tokens as
-    tokenising prompt and text together on a few of the texts.
+    The function tokenises the prompt (except its last word) only once, if a few of the texts then
+    have the same tokens as when prompt and text are tokenised together.
     """
     cut = prompt.rstrip().rfind(" ")
     head, tail = prompt[: max(cut, 0)], prompt[max(cut, 0) :]
 
     def whole(some: Sequence[str]) -> list[list[int]]:
-        return _tokenise_plainly(tokeniser, [(prompt + text).rstrip() for text in some])
+        return _tokenise_raw(tokeniser, [(prompt + text).rstrip() for text in some])
 
     if not head:
         return whole
-    start = _tokenise_plainly(tokeniser, [head])[0]
+    start = _tokenise_raw(tokeniser, [head])[0]
 
     def joined(some: Sequence[str]) -> list[list[int]]:
-        ends = _tokenise_plainly(tokeniser, [(tail + text).rstrip() for text in some])
+        ends = _tokenise_raw(tokeniser, [(tail + text).rstrip() for text in some])
         return [start + end for end in ends]
 
     tried = texts[:: max(1, len(texts) // SAMPLES)]
@@ -314,19 +315,19 @@ def _make_encoder(tokeniser: Any, prompt: str, texts: Sequence[str]) -> Encode:
 Values = npt.NDArray[np.float64]
 
 MIN_CACHED_TOKENS = 16
-"""Minimum length of a common prefix to store in the model's cache, in tokens; it is cheaper to read
-a shorten prefix again in each tree."""
+"""Minimum length of a common prefix to store in the model's cache, in tokens; reading a shorter
+prefix again in each tree is cheaper."""
 
 TOLERANCE = {"float32": 1e-4, "bfloat16": 0.3, "float16": 0.05}
 """Maximum difference between a token's log-probabilities in a tree and in its separate text, by
 precision; if it is larger, the architecture can't read trees."""
 
-_REFUSALS = (TypeError, ValueError, AttributeError, IndexError, RuntimeError, NotImplementedError)
-"""Exceptions that architectures raise if they don't accept a mask, positions or a cache."""
+_REJECTIONS = (TypeError, ValueError, AttributeError, IndexError, RuntimeError, NotImplementedError)
+"""Exceptions raised by architectures that don't accept a mask, positions or a cache."""
 
 
 class _NoTreesError(Exception):
-    """Raised if an architecture can't read a tree; the message has the reason."""
+    """Raised with a reason if an architecture can't read a tree."""
 
 
 class TextReader:
@@ -388,12 +389,12 @@ class TextReader:
 
     def _cache_prefix(self, beginning: Ids) -> None:
         torch = require("torch", "models")
-        inputs = {"input_ids": self._tensor([beginning]), "use_cache": True}
+        inputs = {"input_ids": self._make_tensor([beginning]), "use_cache": True}
         try:
             with torch.inference_mode():
                 base = self.network.base_model
                 self._cache = getattr(base(**inputs), _find_cache_name(base))
-        except _REFUSALS as error:
+        except _REJECTIONS as error:
             raise _classify_error(error, self._checked) from error
         if self._cache is None:
             raise _NoTreesError("it has no cache")
@@ -403,7 +404,7 @@ class TextReader:
     def _read_tree(self, first: int, tree: Tree) -> None:
         try:
             read = self._read_requested(tree)
-        except _REFUSALS as error:
+        except _REJECTIONS as error:
             raise _classify_error(error, self._checked) from error
         self.fed += len(tree.tokens)
         values = [read[places] for places in tree.indices]
@@ -428,9 +429,9 @@ class TextReader:
         masked = torch.from_numpy(~tree.attention_mask())
         mask[:, self._cached :].masked_fill_(masked, torch.finfo(kind).min)
         inputs = {
-            "input_ids": self._tensor([tree.tokens]),
+            "input_ids": self._make_tensor([tree.tokens]),
             "attention_mask": mask[None, None].to(self.device),
-            "position_ids": self._tensor([tree.depths]) + self._cached,
+            "position_ids": self._make_tensor([tree.depths]) + self._cached,
             "use_cache": self._cache is not None,
         }
         if self._cache is not None:
@@ -438,13 +439,13 @@ class TextReader:
             inputs[_find_cache_name(self.network)] = copy.deepcopy(self._cache)
         askers = sorted({node for node, _ in tree.requested})
         place = {node: at for at, node in enumerate(askers)}
-        columns = self._tensor(askers)
+        columns = self._make_tensor(askers)
         with torch.inference_mode():
             logits = compute_logits_at(self.network, inputs, columns * 0, columns)
             return _compute_log_probabilities(
                 logits,
-                self._tensor([place[node] for node, _ in tree.requested]),
-                self._tensor([token for _, token in tree.requested]),
+                self._make_tensor([place[node] for node, _ in tree.requested]),
+                self._make_tensor([token for _, token in tree.requested]),
             )
 
     def _run_separately(self, budget: int, on_progress: OnProgress | None) -> None:
@@ -466,14 +467,16 @@ class TextReader:
         if not asked:
             return [np.empty(0)] * len(batch)
         inputs = {
-            "input_ids": self._tensor([(*ids[:-1], *[0] * longest)[:longest] for ids in texts]),
-            "attention_mask": self._tensor(
+            "input_ids": self._make_tensor(
+                [(*ids[:-1], *[0] * longest)[:longest] for ids in texts]
+            ),
+            "attention_mask": self._make_tensor(
                 [([1] * (len(ids) - 1) + [0] * longest)[:longest] for ids in texts]
             ),
             "use_cache": False,
         }
         self.fed += longest * len(batch)
-        rows, columns, tokens = map(self._tensor, zip(*asked, strict=True))
+        rows, columns, tokens = map(self._make_tensor, zip(*asked, strict=True))
         with torch.inference_mode():
             logits = compute_logits_at(self.network, inputs, rows, columns)
             places = torch.arange(len(asked), device=self.device)
@@ -483,7 +486,7 @@ class TextReader:
         )
         return np.split(flat, ends[:-1])
 
-    def _tensor(self, values: Any) -> Any:
+    def _make_tensor(self, values: Any) -> Any:
         return require("torch", "models").tensor(values, device=self.device)
 
 
@@ -510,10 +513,10 @@ class Tree:
     """A prefix tree of token sequences, as one row of tokens.
 
     Attributes:
-        tokens: The token of each node, parents before children.
+        tokens: The token of each node; parents precede their children.
         depths: The position of each node in its sequences, from 0.
         parents: The parent of each node; -1 for a first token.
-        requested: The distinct pairs (node, token that follows it), mapped to their indices.
+        requested: The distinct (node, next token) pairs, mapped to their indices.
         indices: For each sequence, the indices of its pairs in `requested`.
     """
 
@@ -524,9 +527,9 @@ class Tree:
     indices: list[list[int]] = field(default_factory=list)
 
     def add_sequence(self, ids: Ids, start: int, path: list[int], shared: int) -> list[int]:
-        """Add a sequence whose first `shared` tokens follow an existing path; return its path.
+        """Add a sequence that shares its first `shared` tokens with a path; return the new path.
 
-        Its tokens from index `start` on are requested. The last token is requested but never read.
+        The tokens from index `start` on are requested. The last token is requested but never read.
         """
         path = path[:shared]
         for depth in range(shared, len(ids) - 1):
@@ -564,7 +567,7 @@ def count_common_prefix(one: Ids, other: Ids) -> int:
 def build_tree(
     sequences: Sequence[Ids], starts: Sequence[int], first: int, budget: int
 ) -> tuple[Tree, int]:
-    """Build a tree of the sequences from index `first` on, as many as the budget allows.
+    """Build a tree of as many sequences, starting with index `first`, as the budget allows.
 
     Args:
         sequences: The sorted sequences.

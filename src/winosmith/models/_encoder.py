@@ -1,6 +1,6 @@
 """Encoders from a folder or the hub, for text vectors and for multiple choice.
 
-A multiple-choice model is an encoder with a head that scores a filled-in sentence.
+A multiple-choice model is an encoder with a head that scores filled-in sentences.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from winosmith.records import parse_json
 from winosmith.seen import Sees, check_pronouns, check_sees
 
 Pooling = Literal["mean", "cls"]
-"""How token vectors are pooled: "mean" is their mean, including [CLS] and [SEP], as in
+"""Method of pooling token vectors: "mean" is their mean, including [CLS] and [SEP], as in
 sentence-transformers; "cls" is the first token's vector."""
 
 
@@ -44,8 +44,8 @@ class Reader:
     def budget(self) -> int:
         """The default number of tokens in a batch, with padding.
 
-        With small batches, the values of a layer fit into the cache of a CPU: MiniLM-L6 took 3.7 s
-        with 1,024 tokens in a batch, and 5.2 s with 8,192. A GPU needs large batches.
+        With small batches, the values of a layer fit into a CPU's cache: MiniLM-L6 took 3.7 s with
+        1,024 tokens in a batch, and 5.2 s with 8,192. A GPU needs large batches.
         """
         return 1_024 if self.device == "cpu" else 16_384
 
@@ -125,7 +125,7 @@ class Encoder:
 def load_encoder(
     model: str | Path, *, device: str | None = None, max_length: int | None = None
 ) -> Encoder:
-    """Load any Hugging Face encoder (BERT, RoBERTa, ALBERT, ELECTRA, MPNet, ModernBERT, …).
+    """Load a Hugging Face encoder (BERT, RoBERTa, ALBERT, ELECTRA, MPNet, ModernBERT, …).
 
     Args:
         model: A folder with a saved model, or a hub id.
@@ -154,7 +154,7 @@ def load_reader(folder: Path, config: Any, *, device: str | None, max_length: in
 
 
 HEAD_NAME = "choice_head"
-"""Name of winosmith's head, for architectures whose head is not in transformers."""
+"""Name of winosmith's head, for architectures without a head in transformers."""
 
 INPUT_FORMAT_FILE = "winosmith_choice.json"
 """Name of the file with the input format in a model's folder."""
@@ -165,9 +165,9 @@ class InputFormat:
     """The input format of a multiple-choice model, which is saved with its weights.
 
     Attributes:
-        split_point: Where the sentence is split into two segments; see `SplitPoint`.
+        split_point: The point at which the sentence is split into two segments; see `SplitPoint`.
         local: The number of words to keep before the blank; None for all.
-        claims: Whether the model judges claims; if so, a score above 0 means that a claim is true.
+        claims: Whether the model judges claims; for such a model, a score above 0 means "true".
         sees: "blank" if each option is filled into the blank; "pronoun" if the original sentence is
             followed by each option, which needs no split point.
 
@@ -211,7 +211,7 @@ class ChoiceModel:
 
         Args:
             problems: The problems to read.
-            options: The number of options to read for each problem; by default all.
+            options: The number of options to read per problem; by default all.
 
         Raises:
             DataError: A required pronoun is unknown.
@@ -297,11 +297,11 @@ def create_choice_model(
     device: str | None = None,
     max_length: int | None = None,
 ) -> ChoiceModel:
-    """Add a multiple-choice head to any encoder; `seed` initialises new weights.
+    """Add a multiple-choice head to any encoder; `seed` is the seed of new weights.
 
     If transformers has a head for the architecture, it is used, so that other programs can load the
-    result; otherwise the head is a linear layer on the first token. A trained head is kept. All
-    dropout rates of the network are set to `dropout` unless it is None.
+    result; otherwise the head is a linear layer on the first token. An existing trained head is
+    kept. All dropout rates of the network are set to `dropout` unless it is None.
 
     Raises:
         InputError: The model can't be loaded (see `load_encoder`), or the split point is unknown.
@@ -324,12 +324,12 @@ def load_choice_model(
 
     Args:
         folder: The folder of the model or of its training run, or a hub id.
-        input_format: The input format; by default that of the training or, if unknown, the default.
+        input_format: The input format; by default that of its training, if known.
         device: A torch device; by default the GPU if there is one.
         max_length: The maximum input length in tokens; by default the model's own limit.
 
     Raises:
-        InputError: The model is missing or damaged, or its head was never trained.
+        InputError: The model is missing or damaged, or its head is untrained.
     """
     path = _network.find_model_folder(folder)
     model, trained = _load_model(
@@ -345,7 +345,7 @@ def load_choice_model(
 
 
 def load_input_format(model: str | Path) -> InputFormat | None:
-    """Load the input format from a model's folder; return None if the folder has none.
+    """Load the input format from a model's folder; return None if there is no such file.
 
     Raises:
         InputError: There is no such model, or its input format can't be read.

@@ -32,16 +32,16 @@ from winosmith.report import join_names
 RUNS, TABLE = "runs", "runs.json"
 
 OnRun = Callable[[int, int, TrainingRun], None]
-"""A callback that receives the number of a finished run, the number of all runs, and the run."""
+"""A callback that receives the number of a finished run, the total number of runs, and the run."""
 
 
 @dataclass(frozen=True)
 class Grid:
-    """Values to try in all combinations; all runs with one seed come before the next seed.
+    """Settings to try in all combinations. All runs with a seed precede those with the next seed.
 
     Attributes:
         learning_rates, epochs, batch_sizes, seeds: The values to try, at least one of each kind.
-        fixed: Further settings of all runs: field of `TrainingSettings` → value.
+        fixed: Additional settings for all runs: field of `TrainingSettings` → value.
 
     >>> len(list(GRIDS["winogrande"].runs()))
     72
@@ -54,15 +54,15 @@ class Grid:
     fixed: Mapping[str, Any] = field(default_factory=dict)
 
     def runs(self, settings: TrainingSettings | None = None) -> Iterator[TrainingSettings]:
-        """Yield the settings of each run; `settings` are those that the grid does not vary.
+        """Yield the settings of each run; `settings` has the values that the grid does not vary.
 
         Raises:
-            InputError: A kind has no values, a value is repeated, or a value is out of range.
+            InputError: A setting has no values, a repeated value, or a value out of range.
         """
         settings = replace(settings or TrainingSettings(), **self.fixed)
         tried = (self.seeds, self.learning_rates, self.epochs, self.batch_sizes)
         if any(not values or len(set(values)) < len(values) for values in tried):
-            raise InputError("a grid needs one or more values of each kind, without repeats")
+            raise InputError("a grid needs one or more distinct values for each setting")
         for seed, rate, epochs, size in product(*tried):
             yield replace(settings, seed=seed, learning_rate=rate, epochs=epochs, batch_size=size)
 
@@ -78,7 +78,7 @@ GRIDS: Mapping[str, Grid] = {
 weight decay (0) and the dropout (the model's own) of the released code
 (github.com/allenai/winogrande, scripts/run_experiment.py). `evograd` is the grid of EvoGrad's
 appendix for evolved data. The paper does not print its learning rates; WinoGrande's are used,
-because the paper's other grid is WinoGrande's. `one` has only the defaults."""
+because the paper's other grid is WinoGrande's. `one` has only the default settings."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -98,12 +98,12 @@ class GridResult(FinishedRun):
 
     @property
     def runs_at_chance(self) -> tuple[TrainingRun, ...]:
-        """The runs whose dev accuracy is at chance, in order."""
+        """The runs with a dev accuracy at chance, in order."""
         return tuple(run for run in self.runs if run.at_chance)
 
     @property
     def message(self) -> str:
-        """A sentence on the best run and the runs at chance."""
+        """A sentence about the best run and the runs at chance."""
         if len(self.runs) == 1:
             return super().message
         summary = f"best of {len(self.runs)} runs: {self.settings.name}, {super().message}"
@@ -127,23 +127,23 @@ def train_grid(
     on_step: OnStep | None = None,
     on_run: OnRun | None = None,
 ) -> GridResult:
-    """Train a model for each point of a grid, and keep the best model on dev.
+    """Train a model for each point of a grid, and keep the model that is best on dev.
 
-    If several models are equally good, the first is kept. Only the results of the other runs are
+    If several models are equally good, the first is kept. Of the other runs, only the results are
     kept. After an interruption, the same call resumes from the last finished epoch, with the same
-    result. The errors are those of `train_multiple_choice`.
+    result. Raises the same errors as `train_multiple_choice`.
 
     Args:
         train: The training data; see `train_multiple_choice`.
         dev: The dev data.
         model: A folder or hub id of the base model.
         out: The output folder: the best model in `model/`, the results of all runs in `runs.json`.
-        grid: The settings to try; by default one run with the defaults.
+        grid: The settings to try; by default one run with default settings.
         settings: The settings that the grid does not vary.
         device: A torch device; by default the GPU if there is one.
-        force: Whether to replace results with another grid, other data or another base model.
+        force: Whether to overwrite results of a different grid, data set or base model.
         on_step: Called after every step of every run.
-        on_run: Called after every run, including finished runs of an earlier call.
+        on_run: Called after every run, including runs that an earlier call finished.
     """
     runs = list((grid or Grid()).runs(settings))
     questions = read_questions(train, "train on", runs[0].sees)
@@ -154,7 +154,7 @@ def train_grid(
         "dev": dev_questions.digest,
         "model": digest_weights(find_model_folder(model)),
     }
-    folder = _open(Path(out), recipe, force)
+    folder = _open_folder(Path(out), recipe, force)
     tuned = partial(train_multiple_choice, train, dev, model=model, device=device, on_step=on_step)
     done: list[TrainingRun] = []
     for number, chosen in enumerate(runs, start=1):
@@ -171,13 +171,13 @@ def train_grid(
     kept = folder.path / RUNS / best.settings.name
     if TABLE not in folder.files or not all(map(folder.is_finished, folder.files)):
         tuned(out=kept, settings=best.settings)  # retrains only if files are missing
-        _finish(folder, kept / MODEL, done)
+        _save_results(folder, kept / MODEL, done)
     shutil.rmtree(kept, ignore_errors=True)
     return GridResult(**vars(best), folder=folder.path / MODEL, runs=tuple(done))
 
 
-def _open(out: Path, recipe: Mapping[str, Any], force: bool) -> OutputFolder:
-    """Open the output folder; with `force`, remove the results of another recipe."""
+def _open_folder(out: Path, recipe: Mapping[str, Any], force: bool) -> OutputFolder:
+    """Open the output folder; with `force`, remove results of a different recipe."""
     try:
         return OutputFolder.open(out, recipe)
     except OutputError:
@@ -195,7 +195,7 @@ def _remove_models(folder: Path, runs: Sequence[TrainingRun]) -> None:
             shutil.rmtree(folder / run.settings.name, ignore_errors=True)
 
 
-def _finish(folder: OutputFolder, model: Path, runs: Sequence[TrainingRun]) -> None:
+def _save_results(folder: OutputFolder, model: Path, runs: Sequence[TrainingRun]) -> None:
     target = folder.path / MODEL
     shutil.rmtree(target, ignore_errors=True)
     shutil.copytree(model, target)

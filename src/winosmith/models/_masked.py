@@ -54,7 +54,7 @@ class MaskedModel(_network.LanguageModel):
         values by less than 1e-4.
 
         Raises:
-            InputError: A text is longer than the model's limit, or does not fit into memory.
+            InputError: A text is longer than the model's limit, or needs too much memory.
         """
         longest = max((len(text.ids) for text in texts), default=0)
         if longest > self.max_length:
@@ -67,14 +67,14 @@ class MaskedModel(_network.LanguageModel):
 
         def run(rows: _network.Rows) -> None:
             batch = [distinct[row] for row in rows]
-            given.update(zip(batch, self._read(batch), strict=True))
+            given.update(zip(batch, self._read_batch(batch), strict=True))
             fed.append(len(batch) * len(batch[0].ids))
 
         lengths = [len(text.ids) for text in distinct]
         _network.run_by_length(lengths, tokens_per_batch or self.budget, run, on_progress)
         return Likelihoods([given[text] for text in texts], sum(fed))
 
-    def _read(self, batch: Sequence[MaskedText]) -> list[npt.NDArray[np.float64]]:
+    def _read_batch(self, batch: Sequence[MaskedText]) -> list[npt.NDArray[np.float64]]:
         torch = require("torch", "models")
         width = len(batch[0].ids)  # the longest text comes first
         ids = np.full((len(batch), width), self.tokeniser.pad_token_id)
@@ -124,12 +124,13 @@ Span = tuple[int, int]
 def mask_tokens(
     model: MaskedModel, problems: Sequence[Problem], *, within_word: bool = False
 ) -> list[list[list[MaskedText]]]:
-    """Mask each token of each filled-in sentence in turn, for every option of every problem.
+    """Mask each token of each filled-in sentence in turn, for each option of each problem.
 
     The sum of the log-probabilities is the pseudo-log-likelihood of the sentence (Salazar et al.
-    2020, "Masked Language Model Scoring", section 2). It is too high for words of several tokens,
-    because these predict each other. With `within_word`, later tokens of the same word are masked,
-    too (Kauf and Ivanova 2023, "A Better Way to Do Masked Language Model Scoring", PLL-word-l2r).
+    2020, "Masked Language Model Scoring", section 2). The sum overestimates words of several
+    tokens, because the tokens predict each other. With `within_word`, later tokens of a word are
+    also masked (Kauf and Ivanova 2023, "A Better Way to Do Masked Language Model Scoring",
+    PLL-word-l2r).
     """
 
     def find_masked(words: Sequence[int | None], at: int) -> tuple[int, ...]:
@@ -150,7 +151,7 @@ def mask_tokens(
 
 
 def mask_options(model: MaskedModel, problems: Sequence[Problem]) -> list[list[MaskedText]]:
-    """Mask the whole option in each filled-in sentence, for every option of every problem.
+    """Mask the whole option in each filled-in sentence, for each option of each problem.
 
     Each token of the option is replaced by a mask (Kocijan et al. 2019, "A Surprisingly Robust
     Trick for the Winograd Schema Challenge", section 3).
@@ -172,8 +173,8 @@ def mask_options(model: MaskedModel, problems: Sequence[Problem]) -> list[list[M
 
 
 Row = tuple[tuple[int, ...], list[Span], list[int | None], Span]
-"""The token ids of a text, their spans of characters, the numbers of their words (None for special
-tokens), and the option's span of characters."""
+"""The token ids of a text, their character spans, their word numbers (None for special tokens), and
+the option's character span."""
 
 
 def _tokenise(model: MaskedModel, problems: Sequence[Problem]) -> list[list[Row]]:

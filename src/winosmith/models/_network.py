@@ -1,7 +1,7 @@
-"""Find, download, identify and load models, and run batches of texts.
+"""Find, download, identify and load models, and process texts in batches.
 
 Weights are read only from safetensors, code from model folders is never run, and missing weights
-are errors. A batch has texts of similar length to reduce padding; if memory runs out, it is halved.
+are errors. Batches contain texts of similar length, and are halved if memory runs out.
 """
 
 from __future__ import annotations
@@ -28,17 +28,17 @@ PATTERNS = ("*.json", "*.safetensors", "*.txt", "*.model")
 """Patterns of files to download: configuration, weights and tokeniser; never code or pickles."""
 
 SHORT_NAMES = {"minilm": "sentence-transformers/all-MiniLM-L6-v2"}
-"""Short names of hub ids; a folder with the same name takes precedence."""
+"""Short names for hub ids; a folder with the same name takes precedence."""
 
 
 def find_model_folder(model: str | Path) -> Path:
     """Return the folder of a model; download it from the hub if necessary.
 
-    A model in this machine's hub cache is used without network access. For the output folder of
+    A model in the local hub cache is used without network access. For the output folder of
     `train_multiple_choice`, its subfolder `model/` is returned.
 
     Raises:
-        InputError: The folder or hub id does not exist, can't be downloaded, or has no safetensors.
+        InputError: The folder or hub id does not exist, can't be downloaded, or lacks safetensors.
     """
     folder = Path(model)
     if not folder.is_dir():
@@ -79,8 +79,8 @@ def _download_model(name: str) -> Path:
 def digest_weights(folder: str | Path) -> str:
     """Return the SHA-256 of a model's files, as 64 hexadecimal digits.
 
-    It covers the names and contents of the weights, the configuration and the tokeniser files in
-    the folder, but not subfolders, a README or other files.
+    The digest covers the names and contents of the weights, configuration and tokeniser files in
+    the folder, but no subfolders, README or other files.
     """
     state = hashlib.sha256()
     for file in sorted({file for pattern in PATTERNS for file in Path(folder).glob(pattern)}):
@@ -111,7 +111,7 @@ def load_configuration(
     Args:
         folder: The folder of the model.
         dropout: The dropout rate; None for the model's own.
-        kind: The required kind of model, for messages.
+        kind: The required kind of model, for error messages.
 
     Raises:
         InputError: The configuration can't be read, transformers lacks the model's architecture, or
@@ -135,7 +135,7 @@ def load_configuration(
 def load_network(
     auto_class: Any, folder: Path, config: Any, *, dtype: str = "float32"
 ) -> tuple[Any, list[str]]:
-    """Load a network, and return it with the names of weights that had to be initialised.
+    """Load a network, and return the network and the names of newly initialised weights.
 
     Only weights of a head or pooler may be missing.
 
@@ -276,7 +276,7 @@ small enough to keep the order random."""
 def batch_by_length(lengths: Sequence[int], tokens: int) -> list[Rows]:
     """Divide rows into batches of at most `tokens` tokens, including padding.
 
-    The longest rows come first, so that insufficient memory shows early. A row with more than
+    The longest rows come first, so that a lack of memory is noticed early. A row with more than
     `tokens` tokens becomes a batch of its own. Rows of equal length keep their order.
 
     >>> [batch.tolist() for batch in batch_by_length([2, 9, 3, 2, 3], tokens=6)]
@@ -307,8 +307,8 @@ def shuffle_batches(
 
     The groups are shuffled and divided into pools of 50 batches. Each pool is sorted by length and
     divided into batches; then all batches are shuffled. If both halves of a twin are in a batch,
-    the gradients of a preference for one option cancel, and those of the trigger remain. An odd
-    number of singles before a twin can separate its halves.
+    the gradients of a preference for one option cancel, and those of the trigger remain. If an odd
+    number of singles precedes a twin, the twin's halves can be separated.
     """
     measured = np.asarray(lengths, dtype=np.int64)
     order = generator.permutation(len(groups))
@@ -326,14 +326,14 @@ Batch = TypeVar("Batch")
 Model = TypeVar("Model", bound="LanguageModel")
 
 OnProgress = Callable[[int, int], None]
-"""A callback that receives the number of finished texts and the number of all texts."""
+"""A callback that receives the number of finished texts and the total number."""
 
 _MEMORY_MESSAGES = ("out of memory", "can't allocate memory", "not enough memory")
-"""Parts of torch's messages about insufficient memory that have no error class, as on a CPU."""
+"""Parts of torch's out-of-memory messages that have no error class of their own, as on a CPU."""
 
 
 def is_out_of_memory(error: BaseException) -> bool:
-    """Return whether an error was caused by insufficient memory."""
+    """Return whether an error was caused by a lack of memory."""
     torch = require("torch", "models")
     if isinstance(error, MemoryError | torch.OutOfMemoryError):
         return True
@@ -355,7 +355,7 @@ def run_batches(
         take: A function from the index of the first text and the budget to a batch, its number of
             texts and its number of tokens.
         run: A function that processes a batch.
-        on_progress: Called with the number of finished texts and the number of all texts.
+        on_progress: Called with the number of finished texts and the total number.
 
     Raises:
         InputError: A single text does not fit into memory.
@@ -392,7 +392,7 @@ def run_by_length(
     run: Callable[[Rows], None],
     on_progress: OnProgress | None = None,
 ) -> None:
-    """Process texts in batches of similar length, the longest first; see `run_batches`."""
+    """Process texts in batches of similar length, longest first; see `run_batches`."""
     measured = np.asarray(lengths, np.int64)
     order = np.argsort(-measured, kind="stable")
 

@@ -1,6 +1,6 @@
-"""Input texts of models: sentences with an option filled in and inflected for the blank.
+"""Input texts for models: sentences with an option filled in and inflected for the blank.
 
-Also the data of a training run: problems with an option to choose, or claims to judge.
+The module also prepares training data: problems with options to choose, or claims to judge.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ def fill_option(
     Args:
         problem: The problem to read.
         option: The index of the option to fill in.
-        split_point: Where to split a sentence (a question: before the option); None for no split.
+        split_point: The point at which to split a sentence (a question: before the option), if any.
         local: The number of words to keep before the blank (2 in WinoGrande's local-context
             baseline, section 4.1); None for all.
         sees: "blank" or "pronoun".
@@ -89,7 +89,7 @@ def fill_option(
 def split_sentence(problem: Problem) -> tuple[str, tuple[str, ...], str]:
     """Return the text before the blank, the inflected options, and the text after the blank.
 
-    Joined, they are the filled-in sentences, without white space at the ends.
+    Joined, the parts are the filled-in sentences, without white space at the ends.
 
     >>> split_sentence(Problem("1", "He saw it, so the _ was large. ", ("cup", "jug")))
     ('He saw it, so the ', ('cup', 'jug'), ' was large.')
@@ -99,12 +99,12 @@ def split_sentence(problem: Problem) -> tuple[str, tuple[str, ...], str]:
 
 _POSSESSIVE = frozenset("my mine your yours his its our ours their theirs hers".split())
 
-_LOWERED = frozenset(
+_LOWERCASED = frozenset(
     "A An The My Your His Her Its Our Their He She It They This That These Those".split()
 )
-"""First words of options that are lower-cased inside a sentence."""
+"""First words of options that are converted to lower case inside a sentence."""
 
-_OWNABLE = {"can", "few", "many", "might", "own", "will"}
+_POSSESSED_WORDS = {"can", "few", "many", "might", "own", "will"}
 """Function words that can follow a possessive "her": "against her will", "her many friends"."""
 
 _NEXT_WORD = re.compile(r"\s+[\"'“‘]?(\w+)")
@@ -144,7 +144,7 @@ def _is_possessive(pronoun: str, after: str) -> bool:
     following = _NEXT_WORD.match(after)
     if following is None:
         return False
-    return following[1].lower() not in FUNCTION_WORDS - _OWNABLE
+    return following[1].lower() not in FUNCTION_WORDS - _POSSESSED_WORDS
 
 
 def _make_possessive(option: str, pronoun: str) -> str:
@@ -158,16 +158,16 @@ def _match_case(option: str, pronoun: str) -> str:
     if pronoun[0].isupper() and pronoun != "I":
         return option[0].upper() + option[1:]
     first, _, rest = option.partition(" ")
-    return f"{first.lower()} {rest}" if first in _LOWERED and rest else option
+    return f"{first.lower()} {rest}" if first in _LOWERCASED and rest else option
 
 
 def ask_referent(problem: Problem, end: str = "") -> Problem:
     """Return a problem that asks for the referent of the original pronoun.
 
-    The question is that of GPT-3 for Winogender (Brown et al. 2020, section 6.2.1): the sentence,
-    followed by "'She' refers to" and a blank, so that only the tokens of the options differ. The
-    options are unchanged. If the pronoun occurs more than once in the sentence, it is marked with
-    asterisks, as in GPT-3's format of SuperGLUE-WSC (appendix G).
+    The question is the one that GPT-3 used for Winogender (Brown et al. 2020, section 6.2.1): the
+    sentence, followed by "'She' refers to" and a blank, so that only the options' tokens differ.
+    The options are unchanged. If the pronoun occurs more than once in the sentence, it is marked
+    with asterisks, as in GPT-3's format of SuperGLUE-WSC (appendix G).
 
     Args:
         problem: A problem with a known pronoun.
@@ -212,13 +212,13 @@ PLACEHOLDER = "something else"
 
 @dataclass(frozen=True)
 class Questions:
-    """Problems or claims in the format of a training run.
+    """Problems or claims, prepared for training.
 
     Attributes:
         problems: The problems; for a claim, only the first option is read.
         texts_per_problem: The number of texts per problem: 2 for problems, 1 for claims.
         answers: (n,) the index of the correct option; for a claim, 1 if it is true, otherwise 0.
-        groups: The rows that belong together: twins, or claims about the same blank.
+        groups: The groups of related rows: twins, or claims about the same blank.
         digest: The SHA-256 of the problems or claims.
     """
 
@@ -230,7 +230,7 @@ class Questions:
 
     @cached_property
     def blocks(self) -> list[list[int]]:
-        """Groups of rows that count as one observation: twins and copies of their halves."""
+        """Groups of rows that are treated as one observation: twins and copies of their halves."""
         texts = [[comparable_text(problem.sentence)] for problem in self.problems]
         return join_blocks(self.groups, texts)
 
@@ -250,11 +250,11 @@ class Questions:
     def evaluate(self, scores: npt.NDArray[np.float32]) -> tuple[float, float]:
         """Return the number of correct answers for these scores, and its p-value.
 
-        A problem counts 1 if its correct option has the higher score, and 1/2 if the scores are
-        tied (`winosmith.prediction.TIE`). A true claim counts 1 if its score is above 0, a false
-        claim if it is not. The p-value is the probability that guessing is as accurate. It comes
-        from `compute_chance_p_value` for problems, and from Fisher's exact test for claims, so that
-        a constant answer is not evidence.
+        A problem scores 1 if its correct option has the higher score, and 1/2 if the scores are
+        tied (`winosmith.prediction.TIE`). A true claim is correct if its score is above 0, a false
+        claim otherwise. The p-value is the probability that guessing is at least as accurate.
+        `compute_chance_p_value` is used for problems, and Fisher's exact test for claims, so that a
+        constant answer is not evidence.
         """
         rows, right = np.arange(len(self)), self.answers
         if self.texts_per_problem == 2:
@@ -274,11 +274,11 @@ class Questions:
 def read_questions(
     items: Dataset | Sequence[Claim], purpose: str, sees: Sees = "blank"
 ) -> Questions:
-    """Convert problems or claims to questions for `purpose`, and check that they can be used.
+    """Convert problems or claims to questions for `purpose`, and check that they are usable.
 
     Raises:
         DataError: There are no items, an item has no answer or not two options, or a required
-            pronoun is unknown. The message has the item's id.
+            pronoun is unknown. The message contains the item's id.
     """
     if not len(items):
         raise DataError(f"there is no problem to {purpose}")
@@ -320,12 +320,12 @@ def convert_claim(claim: Claim, key: str = "claim") -> Problem:
 def compute_chance_p_value(
     correct: Sequence[float] | npt.NDArray[Any], groups: Sequence[Sequence[int]]
 ) -> float:
-    """Return the probability that guessing is as accurate, for problems with two options.
+    """Return the probability that guessing is at least as accurate, for two options per problem.
 
     The null distribution flips the labels of all problems of a group together with probability 1/2.
-    A group with r of n correct has the excess r − n/2, which gets a random sign. The distribution
-    of the sum is exact (by convolution). Without twins, this is the one-sided binomial test. A
-    solver that ignores the trigger has one half of every twin correct, and p = 1.
+    A group with r of n correct has the excess r − n/2, whose sign is drawn at random. The
+    distribution of the sum is exact (by convolution). Without twins, this is the one-sided binomial
+    test. A solver that ignores the trigger has one half of every twin correct, and p = 1.
 
     Args:
         correct: (n,) the credit of each answer: 1 or True, 0 or False, 1/2 for a tie.

@@ -27,7 +27,7 @@ from winosmith.report import percent
 from winosmith.seen import Sees
 
 ALPHA = 0.05
-"""A run is "at chance" if the probability that guessing reaches its dev accuracy is higher."""
+"""A run is "at chance" if guessing reaches its dev accuracy with a higher probability than this."""
 
 
 @declaration
@@ -35,10 +35,11 @@ class TrainingSettings:
     """The parameters of a training run, except for its data and its base model.
 
     The defaults are in WinoGrande's grid (section 4.1): learning rate {1e-5, 3e-5, 5e-5},
-    epochs {3, 4, 5, 8}, batch size {8, 16}. Warmup and clip are those of the released code
-    (github.com/allenai/winogrande: `--warmup_pct 0.1` in the README, `--max_grad_norm` 1.0 in
-    run_experiment.py). The defaults of weight decay and dropout are our own. That code, and
-    `GRIDS["winogrande"]`, use no weight decay and the model's own dropout (0.1 for BERT, RoBERTa).
+    epochs {3, 4, 5, 8}, batch size {8, 16}. The warmup and the clipping threshold are those of the
+    released code (github.com/allenai/winogrande: `--warmup_pct 0.1` in the README,
+    `--max_grad_norm` 1.0 in run_experiment.py). The defaults for weight decay and dropout are our
+    own choice. That code, and `GRIDS["winogrande"]`, use no weight decay and the model's own
+    dropout (0.1 for BERT, RoBERTa).
 
     Raises:
         InputError: A value is out of range.
@@ -47,40 +48,35 @@ class TrainingSettings:
     seed: Annotated[int, Field(ge=0)] = 0
     """Random seed of the head, the order of the problems, and the dropout."""
     learning_rate: Annotated[float, Field(gt=0)] = 3e-5
-    """Peak of the learning rate. Trained on 5,000 problems of train_xl, MiniLM answers 60.4 % of
+    """Peak learning rate. Trained on 5,000 problems of train_xl, MiniLM answers 60.4 % of
     1,000 others correctly at 3e-5, and 50 % at 1e-4 (the same score for all texts)."""
     epochs: Annotated[int, Field(ge=1)] = 3
     """Number of passes over the training problems."""
     batch_size: Annotated[int, Field(ge=1)] = 16
-    """Number of problems in a step; each has two texts."""
+    """Number of problems per step; each problem has two texts."""
     weight_decay: Annotated[float, Field(ge=0)] = 0.01
     """Weight decay of AdamW, on matrices only."""
     warmup: Annotated[float, Field(ge=0, le=1)] = 0.1
-    """Fraction of the steps in which the learning rate rises linearly from 0; afterwards it falls
-    linearly to 0."""
+    """Fraction of steps in which the learning rate rises linearly from 0, before it falls to 0."""
     dropout: Annotated[
         OrFalse[Annotated[float, Field(ge=0, lt=1)]], Field(json_schema_extra={"off": "own"})
     ] = 0.0
-    """Dropout rate everywhere in the network, or the model's own. The two texts of a problem get
-    different noise, and their difference is small: after four epochs on 640 problems at 1e-4,
-    MiniLM's loss is 0.69 with its own rate of 0.1 and 0.27 with 0."""
+    """Dropout rate of the whole network, or the model's own rate. The two texts of a problem get
+    different noise, and their difference is small: after four epochs on 640 problems at
+    1e-4, MiniLM's loss is 0.69 with its own rate of 0.1 and 0.27 with 0."""
     clip: Annotated[float, Field(gt=0)] = 1.0
     """Maximum norm of a step's gradient; larger gradients are scaled down."""
     split_point: SplitPoint = "before_option"
-    """Where the sentence is split in two (see `SplitPoint`)."""
+    """Point at which the sentence is split in two (see `SplitPoint`)."""
     max_length: OrFalse[Annotated[int, Field(ge=8)]] = None
-    """Maximum input length in tokens; longer texts are cut at their start. By default the model's
-    own limit."""
+    """Maximum input length in tokens, by default the model's; longer texts are cut at the start."""
     local: OrFalse[Annotated[int, Field(ge=0)]] = None
-    """Number of words to keep before the blank (2 in WinoGrande's local-context baseline); by
-    default all."""
+    """Number of words to keep before the blank (2 in WinoGrande's baseline); by default all."""
     patience: OrFalse[Annotated[int, Field(ge=1)]] = None
-    """Number of epochs without improvement on dev after which a run stops; by default a run does
-    not stop early."""
+    """Number of epochs without improvement on dev after which a run stops; by default never."""
     last: OrFalse[Annotated[int, Field(ge=1)]] = None
     """Number of epochs to train before keeping the last one, regardless of dev. Use it for a run on
-    all data with a previously selected number of epochs. By default the best epoch on dev is
-    kept."""
+    all data with a previously selected number of epochs. By default, the best is kept."""
     sees: Sees = "blank"
     """Input of the encoder: "blank" fills in each option; "pronoun" has the original sentence,
     followed by each option."""
@@ -102,8 +98,9 @@ class Epoch:
 
     Attributes:
         loss: The mean cross-entropy over the epoch in nats; guessing gives ln 2 = 0.693.
-        dev_correct: The number of correctly answered dev problems; a tie counts half.
-        p_value: The probability that guessing is as accurate on dev; see `Questions.evaluate`.
+        dev_correct: The number of correctly answered dev problems; each tie counts as one half.
+        p_value: The probability that guessing is at least as accurate on dev; see
+            `Questions.evaluate`.
     """
 
     loss: float
@@ -128,9 +125,9 @@ class TrainingRun:
 
     @property
     def kept_epoch(self) -> int:
-        """The 0-based number of the kept epoch: the first one with the most correct dev problems.
+        """The index of the kept epoch: the first epoch with the most correct dev problems.
 
-        With `settings.last`, it is the last epoch.
+        With `settings.last`, the last epoch is kept.
         """
         if self.settings.last is not None:
             return len(self.epochs) - 1
@@ -143,7 +140,7 @@ class TrainingRun:
 
     @property
     def p_value(self) -> float:
-        """The smallest p-value of the epochs, times their number (Bonferroni), ≤ 1."""
+        """The smallest p-value of the epochs, times the number of epochs (Bonferroni), ≤ 1."""
         if self.settings.last is not None:
             return self.epochs[-1].p_value
         return min(1.0, min(epoch.p_value for epoch in self.epochs) * len(self.epochs))
@@ -155,7 +152,7 @@ class TrainingRun:
 
     @property
     def message(self) -> str:
-        """A sentence on the result."""
+        """A sentence that summarises the result."""
         right = self.epochs[self.kept_epoch].dev_correct
         verdict = (
             "AT CHANCE, not distinguishable from guessing; try another learning rate, more epochs, "
@@ -171,7 +168,7 @@ class TrainingRun:
 
 @dataclass(frozen=True, kw_only=True)
 class FinishedRun(TrainingRun):
-    """A finished run with its model.
+    """A finished training run with its model.
 
     Attributes:
         folder: The folder of the kept model, for `load_choice_model` and `load_encoder`.
@@ -183,8 +180,7 @@ class FinishedRun(TrainingRun):
 MODEL, RECORD, STATE = "model", "training.json", "state.safetensors"
 
 OnStep = Callable[[int, int, str], None]
-"""A callback that receives the number of finished steps, the number of all steps, and a text with
-the epoch and its loss."""
+"""A callback for the number of finished steps, their total, and a message with epoch and loss."""
 
 
 def train_multiple_choice(
@@ -200,14 +196,14 @@ def train_multiple_choice(
     """Fine-tune an encoder on problems with two options, and keep the best epoch on dev.
 
     Each option is filled in and scored, and the softmax of the two scores is trained on the answer.
-    A claim is one text; the logistic of its score is trained on whether the claim is true. The same
+    For a claim, which is one text, the logistic of the score is trained on its truth. The same
     arguments give the same weights on the same kind of machine. The state is saved after each
     epoch, so that the same call resumes an interrupted run, or returns a finished one. A batch that
     does not fit into memory is halved, with a warning.
 
     Args:
         train: Training problems with answers, or claims with labels.
-        dev: Problems or claims to select the epoch; no twin should be split between train and dev.
+        dev: Problems or claims for selecting the epoch; don't split twins between train and dev.
         model: A folder or hub id of an encoder or of an already fine-tuned model.
         out: The output folder. The best model is saved in `model/`, with digests of the training
             data, and the epochs in `training.json`.
@@ -217,10 +213,10 @@ def train_multiple_choice(
 
     Raises:
         DataError: There are no problems, a problem has no answer or not two options, or a required
-            pronoun is unknown. The message has the problem's id.
+            pronoun is unknown. The message contains the problem's id.
         InputError: The model can't be loaded, or does not fit into memory.
         OutputError: `out` contains other files.
-        Interrupted: Ctrl-C was pressed; the message has the folder of the saved epochs.
+        Interrupted: Ctrl-C was pressed; the message contains the folder of the saved epochs.
     """
     settings = settings or TrainingSettings()
     questions = read_questions(train, "train on", settings.sees)
@@ -249,7 +245,7 @@ def train_multiple_choice(
 
 
 def read_epochs(text: str) -> tuple[Epoch, ...]:
-    """Parse the JSON text of `write_epochs`."""
+    """Parse the JSON text written by `write_epochs`."""
     return tuple(Epoch(**record) for record in parse_json(text))
 
 
@@ -269,7 +265,7 @@ def _train_epochs(run: Run, state: Path, on_step: OnStep | None) -> list[Epoch]:
         epochs = saved[3]
         run.restore(*saved[:3])
     try:
-        while not _is_over(epochs, run.settings):
+        while not _is_finished(epochs, run.settings):
             epochs.append(run.train_epoch(len(epochs), on_step))
             if run.settings.last is not None or _find_best_epoch(epochs) == len(epochs) - 1:
                 run.keep_weights()
@@ -282,7 +278,7 @@ def _train_epochs(run: Run, state: Path, on_step: OnStep | None) -> list[Epoch]:
     return epochs
 
 
-def _is_over(epochs: list[Epoch], settings: TrainingSettings) -> bool:
+def _is_finished(epochs: list[Epoch], settings: TrainingSettings) -> bool:
     if len(epochs) >= (settings.last or settings.epochs):
         return True
     patience = settings.patience or settings.epochs
@@ -294,7 +290,7 @@ def _find_best_epoch(epochs: Sequence[Epoch]) -> int:
 
 
 class Run:
-    """A network in training.
+    """A network that is being trained.
 
     An epoch depends only on the weights, the optimiser's moments, the seed and the epoch's number,
     so that a resumed run gives the same result.
@@ -340,7 +336,7 @@ class Run:
         self.best_weights = best
 
     def keep_weights(self) -> None:
-        """Store the current weights as the best."""
+        """Store the current weights as the best weights."""
         weights = self.network.state_dict()
         self.best_weights = {k: v.detach().cpu().clone() for k, v in weights.items()}
 
@@ -381,7 +377,7 @@ class Run:
     def _compute_gradient(self, batch: npt.NDArray[np.intp]) -> float:
         """Compute the gradient of the batch's mean loss, and return this loss.
 
-        A batch that does not fit into memory is processed in chunks; their gradients add up.
+        A batch that does not fit into memory is processed in chunks, whose gradients are added.
         """
         while True:
             self.optimiser.zero_grad(set_to_none=True)
@@ -441,7 +437,7 @@ def save_state(
 ) -> None:
     """Save the state of a run atomically, as a safetensors file.
 
-    Unlike a pickle, the file runs no code when it is read. The state consists of the current
+    Unlike a pickle, such a file can't run code when it is read. The state consists of the current
     weights, the weights of the best epoch, the optimiser's moments and the epochs. Random numbers
     and the learning rate are functions of seed, epoch and step.
     """

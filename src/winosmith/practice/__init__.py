@@ -1,4 +1,4 @@
-"""Practice data: generated twins with planted artifacts, simulated votes, and handwritten twins.
+"""Practice data: generated twins with planted artifacts, simulated votes and handwritten twins.
 
 >>> from winosmith import practice
 >>> made = practice.corpus(10, seed=1)

@@ -4,34 +4,34 @@ A frame is one line of `social.txt` or `physical.txt`:
 
     luggage: The {A} is <larger|smaller> than the {B}, so {who} used the _^ for [bulky/thick|…] …
 
-- `luggage` is the pool from which the two options are drawn (`fillers.toml`); a `+` after it marks
-  a frame whose words near the options praise one option and blame the other.
+- `luggage` is the pool from which the two options are drawn (`fillers.toml`); a `+` after the pool
+marks a frame whose words near the options praise one and blame the other.
 - `{A}` and `{B}` are the options; A is always mentioned first. `{who}` is a person's name. Any
-  other slot is filled from the list with its name; the first such slot is the twin's anchor.
+  other slot is filled from the list with the slot's name; the first such slot is the twin's anchor.
 - `<…|…>` is the *hinge*, `[…|…]` the *trigger*, with near-synonyms separated by `/`. With the first
   hinge and the first trigger, or the second hinge and the second trigger, the answer is A;
-  otherwise it is B. So the hinge, the trigger and the order of mention do not reveal the answer on
-  their own. If a frame has several hinges, they switch together.
+  otherwise it is B. Therefore no hinge, trigger or order of mention reveals the answer on its own.
+  If a frame has several hinges, they switch together.
 - `^` after the blank marks the position of words of emphasis.
 - ` ~ chain/thread, …` lists pairs of options that people associate with the triggers: the first
-  option of a pair with the first trigger. Only planted associations use these pairs.
+  option of a pair with the first trigger. Only planted association artifacts use these pairs.
 
-A *draft* contains all the choices that turn a frame into a twin.
+A *draft* contains all choices that turn a frame into a twin.
 
 Balance of sound twins
     A frame has two hinges and two triggers; the answer is their exclusive or. The halves of a twin
-    differ either in the trigger or in the hinge, and share the other; both choices are uniform.
-    Which option is A, which option is listed first, which half comes first, and which half (if
-    any) has emphasis are uniform, too. So, in expectation, each option, order of mention, order in
-    the list, trigger, hinge, and each pair of these features, occurs with correct and incorrect
-    options equally often. Only three features together determine the answer. A representation that
+    differ in either the trigger or the hinge, and share the other part; both choices are uniform.
+    Which option is A, which option is listed first, which half comes first, and which half (if any)
+    has emphasis are uniform, too. In expectation, each option, order of mention, order in the list,
+    trigger, hinge, and each pair of these features, occurs with correct and incorrect options
+    equally often. Only combinations of three features determine the answer. A representation that
     combines three features can memorize frames, because each frame is used for many twins, but it
     does not generalize to twins from other frames.
 
 An artifact is an agreement between an *attribute* in which the options differ and a *cue* in which
 the halves differ: in both halves of a planted twin, the attribute of the correct option agrees with
-the half's cue. In sound twins they agree half of the time. An adversary detects an artifact if the
-agreement is linear in its representation:
+the half's cue. In sound twins, attribute and cue agree half of the time. An adversary detects an
+artifact if the agreement is linear in its representation:
 
 association
     Attribute: the option of an associated pair; cue: the trigger that people associate with it
@@ -40,23 +40,22 @@ association
     trigger, and so in the difference of the two filled-in sentences.
 length
     Attribute: the longer option, by 4 letters or more; cue: the longer half, which has two words
-    of emphasis. Visible in n-grams across the blank ("Alexander most certainly"), as far as
-    options recur.
+    of emphasis. Visible in n-grams across the blank ("Alexander most certainly"), if options recur.
 polarity
     Attribute: the words near the option praise or blame it ("The captain praised Ann and scolded
-    Beth"); cue: the trigger is positive or negative ("because _ was diligent | lazy"). This is the
-    structural pattern that AFLite found in WinoGrande (table 2). No single word, and no pair of an
-    option and a word, reveals it. The representation must combine the words near an option's
-    mention with the words after the blank; the difference of two bags of n-grams does not do so.
+    Beth"); cue: the trigger is positive or negative ("because _ was diligent | lazy"). AFLite found
+    this structural pattern in WinoGrande (table 2). No single word, and no pair of an option and a
+    word, reveals this artifact. The representation must combine the words near an option's mention
+    with the words after the blank; the difference of two bags of n-grams can't.
 position
     Attribute: mentioned first and listed first; cue: the frame's first trigger. Trigger words then
     reveal the index of the answer, which is visible in any bag of the sentence's words (PMI,
-    `concat`). They also reveal the order of mention, which needs the same representation as
-    polarity. In the difference of the two filled-in sentences, shared words cancel.
+    `concat`). The trigger words also reveal the order of mention, which needs the same
+    representation as polarity. In the difference of the filled-in sentences, shared words cancel.
 
 Authors produce artifacts by repeating themselves. Likewise, each kind of artifact here comes from a
-few *habits*: a frame with a fixed pair of options and fixed words of emphasis. The fewer habits
-there are, the more often each is repeated, and the easier it is to detect.
+few *habits*: a frame with a fixed pair of options and fixed words of emphasis. Fewer habits are
+repeated more often and are therefore easier to detect.
 """
 
 from __future__ import annotations
@@ -90,11 +89,11 @@ class Frame:
 
     Attributes:
         domain: "social" or "physical".
-        pool: The name of the pool that has the options.
+        pool: The name of the pool that contains the options.
         polar: Whether the words near one option are positive and those near the other negative. The
             trigger's polarity agrees with that of the correct option only under the first hinge.
-        pairs: Pairs of options that are associated with the first and the second trigger.
-        slots: The names of the slots to fill, the anchor's first, without A, B and who.
+        pairs: Pairs of options that people associate with the first and the second trigger.
+        slots: The names of the slots to fill except A, B and who, starting with the anchor.
         emphatic: Whether words of emphasis may follow the blank.
         corners: The sentences with slots, by hinge, trigger and synonym.
     """
@@ -114,7 +113,7 @@ class Frame:
 
     @property
     def spread(self) -> int:
-        """The difference between the longest and the shortest sentence, in words."""
+        """The difference in words between the longest and the shortest sentence."""
         lengths = [len(words(corner)) for row in self.corners for cell in row for corner in cell]
         return max(lengths) - min(lengths)
 
@@ -195,10 +194,10 @@ def _make_wordings(pattern: str, hinge: int, pole: int) -> tuple[str, ...]:
 
 
 EMPHASES = (" quite clearly", " quite obviously", " most certainly", " most definitely")
-"""Phrases of emphasis after the blank, all of two words, so that they lengthen halves equally."""
+"""Phrases of emphasis after the blank, each of two words, so that they lengthen halves equally."""
 
 EMPHASIS_FRACTION = 0.25
-"""Fraction of the sound twins whose frame allows emphasis that have one emphatic half."""
+"""Fraction of sound twins with one emphatic half, among those whose frame allows emphasis."""
 
 Item = TypeVar("Item")
 
@@ -215,7 +214,7 @@ class Draft:
         options: The words for A and for B.
         swapped: Whether B is listed before A.
         fill: The words for the other slots.
-        emphasis: The words of emphasis in each half, or "".
+        emphasis: The words of emphasis in each half, or an empty string.
     """
 
     frame: Frame
@@ -228,7 +227,7 @@ class Draft:
     emphasis: tuple[str, str]
 
     def corner(self, half: int) -> tuple[int, int]:
-        """Return the indices of a half's hinge and trigger."""
+        """Return the indices of the hinge and the trigger of a half."""
         return (self.fixed, half) if self.varied == "trigger" else (half, self.fixed)
 
     def correct_option(self, half: int) -> int:
@@ -254,7 +253,7 @@ class Draft:
 
 
 def draw_draft(frame: Frame, fillers: Fillers, rng: np.random.Generator) -> Draft:
-    """Draw a sound twin from this frame, with uniformly random choices."""
+    """Draw a sound twin from the frame, with uniformly random choices."""
     fill = {slot: pick_item(fillers.slots[slot], rng) for slot in frame.slots}
     fill["who"] = pick_item(fillers.names, rng)
     return Draft(
@@ -303,7 +302,7 @@ class Habit:
 
     Attributes:
         frame: The frame.
-        pair: The options that are associated with the triggers; None except for "association".
+        pair: The options associated with the triggers; None except for "association" artifacts.
         emphasis: The words of emphasis, used only for "length".
     """
 
@@ -317,13 +316,13 @@ def find_habits(kind: Artifact, frames: Iterable[Frame], fillers: Fillers) -> tu
     return tuple(
         Habit(frame, pair, emphasis)
         for frame in frames
-        if _fits(kind, frame, fillers)
+        if _supports_artifact(kind, frame, fillers)
         for pair in (frame.pairs if kind == "association" else (None,))
         for emphasis in (EMPHASES if kind == "length" else EMPHASES[:1])
     )
 
 
-def _fits(kind: Artifact, frame: Frame, fillers: Fillers) -> bool:
+def _supports_artifact(kind: Artifact, frame: Frame, fillers: Fillers) -> bool:
     match kind:
         case "association":
             return bool(frame.pairs)
@@ -407,7 +406,7 @@ def measure_recall(
 
     Args:
         planted: Id → artifact of each planted problem, as in `PracticeCorpus.planted`; problems
-            that are not in the filter's input don't count.
+            that are not in the filter's input are ignored.
         ids: The ids of the filter's input.
         dropped: The ids of the dropped problems.
 

@@ -35,7 +35,7 @@ from winosmith.response import Response
 Rng = np.random.Generator
 
 DEFAULT_STRENGTH = 0.5
-"""Default fraction of planted twins. (AFLite removed 0.7 of WinoGrande; section 3.)"""
+"""Default fraction of twins with artifacts. (AFLite removed 0.7 of WinoGrande; section 3.)"""
 
 DEFAULT_HABITS = 3
 """Default number of habits of each artifact in each domain."""
@@ -48,7 +48,7 @@ class PracticeCorpus:
     Attributes:
         dataset: The problems; the halves of a twin are next to each other, in random order.
         planted: Id → artifact of each planted problem; a twin has an artifact in both halves or in
-            neither. The other problems are sound.
+            neither. All other problems are sound.
         votes: The votes from `simulate_votes` with its default rates.
     """
 
@@ -70,24 +70,24 @@ def corpus(
 ) -> PracticeCorpus:
     """Generate a corpus of practice twins, some of them with planted artifacts.
 
-    The twins are made from handwritten frames in the social and the physical domain. They meet all
-    rules of `winosmith.validate.filter_by_structure`, and their sentences are distinct. The module
-    `_artifacts` describes the balance of sound twins and the artifacts of the others.
+    The twins are made from handwritten frames in the social and the physical domain, meet all rules
+    of `winosmith.validate.filter_by_structure`, and have distinct sentences. The module
+    `_artifacts` describes the balance of sound twins and the artifacts of the other twins.
 
     Args:
         twins: The number of twins; each has two problems.
         seed: The random seed.
-        strength: The fraction of twins with an artifact, 0–1. Each of these has one artifact in
+        strength: The fraction of twins with an artifact, 0–1. Each such twin has one artifact in
             both halves; the other twins are sound.
         artifacts: The kinds of artifacts to plant, equally often.
-        habits: The number of habits for each kind in each domain, 1 or more; the fewer there are,
-            the easier an artifact is to detect. More habits are added if new sentences run out.
+        habits: The number of habits for each kind in each domain, 1 or more; artifacts with fewer
+            habits are easier to detect. More habits are used if there are no new sentences left.
         social: The expected fraction of twins in the social domain, 0–1.
         symmetric: Whether to flip both answers of each sound twin with probability 1/2. Sentences
-            and planted twins don't change. A sound twin's answers are then independent of
-            everything else, so that nothing can be learned from them, not even by memorizing
-            frames. Because half of the sound twins then have incorrect answers, use this to measure
-            a filter's false removals, not for people.
+            and planted twins stay the same. A sound twin's answers are then independent of
+            everything else, so that nothing can be learned from the answers, not even by memorizing
+            frames. Because half of the sound twins then have incorrect answers, use `symmetric` to
+            measure a filter's false removals, but not with people.
 
     Raises:
         RecipeError: A number is out of range, or an artifact is unknown.
@@ -146,10 +146,10 @@ DOMAINS: tuple[Domain, ...] = ("social", "physical")
 
 
 MAX_DRAWS = 500
-"""Maximum number of times that a twin is drawn until its sentences are new."""
+"""Maximum number of times that a twin is drawn to get new sentences."""
 
 DRAWS_PER_HABIT = 10
-"""Number of draws without new sentences after which another habit is added."""
+"""Number of draws without new sentences after which a habit is added."""
 
 
 def draw_drafts(
@@ -158,7 +158,7 @@ def draw_drafts(
     """Yield a draft for each kind of artifact (None for a sound twin), with distinct sentences.
 
     Sound drafts come from all frames. Planted drafts come from `active` habits of each kind in each
-    domain, and from further habits only if these give no new sentences.
+    domain, and from additional habits only if these give no new sentences.
 
     Raises:
         DataError: No new sentences were found.
@@ -197,7 +197,7 @@ def draw_drafts(
 def read_handwritten() -> Dataset:
     """Return 72 handwritten twins, half of them social and half physical.
 
-    They were written for winosmith (Apache-2.0), and meet all rules of
+    The twins were written for winosmith (Apache-2.0), and meet all rules of
     `validate.filter_by_structure`.
 
     >>> twins = read_handwritten()
@@ -218,11 +218,11 @@ LOCAL_GUESS_PROBABILITY = 0.4
 """Probability that a judge chooses an option if the local context does not reveal the answer."""
 
 DEFAULT_POOL = 40
-"""Default number of people, who are authors and judges."""
+"""Default number of people in the pool of authors and judges."""
 
 ERROR_CONCENTRATION = 12.0
-"""The sum a + b of the beta distribution of the judges' error rates; a higher sum makes the rates
-more alike."""
+"""The sum a + b of the beta distribution of the judges' error rates; higher sums make rates more
+alike."""
 
 MEDIAN_SECONDS, SPREAD_SECONDS = 18.3, 0.4
 """Median and log standard deviation of the log-normal time to answer; 18.3 s is the mean in a human
@@ -252,12 +252,12 @@ def simulate_votes(
 ) -> tuple[Response, ...]:
     """Simulate the votes of a crowd: each judge votes on the local context, then on the problem.
 
-    Randomly selected problems are ambiguous: judges choose at random and mark most of these
-    problems. Independently, random problems are answerable by association: judges find the answer
-    from the local context and mark most of these problems. Judges are drawn from the pool without
-    the authors of the twin; no person judges both halves. The error rate of each judge is drawn
-    from a beta distribution. Votes don't depend on the artifacts of a practice corpus. With the
-    default rates, about 68 % of the problems are valid, as in WinoGrande (section 2).
+    A random fraction of problems is ambiguous: judges choose at random and mark most of these.
+    Independently, a random fraction is answerable by association: judges find the answer from the
+    local context and mark most of these problems. Judges are drawn from the pool without the
+    authors of the twin; nobody judges both halves. The error rate of each judge is drawn from a
+    beta distribution. Votes don't depend on the artifacts of a practice corpus. With the default
+    rates, about 68 % of the problems are valid, as in WinoGrande (section 2).
 
     Args:
         dataset: The problems, all with answers.

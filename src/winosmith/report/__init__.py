@@ -1,6 +1,6 @@
 """Reports: signatures, SVG charts and HTML pages.
 
-A page consists of sections, which contain tables and charts.
+A page consists of sections that contain tables and charts.
 
 >>> from winosmith import report
 >>> html = report.page(

@@ -1,7 +1,7 @@
 """Draw charts of filters (funnel, AFLite's phases and scores), assessments and audits.
 
-An assessment has charts of d₁ by answer and of the first two components. An audit has a chart of
-each cue's accuracy next to chance.
+Assessment charts show d₁ by answer and the first two components. Audit charts compare the accuracy
+of each cue with chance.
 """
 
 from __future__ import annotations
@@ -98,10 +98,10 @@ def draw_phase_chance(
     chance: Sequence[tuple[float, float, float]],
     band: str = "95 % of the draws",
 ) -> Svg:
-    """Draw the number of problems at or above the threshold in each phase, and that by chance.
+    """Draw each phase's number of problems at or above the threshold, and the number by chance.
 
     Args:
-        found: The number with the real answers in each phase.
+        found: The number of such problems in each phase, with the real answers.
         chance: The (mean, low, high) number in the null draws of each phase.
         band: The name of the interval from low to high.
     """
@@ -148,9 +148,9 @@ def draw_scores(
     Args:
         edges: The k + 1 edges of the bins, 0–1.
         counts: The number of problems in each of the k bins.
-        threshold: The minimum score of problems that may be removed.
-        taken: The number of removed problems in each bin, drawn hatched; None if there are none.
-        top: The upper end of the axis, to give several charts the same scale; None for automatic.
+        threshold: The minimum score at which problems may be removed.
+        taken: The number of removed problems in each bin, drawn with hatching; None if empty.
+        top: The upper limit of the axis, to give charts the same scale; None for automatic.
         title: The title of the chart.
     """
     borders, number = np.asarray(edges, float), np.asarray(counts)
@@ -195,13 +195,13 @@ def draw_margins(
     options: ArrayLike | None = None,
     threshold: float | None = None,
 ) -> Svg:
-    """Draw the number of units at each margin, with that at the opposite margin as an outline.
+    """Draw the number of units at each margin, and an outline for the opposite margin.
 
     Args:
         margins: (U,) the margins, positive for units that agree with a model, otherwise negative.
         gone: (U,) True for removed units.
-        options: (U,) each unit's number of options K (default 2); if it disagrees, it counts
-            1 / (K − 1).
+        options: (U,) each unit's number of options K (default 2); if it disagrees,
+            it counts 1 / (K − 1).
         threshold: The minimum margin of removed units; None to draw no line.
     """
     title = "Margins and their mirror image"
@@ -267,7 +267,7 @@ class HistogramPanel:
         name: The name of the subset ("AFLite").
         edges: The k + 1 edges of the bins.
         counts: (2, k) the numbers of problems whose answer is option 1, and option 2.
-        note: A line under the name, such as the KL divergence with its null.
+        note: A line below the name, such as the KL divergence and its null distribution.
     """
 
     name: str
@@ -279,7 +279,7 @@ class HistogramPanel:
 def draw_histograms(panels: Sequence[HistogramPanel], *, what: str = "d₁") -> tuple[Svg, ...]:
     """Draw a histogram by answer for each subset, all with the same scale.
 
-    Bars are percentages of the problems with that answer, to compare subsets of different sizes.
+    Bars are percentages of the problems with an answer, so that subsets of any size are comparable.
     """
     shares = [_compute_percentages(panel.counts) for panel in panels]
     top = 1.04 * max((float(share.max(initial=0)) for share in shares), default=0) or 1
@@ -294,7 +294,7 @@ def _draw_histogram(panel: HistogramPanel, share: np.ndarray, top: float, what: 
 
     def paint(canvas: Canvas) -> None:
         axes = canvas.add_subplot()
-        for index, (colour, line, name) in enumerate(_ANSWERS):
+        for index, (colour, line, name) in enumerate(_ANSWER_STYLES):
             axes.stairs(share[index], edges, fill=True, color=colour, alpha=0.22, linewidth=0)
             axes.stairs(share[index], edges, color=colour, linestyle=line, label=name)
         axes.set(xlim=(edges[0], edges[-1]), ylim=(0, top), xlabel=what, ylabel="% of the answer")
@@ -308,7 +308,7 @@ def _draw_histogram(panel: HistogramPanel, share: np.ndarray, top: float, what: 
     return draw(paint, title=f"{panel.name}: {what} by answer", description=description.strip())
 
 
-_ANSWERS = ((ONE, "solid", "option 1"), (TWO, (0, (3, 1.2)), "option 2"))
+_ANSWER_STYLES = ((ONE, "solid", "option 1"), (TWO, (0, (3, 1.2)), "option 2"))
 
 
 def _compute_percentages(counts: ArrayLike) -> np.ndarray:
@@ -325,7 +325,7 @@ class ScatterPanel:
         name: The name of the subset.
         points: (n, 2) the coordinates of the problems.
         answers: (n,) 0 if option 1 is correct, 1 if option 2 is.
-        note: A line under the name.
+        note: A line below the name.
     """
 
     name: str
@@ -337,7 +337,7 @@ class ScatterPanel:
 def draw_scatter_plots(panels: Sequence[ScatterPanel]) -> tuple[Svg, ...]:
     """Draw a scatter plot by answer for each subset, all with the same scale.
 
-    Points are round if option 1 is correct, and square if option 2 is. A point takes about 15
+    Points are round if option 1 is correct, and square if option 2 is. Each point adds about 15
     bytes, so pass at most about 1,500 points per subset.
     """
     everything = np.concatenate([np.asarray(p.points, float).reshape(-1, 2) for p in panels])
@@ -379,9 +379,9 @@ _LAYERS = 6
 
 
 def _draw_dots(axes: Axes, points: np.ndarray, colour: str, *, square: bool) -> None:
-    """Draw points as one path of very short lines, whose caps are the dots.
+    """Draw points as one path of very short lines, whose line caps form the dots.
 
-    This takes 20 bytes per point; one element per point would take 100.
+    The path takes 20 bytes per point; separate elements would take 100 bytes each.
     """
     from matplotlib.patches import PathPatch
     from matplotlib.path import Path
@@ -407,7 +407,7 @@ def _add_title(axes: Axes, name: str, note: str) -> None:
 
 
 def draw_dots_over_chance(rows: Sequence[FractionWithInterval], *, title: str) -> Svg:
-    """Draw each row's fraction as a dot over the band that is expected by chance.
+    """Draw each row's fraction as a dot on top of the band expected by chance.
 
     Args:
         rows: The rows, from top to bottom; long names are wrapped.

@@ -1,4 +1,4 @@
-"""Draw charts of solvers and human tests: accuracy, learning curves, calibration, depth, sheets."""
+"""Draw charts of solvers and human tests: accuracy, learning, calibration, depth, test sheets."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class FractionWithInterval:
-    """A fraction with its confidence interval, or with the interval expected by chance.
+    """A fraction with a confidence interval or with the interval expected by chance.
 
     Attributes:
         name: The name of the solver or rule.
         value: The fraction, 0–1.
         low, high: The ends of the interval.
-        marked: Whether to use another colour and shape, as for people and flagged rules.
-        expected: The mean expected by chance, if the interval is that of chance.
+        marked: Whether to use a different colour and shape, as for people and flagged rules.
+        expected: The mean expected by chance, if the interval is the one expected by chance.
     """
 
     name: str
@@ -87,7 +87,7 @@ _CONTINUATION_LOOKS = (
     (TWO, (0, (6, 2, 1.5, 2))),
     (NULL, (0, (3, 3))),
 )
-"""Colour and dash pattern of each extrapolation; each of the two is unique."""
+"""Colour and dash pattern of each extrapolation; both are unique."""
 
 
 def draw_learning_curve(
@@ -104,7 +104,7 @@ def draw_learning_curve(
         points: The (size, accuracy) points of the curve; accuracies are 0–1.
         runs: The (size, accuracy) points of all runs, drawn smaller.
         lines: The sizes and accuracies of each extrapolation, by name.
-        level: A target accuracy, drawn as a line.
+        level: A target accuracy, which is drawn as a line.
         level_name: The name of the target.
 
     Raises:
@@ -157,7 +157,7 @@ def _set_size_axis(axes: Axes) -> None:
 
 
 def abbreviate_size(size: float) -> str:
-    """Return a size as text with three significant digits and a unit prefix.
+    """Return a size as a string with three significant digits and an SI prefix.
 
     >>> abbreviate_size(160), abbreviate_size(40_398), abbreviate_size(1_084_665)
     ('160', '40.4 k', '1.08 M')
@@ -187,12 +187,12 @@ class ConfidenceBin:
 
 
 def draw_reliability(rows: Sequence[ConfidenceBin], *, name: str, note: str = "") -> Svg:
-    """Draw a reliability diagram: accuracy against confidence, and the problems per bin.
+    """Draw a reliability diagram: accuracy against confidence, and the number of problems per bin.
 
     Args:
         rows: The bins, sorted by confidence.
         name: The name of the solver.
-        note: A line under the name, such as the calibration error.
+        note: A line below the name, such as the calibration error.
     """
 
     def paint(canvas: Canvas) -> None:
@@ -230,13 +230,13 @@ _SOLVER_LOOKS = (
     (GONE, "D", (0, (6, 2, 1.5, 2))),
     (NULL, "v", (0, (3, 3))),
 )
-"""Colour, marker and dash pattern of each solver; each of the three is unique."""
+"""Colour, marker and dash pattern of each solver; all three are unique."""
 
 MAX_SOLVERS = len(_SOLVER_LOOKS)
 """Maximum number of solvers in one chart."""
 
 MANY = 15
-"""Number of depths above which markers are drawn smaller."""
+"""Maximum number of depths for which markers have their full size."""
 
 
 @dataclass(frozen=True)
@@ -246,7 +246,7 @@ class DepthCurve:
     Attributes:
         depths: (k,) the depths, in ascending order.
         shares: The fraction at each depth, 0–1.
-        low, high: The ends of the interval at each depth; empty without intervals.
+        low, high: The ends of the interval at each depth; empty if there are no intervals.
         marks: The depths at which families were censored.
     """
 
@@ -258,7 +258,7 @@ class DepthCurve:
 
 
 def draw_survival(lines: Mapping[str, DepthCurve]) -> Svg:
-    """Draw the fraction of families without an error by depth, as step curves with bands.
+    """Draw the fraction of error-free families by depth, as step curves with bands.
 
     A vertical stroke marks a depth at which a family ended without an error.
 
@@ -281,7 +281,7 @@ def draw_survival(lines: Mapping[str, DepthCurve]) -> Svg:
             at = [[1.0, *line.shares][bisect(line.depths, mark)] for mark in line.marks]
             axes.plot(line.marks, at, linestyle="", marker="|", markersize=8, color=colour)
         axes.set(xlabel="depth", ylabel="families without an error")
-        _finish_depths(canvas, axes, len(lines))
+        _format_depth_axes(canvas, axes, len(lines))
 
     return draw(
         paint, title="Families without an error", description=_describe_lines(lines), height=320
@@ -294,7 +294,7 @@ def draw_depth_accuracy(
     *,
     chance: float | None = None,
 ) -> Svg:
-    """Draw accuracy by depth with bands, above a bar chart of the numbers of problems.
+    """Draw accuracy by depth with bands, above a bar chart of the number of problems.
 
     Args:
         lines: The accuracies of each solver, by name.
@@ -319,7 +319,7 @@ def draw_depth_accuracy(
         bars.bar([at for at, _ in counts], [n for _, n in counts], 0.7, color=MUTED)
         axes.set(ylabel="accuracy")
         bars.set(xlabel="depth", ylabel="problems", yticks=[])
-        _finish_depths(canvas, axes, len(lines))
+        _format_depth_axes(canvas, axes, len(lines))
 
     return draw(paint, title="Accuracy by depth", description=_describe_lines(lines), height=350)
 
@@ -329,7 +329,7 @@ def _check_count(lines: Mapping[str, DepthCurve]) -> None:
         raise ValueError(f"{len(lines)} solvers can't be distinguished; use at most {MAX_SOLVERS}")
 
 
-def _finish_depths(canvas: Canvas, axes: Axes, lines: int) -> None:
+def _format_depth_axes(canvas: Canvas, axes: Axes, lines: int) -> None:
     from matplotlib.ticker import MaxNLocator
 
     axes.set_ylim(-0.02, 1.02)
@@ -356,7 +356,7 @@ class SheetPart:
     """The results on a range of questions of a test sheet.
 
     Attributes:
-        first, last: The first and the last question, from 1.
+        first, last: The numbers of the first and the last question, starting with 1.
         share: The accuracy, 0–1.
         low, high: The ends of the accuracy's interval.
         seconds: The median time per question; None if questions were not timed.
@@ -376,9 +376,9 @@ class SheetPart:
 
 
 def draw_items_by_correct(histogram: Mapping[int, int], of: int, *, title: str) -> Svg:
-    """Draw how many items were answered correctly by how many people.
+    """Draw the number of items by the number of people who answered them correctly.
 
-    Items that fewer than half of the people answered correctly have another colour.
+    Items that fewer than half of the people answered correctly have a different colour.
 
     Args:
         histogram: Number of people who answered correctly → number of items.
@@ -415,12 +415,12 @@ def draw_items_by_correct(histogram: Mapping[int, int], of: int, *, title: str) 
 
 
 def draw_sheet_accuracy(parts: Sequence[SheetPart], *, title: str, note: str = "") -> Svg:
-    """Draw the accuracy from the first question of a sheet to the last, and the time if known.
+    """Draw the accuracy over the questions of a sheet, and the time per question if known.
 
     Args:
         parts: The parts of the sheet, in order.
         title: The title of the chart.
-        note: A line under the title, such as the change from start to end.
+        note: A line below the title, such as the change from start to end.
     """
     timed = [part for part in parts if part.seconds is not None]
 

@@ -1,8 +1,8 @@
-"""The blocks of a report, and the page: a self-contained HTML file without scripts.
+"""The blocks of a report, and its page: a self-contained HTML file without scripts.
 
-Sections contain paragraphs, key figures, tables, charts and problems. A page shows all of these, a
-terminal only paragraphs and tables. Blocks contain plain text and numbers, which the page escapes.
-Only SVG drawn by `winosmith.report` itself is inserted unescaped.
+Sections contain paragraphs, key figures, tables, charts and problems. A page shows all blocks; a
+terminal shows only paragraphs and tables. Blocks contain plain text and numbers, which the page
+escapes. Only SVG that `winosmith.report` has drawn is inserted unescaped.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ class Text:
 
     Attributes:
         paragraphs: The plain text of each paragraph.
-        kind: "plain" for paragraphs, "note" or "warning" for a box, "list" for a list of them.
+        kind: "plain" for paragraphs, "note" or "warning" for a box, "list" for a list.
     """
 
     paragraphs: Sequence[str]
@@ -40,7 +40,7 @@ class KeyFigure:
     Attributes:
         label: The label.
         value: The number or text.
-        note: A line below it, such as the null, the interval or a comparison.
+        note: A line below the figure, such as its interval or a comparison.
         form: The format specification of a number; see `format_value`.
     """
 
@@ -65,7 +65,7 @@ class Column:
     Attributes:
         title: The heading.
         form: A format specification such as ".1%"; see `format_value` for the default.
-        numeric: Whether to align cells right even if they are text ("0.12 (0.10–0.14)").
+        numeric: Whether to right-align cells even if they contain text ("0.12 (0.10–0.14)").
     """
 
     title: str
@@ -79,12 +79,12 @@ class Table:
 
     Attributes:
         caption: The caption of the table.
-        columns: The columns; a text is short for a `Column` with this title.
+        columns: The columns; a string stands for a `Column` with that title.
         rows: The cells of each row, one per column. None is shown as "—" on a page and as an empty
-            cell on a terminal. A name that starts with two spaces belongs to the row above it.
+            cell on a terminal. A name that starts with two spaces belongs to the row above.
         note: A note below the table.
         most: The maximum number of rows on a terminal; None for all rows, as on a page.
-        beyond: The sentence about omitted rows on a terminal; braces stand for their number.
+        beyond: The sentence about rows omitted on a terminal, with `{}` for their number.
     """
 
     caption: str
@@ -97,7 +97,7 @@ class Table:
 
     @property
     def full_rows(self) -> list[list[Value]]:
-        """The rows for pages, with indented names completed by the name that they belong to."""
+        """The rows for pages, with the parent row's name added to each indented name."""
         above, rows = "", []
         for name, *cells in self.rows:
             under = isinstance(name, str) and name.startswith("  ")
@@ -107,7 +107,7 @@ class Table:
 
     @property
     def heads(self) -> tuple[Column, ...]:
-        """The columns, of which those with only numbers are marked as `numeric`."""
+        """The columns, with columns that contain only numbers marked as `numeric`."""
         return tuple(
             replace(column, numeric=column.numeric or _are_numbers([row[at] for row in self.rows]))
             for at, column in enumerate(
@@ -125,12 +125,12 @@ def _are_numbers(cells: Sequence[object]) -> bool:
 
 @dataclass(frozen=True)
 class Drawing:
-    """A figure: one or several charts with a common caption.
+    """A figure with one or more charts and a caption.
 
     Attributes:
         caption: The caption.
         panels: The charts, side by side if there is room; or a function that draws them on demand.
-        table: The chart's numbers, in a collapsed table on a page; None for no table.
+        table: The chart's numbers, shown on a page as a collapsed table; None for no table.
         signature: The parameters that determine the numbers.
     """
 
@@ -148,7 +148,7 @@ class Drawing:
 
 @dataclass(frozen=True)
 class Part:
-    """A piece of a sentence, plain or marked as evidence for ("toward") or against the answer."""
+    """A part of a sentence, plain or marked as evidence for ("toward") or against the answer."""
 
     text: str
     mark: Literal["", "toward", "away"] = ""
@@ -159,11 +159,11 @@ class Passage:
     """A problem in a report.
 
     Attributes:
-        parts: The pieces of the sentence.
+        parts: The parts of the sentence.
         options: The options.
         answer: The index of the correct option; None to hide it.
         status: The status of the problem ("removed in phase 3").
-        kept: Whether the problem was kept, for the colour of the status; None if not applicable.
+        kept: Whether the problem was kept, which determines the colour; None if not applicable.
         clues: The reasons for the marks, one line each.
     """
 
@@ -182,7 +182,7 @@ class Passages:
     Attributes:
         title: The heading.
         groups: The passages of each group.
-        note: A note under the heading; by default an explanation of the marks.
+        note: A note below the heading; by default an explanation of the marks.
     """
 
     title: str
@@ -217,7 +217,7 @@ Block = Text | Cards | Table | Drawing | Passages | Code | PageOnly
 
 @dataclass(frozen=True)
 class Section:
-    """A section of a page: a heading, a lead sentence with the result, and blocks."""
+    """A section of a page: a heading, a lead sentence that states the result, and blocks."""
 
     title: str
     blocks: Sequence[Block]
@@ -239,27 +239,27 @@ def page(
 ) -> str:
     """Return a complete HTML page.
 
-    Equal input gives equal text. The page has no scripts, and its content security policy forbids
-    loading anything. It supports phones, dark mode and print. Every chart has a title and a
-    description, and every table has a caption.
+    The same input always gives the same page. The page has no scripts, and its content security
+    policy forbids loading anything. The page supports phones, dark mode and printing. Every chart
+    has a title and a description, and every table has a caption.
 
     Args:
         title: The heading.
         sections: The sections, in order; a page with three or more has a table of contents.
         subtitle: A sentence under the heading.
         signature: The parameters that determine the page's numbers.
-        footer: The last line.
+        footer: The last line of the page.
         language: A BCP 47 language tag.
 
     >>> page("A <title>", []).count("A &lt;title&gt;")
     2
     """
-    return _template("page.html.j2").render(
+    return _load_template("page.html.j2").render(
         title=title,
         subtitle=subtitle,
         signature=signature,
         sections=sections,
-        anchors=_anchor_names([section.title for section in sections]),
+        anchors=_make_anchors([section.title for section in sections]),
         footer=footer,
         language=language if re.fullmatch(r"[A-Za-z]{2,3}(-[A-Za-z0-9]{1,8})*", language) else "en",
     )
@@ -267,12 +267,12 @@ def page(
 
 def fragment(blocks: Sequence[Block]) -> str:
     """Return blocks as an HTML fragment, for notebooks."""
-    show = _template("blocks.html.j2").module.show  # type: ignore[attr-defined]
+    show = _load_template("blocks.html.j2").module.show  # type: ignore[attr-defined]
     return "\n".join(show(block, f"-{number}") for number, block in enumerate(blocks))
 
 
 @cache
-def _template(name: str) -> Template:
+def _load_template(name: str) -> Template:
     from jinja2 import Environment, PackageLoader, StrictUndefined
     from markupsafe import Markup
 
@@ -285,18 +285,18 @@ def _template(name: str) -> Template:
         finalize=lambda value: value if isinstance(value, Markup) else for_page(value),
     )
     environment.filters["shown"] = format_value
-    environment.filters["prose"] = _without_backticks
+    environment.filters["prose"] = _remove_backticks
     environment.filters["inline"] = lambda svg, key: Markup(svg.inline(key))  # noqa: S704 - ours
     return environment.get_template(name)
 
 
-def _without_backticks(text: str) -> str:
-    """Remove the backticks around parameters such as `out=`, for pages."""
+def _remove_backticks(text: str) -> str:
+    """Remove the backticks around parameters such as `out=`."""
     return re.sub(r"`(\w+=\w*)`", r"\1", text)
 
 
-def _anchor_names(titles: Sequence[str]) -> list[str]:
-    """Return a unique anchor for each title, from its letters and digits."""
+def _make_anchors(titles: Sequence[str]) -> list[str]:
+    """Return a unique anchor for each title, made of the title's letters and digits."""
     anchors: list[str] = []
     for title in titles:
         base = "-".join(re.findall(r"[a-z0-9]+", title.lower())) or "section"

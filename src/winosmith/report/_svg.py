@@ -3,7 +3,7 @@
 matplotlib reads global settings while it draws, so only one thread draws at a time, and the user's
 own settings are ignored. pyplot is not used, and no window is opened.
 
-Colours have roles, and no two roles differ only in colour. The options' colours are blue and
+Colours have roles, and roles never differ only in colour. The options' colours are blue and
 vermilion (Okabe & Ito 2008), which people with common colour vision deficiencies can distinguish.
 """
 
@@ -43,7 +43,7 @@ COLOURS = {
 PAGE, INK, MUTED, RULE, ONE, TWO, KEPT, GONE, NULL = COLOURS.values()
 
 TICK_STEPS = [1, 2, 5, 10]
-"""Possible steps between the ticks of an axis, up to a power of ten."""
+"""Possible steps between axis ticks, up to a power of ten."""
 
 _FONTS = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, sans-serif"
 
@@ -99,7 +99,7 @@ def draw(
     def painted(kind: str) -> bytes:
         return _paint(paint, width, height, kind)
 
-    return Svg(_tidy(painted("svg"), title, description), title, description, painted)
+    return Svg(_clean_svg(painted("svg"), title, description), title, description, painted)
 
 
 _METADATA = {
@@ -111,7 +111,7 @@ _METADATA = {
 
 
 def _paint(paint: Callable[[Canvas], None], width: float, height: float, kind: str) -> bytes:
-    """Return a chart that `paint` draws, as a file in the format "svg", "png" or "pdf"."""
+    """Return a chart that `paint` draws, as the content of an SVG, PNG or PDF file."""
     from matplotlib import style
     from matplotlib.backends.backend_svg import FigureCanvasSVG
     from matplotlib.figure import Figure as Canvas
@@ -141,7 +141,7 @@ class Svg:
     """A chart, for a file or a page.
 
     Attributes:
-        markup: The SVG element without a prolog; equal input gives equal markup.
+        markup: The SVG element without a prolog; the same input always gives the same markup.
         title: The title of the chart.
         description: A description of the content for screen readers.
     """
@@ -155,7 +155,7 @@ class Svg:
         """Write the chart to a file; the extension .svg, .png or .pdf determines the format.
 
         Raises:
-            InputError: The extension is not one of these.
+            InputError: The extension is not supported.
         """
         kind = Path(path).suffix.lower().removeprefix(".")
         if kind not in _METADATA:
@@ -165,7 +165,7 @@ class Svg:
             file.write(made)
 
     def inline(self, key: str) -> str:
-        """Return the markup for a page, with the page's colours and ids that start with `key`.
+        """Return the markup for a page, with the page's colours and with ids that start with `key`.
 
         Charts on the same page need different keys.
         """
@@ -192,8 +192,8 @@ def _inline_attribute(name: str, value: str, key: str) -> str:
     return value
 
 
-def _tidy(markup: bytes, title: str, description: str) -> str:
-    """Add a title and a description to matplotlib's SVG, and remove what is superfluous."""
+def _clean_svg(markup: bytes, title: str, description: str) -> str:
+    """Add a title and a description to matplotlib's SVG, and remove superfluous markup."""
     from defusedxml.ElementTree import fromstring
 
     drawn = fromstring(markup)
@@ -215,7 +215,7 @@ def _tidy(markup: bytes, title: str, description: str) -> str:
     root.extend(child for child in drawn if child.find("style") is None)
     names = _shorten_references(drawn)
     for element in drawn.iter():
-        _tidy_element(element, names)
+        _clean_element(element, names)
     return tostring(root, encoding="unicode")
 
 
@@ -232,19 +232,19 @@ def _shorten_references(root: Element) -> dict[str, str]:
     return {old: f"i{number}" for number, old in enumerate(dict.fromkeys(referenced), 1)}
 
 
-def _tidy_element(element: Element, names: dict[str, str]) -> None:
+def _clean_element(element: Element, names: dict[str, str]) -> None:
     element.tail = None
     if element.tag != "text":
         element.text = None
     kept = dict(element.attrib)
     element.attrib.clear()
     for name, value in kept.items():
-        value = _tidy_value(name, value, names)
+        value = _clean_value(name, value, names)
         if value:
             element.set(name, value)
 
 
-def _tidy_value(name: str, value: str, names: dict[str, str]) -> str:
+def _clean_value(name: str, value: str, names: dict[str, str]) -> str:
     if name == "id":
         return names.get(value, "")
     value = _REFERENCE.sub(lambda found: f"{found[1]}#{names.get(found[2], found[2])}", value)

@@ -42,7 +42,7 @@ def count_twins_and_singles(twins: int, singles: int) -> str:
 
 
 def join_names(names: Sequence[str], most: int = 4) -> str:
-    """Join names for a sentence; after the first `most`, only their number is given.
+    """Join names for a sentence; beyond the first `most` names, only a number is given.
 
     >>> join_names(["0"]), join_names(["0", "240"]), join_names("abc"), join_names("abcdefg")
     ('0', '0 and 240', 'a, b and c', 'a, b, c, d and 3 more')
@@ -56,21 +56,22 @@ _FORM = re.compile(r"([+]?,?)\.(\d+)([f%])")
 """The format specifications that `fixed` rounds itself: sign and comma, decimals, and kind."""
 
 _RELIABLE_DECIMALS = 12
-"""Number of decimals that are reliable in float arithmetic; further decimals are ignored."""
+"""Number of decimals that are reliable in float arithmetic; additional decimals are ignored."""
 
 _MIN_WHOLE = 1e15
-"""Number above which values are left to Python, because floats have hardly any decimals there."""
+"""Value above which Python formats numbers, because such floats have hardly any decimals."""
 
 
 def fixed(value: float, form: str = ".1f") -> str:
     """Format a number with a fixed number of decimals, rounded half away from zero.
 
-    Python's own `format` rounds the binary number: it would print 69 of 80 as 86.2 %, and 0.35 as
-    0.3. Zero never has a minus sign.
+    Python's `format` rounds the binary number: it would print 69 of 80 as 86.2 %, and 0.35 as 0.3.
+    Zero never has a minus sign.
 
     Args:
         value: The number.
-        form: A format specification such as ".1f", "+.1f", ",.0f" or ".1%"; others go to `format`.
+        form: A format specification such as ".1f", "+.1f", ",.0f" or ".1%"; other specifications
+            are passed to `format`.
 
     >>> fixed(100 * 69 / 80), fixed(0.35), fixed(-0.85 + 0.8, "+.1%"), fixed(-0.01, "+.1f")
     ('86.3', '0.4', '-5.0%', '+0.0')
@@ -103,7 +104,7 @@ def points(change: float, digits: int = 1) -> str:
 
 
 def span(interval: tuple[float, float], digits: int = 1) -> str:
-    """Format an interval of fractions in percent, without the sign.
+    """Format an interval of fractions in percent, without percent signs.
 
     >>> span((0.8095, 0.9))
     '81.0–90.0'
@@ -122,7 +123,7 @@ def points_span(interval: tuple[float, float], digits: int = 1) -> str:
 
 
 MIN_P_VALUE = 0.0001
-"""The smallest p-value that is printed as a number."""
+"""Minimum p-value that is printed as a number."""
 
 
 def probability(p: float) -> str:
@@ -147,7 +148,7 @@ def format_value(value: object, form: str = "") -> str:
     r"""Format a value for reports.
 
     None and NaN become "—"; whole numbers get commas; other numbers get three decimals, or the
-    format specification `form` (see `fixed`). Text is unchanged; it is escaped when it is written
+    format specification `form` (see `fixed`). Text is unchanged, and escaped on output
     (`winosmith.escape`).
 
     >>> format_value(12282), format_value(0.12345), format_value(0.12345, ".1%"), format_value(None)
@@ -197,7 +198,7 @@ class Signature:
         return "|".join(f"{key}:{value}" for key, value in parts.items())
 
     def record(self) -> str:
-        """Return the signature as text, for records."""
+        """Return the signature as a string, for records."""
         return str(self)
 
 
