@@ -1,4 +1,4 @@
-"""Find the choice that an answer names by its letter, number, text or label."""
+"""Match an answer to a choice by letter, number, text or label."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ KINDS = {
 """Names of the kinds of answers, for messages."""
 
 AnswerRow = tuple[Place, Mapping[str, int], int | None]
-"""An answer in a further column: its location, its interpretations and the row's key."""
+"""An answer in an additional column: its location, its interpretations and the row's key."""
 
 _LETTER = re.compile(r"\s*[(（\[]?(\w)\u0640?[.)．、:：）\]]?\s*")
 """A letter of any script; an Arabic letter may be followed by a tatweel."""
@@ -44,7 +44,7 @@ def interpret_answer(
     original_options: Sequence[str] = (),
     max_marks: int = 2,
 ) -> dict[str, int]:
-    """Return the choice that an answer names under each kind of answer that fits it.
+    """Return the choice that an answer names, for each kind of answer that it may be.
 
     Args:
         value: the answer.
@@ -98,7 +98,7 @@ def interpret_answer(
 
 
 def parse_letter(value: Any) -> tuple[str, int] | None:
-    """Return the script and the 0-based alphabet position of an answer that is one letter.
+    """Return the script and the 0-based position in its alphabet of a one-letter answer.
 
     >>> (parse_letter("(b)"), parse_letter("В."), parse_letter("Ｃ"),
     ...  parse_letter("red"))
@@ -121,7 +121,7 @@ def match_choices(value: Any, options: Sequence[str], labels: Sequence[str]) -> 
 
 
 def _match_labelled(said: str, options: Sequence[str], labels: Sequence[str]) -> Iterator[int]:
-    """Yield each choice whose label and text make up the answer, as in "option 2: a cup"."""
+    """Yield each choice whose label and text form the answer, as in "option 2: a cup"."""
     for at, (label, text) in enumerate(zip(labels, options, strict=False)):
         rest = said.removeprefix(label)
         if rest != said and rest.lstrip(" .:)-").casefold() == " ".join(text.split()).casefold():
@@ -148,7 +148,7 @@ def match_option(text: str, options: Sequence[str]) -> int | None:
 
 
 _FEW = 10
-"""A column repeats the key if it differs from it in fewer than 1 in this many rows."""
+"""A column repeats the key if the two differ in fewer than 1 in this many rows."""
 
 
 def find_repeated_keys(
@@ -159,8 +159,8 @@ def find_repeated_keys(
     Args:
         columns: the answers in each column, by column name.
         key_column: the column of the key.
-        min_rows: number of rows from which a column with different answers may itself be the key;
-            None if no other column may be.
+        min_rows: minimum number of rows for which another column with different answers may be the
+            key; None to rule out other columns.
 
     Raises:
         FormatError: another column may be the key.
@@ -233,8 +233,8 @@ class Classes:
         """Collect the labels.
 
         Args:
-            labels: the locations of each label.
-            named: whether the user declared the column as the choices; then no label is a typo.
+            labels: the locations at which each label occurs.
+            named: whether the user declared the column as the choices, so that no label is a typo.
         """
         self._places, self._typos, self.notes = labels, dict[str, str](), list[str]()
         self._usual: dict[str, str] = {}
@@ -285,8 +285,8 @@ _AROUND = " .,;:!¡?¿'\"`‘’“”„«»‹›()[]。、「」『』【】�
 _YES, _NO = ("yes", "true", "y", "t"), ("no", "false", "n", "f")
 
 _FEW_LABELS, _TYPO, _SOME = 100, 5, 3
-"""Maximum number of labels for which typos are searched; a typo is this many times rarer than its
-label, and occurs fewer times than the last number."""
+"""Maximum number of labels in a search for typos; factor by which a typo is rarer than the correct
+label; and number of occurrences that a typo stays below."""
 
 
 def _may_be_typo(label: str, other: str, places: Mapping[str, Sequence[object]]) -> bool:
@@ -311,7 +311,7 @@ def _may_be_typo(label: str, other: str, places: Mapping[str, Sequence[object]])
 
 
 def list_places(places: Sequence[Place]) -> str:
-    """Return the line or row numbers of places as a list for messages.
+    """Format line or row numbers as a list for messages.
 
     >>> list_places([Place("a.csv", 7)]), list_places([Place("a.csv", n) for n in (7, 9)])
     ('line 7', 'lines 7 and 9')

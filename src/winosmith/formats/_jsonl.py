@@ -94,9 +94,9 @@ def _unpack_release_row(row: Record) -> dict[str, Any]:
 
 
 def find_lost_blanks(rows: Rows, entries: Iterable[Entry]) -> list[str]:
-    """Return a note if a table that was made from JSON Lines may have lost the blanks' positions.
+    """Return a note if a table converted from JSON Lines may have lost the blanks' positions.
 
-    If a row states the position of its blank, the other `_` are not blanks, and nothing is lost.
+    If some row states the position of its blank, no position was lost.
     """
     if rows.kind not in ("table", "array") or "blank" not in rows.names:
         return []
@@ -123,9 +123,9 @@ def to_lines(items: Iterable[Item], marked: bool | None = None) -> Iterator[str]
 
     Args:
         items: all items of the file, in order.
-        marked: whether to mark problems that have neither a twin nor a lineage. By default, they
-            are marked if no problem has either and some look like twins, which needs all problems
-            in memory. For a large file, or a part of a file, pass True.
+        marked: whether to mark problems that have neither a twin nor a lineage. By default,
+            problems are marked if none has a twin or a lineage and some look like twins; this check
+            loads all problems into memory. Pass True for a large file or for part of a file.
 
     >>> one = Problem("a", "The _ fell.", ("cup", "jug"), 0)
     >>> [*to_lines([one])], [*to_lines([one], marked=True)][0][-16:]
@@ -142,7 +142,7 @@ def to_lines(items: Iterable[Item], marked: bool | None = None) -> Iterator[str]
 
 
 def _needs_marks(problems: Sequence[Problem]) -> bool:
-    """Return whether to mark problems because none has a twin but some look like twins."""
+    """Return whether to mark problems, because no problem has a twin but some look like twins."""
     silent = not any(problem.twin_id or problem.lineage for problem in problems)
     return silent and would_be_paired(problems)
 

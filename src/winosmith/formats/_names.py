@@ -1,7 +1,7 @@
 """The usual column names of questions, choices, answers and ids.
 
-Names are compared without case, spaces and punctuation, so that `Correct Answer`, `correct_answer`
-and `correctAnswer` are equal.
+Comparisons ignore case, spaces and punctuation, so `Correct Answer`, `correct_answer` and
+`correctAnswer` are the same name.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ NEEDS_PASSAGE = ("question", "questionstem", "stem", "query")
 PASSAGE = tuple(
     "context passage article paragraph dialogue story narrative document background text".split()
 )
-"""Columns with the passage of a question, or with the question if no other column has it."""
+"""Columns with a question's passage, or with the question itself if no other column has it."""
 
 PASSAGE_ENDINGS = ("context", "passage", "article", "paragraph", "dialogue", "narrative")
 
@@ -37,8 +37,8 @@ _CHOICE = re.compile(
     r"(?P<after>[.)]?(?(noun)(?:[ _./(-].+)?))",
     re.IGNORECASE,
 )
-"""The first of several columns with one choice each; `before` and `after` are words around its noun
-and number, such as a language: "Dutch Option 1", "option1_nl"."""
+"""The first of several columns with one choice each; `before` and `after` match words around the
+noun and number, such as a language: "Dutch Option 1", "option1_nl"."""
 
 ANSWER = tuple(
     "answer answerkey label gold goldlabel target correct correctanswer correctoption cop answeridx"
@@ -75,7 +75,7 @@ FLAGS = ("correct", "iscorrect", "right", "isright", "isanswer")
 """Keys whose values flag the correct choice."""
 
 TAKEN = frozenset({*QUESTION, *PASSAGE, *CHOICES, *ID, *chain.from_iterable(PAIRS)})
-"""Names that the readers use for a role, and that further columns therefore can't have."""
+"""Names that readers use for roles; additional columns can't have these names."""
 
 _NAMED, _GROUPS = 20, 4
 """Maximum numbers of columns, and of groups of columns, to list in a message."""
@@ -92,25 +92,25 @@ class Family:
 
     @property
     def is_plain(self) -> bool:
-        """Whether the names have no words before or after the noun and number."""
+        """Whether the names consist only of a noun and a number."""
         return not self.before and not self.after.strip(".)")
 
     def includes(self, name: str) -> bool:
-        """Return whether a column name has the same words before and after."""
+        """Return whether a column name has the family's words before and after its noun."""
         return not self.is_plain and name.startswith(self.before) and name.endswith(self.after)
 
 
 class Names(tuple[str, ...]):
-    """Column names, with cached lists of the roles that they suggest."""
+    """Column names, with cached lists of the columns for each role."""
 
     @cached_property
     def normalised(self) -> dict[str, str]:
-        """Each name's normalised form, by name."""
+        """Map each name to its normalised form."""
         return {name: normalise(name) for name in self}
 
     @cached_property
     def spellings(self) -> dict[str, str]:
-        """The first spelling of each normalised name."""
+        """Map each normalised name to its first spelling."""
         return {plain: name for name, plain in reversed(self.normalised.items())}
 
     @cached_property
@@ -132,7 +132,7 @@ class Names(tuple[str, ...]):
 
     @cached_property
     def lists(self) -> tuple[str, ...]:
-        """The columns such as `multiple_choices`, which may contain lists of choices."""
+        """The columns that may contain lists of choices, such as `multiple_choices`."""
         ends = ("choices", "options")
         return tuple(
             name for name, plain in self.normalised.items()
@@ -153,11 +153,11 @@ class Names(tuple[str, ...]):
 
     @cached_property
     def answers(self) -> tuple[str, ...]:
-        """The columns that have a less usual name of answer columns."""
+        """The columns with one of the less usual names of answer columns."""
         return tuple(name for name, plain in self.normalised.items() if _ALSO.fullmatch(plain))
 
     def find_similar_groups(self, family: Family) -> list[tuple[str, ...]]:
-        """Return the groups of columns that are numbered like a family but have another stem."""
+        """Return the groups of columns with a family's numbers but a different stem."""
         signs = [name.removeprefix(family.stem) for name in family.names]
         stems = (name.removesuffix(signs[0]) for name in self if name.endswith(signs[0]))
         words = (own for own in stems if own not in ("", family.stem) and not own[-1].isdecimal())
@@ -215,7 +215,7 @@ def is_answer_name(name: str) -> bool:
 
 
 def list_names(names: Sequence[str]) -> str:
-    """Format names for a message: the first names, then the number of the others.
+    """Format names for a message: the first few, then the number of the remaining names.
 
     >>> list_names(["a", "b"]), list_names(["a"] * 1020)[-19:]
     ("'a', 'b'", "'a', and 1,000 more")

@@ -1,8 +1,8 @@
 """Multiple-choice questions: rows with question, choices and answer in columns of any name.
 
 All answers of a file are of one kind: letters, numbers or texts. A premise and a hypothesis form
-one question, whose choices are all labels of the file. If the correct answer and the incorrect
-answers have separate columns, they are put in random order. Further columns go to `extra` as
+one question, whose choices are all labels of the file. If the correct and incorrect answers have
+separate columns, the choices are put in random order. Additional columns are stored in `extra` as
 `questions.NAME`.
 """
 
@@ -56,11 +56,11 @@ from winosmith.problem import BLANK, Extra, Problem
 from winosmith.records import canonical
 
 _CLEARLY = 5
-"""If no kind fits all answers, other kinds must fail this many times as often as the best."""
+"""If no kind fits all answers, other kinds must fail this many times as often as the best kind."""
 
 _REPEATED, _AT_LEAST = 0.05, 10
-"""If a greater fraction of rows, and at least this many, repeat the id of another row, the column
-contains ids of texts with several questions, not ids of questions."""
+"""If more than this fraction of rows, and at least this number, repeat another row's id, the column
+identifies texts with several questions, not questions."""
 
 SourceRow = data.Row[Record]
 T = TypeVar("T")
@@ -71,10 +71,10 @@ class _Draft:
     """A row that will become a problem.
 
     Attributes:
-        labels: the labels of the choices, or their column names; empty without labels.
-        answer: the answer as written; None if it is withheld.
+        labels: the labels or column names of the choices; empty if there are none.
+        answer: the answer as written in the file; None if it is withheld.
         key: the correct choice if the row flags it; otherwise None.
-        extra: the further columns by name.
+        extra: the additional columns by name.
         original_options: the choices before their letters or numbers were removed.
     """
 
@@ -93,13 +93,13 @@ class _Draft:
     _readings: dict[str, int] | None = None
 
     def get_readings(self) -> dict[str, int]:
-        """Return the choice that the row's answer names under each kind, cached."""
+        """Return the choice that the row's answer names, for each kind of answer; cached."""
         if self._readings is None:
             self._readings = self.interpret(self.answer)
         return self._readings
 
     def interpret(self, answer: Any) -> dict[str, int]:
-        """Return the choice that any answer names under each kind of answer."""
+        """Return the choice that an answer names, for each kind of answer."""
         return interpret_answer(answer, self.options, self.labels, self.original_options)
 
     def get_key(self, kind: str | None) -> int | None:
@@ -122,7 +122,7 @@ def read_questions(
         on_progress: called regularly with the finished fraction after all rows are parsed.
 
     Returns:
-        The entries, and one sentence per assumption.
+        The entries, and one sentence for each assumption.
 
     Raises:
         FormatError: a named column does not exist, or the kind of the answers is ambiguous.
@@ -304,7 +304,7 @@ def _clean_answer(value: Any) -> Any:
 
 
 def _set_label_choices(entries: list[Entry | _Draft], *, named: bool) -> list[str]:
-    """Use all labels of the file as the choices of each draft; reject drafts with a typo."""
+    """Use all labels in the file as each draft's choices; reject drafts with misspelt labels."""
     places: defaultdict[str, list[Place]] = defaultdict(list)
     drafts = [(at, one) for at, one in enumerate(entries) if isinstance(one, _Draft)]
     for _, draft in drafts:
@@ -329,7 +329,7 @@ def _set_label_choices(entries: list[Entry | _Draft], *, named: bool) -> list[st
 
 
 def _remove_signs(drafts: Sequence[_Draft]) -> list[str]:
-    """Remove the letters or numbers ("A.", "(2)") before the choices if all choices have them."""
+    """Remove the letters or numbers before the choices ("A.", "(2)") if all choices have them."""
     found = [_find_removable_signs(draft) for draft in drafts]
     if not any(found):
         return []

@@ -1,14 +1,14 @@
 """Detect twins in files that do not mark them.
 
-The first of three methods that applies to a file is used:
+The first of the following methods that applies to a file is used:
 
 - Ids: the ids of both halves differ only at the end, such as "-1" and "-2" (`pair_by_ids`).
 - A column that the user names (`pair_by`): problems are twins if they have the same value in the
   column, if their values differ only at the end ("7/0" and "7/1"), or if the value is the other
   half's id. A column that seems to mark twins but is not named is refused (`refuse_unread_pairs`).
 - Texts: in published files that mark twins by their order, neighbours with the same two options and
-  different answers (`pair_neighbours`); in general formats, problems anywhere in the file that are
-  more similar and resemble no third problem (`pair_lookalikes`).
+  different answers (`pair_neighbours`); in general formats, very similar problems anywhere in the
+  file that resemble no third problem (`pair_lookalikes`).
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ from winosmith.problem import BLANK, Problem, Scalar, extra_key
 from winosmith.text import kind_of_script, overlap, pieces, tokens, words
 
 _MIN_OVERLAP, _MIN_OVERLAP_CHANGED = 0.3, 0.7
-"""Minimum fraction of shared words for neighbours with equal options (in DPR, which consists of
-twins, the minimum is 0.32), and with one different option (WinoGrande's rule, section 2)."""
+"""Minimum fraction of shared words for neighbours with equal options (DPR's twins share at least
+0.32), and with one different option (WinoGrande's rule, section 2)."""
 
 _MIN_OVERLAP_FAR = 0.7
 """Minimum fraction of shared words if the order has no meaning. In WinoGrande's dev,
@@ -51,13 +51,13 @@ TASK = re.compile(r"(.+)-[12]")
 
 _ENDS = "012abAB"
 _HALF = re.compile(r"(.+)[-_./: ][0-2abAB]|(.*\d)[abAB]")
-"""Ids of halves in other files: "q7_2", "7/0", "q7b"."""
+"""Ids of halves in files other than WinoGrande's: "q7_2", "7/0", "q7b"."""
 
 Pair = tuple[int, int]
 
 
 def pair_neighbours(entries: Iterable[Entry]) -> list[Entry]:
-    """Give both halves of a twin the same `twin_id`, in a file that marks twins only by order.
+    """Give both halves of a twin the same `twin_id` in a file that marks twins only by order.
 
     Neighbours are a twin if they have the same options (ignoring case and order), different answers
     and 30 % of their words in common. If one option differs, as in four schemas of the WSC, the
@@ -73,16 +73,16 @@ def pair_lookalikes(entries: Iterable[Entry]) -> list[Entry]:
 
     Two problems are a twin if they have the same options, different answers and 70 % of their words
     in common, and neither matches a third problem in this way. Problems with a changed option are
-    not paired, because that would pair problems in WinoGrande's train_debiased that are not twins.
-    Copies of a sentence are not a twin, even if their answers differ. The order of the rows has no
-    effect.
+    not paired, because WinoGrande's train_debiased contains such problems that are not twins.
+    Duplicates of a sentence are not twins, even if their answers differ. The result does not depend
+    on the order of the rows.
     """
     found = list(entries)
     return _set_twin_ids(found, _make_twin_ids(found, _find_mutual_pairs(found, _are_twins)))
 
 
 def would_be_paired(problems: Sequence[Problem]) -> bool:
-    """Return whether reading a file of these problems would pair or refuse them."""
+    """Return whether a reader would pair or refuse these problems."""
     entries = [Entry(Place("", 0), "", item=problem) for problem in problems]
     found = (*pair_by_ids(entries), *pair_lookalikes(entries))
     is_paired = any(isinstance(one.item, Problem) and one.item.twin_id for one in found)
@@ -228,13 +228,13 @@ def pair_files(
     pair_by: str | None = "",
     path: str | Path = "",
 ) -> list[Problem]:
-    """Return the problems of several files, with twin ids for halves in different files, too.
+    """Return the problems of several files, also pairing halves in different files.
 
     Args:
         problems: the problems of all files.
         files: the file of each problem.
-        pair_by: the column that marks twins. With "", singles of two files are paired by their ids;
-            None also refuses an unused column that seems to mark twins.
+        pair_by: the column that marks twins. With "", single problems in two files are paired by
+            their ids; None also refuses an unused column that seems to mark twins.
         path: the path to name in errors.
 
     Raises:
@@ -257,10 +257,10 @@ def pair_files(
 
 
 def find_unmarked_pairs(problems: Sequence[Problem]) -> list[Pair]:
-    """Return the rows of unmarked pairs that look like twins.
+    """Return the rows of each unmarked pair that looks like a twin.
 
-    Problems with a twin id or a lineage are ignored. The rules are those of `pair_lookalikes`; if
-    an answer is withheld, the rules that need it are skipped.
+    Problems with a twin id or a lineage are ignored. The rules are those of `pair_lookalikes`;
+    rules that need a withheld answer are skipped.
     """
     found = [Entry(Place("", row), "", item=problem) for row, problem in enumerate(problems)]
     return sorted(_find_mutual_pairs(found, _may_be_twins))
@@ -316,12 +316,12 @@ def _find_mutual_pairs(
 def _iterate_candidate_pairs(
     group: Sequence[int], problems: dict[int, Problem], partners: Counter[int]
 ) -> Iterator[Pair]:
-    """Yield each pair of a group that may share at least `_MIN_OVERLAP_FAR` of its words, once.
+    """Yield, once each, the pairs in a group that may share a fraction `_MIN_OVERLAP_FAR` of words.
 
-    If two texts share the fraction t of n words, each has one of the shared words among its
-    n - ⌈t n⌉ + 1 rarest words (prefix filtering: Chaudhuri, Ganti and Kaushik 2006, "A primitive
-    operator for similarity joins"). So only texts that share a rare word are compared. A pair is
-    skipped if both rows already have two `partners`, because neither can be in a twin.
+    If two texts of n words share a fraction t of them, each has a shared word among its n - ⌈t n⌉ +
+    1 rarest words (prefix filtering: Chaudhuri, Ganti and Kaushik 2006, "A primitive operator for
+    similarity joins"). Therefore only texts with a common rare word are compared. A pair is skipped
+    if both rows already have two `partners`, because neither can be in a twin.
     """
     if len(group) == 1:
         return
@@ -340,7 +340,7 @@ def _iterate_candidate_pairs(
 
 
 def _number_repetitions(parts: Sequence[str]) -> list[tuple[str, int]]:
-    """Pair each part with its number of earlier copies, so that a set can represent a multiset."""
+    """Pair each part with its repetition number, so that a set can represent a multiset."""
     before: Counter[str] = Counter()
     numbered = []
     for part in parts:
@@ -354,7 +354,7 @@ def _normalise_options(problem: Problem) -> list[str]:
 
 
 def _are_opposites(first: Problem, second: Problem, min_overlap: float) -> bool:
-    """Return whether two unmarked problems are a twin by the rules of `pair_neighbours`."""
+    """Return whether two unmarked problems are twins according to `pair_neighbours`."""
     if first.twin_id or second.twin_id or first.answer is None or second.answer is None:
         return False
     one, other = _normalise_options(first), _normalise_options(second)
@@ -382,7 +382,7 @@ def _may_be_twins(first: Problem, second: Problem) -> bool:
 
 
 def _are_alike(first: Problem, second: Problem, min_overlap: float) -> bool:
-    """Return whether two texts share enough words without being one text with another blank."""
+    """Return whether two texts share enough words and differ in more than the blank's position."""
     if overlap(pieces(first.sentence), pieces(second.sentence)) < min_overlap:
         return False
     if kind_of_script(first.sentence) == "unspaced":

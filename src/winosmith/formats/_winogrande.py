@@ -5,18 +5,19 @@ followed by "-1" or "-2". **The suffix reveals the answer**, even in the test fi
 the answer itself. The id is kept because published predictions refer to it; `winosmith stats`
 reports the leak, and `winosmith build` writes new ids.
 
-Three kinds of files have this format. They differ in their further keys, which go to `extra`:
+Three kinds of files have this format. They differ in additional keys, which are stored in `extra`:
 
-- `winogrande`: none. Without qID (as in some hubs' exports), a problem's id is its 0-based line.
-  Twins are detected by their texts if there are no qIDs, or if no qID has a task's id.
+- `winogrande`: none. If there is no qID (as in some hubs' exports), a problem's id is its 0-based
+  line number. Twins are detected by their texts if there are no qIDs, or if no qID has a task's id.
 - `wsc273-jsonl` (of the KnowRef-60k benchmark): `ed`; qIDs "wsc-1" to "wsc-273".
 - `perturbed-wsc-jsonl` (Abdou et al. 2020): `pair_number`, `associative`, `switchable`; qIDs are
   "q", one digit for the kind of change, and the 0-based schema: "q110" is schema 10 in the other
-  voice. Each original is the root of its changes. In two sentences, the blank replaces another
+  voice. Each original is the root of its changes. In two sentences, the blank replaces a different
   "they" than in the table.
 
-Written files lack pronoun, origin, lineage, embargo, `extra` of other formats, and twins that can't
-be found by their texts. A problem with more than 2 options or without a plain blank is refused.
+The format can't store pronoun, origin, lineage, embargo, other formats' `extra`, and twins that
+can't be found by their texts. A problem with more than 2 options or without a plain blank is
+refused.
 """
 
 from __future__ import annotations
