@@ -14,11 +14,11 @@ from winosmith.answers._rules import choose_entries, read_rows
 from winosmith.errors import FormatError
 
 _HEADS = ("header.json", "_journal/start.json")
-"""The files of an archive that describe the run; the first is written when the run ends."""
+"""Files in an archive that describe the run; the first file is written when the run ends."""
 
 _VERDICTS = {"C": True, "I": False, "1": True, "0": False, "1.0": True, "0.0": False,
              "True": True, "False": False}  # fmt: skip
-"""A scorer's values that are verdicts."""
+"""Map a scorer's values to verdicts."""
 
 _STATUS = {"cancelled": "was cancelled", "error": "failed", "started": "did not finish"}
 
@@ -32,7 +32,7 @@ def recognise(file: AnswerFile) -> bool:
 def read(file: AnswerFile) -> list[Answers]:
     """Return the answers in a log for one scorer and one epoch.
 
-    Samples that failed or were not scored are missing answers.
+    Answers are missing for samples that failed or were not scored.
 
     Raises:
         FormatError: the log has no samples; see also `read_rows`.
@@ -67,7 +67,7 @@ def read(file: AnswerFile) -> list[Answers]:
 
 
 def _unpack_log(file: AnswerFile) -> dict[str, Any]:
-    """Return the log in an archive; of several files with the same name, the last is used."""
+    """Return the log in an archive; if several files have the same name, the last one is used."""
     parts: dict[str, Any] = {}
     for part in file.rows.parts:
         name = part.path.removeprefix(f"{file.path}/")

@@ -2,11 +2,11 @@
 
 A table with a column named `choice` or `prediction` has the answers of one model, with the options'
 scores in `score1`, `score2`, … Without such a column, the option with the best score is chosen. A
-cell is a letter, a number from 1 or an option's text. An empty cell means that the model was not
-asked; any other cell is an invalid answer. If all cells of a column are `correct` or `incorrect`,
-an incorrect answer is a tie of all options except the key. A column without a name, such as an
-index of pandas, is omitted. Records with an id, in any container, are a table, and so is a JSON
-object of one model's answers by id: `{"q1": "A", "q2": 2}`.
+cell contains a letter, a number from 1, or an option's text. An empty cell means that the model was
+not asked; any other unreadable cell is an invalid answer. If all cells of a column are `correct` or
+`incorrect`, an incorrect answer is a tie of all options except the key. Columns without a name,
+such as the index in pandas, are ignored. In any container, records with an id are read as a table,
+and so is a JSON object of one model's answers by id: `{"q1": "A", "q2": 2}`.
 """
 
 from __future__ import annotations
@@ -39,8 +39,8 @@ def recognise(file: AnswerFile) -> bool:
 def read(file: AnswerFile) -> list[Answers]:
     """Return the answers of each model in a table.
 
-    Columns without an answer, and columns with a key's name next to models' columns, are omitted
-    with a note. Columns that repeat an option's text for every item are omitted without a note.
+    Columns without answers, and columns named like a key next to models' columns, are omitted with
+    a note. Columns that repeat an option's text for every item are omitted without a note.
 
     Raises:
         FormatError: a column or an id occurs twice, a row and the header differ in length, fewer
@@ -109,7 +109,7 @@ def _repeats_one_option(
 
 
 def _read_grades(labels: Mapping[str, Any], file: AnswerFile) -> tuple[Prediction, ...]:
-    """Return predictions if all labels are grades and not option texts; otherwise empty."""
+    """Return predictions if all labels are grades and not option texts, or else an empty tuple."""
     given = {
         name: str(label).strip().casefold()
         for name, label in labels.items()
@@ -148,7 +148,7 @@ def _read_object(file: AnswerFile) -> Answers:
 def _rows_by_id(
     records: Sequence[tuple[Place, Record]], columns: Sequence[str]
 ) -> dict[str, tuple[Place, Record]]:
-    """Return the rows with any value in the given columns, by the id in the first column."""
+    """Map the id in each row's first column to the row, if any of the given columns has a value."""
     found: dict[str, tuple[Place, Record]] = {}
     for place, row in records:
         if all(is_missing(row.get(column)) for column in columns):
