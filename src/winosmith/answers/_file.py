@@ -39,7 +39,7 @@ class AnswerFile:
 
     @cached_property
     def document(self) -> Mapping[str, Any]:
-        """The file's only JSON object, which may contain NaN; empty for other files."""
+        """The file as a single JSON object, which may contain NaN; empty for other files."""
         source = self.rows.source
         if source is None or not source.start.startswith("{"):
             return {}

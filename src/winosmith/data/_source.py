@@ -3,9 +3,9 @@
 A text is UTF-8, UTF-16 or UTF-32 with a byte-order mark, or in the encoding that an XML file
 declares. A file in Windows-1252 is recognised and refused; the error names the command that
 converts it. `--encoding cp1252` (in Python `encoding="cp1252"`) reads it; any other encoding can be
-named, too, also for answers. If you name an encoding, files with characters beyond ASCII that are
-valid UTF-8 are still read as UTF-8, so that files in both encodings can be mixed.
-Only line feeds end a line, so that a sentence may contain U+2028 and similar characters.
+named, too, including for answers. If you name an encoding, files with non-ASCII characters in valid
+UTF-8 are still read as UTF-8, so that files in both encodings can be mixed. Only line feeds end a
+line, so that a sentence may contain U+2028 and similar characters.
 """
 
 from __future__ import annotations
@@ -29,19 +29,19 @@ _WIDE = {
     codecs.BOM_UTF16_LE: "utf-16",
     codecs.BOM_UTF16_BE: "utf-16",
 }
-"""Encodings by byte-order mark; UTF-32 is first because its mark begins with UTF-16's."""
+"""Encodings by byte-order mark; UTF-32 is first because its mark begins with that of UTF-16."""
 
 _BLOCK = re.compile(r"(?:^[^\S\n]*\S.*\n?)+", re.MULTILINE)
 """Consecutive lines that are not empty."""
 
 _UNMARKED = {"0111": "utf-32le", "1110": "utf-32be", "0101": "utf-16le", "1010": "utf-16be"}
-"""Encodings without a byte-order mark, by the zeros (1) among the first four bytes."""
+"""Encodings without a byte-order mark, by which of the first four bytes are zero (1)."""
 
 CONTROLS = re.compile(r"[\x80-\x9f]")
-"""Control characters of Latin-1, whose bytes are quotes and dashes in cp1252."""
+"""Latin-1's control characters, whose bytes are quotes and dashes in cp1252."""
 
 _LOOK, _MOST_FOREIGN = 1 << 20, 4
-"""Number of bytes to examine; at most a quarter (1 / 4) of a cp1252 text is not ASCII."""
+"""Number of bytes to examine; at most 1 / 4 of the bytes of a cp1252 text are not ASCII."""
 
 
 class Source:
@@ -50,12 +50,12 @@ class Source:
     Args:
         path: the file.
         raw: its bytes; None to read (and unpack) the file. For records inside another file, pass
-            their bytes and that file's path, which errors then name.
-        encoding: encoding of the text unless it is UTF-8; None to detect it.
+            the records' bytes and that file's path, which error messages will show.
+        encoding: encoding of text that is not UTF-8; None to detect the encoding.
 
     Attributes:
         path: the file.
-        text: its text with original newlines but without a byte-order mark.
+        text: the file's text with original newlines but without a byte-order mark.
 
     Raises:
         FormatError: the file is empty, or can't be opened or decoded.
@@ -79,7 +79,7 @@ class Source:
     def numbered_lines(self) -> Iterator[tuple[int, int, str]]:
         """Yield the 1-based number, the offset and the text of each line, blank or not.
 
-        Only line feeds end a line: Unicode's other separators may be inside a sentence.
+        Only line feeds end a line: Unicode's other line separators may occur inside a sentence.
         """
         text, at, number = self.text, 0, 1
         while (end := text.find("\n", at)) >= 0:
@@ -190,7 +190,7 @@ def _encoding_error(what: str, codec: str, path: Path, line: int | None = None) 
 
 
 def _is_western(raw: bytes) -> bool:
-    r"""Return whether bytes may be Windows-1252 text, which is mostly ASCII.
+    r"""Return whether bytes may be mostly ASCII text in Windows-1252.
 
     >>> _is_western(b"\x93Why?\x94 it asks"), _is_western("Почему?".encode("cp1251"))
     (True, False)

@@ -34,23 +34,23 @@ reasoning takes more."""
 class ChatPerturber:
     """Asks a chat model for perturbations of a problem, turn by turn (EvoGrad 2024, A.1).
 
-    Each row of a reply is checked (`winosmith evolve --with chat --help` and the guide to chat
-    models list the faults), and the next turn reports the faults to the model. A child's declared
-    depth is its true token edit distance to a root. Its answer comes from the model, so the
+    Each row of a reply is checked, and the next turn reports any faults to the model (`winosmith
+    evolve --with chat --help` and the guide to chat models list the faults). A child's declared
+    depth is the actual token edit distance to a root. A child's answer comes from the model, so the
     child is marked as unvalidated until people have judged it.
 
     Args:
         model: a `chat.Client`, or a callable that takes messages and returns a `chat.Reply`. Its
             token limit should be at least `REPLY_TOKENS`: replies that are cut off need more turns.
-        taken: problems whose sentences must not be repeated, such as all roots: otherwise a child
-            of one twin may equal the other twin.
+        taken: problems whose sentences must not be repeated, such as all roots; otherwise a child
+            of one half of a twin may equal the other half.
         folder: folder for the saved dialogues, with a subfolder for each (`transcript.jsonl`,
-            `transcript.md`, `accepted.jsonl`); the same call resumes them. None saves nothing.
+            `transcript.md`, `accepted.jsonl`); the same call resumes them. None to save none.
         on_progress: called with the number of accepted children, the number wanted and a note.
         rules: fields of `DialogueRules`.
 
     Raises:
-        RecipeError: a rule is out of its range.
+        RecipeError: a rule has a value out of range.
 
     Warns:
         UserWarning: too few children were accepted; the warning states the reason and a remedy.
@@ -72,7 +72,7 @@ class ChatPerturber:
         self.rules = DialogueRules(**rules)
 
     def perturb(self, problem: Problem, seed: int) -> Iterator[Problem]:
-        """Yield children of a problem as they are accepted, until the budget is spent.
+        """Yield the accepted children of a problem one by one, until the budget is spent.
 
         Args:
             problem: a problem with two options and an answer.
@@ -80,7 +80,7 @@ class ChatPerturber:
 
         Raises:
             ProblemError: the problem has more than two options, or no answer.
-            ChatError: the model can't be reached; the children accepted so far have been yielded.
+            ChatError: the model can't be reached; accepted children have already been yielded.
             OutputError: the folder can't be used.
         """
         dialogue = Dialogue(problem, taken=self.taken, **asdict(self.rules))
@@ -144,7 +144,7 @@ _KEPT = ("text", "tokens_in", "tokens_out", "finish")
 
 
 class Transcript:
-    """The folder of one dialogue.
+    """The saved files of one dialogue.
 
     - `transcript.jsonl`: the problem and the settings, then each turn, written before its reply is
       processed. An incomplete last line is dropped.

@@ -29,7 +29,7 @@ from winosmith.text import count_noun, tokens
 
 @declaration
 class DialogueRules:
-    """Limits of a dialogue, and settings of the checks of its rows."""
+    """Limits of a dialogue, and settings for checking the model's rows."""
 
     wanted: Count = 100
     """Number of children of each problem."""
@@ -63,7 +63,7 @@ class Ending(NamedTuple):
     """The reason why a dialogue ended.
 
     Attributes:
-        reason: "done"; or, with too few children, "rounds", "fruitless" or "budget".
+        reason: "done"; or "rounds", "fruitless" or "budget" if there are too few children.
         message: explanation and advice for the user.
     """
 
@@ -77,7 +77,7 @@ class Dialogue:
     As in the paper, the model may ask questions before the first rows; it gets the rules in reply.
 
     The dialogue does not call the model: send `messages`, pass the reply to `take`, and repeat
-    until `ended` is set. The same replies give the same problems.
+    until `ended` is set. The same replies always give the same problems.
 
     Attributes:
         parent: the problem to perturb, with two options and an answer.
@@ -92,7 +92,7 @@ class Dialogue:
         rules: fields of `DialogueRules`.
 
     Raises:
-        RecipeError: a rule is out of its range.
+        RecipeError: a rule has a value out of range.
         ProblemError: the problem does not have two options and an answer.
 
     >>> root = Problem("r", "Sue beat Sally because _ ran well.", ("Sue", "Sally"), 0)
@@ -142,7 +142,7 @@ class Dialogue:
 
     @property
     def said(self) -> list[str]:
-        """The messages to the model, one for each turn; the last message is not sent yet."""
+        """The messages to the model, one for each turn; the last message has not been sent yet."""
         return [message.content for message in self._said if message.role == "user"]
 
     def take(self, reply: Reply, said: str | None = None) -> tuple[Problem, ...]:
@@ -150,7 +150,7 @@ class Dialogue:
 
         Args:
             reply: the reply to the last message.
-            said: the message that was sent, if a saved dialogue had other settings.
+            said: the message that was sent, if a saved dialogue had different settings.
         """
         if said is not None:
             self._said[-1] = Message("user", said)
@@ -219,7 +219,7 @@ _LONG = 4.0
 """Mean distance above which smaller distances are requested, as EvoGrad's author did."""
 
 _UNEVEN = 0.1
-"""Imbalance of the answers (fraction of the children) above which the rarer answer is requested."""
+"""Imbalance of answers, as a fraction of children, above which the rarer answer is requested."""
 
 _ADVICE = {
     "columns": "has not the six columns; a sentence with commas needs double quotes around it",
@@ -245,7 +245,7 @@ class Round:
         asked: number of requested rows.
         reply: the model's reply.
         rows: the rows of the reply, in order.
-        kept: the accepted problems; valid rows beyond the wanted number are not accepted.
+        kept: the accepted problems, at most as many as wanted.
     """
 
     asked: int
@@ -272,10 +272,10 @@ class Round:
 
 
 def write_correction(parent: Problem, done: Round, accepted: Sequence[Problem]) -> str:
-    """Return the message to the model about a turn's rows: faults and wishes, or praise.
+    """Return the message to the model about a turn's rows: faults and requests, or praise.
 
-    Each kind of fault is reported with its count and an example row. The largest error of a
-    distance is explained token by token, as EvoGrad's author did (2024, A.1).
+    Each kind of fault is reported with the number of rows and an example row. The distance with the
+    largest error is explained token by token, as EvoGrad's author did (2024, A.1).
     """
     said = [_correct_rows(done), *_correct_distances(parent, done)]
     for kind, count in done.faults().items():
@@ -399,7 +399,7 @@ Thank you for asking. These rules decide:
 - Options may be changed if both stand in the sentence, as in their columns.
 - One blank, _, in each sentence, and one answer that every careful reader gives.
 Where they leave something open, decide as an expert would, and say nothing of it."""
-"""The fixed answer to any questions of the model."""
+"""The fixed answer to any questions from the model."""
 
 
 def write_opening(parent: Problem, size: int) -> str:
@@ -427,7 +427,7 @@ def write_request(size: int, first: int) -> str:
 def format_row(
     index: int, sentence: str, options: Sequence[str], answer: int, distance: int
 ) -> str:
-    """Return a row of the table as a line of CSV.
+    """Format a row of the table as a CSV line.
 
     >>> format_row(0, "Ann, not Sue, _ ran.", ("Ann", "Sue"), 1, 0)
     '0,"Ann, not Sue, _ ran.",Ann,Sue,1,0'

@@ -36,13 +36,13 @@ class Row:
 
     Attributes:
         text: the line.
-        cells: the six values, in the order of `COLUMNS`; empty if they can't be separated.
+        cells: the six values, in the order of `COLUMNS`; empty if the values can't be separated.
         faults: before the check: "columns", "ellipsis" or "truncated" if there are no cells, or
             "quotes" if the sentence has commas and no quotes, but the values can be separated;
             after the check: all faults, see `Checker`.
         problem: the child; None if the row is refused.
         sentence: the sentence with spaces around its blank; empty if the row can't be read.
-        claimed: the distance that the row states; None if it is not a number.
+        claimed: the distance that the row states; None if the stated value is not a number.
         distance: the token edit distance to the parent's sentence.
     """
 
@@ -125,9 +125,9 @@ def _split_cells(line: str) -> list[str]:
 
 
 def _split_quoted(line: str) -> list[str]:
-    """Split a line whose unquoted sentence is all text between the index and the last four values.
+    """Split a line in which the text between the index and the last four values is the sentence.
 
-    A line with balanced quotes is not split, because it must have a different fault.
+    A line with balanced quotes is not split, because the line must have a different fault.
     """
     if line.count('"') % 2 == 0 and '"' in line:
         return []
@@ -143,7 +143,7 @@ REPAIRED = frozenset({"quotes", "glued"})
 """Faults that are corrected without informing the model."""
 
 CLAIMED = "chat.claimed"
-"""The key in `Problem.extra` of an incorrect distance that the model stated."""
+"""The key in `Problem.extra` for an incorrect distance stated by the model."""
 
 _BLANKS = re.compile(r"_+")
 _GLUED = re.compile(r"__|[^\s\"'“‘(]_|_\w")
@@ -156,13 +156,13 @@ _ARTICLES = {"a", "an", "the"}
 class Checker:
     """Checks rows against their parent problem.
 
-    It refuses rows that can't be read ("columns", "ellipsis", "truncated"), and rows with a fault:
-    "blank" (none, or several), "options" (empty, equal, or with a blank), "absent" (an
-    option is not in the sentence), "renamed" (an option has a new name, but the sentence still
-    has the old name), "answer" (neither 1 nor 2), "far" (too many tokens are changed), "original"
-    and "duplicate" (only capitals, spaces or punctuation differ). An incorrect "distance" is
-    corrected or refused. "quotes" (commas without quotes) and "glued" (a blank that touches a word,
-    as in EvoGrad's printed rows: "because _had") are corrected.
+    The checker refuses rows that can't be read ("columns", "ellipsis", "truncated"), and rows with
+    a fault: "blank" (none, or several), "options" (empty, equal, or with a blank), "absent" (an
+    option is not in the sentence), "renamed" (an option has a new name, but the sentence still has
+    the old name), "answer" (neither 1 nor 2), "far" (too many tokens are changed), "original" and
+    "duplicate" (only capitals, spaces or punctuation differ). An incorrect "distance" is corrected
+    or refused. "quotes" (commas without quotes) and "glued" (a blank that touches a word, as in
+    EvoGrad's printed rows: "because _had") are corrected.
 
     Attributes:
         parent: the problem, with two options and an answer.
@@ -179,7 +179,7 @@ class Checker:
 
         Args:
             row: the row to check.
-            taken: earlier sentences, normalized by `normalize_sentence`.
+            taken: normalized earlier sentences (`normalize_sentence`).
         """
         if not row.cells:
             return row

@@ -1,4 +1,4 @@
-"""Structural validation: Check WinoGrande's rules for authors on problems and twins.
+"""Structural validation: WinoGrande's rules for authors, checked on problems and twins.
 
 A check returns "" if the rule is met, a description of the fault if the rule is broken, and None if
 required input is missing. Rules that count words are not checked in text without spaces, and rules
