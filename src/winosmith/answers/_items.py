@@ -12,7 +12,7 @@ from winosmith.data import Place
 from winosmith.dataset import Dataset
 from winosmith.problem import Problem
 
-_FEW = 50
+_MAX_ALIKE = 50
 """Maximum number of items with the same options to compare with a row."""
 
 
@@ -71,7 +71,7 @@ class Items:
         alike = self.by_options.get(options, [])
         if len(alike) == 1 and alike[0] is own:
             return alike
-        near = alike if len(alike) <= _FEW else [one for one in alike if one is own]
+        near = alike if len(alike) <= _MAX_ALIKE else [one for one in alike if one is own]
         text = normalise(row.text)
         found = [one for one in near if _has_question(text, one)]
         return found if len(found) == 1 else [one for one in found if one is own]

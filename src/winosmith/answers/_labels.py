@@ -27,7 +27,7 @@ SIZES = ("xs", "s", "m", "l", "xl")
 _LABEL = re.compile(r"(\d\d?(?:\.0)?|[^\W\d_])(?:\s*;\s*\[([^\]]*)\])?")
 """Pattern of a line in a list of labels."""
 
-_SUBMITTED = re.compile(r"[12](\s*,\s*[12])+")
+_SUBMISSION_LINE = re.compile(r"[12](\s*,\s*[12])+")
 """Pattern of a line in a leaderboard submission."""
 
 _Label = tuple[Place, str, tuple[float, ...]]
@@ -38,7 +38,7 @@ def recognise(file: AnswerFile) -> bool:
     first = file.rows.start.split("\n", 1)[0].strip()
     if file.rows.kind == "array" and first != INVALID:
         return not file.rows.first
-    return bool(_LABEL.fullmatch(first) or _SUBMITTED.fullmatch(first) or first == INVALID)
+    return bool(_LABEL.fullmatch(first) or _SUBMISSION_LINE.fullmatch(first) or first == INVALID)
 
 
 def read(file: AnswerFile) -> list[Answers]:
@@ -91,7 +91,7 @@ def _read_lines(source: Source) -> list[_Label]:
     found: list[_Label] = []
     for number, text in source.lines():
         place, line = Place(str(source.path), number), text.strip()
-        if _SUBMITTED.fullmatch(line):
+        if _SUBMISSION_LINE.fullmatch(line):
             raise FormatError(
                 "the line has several labels, as in a leaderboard submission; score it with: "
                 "winosmith leaderboard",

@@ -24,7 +24,7 @@ from typing import IO, Any, NamedTuple
 
 from winosmith.errors import FormatError, InputError, require
 
-_FREE, _TIMES, _AT_ONCE = 1 << 26, 300, 1 << 20
+_ALWAYS_ALLOWED, _RATIO, _READ_SIZE = 1 << 26, 300, 1 << 20
 """Maximum unpacked size: this number of bytes, or this multiple of the packed size if that is more;
 and the bytes per read. Records shrink to about a fiftieth, a decompression bomb to a thousandth."""
 
@@ -49,7 +49,7 @@ DATA = frozenset(
 )
 """Extensions of data files in folders and archives."""
 
-_ABOUT = frozenset(("readme", "license", "licence", "notice", "changelog", "citation"))
+_DOCUMENTATION = frozenset(("readme", "license", "licence", "notice", "changelog", "citation"))
 """Names of documentation files, which are skipped in folders and archives."""
 
 STANDARD_INPUT = "-"
@@ -103,7 +103,7 @@ def _read_all(stream: IO[bytes]) -> bytes:
 
 def max_unpacked_bytes(packed: int) -> int:
     """Return the maximum unpacked size, in bytes, for a file's packed size."""
-    return max(_FREE, _TIMES * packed)
+    return max(_ALWAYS_ALLOWED, _RATIO * packed)
 
 
 def read_content(path: str | Path) -> bytes:
@@ -183,7 +183,7 @@ def is_data_file(path: str) -> bool:
     (True, False, False)
     """
     name = PurePath(path.lower())
-    is_about = name.suffix == ".txt" and name.stem in _ABOUT
+    is_about = name.suffix == ".txt" and name.stem in _DOCUMENTATION
     return not DATA.isdisjoint(name.suffixes[-2:]) and not is_about
 
 
@@ -251,7 +251,7 @@ def _unpack_archive(file: File, most: int) -> list[File]:
     return [File(file.path, found[0].raw)] if len(found) == 1 else found
 
 
-def _read_pieces(stream: IO[bytes], size: int = _AT_ONCE) -> Iterable[bytes]:
+def _read_pieces(stream: IO[bytes], size: int = _READ_SIZE) -> Iterable[bytes]:
     while piece := stream.read(size):
         yield piece
 
@@ -266,7 +266,7 @@ def _unpack_zstandard(file: File) -> Iterable[bytes]:
             if piece:  # another frame
                 unpacker = zstandard.ZstdDecompressor().decompressobj()
     if not unpacker.eof:
-        raise FormatError("the file can't be unpacked: it is cut short", file.path)
+        raise FormatError("the file can't be unpacked: it is truncated", file.path)
 
 
 def _join_pieces(pieces: Iterable[bytes], most: int, path: str) -> bytes:
@@ -281,6 +281,6 @@ def _join_pieces(pieces: Iterable[bytes], most: int, path: str) -> bytes:
 def size_error(path: str) -> FormatError:
     """Return the error for a file with a suspiciously large unpacked size."""
     return FormatError(
-        f"the file unpacks to more than {_TIMES} times its size; if you trust it, unpack it first",
+        f"the file unpacks to more than {_RATIO} times its size; if you trust it, unpack it first",
         path,
     )

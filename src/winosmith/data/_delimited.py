@@ -27,7 +27,7 @@ _DECLARED = re.compile(r'\ufeff?"?sep=(.)"?\r?\n', re.IGNORECASE)
 """A first line that declares the separator, as in files for Excel."""
 
 _NEWLINE = re.compile(r"\r\n?|\n")
-_WHOLE = re.compile(r'"(?:[^"]|"")*"')
+_QUOTED_CELL = re.compile(r'"(?:[^"]|"")*"')
 
 
 @dataclass(frozen=True)
@@ -67,7 +67,7 @@ class Delimited:
             cells = _split_cells(self._first_line.rstrip("\r"), self.separator)
             if any(map(str.strip, cells)):
                 return tuple(_clean_names(cells))
-        reader = self._reader(quoted=self.is_quoted)
+        reader = self._make_reader(quoted=self.is_quoted)
         while True:
             with suppress(csv.Error):
                 row = next(reader, None)
@@ -97,7 +97,7 @@ class Delimited:
         if len({line.count(mark) for line in lines}) > 1:
             return True
         cells = (cell.strip() for line in lines for cell in line.split(mark))
-        odd = [cell for cell in cells if cell.startswith('"') and not _WHOLE.fullmatch(cell)]
+        odd = [cell for cell in cells if cell.startswith('"') and not _QUOTED_CELL.fullmatch(cell)]
         return not odd or text.count('"') == 1
 
     def rows(
@@ -120,7 +120,7 @@ class Delimited:
         starts = [self._header_start]
         starts += [found.end() for found in _NEWLINE.finditer(text, self._header_start)]
         above = text.count("\n", 0, self._header_start)
-        reader = self._reader(quoted=is_quoted)
+        reader = self._make_reader(quoted=is_quoted)
         names = list(header)
         while True:
             first = reader.line_num
@@ -147,7 +147,7 @@ class Delimited:
                 cells, names, *self._locate_lines(starts, first, reader.line_num, above, path)
             )
 
-    def _reader(self, *, quoted: bool) -> Any:
+    def _make_reader(self, *, quoted: bool) -> Any:
         text = self.source.text
         return csv.reader(
             io.StringIO(text[self._header_start :] if self._header_start else text, newline=""),

@@ -82,7 +82,7 @@ def _choose_name(
 
 def _give_advice(error: BaseException) -> str:
     if isinstance(error, ConnectionError):
-        return "connect to the internet, or download it and name its folder: hf:FOLDER"
+        return "connect to the internet, or download the data set and use hf:FOLDER"
     if "gated" in str(error):
         return "accept its terms on its page, and log in: hf auth login"
     return "check the name; a private data set needs: hf auth login"

@@ -58,7 +58,7 @@ def line_records(source: Source) -> Iterator[Row[Record]]:
         if isinstance(record, dict):
             yield Row(place, line, record)
         else:
-            yield Row(place, line, None, _not_an_object(line))
+            yield Row(place, line, None, _explain_non_object(line))
 
 
 def array_records(source: Source, start: int | None = None) -> Iterator[Row[Record]]:
@@ -81,7 +81,7 @@ def array_records(source: Source, start: int | None = None) -> Iterator[Row[Reco
         counted = at
         place, raw = Place(path, number, "line" if in_lines else "row", at, end), text[at:end]
         if fault or not isinstance(record, dict):
-            yield Row(place, raw, None, fault or _not_an_object(raw))
+            yield Row(place, raw, None, fault or _explain_non_object(raw))
         else:
             yield Row(place, raw, record)
 
@@ -115,7 +115,7 @@ def split_elements(text: str, begin: int, *, is_whole: bool = False) -> Iterator
         if text[at : at + 1] == marks[n % 2]:
             at = _skip_space(text, at + 1)
         elif text[at : at + 1] != close or marks[n % 2] == ":":
-            why = "the array does not end; the file may be cut short"
+            why = "the array has no end; the file may be truncated"
             yield Member(at, len(text), None, why)
             return
         n += 1
@@ -124,7 +124,7 @@ def split_elements(text: str, begin: int, *, is_whole: bool = False) -> Iterator
         yield Member(_skip_space(text, at + 1), len(text), None, why)
 
 
-def _not_an_object(raw: str) -> str:
+def _explain_non_object(raw: str) -> str:
     return f"this is not a JSON object: {raw[:40]!r}"
 
 

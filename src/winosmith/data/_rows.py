@@ -38,7 +38,7 @@ several of these; or a table in memory."""
 Kind = Literal["lines", "array", "object", "delimited", "xml", "table"]
 """Kinds of containers: JSON Lines, JSON array, JSON object, delimited text, XML, or table."""
 
-_LOOK = 20
+_MAX_SEARCHED = 20
 """Number of rows to search for a readable row from which to detect the format."""
 
 
@@ -82,7 +82,7 @@ class Rows:
         """The values of the first readable row; empty if none of the first 20 can be read."""
         if self.kind == "xml":
             return {}
-        some = (row.values for row in islice(self.read(), _LOOK) if row.values is not None)
+        some = (row.values for row in islice(self.read(), _MAX_SEARCHED) if row.values is not None)
         return next(some, {})
 
     @cached_property

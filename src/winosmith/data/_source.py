@@ -40,7 +40,7 @@ _UNMARKED = {"0111": "utf-32le", "1110": "utf-32be", "0101": "utf-16le", "1010":
 CONTROLS = re.compile(r"[\x80-\x9f]")
 """Latin-1's control characters, whose bytes are quotes and dashes in cp1252."""
 
-_LOOK, _MOST_FOREIGN = 1 << 20, 4
+_SAMPLE, _MOST_FOREIGN = 1 << 20, 4
 """Number of bytes to examine; at most 1 / 4 of the bytes of a cp1252 text are not ASCII."""
 
 
@@ -117,11 +117,11 @@ class Source:
         return self.text.lstrip()[:4000]
 
 
-_PACKED = (b"\x1f\x8b", b"BZh", b"\xfd7zXZ\x00", b"\x28\xb5\x2f\xfd", b"PK\x03\x04")
+_COMPRESSED = (b"\x1f\x8b", b"BZh", b"\xfd7zXZ\x00", b"\x28\xb5\x2f\xfd", b"PK\x03\x04")
 """First bytes of compressed files."""
 
 _NO_TEXT = {
-    **dict.fromkeys(_PACKED, "the file is compressed; unpack it first"),
+    **dict.fromkeys(_COMPRESSED, "the file is compressed; unpack it first"),
     **dict.fromkeys(
         (b"ARROW1", b"FEA1", b"\xff\xff\xff\xff"), "the file is an Arrow table, not text"
     ),
@@ -141,12 +141,12 @@ def _decode(raw: bytes, path: Path, encoding: str | None) -> str:
         raise FormatError("the file is a web page, not data; download the data file itself", path)
     for mark, wide in _WIDE.items():
         if raw.startswith(mark):
-            return _decode_as(raw, wide, path, "as its byte-order mark says")
+            return _decode_as(raw, wide, path, "its byte-order mark says so")
     if encoding is not None:
         with suppress(UnicodeDecodeError):
             if not raw.isascii() and b"\0" not in raw:
                 return raw.decode("utf-8-sig")
-        return _decode_as(raw, encoding, path, "as it is said to be")
+        return _decode_as(raw, encoding, path, "that encoding was specified")
     zeros = "".join("01"[byte == 0] for byte in raw[:4])
     if unmarked := _UNMARKED.get(zeros):
         raise _encoding_error(f"in {unmarked.upper()}", unmarked, path)
@@ -155,14 +155,14 @@ def _decode(raw: bytes, path: Path, encoding: str | None) -> str:
     except UnicodeDecodeError as error:
         declared = _DECLARED.match(raw)
         if declared and declared[1].lower() not in (b"utf-8", b"utf8"):
-            return _decode_as(raw, declared[1].decode("ascii"), path, "as it declares")
+            return _decode_as(raw, declared[1].decode("ascii"), path, "the file declares so")
         at = error.start
         line = raw.count(b"\n", 0, at) + 1
     if _is_western(raw):
         windows = CONTROLS.search(raw.decode("latin-1"))
         name = "Windows-1252 (cp1252)" if windows else "Latin-1 or Windows-1252 (cp1252)"
-        before, after = raw[max(0, at - _SHOWN) : at], raw[at : at + _SHOWN]
-        parts = _ENDS.split(before)[-1], _ENDS.split(after)[0]
+        before, after = raw[max(0, at - _BYTES_SHOWN) : at], raw[at : at + _BYTES_SHOWN]
+        parts = _NEWLINES.split(before)[-1], _NEWLINES.split(after)[0]
         seen = b"".join(parts).decode("cp1252").strip()
         what = f"probably in {name}, which reads {seen!r} here"
         raise _encoding_error(what, "cp1252", path, line)
@@ -174,9 +174,9 @@ def _decode(raw: bytes, path: Path, encoding: str | None) -> str:
     )
 
 
-_ENDS = re.compile(rb"[\r\n]+")
+_NEWLINES = re.compile(rb"[\r\n]+")
 
-_SHOWN = 20
+_BYTES_SHOWN = 20
 """Number of bytes to show before and after the first byte that is not UTF-8."""
 
 
@@ -199,11 +199,11 @@ def _is_western(raw: bytes) -> bool:
         raw.decode("cp1252")
     except UnicodeDecodeError:
         return False
-    return _MOST_FOREIGN * sum(byte >= 0x80 for byte in raw[:_LOOK]) <= len(raw[:_LOOK])
+    return _MOST_FOREIGN * sum(byte >= 0x80 for byte in raw[:_SAMPLE]) <= len(raw[:_SAMPLE])
 
 
 def _decode_as(raw: bytes, encoding: str, path: Path, why: str) -> str:
     try:
         return raw.decode(encoding).removeprefix("\ufeff")
     except (LookupError, ValueError) as error:  # LookupError: unknown encoding
-        raise FormatError(f"the text is not {encoding}, {why}", path) from error
+        raise FormatError(f"the text is not {encoding}, although {why}", path) from error

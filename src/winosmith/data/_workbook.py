@@ -37,7 +37,7 @@ _MERGED = re.compile(rb'<mergeCell [^>]*ref="([A-Z]{1,3})([0-9]{1,7}):[A-Z]{1,3}
 _ERRORS = {"#NULL!", "#DIV/0!", "#VALUE!", "#REF!", "#NAME?", "#NUM!", "#N/A"}
 """Error values of formulas that can't be computed."""
 
-_BROKEN = (
+_DAMAGE_ERRORS = (
     *(KeyError, IndexError, TypeError, ValueError, AttributeError, OSError, RuntimeError),
     *(SyntaxError, EOFError, zipfile.BadZipFile, zlib.error),  # SyntaxError: from the XML parser
 )
@@ -81,7 +81,7 @@ def sheet_rows(file: File) -> tuple[str, tuple[str, ...], list[Row[Mapping[str, 
             path, grid, formulas = _read_sheet(file, openpyxl)
     except FormatError:
         raise
-    except _BROKEN as error:
+    except _DAMAGE_ERRORS as error:
         raise FormatError(f"the workbook can't be read: {error}", file.path) from None
     texts = [[cell(to_plain(value)) for value in row] for row in grid]
     filled = [number for number, row in enumerate(texts) if any(map(str.strip, row))]

@@ -101,7 +101,7 @@ def _node_value(node: Any, path: object) -> Value:
         for name, one in node.value:
             number = name.start_mark.line + 1
             if name.id != "scalar" or name.value in inside:
-                raise FormatError("each key must be a text that occurs once", str(path), number)
+                raise FormatError("each key must be a string and unique", str(path), number)
             if name.value == "<<" and not name.style:
                 raise FormatError("merge keys (<<) are not allowed", str(path), number)
             inside[name.value] = _node_value(one, path)

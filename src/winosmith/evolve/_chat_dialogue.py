@@ -52,10 +52,10 @@ class DialogueRules:
 _TRIAL = 10
 """Number of rows to request after a bad batch, "to see if it's okay" (EvoGrad 2024, A.1)."""
 
-_FEWEST = 3
+_MIN_ROWS = 3
 """Minimum number of rows to request after a reply was cut off."""
 
-_SHOWN = 3
+_MAX_FAULTS = 3
 """Maximum number of kinds of faults in a message."""
 
 
@@ -137,7 +137,7 @@ class Dialogue:
             if not last.rows or 2 * faulty > len(last.rows):
                 size = min(size, _TRIAL)
             if last.is_cut:
-                size = min(size, max(_FEWEST, last.whole))
+                size = min(size, max(_MIN_ROWS, last.whole))
         return max(1, min(size, self.rules.wanted - len(self.accepted)))
 
     @property
@@ -189,7 +189,7 @@ class Dialogue:
             return self._stopped
         recent = self.rounds[-self.rules.fruitless :]
         if len(recent) == self.rules.fruitless and not any(done.kept for done in recent):
-            return Ending("fruitless", self._in_vain(recent))
+            return Ending("fruitless", self._explain_fruitless(recent))
         if len(self.rounds) >= self.rules.most_rounds:
             return Ending(
                 "rounds",
@@ -203,11 +203,11 @@ class Dialogue:
         found = sum((done.faults() for done in self.rounds), Counter[str]())
         return Counter(dict(found.most_common()))
 
-    def _in_vain(self, recent: Sequence[Round]) -> str:
+    def _explain_fruitless(self, recent: Sequence[Round]) -> str:
         found = sum((done.faults() for done in recent), Counter[str]())
-        faults = ", ".join(f"{kind} {count}" for kind, count in found.most_common(_SHOWN))
+        faults = ", ".join(f"{kind} {count}" for kind, count in found.most_common(_MAX_FAULTS))
         has_rows = any(done.rows for done in recent)
-        why = f"most faults: {faults}" if has_rows else "no reply had a row of the table"
+        why = f"most faults: {faults}" if has_rows else "no reply contained a row of the table"
         return (
             f"the last {len(recent)} turns had no acceptable row ({len(self.accepted)} of "
             f"{self.rules.wanted} accepted); {why}. Use a stronger model, or read its replies in "
@@ -215,10 +215,10 @@ class Dialogue:
         )
 
 
-_LONG = 4.0
+_MAX_MEAN_DISTANCE = 4.0
 """Mean distance above which smaller distances are requested, as EvoGrad's author did."""
 
-_UNEVEN = 0.1
+_MAX_IMBALANCE = 0.1
 """Imbalance of answers, as a fraction of children, above which the rarer answer is requested."""
 
 _ADVICE = {
@@ -323,7 +323,7 @@ def _correct_distances(parent: Problem, done: Round) -> list[str]:
 def _list_wishes(parent: Problem, done: Round, accepted: Sequence[Problem]) -> list[str]:
     wishes = []
     ones = sum(problem.answer == 0 for problem in accepted)
-    if abs(ones - len(accepted) / 2) > max(1, _UNEVEN * len(accepted)):
+    if abs(ones - len(accepted) / 2) > max(1, _MAX_IMBALANCE * len(accepted)):
         rare, other = (2, 1) if ones > len(accepted) / 2 else (1, 2)
         wishes.append(
             f"So far {ones} answers are 1 and {len(accepted) - ones} are 2: write more rows with "
@@ -333,7 +333,7 @@ def _list_wishes(parent: Problem, done: Round, accepted: Sequence[Problem]) -> l
     if done.kept and all(problem.options == parent.options for problem in done.kept):
         wishes.append("You may change the names or things in the options, too; it counts.")
     read = [checked.distance for checked in done.rows if checked.sentence]
-    if read and sum(read) / len(read) > _LONG:
+    if read and sum(read) / len(read) > _MAX_MEAN_DISTANCE:
         wishes.append("Keep the distances smaller: find the fewest words that matter.")
     return wishes
 

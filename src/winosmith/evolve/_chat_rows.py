@@ -19,12 +19,12 @@ COLUMNS = ("index", "sentence", "option1", "option2", "answer", "distance")
 _THOUGHT = re.compile(r"<think>.*?(</think>|\Z)", re.DOTALL)
 _RULE = re.compile(r"[\s|:+=-]*-{2,}[\s|:+=-]*")
 _BULLET = re.compile(r"^[-*•]\s+")
-_DOTS = re.compile(r"[\W_]*(\.\s?\.\s?\.|…)[\W_]*")
-_AND_SO_ON = re.compile(r"\(.*\b(and so on|continu\w+|etc|up to)\b.*\)", re.IGNORECASE)
+_ELLIPSIS = re.compile(r"[\W_]*(\.\s?\.\s?\.|…)[\W_]*")
+_CONTINUATION = re.compile(r"\(.*\b(and so on|continu\w+|etc|up to)\b.*\)", re.IGNORECASE)
 _NUMBERED = re.compile(r"\W*\d+[\W_]")
 _INDEX = re.compile(r"\W*\d+\W*")
-_WHOLE = re.compile(r"-?\d+")
-_LONGEST = 2000
+_INTEGER = re.compile(r"-?\d+")
+_MAX_CHARACTERS = 2000
 """Maximum number of characters of a row."""
 
 _CURLY = str.maketrans("“”", '""')
@@ -78,21 +78,21 @@ def read_rows(reply: Reply) -> list[Row]:
 def _iterate_lines(text: str) -> Iterator[str]:
     for line in text.splitlines():
         bare = _BULLET.sub("", line.strip())
-        if bare and not bare.startswith("```") and not _RULE.fullmatch(bare[:_LONGEST]):
+        if bare and not bare.startswith("```") and not _RULE.fullmatch(bare[:_MAX_CHARACTERS]):
             yield bare
 
 
 def _parse_row(line: str) -> Row | None:
-    if len(line) > _LONGEST:
-        return Row(line[:_LONGEST], faults=("columns",)) if "_" in line else None
-    if _DOTS.fullmatch(line) or _AND_SO_ON.fullmatch(line):
+    if len(line) > _MAX_CHARACTERS:
+        return Row(line[:_MAX_CHARACTERS], faults=("columns",)) if "_" in line else None
+    if _ELLIPSIS.fullmatch(line) or _CONTINUATION.fullmatch(line):
         return Row(line, faults=("ellipsis",))
     cells = _split_cells(line)
     if {"sentence", "option1"} <= {cell.lower().replace(" ", "") for cell in cells}:
         return None
     if not _looks_like_row(line, cells):
         return None
-    if len(cells) >= len(COLUMNS) and _DOTS.fullmatch(cells[1]):
+    if len(cells) >= len(COLUMNS) and _ELLIPSIS.fullmatch(cells[1]):
         return Row(line, faults=("ellipsis",))
     if _is_table_row(cells):
         return Row(line, tuple(cells))
@@ -105,7 +105,7 @@ def _parse_row(line: str) -> Row | None:
 def _looks_like_row(line: str, cells: list[str]) -> bool:
     if _NUMBERED.match(line):
         return "_" in line or len(cells) > 3
-    return len(cells) > 2 and ("_" in line or bool(_WHOLE.fullmatch(cells[-1])))
+    return len(cells) > 2 and ("_" in line or bool(_INTEGER.fullmatch(cells[-1])))
 
 
 def _is_table_row(cells: list[str]) -> bool:
@@ -194,7 +194,7 @@ class Checker:
         elif same in taken:
             faults.append("duplicate")
         else:
-            faults += self._faults(sentence, options, answer, distance)
+            faults += self._find_faults(sentence, options, answer, distance)
         if claimed != distance:
             faults.append("distance")
         repaired = REPAIRED | ({"distance"} if self.distances == "correct" else set())
@@ -230,7 +230,7 @@ class Checker:
         apart = re.sub(r"(?<=[^\s\"'“‘(])_|_(?=\w)", " _ ", _BLANKS.sub(BLANK, sentence))
         return " ".join(apart.split()), True
 
-    def _faults(
+    def _find_faults(
         self, sentence: str, options: tuple[str, str], answer: str, distance: int
     ) -> list[str]:
         faults = []
@@ -240,14 +240,14 @@ class Checker:
         if not all(bare) or bare[0] == bare[1] or any(BLANK in option for option in options):
             faults.append("options")
         else:
-            faults += self._of_options(sentence, options)
+            faults += self._find_option_faults(sentence, options)
         if answer not in ("1", "2"):
             faults.append("answer")
         if distance > self.changed * len(tokens(self.parent.sentence)):
             faults.append("far")
         return faults
 
-    def _of_options(self, sentence: str, options: tuple[str, str]) -> list[str]:
+    def _find_option_faults(self, sentence: str, options: tuple[str, str]) -> list[str]:
         before, after = (
             _highlight(_lowercase_words(self.parent.sentence)),
             _highlight(_lowercase_words(sentence)),

@@ -368,7 +368,7 @@ def _explain_unfit(problem: Problem, wrong: frozenset[str], options: int | None)
     if problem.embargo:
         return "it is under embargo"
     if not problem.blank_is_unique:
-        return "it is a question" if problem.blank is None else "it has another '_' than its blank"
+        return "it is a question" if problem.blank is None else "it has a '_' besides its blank"
     if problem.answer is None:
         return "its answer is withheld"
     if options is not None and len(problem.options) != options:
@@ -426,7 +426,7 @@ def split_roots(roots: Dataset, shares: Sequence[int] = SHARES, seed: int = 0) -
     [('dev', 2), ('test', 2), ('train', 10)]
     """
     if len(shares) != len(PARTS) or min(shares) < 1:
-        raise InputError("the shares of train, dev and test must be three whole numbers from 1 up")
+        raise InputError("the shares of train, dev and test must be three integers of 1 or more")
     if len(roots) < len(PARTS):
         raise DataError(f"{len(roots)} roots can't be split into train, dev and test")
     held = [max(1, round(len(roots) * share / sum(shares))) for share in shares[1:]]

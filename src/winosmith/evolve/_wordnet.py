@@ -79,7 +79,7 @@ class WordNetPerturber:
             MissingExtraError: the `language` extra is not installed.
         """
         made = {problem.sentence}
-        for at, new in self._drawn(problem, seed):
+        for at, new in self._draw_replacements(problem, seed):
             if len(made) > self.count:
                 return
             changed = language.replace_word(problem.sentence, problem.options, at, new)
@@ -87,7 +87,7 @@ class WordNetPerturber:
                 made.add(changed[0])
                 yield make_child(problem, *changed, problem.answer, source=self.source)
 
-    def _drawn(self, problem: Problem, seed: int) -> Iterator[tuple[int, str]]:
+    def _draw_replacements(self, problem: Problem, seed: int) -> Iterator[tuple[int, str]]:
         digest = hashlib.sha256(problem.id.encode()).digest()
         luck = np.random.default_rng([seed, int.from_bytes(digest[:8])])
         found = list(
@@ -115,7 +115,7 @@ example, "oral cavity"."""
 
 _POS = {"NN": "n", "VB": "v", "JJ": "a", "RB": "r"}
 
-_LIGHT = frozenset(
+_LIGHT_VERBS = frozenset(
     """be have do get make take go put give keep let come say tell see want need try use ask seem
     like know think feel find leave look turn run set become start begin end help""".split()
 )
@@ -128,9 +128,9 @@ _WITH_PREPOSITION = frozenset(
 )
 """Verbs that need a preposition before their object."""
 
-_DEGREE = frozenset("really quite very too so more most less least almost even ever never".split())
+_ADVERBS = frozenset("really quite very too so more most less least almost even ever never".split())
 
-_VAGUE = frozenset(
+_INDEFINITE = frozenset(
     """one ones lot lots thing things something anything everything nothing someone anyone everyone
     nobody somebody everybody""".split()
 )
@@ -184,14 +184,14 @@ def find_places(problem: Problem, wordnet: WordNet, care: Care = SURE) -> Places
     repeated = _find_repeated_words(problem, cut, tags)
     for at, word in enumerate(cut):
         pos = _POS.get(tags[at][:2])
-        if pos is None or not _is_free(cut, tags, at, wordnet):
+        if pos is None or not _can_replace(cut, tags, at, wordnet):
             continue
         own = lemmatize(word, tags[at])
         if own in repeated:
             continue
         senses = wordnet.senses(own, pos)
         sense = _choose_sense(senses, context - {word.lower(), own}, care.certainty)
-        if sense is not None and not (pos == "v" and own in _LIGHT):
+        if sense is not None and not (pos == "v" and own in _LIGHT_VERBS):
             against = frozenset().union(*(other.antonyms for other in senses))
             shares = _compute_shares(senses)
             found = tuple(
@@ -254,9 +254,9 @@ def _find_repeated_words(
     return frozenset(one for one, count in times.items() if count > 1) - named
 
 
-def _is_free(cut: Sequence[str], tags: Sequence[str], at: int, wordnet: WordNet) -> bool:
+def _can_replace(cut: Sequence[str], tags: Sequence[str], at: int, wordnet: WordNet) -> bool:
     word = cut[at].lower()
-    if word == BLANK or word in FUNCTION_WORDS | _DEGREE | _VAGUE or not word.isalpha():
+    if word == BLANK or word in FUNCTION_WORDS | _ADVERBS | _INDEFINITE or not word.isalpha():
         return False
     if language.is_name(cut, at) or len(word) < 3:
         return False
@@ -329,5 +329,5 @@ def _fits(synonym: Synonym, sense: Sense, own: str, pos: str, rarer: float) -> b
             new.endswith("ss") or lemmatize(new, "NNS") == new
         )
     if pos == "v":
-        return sense.frames <= synonym.frames and new not in _WITH_PREPOSITION | _LIGHT
+        return sense.frames <= synonym.frames and new not in _WITH_PREPOSITION | _LIGHT_VERBS
     return pos != "r" or new.endswith("ly")

@@ -147,7 +147,7 @@ def match_option(text: str, options: Sequence[str]) -> int | None:
     return alike.index(folded) if alike.count(folded) == 1 else None
 
 
-_FEW = 10
+_RATIO = 10
 """A column repeats the key if the two differ in fewer than 1 in this many rows."""
 
 
@@ -171,7 +171,7 @@ def find_repeated_keys(
                   for kind in KINDS}  # fmt: skip
         places, count = min(differ.values(), key=len), len(rows)
         fits = [kind for kind in KINDS if rows and all(kind in read for _, read, _ in rows)]
-        if _FEW * len(places) < count:
+        if _RATIO * len(places) < count:
             repeats.append(name)
             note = f"{name!r} repeats the key, and is omitted"
             if places:
@@ -243,7 +243,7 @@ class Classes:
             if (same := self._usual.setdefault(folded, label)) != label:
                 where = list_places(labels[label])
                 self.notes.append(f"the label {label!r} ({where}) is read as {same!r}")
-            elif len(labels) <= _FEW_LABELS and not named:
+            elif len(labels) <= _MAX_LABELS and not named:
                 alike = (one for one in self._usual.values() if _may_be_typo(label, one, labels))
                 if meant := next(alike, None):
                     self._typos[folded] = meant
@@ -274,17 +274,17 @@ def _normalise_label(label: str) -> str:
     ('yes', 'yes', '是', 'c++', '5!')
     """
     folded = unicodedata.normalize("NFKC", remove_invisible(label)).casefold()
-    word = folded.strip(_AROUND)
+    word = folded.strip(_PUNCTUATION)
     is_word = all(unicodedata.category(sign)[0] in "LMZ" for sign in word)
     return word if word and is_word else remove_invisible(label).casefold()
 
 
-_AROUND = " .,;:!¡?¿'\"`‘’“”„«»‹›()[]。、「」『』【】《》।؟،؛"
+_PUNCTUATION = " .,;:!¡?¿'\"`‘’“”„«»‹›()[]。、「」『』【】《》।؟،؛"
 """Punctuation around a label that does not make it a different label."""
 
 _YES, _NO = ("yes", "true", "y", "t"), ("no", "false", "n", "f")
 
-_FEW_LABELS, _TYPO, _SOME = 100, 5, 3
+_MAX_LABELS, _TYPO_RATIO, _RARE = 100, 5, 3
 """Maximum number of labels in a search for typos; factor by which a typo is rarer than the correct
 label; and number of occurrences that a typo stays below."""
 
@@ -300,11 +300,11 @@ def _may_be_typo(label: str, other: str, places: Mapping[str, Sequence[object]])
     True
     """
     one, two = _normalise_label(label), _normalise_label(other)
-    if one == two or _TYPO * len(places[label]) > len(places[other]):
+    if one == two or _TYPO_RATIO * len(places[label]) > len(places[other]):
         return False
     if any(one in words and two in words for words in (_YES, _NO)):
         return True
-    if not (one + two).isalpha() or max(len(one), len(two)) < 3 or len(places[label]) >= _SOME:
+    if not (one + two).isalpha() or max(len(one), len(two)) < 3 or len(places[label]) >= _RARE:
         return False
     swapped = sorted(one) == sorted(two) and sum(map(str.__ne__, one, two)) == 2
     return swapped or edit_distance(one, two) == 1
@@ -319,10 +319,10 @@ def list_places(places: Sequence[Place]) -> str:
     '18, 19, 20 and 2 more'
     """
     unit = places[0].unit
-    *some, last = (str(place.number) for place in places[:_LISTED])
-    if len(places) > _LISTED:
-        return f"{unit}s {', '.join([*some, last])} and {len(places) - _LISTED:,} more"
+    *some, last = (str(place.number) for place in places[:_MAX_LISTED])
+    if len(places) > _MAX_LISTED:
+        return f"{unit}s {', '.join([*some, last])} and {len(places) - _MAX_LISTED:,} more"
     return f"{unit}s {', '.join(some)} and {last}" if some else f"{unit} {last}"
 
 
-_LISTED = 20
+_MAX_LISTED = 20

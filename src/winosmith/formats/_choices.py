@@ -44,7 +44,7 @@ _TEXTS = ("text", "texts", "choices", "options", "atext", "option", "choice", "a
           "value")  # fmt: skip
 _LABELS = ("label", "labels", "aid", "key", "letter", "id")
 
-_OF_SCORES = re.compile("score|target", re.IGNORECASE)
+_SCORE_COLUMN = re.compile("score|target", re.IGNORECASE)
 """Columns in which numbers are scores even if the options are named a and b, as in BIG-bench."""
 
 _PYTHON = re.compile(r"""('(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")""", re.DOTALL)
@@ -94,7 +94,7 @@ def _strip_padding(values: Sequence[Any]) -> Sequence[Any]:
     return values[: len(values) - last]
 
 
-_HEADED = re.compile(r"\s*(?:(?:answer )?(?:options|choices)\s*:)?\s*$", re.IGNORECASE)
+_CHOICES_HEADING = re.compile(r"\s*(?:(?:answer )?(?:options|choices)\s*:)?\s*$", re.IGNORECASE)
 
 
 def split_question(text: str) -> tuple[str, Choices] | None:
@@ -109,23 +109,23 @@ def split_question(text: str) -> tuple[str, Choices] | None:
     ('a cup', '18) a) a jug')
     """
     found = [*_SIGN.finditer(text)]
-    starts = [at for at, one in enumerate(found) if one["sign"] in _INSIDE]
+    starts = [at for at, one in enumerate(found) if one["sign"] in _FIRST_INSIDE]
     # Signs that begin a line come before others, which may be inside a choice.
-    for at in sorted(starts[-_STARTS:], key=lambda at: (found[at]["line"] is None, -at)):
+    for at in sorted(starts[-_MAX_STARTS:], key=lambda at: (found[at]["line"] is None, -at)):
         begin = found[at].start()
         cut = _split_choices(text, found[at:])
         if cut is not None and text[:begin].strip():
             *others, last = cut.options
             if not any("\n" in one for one in others):
                 last = last.partition("\n")[0].rstrip()
-            return _HEADED.sub("", text[:begin]), Choices((*others, last), cut.labels)
+            return _CHOICES_HEADING.sub("", text[:begin]), Choices((*others, last), cut.labels)
     return None
 
 
-_INSIDE = frozenset(sign for sign in FIRST if sign != "1")
+_FIRST_INSIDE = frozenset(sign for sign in FIRST if sign != "1")
 """Letters and numbers that can mark the first choice in a text; "1" may also start another list."""
 
-_STARTS = 8
+_MAX_STARTS = 8
 """Maximum number of possible first choices to try in one text, starting from the last."""
 
 
@@ -215,7 +215,7 @@ def _parse_mapping(value: Mapping[Any, Any], name: str, answered: bool) -> Choic
         value, keys = scores, [*map(str, scores)]  # a table has the keys of all rows
         are_signs = any(keys == [*series[: len(keys)]] for series in SERIES)
         texts_may_be = are_signs and len({*value.values()}) == len(value)
-        if _OF_SCORES.search(name) or not (texts_may_be and (answered or len(value) > 2)):
+        if _SCORE_COLUMN.search(name) or not (texts_may_be and (answered or len(value) > 2)):
             return Choices(tuple(keys), tuple(keys), right)
     texts = tuple(map(get_cell_text, value.values()))
     while len(texts) > 2 and not texts[-1].strip():  # {"A": …, "E": …, "F": ""}

@@ -66,11 +66,11 @@ class Columns:
             )
 
 
-_LOOK = 1000
+_ROWS = 1000
 """Number of rows that are examined in a large file."""
 
 _YES_OR_NO = {"yes", "no", "true", "false", "maybe"}
-_NEARLY = 0.9
+_NEARLY_ALL = 0.9
 
 
 @dataclass(frozen=True, slots=True)
@@ -256,7 +256,7 @@ class _Table:
         """Return the non-empty values of a column."""
         return [one for one in self.column(name) if not is_empty(one)]
 
-    def most_pass(self, test: Callable[[Any], bool], name: str, limit: int | None = _LOOK) -> bool:
+    def most_pass(self, test: Callable[[Any], bool], name: str, limit: int | None = _ROWS) -> bool:
         """Return whether more than half of the values in a column pass a test."""
         values = self.column(name, limit)
         return sum(map(test, values)) > len(values) / 2
@@ -300,9 +300,9 @@ class _Table:
 
         In most rows, both texts contain a word that begins with the compared word.
         """
-        rows = self.rows[:_LOOK]
+        rows = self.rows[:_ROWS]
         for name in (name for name in self.names if name not in pair):
-            words = self.column(name, _LOOK)
+            words = self.column(name, _ROWS)
             both = sum(
                 isinstance(word, str) and bool(word.strip())
                 and all(f" {word}".casefold() in f" {row.get(text)}".casefold() for text in pair)
@@ -355,7 +355,7 @@ class _Table:
         """Return whether nearly all answers are yes or no; other answers may be typos."""
         said = self.values(answer)
         known = sum(str(one).strip().casefold() in _YES_OR_NO for one in said)
-        return known > 0 and known >= _NEARLY * len(said)
+        return known > 0 and known >= _NEARLY_ALL * len(said)
 
     def find_choices(self, asked: Sequence[str], answer: str | None) -> tuple[str, ...]:
         """Return the column with lists of choices, or else the columns with one choice each.

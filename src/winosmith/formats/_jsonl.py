@@ -30,12 +30,12 @@ _PROBLEM, _CLAIM = ("id", "sentence", "options"), ("problem_id", "sentence", "ca
 _QUESTION = ("id", "question", "options", "extra")
 """The columns of a release of questions; `extra` contains at least the canary."""
 
-_OF_TEXTS = {"id", "sentence", "twin_id", "pronoun", "problem_id", "candidate"}
+_TEXT_KEYS = {"id", "sentence", "twin_id", "pronoun", "problem_id", "candidate"}
 """The keys whose values are text in every container."""
 
 _ORIGIN = tuple(known.name for known in fields(Origin))
-_OF_RELEASE = ("judges", "judged_by", "removed_by", "phase")
-_RELEASED = frozenset({*_ORIGIN, *_OF_RELEASE, "root", "parent", "declared", "edits", "extra"})
+_RELEASE_COLUMNS = ("judges", "judged_by", "removed_by", "phase")
+_RELEASED = frozenset({*_ORIGIN, *_RELEASE_COLUMNS, "root", "parent", "declared", "edits", "extra"})
 """Columns of a release's Parquet files that are not keys in our JSON Lines."""
 
 
@@ -50,7 +50,7 @@ def _read(rows: Rows) -> Iterator[Entry]:
         return _base.build_entries(rows, _parse_item)
     if rows.is_typed:
         return _base.build_entries(rows, _parse_table_row)
-    records = _base.read_records(rows, {*rows.names} - _OF_TEXTS)
+    records = _base.read_records(rows, {*rows.names} - _TEXT_KEYS)
     return _base.build_entries(records, _parse_table_row)
 
 
@@ -76,7 +76,7 @@ def _unpack_release_row(row: Record) -> dict[str, Any]:
         raise ProblemError(f"'extra' is not valid JSON: {error}") from None
     if not isinstance(extra, dict):
         raise ProblemError("'extra' must be a JSON object")
-    for name in _OF_RELEASE:
+    for name in _RELEASE_COLUMNS:
         if row[name] is not None:
             value = row[name]
             extra[f"release.{name}"] = " ".join(value) if isinstance(value, list) else value

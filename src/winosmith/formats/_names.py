@@ -47,7 +47,7 @@ ANSWER = tuple(
     " rispostacorretta risposta correctanswers ideal groundtruth finaldecision".split()
 )
 _ANSWERS = frozenset(ANSWER)
-_ALSO = re.compile(
+_UNUSUAL = re.compile(
     r"(?:(?:gold|correct|right)?(?:answer|ans)|(?:gold|correct|right)(?:option|choice))(?:id|idx"
     r"|index|num|number|letter|text|key|label|option|choice)"
     r"|(?:gold|correct|right)(?:id|idx|index|letter|text|key|label)|answerrightending|solution"
@@ -77,7 +77,7 @@ FLAGS = ("correct", "iscorrect", "right", "isright", "isanswer")
 TAKEN = frozenset({*QUESTION, *PASSAGE, *CHOICES, *ID, *chain.from_iterable(PAIRS)})
 """Names that readers use for roles; additional columns can't have these names."""
 
-_NAMED, _GROUPS = 20, 4
+_MAX_NAMES, _GROUPS = 20, 4
 """Maximum numbers of columns, and of groups of columns, to list in a message."""
 
 
@@ -154,7 +154,7 @@ class Names(tuple[str, ...]):
     @cached_property
     def answers(self) -> tuple[str, ...]:
         """The columns with one of the less usual names of answer columns."""
-        return tuple(name for name, plain in self.normalised.items() if _ALSO.fullmatch(plain))
+        return tuple(name for name, plain in self.normalised.items() if _UNUSUAL.fullmatch(plain))
 
     def find_similar_groups(self, family: Family) -> list[tuple[str, ...]]:
         """Return the groups of columns with a family's numbers but a different stem."""
@@ -211,7 +211,7 @@ def is_answer_name(name: str) -> bool:
     >>> is_answer_name("correct_answer"), is_answer_name("gold_idx"), is_answer_name("hint")
     (True, True, False)
     """
-    return normalise(name) in _ANSWERS or _ALSO.fullmatch(normalise(name)) is not None
+    return normalise(name) in _ANSWERS or _UNUSUAL.fullmatch(normalise(name)) is not None
 
 
 def list_names(names: Sequence[str]) -> str:
@@ -220,8 +220,8 @@ def list_names(names: Sequence[str]) -> str:
     >>> list_names(["a", "b"]), list_names(["a"] * 1020)[-19:]
     ("'a', 'b'", "'a', and 1,000 more")
     """
-    shown = ", ".join(map(repr, names[:_NAMED]))
-    return f"{shown}, and {len(names) - _NAMED:,} more" if len(names) > _NAMED else shown
+    shown = ", ".join(map(repr, names[:_MAX_NAMES]))
+    return f"{shown}, and {len(names) - _MAX_NAMES:,} more" if len(names) > _MAX_NAMES else shown
 
 
 def list_groups(several: Iterable[Sequence[str]]) -> str:

@@ -28,7 +28,7 @@ from winosmith.formats._names import (
 
 SourceRow = data.Row[Row]
 
-_LOOK, _MAX_DEPTH, _MAX_COLUMNS = 20, 3, 8
+_MAX_ROWS, _MAX_DEPTH, _MAX_COLUMNS = 20, 3, 8
 """Maximum numbers of rows to examine, of nesting levels, and of columns that may contain questions;
 an object with more columns is not a set of questions."""
 
@@ -67,7 +67,7 @@ def expand_nested(found: Sequence[SourceRow], given: Columns) -> tuple[list[Sour
     rows, notes = list(found), []
     for _ in range(_MAX_DEPTH):
         good = (row.values for row in rows if row.values)
-        if (nesting := _find_questions([*islice(good, _LOOK)], given, _MAX_DEPTH)) is None:
+        if (nesting := _find_questions([*islice(good, _MAX_ROWS)], given, _MAX_DEPTH)) is None:
             break
         rows = [one for row in rows for one in _split_row(row, nesting)]
         lists = ", ".join(map(repr, nesting.parallel.values()))
@@ -162,7 +162,7 @@ def _get_singular(name: str) -> str:
 
 
 def _sample_nested_rows(rows: Sequence[Row], nesting: _Nesting) -> list[Row]:
-    return [*islice((one for row in rows for one in _iterate_nested_rows(row, nesting)), _LOOK)]
+    return [*islice((one for row in rows for one in _iterate_nested_rows(row, nesting)), _MAX_ROWS)]
 
 
 def _iterate_nested_rows(row: Row, nesting: _Nesting) -> Iterator[Row]:

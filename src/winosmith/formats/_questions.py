@@ -55,10 +55,10 @@ from winosmith.formats._rows import DRAFTED, EVERY, PARSED, get_question_rows, r
 from winosmith.problem import BLANK, Extra, Problem
 from winosmith.records import canonical
 
-_CLEARLY = 5
+_FAILURE_RATIO = 5
 """If no kind fits all answers, other kinds must fail this many times as often as the best kind."""
 
-_REPEATED, _AT_LEAST = 0.05, 10
+_MAX_REPEATED, _MIN_REPEATED = 0.05, 10
 """If more than this fraction of rows, and at least this number, repeat another row's id, the column
 identifies texts with several questions, not questions."""
 
@@ -217,7 +217,7 @@ def _drop_repeated_ids(plan: Plan, found: Sequence[SourceRow]) -> tuple[Plan, li
     named = [row[plan.id] for _, _, row, _ in found if row and not is_empty(row.get(plan.id))]
     ids = [data.cell(name) for name in named]
     again = len(ids) - len({*ids})
-    if again < max(_AT_LEAST, _REPEATED * len(ids)):
+    if again < max(_MIN_REPEATED, _MAX_REPEATED * len(ids)):
         return plan, []
     note = (
         f"{plan.id!r} is not an id of questions, because {again:,} of {len(ids):,} rows repeat "
@@ -387,7 +387,7 @@ def _detect_kind(drafts: Sequence[_Draft]) -> str | None:
         )
     (best, most), *others = fits.most_common()
     for other, count in others:
-        if len(read) - count >= max(1, _CLEARLY * (len(read) - most)):
+        if len(read) - count >= max(1, _FAILURE_RATIO * (len(read) - most)):
             continue
         unequal = [draft for draft, r in read if r.get(best) != r.get(other)]
         if unequal:

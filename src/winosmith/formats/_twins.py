@@ -36,7 +36,7 @@ _MIN_OVERLAP_FAR = 0.7
 train_debiased and train_xl, with shuffled lines and without ids, this finds 284 of 284, 1,999 of
 2,011 and 19,993 of 20,199 twins, and no pair that is not a twin."""
 
-_NEARLY, _MOST = 0.9, 0.5
+_MIN_ALIKE, _MIN_PAIRED = 0.9, 0.5
 """Minimum fractions of pairs that look like twins, and of problems in pairs, if a column seems to
 mark twins. The second is low because validation removes one half of many twins."""
 
@@ -49,7 +49,7 @@ _LONGEST_PRONOUN = 4
 TASK = re.compile(r"(.+)-[12]")
 """WinoGrande's ids: the id of the crowd task, then the number of the half."""
 
-_ENDS = "012abAB"
+_HALF_ENDINGS = "012abAB"
 _HALF = re.compile(r"(.+)[-_./: ][0-2abAB]|(.*\d)[abAB]")
 """Ids of halves in files other than WinoGrande's: "q7_2", "7/0", "q7b"."""
 
@@ -111,7 +111,7 @@ def refuse_unread_pairs(problems: Sequence[Problem], path: str | Path) -> None:
 
 def _find_unread_pairs(problems: Sequence[Problem]) -> tuple[str, int] | None:
     """Return a column that seems to mark twins, and the number of problems in its pairs."""
-    min_paired = _MOST * len(problems)
+    min_paired = _MIN_PAIRED * len(problems)
     places = {problem.id: at for at, problem in enumerate(problems)}
     for key in collect_names(problem.extra for problem in problems):
         values = [problem.extra.get(key) for problem in problems]
@@ -127,7 +127,7 @@ def _find_unread_pairs(problems: Sequence[Problem]) -> tuple[str, int] | None:
         halves = sum(_may_be_halves(*two) for two in twos)
         if (
             len(twos) > 1
-            and halves >= _NEARLY * len(twos)
+            and halves >= _MIN_ALIKE * len(twos)
             and any(a.root != b.root and (a.twin_id or a.id) != b.twin_id for a, b in twos)
         ):
             return key.partition(".")[2], 2 * len(twos)
@@ -157,7 +157,7 @@ def _find_marks(
             mark = f"twin-{min(problem.id, text)}"
             for one in (problem.id, text):
                 partners[places[one]] = partners[places[one]] or mark
-    ends = [text and text[-1] in _ENDS and _HALF.fullmatch(text) for text in plain]
+    ends = [text and text[-1] in _HALF_ENDINGS and _HALF.fullmatch(text) for text in plain]
     halves = [(found[1] or found[2]) if found else None for found in ends]
     return max(plain, partners, halves, key=_count_paired)
 

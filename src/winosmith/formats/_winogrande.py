@@ -38,7 +38,7 @@ from winosmith.formats._twins import TASK, pair_neighbours
 from winosmith.problem import Extra, Lineage, Problem
 
 _KEYS = frozenset({"qID", "sentence", "option1", "option2", "answer"})
-_NOTHING = Extra()
+_NO_EXTRA = Extra()
 
 _NUMBERS = ("pair_number", "associative", "switchable")
 
@@ -65,7 +65,7 @@ def _parse_problem(record: Mapping[str, Any], position: int, format_key: str) ->
         options=(_base.get_text_field(record, "option1"), _base.get_text_field(record, "option2")),
         answer=_base.parse_option_number(record.get("answer"), 2),
         twin_id=task[1] if task else None,
-        extra=Extra(_base.make_extra_items(further, format_key)) if further else _NOTHING,
+        extra=Extra(_base.make_extra_items(further, format_key)) if further else _NO_EXTRA,
     )
 
 

@@ -307,7 +307,7 @@ def _make_balance_limits(problems: Sequence[Problem], rules: Rules) -> Iterator[
     """
     for name, tolerance in rules.balance.items():
         for value, excess in _compute_excesses(problems, name):
-            words = f"with it, the {name} {value} would exceed the balance"
+            words = f"choosing it would exceed the balance for {name} {value}"
             yield Limit(excess - tolerance, 0, words)
             yield Limit(-excess - tolerance, 0, words)
 
@@ -361,7 +361,7 @@ def choose(agreement: Floats, limits: Sequence[Limit], size: int | None, lot: Fl
     every = np.ones(len(agreement))
     most = int(_solve_choice(every, limits).sum())
     if size is not None and size > most:
-        advice = f"choose {most}, or loosen one" if most else "loosen one"
+        advice = f"choose {most}, or loosen a constraint" if most else "loosen a constraint"
         raise InputError(
             f"can't choose {size} problems: the constraints allow {most} of {len(agreement)} "
             f"suitable ones; {advice}"

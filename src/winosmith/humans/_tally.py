@@ -484,7 +484,7 @@ class PrintedTest:
                 f"the histogram has {sum(self.histogram.values())} problems, the test {self.items}"
             )
         if any(not 0 <= right <= self.subjects for right in self.histogram):
-            raise DataError(f"the histogram counts more people than the {self.subjects} subjects")
+            raise DataError(f"the histogram has more people than the {self.subjects} subjects")
 
     @property
     def subjects(self) -> int:

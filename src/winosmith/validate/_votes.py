@@ -207,7 +207,7 @@ OWN = "the judge wrote the problem"
 TWICE = "the judge had already voted on it"
 HALF_SEEN = "the judge had seen the other half"
 WHOLE_SEEN = "the judge had read more than the local context"
-UNKNOWN = "the data have no such problem"
+UNKNOWN = "the data set has no such problem"
 TEST = "it belongs to a human test"
 
 
@@ -460,13 +460,13 @@ def _read_json_records(text: str, path: str | Path) -> Iterator[tuple[int, dict[
     for number, record in parse_json_lines(text, path):
         check_names(record, ("problem_id", "participant", "purpose"), path, number)
         for name, value in record.items():
-            fits = type(value) in _MAY_BE[name]
+            fits = type(value) in _JSON_TYPES[name]
             if not fits or (name == "shown" and any(type(one) is not int for one in value)):
                 raise FormatError(f"{name} can't be {json.dumps(value)}", path, number)
         yield number, {**record, "shown": tuple(record.get("shown", ()))}
 
 
-_MAY_BE: Mapping[str, tuple[type, ...]] = {
+_JSON_TYPES: Mapping[str, tuple[type, ...]] = {
     "problem_id": (str,),
     "participant": (str,),
     "purpose": (str,),
