@@ -426,7 +426,7 @@ def split_roots(roots: Dataset, shares: Sequence[int] = SHARES, seed: int = 0) -
     [('dev', 2), ('test', 2), ('train', 10)]
     """
     if len(shares) != len(PARTS) or min(shares) < 1:
-        raise InputError("the shares of train, dev and test must be three integers of 1 or more")
+        raise InputError("the shares of train, dev and test must be three positive whole numbers")
     if len(roots) < len(PARTS):
         raise DataError(f"{len(roots)} roots can't be split into train, dev and test")
     held = [max(1, round(len(roots) * share / sum(shares))) for share in shares[1:]]

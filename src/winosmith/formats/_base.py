@@ -97,7 +97,7 @@ class Format:
 
 
 def build_entry(place: Place, raw: str, build: Callable[[], Item]) -> Entry:
-    """Return a record's entry: the item that `build` returns, or the reason why it failed."""
+    """Return a record's entry: the item that `build` returns, or the reason why `build` failed."""
     try:
         return Entry(place, raw, build())
     except ProblemError as error:
@@ -132,7 +132,7 @@ def combine_rows(
 def parse_option_number(value: object, options: int, first: int = 1) -> int | None:
     """Return the 0-based answer for an option's number, or None if the answer is withheld.
 
-    Spellings of pandas are accepted: 1.0 for 1, and NaN or "nan" for a missing number.
+    Numbers as written by pandas are accepted: 1.0 for 1, and NaN or "nan" for a missing number.
 
     Args:
         value: the number, as a string or number.

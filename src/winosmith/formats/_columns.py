@@ -1,7 +1,7 @@
 """Find the columns that contain the question, the choices, the answer and the id.
 
-The user names the columns, or they are detected by the usual names in `_names`; if names are
-ambiguous, the values decide. The same plan is used for all rows.
+The user names the columns, or the usual names in `_names` identify them; if names are ambiguous,
+the values decide. The same plan is used for all rows.
 """
 
 from __future__ import annotations

@@ -195,13 +195,13 @@ def normalise(name: str) -> str:
 
 
 def find_existing(wanted: Iterable[str], names: Iterable[str]) -> list[str]:
-    """Return the wanted names that exist, as spelled in the file."""
+    """Return the wanted names that exist, spelled as in the file."""
     spellings = as_names(names).spellings
     return [spellings[name] for name in wanted if name in spellings]
 
 
 def find_first(wanted: Iterable[str], names: Iterable[str]) -> str | None:
-    """Return the first wanted name that exists, as spelled in the file."""
+    """Return the first wanted name that exists, spelled as in the file."""
     return next(iter(find_existing(wanted, names)), None)
 
 

@@ -59,7 +59,7 @@ def flatten(row: Row) -> Row:
 
 
 def expand_nested(found: Sequence[SourceRow], given: Columns) -> tuple[list[SourceRow], list[str]]:
-    """Return one row per nested question; rows that are questions stay unchanged.
+    """Return one row for each nested question; rows that are questions are unchanged.
 
     Returns:
         The rows, and one sentence for each expanded level.

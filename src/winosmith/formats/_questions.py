@@ -59,8 +59,8 @@ _FAILURE_RATIO = 5
 """If no kind fits all answers, other kinds must fail this many times as often as the best kind."""
 
 _MAX_REPEATED, _MIN_REPEATED = 0.05, 10
-"""If more than this fraction of rows, and at least this number, repeat another row's id, the column
-identifies texts with several questions, not questions."""
+"""If more than this fraction of rows, and at least this number, repeat another row's id, the ids
+are those of texts with several questions, not of questions."""
 
 SourceRow = data.Row[Record]
 T = TypeVar("T")

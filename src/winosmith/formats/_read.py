@@ -432,7 +432,7 @@ def reject_bad_lineages(entries: Iterable[Entry]) -> list[Entry]:
 
     A lineage is contradictory if it has a cycle, if its root differs from the parent's root, or if
     its edits don't turn the parent's sentence into the child's. A missing parent is accepted,
-    because a file may contain part of a family, such as the problems that a filter kept. Any
+    because a file may contain only part of a family, such as the problems that a filter kept. Any
     declared depth is accepted, because published depths don't follow a single rule. `winosmith
     check` reports missing parents and declared depths.
     """
