@@ -85,8 +85,7 @@ class Plan:
         answer: the column of the key; None if there is none.
         id: the column of ids; None if there is none.
         labels_are_choices: whether the labels of all rows are the choices.
-        distractors: the columns of the distractors; only used if the answer is the correct choice's
-            text.
+        distractors: the columns of the distractors, if the answer has the correct choice's text.
         choices_are_guessed: whether only the answers' numbers show which columns are the choices.
         may_have_blanks: whether the user named the columns, or the question was detected by its
             blanks.

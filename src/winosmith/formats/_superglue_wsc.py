@@ -9,8 +9,7 @@ row, as in Hugging Face's `super_glue`, whose labels are 1 (true), 0 (false) and
 Some irregular claims are accepted, with facts in `extra` so that they can be written unchanged: a
 pronoun that occurs once in the text but not at its index ("it" in idx 42 of the val file, whose
 index points to "use"); a candidate with a newline (idx 234); repeated claims; missing labels (test,
-FewGLUE). Written files have no `problem_id`. Claims with a candidate that is not in the text are
-refused.
+FewGLUE). Written files have no `problem_id`. Claims whose candidate is not in the text fail.
 """
 
 from __future__ import annotations

@@ -325,8 +325,8 @@ def _iterate_texts(sheet: Sheet, data: str) -> Iterator[tuple[str, str]]:
 def _describe_missing(characters: str, fonts: str | None, inside: bool) -> str:
     """Return the characters that no font contains.
 
-    typst silently draws the same box for all of them. Each character is therefore drawn and
-    compared with one that no font contains. Invisible characters (joiners, spaces) are not missing.
+    typst silently draws the same box for all of them. So each character is drawn and compared with
+    one that no font contains. Invisible characters (joiners, spaces) are not missing.
     """
     if not characters:
         return ""

@@ -153,7 +153,7 @@ class Sheet:
     def code(self) -> str:
         """The code that is on every page and in the answers: "a-1-7Q2K".
 
-        The code depends on the items and their order, so that answers fit only their sheet.
+        The code depends on the items and their order, so answers fit only their sheet.
         """
         items = [[item.number, item.problem_id, *item.shown] for item in self.items]
         record = {"data": self.data, "seed": self.seed, "name": self.name, "items": items}
