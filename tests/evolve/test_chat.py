@@ -101,7 +101,7 @@ def test_children_come_from_a_server(tmp_path: Path) -> None:
     assert tuple(read(folder / "accepted.jsonl")) == tuple(children)
     readable = (folder / "transcript.md").read_text("utf-8")
     assert readable.count("## Turn") == 3
-    assert "10 rows asked for, 10 read, 10 accepted." in readable
+    assert "10 rows requested, 10 read, 10 accepted." in readable
 
 
 def test_a_finished_dialogue_is_free(tmp_path: Path) -> None:

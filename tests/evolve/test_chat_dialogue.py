@@ -199,7 +199,7 @@ def test_nothing_acceptable_ends() -> None:
     mute = Dialogue(SUE, fruitless=1)
     mute.take(Reply("Hm."))
     assert mute.ended is not None
-    assert "no reply had a row of the table" in mute.ended.message
+    assert "no reply contained a row of the table" in mute.ended.message
 
 
 def test_turns_are_bounded() -> None:

@@ -333,7 +333,7 @@ def test_too_few_roots_and_shares_that_are_none_are_refused() -> None:
     with pytest.raises(DataError, match="2 roots can't be split"):
         split_roots(ROOTS[:2])
     for shares in ((10, 2), (10, 2, 0)):
-        with pytest.raises(InputError, match="three whole numbers"):
+        with pytest.raises(InputError, match="three positive whole numbers"):
             split_roots(ROOTS, shares)
 
 

@@ -88,7 +88,7 @@ def test_a_data_set_of_the_hub_is_read(tmp_path: Path) -> None:
     assert found[3].endswith(f"there is no split 'dev' (train, test); name one: {two}[train]")
     assert found[4].endswith(f"2 configurations (easy, hard); name one: {three}:easy")
     assert "there is no configuration 'soft' (easy, hard)" in found[6]
-    assert "connect to the internet, or download it and name its folder: hf:FOLDER" in found[7]
+    assert "connect to the internet, or download the data set and use hf:FOLDER" in found[7]
     assert "check the name" in found[8]
     assert found[9] == "hf:a:b:c: the address must be hf:ORG/NAME or hf:ORG/NAME:CONFIG[SPLIT]"
 

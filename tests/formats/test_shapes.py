@@ -502,7 +502,7 @@ def test_an_object_without_rows_is_refused(tmp_path: Path, text: str) -> None:
 
 REFUSED = {
     "a broken archive": (gzip.compress(PLAIN)[:-20], "the file can't be unpacked: "),
-    "Zstandard cut short": (packed(PLAIN, "zst")[:-5], "can't be unpacked: it is cut short"),
+    "Zstandard cut short": (packed(PLAIN, "zst")[:-5], "can't be unpacked: it is truncated"),
     "no Zstandard": (b"\x28\xb5\x2f\xfd" + PLAIN, "the file can't be unpacked: "),
     "no zip": (b"PK\x03\x04aaaa", "the file can't be unpacked: "),
     "an archive made to fill the memory": (gzip.compress(bytes(1 << 27)), "300 times its size"),

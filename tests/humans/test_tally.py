@@ -174,7 +174,7 @@ def test_a_score_that_nothing_prints_may_be_any_count() -> None:
     ("parts", "reason"),
     [
         ((3, {"a": "0.5"}, {1: 2}), "the histogram has 2 problems, the test 3"),
-        ((1, {"a": "0.5"}, {2: 1}), "counts more people than the 1 subjects"),
+        ((1, {"a": "0.5"}, {2: 1}), "has more people than the 1 subjects"),
     ],
 )
 def test_a_printed_test_that_contradicts_itself_is_refused(parts: tuple, reason: str) -> None:

@@ -181,7 +181,7 @@ def test_a_human_test_is_no_validation() -> None:
 def test_votes_on_other_problems_are_set_aside() -> None:
     """A response to a problem that the data do not hold is set aside, with the reason."""
     counted, aside = validate.select_eligible(Dataset([]), said([0]))
-    assert (counted, aside[0].reason) == ((), "the data have no such problem")
+    assert (counted, aside[0].reason) == ((), "the data set has no such problem")
 
 
 @pytest.mark.parametrize("fields", [{"choice": 2}, {"choice": 0, "shown": (0, 1, 2)}])

@@ -1,4 +1,4 @@
-"""Read models' answers from any source into one type, by the same rules.
+"""Read models' answers from any source into one type, with the same rules for all sources.
 
 >>> import tempfile, pathlib
 >>> from winosmith import Problem, Dataset, answers

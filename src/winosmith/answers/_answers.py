@@ -22,11 +22,11 @@ class Log(Result):
         status: why the log is incomplete, such as "the run was cancelled after 9 of 20"; None if
             it is complete.
         filter: the filter, scorer or epoch whose answers were read; None if the log has only one.
-        filters: the names of all filters, scorers or epochs.
-        keys_differ: ids of the items whose keys in the log and in the data differ.
+        filters: the names of all filters, scorers or epochs in the log.
+        keys_differ: ids of the items for which the log and the data have different keys.
         keys_compared: number of items whose keys were compared.
         scores_differ: ids of the items whose score in the log contradicts the answer: an answer
-            other than the log's key is scored as correct, or the reverse. Ties are not compared.
+            other than the log's key is scored as correct, or the reverse. Ties are excluded.
         reported: the harness's own accuracies by name, 0–1, such as `acc` and `acc_norm`.
     """
 
@@ -39,11 +39,11 @@ class Log(Result):
     reported: Mapping[str, float] = field(default_factory=dict)
 
     def record(self) -> dict[str, Any]:
-        """Return the known facts for JSON."""
+        """Return the known facts as a JSON record."""
         return {name: value for name, value in super().record().items() if value}
 
     def notes(self) -> list[str]:
-        """Return the facts as phrases to print after a model's name."""
+        """Return the log's irregularities as phrases to print after a model's name."""
         notes = [self.status] if self.status else []
         if self.filter is not None:
             others = ", ".join(repr(name) for name in self.filters if name != self.filter)
@@ -71,13 +71,13 @@ class Log(Result):
 class Answers(Result):
     """The answers of one model.
 
-    An item that the model was not asked has no prediction. An answer that matches no option becomes
-    a prediction without a choice; see `winosmith.Prediction`.
+    If the model was not asked an item, the item has no prediction. An answer that matches no option
+    becomes a prediction without a choice; see `winosmith.Prediction`.
 
     Attributes:
         predictions: one prediction per item, in the order of the source.
-        solver: the name of the model or solver, or of the file if the source names none.
-        parameters: the run's parameters; empty if the source does not state them.
+        solver: the name of the model or solver, or of the file if the source doesn't name a model.
+        parameters: the run's parameters; empty if unknown.
         data: the digest of the problems without their answers; None if unknown.
         log: facts from the harness's log.
     """
@@ -98,7 +98,7 @@ class Answers(Result):
 
         Raises:
             OtherDataError: a problem has no prediction, or a prediction has no problem. The message
-                has their number and the first three ids.
+                states the number of ids and the first three.
             DataError: a prediction does not fit the problem's options.
         """
         status = f"{self.log.status}; " if self.log.status else ""

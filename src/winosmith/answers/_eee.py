@@ -1,7 +1,7 @@
 """Instance records of Every Eval Ever, schema 0.3: JSON Lines, a record per item and model.
 
-The format is that of the EvalEval Coalition (evaleval/every_eval_ever on GitHub). The options that
-a solver could not decide between are in `metadata.tied`, and are read as scores of 1.
+The format is that of the EvalEval Coalition (evaleval/every_eval_ever on GitHub). Options that a
+solver could not decide between are listed in `metadata.tied`, and are read as scores of 1.
 """
 
 from __future__ import annotations
@@ -88,13 +88,13 @@ def _parse_row(place: Place, record: Record, items: Items) -> Row:
 def write_instance_records(
     path: str | Path, dataset: Dataset, answers: Mapping[str, Answers]
 ) -> None:
-    """Write the graded answers of models as instance records of Every Eval Ever.
+    """Write models' graded answers as instance records of Every Eval Ever.
 
     The score of a tie is 1 / (number of tied options), and a tie is not correct. Items without an
     answer are omitted.
 
     Args:
-        path: the file, usually `.jsonl`; it appears only when it is complete.
+        path: the file to write, usually `.jsonl`; the file appears only when it is complete.
         dataset: the items.
         answers: the answers by model name.
 

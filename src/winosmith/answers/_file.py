@@ -1,4 +1,4 @@
-"""`AnswerFile`, a file of answers with the items that it answers."""
+"""`AnswerFile`, a file of answers with the items to which they belong."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ _WHOLE = re.compile(r"0*([0-9]+)(?:\.0+)?")
 
 @dataclass(frozen=True)
 class AnswerFile:
-    """A file of answers and the items that it answers.
+    """A file of answers, and the items to which the answers belong.
 
     Attributes:
         rows: the file's records.
         dataset: the items.
-        columns: the columns of question and choices in a log's records, if the user named them.
+        columns: the columns of question and choices in a log's records, as named by the user.
         filters: names of the filters, scorers or epochs to read.
         omitted: the 0-based positions of records in the data that are not items.
     """
@@ -44,7 +44,7 @@ class AnswerFile:
 
     @cached_property
     def document(self) -> Mapping[str, Any]:
-        """The file as one JSON object, which may contain NaN; empty for other files."""
+        """The file as a single JSON object, which may contain NaN; empty for other files."""
         source = self.rows.source
         if source is None or not source.start.startswith("{"):
             return {}

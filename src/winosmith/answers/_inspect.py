@@ -13,26 +13,26 @@ from winosmith.answers._items import Items, Row, look_up, options_in_order
 from winosmith.answers._rules import choose_entries, read_rows
 from winosmith.errors import FormatError
 
-_HEADS = ("header.json", "_journal/start.json")
-"""The files of an archive that describe the run; the first is written when the run ends."""
+_HEADER_FILES = ("header.json", "_journal/start.json")
+"""Files in an archive that describe the run; the first file is written when the run ends."""
 
 _VERDICTS = {"C": True, "I": False, "1": True, "0": False, "1.0": True, "0.0": False,
              "True": True, "False": False}  # fmt: skip
-"""A scorer's values that are verdicts."""
+"""Map a scorer's values to verdicts."""
 
 _STATUS = {"cancelled": "was cancelled", "error": "failed", "started": "did not finish"}
 
 
 def recognise(file: AnswerFile) -> bool:
     """Return whether a file is a log of inspect_ai, or results without samples."""
-    is_archive = any(part.path.endswith(_HEADS) for part in file.rows.parts)
+    is_archive = any(part.path.endswith(_HEADER_FILES) for part in file.rows.parts)
     return is_archive or bool(file.document.keys() & {"eval", "configs"})
 
 
 def read(file: AnswerFile) -> list[Answers]:
     """Return the answers in a log for one scorer and one epoch.
 
-    Samples that failed or were not scored are missing answers.
+    Answers are missing for samples that failed or were not scored.
 
     Raises:
         FormatError: the log has no samples; see also `read_rows`.
@@ -67,17 +67,17 @@ def read(file: AnswerFile) -> list[Answers]:
 
 
 def _unpack_log(file: AnswerFile) -> dict[str, Any]:
-    """Return the log in an archive; of several files with the same name, the last is used."""
+    """Return the log in an archive; if several files have the same name, the last one is used."""
     parts: dict[str, Any] = {}
     for part in file.rows.parts:
         name = part.path.removeprefix(f"{file.path}/")
-        if part.source and (name in _HEADS or name.startswith("samples/")):
+        if part.source and (name in _HEADER_FILES or name.startswith("samples/")):
             try:
                 parts[name] = json.loads(part.source.text)
             except (ValueError, RecursionError) as error:
                 raise FormatError(f"this is not JSON ({error})", part.path) from None
     head: dict[str, Any] = next(
-        (one for one in map(parts.get, _HEADS) if isinstance(one, dict)), {}
+        (one for one in map(parts.get, _HEADER_FILES) if isinstance(one, dict)), {}
     )
     samples = [own for name, own in parts.items() if name.startswith("samples/")]
     return {"status": "started", **head, "samples": samples}

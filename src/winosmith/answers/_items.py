@@ -1,4 +1,4 @@
-"""Rows of a log, and an index that finds their items by words."""
+"""Rows of a log, and an index that finds each row's item by its words."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from winosmith.data import Place
 from winosmith.dataset import Dataset
 from winosmith.problem import Problem
 
-_FEW = 50
-"""Maximum number of items with the same options whose questions are compared with a row."""
+_MAX_ALIKE = 50
+"""Maximum number of items with the same options to compare with a row."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +47,7 @@ class Row:
 
 
 class Items:
-    """An index of items by their words; an id only decides between items whose words match."""
+    """An index of items by their words; an id only breaks ties between matching items."""
 
     def __init__(self, dataset: Dataset):
         self.dataset = dataset
@@ -60,7 +60,7 @@ class Items:
             self.by_text[normalise(problem.sentence), options].append(problem)
 
     def find(self, row: Row) -> list[Problem]:
-        """Return the item of a row, or all copies of the item; empty if no item matches."""
+        """Return a row's item, or all duplicates of the item; an empty list if no item matches."""
         own = self.by_id.get(row.id)
         if not row.options:
             known = own is not None and row.target is not None and row.target == own.answer
@@ -71,15 +71,15 @@ class Items:
         alike = self.by_options.get(options, [])
         if len(alike) == 1 and alike[0] is own:
             return alike
-        near = alike if len(alike) <= _FEW else [one for one in alike if one is own]
+        near = alike if len(alike) <= _MAX_ALIKE else [one for one in alike if one is own]
         text = normalise(row.text)
         found = [one for one in near if _has_question(text, one)]
         return found if len(found) == 1 else [one for one in found if one is own]
 
     def find_in_text(self, text: str) -> Problem | None:
-        """Return the last item whose question and options a text contains, or None.
+        """Return the last item whose question and options occur in a text, or None.
 
-        A prompt may show other items as examples before the item that it asks.
+        A prompt may contain other items as examples before the item to be answered.
         """
         text = normalise(text)
         near = {
@@ -90,7 +90,7 @@ class Items:
 
     @cached_property
     def _by_rarest(self) -> dict[str, list[Problem]]:
-        """Each item by the rarest word of its question and options."""
+        """Map each word to the items in whose question and options it is the rarest word."""
         words = [
             {*_split_words(normalise(" ".join((one.sentence, *one.options))))}
             for one in self.dataset
@@ -118,12 +118,12 @@ def look_up(record: Any, *keys: str | int) -> Any:
 
 
 def normalise(text: str) -> str:
-    """Return a text in lower case with single spaces, for comparisons."""
+    """Convert a text to lower case and single spaces, for comparisons."""
     return " ".join(text.split()).casefold()
 
 
 def options_in_order(text: str, problem: Problem) -> tuple[str, ...]:
-    """Return the options in the order of the prompt, if the prompt lists them with letters.
+    """Return the options in the order in which a prompt lists them with letters.
 
     >>> options_in_order("Who? A) ann B) bob", Problem("q", "Who?", ("bob", "ann"), blank=None))
     ('ann', 'bob')
@@ -149,7 +149,7 @@ def _has_question(text: str, problem: Problem) -> bool:
 
 
 def _locate_question_end(text: str, problem: Problem) -> tuple[int, int]:
-    """Return the end of the question's last copy in a text, and the question's length."""
+    """Return the end of the question's last occurrence in a text, and the question's length."""
     last = normalise(problem.sentence if problem.blank is None else problem.after or problem.before)
     return text.rfind(last) + len(last), len(problem.sentence)
 

@@ -1,8 +1,8 @@
-"""Lists of labels without ids, in the order of a data set, and leaderboard submissions.
+"""Lists of labels in the order of a data set, without ids, and leaderboard submissions.
 
 A list has one label per line: a number from 1 or a letter from A, optionally with the options'
-scores ("2;[ -5.1 9.3 ]"), or "[invalid]". A JSON array of labels is a list, too. WinoGrande's label
-files (1 or 2) and submissions to its leaderboard (five labels per line) have no scores.
+scores ("2;[ -5.1 9.3 ]"), or "[invalid]". A JSON array of labels is also accepted. WinoGrande's
+label files (1 or 2) and submissions to its leaderboard (five labels per line) have no scores.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ SIZES = ("xs", "s", "m", "l", "xl")
 """The columns of a leaderboard submission, one for each training size (WinoGrande, table 4)."""
 
 _LABEL = re.compile(r"(\d\d?(?:\.0)?|[^\W\d_])(?:\s*;\s*\[([^\]]*)\])?")
-"""A line of a list of labels."""
+"""Pattern of a line in a list of labels."""
 
-_SUBMITTED = re.compile(r"[12](\s*,\s*[12])+")
-"""A line of a leaderboard submission."""
+_SUBMISSION_LINE = re.compile(r"[12](\s*,\s*[12])+")
+"""Pattern of a line in a leaderboard submission."""
 
 _Label = tuple[Place, Any, tuple[float, ...]]
 
@@ -37,15 +37,15 @@ def recognise(file: AnswerFile) -> bool:
     first = file.rows.start.split("\n", 1)[0].strip()
     if file.rows.kind == "array" and first != INVALID:
         return not file.rows.first
-    return bool(_LABEL.fullmatch(first) or _SUBMITTED.fullmatch(first) or first == INVALID)
+    return bool(_LABEL.fullmatch(first) or _SUBMISSION_LINE.fullmatch(first) or first == INVALID)
 
 
 def read(file: AnswerFile) -> list[Answers]:
     """Return the answers in a list of labels.
 
     Raises:
-        FormatError: the numbers of labels and problems differ, labels count from 0, or most lines
-            are not labels.
+        FormatError: the numbers of labels and problems differ, labels start at 0, or most lines
+            aren't labels.
     """
     source, dataset = file.rows.source or Source(file.path), file.dataset
     is_array = file.rows.kind == "array" and not source.start.startswith(INVALID)
@@ -87,7 +87,7 @@ def _read_lines(source: Source) -> list[_Label]:
     found: list[_Label] = []
     for number, text in source.lines():
         place, line = Place(str(source.path), number), text.strip()
-        if _SUBMITTED.fullmatch(line):
+        if _SUBMISSION_LINE.fullmatch(line):
             raise FormatError(
                 "the line has several labels, as in a leaderboard submission; score it with: "
                 "winosmith leaderboard",
@@ -116,7 +116,7 @@ def read_labels(path: str | Path) -> tuple[int, ...]:
     """Return the 0-based labels in a file with "1" or "2" on each line, in the problems' order.
 
     Raises:
-        FormatError: a line is neither "1" nor "2"; the message has its number.
+        FormatError: a line is neither "1" nor "2"; the message contains the line number.
     """
     return tuple(row[0] for row in _read_label_rows(path, columns=1))
 
@@ -127,9 +127,9 @@ def write_labels(answers: Sequence[int], file: IO[str]) -> None:
 
 
 def read_submission(path: str | Path) -> dict[str, tuple[int, ...]]:
-    """Return the 0-based labels in a leaderboard submission, by training size.
+    """Return the 0-based labels in a leaderboard submission for each training size.
 
-    Each line has five labels, for the sizes xs to xl.
+    Each line has five labels, one for each size from xs to xl.
 
     Raises:
         FormatError: a line does not have exactly five labels of 1 or 2.

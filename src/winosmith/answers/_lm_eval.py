@@ -20,7 +20,7 @@ from winosmith.errors import FormatError, InputError
 from winosmith.problem import Problem
 
 _METRICS = ("acc", "acc_norm", "acc_mutual_info", "exact_match")
-"""The harness's accuracy metrics for single samples."""
+"""The harness's accuracy metrics that have a value for each sample."""
 
 _IDS = ("id", "qID", "qid", "question_id", "uid", "ind", "idx")
 """The fields that may contain a record's id."""
@@ -32,7 +32,7 @@ def recognise(file: AnswerFile) -> bool:
 
 
 def read(file: AnswerFile) -> list[Answers]:
-    """Return the answers in a file of samples for one filter; the folder names the model.
+    """Return the answers of one filter in a file of samples; the folder's name is the model's name.
 
     If there are scores, the choice is the option with the highest log-likelihood, as in `acc`;
     otherwise it is the option whose letter or text the filter returned.
@@ -75,7 +75,7 @@ def _compute_means(samples: Sequence[Record]) -> dict[str, float]:
 def _read_docs(
     docs: Sequence[Record], columns: formats.Columns | None
 ) -> tuple[list[Problem | None], str]:
-    """Read a task's records as items; also return why some records can't be read."""
+    """Read a task's records as items; also return the reason why some records can't be read."""
     named = columns if columns and {*columns.question} <= docs[0].keys() else None
     found: list[Problem | None] = [None] * len(docs)
     try:
@@ -150,7 +150,7 @@ def _get_requests(arguments: Any) -> list[Mapping[str, Any]]:
 
 
 def _parse_score(given: Any, place: Place) -> float | None:
-    """Return the log-likelihood in a pair (log-likelihood, is_greedy); None for other values."""
+    """Return the log-likelihood of a (log-likelihood, is_greedy) pair; None for other values."""
     while isinstance(given, list) and len(given) == 1:
         given = given[0]
     if not (isinstance(given, list) and len(given) == 2 and str(given[1]) in ("True", "False")):
@@ -178,8 +178,8 @@ def _order_scores(
 ) -> tuple[float, ...]:
     """Return the scores in the order of the item's options, matched by their texts or letters.
 
-    If neither texts nor letters were scored, as in a cloze, the order is assumed to be that of the
-    options if the target agrees. If the order is unknown, no scores are returned.
+    If neither texts nor letters were scored, as in a cloze, scores are assumed to be in the order
+    of the options if the target agrees. If the order is unknown, no scores are returned.
     """
     if item is None:
         return tuple(scores)

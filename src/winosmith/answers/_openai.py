@@ -20,8 +20,8 @@ def recognise(file: AnswerFile) -> bool:
 def read(file: AnswerFile) -> list[Answers]:
     """Return the answers of a run, from its `match` events.
 
-    Items are found by the question and options in the prompt. The model is the first of the run's
-    `completion_fns`.
+    Each item is identified by the question and options in the prompt. The model is the first of the
+    run's `completion_fns`.
 
     Raises:
         FormatError: the log has no `match` events; see also `read_rows`.

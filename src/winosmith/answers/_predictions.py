@@ -1,6 +1,6 @@
 """Winosmith's own files of predictions: JSON Lines, with or without a header.
 
-The header describes the run and its data; one line per problem follows:
+The header describes the run and its data, and is followed by one line per problem:
 
     {"predictions":"majority","parameters":{…},"data":"9f2c…","n":1267,"version":"0.1.0"}
     {"id":"3FCO4VKO…-2","choice":1,"scores":[-0.71,-0.68]}
@@ -9,8 +9,8 @@ The header describes the run and its data; one line per problem follows:
 
 `tied` lists the options that the solver could not decide between. If `choice` is missing, the
 option with the best score is chosen; if `choice` is null, the answer was invalid. `data` is the
-digest of the problems as the solver saw them, without their answers. It can therefore be published
-with a test set, and can be checked with or without the answers.
+digest of the problems as the solver saw them, without their answers. The digest can therefore be
+published with a test set, and checked with or without the answers.
 """
 
 from __future__ import annotations

@@ -26,10 +26,10 @@ from winosmith.dataset import Dataset
 from winosmith.errors import FormatError
 
 _LOGS = ("samples_*.jsonl", "*.eval", "scenario_state.json")
-"""Patterns of the files that are read from a folder."""
+"""Patterns of the names of files to read from a folder."""
 
 _SOURCES = (_labels, _helm, _lm_eval, _openai, _eee, _predictions, _tables)
-"""The sources, ordered so that each precedes others that would recognise its files, too."""
+"""Kinds of sources; a kind comes before other kinds that would also recognise its files."""
 
 
 def read(
@@ -48,8 +48,8 @@ def read(
     records of Every Eval Ever.
 
     A row of a log belongs to the item with the same question and options, in any order; the row's
-    id is used only to choose between copies. Rows without an item, and files about another data
-    set, are omitted with a `formats.ReadingNote`.
+    id is used only to choose between copies. Rows without an item, and files about a different data
+    set, are skipped with a `formats.ReadingNote`.
 
     Args:
         path: a file; a folder, in which all `samples_*.jsonl`, `*.eval` and `scenario_state.json`
@@ -58,20 +58,20 @@ def read(
         dataset: the items, as a data set or any input of `formats.read`.
         columns: the columns of question and choices in a log's records, if their names are
             unusual.
-        filters: names of the filters, scorers or epochs to read; by default the first one of each
+        filters: names of the filters, scorers or epochs to read; by default the first name in each
             log.
         encoding: encoding of files that are not UTF-8; None to detect it.
         omitted: the 0-based positions of records that were omitted from the data
-            (`formats.Contents.omitted`). Up to this many answers to unknown ids are omitted, too,
+            (`formats.Contents.omitted`). The same number of answers to unknown ids may be omitted,
             and a list may have labels for these records.
 
     Returns:
-        The answers by model name. An answer that matches no option is a prediction without a
-        choice; an item that the model was not asked has no prediction.
+        The answers by model name. An answer that matches no option becomes a prediction without a
+        choice; items that the model was not asked have no prediction.
 
     Raises:
-        FormatError: the source is of an unknown kind or about another data set, a model answers an
-            item in two files, or different filters are used for logs with the same filters.
+        FormatError: the source is of an unknown kind or about a different data set, a model answers
+            an item in two files, or different filters are used for logs with the same filters.
         MissingExtraError: an `.eval` log is read, but zipfile-zstd is not installed.
     """
     dataset = formats.as_dataset(dataset)
@@ -93,7 +93,7 @@ def read(
 
 
 def _drop_omitted(own: Answers, dataset: Dataset, omitted: int) -> Answers:
-    """Drop answers to unknown ids if there are no more of them than omitted records."""
+    """Drop answers to unknown ids if there are at most as many as omitted records."""
     known = {*dataset.ids}
     kept = tuple(one for one in own.predictions if one.problem_id in known)
     if not kept or not 0 < len(own.predictions) - len(kept) <= omitted:
@@ -139,7 +139,7 @@ def _join_answers(known: Answers, more: Answers, file: str) -> Answers:
 def _read_files(
     path: Any, open_file: Callable[[data.Readable], AnswerFile]
 ) -> Iterator[tuple[str, Answers]]:
-    """Yield the answers of each model in each file; warn about files for other data sets."""
+    """Yield each model's answers in each file; warn about files for other data sets."""
     if not isinstance(path, str | Path) or not Path(path).is_dir():
         name = str(path) if isinstance(path, str | Path) else data.table_name(path)
         yield from ((name, one) for one in _read_file(open_file(path)))

@@ -1,9 +1,9 @@
-"""Rules for interpreting answers, which are the same for every source.
+"""Rules for interpreting the answers of every source.
 
 - Answers are interpreted as the kind that the source uses: letters, texts or numbers.
 - A row of a log belongs to the item with the same question and options.
-- One row per item is used: that of the named filter, scorer or epoch, or else of the first.
-- Answers that match no option are invalid. Items without a row are missing.
+- One row per item is used: that of the named filter, scorer or epoch, or of the first by default.
+- Answers that match no option are invalid. Answers to items without a row are missing.
 """
 
 from __future__ import annotations
@@ -62,12 +62,12 @@ def detect_kind(
     kinds: Sequence[str],
     keys: Sequence[int | None] = (),
 ) -> AnswerKind:
-    """Return the kind that fits the most answers; if tied, the kind that agrees with most keys.
+    """Return the kind that fits the most answers, or of tied kinds the one that matches most keys.
 
     Args:
         values: the answers or targets.
         readings: the option that each answer names, by kind.
-        kinds: the kinds to choose from; if still tied, the first is used.
+        kinds: the kinds to choose from; if they also match equally many keys, the first is used.
         keys: the key of each item in the same log, if known.
 
     >>> detect_kind(["A", "b"], [{"letter": 0, "text": 1}, {"letter": 1}], ("text", "letter"))
@@ -102,8 +102,8 @@ def read_choices(
 ) -> dict[str, int | None]:
     """Return the options that labels name, by item id, with None for invalid labels.
 
-    Missing labels are omitted. Labels of unknown ids, and values other than text or numbers, are
-    invalid.
+    Missing labels are omitted from the result. Labels of unknown ids, and values other than text or
+    numbers, are invalid.
 
     Args:
         labels: letters, numbers from 1 or texts of options, by item id.
@@ -111,7 +111,7 @@ def read_choices(
         places: the location of each label, if known.
 
     Raises:
-        FormatError: a label counts from 0, or is both an option's number and another's text.
+        FormatError: labels start at 0, or a label is one option's number and another option's text.
     """
     texts = {problem.id: problem.options for problem in file.dataset}
     given = {
@@ -159,13 +159,13 @@ def check_known(names: Collection[str], file: AnswerFile, what: str, hint: str =
 
 
 def choose_entries(file: AnswerFile, *kinds: Sequence[str]) -> tuple[list[str], Log]:
-    """Return the filter, scorer or epoch to use, one per kind, and a `Log` that states it.
+    """Return the filter, scorer or epoch to use, one per kind, and a `Log` with these names.
 
-    This is the user's choice, or else the first name; "" for a kind without names. A number means
-    an epoch or trial: "2" for "epoch 2".
+    For each kind, the user's choice or else the first name is used; "" for a kind without names. A
+    number stands for an epoch or trial: "2" for "epoch 2".
 
     Raises:
-        FormatError: the user chose names, but the log has none or two of one kind.
+        FormatError: of the names that the user chose, the log has none, or two of one kind.
     """
     wanted = [[name for name in kind if _is_wanted(name, file.filters)] for kind in kinds]
     every = [name for kind in kinds for name in kind]
@@ -212,8 +212,8 @@ def read_rows(
         rows: the rows, in the log's order.
         file: the log.
         solver: the model's name.
-        log: the facts that are known before the rows are matched with items.
-        problem_with_rows: why rows may lack an item, for the message.
+        log: the facts that are known before rows are matched to items.
+        problem_with_rows: why some rows may have no item, for the error message.
 
     Raises:
         FormatError: fewer than half of the rows belong to an item, an item has several rows, or no
@@ -271,7 +271,7 @@ def _detect_log_kind(rows: Sequence[Row], dataset: Dataset) -> AnswerKind:
 
 
 def _find_target(row: Row, options: Sequence[str], kind: AnswerKind) -> int | None:
-    """Return the index of the row's target among its options, or else the row's key."""
+    """Return the index of the row's target among the row's options, or else the row's key."""
     target = row.target
     if isinstance(target, str):
         target = formats.interpret_answer(target, options).get(kind.name or "")
@@ -309,8 +309,8 @@ def _make_prediction(
 def _assign_rows(rows: Sequence[Row], file: AnswerFile, because: str) -> dict[str, int]:
     """Assign rows to items, and return the row's index for each item id.
 
-    If an item has as many rows as copies, each row belongs to one copy; a single row belongs to all
-    copies.
+    If an item has as many rows as duplicates, each row belongs to one duplicate; a single row
+    belongs to all duplicates.
     """
     items = Items(file.dataset)
     of_copies: dict[tuple[str, ...], list[int]] = defaultdict(list)

@@ -40,8 +40,8 @@ def recognise(file: AnswerFile) -> bool:
 def read(file: AnswerFile) -> list[Answers]:
     """Return the answers of each model in a table.
 
-    Columns without an answer, and columns with a key's name next to models' columns, are omitted
-    with a note. Columns that repeat an option's text for every item are omitted without a note.
+    Columns without answers, and columns named like a key next to models' columns, are omitted with
+    a note. Columns that repeat an option's text for every item are omitted without a note.
 
     Raises:
         FormatError: a column or an id occurs twice, a row and the header differ in length, fewer
@@ -126,7 +126,7 @@ def _repeats_one_option(
 
 
 def _read_grades(labels: Mapping[str, Any], file: AnswerFile) -> tuple[Prediction, ...]:
-    """Return predictions if all labels are grades and not option texts; otherwise empty."""
+    """Return predictions if all labels are grades and not option texts, or else an empty tuple."""
     given = {
         name: str(label).strip().casefold()
         for name, label in labels.items()
@@ -167,7 +167,7 @@ def _read_object(file: AnswerFile) -> Answers:
 def _rows_by_id(
     file: AnswerFile, records: Sequence[tuple[Place, Record]], columns: Sequence[str]
 ) -> dict[str, tuple[Place, Record]]:
-    """Return the rows with any value in the given columns, by the id in the first column."""
+    """Map the id in each row's first column to the row, if any of the given columns has a value."""
     found: dict[str, tuple[Place, Record]] = {}
     for place, row in records:
         if all(formats.is_missing(row.get(column)) for column in columns):

@@ -1,4 +1,4 @@
-"""Read rows with their locations from files, archives, folders and tables in memory.
+"""Read rows and their locations from files, archives, folders and tables in memory.
 
 >>> rows = read([{"question": "Why?", "answer": "so"}])
 >>> [(str(row.place), row.values) for row in rows]

@@ -2,8 +2,9 @@
 
 gzip, bzip2, xz, zip and Zstandard (`pip install 'winosmith[zstd]'`) are recognised by content and
 unpacked, up to 64 MiB or 300 times the packed size. A list of paths (in Python), a folder, a glob,
-or the files of a zip archive are one data set in one format. In a folder or an archive, only files
-with an extension of a data format are read, except files such as README.txt. `-` is standard input.
+or the files in a zip archive form one data set, in a single format. In a folder or archive, only
+files with a data format's extension are read; README.txt and the like are skipped. `-` stands for
+standard input.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from typing import IO, Any, NamedTuple
 
 from winosmith.errors import FormatError, InputError, require
 
-_FREE, _TIMES, _AT_ONCE = 1 << 26, 300, 1 << 20
+_ALWAYS_ALLOWED, _RATIO, _READ_SIZE = 1 << 26, 300, 1 << 20
 """Maximum unpacked size: this number of bytes, or this multiple of the packed size if that is more;
 and the bytes per read. Records shrink to about a fiftieth, a decompression bomb to a thousandth."""
 
@@ -48,8 +49,8 @@ DATA = frozenset(
 )
 """Extensions of data files in folders and archives."""
 
-_ABOUT = frozenset(("readme", "license", "licence", "notice", "changelog", "citation"))
-"""Names of texts about the data, which are skipped in folders and archives."""
+_DOCUMENTATION = frozenset(("readme", "license", "licence", "notice", "changelog", "citation"))
+"""Names of documentation files, which are skipped in folders and archives."""
 
 STANDARD_INPUT = "-"
 
@@ -58,7 +59,7 @@ HUB, LM_EVAL = "hf:", "lm-eval:"
 
 
 def is_address(path: str | Path) -> bool:
-    """Return whether a path is an address on the Hub or of a task of lm-evaluation-harness.
+    """Return whether a path is the address of a Hub data set or lm-evaluation-harness task.
 
     >>> is_address("hf:org/name[test]"), is_address("lm-eval:arc_easy"), is_address("quiz.csv")
     (True, True, False)
@@ -70,8 +71,8 @@ class File(NamedTuple):
     """A file, possibly inside a zip archive.
 
     Attributes:
-        path: its path; "quiz.zip/part.jsonl" inside an archive.
-        raw: its unpacked bytes.
+        path: the file's path, such as "quiz.zip/part.jsonl" inside an archive.
+        raw: the file's unpacked bytes.
     """
 
     path: str
@@ -101,15 +102,15 @@ def _read_all(stream: IO[bytes]) -> bytes:
 
 
 def max_unpacked_bytes(packed: int) -> int:
-    """Return the maximum number of bytes that a file of a packed size may unpack to."""
-    return max(_FREE, _TIMES * packed)
+    """Return the maximum unpacked size, in bytes, for a file's packed size."""
+    return max(_ALWAYS_ALLOWED, _RATIO * packed)
 
 
 def read_content(path: str | Path) -> bytes:
     """Read a single file, and unpack it if it is compressed.
 
     Raises:
-        FormatError: see `unpack`; or the file is an archive with several files.
+        FormatError: the file is an archive with several files; see also `unpack`.
     """
     found = unpack(path)
     if len(found) > 1:
@@ -133,9 +134,9 @@ def stem(path: str | Path) -> str:
 
 
 def expand_path(path: str | Path) -> list[str]:
-    """Return the files that a path denotes: the file itself, or the files of a folder or glob.
+    """Return the files at a path: the file itself, or all files of a folder or glob.
 
-    They are sorted by name. Hidden files and files in hidden folders are omitted.
+    Files are sorted by name. Hidden files and files in hidden folders are omitted.
 
     Raises:
         FormatError: there are no files.
@@ -155,12 +156,12 @@ def expand_path(path: str | Path) -> list[str]:
 
 
 def data_files(path: str | Path) -> list[str]:
-    """Return the files that a path denotes; in a folder, only data files.
+    """Return the files at a path, but only data files from a folder.
 
     An address is returned unchanged.
 
     Raises:
-        FormatError: there are no such files.
+        FormatError: no files were found.
     """
     if is_address(path):
         return [str(path)]
@@ -176,13 +177,13 @@ def data_files(path: str | Path) -> list[str]:
 
 
 def is_data_file(path: str) -> bool:
-    """Return whether a file in a folder or archive is a data file, according to its name.
+    """Return whether a file's name is that of a data file in a folder or archive.
 
     >>> is_data_file("a/part.jsonl.gz"), is_data_file("a/README.txt"), is_data_file("a/plot.png")
     (True, False, False)
     """
     name = PurePath(path.lower())
-    is_about = name.suffix == ".txt" and name.stem in _ABOUT
+    is_about = name.suffix == ".txt" and name.stem in _DOCUMENTATION
     return not DATA.isdisjoint(name.suffixes[-2:]) and not is_about
 
 
@@ -191,7 +192,7 @@ def _is_hidden(parts: Sequence[str]) -> bool:
 
 
 def _unpack(file: File, most: int) -> list[File]:
-    """Unpack a file, possibly an archive, to at most `most` bytes in total."""
+    """Unpack a file or archive to at most `most` bytes in total."""
     try:
         if file.raw.startswith(ZIP):
             return _unpack_archive(file, most)
@@ -250,7 +251,7 @@ def _unpack_archive(file: File, most: int) -> list[File]:
     return [File(file.path, found[0].raw)] if len(found) == 1 else found
 
 
-def _read_pieces(stream: IO[bytes], size: int = _AT_ONCE) -> Iterable[bytes]:
+def _read_pieces(stream: IO[bytes], size: int = _READ_SIZE) -> Iterable[bytes]:
     while piece := stream.read(size):
         yield piece
 
@@ -265,7 +266,7 @@ def _unpack_zstandard(file: File) -> Iterable[bytes]:
             if piece:  # another frame
                 unpacker = zstandard.ZstdDecompressor().decompressobj()
     if not unpacker.eof:
-        raise FormatError("the file can't be unpacked: it is cut short", file.path)
+        raise FormatError("the file can't be unpacked: it is truncated", file.path)
 
 
 def _join_pieces(pieces: Iterable[bytes], most: int, path: str) -> bytes:
@@ -278,8 +279,8 @@ def _join_pieces(pieces: Iterable[bytes], most: int, path: str) -> bytes:
 
 
 def size_error(path: str) -> FormatError:
-    """Return the error for a file that unpacks to far more bytes than data files do."""
+    """Return the error for a file with a suspiciously large unpacked size."""
     return FormatError(
-        f"the file unpacks to more than {_TIMES} times its size; if you trust it, unpack it first",
+        f"the file unpacks to more than {_RATIO} times its size; if you trust it, unpack it first",
         path,
     )

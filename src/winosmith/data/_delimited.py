@@ -1,8 +1,8 @@
-"""Delimited text: CSV, TSV, or with semicolons.
+"""Delimited text: CSV, TSV, or text separated by semicolons.
 
-A first line `sep=;` declares the separator. Quotation marks enclose cells. They are text if all
-lines have the same number of cells when the marks are ignored. An apostrophe that prevents a
-spreadsheet from running a cell as a formula is removed.
+A first line `sep=;` declares the separator. Quotation marks enclose cells. The marks are read as
+text if all lines have the same number of cells when the marks are ignored. An apostrophe that
+prevents a spreadsheet from running a cell as a formula is removed.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ _DECLARED = re.compile(r'\ufeff?"?sep=(.)"?\r?\n', re.IGNORECASE)
 """A first line that declares the separator, as in files for Excel."""
 
 _NEWLINE = re.compile(r"\r\n?|\n")
-_WHOLE = re.compile(r'"(?:[^"]|"")*"')
+_QUOTED_CELL = re.compile(r'"(?:[^"]|"")*"')
 
 
 @dataclass(frozen=True)
 class Delimited:
-    r"""A delimited text, with its header and rows.
+    r"""Delimited text with a header and rows.
 
     >>> table = Delimited(Source("a.csv", b"sep=;\nx;y\n1;\"a;b\"\n"))
     >>> table.header, [row.values for row in table.rows()]
@@ -43,13 +43,13 @@ class Delimited:
 
     @cached_property
     def _header_start(self) -> int:
-        """Offset of the header in the text, after a declared separator."""
+        """Offset of the header in the text, after the separator's declaration if there is one."""
         declared = _DECLARED.match(self.source.text)
         return declared.end() if declared else 0
 
     @cached_property
     def separator(self) -> str:
-        """The separator that the file declares, or the one that gives the header the most cells."""
+        """The declared separator, or else the one that splits the header into the most cells."""
         declared = _DECLARED.match(self.source.text)
         if declared:
             return declared[1]
@@ -67,7 +67,7 @@ class Delimited:
             cells = _split_cells(self._first_line.rstrip("\r"), self.separator)
             if any(map(str.strip, cells)):
                 return tuple(_clean_names(cells))
-        reader = self._reader(quoted=self.is_quoted)
+        reader = self._make_reader(quoted=self.is_quoted)
         while True:
             with suppress(csv.Error):
                 row = next(reader, None)
@@ -78,7 +78,7 @@ class Delimited:
 
     @cached_property
     def is_quoted(self) -> bool:
-        r"""Whether quotation marks enclose cells; otherwise they are text.
+        r"""Whether quotation marks enclose cells and are not part of the text.
 
         They are text if every line has the same number of cells when quotes are ignored, and some
         cell has a quotation mark only at its start. A single mark in the file is an error.
@@ -97,7 +97,7 @@ class Delimited:
         if len({line.count(mark) for line in lines}) > 1:
             return True
         cells = (cell.strip() for line in lines for cell in line.split(mark))
-        odd = [cell for cell in cells if cell.startswith('"') and not _WHOLE.fullmatch(cell)]
+        odd = [cell for cell in cells if cell.startswith('"') and not _QUOTED_CELL.fullmatch(cell)]
         return not odd or text.count('"') == 1
 
     def rows(
@@ -108,7 +108,7 @@ class Delimited:
         An apostrophe that prevents a cell from running as a formula is removed.
 
         Args:
-            header: the column names, if the first line is a row.
+            header: the column names, if the file starts with a row instead of a header.
             is_quoted: whether quotation marks enclose cells; None to detect it.
 
         Raises:
@@ -120,7 +120,7 @@ class Delimited:
         starts = [self._header_start]
         starts += [found.end() for found in _NEWLINE.finditer(text, self._header_start)]
         above = text.count("\n", 0, self._header_start)
-        reader = self._reader(quoted=is_quoted)
+        reader = self._make_reader(quoted=is_quoted)
         names = list(header)
         while True:
             first = reader.line_num
@@ -147,7 +147,7 @@ class Delimited:
                 cells, names, *self._locate_lines(starts, first, reader.line_num, above, path)
             )
 
-    def _reader(self, *, quoted: bool) -> Any:
+    def _make_reader(self, *, quoted: bool) -> Any:
         text = self.source.text
         return csv.reader(
             io.StringIO(text[self._header_start :] if self._header_start else text, newline=""),
@@ -199,7 +199,7 @@ def parse_header(
 def map_cells(
     cells: list[str], names: Sequence[str], place: Place, raw: str
 ) -> Row[Mapping[str, str]]:
-    """Map a row's cells to its column names; the result has a reason if the row can't be read."""
+    """Map column names to a row's cells; the result has a reason if the row can't be read."""
     while len(cells) > len(names) and not cells[-1].strip():
         cells.pop()
     if len(cells) != len(names):

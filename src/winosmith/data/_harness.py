@@ -1,9 +1,8 @@
 """Tasks of evaluation harnesses as tables of questions.
 
 `lm-eval:TASK` is a task or group of lm-evaluation-harness, given by name or by the path of its YAML
-file (`pip install 'winosmith[lm-eval]'`). The task's own functions convert its documents to
-questions; code that a task contains is run. In Python, a `Task` or `Dataset` of inspect_ai is read,
-too.
+file (`pip install 'winosmith[lm-eval]'`). A task's own functions convert documents to questions, so
+code in the task is run. In Python, a `Task` or `Dataset` of inspect_ai is read, too.
 """
 
 from __future__ import annotations
@@ -21,14 +20,14 @@ from winosmith.errors import FormatError, require
 
 
 def load_task_tables(address: str) -> dict[str, list[Record]]:
-    """Load an lm-evaluation-harness task or group, and map each task's address to its questions.
+    """Load an lm-evaluation-harness task or group; map each task's address to the task's questions.
 
-    The documents are those that the harness scores: from test, or from validation if there is no
-    test. The answer is a letter. If the choices are contexts with the same continuation, as in
-    WinoGrande, the continuation is the question.
+    The questions are the documents that the harness scores: the test split, or the validation split
+    if there is no test split. Each question's answer is a letter. If the choices are contexts with
+    the same continuation, as in WinoGrande, the continuation is the question.
 
     Raises:
-        FormatError: there is no such task, it can't be loaded, or it has no choices.
+        FormatError: the task does not exist, can't be loaded, or has no choices.
         MissingExtraError: lm_eval is not installed.
     """
     name = address.removeprefix(LM_EVAL)

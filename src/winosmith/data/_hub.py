@@ -1,8 +1,8 @@
 """Data sets on the Hugging Face Hub, with `datasets` (`pip install 'winosmith[hub]'`).
 
-An address is `hf:ORG/NAME`. If there are several configurations or splits, it names one of each:
-`hf:ORG/NAME:CONFIG[SPLIT]`. The path of a folder may replace ORG/NAME. The library does not run
-code from data sets.
+An address is `hf:ORG/NAME`. If there are several configurations or splits, the address names one of
+each: `hf:ORG/NAME:CONFIG[SPLIT]`. A folder's path may replace ORG/NAME. The `datasets` library does
+not run code from data sets.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def load_hub_table(address: str) -> Any:
 def _check_connection(name: str) -> None:
     """Raise ConnectionError if a data set is not cached and the Hub can't be reached.
 
-    `datasets` would repeat each request for half a minute. It reports all other errors itself.
+    `datasets` would repeat each request for half a minute. The library reports all other errors.
     """
     hub = require("huggingface_hub", "hub")
     with suppress(hub.errors.HfHubHTTPError):
@@ -82,7 +82,7 @@ def _choose_name(
 
 def _give_advice(error: BaseException) -> str:
     if isinstance(error, ConnectionError):
-        return "connect to the internet, or download it and name its folder: hf:FOLDER"
+        return "connect to the internet, or download the data set and use hf:FOLDER"
     if "gated" in str(error):
         return "accept its terms on its page, and log in: hf auth login"
     return "check the name; a private data set needs: hf auth login"

@@ -1,9 +1,9 @@
 """JSON Lines and JSON files.
 
-A JSON file is an array of records or an object. The object may be a record, or may contain a list
-of records, lists by column, or records by id. A key that occurs twice in an object is refused,
-because only one of its values could be used. NaN and Infinity, which JSON does not have, are
-refused, too.
+A JSON file is an array of records or an object. The object may be a single record, or may contain a
+list of records, a list for each column, or a record for each id. A key that occurs twice in an
+object is refused, because only one of its values could be used. NaN and Infinity, which JSON does
+not have, are refused, too.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ _SPLIT = {"columns", "index", "data"}
 
 
 class Member(NamedTuple):
-    """An element of an array, or a key or value of an object.
+    """An element of a JSON array, or a key or value of a JSON object.
 
     Attributes:
-        start: offset of its start in the text.
-        end: offset of its end in the text (exclusive).
-        value: its value.
-        fault: why it, and possibly all text after it, can't be read; "" if it can be read.
+        start: offset of the member's start in the text.
+        end: offset of the member's end in the text (exclusive).
+        value: the parsed value.
+        fault: why the member, and possibly all following text, can't be read; "" if it can be read.
     """
 
     start: int
@@ -58,15 +58,15 @@ def line_records(source: Source) -> Iterator[Row[Record]]:
         if isinstance(record, dict):
             yield Row(place, line, record)
         else:
-            yield Row(place, line, None, _not_an_object(line))
+            yield Row(place, line, None, _explain_non_object(line))
 
 
 def array_records(source: Source, start: int | None = None) -> Iterator[Row[Record]]:
     """Yield each element of a JSON array.
 
-    The array is the whole file, or begins at `start` inside it. If the file has one line, elements
-    are numbered instead of lines. If an element has no end, the rest of the file is one bad
-    element. So is text after the end of an array that should be the whole file.
+    The array is the whole file, or begins at offset `start`. If the file has one line, elements are
+    numbered instead of lines. If an element has no end, the rest of the file is a single bad
+    element. Text after the end of an array that should be the whole file is also a bad element.
     """
     text, path = source.text, str(source.path)
     if start is None and not source.start.startswith("["):
@@ -81,7 +81,7 @@ def array_records(source: Source, start: int | None = None) -> Iterator[Row[Reco
         counted = at
         place, raw = Place(path, number, "line" if in_lines else "row", at, end), text[at:end]
         if fault or not isinstance(record, dict):
-            yield Row(place, raw, None, fault or _not_an_object(raw))
+            yield Row(place, raw, None, fault or _explain_non_object(raw))
         else:
             yield Row(place, raw, record)
 
@@ -91,9 +91,9 @@ _LENIENT = json.JSONDecoder()
 
 
 def split_elements(text: str, begin: int, *, is_whole: bool = False) -> Iterator[Member]:
-    """Yield the elements of the array, or the keys and values of the object, at an offset.
+    """Yield the elements of the array at an offset, or the keys and values of the object there.
 
-    Keys and values alternate. With `is_whole`, text after the end is a fault.
+    Keys and values alternate. With `is_whole`, text after the array or object is a fault.
     """
     close, marks = ("]", ",,") if text[begin] == "[" else ("}", ":,")
     at, n = _skip_space(text, begin + 1), 0
@@ -115,7 +115,7 @@ def split_elements(text: str, begin: int, *, is_whole: bool = False) -> Iterator
         if text[at : at + 1] == marks[n % 2]:
             at = _skip_space(text, at + 1)
         elif text[at : at + 1] != close or marks[n % 2] == ":":
-            why = "the array does not end; the file may be cut short"
+            why = "the array has no end; the file may be truncated"
             yield Member(at, len(text), None, why)
             return
         n += 1
@@ -124,7 +124,7 @@ def split_elements(text: str, begin: int, *, is_whole: bool = False) -> Iterator
         yield Member(_skip_space(text, at + 1), len(text), None, why)
 
 
-def _not_an_object(raw: str) -> str:
+def _explain_non_object(raw: str) -> str:
     return f"this is not a JSON object: {raw[:40]!r}"
 
 
@@ -134,7 +134,7 @@ def _skip_space(text: str, at: int) -> int:
 
 
 def has_lines(source: Source) -> bool:
-    """Return whether the first line is a complete JSON object and more lines follow."""
+    """Return whether the first line is a complete JSON object that is followed by other lines."""
     (_, first), *more = islice(source.lines(), 2)
     try:
         return bool(more) and isinstance(DECODER.decode(first.strip()), dict)
@@ -143,7 +143,7 @@ def has_lines(source: Source) -> bool:
 
 
 def members(source: Source) -> dict[str, Member]:
-    """Return the members of the JSON object that a file consists of; empty for other files."""
+    """Return the members of a file that is a single JSON object; empty for other files."""
     text = source.text
     if not source.start.startswith("{") or has_lines(source):
         return {}
@@ -185,7 +185,7 @@ def column_records(path: str, columns: Sequence[Record]) -> Iterator[Row[Record]
 def columns_to_rows(values: Record) -> list[Record] | None:
     """Convert columns (lists, or objects by row number, like those of pandas) to rows.
 
-    Return None if the values are not columns of the same length, or are lists of objects.
+    The result is None if the values are not columns of the same length, or are lists of objects.
 
     >>> columns_to_rows({"question": ["Why?", "When?"], "answer": ["A", "B"]})
     [{'question': 'Why?', 'answer': 'A'}, {'question': 'When?', 'answer': 'B'}]

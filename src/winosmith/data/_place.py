@@ -11,7 +11,7 @@ class Place(NamedTuple):
     """The location of a record: a file with a line or row number, and offsets in its text.
 
     Attributes:
-        path: the file, or "<DataFrame>" for a table in memory.
+        path: the file's path, or "<DataFrame>" for a table in memory.
         number: the 1-based number of the record's first line in a text, or of its row in a table.
         unit: the unit of `number`.
         start: the 0-based offset of the record in the decoded text; None in a table.
@@ -29,7 +29,7 @@ class Place(NamedTuple):
 
     @property
     def inside(self) -> str:
-        """The location inside the file: "line 12", "row 3"."""
+        """The location within the file: "line 12", "row 3"."""
         return f"{self.unit} {self.number}"
 
     def __str__(self) -> str:
@@ -41,11 +41,10 @@ class Row(NamedTuple, Generic[T]):
     """A record of a file or table.
 
     Attributes:
-        place: its location.
-        raw: its text, which is written to the file of bad records.
-        values: its values by name, an XML element, or the lines of a block; None if it can't be
-            read.
-        reason: why it can't be read; None if it can be read.
+        place: the record's location.
+        raw: the record's text, which is written to the file of bad records.
+        values: the values by name, an XML element, or the lines of a block; None if unreadable.
+        reason: why the record can't be read; None if it can be read.
     """
 
     place: Place
@@ -54,5 +53,5 @@ class Row(NamedTuple, Generic[T]):
     reason: str | None = None
 
     def with_values(self, values: Any) -> Row[Any]:
-        """Return a copy of the row with other values."""
+        """Return a copy of the row with different values."""
         return self._replace(values=values)

@@ -1,4 +1,4 @@
-"""`read`, which returns the rows of any file, folder or table, with their locations."""
+"""`read`, which returns the rows of any file, folder or table with their locations."""
 
 from __future__ import annotations
 
@@ -38,19 +38,19 @@ several of these; or a table in memory."""
 Kind = Literal["lines", "array", "object", "delimited", "xml", "table"]
 """Kinds of containers: JSON Lines, JSON array, JSON object, delimited text, XML, or table."""
 
-_LOOK = 20
-"""Number of rows that are searched for a readable row, from which the format is detected."""
+_MAX_SEARCHED = 20
+"""Number of rows to search for a readable row from which to detect the format."""
 
 
 @dataclass(frozen=True)
 class Rows:
-    """The rows of a file or table (a container), or of several that are read as one data set.
+    """The rows of a container (a file or table), or of several containers read as one data set.
 
     Attributes:
-        path: the file, the folder, or "<DataFrame>".
-        kind: the kind of the (first) container.
-        read: a function that yields the rows, starting with the first row at each call.
-        source: the text; None for a table or several containers.
+        path: the path of the file or folder, or "<DataFrame>".
+        kind: the kind of the container, or of the first container.
+        read: a function that yields all rows, from the first row each time it is called.
+        source: the text; None for a table or for several containers.
         parts: the containers, if there are several.
         header: the column names; None to detect them.
     """
@@ -67,7 +67,7 @@ class Rows:
 
     @property
     def is_typed(self) -> bool:
-        """Whether values can have types other than strings; delimited text has only strings."""
+        """Whether values can have types other than string; delimited text has only strings."""
         return self.kind != "delimited"
 
     @property
@@ -82,7 +82,7 @@ class Rows:
         """The values of the first readable row; empty if none of the first 20 can be read."""
         if self.kind == "xml":
             return {}
-        some = (row.values for row in islice(self.read(), _LOOK) if row.values is not None)
+        some = (row.values for row in islice(self.read(), _MAX_SEARCHED) if row.values is not None)
         return next(some, {})
 
     @cached_property
@@ -95,7 +95,7 @@ class Rows:
         return tuple(self.first)
 
     def elements(self, tag: str) -> Iterator[Row[Element]]:
-        """Yield the XML elements with a tag from all texts."""
+        """Yield the XML elements with a tag from all sources."""
         for source in self.sources:
             yield from elements(source, tag)
 
@@ -105,7 +105,7 @@ class Rows:
             yield from source.blocks()
 
     def may_have(self, names: Iterable[str]) -> bool:
-        """Return whether some row may have a value with one of the names."""
+        """Return whether any row may have a value with one of the given names."""
         if self.parts:
             return any(part.may_have(names) for part in self.parts)
         if self.kind in ("table", "delimited") or self.source is None:
@@ -119,7 +119,7 @@ class Rows:
 
     @property
     def start(self) -> str:
-        """The first 4,000 characters of the (first) text after white space; "" for a table."""
+        """The first 4,000 characters of the first text, after white space; "" for a table."""
         return self.sources[0].start if self.sources else ""
 
 
@@ -128,13 +128,13 @@ def read(data: Readable, *, encoding: str | None = None) -> Rows:
 
     Args:
         data: one or more paths, or a table in memory. A folder stands for its data files, a glob
-            for the files that match, and "-" for standard input. Files may be compressed. An
-            address is `hf:ORG/NAME:CONFIG[SPLIT]` on the Hub, or `lm-eval:TASK` of
-            lm-evaluation-harness. A `Task` or `Dataset` of inspect_ai is read, too.
+            for matching files, and "-" for standard input. Files may be compressed. An address is
+            `hf:ORG/NAME:CONFIG[SPLIT]` on the Hub, or `lm-eval:TASK` of lm-evaluation-harness. A
+            `Task` or `Dataset` of inspect_ai is read, too.
         encoding: encoding of texts that are not UTF-8; None to detect it.
 
     Raises:
-        FormatError: there are no files, or one can't be opened, unpacked or decoded.
+        FormatError: there are no files, or a file can't be opened, unpacked or decoded.
         MissingExtraError: the library that reads the data is not installed.
     """
     if isinstance(data, Rows):

@@ -3,9 +3,9 @@
 A text is UTF-8, UTF-16 or UTF-32 with a byte-order mark, or in the encoding that an XML file
 declares. A file in Windows-1252 is recognised and refused; the error names the command that
 converts it. `--encoding cp1252` (in Python `encoding="cp1252"`) reads it; any other encoding can be
-named, too, also for answers. If you name an encoding, files with characters beyond ASCII that are
-valid UTF-8 are still read as UTF-8, so that files in both encodings can be mixed.
-Only line feeds end a line, so that a sentence may contain U+2028 and similar characters.
+named, too, including for answers. If you name an encoding, files with non-ASCII characters in valid
+UTF-8 are still read as UTF-8, so that files in both encodings can be mixed. Only line feeds end a
+line, so that a sentence may contain U+2028 and similar characters.
 """
 
 from __future__ import annotations
@@ -29,19 +29,19 @@ _WIDE = {
     codecs.BOM_UTF16_LE: "utf-16",
     codecs.BOM_UTF16_BE: "utf-16",
 }
-"""Encodings by byte-order mark; UTF-32 is first because its mark begins with UTF-16's."""
+"""Encodings by byte-order mark; UTF-32 is first because its mark begins with that of UTF-16."""
 
 _BLOCK = re.compile(r"(?:^[^\S\n]*\S.*\n?)+", re.MULTILINE)
 """Consecutive lines that are not empty."""
 
 _UNMARKED = {"0111": "utf-32le", "1110": "utf-32be", "0101": "utf-16le", "1010": "utf-16be"}
-"""Encodings without a byte-order mark, by the zeros (1) among the first four bytes."""
+"""Encodings without a byte-order mark, by which of the first four bytes are zero (1)."""
 
 CONTROLS = re.compile(r"[\x80-\x9f]")
-"""Control characters of Latin-1, whose bytes are quotes and dashes in cp1252."""
+"""Latin-1's control characters, whose bytes are quotes and dashes in cp1252."""
 
-_LOOK, _MOST_FOREIGN = 1 << 20, 4
-"""Number of bytes to examine; at most a quarter (1 / 4) of a cp1252 text is not ASCII."""
+_SAMPLE, _MOST_FOREIGN = 1 << 20, 4
+"""Number of bytes to examine; at most 1 / 4 of the bytes of a cp1252 text are not ASCII."""
 
 
 class Source:
@@ -50,12 +50,12 @@ class Source:
     Args:
         path: the file.
         raw: its bytes; None to read (and unpack) the file. For records inside another file, pass
-            their bytes and that file's path, which errors then name.
-        encoding: encoding of the text unless it is UTF-8; None to detect it.
+            the records' bytes and that file's path, which error messages will show.
+        encoding: encoding of text that is not UTF-8; None to detect the encoding.
 
     Attributes:
         path: the file.
-        text: its text with original newlines but without a byte-order mark.
+        text: the file's text with original newlines but without a byte-order mark.
 
     Raises:
         FormatError: the file is empty, or can't be opened or decoded.
@@ -79,7 +79,7 @@ class Source:
     def numbered_lines(self) -> Iterator[tuple[int, int, str]]:
         """Yield the 1-based number, the offset and the text of each line, blank or not.
 
-        Only line feeds end a line: Unicode's other separators may be inside a sentence.
+        Only line feeds end a line: Unicode's other line separators may occur inside a sentence.
         """
         text, at, number = self.text, 0, 1
         while (end := text.find("\n", at)) >= 0:
@@ -117,11 +117,11 @@ class Source:
         return self.text.lstrip()[:4000]
 
 
-_PACKED = (b"\x1f\x8b", b"BZh", b"\xfd7zXZ\x00", b"\x28\xb5\x2f\xfd", b"PK\x03\x04")
+_COMPRESSED = (b"\x1f\x8b", b"BZh", b"\xfd7zXZ\x00", b"\x28\xb5\x2f\xfd", b"PK\x03\x04")
 """First bytes of compressed files."""
 
 _NO_TEXT = {
-    **dict.fromkeys(_PACKED, "the file is compressed; unpack it first"),
+    **dict.fromkeys(_COMPRESSED, "the file is compressed; unpack it first"),
     **dict.fromkeys(
         (b"ARROW1", b"FEA1", b"\xff\xff\xff\xff"), "the file is an Arrow table, not text"
     ),
@@ -141,12 +141,12 @@ def _decode(raw: bytes, path: Path, encoding: str | None) -> str:
         raise FormatError("the file is a web page, not data; download the data file itself", path)
     for mark, wide in _WIDE.items():
         if raw.startswith(mark):
-            return _decode_as(raw, wide, path, "as its byte-order mark says")
+            return _decode_as(raw, wide, path, "its byte-order mark says so")
     if encoding is not None:
         with suppress(UnicodeDecodeError):
             if not raw.isascii() and b"\0" not in raw:
                 return raw.decode("utf-8-sig")
-        return _decode_as(raw, encoding, path, "as it is said to be")
+        return _decode_as(raw, encoding, path, "that encoding was specified")
     zeros = "".join("01"[byte == 0] for byte in raw[:4])
     if unmarked := _UNMARKED.get(zeros):
         raise _encoding_error(f"in {unmarked.upper()}", unmarked, path)
@@ -155,14 +155,14 @@ def _decode(raw: bytes, path: Path, encoding: str | None) -> str:
     except UnicodeDecodeError as error:
         declared = _DECLARED.match(raw)
         if declared and declared[1].lower() not in (b"utf-8", b"utf8"):
-            return _decode_as(raw, declared[1].decode("ascii"), path, "as it declares")
+            return _decode_as(raw, declared[1].decode("ascii"), path, "the file declares so")
         at = error.start
         line = raw.count(b"\n", 0, at) + 1
     if _is_western(raw):
         windows = CONTROLS.search(raw.decode("latin-1"))
         name = "Windows-1252 (cp1252)" if windows else "Latin-1 or Windows-1252 (cp1252)"
-        before, after = raw[max(0, at - _SHOWN) : at], raw[at : at + _SHOWN]
-        parts = _ENDS.split(before)[-1], _ENDS.split(after)[0]
+        before, after = raw[max(0, at - _BYTES_SHOWN) : at], raw[at : at + _BYTES_SHOWN]
+        parts = _NEWLINES.split(before)[-1], _NEWLINES.split(after)[0]
         seen = b"".join(parts).decode("cp1252").strip()
         what = f"probably in {name}, which reads {seen!r} here (or in another, such as cp1250)"
         raise _encoding_error(what, "cp1252", path, line)
@@ -174,9 +174,9 @@ def _decode(raw: bytes, path: Path, encoding: str | None) -> str:
     )
 
 
-_ENDS = re.compile(rb"[\r\n]+")
+_NEWLINES = re.compile(rb"[\r\n]+")
 
-_SHOWN = 20
+_BYTES_SHOWN = 20
 """Number of bytes to show before and after the first byte that is not UTF-8."""
 
 
@@ -190,7 +190,7 @@ def _encoding_error(what: str, codec: str, path: Path, line: int | None = None) 
 
 
 def _is_western(raw: bytes) -> bool:
-    r"""Return whether bytes may be Windows-1252 text, which is mostly ASCII.
+    r"""Return whether bytes may be mostly ASCII text in Windows-1252.
 
     >>> _is_western(b"\x93Why?\x94 it asks"), _is_western("Почему?".encode("cp1251"))
     (True, False)
@@ -199,7 +199,7 @@ def _is_western(raw: bytes) -> bool:
         raw.decode("cp1252")
     except UnicodeDecodeError:
         return False
-    return _MOST_FOREIGN * sum(byte >= 0x80 for byte in raw[:_LOOK]) <= len(raw[:_LOOK])
+    return _MOST_FOREIGN * sum(byte >= 0x80 for byte in raw[:_SAMPLE]) <= len(raw[:_SAMPLE])
 
 
 def _decode_as(raw: bytes, encoding: str, path: Path, why: str) -> str:
@@ -208,4 +208,4 @@ def _decode_as(raw: bytes, encoding: str, path: Path, why: str) -> str:
     except LookupError:
         raise FormatError(f"{encoding!r} is not an encoding, such as 'cp1252'", path) from None
     except ValueError as error:  # LookupError: unknown encoding
-        raise FormatError(f"the text is not {encoding}, {why}", path) from error
+        raise FormatError(f"the text is not {encoding}, although {why}", path) from error

@@ -23,11 +23,11 @@ class Value:
     """A value of a record, with its offsets in the file's text.
 
     Attributes:
-        start: its 0-based offset in the file's text.
-        end: the offset of its end (exclusive).
-        value: the value that was read.
-        inside: its elements by index, or its members by name; empty for a text, a number, true,
-            false or null.
+        start: 0-based offset of the value in the file's text.
+        end: offset of the value's end (exclusive).
+        value: the parsed value.
+        inside: elements by index, or members by name; empty for a string, a number, true, false or
+            null.
     """
 
     start: int
@@ -36,20 +36,20 @@ class Value:
     inside: Mapping[int | str, Value]
 
     def leaves(self, name: int | str = "") -> Iterator[tuple[int | str, Value]]:
-        """Yield the values without elements or members, each with the nearest name."""
+        """Yield each value without elements or members, and the nearest enclosing name."""
         if not self.inside:
             yield name, self
         for own, value in self.inside.items():
             yield from value.leaves(own if isinstance(own, str) else name)
 
     def walk(self) -> Iterator[Value]:
-        """Yield this value, and all values inside it recursively."""
+        """Yield the value, and recursively all values inside it."""
         yield self
         for value in self.inside.values():
             yield from value.walk()
 
     def characters(self, text: str) -> list[tuple[int, int]]:
-        """Return the offsets in the file of each character of this text, as [start, end).
+        """Return the offsets in the file of each character of a string value, as [start, end).
 
         Raises:
             DataError: the characters in the file don't match the value.

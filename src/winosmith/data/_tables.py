@@ -3,9 +3,9 @@
 Files are Parquet, Arrow and Feather (`pip install 'winosmith[release]'`). In memory, a table is a
 DataFrame of pandas or polars, a table of pyarrow, a `datasets.Dataset`, any object with
 `__arrow_c_stream__`, a list of records, or a mapping of columns. A `datasets.DatasetDict`, or any
-dictionary of tables, is read like a folder: all splits form one data set, in which each record's
-location contains the split. Hugging Face's class numbers are replaced by class names, and dates by
-ISO 8601 texts.
+dictionary of tables, is read like a folder: all splits form one data set, and each record's
+location names the split. Hugging Face's class numbers are converted to class names, and dates to
+ISO 8601 strings.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ _METHODS = ("reset_index", "with_format", "__arrow_c_stream__")
 """Attributes that identify tables of pandas, `datasets`, and Arrow (pyarrow, polars)."""
 
 Classes = Mapping[str, Mapping[int, str]]
-"""Class names by column and number."""
+"""Map each column to its class names by number."""
 
 
 def is_table(data: object) -> bool:
-    """Return whether an object is a table in memory; see the module's docstring."""
+    """Return whether an object is a table in memory."""
     if isinstance(data, list | tuple):
         return all(isinstance(record, Mapping) for record in data)
     if isinstance(data, Mapping):
@@ -42,7 +42,7 @@ def is_table(data: object) -> bool:
 
 
 def is_columnar_file(raw: bytes) -> bool:
-    """Return whether the bytes of a file are Parquet, Feather or Arrow."""
+    """Return whether a file's bytes are in Parquet, Feather or Arrow format."""
     return raw.startswith((_PARQUET, _FEATHER, _ARROW_FILE, _ARROW_STREAM))
 
 
@@ -95,7 +95,7 @@ def stored_rows(file: File) -> Iterator[Row[Record]]:
     """Yield the rows of a Parquet, Feather or Arrow file with their 1-based numbers.
 
     Raises:
-        FormatError: the file can't be read, or its unpacked size is suspicious.
+        FormatError: the file can't be read, or has a suspicious unpacked size.
         MissingExtraError: pyarrow is not installed.
     """
     pyarrow = require("pyarrow", "release")
@@ -131,7 +131,7 @@ def _read_batches(file: File, pyarrow: Any) -> tuple[Iterable[Any], Any]:
 
 
 def _limit_size(batches: Iterable[Any], file: File) -> Iterator[Any]:
-    """Yield the batches; raise FormatError if they become far larger than the file."""
+    """Yield the batches; raise FormatError if the total size far exceeds the file's size."""
     most, size = max_unpacked_bytes(len(file.raw)), 0
     for batch in batches:
         size += batch.nbytes
@@ -164,7 +164,7 @@ def _class_names(metadata: Mapping[bytes, bytes]) -> Classes:
 
 
 def to_plain(value: Any) -> Any:
-    """Convert a value to plain Python types, NaN to None, and dates to ISO 8601 texts.
+    """Convert a value to plain Python types, with NaN as None and dates as ISO 8601 strings.
 
     >>> to_plain([float("nan"), date(2026, 11, 28), {1: time(9, 30)}])
     [None, '2026-11-28', {'1': '09:30:00'}]

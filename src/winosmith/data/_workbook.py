@@ -1,10 +1,10 @@
-"""Excel workbooks, XLSX (`pip install 'winosmith[xlsx]'`).
+"""Excel workbooks in XLSX format (`pip install 'winosmith[xlsx]'`).
 
-A sheet is read like a CSV file, but rows have Excel's numbers. If several visible sheets have data,
+A sheet is read like a CSV file, but with Excel's row numbers. If several visible sheets have data,
 name one, as in `quiz.xlsx#Level 1`. The first row that is not empty contains the column names;
 later empty rows are skipped. The value of a merged cell is repeated in each of its rows. Formulas
-have the values that Excel saved; a row with a formula without a value, or with an error such as
-`#REF!`, is a bad record. Dates become ISO 8601 texts.
+have the values that Excel saved; a row with a formula that has no value, or an error such as
+`#REF!`, is a bad record. Dates are converted to ISO 8601 strings.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from winosmith.data._tables import cell, to_plain
 from winosmith.errors import FormatError, require
 
 SHEET = re.compile(r"(.+\.xlsx)#(.+)", re.IGNORECASE)
-"""A workbook and a sheet, such as "quiz.xlsx#Level 1"."""
+"""Pattern of a workbook's path with a sheet, such as "quiz.xlsx#Level 1"."""
 
 _MOST_ROWS = 1 << 20
 """Maximum number of rows in an Excel sheet."""
@@ -35,9 +35,9 @@ _MOST_ROWS = 1 << 20
 _MERGED = re.compile(rb'<mergeCell [^>]*ref="([A-Z]{1,3})([0-9]{1,7}):[A-Z]{1,3}([0-9]{1,7})"')
 
 _ERRORS = {"#NULL!", "#DIV/0!", "#VALUE!", "#REF!", "#NAME?", "#NUM!", "#N/A"}
-"""Values of formulas that can't be computed."""
+"""Error values of formulas that can't be computed."""
 
-_BROKEN = (
+_DAMAGE_ERRORS = (
     *(KeyError, IndexError, TypeError, ValueError, AttributeError, OSError, RuntimeError),
     *(SyntaxError, EOFError, zipfile.BadZipFile, zlib.error),  # SyntaxError: from the XML parser
 )
@@ -45,7 +45,7 @@ _BROKEN = (
 
 
 def strip_sheet(path: str) -> str:
-    """Return a path without the sheet that it may name.
+    """Remove the name of a sheet, if there is one, from a path.
 
     >>> strip_sheet("quiz.xlsx#Level 1"), strip_sheet("quiz #1.xlsx")
     ('quiz.xlsx', 'quiz #1.xlsx')
@@ -59,7 +59,7 @@ Grid = list[list[Any]]
 
 
 def is_workbook(raw: bytes) -> bool:
-    """Return whether a file is a workbook; other zip archives are already unpacked."""
+    """Return whether a file is a workbook, given that other zip archives are already unpacked."""
     return raw.startswith(ZIP)
 
 
@@ -70,8 +70,8 @@ def sheet_rows(file: File) -> tuple[str, tuple[str, ...], list[Row[Mapping[str, 
         file: the workbook; its path may end in "#" and the name of a sheet.
 
     Raises:
-        FormatError: the workbook is damaged, two columns have the same name, or the path names no
-            sheet and no or several visible sheets have data.
+        FormatError: the workbook is damaged, two columns have the same name, or no sheet is named
+            and there isn't exactly one visible sheet with data.
         MissingExtraError: openpyxl is not installed.
     """
     openpyxl = require("openpyxl", "xlsx")
@@ -81,7 +81,7 @@ def sheet_rows(file: File) -> tuple[str, tuple[str, ...], list[Row[Mapping[str, 
             path, grid, formulas = _read_sheet(file, openpyxl)
     except FormatError:
         raise
-    except _BROKEN as error:
+    except _DAMAGE_ERRORS as error:
         raise FormatError(f"the workbook can't be read: {error}", file.path) from None
     texts = [[cell(to_plain(value)) for value in row] for row in grid]
     filled = [number for number, row in enumerate(texts) if any(map(str.strip, row))]
@@ -108,7 +108,7 @@ def sheet_rows(file: File) -> tuple[str, tuple[str, ...], list[Row[Mapping[str, 
 
 
 def _read_sheet(file: File, openpyxl: Any) -> tuple[str, Grid, Grid]:
-    """Return the path of a sheet, its values, and its formulas if it has any."""
+    """Return the path of a sheet, the sheet's values, and the sheet's formulas if it has any."""
     found = SHEET.fullmatch(file.path)
     path, named = found.groups() if found else (file.path, "")
     book = openpyxl.load_workbook(io.BytesIO(file.raw), read_only=True, data_only=True)
@@ -141,7 +141,7 @@ def _read_sheet(file: File, openpyxl: Any) -> tuple[str, Grid, Grid]:
 
 
 def _sheet_values(sheet: Any, file: File) -> Iterator[list[Any]]:
-    """Yield the values of each row of a sheet up to the row's last cell."""
+    """Yield the values in each row of a sheet, up to the row's last cell."""
     sheet.reset_dimensions()  # the file may declare wrong dimensions
     left = max_unpacked_bytes(len(file.raw)) // 8  # a value in a list takes eight bytes
     for row in sheet.iter_rows(max_row=_MOST_ROWS, values_only=True):
@@ -152,7 +152,7 @@ def _sheet_values(sheet: Any, file: File) -> Iterator[list[Any]]:
 
 
 def _sheet_xml(raw: bytes, sheet: str) -> bytes:
-    """Return a sheet's XML, whose path the workbook's relationships contain."""
+    """Return a sheet's XML, at the path stated in the workbook's relationships."""
     with zipfile.ZipFile(io.BytesIO(raw)) as archive:
         book = fromstring(archive.read("xl/workbook.xml"))
         parts = fromstring(archive.read("xl/_rels/workbook.xml.rels"))

@@ -17,10 +17,10 @@ _DECLARATION = re.compile(r"\s*<\?xml[^>]*\?>")
 
 
 def elements(source: Source, tag: str) -> Iterator[Row[Element]]:
-    """Yield the elements with a tag, and a bad row with the reason if the XML is malformed.
+    """Yield the elements with a tag, and a bad row with a reason if the XML is malformed.
 
-    A document type is skipped, not fetched; declared entities are refused. According to the rules
-    of XML, nothing can be read after an error.
+    A document type is skipped without being fetched; declared entities are refused. According to
+    XML's rules, nothing after an error can be read.
     """
     builder = _LocatingBuilder(tag)
     parser = DefusedXMLParser(target=builder, forbid_dtd=False)

@@ -1,6 +1,6 @@
 """YAML (`pip install 'winosmith[yaml]'`): a list of records, or a mapping with one such list.
 
-Plain scalars follow the core schema of YAML 1.2, in which yes, no and 1:30 are texts. No code is
+Plain scalars follow the core schema of YAML 1.2, in which yes, no and 1:30 are strings. No code is
 executed. Aliases and merge keys are refused, because a small file could expand to a very large one.
 """
 
@@ -46,7 +46,7 @@ def yaml_rows(source: Source) -> Iterator[Row[Mapping[str, Any]]]:
 
 
 def yaml_records(source: Source) -> list[Value]:
-    """Return the records of a YAML file, with the offsets of their values.
+    """Return a YAML file's records with the offsets of their values.
 
     Raises:
         FormatError: see `yaml_rows`.
@@ -101,7 +101,7 @@ def _node_value(node: Any, path: object) -> Value:
         for name, one in node.value:
             number = name.start_mark.line + 1
             if name.id != "scalar" or name.value in inside:
-                raise FormatError("each key must be a text that occurs once", str(path), number)
+                raise FormatError("each key must be a string and unique", str(path), number)
             if name.value == "<<" and not name.style:
                 raise FormatError("merge keys (<<) are not allowed", str(path), number)
             inside[name.value] = _node_value(one, path)
@@ -112,7 +112,7 @@ def _node_value(node: Any, path: object) -> Value:
 
 
 def _parse_scalar(text: str) -> Any:
-    """Parse a plain scalar according to YAML 1.2's core schema; other numbers are texts.
+    """Parse a plain scalar according to YAML 1.2's core schema; other number formats are strings.
 
     >>> [_parse_scalar(text) for text in ("3", "0.5", "true", "yes", "1:30", "~")]
     [3, 0.5, True, 'yes', '1:30', None]

@@ -1,4 +1,4 @@
-"""Make families of perturbed problems, and record their lineage.
+"""Perturb problems into families, and record each problem's lineage.
 
 >>> from winosmith import evolve
 >>> evolve.WordNetPerturber(count=3).count

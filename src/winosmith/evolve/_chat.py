@@ -34,23 +34,23 @@ reasoning takes more."""
 class ChatPerturber:
     """Asks a chat model for perturbations of a problem, turn by turn (EvoGrad 2024, A.1).
 
-    Each row of a reply is checked (`winosmith evolve --with chat --help` and the guide to chat
-    models list the faults), and the next turn reports the faults to the model. A child's declared
-    depth is its true token edit distance to a root. Its answer comes from the model, so the
+    Each row of a reply is checked, and the next turn reports any faults to the model (`winosmith
+    evolve --with chat --help` and the guide to chat models list the faults). A child's declared
+    depth is the actual token edit distance to a root. A child's answer comes from the model, so the
     child is marked as unvalidated until people have judged it.
 
     Args:
         model: a `chat.Client`, or a callable that takes messages and returns a `chat.Reply`. Its
             token limit should be at least `REPLY_TOKENS`: replies that are cut off need more turns.
-        taken: problems whose sentences must not be repeated, such as all roots: otherwise a child
-            of one twin may equal the other twin.
+        taken: problems whose sentences must not be repeated, such as all roots; otherwise a child
+            of one half of a twin may equal the other half.
         folder: folder for the saved dialogues, with a subfolder for each (`transcript.jsonl`,
-            `transcript.md`, `accepted.jsonl`); the same call resumes them. None saves nothing.
+            `transcript.md`, `accepted.jsonl`); the same call resumes them. None to save none.
         on_progress: called with the number of accepted children, the number wanted and a note.
         rules: fields of `DialogueRules`.
 
     Raises:
-        RecipeError: a rule is out of its range.
+        RecipeError: a rule has a value out of range.
 
     Warns:
         UserWarning: too few children were accepted; the warning states the reason and a remedy.
@@ -72,7 +72,7 @@ class ChatPerturber:
         self.rules = DialogueRules(**rules)
 
     def perturb(self, problem: Problem, seed: int) -> Iterator[Problem]:
-        """Yield children of a problem as they are accepted, until the budget is spent.
+        """Yield the accepted children of a problem one by one, until the budget is spent.
 
         Args:
             problem: a problem with two options and an answer.
@@ -80,7 +80,7 @@ class ChatPerturber:
 
         Raises:
             ProblemError: the problem has more than two options, or no answer.
-            ChatError: the model can't be reached; the children accepted so far have been yielded.
+            ChatError: the model can't be reached; accepted children have already been yielded.
             OutputError: the folder can't be used.
         """
         dialogue = Dialogue(problem, taken=self.taken, **asdict(self.rules))
@@ -99,7 +99,7 @@ class ChatPerturber:
                 else:
                     reply = self.model(dialogue.messages)
             except BudgetError:
-                dialogue.stop("budget", self._spent())
+                dialogue.stop("budget", self._explain_spent_budget())
                 break
             except ChatError as error:
                 have = f"{len(dialogue.accepted)} of {self.rules.wanted} children of {problem.id!r}"
@@ -128,7 +128,7 @@ class ChatPerturber:
                 where = f". All turns are saved in {transcript.folder}" if transcript else ""
                 warnings.warn(f"{problem.id}: {dialogue.ended.message}{where}", stacklevel=2)
 
-    def _spent(self) -> str:
+    def _explain_spent_budget(self) -> str:
         reason = "the budget does not allow another turn"
         if isinstance(self.model, Client) and self.model.budget is not None:
             spent = self.model.budget.spent
@@ -140,11 +140,11 @@ class ChatPerturber:
             self.on_progress(len(dialogue.accepted), self.rules.wanted, note)
 
 
-_KEPT = ("text", "tokens_in", "tokens_out", "finish")
+_REPLY_FIELDS = ("text", "tokens_in", "tokens_out", "finish")
 
 
 class Transcript:
-    """The folder of one dialogue.
+    """The saved files of one dialogue.
 
     - `transcript.jsonl`: the problem and the settings, then each turn, written before its reply is
       processed. An incomplete last line is dropped.
@@ -170,9 +170,9 @@ class Transcript:
         Raises:
             OutputError: the folder can't be used, or is damaged.
         """
-        with self._explained():
+        with self._explain_output_errors():
             self.folder.mkdir(parents=True, exist_ok=True)
-            for said, reply in self._turns():
+            for said, reply in self._read_turns():
                 dialogue.take(reply, said)
             with atomic_write(self.folder / _ACCEPTED) as file:
                 file.writelines(
@@ -182,7 +182,7 @@ class Transcript:
 
     def add(self, said: Message, reply: Reply) -> None:
         """Append a turn and sync it to disk."""
-        kept = {key: value for key, value in asdict(reply).items() if key in _KEPT}
+        kept = {key: value for key, value in asdict(reply).items() if key in _REPLY_FIELDS}
         self._append(_TURNS, [{"said": said.content, "reply": kept}])
 
     def add_accepted(self, problems: Iterable[Problem]) -> None:
@@ -191,10 +191,10 @@ class Transcript:
 
     def write_readable(self, dialogue: Dialogue) -> None:
         """Rewrite `transcript.md`."""
-        with self._explained(), atomic_write(self.folder / _READABLE) as file:
+        with self._explain_output_errors(), atomic_write(self.folder / _READABLE) as file:
             file.writelines(_format_dialogue(dialogue))
 
-    def _turns(self) -> Iterator[tuple[str, Reply]]:
+    def _read_turns(self) -> Iterator[tuple[str, Reply]]:
         path = self.folder / _TURNS
         raw = path.read_bytes() if path.exists() else b""
         whole = raw[: raw.rfind(b"\n") + 1]
@@ -217,17 +217,17 @@ class Transcript:
             if turn:
                 yield turn
             elif record != json.loads(canonical(self.about)):
-                raise OutputError(f"{path} belongs to another dialogue; choose another folder")
+                raise OutputError(f"{path} belongs to another dialogue; choose a different folder")
 
     def _append(self, name: str, records: Iterable[Mapping[str, Any]]) -> None:
         lines = "".join(map(_format_line, records))
-        with self._explained(), (self.folder / name).open("ab") as file:
+        with self._explain_output_errors(), (self.folder / name).open("ab") as file:
             file.write(lines.encode("utf-8", "surrogatepass"))
             file.flush()
             os.fsync(file.fileno())
 
     @contextmanager
-    def _explained(self) -> Iterator[None]:
+    def _explain_output_errors(self) -> Iterator[None]:
         try:
             yield
         except OSError as error:
@@ -249,7 +249,7 @@ def _format_dialogue(dialogue: Dialogue) -> Iterator[str]:
     for number, (said, done) in enumerate(zip(dialogue.said, dialogue.rounds, strict=False), 1):
         yield f"\n## Turn {number}\n\nWe say:\n\n{_quote(said)}\n\nThe model says:\n\n"
         yield f"{_quote(done.reply.text)}\n\n"
-        yield f"{done.asked} rows asked for, {len(done.rows)} read, {len(done.kept)} accepted.\n\n"
+        yield f"{done.asked} rows requested, {len(done.rows)} read, {len(done.kept)} accepted.\n\n"
         for at, checked in enumerate(done.rows, 1):
             verdict = "accepted" if checked.problem else "refused"
             faults = f" ({', '.join(checked.faults)})" if checked.faults else ""

@@ -29,7 +29,7 @@ from winosmith.text import count_noun, tokens
 
 @declaration
 class DialogueRules:
-    """Limits of a dialogue, and settings of the checks of its rows."""
+    """Limits of a dialogue, and settings for checking the model's rows."""
 
     wanted: Count = 100
     """Number of children of each problem."""
@@ -52,10 +52,10 @@ class DialogueRules:
 _TRIAL = 10
 """Number of rows to request after a bad batch, "to see if it's okay" (EvoGrad 2024, A.1)."""
 
-_FEWEST = 3
+_MIN_ROWS = 3
 """Minimum number of rows to request after a reply was cut off."""
 
-_SHOWN = 3
+_MAX_FAULTS = 3
 """Maximum number of kinds of faults in a message."""
 
 
@@ -63,7 +63,7 @@ class Ending(NamedTuple):
     """The reason why a dialogue ended.
 
     Attributes:
-        reason: "done"; or, with too few children, "rounds", "fruitless" or "budget".
+        reason: "done"; or "rounds", "fruitless" or "budget" if there are too few children.
         message: explanation and advice for the user.
     """
 
@@ -77,7 +77,7 @@ class Dialogue:
     As in the paper, the model may ask questions before the first rows; it gets the rules in reply.
 
     The dialogue does not call the model: send `messages`, pass the reply to `take`, and repeat
-    until `ended` is set. The same replies give the same problems.
+    until `ended` is set. The same replies always give the same problems.
 
     Attributes:
         parent: the problem to perturb, with two options and an answer.
@@ -92,7 +92,7 @@ class Dialogue:
         rules: fields of `DialogueRules`.
 
     Raises:
-        RecipeError: a rule is out of its range.
+        RecipeError: a rule has a value out of range.
         ProblemError: the problem does not have two options and an answer.
 
     >>> root = Problem("r", "Sue beat Sally because _ ran well.", ("Sue", "Sally"), 0)
@@ -137,12 +137,12 @@ class Dialogue:
             if not last.rows or 2 * faulty > len(last.rows):
                 size = min(size, _TRIAL)
             if last.is_cut:
-                size = min(size, max(_FEWEST, last.whole))
+                size = min(size, max(_MIN_ROWS, last.whole))
         return max(1, min(size, self.rules.wanted - len(self.accepted)))
 
     @property
     def said(self) -> list[str]:
-        """The messages to the model, one for each turn; the last message is not sent yet."""
+        """The messages to the model, one for each turn; the last message has not been sent yet."""
         return [message.content for message in self._said if message.role == "user"]
 
     def take(self, reply: Reply, said: str | None = None) -> tuple[Problem, ...]:
@@ -150,7 +150,7 @@ class Dialogue:
 
         Args:
             reply: the reply to the last message.
-            said: the message that was sent, if a saved dialogue had other settings.
+            said: the message that was sent, if a saved dialogue had different settings.
         """
         if said is not None:
             self._said[-1] = Message("user", said)
@@ -189,7 +189,7 @@ class Dialogue:
             return self._stopped
         recent = self.rounds[-self.rules.fruitless :]
         if len(recent) == self.rules.fruitless and not any(done.kept for done in recent):
-            return Ending("fruitless", self._in_vain(recent))
+            return Ending("fruitless", self._explain_fruitless(recent))
         if len(self.rounds) >= self.rules.most_rounds:
             return Ending(
                 "rounds",
@@ -203,11 +203,11 @@ class Dialogue:
         found = sum((done.faults() for done in self.rounds), Counter[str]())
         return Counter(dict(found.most_common()))
 
-    def _in_vain(self, recent: Sequence[Round]) -> str:
+    def _explain_fruitless(self, recent: Sequence[Round]) -> str:
         found = sum((done.faults() for done in recent), Counter[str]())
-        faults = ", ".join(f"{kind} {count}" for kind, count in found.most_common(_SHOWN))
+        faults = ", ".join(f"{kind} {count}" for kind, count in found.most_common(_MAX_FAULTS))
         has_rows = any(done.rows for done in recent)
-        why = f"most faults: {faults}" if has_rows else "no reply had a row of the table"
+        why = f"most faults: {faults}" if has_rows else "no reply contained a row of the table"
         return (
             f"the last {len(recent)} turns had no acceptable row ({len(self.accepted)} of "
             f"{self.rules.wanted} accepted); {why}. Use a stronger model, or read its replies in "
@@ -215,11 +215,11 @@ class Dialogue:
         )
 
 
-_LONG = 4.0
+_MAX_MEAN_DISTANCE = 4.0
 """Mean distance above which smaller distances are requested, as EvoGrad's author did."""
 
-_UNEVEN = 0.1
-"""Imbalance of the answers (fraction of the children) above which the rarer answer is requested."""
+_MAX_IMBALANCE = 0.1
+"""Imbalance of answers, as a fraction of children, above which the rarer answer is requested."""
 
 _ADVICE = {
     "columns": "has not the six columns; a sentence with commas needs double quotes around it",
@@ -245,7 +245,7 @@ class Round:
         asked: number of requested rows.
         reply: the model's reply.
         rows: the rows of the reply, in order.
-        kept: the accepted problems; valid rows beyond the wanted number are not accepted.
+        kept: the accepted problems, at most as many as wanted.
     """
 
     asked: int
@@ -272,10 +272,10 @@ class Round:
 
 
 def write_correction(parent: Problem, done: Round, accepted: Sequence[Problem]) -> str:
-    """Return the message to the model about a turn's rows: faults and wishes, or praise.
+    """Return the message to the model about a turn's rows: faults and requests, or praise.
 
-    Each kind of fault is reported with its count and an example row. The largest error of a
-    distance is explained token by token, as EvoGrad's author did (2024, A.1).
+    Each kind of fault is reported with the number of rows and an example row. The distance with the
+    largest error is explained token by token, as EvoGrad's author did (2024, A.1).
     """
     said = [_correct_rows(done), *_correct_distances(parent, done)]
     for kind, count in done.faults().items():
@@ -323,7 +323,7 @@ def _correct_distances(parent: Problem, done: Round) -> list[str]:
 def _list_wishes(parent: Problem, done: Round, accepted: Sequence[Problem]) -> list[str]:
     wishes = []
     ones = sum(problem.answer == 0 for problem in accepted)
-    if abs(ones - len(accepted) / 2) > max(1, _UNEVEN * len(accepted)):
+    if abs(ones - len(accepted) / 2) > max(1, _MAX_IMBALANCE * len(accepted)):
         rare, other = (2, 1) if ones > len(accepted) / 2 else (1, 2)
         wishes.append(
             f"So far {ones} answers are 1 and {len(accepted) - ones} are 2: write more rows with "
@@ -333,7 +333,7 @@ def _list_wishes(parent: Problem, done: Round, accepted: Sequence[Problem]) -> l
     if done.kept and all(problem.options == parent.options for problem in done.kept):
         wishes.append("You may change the names or things in the options, too; it counts.")
     read = [checked.distance for checked in done.rows if checked.sentence]
-    if read and sum(read) / len(read) > _LONG:
+    if read and sum(read) / len(read) > _MAX_MEAN_DISTANCE:
         wishes.append("Keep the distances smaller: find the fewest words that matter.")
     return wishes
 
@@ -399,7 +399,7 @@ Thank you for asking. These rules decide:
 - Options may be changed if both stand in the sentence, as in their columns.
 - One blank, _, in each sentence, and one answer that every careful reader gives.
 Where they leave something open, decide as an expert would, and say nothing of it."""
-"""The fixed answer to any questions of the model."""
+"""The fixed answer to any questions from the model."""
 
 
 def write_opening(parent: Problem, size: int) -> str:
@@ -427,7 +427,7 @@ def write_request(size: int, first: int) -> str:
 def format_row(
     index: int, sentence: str, options: Sequence[str], answer: int, distance: int
 ) -> str:
-    """Return a row of the table as a line of CSV.
+    """Format a row of the table as a CSV line.
 
     >>> format_row(0, "Ann, not Sue, _ ran.", ("Ann", "Sue"), 1, 0)
     '0,"Ann, not Sue, _ ran.",Ann,Sue,1,0'

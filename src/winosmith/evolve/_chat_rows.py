@@ -19,12 +19,12 @@ COLUMNS = ("index", "sentence", "option1", "option2", "answer", "distance")
 _THOUGHT = re.compile(r"<think>.*?(</think>|\Z)", re.DOTALL)
 _RULE = re.compile(r"[\s|:+=-]*-{2,}[\s|:+=-]*")
 _BULLET = re.compile(r"^[-*•]\s+")
-_DOTS = re.compile(r"[\W_]*(\.\s?\.\s?\.|…)[\W_]*")
-_AND_SO_ON = re.compile(r"\(.*\b(and so on|continu\w+|etc|up to)\b.*\)", re.IGNORECASE)
+_ELLIPSIS = re.compile(r"[\W_]*(\.\s?\.\s?\.|…)[\W_]*")
+_CONTINUATION = re.compile(r"\(.*\b(and so on|continu\w+|etc|up to)\b.*\)", re.IGNORECASE)
 _NUMBERED = re.compile(r"\W*\d+[\W_]")
 _INDEX = re.compile(r"\W*\d+\W*")
-_WHOLE = re.compile(r"-?\d+")
-_LONGEST = 2000
+_INTEGER = re.compile(r"-?\d+")
+_MAX_CHARACTERS = 2000
 """Maximum number of characters of a row."""
 
 _CURLY = str.maketrans("“”", '""')
@@ -36,13 +36,13 @@ class Row:
 
     Attributes:
         text: the line.
-        cells: the six values, in the order of `COLUMNS`; empty if they can't be separated.
+        cells: the six values, in the order of `COLUMNS`; empty if the values can't be separated.
         faults: before the check: "columns", "ellipsis" or "truncated" if there are no cells, or
             "quotes" if the sentence has commas and no quotes, but the values can be separated;
             after the check: all faults, see `Checker`.
         problem: the child; None if the row is refused.
         sentence: the sentence with spaces around its blank; empty if the row can't be read.
-        claimed: the distance that the row states; None if it is not a number.
+        claimed: the distance that the row states; None if the stated value is not a number.
         distance: the token edit distance to the parent's sentence.
     """
 
@@ -78,21 +78,21 @@ def read_rows(reply: Reply) -> list[Row]:
 def _iterate_lines(text: str) -> Iterator[str]:
     for line in text.splitlines():
         bare = _BULLET.sub("", line.strip())
-        if bare and not bare.startswith("```") and not _RULE.fullmatch(bare[:_LONGEST]):
+        if bare and not bare.startswith("```") and not _RULE.fullmatch(bare[:_MAX_CHARACTERS]):
             yield bare
 
 
 def _parse_row(line: str) -> Row | None:
-    if len(line) > _LONGEST:
-        return Row(line[:_LONGEST], faults=("columns",)) if "_" in line else None
-    if _DOTS.fullmatch(line) or _AND_SO_ON.fullmatch(line):
+    if len(line) > _MAX_CHARACTERS:
+        return Row(line[:_MAX_CHARACTERS], faults=("columns",)) if "_" in line else None
+    if _ELLIPSIS.fullmatch(line) or _CONTINUATION.fullmatch(line):
         return Row(line, faults=("ellipsis",))
     cells = _split_cells(line)
     if {"sentence", "option1"} <= {cell.lower().replace(" ", "") for cell in cells}:
         return None
     if not _looks_like_row(line, cells):
         return None
-    if len(cells) >= len(COLUMNS) and _DOTS.fullmatch(cells[1]):
+    if len(cells) >= len(COLUMNS) and _ELLIPSIS.fullmatch(cells[1]):
         return Row(line, faults=("ellipsis",))
     if _is_table_row(cells):
         return Row(line, tuple(cells))
@@ -105,7 +105,7 @@ def _parse_row(line: str) -> Row | None:
 def _looks_like_row(line: str, cells: list[str]) -> bool:
     if _NUMBERED.match(line):
         return "_" in line or len(cells) > 3
-    return len(cells) > 2 and ("_" in line or bool(_WHOLE.fullmatch(cells[-1])))
+    return len(cells) > 2 and ("_" in line or bool(_INTEGER.fullmatch(cells[-1])))
 
 
 def _is_table_row(cells: list[str]) -> bool:
@@ -125,9 +125,9 @@ def _split_cells(line: str) -> list[str]:
 
 
 def _split_quoted(line: str) -> list[str]:
-    """Split a line whose unquoted sentence is all text between the index and the last four values.
+    """Split a line in which the text between the index and the last four values is the sentence.
 
-    A line with balanced quotes is not split, because it must have a different fault.
+    A line with balanced quotes is not split, because the line must have a different fault.
     """
     if line.count('"') % 2 == 0 and '"' in line:
         return []
@@ -143,7 +143,7 @@ REPAIRED = frozenset({"quotes", "glued"})
 """Faults that are corrected without informing the model."""
 
 CLAIMED = "chat.claimed"
-"""The key in `Problem.extra` of an incorrect distance that the model stated."""
+"""The key in `Problem.extra` for an incorrect distance stated by the model."""
 
 _BLANKS = re.compile(r"_+")
 _GLUED = re.compile(r"__|[^\s\"'“‘(]_|_\w")
@@ -156,13 +156,13 @@ _ARTICLES = {"a", "an", "the"}
 class Checker:
     """Checks rows against their parent problem.
 
-    It refuses rows that can't be read ("columns", "ellipsis", "truncated"), and rows with a fault:
-    "blank" (none, or several), "options" (empty, equal, or with a blank), "absent" (an
-    option is not in the sentence), "renamed" (an option has a new name, but the sentence still
-    has the old name), "answer" (neither 1 nor 2), "far" (too many tokens are changed), "original"
-    and "duplicate" (only capitals, spaces or punctuation differ). An incorrect "distance" is
-    corrected or refused. "quotes" (commas without quotes) and "glued" (a blank that touches a word,
-    as in EvoGrad's printed rows: "because _had") are corrected.
+    The checker refuses rows that can't be read ("columns", "ellipsis", "truncated"), and rows with
+    a fault: "blank" (none, or several), "options" (empty, equal, or with a blank), "absent" (an
+    option is not in the sentence), "renamed" (an option has a new name, but the sentence still has
+    the old name), "answer" (neither 1 nor 2), "far" (too many tokens are changed), "original" and
+    "duplicate" (only capitals, spaces or punctuation differ). An incorrect "distance" is corrected
+    or refused. "quotes" (commas without quotes) and "glued" (a blank that touches a word, as in
+    EvoGrad's printed rows: "because _had") are corrected.
 
     Attributes:
         parent: the problem, with two options and an answer.
@@ -179,7 +179,7 @@ class Checker:
 
         Args:
             row: the row to check.
-            taken: earlier sentences, normalized by `normalize_sentence`.
+            taken: normalized earlier sentences (`normalize_sentence`).
         """
         if not row.cells:
             return row
@@ -194,7 +194,7 @@ class Checker:
         elif same in taken:
             faults.append("duplicate")
         else:
-            faults += self._faults(sentence, options, answer, distance)
+            faults += self._find_faults(sentence, options, answer, distance)
         if claimed != distance:
             faults.append("distance")
         repaired = REPAIRED | ({"distance"} if self.distances == "correct" else set())
@@ -230,7 +230,7 @@ class Checker:
         apart = re.sub(r"(?<=[^\s\"'“‘(])_|_(?=\w)", " _ ", _BLANKS.sub(BLANK, sentence))
         return " ".join(apart.split()), True
 
-    def _faults(
+    def _find_faults(
         self, sentence: str, options: tuple[str, str], answer: str, distance: int
     ) -> list[str]:
         faults = []
@@ -240,14 +240,14 @@ class Checker:
         if not all(bare) or bare[0] == bare[1] or any(BLANK in option for option in options):
             faults.append("options")
         else:
-            faults += self._of_options(sentence, options)
+            faults += self._find_option_faults(sentence, options)
         if answer not in ("1", "2"):
             faults.append("answer")
         if distance > self.changed * len(tokens(self.parent.sentence)):
             faults.append("far")
         return faults
 
-    def _of_options(self, sentence: str, options: tuple[str, str]) -> list[str]:
+    def _find_option_faults(self, sentence: str, options: tuple[str, str]) -> list[str]:
         before, after = (
             _highlight(_lowercase_words(self.parent.sentence)),
             _highlight(_lowercase_words(sentence)),

@@ -1,7 +1,7 @@
-"""Draw roots, make their children, and assemble sets, as in EvoGrad (2024).
+"""Draw roots, perturb them into children, and assemble sets, as in EvoGrad (2024).
 
 `evolve` returns the children of every problem; `resume_children` also saves them, so that an
-interrupted run can resume. Roots of families are problems that every solver answers correctly
+interrupted run can resume. The roots of families are problems that every solver answers correctly
 (section 3.1). The sets are small, medium and large, and are split by root (section 3.4).
 """
 
@@ -36,8 +36,8 @@ class Perturber(Protocol):
     """Makes children of a problem.
 
     Each child is a problem with a lineage (`winosmith.lineage.make_child`) and is marked as
-    unvalidated. The children and their order depend only on the problem and the seed; they differ
-    from each other and from the parent.
+    unvalidated. The children and their order depend only on the problem and the seed; all children
+    differ from each other and from the parent.
     """
 
     def perturb(self, problem: Problem, seed: int) -> Iterable[Problem]:
@@ -46,10 +46,10 @@ class Perturber(Protocol):
 
 
 _CHUNK = 64
-"""Number of problems in a chunk; an interruption loses the work of one chunk per worker."""
+"""Number of problems in a chunk; an interruption loses one chunk of work per worker."""
 
 _PER_WORKER = 4
-"""Number of chunks in progress per worker, so that no worker waits for the slowest chunk."""
+"""Number of chunks in progress per worker, so that no worker is idle during the slowest chunk."""
 
 
 @dataclass(frozen=True)
@@ -85,7 +85,7 @@ def evolve(
         dataset: the problems to perturb.
         perturber: makes the children; must be picklable if the executor uses processes.
         seed: random seed of the perturber.
-        executor: runs the work; by default this process does.
+        executor: runs the work; by default the current process does.
         on_progress: called with the number of finished problems.
 
     >>> from winosmith.testing import make_twins
@@ -131,7 +131,7 @@ def _perturb_chunk(
 
 
 def drop_repeats(dataset: Dataset, made: Sequence[Sequence[Problem]]) -> Evolved:
-    """Join problems and their children, without children that repeat an earlier problem.
+    """Combine problems with their children, except children that repeat an earlier problem.
 
     Two problems are equal if their tokens and options are equal, ignoring case and the order of
     options.
@@ -180,15 +180,15 @@ def resume_children(
 ) -> list[list[Problem]]:
     """Return the children of each problem, and save them so that the same call resumes the work.
 
-    The file has a line for each parent; an incomplete last line is ignored.
+    The file contains a line for each parent; an incomplete last line is ignored.
 
     Args:
         problems: the problems to perturb.
         perturber: makes the children; must be picklable if the executor uses processes.
         seed: random seed of the perturber.
-        path: path of the file with the finished work; the caller removes it at the end.
-        executor: runs the work; by default this process does.
-        on_progress: called with the numbers of finished problems and of their children.
+        path: path of the file with the finished work; the caller removes the file at the end.
+        executor: runs the work; by default the current process does.
+        on_progress: called with the number of finished problems and the number of children.
     """
     done = dict(_read_families(path)) if path.exists() else {}
     left = [problem for problem in problems if problem.id not in done]
@@ -234,7 +234,7 @@ class Roots(Result):
     Attributes:
         dataset: the roots, with distinct ids, no twins, and the name of their data set as
             `origin.source`.
-        sources: the name of each data set → the original ids of its roots.
+        sources: the name of each data set → the original ids of the roots drawn from it.
         left_out: for each data set, the problems that were not drawn, with the reason.
     """
 
@@ -246,8 +246,8 @@ class Roots(Result):
 def find_unsolved_ids(dataset: Dataset, solvers: Sequence[Sequence[Prediction]]) -> frozenset[str]:
     """Return the ids of the problems that any solver answers incorrectly, or no solver decides.
 
-    A tie is neither correct nor incorrect: if its first option counted as the choice, the roots
-    would depend on the order of options. An invalid answer is incorrect.
+    A tie is neither correct nor incorrect, because taking the first option as the choice would make
+    the roots depend on the order of options. An invalid answer is incorrect.
 
     Args:
         dataset: problems with answers.
@@ -286,15 +286,15 @@ def draw_roots(
     block (twins, a family, look-alikes) is drawn. Problems that are under embargo, have no answer
     or are already perturbed are not drawn.
 
-    A model trained on the children of a root has seen the root's data set (`Roots.sources`), and
-    should not be evaluated on it afterwards.
+    A model trained on a root's children has seen the root's data set (`Roots.sources`), and should
+    not be evaluated on that data set.
 
     Args:
         datasets: data sets with distinct names.
         wanted: number of roots from each data set.
         wrong: for each data set, the ids of problems that can't be roots (`find_unsolved_ids`).
         seed: random seed of the draw.
-        fewer: draw fewer roots from a data set that has too few suitable problems.
+        fewer: whether to draw fewer roots from a data set with too few suitable problems.
         options: draw only problems with this number of options; by default any.
 
     Raises:
@@ -368,7 +368,7 @@ def _explain_unfit(problem: Problem, wrong: frozenset[str], options: int | None)
     if problem.embargo:
         return "it is under embargo"
     if not problem.blank_is_unique:
-        return "it is a question" if problem.blank is None else "it has another '_' than its blank"
+        return "it is a question" if problem.blank is None else "it has a '_' besides its blank"
     if problem.answer is None:
         return "its answer is withheld"
     if options is not None and len(problem.options) != options:
@@ -393,7 +393,7 @@ class Sets(Result):
 
     Attributes:
         small: the roots and the children that people wrote.
-        medium: the roots and their children before the replacement by synonyms, by part.
+        medium: the roots and their children before replacement by synonyms, for each part.
         large: train and dev of `medium` with the children by synonyms, and the test of `medium`.
         dropped: problems that are related to a problem of another part, with the reason.
     """
@@ -405,7 +405,7 @@ class Sets(Result):
 
 
 def split_roots(roots: Dataset, shares: Sequence[int] = SHARES, seed: int = 0) -> dict[str, str]:
-    """Assign roots to train, dev and test at random; each part gets at least one.
+    """Assign roots to train, dev and test at random, with at least one root in each part.
 
     Args:
         roots: roots of the families.
@@ -426,7 +426,7 @@ def split_roots(roots: Dataset, shares: Sequence[int] = SHARES, seed: int = 0) -
     [('dev', 2), ('test', 2), ('train', 10)]
     """
     if len(shares) != len(PARTS) or min(shares) < 1:
-        raise InputError("the shares of train, dev and test must be three whole numbers from 1 up")
+        raise InputError("the shares of train, dev and test must be three positive whole numbers")
     if len(roots) < len(PARTS):
         raise DataError(f"{len(roots)} roots can't be split into train, dev and test")
     held = [max(1, round(len(roots) * share / sum(shares))) for share in shares[1:]]
@@ -445,10 +445,10 @@ def assemble(
     *,
     test_grows: bool = False,
 ) -> Sets:
-    """Split three sets into train, dev and test by family.
+    """Split the small, medium and large set by family into train, dev and test.
 
-    A family is in the part of its root. If problems of two parts are related (see
-    `winosmith.blocks`), those in the earlier of train, dev and test are dropped.
+    A family is assigned to the part of its root. If problems of two parts are related (see
+    `winosmith.blocks`), those in the earlier part (train, dev, test) are dropped.
 
     Args:
         small: the roots and the children that people wrote.
@@ -456,8 +456,8 @@ def assemble(
         large: `medium` and the children of its problems.
         parts: the part of each root, from `split_roots`.
         test_grows: whether the test of `large` includes children by synonyms. According to the
-            paper's text, all 1,414 problems were augmented; its sizes (3,489 from 1,212) exclude
-            the test.
+            paper's text, all 1,414 problems were augmented; the paper's sizes (3,489 from 1,212)
+            exclude the test set.
     """
     everything = Dataset({p.id: p for data in (small, medium, large) for p in data}.values())
     part_of = [parts[problem.root] for problem in everything]
@@ -489,7 +489,7 @@ def describe_part(dataset: Dataset, families: Dataset) -> dict[str, Any]:
 
     Args:
         dataset: the part.
-        families: a data set with the part and all ancestors of its problems, for the depths.
+        families: a data set with the part's problems and all their ancestors, to compute depths.
     """
     by_id = dict(zip(families.ids, depths(families), strict=True))
     found = [by_id[problem.id].edit for problem in dataset]

@@ -3,7 +3,7 @@
 By default, a synonym must fit the word's likely sense, so most words are not replaced. With
 `as_published`, as in EvoGrad, any word except stop words and names is replaced by any synonym of
 any of its senses: the set nearly triples, as in the paper, but many children change their meaning.
-Only people can judge which children are valid.
+Only people can judge whether a child is valid.
 """
 
 from __future__ import annotations
@@ -29,13 +29,13 @@ from winosmith.text import FUNCTION_WORDS, content_words, edit_distance, tokens
 class WordNetPerturber:
     """Replaces one random content word by a random synonym (EvoGrad 2024, section 3.3).
 
-    The word is neither a stop word nor part of a name. The synonym fits the likely sense and takes
-    the word's inflection; it also replaces the word in the options. The answer does not change. A
-    child's depth is its parent's plus one; none is declared.
+    The word is neither a stop word nor part of a name. The synonym fits the likely sense, takes the
+    word's inflection, and also replaces the word in the options. The answer does not change. A
+    child's depth is the parent's depth plus one, and no depth is declared.
 
     Args:
-        count: maximum number of children of a problem; each changes another word if possible. The
-            paper "nearly tripled" its set, which corresponds to 2.
+        count: maximum number of children of a problem; each child changes a different word if
+            possible. A count of 2 corresponds to the paper, which "nearly tripled" its set.
         wordnet: source of the synonyms; by default the WordNet installed on this machine.
         wide: also accept less certain synonyms: gives twice as many children, and more than twice
             as many incorrect children.
@@ -76,10 +76,10 @@ class WordNetPerturber:
 
         Raises:
             InputError: WordNet is not installed on this machine.
-            MissingExtraError: the extra `language` is not installed.
+            MissingExtraError: the `language` extra is not installed.
         """
         made = {problem.sentence}
-        for at, new in self._drawn(problem, seed):
+        for at, new in self._draw_replacements(problem, seed):
             if len(made) > self.count:
                 return
             changed = language.replace_word(problem.sentence, problem.options, at, new)
@@ -87,7 +87,7 @@ class WordNetPerturber:
                 made.add(changed[0])
                 yield make_child(problem, *changed, problem.answer, source=self.source)
 
-    def _drawn(self, problem: Problem, seed: int) -> Iterator[tuple[int, str]]:
+    def _draw_replacements(self, problem: Problem, seed: int) -> Iterator[tuple[int, str]]:
         digest = hashlib.sha256(problem.id.encode()).digest()
         luck = np.random.default_rng([seed, int.from_bytes(digest[:8])])
         found = list(
@@ -115,7 +115,7 @@ example, "oral cavity"."""
 
 _POS = {"NN": "n", "VB": "v", "JJ": "a", "RB": "r"}
 
-_LIGHT = frozenset(
+_LIGHT_VERBS = frozenset(
     """be have do get make take go put give keep let come say tell see want need try use ask seem
     like know think feel find leave look turn run set become start begin end help""".split()
 )
@@ -128,9 +128,9 @@ _WITH_PREPOSITION = frozenset(
 )
 """Verbs that need a preposition before their object."""
 
-_DEGREE = frozenset("really quite very too so more most less least almost even ever never".split())
+_ADVERBS = frozenset("really quite very too so more most less least almost even ever never".split())
 
-_VAGUE = frozenset(
+_INDEFINITE = frozenset(
     """one ones lot lots thing things something anything everything nothing someone anyone everyone
     nobody somebody everybody""".split()
 )
@@ -144,14 +144,15 @@ _LINKING = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Care:
-    """Thresholds for a synonym; looser thresholds give more children, and more incorrect ones.
+    """Thresholds for a synonym; looser thresholds give more children, and more incorrect children.
 
     Attributes:
         certainty: minimum estimated probability of the most likely sense, 0–1.
-        own: minimum fraction of the synonym's uses that are in a sense of the word, 0–1; below it,
-            readers would think of another sense.
-        rarer: maximum difference of the logarithms of the word's and the synonym's frequencies; 2.8
-            is a sixteenth as frequent. Most readers don't read "potpourri of foods" as "variety".
+        own: minimum fraction of the synonym's uses that are in a sense of the word, 0–1; below
+            this, readers would think of a different sense.
+        rarer: maximum difference between the logarithms of the word's and the synonym's
+            frequencies; at 2.8, the synonym is a sixteenth as frequent. Most readers don't read
+            "potpourri" as "variety".
     """
 
     certainty: float = 0.6
@@ -164,7 +165,7 @@ WIDE = Care(certainty=0.4, own=0.15, rarer=4.5)
 
 
 Places = Iterator[tuple[int, tuple[str, ...]]]
-"""The index of a token that may be replaced, and its synonyms, the most frequent first."""
+"""The index of a token that may be replaced, and the token's synonyms, the most frequent first."""
 
 
 def find_places(problem: Problem, wordnet: WordNet, care: Care = SURE) -> Places:
@@ -174,7 +175,7 @@ def find_places(problem: Problem, wordnet: WordNet, care: Care = SURE) -> Places
     in WordNet's tagged texts and its overlap with the sentence (Lesk 1986: words of the gloss and
     of neighbouring senses). Synonyms must be used mostly in the word's senses, and verbs must have
     the same sentence frames. Names, parts of compounds, and verbs with a particle or preposition
-    are not replaced. Antonyms in any sense, and words of the sentence or its options, are not used.
+    are not replaced. Antonyms in any sense, and words in the sentence or options, are not used.
     """
     cut = tokens(problem.sentence)
     tags = language.tag(cut)
@@ -183,14 +184,14 @@ def find_places(problem: Problem, wordnet: WordNet, care: Care = SURE) -> Places
     repeated = _find_repeated_words(problem, cut, tags)
     for at, word in enumerate(cut):
         pos = _POS.get(tags[at][:2])
-        if pos is None or not _is_free(cut, tags, at, wordnet):
+        if pos is None or not _can_replace(cut, tags, at, wordnet):
             continue
         own = lemmatize(word, tags[at])
         if own in repeated:
             continue
         senses = wordnet.senses(own, pos)
         sense = _choose_sense(senses, context - {word.lower(), own}, care.certainty)
-        if sense is not None and not (pos == "v" and own in _LIGHT):
+        if sense is not None and not (pos == "v" and own in _LIGHT_VERBS):
             against = frozenset().union(*(other.antonyms for other in senses))
             shares = _compute_shares(senses)
             found = tuple(
@@ -207,8 +208,8 @@ def find_places(problem: Problem, wordnet: WordNet, care: Care = SURE) -> Places
 def find_any_places(problem: Problem, wordnet: WordNet) -> Places:
     """Yield every word that is neither a stop word nor a name, with all synonyms of all its senses.
 
-    EvoGrad (2024, section 3.3) specifies nothing else. Only senses with the part of speech of the
-    word's tag count.
+    EvoGrad (2024, section 3.3) specifies nothing else. Only senses with the tagged part of speech
+    are used.
     """
     cut = tokens(problem.sentence)
     for at, name in enumerate(language.tag(cut)):
@@ -234,8 +235,8 @@ def find_any_places(problem: Problem, wordnet: WordNet) -> Places:
 def _find_banned_words(problem: Problem, cut: Sequence[str], tags: Sequence[str]) -> frozenset[str]:
     """Return the words that a synonym must not contain.
 
-    These are the words of the options and of the sentence, and the words that the last edits
-    removed, because they would restore the grandparent.
+    A synonym can't contain words of the options or the sentence, or words that the last edits
+    removed, because these would restore the grandparent.
     """
     options = {word.lower() for option in problem.options for word in tokens(option)}
     own = {lemmatize(word, name) for word, name in zip(cut, tags, strict=True)}
@@ -253,9 +254,9 @@ def _find_repeated_words(
     return frozenset(one for one, count in times.items() if count > 1) - named
 
 
-def _is_free(cut: Sequence[str], tags: Sequence[str], at: int, wordnet: WordNet) -> bool:
+def _can_replace(cut: Sequence[str], tags: Sequence[str], at: int, wordnet: WordNet) -> bool:
     word = cut[at].lower()
-    if word == BLANK or word in FUNCTION_WORDS | _DEGREE | _VAGUE or not word.isalpha():
+    if word == BLANK or word in FUNCTION_WORDS | _ADVERBS | _INDEFINITE or not word.isalpha():
         return False
     if language.is_name(cut, at) or len(word) < 3:
         return False
@@ -328,5 +329,5 @@ def _fits(synonym: Synonym, sense: Sense, own: str, pos: str, rarer: float) -> b
             new.endswith("ss") or lemmatize(new, "NNS") == new
         )
     if pos == "v":
-        return sense.frames <= synonym.frames and new not in _WITH_PREPOSITION | _LIGHT
+        return sense.frames <= synonym.frames and new not in _WITH_PREPOSITION | _LIGHT_VERBS
     return pos != "r" or new.endswith("ly")

@@ -1,4 +1,4 @@
-"""Read data sets in all published formats and write five of them; one module per format.
+"""Read data sets in every published format, and write five of these formats.
 
 >>> import tempfile, pathlib
 >>> from winosmith import Problem, formats

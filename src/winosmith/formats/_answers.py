@@ -1,9 +1,10 @@
-"""Find the choice that an answer names by its letter, number, text or label."""
+"""Match an answer to a choice by letter, number, text or label."""
 
 from __future__ import annotations
 
 import re
 import unicodedata
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -16,7 +17,7 @@ from winosmith.formats._columns import is_empty
 from winosmith.formats._letters import locate_letter
 from winosmith.formats._names import collect_names, is_answer_name, normalise
 from winosmith.problem import Extra, Problem
-from winosmith.text import normalize, remove_invisible
+from winosmith.text import edit_distance, normalize, remove_invisible
 
 KINDS = {
     "letter": "letters",
@@ -28,7 +29,7 @@ KINDS = {
 """Names of the kinds of answers, for messages."""
 
 AnswerRow = tuple[Place, Mapping[str, int], int | None]
-"""An answer in a further column: its location, its interpretations and the row's key."""
+"""An answer in an additional column: its location, its interpretations and the row's key."""
 
 _LETTER = re.compile(r"\s*[(（\[]?(\w)\u0640?[.)．、:：）\]]?\s*")
 """A letter of any script; an Arabic letter may be followed by a tatweel."""
@@ -44,7 +45,7 @@ def interpret_answer(
     original_options: Sequence[str] = (),
     max_marks: int = 2,
 ) -> dict[str, int]:
-    """Return the choice that an answer names under each kind of answer that fits it.
+    """Return the choice that an answer names, for each kind of answer that it may be.
 
     Args:
         value: the answer.
@@ -98,7 +99,7 @@ def interpret_answer(
 
 
 def parse_letter(value: Any) -> tuple[str, int] | None:
-    """Return the script and the 0-based alphabet position of an answer that is one letter.
+    """Return the script and the 0-based position in its alphabet of a one-letter answer.
 
     >>> (parse_letter("(b)"), parse_letter("В."), parse_letter("Ｃ"),
     ...  parse_letter("red"))
@@ -121,7 +122,7 @@ def match_choices(value: Any, options: Sequence[str], labels: Sequence[str]) -> 
 
 
 def _match_labelled(said: str, options: Sequence[str], labels: Sequence[str]) -> Iterator[int]:
-    """Yield each choice whose label and text make up the answer, as in "option 2: a cup"."""
+    """Yield each choice whose label and text form the answer, as in "option 2: a cup"."""
     for at, (label, text) in enumerate(zip(labels, options, strict=False)):
         rest = said.removeprefix(label)
         if rest != said and rest.lstrip(" .:)-").casefold() == " ".join(text.split()).casefold():
@@ -150,8 +151,8 @@ def match_option(text: str, options: Sequence[str]) -> int | None:
     return alike.index(folded) if alike.count(folded) == 1 else None
 
 
-_FEW = 10
-"""A column repeats the key if it differs from it in fewer than 1 in this many rows."""
+_RATIO = 10
+"""A column repeats the key if the two differ in fewer than 1 in this many rows."""
 
 
 def find_repeated_keys(
@@ -162,8 +163,8 @@ def find_repeated_keys(
     Args:
         columns: the answers in each column, by column name.
         key_column: the column of the key.
-        min_rows: number of rows from which a column with different answers may itself be the key;
-            None if no other column may be.
+        min_rows: minimum number of rows for which another column with different answers may be the
+            key; None to rule out other columns.
 
     Raises:
         FormatError: another column may be the key.
@@ -174,7 +175,7 @@ def find_repeated_keys(
                   for kind in KINDS}  # fmt: skip
         places, count = min(differ.values(), key=len), len(rows)
         fits = [kind for kind in KINDS if rows and all(kind in read for _, read, _ in rows)]
-        if _FEW * len(places) < count:
+        if _RATIO * len(places) < count:
             repeats.append(name)
             note = f"{name!r} repeats the key, and is omitted"
             if places:
@@ -236,24 +237,25 @@ class Classes:
         """Collect the labels.
 
         Args:
-            labels: the locations of each label.
-            named: whether the user declared the column as the choices; then no label is a typo.
+            labels: the locations at which each label occurs.
+            named: whether the user declared the column as the choices, so that no label is a typo.
         """
         self._places, self._typos, self.notes = labels, set[str](), list[str]()
         self._usual: dict[str, str] = {}
-        most = max(map(len, labels.values()), default=0)
+        counts = Counter[str]()
+        for label, places in labels.items():
+            counts[_normalise_label(label)] += len(places)
+        most = max(counts.values(), default=0)
         for label in sorted(labels, key=lambda one: -len(labels[one])):
-            folded = _normalise_label(label)
+            folded, where = _normalise_label(label), list_places(labels[label])
             if (same := self._usual.setdefault(folded, label)) != label:
-                where = list_places(labels[label])
                 self.notes.append(f"the label {label!r} ({where}) is read as {same!r}")
-            elif not named and _RARE * len(labels[label]) <= most and len(labels) <= _FEW_LABELS:
-                others = self._usual.keys() - {folded}
-                is_other_word = any(folded in own and own & others for own in (_YES, _NO))
-                if len(labels[label]) < _SOME or is_other_word:
-                    self._typos.add(folded)
-                else:
-                    self.notes.append(f"the label {label!r} ({list_places(labels[label])}) is rare")
+            elif named or len(labels) > _MAX_LABELS or _TYPO_RATIO * counts[folded] > most:
+                continue
+            elif any(_may_be_typo(folded, one, counts) for one in counts):
+                self._typos.add(folded)
+            elif counts[folded] <= _RARE:
+                self.notes.append(f"the label {label!r} ({where}) is rare")
         usual = [one for folded, one in self._usual.items() if folded not in self._typos]
         numbers = all(re.fullmatch(r"-?[0-9]+", one) for one in usual)
         self.options = tuple(sorted(usual, key=int if numbers else None))
@@ -281,24 +283,44 @@ def _normalise_label(label: str) -> str:
     ('yes', 'yes', 'not so', '是', 'c++', '5!')
     """
     folded = unicodedata.normalize("NFKC", remove_invisible(label)).casefold()
-    word = re.sub(r"[\s_-]+", " ", folded.strip(_AROUND))
+    word = re.sub(r"[\s_-]+", " ", folded.strip(_PUNCTUATION))
     is_word = all(unicodedata.category(sign)[0] in "LMZ" for sign in word)
     return word if word and is_word else remove_invisible(label).casefold()
 
 
-_AROUND = " .,;:!¡?¿'\"`‘’“”„«»‹›()[]。、「」『』【】《》।؟،؛"
+_PUNCTUATION = " .,;:!¡?¿'\"`‘’“”„«»‹›()[]。、「」『』【】《》।؟،؛"
 """Punctuation around a label that does not make it a different label."""
 
 _YES, _NO = {"yes", "true", "y", "t"}, {"no", "false", "n", "f"}
 
-_FEW_LABELS, _SOME, _RARE = 100, 3, 6
-"""Maximum number of labels for which typos are searched. A label is rare if it occurs this many
-times less often than the most frequent one; in fewer rows than the second number, or as another
-word for yes or no, it may be a typo."""
+_MAX_LABELS, _TYPO_RATIO, _RARE = 100, 5, 3
+"""Maximum number of labels in a search for typos; factor by which a rare label is rarer than a
+frequent one; and number of occurrences that a typo stays below."""
+
+
+def _may_be_typo(label: str, other: str, counts: Mapping[str, int]) -> bool:
+    """Return whether a rare label may be a misspelling of a frequent label; both are normalised.
+
+    A misspelling has one letter added, missing or different, or is another word for yes or no.
+
+    >>> _may_be_typo("yse", "yes", {"yse": 1, "yes": 10})
+    True
+    >>> _may_be_typo("true", "yes", {"true": 1, "yes": 10})
+    True
+    """
+    if label == other or _TYPO_RATIO * counts[label] > counts[other]:
+        return False
+    if any(label in words and other in words for words in (_YES, _NO)):
+        return True
+    is_short = max(len(label), len(other)) < 3
+    if is_short or not (label + other).isalpha() or counts[label] >= _RARE:
+        return False
+    swapped = sorted(label) == sorted(other) and sum(map(str.__ne__, label, other)) == 2
+    return swapped or edit_distance(label, other) == 1
 
 
 def list_places(places: Sequence[Place]) -> str:
-    """Return the line or row numbers of places as a list for messages.
+    """Format line or row numbers as a list for messages.
 
     >>> list_places([Place("a.csv", 7)]), list_places([Place("a.csv", n) for n in (7, 9)])
     ('line 7', 'lines 7 and 9')
@@ -306,10 +328,10 @@ def list_places(places: Sequence[Place]) -> str:
     '18, 19, 20 and 2 more'
     """
     unit = places[0].unit
-    *some, last = (str(place.number) for place in places[:_LISTED])
-    if len(places) > _LISTED:
-        return f"{unit}s {', '.join([*some, last])} and {len(places) - _LISTED:,} more"
+    *some, last = (str(place.number) for place in places[:_MAX_LISTED])
+    if len(places) > _MAX_LISTED:
+        return f"{unit}s {', '.join([*some, last])} and {len(places) - _MAX_LISTED:,} more"
     return f"{unit}s {', '.join(some)} and {last}" if some else f"{unit} {last}"
 
 
-_LISTED = 20
+_MAX_LISTED = 20

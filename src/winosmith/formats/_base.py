@@ -1,10 +1,10 @@
-"""`Format`, which recognises, reads and writes rows, and functions that formats share.
+"""`Format`, which recognises, reads and writes rows, and functions shared by all formats.
 
-A format does not open files: it gets rows with their locations from `winosmith.data`. Its reader
+A format does not open files: `winosmith.data` passes it rows with their locations. Its reader
 yields one `Entry` per record, in order. The reader does not stop at a bad record: the record's
 entry has a reason instead of an item. Only `winosmith.formats.read` decides whether to stop or to
-skip the record. A few formats also have a `Writer`, which raises an error if its reader could not
-read an item back. `winosmith.formats.find_losses` lists the fields that a format can't store.
+skip the record. A few formats also have a `Writer`, which raises an error for an item that could
+not be read back. `winosmith.formats.find_losses` lists the fields that a format can't store.
 """
 
 from __future__ import annotations
@@ -78,9 +78,9 @@ class Format:
         read: a function that yields an entry for each record of the rows, in order.
         needs: the field names that rows must have; without a `sign`, they identify the format.
         sign: a function that returns whether rows are in this format.
-        writer: the writer of the format; None if the format is read-only.
-        twin_names: the fields that mark twins; if no row has such a field, twins are detected by
-            their texts. None if the reader pairs twins itself.
+        writer: the format's writer; None if the format is read-only.
+        twin_names: the fields that mark twins; if no row has one of these fields, twins are
+            detected by their texts. None if the reader pairs twins itself.
     """
 
     name: str
@@ -97,7 +97,7 @@ class Format:
 
 
 def build_entry(place: Place, raw: str, build: Callable[[], Item]) -> Entry:
-    """Return a record's entry: the item that `build` returns, or the reason why it failed."""
+    """Return a record's entry: the item that `build` returns, or the reason why `build` failed."""
     try:
         return Entry(place, raw, build())
     except ProblemError as error:
@@ -121,7 +121,7 @@ def build_entries(rows: Iterable[data.Row[T]], build: Callable[[T, int], Item]) 
 def combine_rows(
     rows: Iterable[data.Row[T]], key: Callable[[T], object], between: str
 ) -> Iterator[data.Row[list[T]]]:
-    """Combine consecutive records that have the same key; bad records stay separate."""
+    """Combine consecutive records with the same key; bad records stay separate."""
     for _, group in groupby(rows, lambda row: object() if row.values is None else key(row.values)):
         found = list(group)
         values = [row.values for row in found if row.values is not None]
@@ -142,7 +142,7 @@ def is_missing(value: object) -> bool:
 def parse_option_number(value: object, options: int, first: int = 1) -> int | None:
     """Return the 0-based answer for an option's number, or None if the answer is withheld.
 
-    As pandas writes them, 1.0 is accepted for 1; -1 or a missing value is a withheld answer.
+    As written by pandas, 1.0 is read as 1; -1 or a missing value is a withheld answer.
 
     Args:
         value: the number, as a string or number.
@@ -168,7 +168,7 @@ def parse_option_number(value: object, options: int, first: int = 1) -> int | No
 
 
 def make_extra_items(record: Iterable[tuple[str, object]], format_key: str) -> dict[str, Scalar]:
-    """Return a format's own fields for `Extra`, with keys such as `format_key.field`.
+    """Return a format's own fields as items of `Extra`, with keys such as `format_key.field`.
 
     Raises:
         ProblemError: a value is not a scalar, or two fields get the same key.
@@ -249,7 +249,7 @@ def read_records(rows: Rows, typed: Iterable[str] = ()) -> Iterator[data.Row[Rec
 
     Args:
         rows: the rows of any container.
-        typed: the columns that are not text; in delimited text, their cells are parsed as JSON.
+        typed: the columns with values other than text, which delimited text contains as JSON.
     """
     missing = None if rows.is_typed else ""
     for row in rows:
@@ -279,7 +279,7 @@ def read_cells(rows: Rows, needed: Iterable[str] = ()) -> Iterator[data.Row[Row]
     """Yield rows whose values are all text, with "" for missing values.
 
     Raises:
-        FormatError: one of these columns is missing.
+        FormatError: a required column is missing.
     """
     missing = [name for name in needed if name not in rows.names]
     if missing and rows.kind != "xml":

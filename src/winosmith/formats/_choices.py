@@ -1,4 +1,4 @@
-"""Parse the choices in one cell: a list, labelled texts, or one text that contains them all.
+"""Parse the choices in one cell: a list, labelled texts, or one text with all choices.
 
 >>> parse_choices(["a cup", "a jug"], "choices").options
 ('a cup', 'a jug')
@@ -31,8 +31,8 @@ class Choices:
 
     Attributes:
         options: the texts of the choices.
-        labels: the labels of the choices; empty without labels.
-        correct: the choices that are flagged as correct; empty without flags.
+        labels: the labels of the choices; empty if there are none.
+        correct: the choices that are flagged as correct; empty if none is.
     """
 
     options: tuple[str, ...]
@@ -44,8 +44,8 @@ _TEXTS = ("text", "texts", "choices", "options", "atext", "option", "choice", "a
           "value")  # fmt: skip
 _LABELS = ("label", "labels", "aid", "key", "letter", "id")
 
-_OF_SCORES = re.compile("score|target", re.IGNORECASE)
-"""Columns whose numbers are scores even if the options are named a and b, as in BIG-bench."""
+_SCORE_COLUMN = re.compile("score|target", re.IGNORECASE)
+"""Columns in which numbers are scores even if the options are named a and b, as in BIG-bench."""
 
 _PYTHON = re.compile(r"""('(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")""", re.DOTALL)
 _SIGN = re.compile(
@@ -68,8 +68,8 @@ def parse_choices(value: Any, name: str, *, answered: bool = False) -> Choices:
         value: the cell. Text is parsed as JSON or as a list printed by Python or numpy, or is split
             at the letters or numbers of its choices ("A) … B) …").
         name: name of the column.
-        answered: whether another column has the row's answer; then numbers by letter are choices,
-            not scores.
+        answered: whether another column has the row's answer; if so, a mapping of letters to
+            numbers contains choices, not scores.
 
     Raises:
         ProblemError: the cell has no choices.
@@ -94,14 +94,14 @@ def _strip_padding(values: Sequence[Any]) -> Sequence[Any]:
     return values[: len(values) - last]
 
 
-_HEADED = re.compile(r"\s*(?:(?:answer )?(?:options|choices)\s*:)?\s*$", re.IGNORECASE)
+_CHOICES_HEADING = re.compile(r"\s*(?:(?:answer )?(?:options|choices)\s*:)?\s*$", re.IGNORECASE)
 
 
 def split_question(text: str) -> tuple[str, Choices] | None:
     r"""Split a text into its question and choices; return None if it does not contain both.
 
-    If all choices but the last take one line each, the lines after the last choice are ignored,
-    because they are an instruction.
+    If each choice before the last takes one line, any lines after the last choice are ignored as an
+    instruction.
 
     >>> split_question("Which is it? (A) a cup (B) a jug")
     ('Which is it?', Choices(options=('a cup', 'a jug'), labels=('A', 'B'), correct=()))
@@ -109,23 +109,23 @@ def split_question(text: str) -> tuple[str, Choices] | None:
     ('a cup', '18) a) a jug')
     """
     found = [*_SIGN.finditer(text)]
-    starts = [at for at, one in enumerate(found) if one["sign"] in _INSIDE]
+    starts = [at for at, one in enumerate(found) if one["sign"] in _FIRST_INSIDE]
     # Signs that begin a line come before others, which may be inside a choice.
-    for at in sorted(starts[-_STARTS:], key=lambda at: (found[at]["line"] is None, -at)):
+    for at in sorted(starts[-_MAX_STARTS:], key=lambda at: (found[at]["line"] is None, -at)):
         begin = found[at].start()
         cut = _split_choices(text, found[at:])
         if cut is not None and text[:begin].strip():
             *others, last = cut.options
             if not any("\n" in one for one in others):
                 last = last.partition("\n")[0].rstrip()
-            return _HEADED.sub("", text[:begin]), Choices((*others, last), cut.labels)
+            return _CHOICES_HEADING.sub("", text[:begin]), Choices((*others, last), cut.labels)
     return None
 
 
-_INSIDE = frozenset(sign for sign in FIRST if sign != "1")
-"""Letters or numbers that mark a first choice in a text; a "1" may start another list."""
+_FIRST_INSIDE = frozenset(sign for sign in FIRST if sign != "1")
+"""Letters and numbers that can mark the first choice in a text; "1" may also start another list."""
 
-_STARTS = 8
+_MAX_STARTS = 8
 """Maximum number of possible first choices to try in one text, starting from the last."""
 
 
@@ -134,7 +134,7 @@ _TURN = re.compile(r"(?:^|\n)\s*[A-Z][A-Za-z ]{0,20}: ?")
 
 
 def split_chats(right: Any, wrong: Any) -> tuple[str, str, str] | None:
-    r"""Return the common start of two chats, which are lists or texts, and the rest of each.
+    r"""Return the common start of two chats, and the rest of each chat.
 
     >>> split_chats("Human: Why?\n\nAssistant: As so.", "Human: Why?\n\nAssistant: As it is.")
     ('Why?', 'As so.', 'As it is.')
@@ -192,7 +192,7 @@ def get_turns(value: Any) -> list[str]:
 
 
 def find_flagged(values: Any, count: int) -> tuple[int, ...] | None:
-    """Return the indices of the ones in `count` flags that are 0 or 1; None for other values."""
+    """Return the indices of the flags that are 1; None unless there are `count` flags of 0 or 1."""
     if not isinstance(values, list | tuple) or len(values) != count:
         return None
     if not all(isinstance(one, bool | int | float) and one in (0, 1) for one in values):
@@ -215,7 +215,7 @@ def _parse_mapping(value: Mapping[Any, Any], name: str, answered: bool) -> Choic
         value, keys = scores, [*map(str, scores)]  # a table has the keys of all rows
         are_signs = any(keys == [*series[: len(keys)]] for series in SERIES)
         texts_may_be = are_signs and len({*value.values()}) == len(value)
-        if _OF_SCORES.search(name) or not (texts_may_be and (answered or len(value) > 2)):
+        if _SCORE_COLUMN.search(name) or not (texts_may_be and (answered or len(value) > 2)):
             return Choices(tuple(keys), tuple(keys), right)
     texts = tuple(map(get_cell_text, value.values()))
     while len(texts) > 2 and not texts[-1].strip():  # {"A": …, "E": …, "F": ""}
@@ -264,7 +264,7 @@ def _parse_mappings(value: Sequence[Mapping[str, Any]], name: str) -> Choices:
 
 
 def _find_suffix(wanted: Sequence[str], keys: Sequence[str]) -> str | None:
-    """Return the first key whose last word is a wanted name, such as "text" in `option_text`."""
+    """Return the first key that ends in a wanted word, such as "text" in `option_text`."""
     return next((key for key in keys if re.split(r"[\W_]+", key.casefold())[-1] in wanted), None)
 
 
@@ -299,8 +299,8 @@ def _insert_commas(cell: str) -> str:
 def _split_choices(text: str, signs: Sequence[re.Match[str]] | None = None) -> Choices | None:
     """Split a text into choices at their letters or numbers; return None if that is ambiguous.
 
-    Letters that don't continue the series are part of a choice. If all choices start a line, so
-    are letters inside a line. The text starts with the first choice, or at `signs[0]`.
+    A letter is part of a choice if it doesn't continue the series, or if it is inside a line and
+    every choice starts a line. The text starts with the first choice, or at `signs[0]`.
 
     >>> _split_choices("a ) 38 , b ) 27.675 , c ) none")
     Choices(options=('38', '27.675', 'none'), labels=('a', 'b', 'c'), correct=())
@@ -337,7 +337,7 @@ def several_correct_error(right: Sequence[Any]) -> ProblemError:
 def shuffle_by_hash(
     question: str, correct: Any, wrong: Sequence[Any], plan: Plan
 ) -> tuple[tuple[str, ...], int]:
-    """Order the correct answer and the distractors by a hash; also return the answer's index."""
+    """Sort the correct answer and the distractors by a hash; also return the answer's index."""
     others = wrong if len(wrong) > 1 else _parse_distractors(wrong[0], plan.distractors[0])
     if isinstance(correct, str) and normalise(plan.answer or "").endswith("s"):
         own = _parse_distractors(correct, plan.answer or "")
@@ -360,7 +360,7 @@ def shuffle_by_hash(
 
 
 def _parse_distractors(cell: Any, name: str) -> Sequence[Any]:
-    """Return the distractors in a cell: a list, a chat's last turn, or texts separated by ;."""
+    """Return the distractors in a cell: a list, a chat's last turn, or texts separated by ";"."""
     if turns := get_turns(cell):
         return turns[-1:]
     if not isinstance(cell, str):

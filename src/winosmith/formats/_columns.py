@@ -1,7 +1,7 @@
 """Find the columns that contain the question, the choices, the answer and the id.
 
-The user names the columns, or they are detected by the usual names in `_names`; if names are
-ambiguous, the values decide. One plan is used for all rows.
+The user names the columns, or the usual names in `_names` identify them; if names are ambiguous,
+the values decide. The same plan is used for all rows.
 """
 
 from __future__ import annotations
@@ -50,12 +50,12 @@ class Columns:
     __pydantic_config__ = {"use_attribute_docstrings": True}  # noqa: RUF012 - of a recipe's schema
 
     question: tuple[str, ...] = ()
-    """Columns of the question, joined in this order; by default they are detected."""
+    """Columns of the question, joined in the given order; detected by default."""
     choices: tuple[str, ...] = ()
     """Columns of the choices: one with lists, or one per choice; the answer column if its labels
-    are the choices. By default they are detected."""
+    are the choices. Detected by default."""
     answer: str | None = None
-    """Column of the correct choice; by default it is detected."""
+    """Column of the correct choice; detected by default."""
     answer_is: AnswerIs | None = None
     """Content of the answer column: a letter, a number from 0 or from 1, a choice's text or its
     label. By default it is detected from the whole file."""
@@ -67,11 +67,11 @@ class Columns:
             )
 
 
-_LOOK = 1000
+_ROWS = 1000
 """Number of rows that are examined in a large file."""
 
 _YES_OR_NO = {"yes", "no", "true", "false", "maybe"}
-_NEARLY = 0.9
+_NEARLY_ALL = 0.9
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,14 +80,14 @@ class Plan:
 
     Attributes:
         question: the columns of the question, which are joined with a space.
-        passages: the columns of `question` with a passage, whose cells may be empty.
+        passages: the columns of `question` that contain a passage; their cells may be empty.
         choices: one column with lists, or one column per choice; empty with
             `labels_are_choices` or `distractors`.
         answer: the column of the key; None if there is none.
         id: the column of ids; None if there is none.
         labels_are_choices: whether the labels of all rows are the choices.
-        distractors: the columns of the distractors, if the answer is the correct choice's text.
-        choices_are_guessed: whether the choices were detected only by the answers' numbers.
+        distractors: the columns of the distractors, if the answer has the correct choice's text.
+        choices_are_guessed: whether only the answers' numbers show which columns are the choices.
         may_have_blanks: whether the user named the columns, or the question was detected by its
             blanks.
     """
@@ -104,7 +104,7 @@ class Plan:
 
     @property
     def used_columns(self) -> frozenset[str | None]:
-        """The columns with a role; without the question's if labels are the choices."""
+        """The columns with a role, except the question's columns if labels are the choices."""
         used = {*self.choices, *self.distractors, self.answer, self.id}
         return frozenset(
             used - {*self.question} if self.labels_are_choices else used | {*self.question}
@@ -136,7 +136,7 @@ class Plan:
 def make_extra_keys(
     prefix: str, names: Iterable[str], own: re.Pattern[str] | None = None
 ) -> dict[str, str]:
-    """Return the key in `extra` for each further column.
+    """Return the key in `extra` for each additional column.
 
     Raises:
         ProblemError: two columns have the same key.
@@ -249,14 +249,14 @@ class _Table:
     rows: Sequence[Row]
 
     def column(self, name: str | None, limit: int | None = None) -> list[Any]:
-        """Return a column's values in all rows or in the first `limit`, with None if missing."""
+        """Return a column's values in all rows or in the first `limit` rows; None if missing."""
         return [] if name is None else [row.get(name) for row in islice(self.rows, limit)]
 
     def values(self, name: str) -> list[Any]:
         """Return the non-empty values of a column."""
         return [one for one in self.column(name) if not is_empty(one)]
 
-    def most_pass(self, test: Callable[[Any], bool], name: str, limit: int | None = _LOOK) -> bool:
+    def most_pass(self, test: Callable[[Any], bool], name: str, limit: int | None = _ROWS) -> bool:
         """Return whether more than half of the values in a column pass a test."""
         values = self.column(name, limit)
         return sum(map(test, values)) > len(values) / 2
@@ -267,7 +267,7 @@ class _Table:
         return next(filter(self.values, known), known[0] if known else None)
 
     def find_other_answers(self) -> str | None:
-        """Return the first column with a less usual answer name that has one value per row."""
+        """Return the first column with one value per row and a less usual answer name."""
         found = ((name, self.values(name)) for name in self.names.answers)
         lists = (list, dict)
         return next(
@@ -277,8 +277,8 @@ class _Table:
     def find_passage(self, question: str) -> str | None:
         """Return the first column that contains passages for the questions, or None.
 
-        Its name may start with another word, as in `flores_passage`. Columns whose passages repeat
-        the questions are skipped.
+        The column's name may start with another word, as in `flores_passage`. Columns whose
+        passages repeat the questions are skipped.
         """
         alike = (name for name, plain in self.names.normalised.items()
                  if name != question and plain.endswith(PASSAGE_ENDINGS))  # fmt: skip
@@ -296,13 +296,13 @@ class _Table:
         return None
 
     def find_word_column(self, pair: Sequence[str]) -> tuple[str, ...]:
-        """Return the column of the word whose meaning in two texts is compared, as in WiC.
+        """Return the column with the word whose meaning is compared between two texts, as in WiC.
 
-        In most rows, both texts contain a word that starts with this word.
+        In most rows, both texts contain a word that begins with the compared word.
         """
-        rows = self.rows[:_LOOK]
+        rows = self.rows[:_ROWS]
         for name in (name for name in self.names if name not in pair):
-            words = self.column(name, _LOOK)
+            words = self.column(name, _ROWS)
             both = sum(
                 isinstance(word, str) and bool(word.strip())
                 and all(f" {word}".casefold() in f" {row.get(text)}".casefold() for text in pair)
@@ -318,7 +318,7 @@ class _Table:
         """Return the columns of choices to which the answers' numbers refer, and of their question.
 
         The choices are the last group of numbered text columns whose numbers occur as answers. A
-        numbered group before them is the question, such as the sentences of a story.
+        numbered group before the choices is the question, such as the sentences of a story.
 
         >>> row = {"obs1": "It rained.", "obs2": "He fell.", "hyp1": "It froze.", "hyp2": "He ate."}
         >>> _Table(as_names([*row, "y"]), [row | {"y": 2}]).find_numbered_choices("y")
@@ -352,10 +352,10 @@ class _Table:
         return tuple(fits[-1]), tuple(before[0]) if len(before) == 1 else ()
 
     def is_yes_or_no(self, answer: str) -> bool:
-        """Return whether nearly all answers are yes or no; the others may be typos."""
+        """Return whether nearly all answers are yes or no; other answers may be typos."""
         said = [one for one in self.values(answer) if not is_missing(one)]
         known = sum(str(one).strip().casefold() in _YES_OR_NO for one in said)
-        return known > 0 and known >= _NEARLY * len(said)
+        return known > 0 and known >= _NEARLY_ALL * len(said)
 
     def find_choices(self, asked: Sequence[str], answer: str | None) -> tuple[str, ...]:
         """Return the column with lists of choices, or else the columns with one choice each.
@@ -410,7 +410,7 @@ class _Table:
 def find_combined_columns(names: Iterable[str], given: Columns) -> tuple[str, tuple[str, ...]]:
     """Return a column that combines question and choices, or two columns with a chat each.
 
-    Both are empty if question and choices have separate columns.
+    Both results are empty if question and choices have separate columns.
     """
     names = as_names(names)
     asked = given.question or tuple(filter(None, [find_first(QUESTION, names)]))
@@ -431,7 +431,7 @@ def is_empty(value: Any) -> bool:
 def has_blank(value: Any) -> bool:
     """Return whether a value is a text with one `_` that is not part of a word.
 
-    In scripts without spaces between words, and next to particles, words may touch the `_`.
+    Words may touch the `_` in scripts without spaces between words, and next to particles.
 
     >>> has_blank("The _ fell."), has_blank("因为_太重。"), has_blank("a_b"), has_blank("_ and _")
     (True, True, False, False)
@@ -440,7 +440,7 @@ def has_blank(value: Any) -> bool:
 
 
 def _find_matching_answers(question: Sequence[str], names: Names) -> str | None:
-    """Return the answer column whose name has the same prefix as the question's.
+    """Return the answer column whose name has the same prefix as the question column's.
 
     >>> _find_matching_answers(["q_text"], Names(["q_no", "q_text", "q_op1", "q_op2", "q_ans"]))
     'q_ans'
@@ -454,7 +454,7 @@ def _find_matching_answers(question: Sequence[str], names: Names) -> str | None:
 
 
 def _has_no_family_word(asked: str, names: Names) -> bool:
-    """Return whether the question's name lacks every family's own words, such as a language."""
+    """Return whether the question's name contains no family's words, such as a language name."""
     if any(family.includes(asked) for family in names.families):
         return False
     return normalise(asked) in QUESTION or any(
@@ -464,7 +464,7 @@ def _has_no_family_word(asked: str, names: Names) -> bool:
 
 
 def _refuse_other_family(names: Names, choices: Collection[str], question: Sequence[str]) -> None:
-    """Raise FormatError if the choices match the names of other columns than the question."""
+    """Raise FormatError if the choices' names match a column other than the question."""
     own = next((family for family in names.families if {*family.names} == {*choices}), None)
     if own is None or any(map(own.includes, question)):
         return

@@ -1,8 +1,8 @@
 """COPA asks which alternative is the cause or the effect of a premise.
 
-A question becomes "premise because _." (cause) or "premise so _." (effect). So that the filled
-text is one sentence, premise and alternatives lose their full stops, and alternatives start in
-lower case unless their first word is "I": "My body cast a shadow over the grass because _.",
+A question becomes "premise because _." (cause) or "premise so _." (effect). The full stops of
+premise and alternatives are removed, and alternatives start in lower case unless their first word
+is "I", so that the filled text is one sentence: "My body cast a shadow over the grass because _.",
 "the sun was rising". No alternative of COPA begins with a name. Stray spaces in five sentences are
 removed.
 

@@ -1,10 +1,10 @@
 """Plain tables for spreadsheets: a row per problem, with columns sentence, option1, option2 …
 
 Cells may be separated by commas, semicolons or tabs; files are written with commas. The column `id`
-may also be named `qID`. `answer` is the 1-based number of the option, or empty. Further columns go
-to `extra`: "winogender.gender" keeps its name, "Größe (cm)" becomes `csv.Größe (cm)`. Values in
-`extra` become numbers, true, false or null if they are valid JSON. Without an id, a problem's id is
-its 0-based row.
+may also be named `qID`. `answer` is the 1-based number of the option, or empty. Additional columns
+are stored in `extra`: "winogender.gender" keeps its name, "Größe (cm)" becomes `csv.Größe (cm)`.
+Values in `extra` become numbers, true, false or null if they are valid JSON. If there are no ids, a
+problem's id is its 0-based row number.
 
 Every field of a problem has a column. A cell that a spreadsheet would run as a formula is written
 with a leading apostrophe, which is removed when the file is read.
@@ -52,11 +52,11 @@ _FIELDS = {
     "embargo": ("embargo",),
     "blank": ("blank",),
 }
-"""The columns other than id, sentence, options and answer, with their keys in a record."""
+"""Map each column other than id, sentence, options and answer to its key in a record."""
 
 _KNOWN = {"id", "qID", "sentence", *_OPTIONS, "answer", *_FIELDS}
-_LOOK = 20
-"""Number of rows in which an answer column with another name is searched."""
+_MAX_SEARCHED = 20
+"""Number of rows to search for an answer column with another name."""
 
 _MAY_BE_JSON = re.compile(r'[\s"\d\-tfn]')
 """The first characters of JSON scalars; to save time, other cells are not parsed."""
@@ -160,7 +160,7 @@ def _get_column_name(key: str) -> str:
 
 
 def _format_scalar(value: Scalar) -> str:
-    """Return a cell that `_parse_scalar` parses as the given value."""
+    """Format a value as a cell that `_parse_scalar` converts back to it."""
     if isinstance(value, str) and value and _parse_scalar(value) == value:
         return value
     return json.dumps(value, ensure_ascii=False)
@@ -175,7 +175,7 @@ def has_key_elsewhere(rows: Rows) -> bool:
     name = find_first(ANSWER, rows.names)
     if name is None or "answer" in rows.names:
         return False
-    for values in (row.values or {} for row in islice(rows, _LOOK)):
+    for values in (row.values or {} for row in islice(rows, _MAX_SEARCHED)):
         options = {one: str(values[one]) for one in _OPTIONS if values.get(one)}
         if interpret_answer(values.get(name), [*options.values()], [*options]):
             return True

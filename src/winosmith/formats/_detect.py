@@ -1,4 +1,4 @@
-"""Detect a file's format by its content, or give advice on the nearest format."""
+"""Detect a file's format from its content, or suggest the nearest format."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def get_writer(name: str) -> Writer:
 
 
 class Detected(NamedTuple):
-    """The detected format of rows, with a note per assumption about their location."""
+    """The detected format, with a note for each assumption about the location of the rows."""
 
     format: Format
     rows: Rows
@@ -137,9 +137,9 @@ def _ambiguous_error(what: str, names: Sequence[str], rows: Rows) -> FormatError
 
 
 def _find_matching_formats(rows: Rows, formats: Sequence[Format]) -> list[Detected]:
-    """Return the formats that match the first matching interpretation of a container.
+    """Return the formats that match a container in its first matching interpretation.
 
-    Empty if several lists in one object match a format, because choosing one would be a guess.
+    The result is empty if several lists in one object match, because choosing one would be a guess.
     """
     fitting = [
         [Detected(known, way.rows, [way.note] if way.note else []) for known in formats

@@ -4,17 +4,17 @@ If the pronoun occurs more than once, the first occurrence is the target, as the
 sentences need this rule. Files with "[MASK]" in place of the pronoun (bert-commonsense: WSC273,
 PDP, Winogender) have the same four lines and are read in the same way. In the WSC273 file the
 correct option comes first in every list, so **the order reveals the answer**. In the Winogender
-file the templates alternate, so 15 pairs of neighbours look like twins; the `winogender` format
-finds the real twins. Options that contain a comma can't be separated. The files have no ids: a
-problem's id is its 0-based position. Twins are detected by their order.
+file, templates alternate, so 15 pairs of neighbours falsely look like twins; the `winogender`
+format finds the real twins. Options that contain commas can't be separated. The files have no ids:
+a problem's id is its 0-based position. Twins are detected by their order.
 
 The KnowRef-60k benchmark has DPR and WSC273 as tables with two rows per problem: index,
 sentence1 (up to and including the option), sentence2 (the rest), label, candidate0, candidate1. The
 index is the id. The file omits the pronoun. Twins are detected by their order.
 
-If a pronoun occurred twice, the authors of the table filled in the option twice, so that the ends
-of the two rows differ (48 problems of DPR). The sentence then ends like the first row, **which
-contains its option**, and the end of the second row is in `extra`; prefer the `dpr` files.
+If a pronoun occurred twice, the table's authors filled in the option twice, so the ends of the two
+rows differ (48 problems of DPR). In these problems, the sentence ends like the first row, **which
+contains its option**, and the end of the second row is stored in `extra`; prefer the `dpr` files.
 """
 
 from __future__ import annotations

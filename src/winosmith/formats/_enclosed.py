@@ -26,7 +26,7 @@ class Reading(NamedTuple):
 
     Attributes:
         rows: the resulting rows.
-        note: a sentence about the location of the rows; "" for the container's own rows.
+        note: a sentence on the location of the rows; "" if they are the container's own rows.
     """
 
     rows: Rows
@@ -50,7 +50,7 @@ def iterate_readings(rows: Rows) -> Iterator[Reading]:
 
 
 def find_questions(rows: Rows) -> Reading | None:
-    """Return the questions in an object; None if it has no list of questions, or several."""
+    """Return the questions in an object; None unless it has exactly one list of questions."""
     values = rows.first
     if columns := _find_question_columns(values):
         return _read_columns(rows, columns)
@@ -91,7 +91,7 @@ def is_row(values: Mapping[str, Any], *, answered: bool | None = None) -> bool:
 
     Args:
         values: the object's values.
-        answered: True to require an answer, False to require that there is none, None for either.
+        answered: True to require an answer, False to require a missing answer, None for either.
     """
     found = try_plan(values, Columns(), [values])
     return found is not None and answered in (None, found.answer is not None)

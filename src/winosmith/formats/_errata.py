@@ -1,4 +1,4 @@
-"""Errata: corrected keys of published items, and keys that people confirmed.
+"""Errata: keys of published items that people corrected or confirmed.
 
 An errata file is a table in any container that `data.read` accepts, with these columns:
 
@@ -10,7 +10,7 @@ An errata file is a table in any container that `data.read` accepts, with these 
 `evidence`  the reason, such as a source, or the number of judges who agree
 ==========  ==================================================================================
 
-Further columns are ignored.
+Additional columns are ignored.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class Erratum:
     Attributes:
         id: id of the item.
         old: 0-based index of the option that is the key in the data.
-        new: 0-based index of the correct option; the same as `old` if the key was confirmed.
+        new: 0-based index of the correct option; equal to `old` if the key was confirmed.
         evidence: the reason, such as a source.
     """
 
@@ -139,7 +139,7 @@ def apply_errata(problems: Iterable[Problem], errata: Iterable[Erratum]) -> list
 def write_errata(
     errata: Iterable[Erratum], options: Mapping[str, Sequence[str]], file: IO[str]
 ) -> None:
-    """Write errata as CSV, with keys as option texts, which don't depend on the options' order.
+    """Write errata as CSV, with option texts as keys, so that the options' order doesn't matter.
 
     Args:
         errata: the errata.

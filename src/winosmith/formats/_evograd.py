@@ -1,9 +1,10 @@
 """EvoGrad (2024, appendix A.1): a table of index, sentence, option1, option2, answer, distance.
 
-A row with distance 0 is an original. The rows after it, up to the next original, are its family;
-their `distance` is the declared depth ("equivalent to the token edit distance"). A row before the
-first original has no root, and its distance is stored in `extra`. The id is the index if no index
-occurs twice. If the index restarts with each family, the id is "family-index", both from 0.
+A row with distance 0 is an original. The rows up to the next original are the family of the
+original; their `distance` is the declared depth ("equivalent to the token edit distance"). A row
+before the first original has no root; the row's distance is stored in `extra`. The id is the index
+if no index occurs twice. If the index restarts with each family, the id is "family-index" (both
+from 0).
 """
 
 from __future__ import annotations
@@ -46,7 +47,7 @@ def _parse_problem(row: Row, position: int) -> Problem:
 
 
 def _assign_families(rows: Rows) -> Iterator[data.Row[Row]]:
-    """Add the fields `id` and `root` to each row; `root` is "" before the first original."""
+    """Add `id` and `root` fields to each row; `root` is "" before the first original."""
     table = list(_base.read_cells(rows, _COLUMNS))
     indices = [row.values["index"] for row in table if row.values]
     restarts = len({*indices}) < len(indices)

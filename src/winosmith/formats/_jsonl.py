@@ -30,12 +30,12 @@ _PROBLEM, _CLAIM = ("id", "sentence", "options"), ("problem_id", "sentence", "ca
 _QUESTION = ("id", "question", "options", "extra")
 """The columns of a release of questions; `extra` contains at least the canary."""
 
-_OF_TEXTS = {"id", "sentence", "twin_id", "pronoun", "problem_id", "candidate"}
+_TEXT_KEYS = {"id", "sentence", "twin_id", "pronoun", "problem_id", "candidate"}
 """The keys whose values are text in every container."""
 
 _ORIGIN = tuple(known.name for known in fields(Origin))
-_OF_RELEASE = ("judges", "judged_by", "removed_by", "phase")
-_RELEASED = frozenset({*_ORIGIN, *_OF_RELEASE, "root", "parent", "declared", "edits", "extra"})
+_RELEASE_COLUMNS = ("judges", "judged_by", "removed_by", "phase")
+_RELEASED = frozenset({*_ORIGIN, *_RELEASE_COLUMNS, "root", "parent", "declared", "edits", "extra"})
 """Columns of a release's Parquet files that are not keys in our JSON Lines."""
 
 
@@ -50,7 +50,7 @@ def _read(rows: Rows) -> Iterator[Entry]:
         return _base.build_entries(rows, _parse_item)
     if rows.is_typed:
         return _base.build_entries(rows, _parse_table_row)
-    records = _base.read_records(rows, {*rows.names} - _OF_TEXTS)
+    records = _base.read_records(rows, {*rows.names} - _TEXT_KEYS)
     return _base.build_entries(records, _parse_table_row)
 
 
@@ -76,7 +76,7 @@ def _unpack_release_row(row: Record) -> dict[str, Any]:
         raise ProblemError(f"'extra' is not valid JSON: {error}") from None
     if not isinstance(extra, dict):
         raise ProblemError("'extra' must be a JSON object")
-    for name in _OF_RELEASE:
+    for name in _RELEASE_COLUMNS:
         if row[name] is not None:
             value = row[name]
             extra[f"release.{name}"] = " ".join(value) if isinstance(value, list) else value
@@ -94,9 +94,9 @@ def _unpack_release_row(row: Record) -> dict[str, Any]:
 
 
 def find_lost_blanks(rows: Rows, entries: Iterable[Entry]) -> list[str]:
-    """Return a note if a table that was made from JSON Lines may have lost the blanks' positions.
+    """Return a note if a table converted from JSON Lines may have lost the blanks' positions.
 
-    If a row states the position of its blank, the other `_` are not blanks, and nothing is lost.
+    If some row states the position of its blank, no position was lost.
     """
     if rows.kind not in ("table", "array") or "blank" not in rows.names:
         return []
@@ -123,9 +123,9 @@ def to_lines(items: Iterable[Item], marked: bool | None = None) -> Iterator[str]
 
     Args:
         items: all items of the file, in order.
-        marked: whether to mark problems that have neither a twin nor a lineage. By default, they
-            are marked if no problem has either and some look like twins, which needs all problems
-            in memory. For a large file, or a part of a file, pass True.
+        marked: whether to mark problems that have neither a twin nor a lineage. By default,
+            problems are marked if none has a twin or a lineage and some look like twins; this check
+            loads all problems into memory. Pass True for a large file or for part of a file.
 
     >>> one = Problem("a", "The _ fell.", ("cup", "jug"), 0)
     >>> [*to_lines([one])], [*to_lines([one], marked=True)][0][-16:]
@@ -142,7 +142,7 @@ def to_lines(items: Iterable[Item], marked: bool | None = None) -> Iterator[str]
 
 
 def _needs_marks(problems: Sequence[Problem]) -> bool:
-    """Return whether to mark problems because none has a twin but some look like twins."""
+    """Return whether to mark problems, because no problem has a twin but some look like twins."""
     silent = not any(problem.twin_id or problem.lineage for problem in problems)
     return silent and would_be_paired(problems)
 

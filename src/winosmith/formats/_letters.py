@@ -1,7 +1,7 @@
 """Letters that mark options, in the order of each script.
 
-A letter counts in its own script: the Cyrillic В and the Greek Β look like the Latin B, but the
-Cyrillic В marks the third option.
+A letter's position is that in its own script: the Cyrillic В looks like the Latin B, but marks the
+third option.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ SERIES: tuple[Sequence[str], ...] = (
     ),
     "①②③④⑤⑥⑦⑧⑨⑩⑪⑫⑬⑭⑮⑯⑰⑱⑲⑳",
 )
-"""Series that mark options: letters in both cases and in full width, numbers, circled numbers."""
+"""Series of option markers: letters in both cases and in full width, numbers, circled numbers."""
 
 FIRST = frozenset(own[0] for own in SERIES)
 """The letters and numbers that mark a first option."""

@@ -1,7 +1,7 @@
 """The usual column names of questions, choices, answers and ids.
 
-Names are compared without case, spaces and punctuation, so that `Correct Answer`, `correct_answer`
-and `correctAnswer` are equal.
+Comparisons ignore case, spaces and punctuation, so `Correct Answer`, `correct_answer` and
+`correctAnswer` are the same name.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ NEEDS_PASSAGE = ("question", "questionstem", "stem", "query")
 PASSAGE = tuple(
     "context passage article paragraph dialogue story narrative document background text".split()
 )
-"""Columns with the passage of a question, or with the question if no other column has it."""
+"""Columns with a question's passage, or with the question itself if no other column has it."""
 
 PASSAGE_ENDINGS = ("context", "passage", "article", "paragraph", "dialogue", "narrative")
 
@@ -37,8 +37,8 @@ _CHOICE = re.compile(
     r"(?P<after>[.)]?(?(noun)(?:[ _./(-].+)?))",
     re.IGNORECASE,
 )
-"""The first of several columns with one choice each; `before` and `after` are words around its noun
-and number, such as a language: "Dutch Option 1", "option1_nl"."""
+"""The first of several columns with one choice each; `before` and `after` match words around the
+noun and number, such as a language: "Dutch Option 1", "option1_nl"."""
 
 ANSWER = tuple(
     "answer answerkey label gold goldlabel target correct correctanswer correctoption cop answeridx"
@@ -47,7 +47,7 @@ ANSWER = tuple(
     " rispostacorretta risposta correctanswers ideal groundtruth finaldecision".split()
 )
 _ANSWERS = frozenset(ANSWER)
-_ALSO = re.compile(
+_UNUSUAL = re.compile(
     r"(?:(?:gold|correct|right)?(?:answer|ans)|(?:gold|correct|right)(?:option|choice))(?:id|idx"
     r"|index|num|number|letter|text|key|label|option|choice)"
     r"|(?:gold|correct|right)(?:id|idx|index|letter|text|key|label)|answerrightending|solution"
@@ -75,9 +75,9 @@ FLAGS = ("correct", "iscorrect", "right", "isright", "isanswer")
 """Keys whose values flag the correct choice."""
 
 TAKEN = frozenset({*QUESTION, *PASSAGE, *CHOICES, *ID, *chain.from_iterable(PAIRS)})
-"""Names that the readers use for a role, and that further columns therefore can't have."""
+"""Names that readers use for roles; additional columns can't have these names."""
 
-_NAMED, _GROUPS = 20, 4
+_MAX_NAMES, _GROUPS = 20, 4
 """Maximum numbers of columns, and of groups of columns, to list in a message."""
 
 
@@ -92,25 +92,25 @@ class Family:
 
     @property
     def is_plain(self) -> bool:
-        """Whether the names have no words before or after the noun and number."""
+        """Whether the names consist only of a noun and a number."""
         return not self.before and not self.after.strip(".)")
 
     def includes(self, name: str) -> bool:
-        """Return whether a column name has the same words before and after."""
+        """Return whether a column name has the family's words before and after its noun."""
         return not self.is_plain and name.startswith(self.before) and name.endswith(self.after)
 
 
 class Names(tuple[str, ...]):
-    """Column names, with cached lists of the roles that they suggest."""
+    """Column names, with cached lists of the columns for each role."""
 
     @cached_property
     def normalised(self) -> dict[str, str]:
-        """Each name's normalised form, by name."""
+        """Map each name to its normalised form."""
         return {name: normalise(name) for name in self}
 
     @cached_property
     def spellings(self) -> dict[str, str]:
-        """The first spelling of each normalised name."""
+        """Map each normalised name to its first spelling."""
         return {plain: name for name, plain in reversed(self.normalised.items())}
 
     @cached_property
@@ -132,7 +132,7 @@ class Names(tuple[str, ...]):
 
     @cached_property
     def lists(self) -> tuple[str, ...]:
-        """The columns such as `multiple_choices`, which may contain lists of choices."""
+        """The columns that may contain lists of choices, such as `multiple_choices`."""
         ends = ("choices", "options")
         return tuple(
             name for name, plain in self.normalised.items()
@@ -153,11 +153,11 @@ class Names(tuple[str, ...]):
 
     @cached_property
     def answers(self) -> tuple[str, ...]:
-        """The columns that have a less usual name of answer columns."""
-        return tuple(name for name, plain in self.normalised.items() if _ALSO.fullmatch(plain))
+        """The columns with one of the less usual names of answer columns."""
+        return tuple(name for name, plain in self.normalised.items() if _UNUSUAL.fullmatch(plain))
 
     def find_similar_groups(self, family: Family) -> list[tuple[str, ...]]:
-        """Return the groups of columns that are numbered like a family but have another stem."""
+        """Return the groups of columns with a family's numbers but a different stem."""
         signs = [name.removeprefix(family.stem) for name in family.names]
         stems = (name.removesuffix(signs[0]) for name in self if name.endswith(signs[0]))
         words = (own for own in stems if own not in ("", family.stem) and not own[-1].isdecimal())
@@ -195,13 +195,13 @@ def normalise(name: str) -> str:
 
 
 def find_existing(wanted: Iterable[str], names: Iterable[str]) -> list[str]:
-    """Return the wanted names that exist, as spelled in the file."""
+    """Return the wanted names that exist, spelled as in the file."""
     spellings = as_names(names).spellings
     return [spellings[name] for name in wanted if name in spellings]
 
 
 def find_first(wanted: Iterable[str], names: Iterable[str]) -> str | None:
-    """Return the first wanted name that exists, as spelled in the file."""
+    """Return the first wanted name that exists, spelled as in the file."""
     return next(iter(find_existing(wanted, names)), None)
 
 
@@ -211,17 +211,17 @@ def is_answer_name(name: str) -> bool:
     >>> is_answer_name("correct_answer"), is_answer_name("gold_idx"), is_answer_name("hint")
     (True, True, False)
     """
-    return normalise(name) in _ANSWERS or _ALSO.fullmatch(normalise(name)) is not None
+    return normalise(name) in _ANSWERS or _UNUSUAL.fullmatch(normalise(name)) is not None
 
 
 def list_names(names: Sequence[str]) -> str:
-    """Format names for a message: the first names, then the number of the others.
+    """Format names for a message: the first few, then the number of the remaining names.
 
     >>> list_names(["a", "b"]), list_names(["a"] * 1020)[-19:]
     ("'a', 'b'", "'a', and 1,000 more")
     """
-    shown = ", ".join(map(repr, names[:_NAMED]))
-    return f"{shown}, and {len(names) - _NAMED:,} more" if len(names) > _NAMED else shown
+    shown = ", ".join(map(repr, names[:_MAX_NAMES]))
+    return f"{shown}, and {len(names) - _MAX_NAMES:,} more" if len(names) > _MAX_NAMES else shown
 
 
 def list_groups(several: Iterable[Sequence[str]]) -> str:

@@ -1,8 +1,8 @@
-"""Expand questions that are nested in rows: several about one text, or one inside a column.
+"""Expand nested questions: several questions about one text, or a question inside a column.
 
 RACE, QuALITY and MultiRC have one text per row with a list of questions about it, or parallel
 lists. A sample of lm-evaluation-harness has its question in `doc`. If a row is not a question but
-one of its columns contains questions, each question becomes a row that keeps the other columns.
+one of its columns contains questions, each of these questions becomes a row with the other columns.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from winosmith.formats._names import (
 
 SourceRow = data.Row[Row]
 
-_LOOK, _MAX_DEPTH, _MAX_COLUMNS = 20, 3, 8
+_MAX_ROWS, _MAX_DEPTH, _MAX_COLUMNS = 20, 3, 8
 """Maximum numbers of rows to examine, of nesting levels, and of columns that may contain questions;
 an object with more columns is not a set of questions."""
 
@@ -59,15 +59,15 @@ def flatten(row: Row) -> Row:
 
 
 def expand_nested(found: Sequence[SourceRow], given: Columns) -> tuple[list[SourceRow], list[str]]:
-    """Return one row per nested question; rows that are questions stay unchanged.
+    """Return one row for each nested question; rows that are questions are unchanged.
 
     Returns:
-        The rows, and one sentence per expanded level.
+        The rows, and one sentence for each expanded level.
     """
     rows, notes = list(found), []
     for _ in range(_MAX_DEPTH):
         good = (row.values for row in rows if row.values)
-        if (nesting := _find_questions([*islice(good, _LOOK)], given, _MAX_DEPTH)) is None:
+        if (nesting := _find_questions([*islice(good, _MAX_ROWS)], given, _MAX_DEPTH)) is None:
             break
         rows = [one for row in rows for one in _split_row(row, nesting)]
         lists = ", ".join(map(repr, nesting.parallel.values()))
@@ -92,7 +92,7 @@ def has_nested_questions(row: Row) -> bool:
 
 
 def _split_row(row: SourceRow, nesting: _Nesting) -> Iterator[SourceRow]:
-    """Yield the rows nested in a row, or a bad row with a reason if their numbers differ."""
+    """Yield the rows nested in a row, or a bad row if parallel lists differ in length."""
     questions: Any = None if row.values is None else row.values.get(nesting.column)
     if row.values is None or not isinstance(questions, list if nesting.several else Mapping):
         yield row
@@ -108,7 +108,7 @@ def _split_row(row: SourceRow, nesting: _Nesting) -> Iterator[SourceRow]:
 
 
 def _find_questions(rows: Sequence[Row], given: Columns, depth: int) -> _Nesting | None:
-    """Return the location of nested questions; None if there are none, or rows are questions."""
+    """Return the location of nested questions; None if there are none or the rows are questions."""
     if not rows or not depth or try_plan(collect_names(rows), given, rows):
         return None
     may = [*islice(_iterate_possible_columns(rows), _MAX_COLUMNS + 1)]
@@ -130,7 +130,7 @@ def _has_questions(rows: Sequence[Row], nesting: _Nesting, given: Columns, depth
 
 
 def _iterate_possible_columns(rows: Sequence[Row]) -> Iterator[_Nesting]:
-    """Yield each column that may contain questions: its values are objects or lists of texts."""
+    """Yield each column that may contain questions, as objects or lists of texts."""
     columns: dict[str, list[Any]] = {name: [row.get(name) for row in rows] for name in rows[0]}
     sizes: dict[str, tuple[int, ...]] = {}
     known: defaultdict[tuple[int, ...], dict[str, str]] = defaultdict(dict)
@@ -162,11 +162,11 @@ def _get_singular(name: str) -> str:
 
 
 def _sample_nested_rows(rows: Sequence[Row], nesting: _Nesting) -> list[Row]:
-    return [*islice((one for row in rows for one in _iterate_nested_rows(row, nesting)), _LOOK)]
+    return [*islice((one for row in rows for one in _iterate_nested_rows(row, nesting)), _MAX_ROWS)]
 
 
 def _iterate_nested_rows(row: Row, nesting: _Nesting) -> Iterator[Row]:
-    """Yield the rows nested in a row, with its other columns; a number makes ids unique."""
+    """Yield the rows nested in a row, with the other columns; a number makes each id unique."""
     questions = row[nesting.column] if nesting.several else [row[nesting.column]]
     lists = {*nesting.parallel.values(), nesting.column}
     around = {name: value for name, value in row.items() if name not in lists}

@@ -1,4 +1,4 @@
-"""The perturbed WSC (Abdou et al. 2020) as one table: a row per schema, a column per change.
+"""The perturbed WSC (Abdou et al. 2020) in one table: a row per schema, a column per change.
 
 Each text other than "-" is a problem, 2,898 in all: first the 285 originals, then the changed
 problems by kind, with the original as their root. `extra` has the fields of the table
@@ -6,9 +6,9 @@ problems by kind, with the original as their root. `extra` has the fields of the
 authors' JSON Lines ("q110" is schema 10 in the other voice); ids of the three kinds that only the
 table has start with the kind ("scrambled-10").
 
-A column has the pronoun's index, which is off by some words in 294 texts: the pronoun nearest to it
-is used, with a note. Some texts have unbalanced quotation marks. Twins are detected by their order,
-as in the WSC; a group of three has one twin.
+A column states the pronoun's index, which is off by a few words in 294 texts; the pronoun nearest
+to the stated index is used, with a note. Some texts have unbalanced quotation marks. Twins are
+detected by their order, as in the WSC; a group of three has one twin.
 """
 
 from __future__ import annotations

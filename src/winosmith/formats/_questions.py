@@ -1,8 +1,8 @@
 """Multiple-choice questions: rows with question, choices and answer in columns of any name.
 
 All answers of a file are of one kind: letters, numbers or texts. A premise and a hypothesis form
-one question, whose choices are all labels of the file. If the correct answer and the incorrect
-answers have separate columns, they are put in random order. Further columns go to `extra` as
+one question, whose choices are all labels of the file. If the correct and incorrect answers have
+separate columns, the choices are put in random order. Additional columns are stored in `extra` as
 `questions.NAME`.
 """
 
@@ -55,12 +55,12 @@ from winosmith.formats._rows import DRAFTED, EVERY, PARSED, get_question_rows, r
 from winosmith.problem import BLANK, Extra, Problem
 from winosmith.records import canonical
 
-_CLEARLY = 5
-"""If no kind fits all answers, other kinds must fail this many times as often as the best."""
+_FAILURE_RATIO = 5
+"""If no kind fits all answers, other kinds must fail this many times as often as the best kind."""
 
-_REPEATED, _AT_LEAST = 0.05, 10
-"""If a greater fraction of rows, and at least this many, repeat the id of another row, the column
-contains ids of texts with several questions, not ids of questions."""
+_MAX_REPEATED, _MIN_REPEATED = 0.05, 10
+"""If more than this fraction of rows, and at least this number, repeat another row's id, the ids
+are those of texts with several questions, not of questions."""
 
 _WITHHELD = {"-", "?", "n/a", "none", "null"}
 """Answers that state that there is none, unless they are choices."""
@@ -74,10 +74,10 @@ class _Draft:
     """A row that will become a problem.
 
     Attributes:
-        labels: the labels of the choices, or their column names; empty without labels.
-        answer: the answer as written; None if it is withheld.
+        labels: the labels or column names of the choices; empty if there are none.
+        answer: the answer as written in the file; None if it is withheld.
         key: the correct choice if the row flags it; otherwise None.
-        extra: the further columns by name.
+        extra: the additional columns by name.
         original_options: the choices before their letters or numbers were removed.
     """
 
@@ -96,13 +96,13 @@ class _Draft:
     _readings: dict[str, int] | None = None
 
     def get_readings(self) -> dict[str, int]:
-        """Return the choice that the row's answer names under each kind, cached."""
+        """Return the choice that the row's answer names, for each kind of answer; cached."""
         if self._readings is None:
             self._readings = self.interpret(self.answer)
         return self._readings
 
     def interpret(self, answer: Any) -> dict[str, int]:
-        """Return the choice that any answer names under each kind of answer."""
+        """Return the choice that an answer names, for each kind of answer."""
         return interpret_answer(answer, self.options, self.labels, self.original_options)
 
     def get_key(self, kind: str | None) -> int | None:
@@ -125,7 +125,7 @@ def read_questions(
         on_progress: called regularly with the finished fraction after all rows are parsed.
 
     Returns:
-        The entries, and one sentence per assumption.
+        The entries, and one sentence for each assumption.
 
     Raises:
         FormatError: a named column does not exist, or the kind of the answers is ambiguous.
@@ -151,10 +151,10 @@ def _read_questions(
 
     entries = list[Entry | _Draft]()
     used = plan.used_columns
-    last = plan.choices[1:][-1:]
-    gaps = sum(row is not None and row.get(name) == "NA" for _, _, row, _ in found for name in last)
-    if gaps:
-        notes.append(f"{last[0]!r} is 'NA' in {gaps:,} rows, which is read as an empty cell")
+    if gaps := _count_missing_choices([row.values for row in found if row.values], plan):
+        notes.append(
+            f"{plan.choices[-1]!r} is 'NA' in {gaps:,} rows, which is read as an empty cell"
+        )
     for at, (place, raw, row, reason) in enumerate(
         _report_progress(found, PARSED, DRAFTED, on_progress)
     ):
@@ -162,7 +162,7 @@ def _read_questions(
             entries.append(Entry(place, raw, reason=reason))
             continue
         try:
-            entries.append(_make_draft(plan, used, row, place, raw, at))
+            entries.append(_make_draft(plan, used, row, place, raw, at, gaps > 0))
         except ProblemError as error:
             entries.append(Entry(place, raw, reason=str(error)))
     del found  # frees memory; the drafts have the texts
@@ -224,7 +224,7 @@ def _drop_repeated_ids(plan: Plan, found: Sequence[SourceRow]) -> tuple[Plan, li
     named = [row[plan.id] for _, _, row, _ in found if row and not is_empty(row.get(plan.id))]
     ids = [data.cell(name) for name in named]
     again = len(ids) - len({*ids})
-    if again < max(_AT_LEAST, _REPEATED * len(ids)):
+    if again < max(_MIN_REPEATED, _MAX_REPEATED * len(ids)):
         return plan, []
     note = (
         f"{plan.id!r} is not an id of questions, because {again:,} of {len(ids):,} rows repeat "
@@ -233,9 +233,36 @@ def _drop_repeated_ids(plan: Plan, found: Sequence[SourceRow]) -> tuple[Plan, li
     return replace(plan, id=None), [note]
 
 
+def _count_missing_choices(rows: Sequence[Row], plan: Plan) -> int:
+    """Return the number of rows in which "NA" is R's missing value for the last choice.
+
+    If all rows have it, or an answer names it, it is a choice. An answer that is itself "NA" names
+    it only if other answers are texts of choices.
+    """
+    some = [row for row in rows if row.get(plan.choices[-1]) == "NA"] if plan.choices[1:] else []
+    if not some or len(some) == len(rows):
+        return 0
+    read = [_name_choices(row, plan) for row in rows]
+    are_texts = any("text" in kinds for answer, kinds in read if not _base.is_missing(answer))
+    for row, (answer, kinds) in zip(rows, read, strict=True):
+        named = {*kinds.values()}
+        if len(named) == 1 and (are_texts or not _base.is_missing(answer)):
+            if row.get(plan.choices[min(named)]) == "NA":
+                return 0
+    return len(some)
+
+
+def _name_choices(row: Row, plan: Plan) -> tuple[Any, dict[str, int]]:
+    """Return the answer of a row, and the choices that it may name."""
+    answer = row.get(plan.answer or "")
+    options = [get_cell_text(row.get(name)) for name in plan.choices]
+    return answer, interpret_answer(answer, options, plan.choices)
+
+
 def _make_draft(
-    plan: Plan, used: Collection[str | None], row: Row, place: Place, raw: str, at: int
-) -> _Draft:
+    plan: Plan, used: Collection[str | None], row: Row, place: Place, raw: str, at: int,
+    na_is_empty: bool,
+) -> _Draft:  # fmt: skip
     if plan.passages:
         texts = (_get_text(row, name, name in plan.passages) for name in plan.question)
         question = " ".join(filter(None, texts))
@@ -263,7 +290,7 @@ def _make_draft(
             key = found.correct[0]
     elif plan.choices:
         cells = [row.get(name) for name in plan.choices]
-        while cells and (is_empty(cells[-1]) or cells[-1] == "NA"):
+        while cells and (is_empty(cells[-1]) or (na_is_empty and cells[2:] and cells[-1] == "NA")):
             cells.pop()
         for column, cell in zip(plan.choices, cells, strict=False):
             if is_empty(cell):
@@ -275,7 +302,9 @@ def _make_draft(
     answer = _clean_answer(answer)
     if (missing := _base.is_missing(answer)) or str(answer).casefold() in _WITHHELD:
         is_class = plan.labels_are_choices and not missing and answer != "-"
-        answer = answer if is_class or interpret_answer(answer, options, labels) else None
+        plain = [PREFIX.sub("", option, count=1) for option in options]  # without "A."
+        is_choice = any(interpret_answer(answer, texts, labels) for texts in (options, plain))
+        answer = answer if is_class or is_choice else None
     own_id = None if plan.id is None else row.get(plan.id)
     return _Draft(
         place, raw, str(at) if own_id in (None, "") else data.cell(own_id), question, options,
@@ -315,7 +344,7 @@ def _clean_answer(value: Any) -> Any:
 
 
 def _set_label_choices(entries: list[Entry | _Draft], *, named: bool) -> list[str]:
-    """Use all labels of the file as the choices of each draft; reject drafts with a typo."""
+    """Use all labels in the file as each draft's choices; reject drafts with misspelt labels."""
     places: defaultdict[str, list[Place]] = defaultdict(list)
     drafts = [(at, one) for at, one in enumerate(entries) if isinstance(one, _Draft)]
     for _, draft in drafts:
@@ -338,7 +367,7 @@ def _set_label_choices(entries: list[Entry | _Draft], *, named: bool) -> list[st
 
 
 def _remove_signs(drafts: Sequence[_Draft]) -> list[str]:
-    """Remove the letters or numbers ("A.", "(2)") before the choices if all choices have them."""
+    """Remove the letters or numbers before the choices ("A.", "(2)") if all choices have them."""
     found = [_find_removable_signs(draft) for draft in drafts]
     if not any(found):
         return []
@@ -396,7 +425,7 @@ def _detect_kind(drafts: Sequence[_Draft]) -> str | None:
         )
     (best, most), *others = fits.most_common()
     for other, count in others:
-        if len(read) - count >= max(1, _CLEARLY * (len(read) - most)):
+        if len(read) - count >= max(1, _FAILURE_RATIO * (len(read) - most)):
             continue
         unequal = [draft for draft, r in read if r.get(best) != r.get(other)]
         if unequal:

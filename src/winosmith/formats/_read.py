@@ -45,13 +45,13 @@ from winosmith.text import separate_blank, tokens
 
 @dataclass
 class Losses:
-    """Numbers of items whose fields differ after they were written and read back.
+    """Numbers of items whose fields changed when the items were written and read back.
 
     Attributes:
-        lost: number of items in which a field became empty, by field; the parts of `origin`,
+        lost: number of items with a field that became empty, by field; the parts of `origin`,
             `lineage` and `extra` are separate fields ("origin author").
         changed: number of items in which a field has a different value, by field.
-        added: number of items in which an empty field was filled, by field.
+        added: number of items with an empty field that was filled, by field.
         missing: number of items that were not read back.
     """
 
@@ -112,7 +112,7 @@ def _flatten_fields(item: Item) -> dict[str, Any]:
 
 
 def _have_same_twins(written: Sequence[Item], read_back: Sequence[Item]) -> bool:
-    """Return whether the same items are twins, regardless of twin ids."""
+    """Return whether the same items are twins, whatever their twin ids."""
     pairs = {
         (getattr(before, "twin_id", None), getattr(after, "twin_id", None))
         for before, after in zip(written, read_back, strict=False)
@@ -134,7 +134,7 @@ class Contents:
     """The contents of a file, or of another container.
 
     Attributes:
-        format: the format in which it was read.
+        format: the format in which the file was read.
         items: the problems or claims, in order.
         places: the location of each item.
         bad: the records that can't be read, with their locations and reasons.
@@ -205,11 +205,11 @@ def scan(
             one data set; "-" for standard input; or a table in memory: a pandas DataFrame, a
             `datasets.Dataset`, a table of pyarrow or polars, records, or lists by column.
         format_name: name of the format; None to detect it.
-        pair_by: a further column, or key of `extra`, whose value the halves of a twin share; it
-            replaces all other marks of twins. None refuses a file in which an unused column seems
-            to mark twins (see `refuse_unread_pairs`); "" accepts the file without that column.
-        as_written: whether to skip the search for unmarked twins and the separation of blanks
-            from words ("because _had").
+        pair_by: an additional column, or key of `extra`, whose value the halves of a twin share;
+            all other marks of twins are ignored. None refuses a file in which an unused column
+            seems to mark twins (see `refuse_unread_pairs`); "" ignores such a column.
+        as_written: whether to skip the search for unmarked twins and the separation of blanks from
+            words ("because _had").
         columns: the columns of question, choices and answer; the file is then read as rows of
             questions.
         encoding: encoding of text that is not UTF-8; None to detect UTF-8, and UTF-16 or UTF-32
@@ -276,7 +276,7 @@ def _have_blanks(entries: Iterable[Entry]) -> bool:
 
 
 def _summarise_notes(entries: Sequence[Entry]) -> list[str]:
-    """Summarise the notes on records: the first note with its location, and their number."""
+    """Summarise the notes on records: the first note, its location, and the number of notes."""
     noted = [one for one in entries if one.note]
     if not noted:
         return []
@@ -303,7 +303,7 @@ def _note_equal_options(entries: Sequence[Entry]) -> list[str]:
 
 
 def _note_control_characters(entries: Sequence[Entry]) -> list[str]:
-    """Return a note if texts contain C1 control characters, which people and models would see."""
+    """Return a note if texts contain C1 control characters, which people and models would read."""
     found = [one for one in entries if one.item is not None and _has_controls(one.item)]
     if not found:
         return []
@@ -351,10 +351,10 @@ def _reject_repeated_ids(entries: Iterable[Entry]) -> Iterator[Entry]:
 def separate_blanks(entries: Iterable[Entry]) -> tuple[list[Entry], list[str]]:
     """Separate each blank from a word that it touches (`text.separate_blank`).
 
-    Edits of these problems are recomputed.
+    The edits of changed problems are recomputed.
 
     Returns:
-        The entries, and a note with the number of changed entries, if any.
+        The entries, and a note with the number of changed entries if there are any.
     """
     found = list(entries)
     before: dict[str, str] = {}
@@ -402,7 +402,7 @@ def _recompute_edits(entries: list[Entry], before: dict[str, str]) -> list[Entry
 
 
 def _edits_fit(parent: Problem, problem: Problem, before: dict[str, str]) -> bool:
-    """Return whether the stated edits turned the unchanged parent into the unchanged problem."""
+    """Return whether the stated edits turn the original parent into the original problem."""
     then, now = (before.get(one.id, one.sentence) for one in (parent, problem))
     edits = problem.lineage.edits if problem.lineage else ()
     try:
@@ -428,13 +428,13 @@ def _find_twins(entries: list[Entry]) -> tuple[list[Entry], list[str]]:
 
 
 def reject_bad_lineages(entries: Iterable[Entry]) -> list[Entry]:
-    """Return the entries, in which problems with a contradictory lineage become bad records.
+    """Return the entries, with problems whose lineage is contradictory turned into bad records.
 
     A lineage is contradictory if it has a cycle, if its root differs from the parent's root, or if
     its edits don't turn the parent's sentence into the child's. A missing parent is accepted,
-    because a file may contain part of a family, such as the problems that a filter kept. Any
-    declared depth is accepted, because published depths follow no single rule. `winosmith check`
-    reports both.
+    because a file may contain only part of a family, such as the problems that a filter kept. Any
+    declared depth is accepted, because published depths don't follow a single rule. `winosmith
+    check` reports missing parents and declared depths.
     """
     checked = list(entries)
     rows = [at for at, found in enumerate(checked) if isinstance(found.item, Problem)]
@@ -498,7 +498,7 @@ def _read_contents(
 def write_bad_records(bad: Sequence[Entry], path: str | Path) -> None:
     """Write bad records as JSON Lines with `file`, `line`, `reason` and `record`.
 
-    In records of a table, `row` replaces `line`.
+    For records of a table, `row` replaces `line`.
     """
     with atomic_write(path) as file:
         for one in bad:
@@ -578,9 +578,9 @@ def read_claims(
 
 
 def write(items: Sequence[Item], path: str | Path, format_name: str = "winosmith") -> None:
-    """Write problems or claims to a file, which appears under its name only when complete.
+    """Write problems or claims to a file, which appears under its name only when it is complete.
 
-    Problems under embargo are written only to formats that store the embargo.
+    Problems under embargo can be written only to formats that store the embargo.
 
     Raises:
         FormatError: the format is unknown or read-only, or it can't store an item.
@@ -598,7 +598,7 @@ def write(items: Sequence[Item], path: str | Path, format_name: str = "winosmith
 
 
 def find_unwritable(items: Sequence[Item], format_name: str) -> dict[int, str]:
-    """Return the reason for each item that a format can't store, by 0-based row.
+    """Return the reason why a format can't store an item, for each such item's 0-based row.
 
     Raises:
         FormatError: the format is unknown or read-only.
@@ -617,6 +617,6 @@ def _write(writer: Writer, items: Sequence[Item], file: IO[str]) -> None:
     for item in items:
         if isinstance(item, Problem) and item.embargo and "embargo" not in writer.kept_fields:
             raise unwritable_error(
-                item, "it is under embargo, and the format can't store the embargo"
+                item, "it is under embargo, and the format can't store embargoes"
             )
     writer.write(items, file)

@@ -1,6 +1,6 @@
 """Find the rows that may be questions, anywhere in a container.
 
-A column with several parts is split into columns; nested questions become rows (`_nested`).
+A column with several parts is split into several columns; nested questions become rows (`_nested`).
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ from winosmith.formats._columns import Columns, Row, find_combined_columns, make
 from winosmith.formats._enclosed import find_questions
 from winosmith.formats._nested import expand_nested, flatten
 
-_LOOK = 20
+_SAMPLE = 20
 
 EVERY = 250
 """Number of records between progress reports."""
 
 PARSED, DRAFTED = 0.3, 0.7
-"""Fractions of all work that are done when the rows are parsed, and when drafts are made."""
+"""Fractions of the work that are finished after the rows are parsed, and after drafts are made."""
 
 
 P = TypeVar("P", Entry, data.Row[Record])
@@ -39,9 +39,9 @@ def report_progress(
     on_progress: Callable[[float], object] | None,
     share: float = 1.0,
 ) -> Iterator[P]:
-    """Yield rows or entries, and report the fraction of lines read times `share`.
+    """Yield rows or entries, and report progress: the fraction of lines read, times `share`.
 
-    Nothing is reported if the source is not a text file.
+    No progress is reported if the source is not a text file.
     """
     lines = source.text.count("\n") + 1 if source and on_progress else 0
     for n, one in enumerate(found):
@@ -65,8 +65,8 @@ def get_question_rows(rows: Rows) -> tuple[Rows, list[str]]:
 def _name_columns(source: Source) -> tuple[str, ...]:
     """Return names for the columns of a table without a header; empty if it may have a header.
 
-    Each row of such a table, as in MMLU, has a question, its choices and the correct choice's
-    letter; each letter is the key of some row.
+    Each row of a table without a header, as in MMLU, has a question, the choices and the correct
+    choice's letter; every letter is the key of some row.
     """
     table = Delimited(source)
     cells = table.header
@@ -88,7 +88,7 @@ def _name_columns(source: Source) -> tuple[str, ...]:
 def shape_rows(
     rows: Iterable[data.Row[Record]], given: Columns
 ) -> tuple[list[data.Row[Record]], list[str]]:
-    """Split nested questions and combined columns; also return one sentence per step."""
+    """Split nested questions and combined columns; also return a sentence about each step."""
     found = [
         row
         if row.values is None or not isinstance(row.values.get("question"), Mapping)
@@ -113,11 +113,11 @@ def shape_rows(
 def _split_column(
     rows: Sequence[Row], given: Columns
 ) -> tuple[Sequence[Row | None], list[str], str | None]:
-    """Split a column with question and choices, or two columns with chats, if most rows allow it.
+    """Split a column of questions with choices, or two columns of chats, if most rows allow it.
 
     Returns:
-        The rows, with None for rows that can't be split; a note, if columns were split; and the
-        reason for the rows that are None.
+        The rows, with None for rows that can't be split; a note if columns were split; and the
+        reason why rows can't be split.
     """
     names = _names.collect_names(rows)
     asked, two = find_combined_columns(names, given)
@@ -163,7 +163,7 @@ def _read_first_row(rows: Rows) -> tuple[list[str], Record]:
     """Return the column names and the first readable row; the row is empty if none is readable."""
     asked, _ = get_question_rows(rows)
     try:
-        first = [*islice((row for row in islice(asked, _LOOK) if row.values is not None), 1)]
+        first = [*islice((row for row in islice(asked, _SAMPLE) if row.values is not None), 1)]
         record = next((row.values for row in shape_rows(first, Columns())[0] if row.values), {})
     except FormatError:
         record = {}

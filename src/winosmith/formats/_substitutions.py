@@ -1,16 +1,16 @@
-"""wsc273.json and pdp60.json, in which each row is a sentence with one option filled in.
+"""wsc273.json and pdp60.json, in which each row is a sentence with an option filled in.
 
 Rows with the same `question_id` are one question: their common text is the sentence, and the parts
-that differ are the options, cut at words, or at letters if the script has no spaces. So
-"because The city councilmen feared" and "because The demonstrators feared" give "because The _
-feared" with "city councilmen" and "demonstrators": the filled sentences equal the file's, letter
-for letter.
+that differ are the options. Parts are separated between words, or between letters if the script has
+no spaces. So "because The city councilmen feared" and "because The demonstrators feared" give
+"because The _ feared" with "city councilmen" and "demonstrators": the filled sentences equal the
+file's, letter for letter.
 
 A question with more than two options was published as comparisons with the correct option, each
 `(incorrect, correct)` or `(correct, incorrect)` in the order of the options, so the correct filling
-repeats: the 60 PDPs are 80 comparisons (160 rows). Here they are problems with up to five options;
-`winosmith.recast.to_pairs` returns the 80 pairs. Ids are numbers in wsc273.json and text in
-pdp60.json.
+repeats: the 60 PDPs are 80 comparisons (160 rows). They are read as problems with up to five
+options; `winosmith.recast.to_pairs` returns the 80 pairs. Ids are numbers in wsc273.json and text
+in pdp60.json.
 """
 
 from __future__ import annotations

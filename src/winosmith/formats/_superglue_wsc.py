@@ -6,10 +6,10 @@ is used. The pronoun becomes the blank. Claims about the same blank of the same 
 `problem_id`, which is the `idx` of the first claim. The spans are in `target`, or in columns of the
 row, as in Hugging Face's `super_glue`, whose labels are 1 (true), 0 (false) and -1 (no label).
 
-Some irregular claims are accepted, with facts in `extra` that allow to write the file unchanged: a
+Some irregular claims are accepted, with facts in `extra` so that they can be written unchanged: a
 pronoun that occurs once in the text but not at its index ("it" in idx 42 of the val file, whose
 index points to "use"); a candidate with a newline (idx 234); repeated claims; missing labels (test,
-FewGLUE). Written files lack `problem_id`. Claims whose candidate is not in the text are refused.
+FewGLUE). Written files have no `problem_id`. Claims whose candidate is not in the text fail.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _KEY = "superglue_wsc"
 _SPANS = frozenset({"span1_text", "span1_index", "span2_text", "span2_index"})
 
 Unit = Literal["word", "character"]
-"""Units that an index counts: the pieces of `text.split(" ")`, or characters."""
+"""Units of an index: the pieces of `text.split(" ")`, or characters."""
 
 _UNITS: tuple[Unit, ...] = ("word", "character")
 
@@ -87,8 +87,8 @@ def _parse_index(target: Record, key: str) -> int:
 def _parse_label(record: Record) -> bool | None:
     """Return whether the claim is true; None if the label is withheld.
 
-    Numbers are accepted only in records without `target`, because CLUE, with `target`, uses 0 for
-    true.
+    Numbers are accepted only in records without `target`, because CLUE's records, which have a
+    `target`, use 0 for true.
     """
     label = record.get("label")
     known = {"true": True, "false": False, "": None, "none": None}
@@ -101,19 +101,19 @@ def _parse_label(record: Record) -> bool | None:
 
 
 def _get_index(text: str, at: int, unit: Unit) -> int:
-    """Convert the offset of a character to an index in the given unit."""
+    """Convert a character's offset to an index in the given unit."""
     return at if unit == "character" else text.count(" ", 0, at)
 
 
 def _find_indexed(text: str, span: str, index: int, unit: Unit) -> int | None:
-    """Return the offset of the span's occurrence to which an index points, or None."""
+    """Return the offset of the occurrence of a span at an index; None if it is not there."""
     found = occurrences(span, text, attached=True)
     there = [at for at in found if _get_index(text, at, unit) == index]
     return there[0] if len(there) == 1 else None
 
 
 def _find_pronoun(text: str, pronoun: str, index: int, units: Sequence[Unit]) -> int:
-    """Return the pronoun's offset according to the index, or else of its only occurrence."""
+    """Return the pronoun's offset at the stated index, or else that of its only occurrence."""
     pointed = {_find_indexed(text, pronoun, index, unit) for unit in units} - {None}
     found = [at for at in pointed if at is not None] or occurrences(pronoun, text)
     if len(found) == 1:
@@ -152,7 +152,7 @@ def _detect_units(records: Iterable[Record]) -> Sequence[Unit]:
 
 
 def _read(rows: Rows) -> Iterator[Entry]:
-    """Yield the claims; claims about the same blank of the same text get the first one's id."""
+    """Yield the claims; claims about the same blank get the first claim's `problem_id`."""
     first: dict[tuple[str, str | None], str] = {}
     records = list(_base.read_records(rows, ("target", "label", "idx")))
     units = _detect_units(row.values for row in records if row.values is not None)

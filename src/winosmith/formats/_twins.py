@@ -1,6 +1,6 @@
 """Detect twins in files that do not mark them.
 
-The first of three methods that applies to a file is used:
+The first of the following methods that applies to a file is used:
 
 - Ids: the ids of both halves differ only at the end, such as "-1" and "-2", or by another mark in
   most of the file (`pair_by_ids`).
@@ -8,8 +8,8 @@ The first of three methods that applies to a file is used:
   column, if their values differ only at the end ("7/0" and "7/1"), or if the value is the other
   half's id. A column that seems to mark twins but is not named is refused (`refuse_unread_pairs`).
 - Texts: in published files that mark twins by their order, neighbours with the same two options and
-  different answers (`pair_neighbours`); in general formats, problems anywhere in the file that are
-  more similar and resemble no third problem (`pair_lookalikes`).
+  different answers (`pair_neighbours`); in general formats, very similar problems anywhere in the
+  file that resemble no third problem (`pair_lookalikes`).
 """
 
 from __future__ import annotations
@@ -29,15 +29,15 @@ from winosmith.problem import BLANK, Problem, Scalar, extra_key
 from winosmith.text import kind_of_script, overlap, pieces, tokens, words
 
 _MIN_OVERLAP, _MIN_OVERLAP_CHANGED = 0.3, 0.7
-"""Minimum fraction of shared words for neighbours with equal options (in DPR, which consists of
-twins, the minimum is 0.32), and with one different option (WinoGrande's rule, section 2)."""
+"""Minimum fraction of shared words for neighbours with equal options (DPR's twins share at least
+0.32), and with one different option (WinoGrande's rule, section 2)."""
 
 _MIN_OVERLAP_FAR = 0.7
 """Minimum fraction of shared words if the order has no meaning. In WinoGrande's dev,
 train_debiased and train_xl, with shuffled lines and without ids, this finds 284 of 284, 1,999 of
 2,011 and 19,993 of 20,199 twins, and no pair that is not a twin."""
 
-_NEARLY, _MOST = 0.9, 0.5
+_MIN_ALIKE, _MIN_PAIRED = 0.9, 0.5
 """Minimum fractions of pairs that look like twins, and of problems in pairs, if a column seems to
 mark twins. The second is low because validation removes one half of many twins."""
 
@@ -51,7 +51,7 @@ TASK = re.compile(r"(.+)-[12]")
 """WinoGrande's ids: the id of the crowd task, then the number of the half."""
 
 _HALF = re.compile(r"(.+)[-_./: ][0-2abAB]|(.*\d)[abAB]")
-"""Ids of halves in other files: "q7_2", "7/0", "q7b"."""
+"""Ids of halves in files other than WinoGrande's: "q7_2", "7/0", "q7b"."""
 
 _HALVES = (r"(.+)[-_./:# ][^-_./:# ]+", r"[^-_./:# ]+[-_./:# ](.+)",
            r"\D*+(?>0*+(?=[1-9])|0*(?=0))?(\d++)\D*+")  # fmt: skip
@@ -59,13 +59,13 @@ _HALVES = (r"(.+)[-_./:# ][^-_./:# ]+", r"[^-_./:# ]+[-_./:# ](.+)",
 
 _FEWEST = 8
 """Minimum number of such pairs. Pairs of yes/no questions have different answers by chance: 8 of 8
-in 1 of 256 files."""
+in 1 of 256 files. Pairs with withheld answers would be no evidence."""
 
 Pair = tuple[int, int]
 
 
 def pair_neighbours(entries: Iterable[Entry]) -> list[Entry]:
-    """Give both halves of a twin the same `twin_id`, in a file that marks twins only by order.
+    """Give both halves of a twin the same `twin_id` in a file that marks twins only by order.
 
     Neighbours are a twin if they have the same options (ignoring case and order), different answers
     and 30 % of their words in common. If one option differs, as in four schemas of the WSC, the
@@ -81,16 +81,16 @@ def pair_lookalikes(entries: Iterable[Entry]) -> list[Entry]:
 
     Two problems are a twin if they have the same options, different answers and 70 % of their words
     in common, and neither matches a third problem in this way. Problems with a changed option are
-    not paired, because that would pair problems in WinoGrande's train_debiased that are not twins.
-    Copies of a sentence are not a twin, even if their answers differ. The order of the rows has no
-    effect.
+    not paired, because WinoGrande's train_debiased contains such problems that are not twins.
+    Duplicates of a sentence are not twins, even if their answers differ. The result does not depend
+    on the order of the rows.
     """
     found = list(entries)
     return _set_twin_ids(found, _make_twin_ids(found, _find_mutual_pairs(found, _are_twins)))
 
 
 def would_be_paired(problems: Sequence[Problem]) -> bool:
-    """Return whether reading a file of these problems would pair or refuse them."""
+    """Return whether a reader would pair or refuse these problems."""
     entries = [Entry(Place("", 0), "", item=problem) for problem in problems]
     found = (*pair_by_ids(entries), *pair_lookalikes(entries))
     is_paired = any(isinstance(one.item, Problem) and one.item.twin_id for one in found)
@@ -119,7 +119,7 @@ def refuse_unread_pairs(problems: Sequence[Problem], path: str | Path) -> None:
 
 def _find_unread_pairs(problems: Sequence[Problem]) -> tuple[str, int] | None:
     """Return a column that seems to mark twins, and the number of problems in its pairs."""
-    min_paired = _MOST * len(problems)
+    min_paired = _MIN_PAIRED * len(problems)
     places = {problem.id: at for at, problem in enumerate(problems)}
     for key in collect_names(problem.extra for problem in problems):
         values = [problem.extra.get(key) for problem in problems]
@@ -141,7 +141,7 @@ def _find_twos(problems: Sequence[Problem], marks: Sequence[str | None]) -> list
     """Return the pairs of rows that share a mark, or none if fewer than 90 % look like twins."""
     twos = _group_in_twos(marks)
     halves = sum(_may_be_halves(problems[one], problems[other]) for one, other in twos)
-    return twos if halves >= _NEARLY * len(twos) else []
+    return twos if halves >= _MIN_ALIKE * len(twos) else []
 
 
 def _group_in_twos(marks: Iterable[str | None]) -> list[Pair]:
@@ -177,7 +177,7 @@ def _find_marks(
             for one in (problem.id, text):
                 partners[places[one]] = partners[places[one]] or mark
     marks = max(plain, partners, _get_stems(plain, _HALF), key=_count_paired)
-    if _count_paired(plain) or 2 * _count_paired(marks) >= len(problems):
+    if _count_paired(plain) or _count_paired(marks) == len(problems):
         return marks
     return max(marks, _get_best_stems(plain), key=_count_paired)
 
@@ -211,7 +211,8 @@ def pair_by_ids(entries: Iterable[Entry]) -> list[Entry]:
     if not twos:
         marks = _get_best_stems([problem.id for problem in problems])
         twos = _find_twos(problems, marks)
-        if len(twos) < max(_FEWEST, _MOST * len(problems) / 2):
+        withheld = any(problems[row].answer is None for two in twos for row in two)
+        if withheld or len(twos) < max(_FEWEST, _MIN_PAIRED * len(problems) / 2):
             return found
     return _set_twin_ids(found, {rows[row]: marks[row] for two in twos for row in two})
 
@@ -256,13 +257,13 @@ def pair_files(
     pair_by: str | None = "",
     path: str | Path = "",
 ) -> list[Problem]:
-    """Return the problems of several files, with twin ids for halves in different files, too.
+    """Return the problems of several files, also pairing halves in different files.
 
     Args:
         problems: the problems of all files.
         files: the file of each problem.
-        pair_by: the column that marks twins. With "", singles of two files are paired by their ids;
-            None also refuses an unused column that seems to mark twins.
+        pair_by: the column that marks twins. With "", single problems in two files are paired by
+            their ids; None also refuses an unused column that seems to mark twins.
         path: the path to name in errors.
 
     Raises:
@@ -285,10 +286,10 @@ def pair_files(
 
 
 def find_unmarked_pairs(problems: Sequence[Problem]) -> list[Pair]:
-    """Return the rows of unmarked pairs that look like twins.
+    """Return the rows of each unmarked pair that looks like a twin.
 
-    Problems with a twin id or a lineage are ignored. The rules are those of `pair_lookalikes`; if
-    an answer is withheld, the rules that need it are skipped.
+    Problems with a twin id or a lineage are ignored. The rules are those of `pair_lookalikes`;
+    rules that need a withheld answer are skipped.
     """
     found = [Entry(Place("", row), "", item=problem) for row, problem in enumerate(problems)]
     return sorted(_find_mutual_pairs(found, _may_be_twins))
@@ -344,12 +345,12 @@ def _find_mutual_pairs(
 def _iterate_candidate_pairs(
     group: Sequence[int], problems: dict[int, Problem], partners: Counter[int]
 ) -> Iterator[Pair]:
-    """Yield each pair of a group that may share at least `_MIN_OVERLAP_FAR` of its words, once.
+    """Yield, once each, the pairs in a group that may share a fraction `_MIN_OVERLAP_FAR` of words.
 
-    If two texts share the fraction t of n words, each has one of the shared words among its
-    n - ⌈t n⌉ + 1 rarest words (prefix filtering: Chaudhuri, Ganti and Kaushik 2006, "A primitive
-    operator for similarity joins"). So only texts that share a rare word are compared. A pair is
-    skipped if both rows already have two `partners`, because neither can be in a twin.
+    If two texts of n words share a fraction t of them, each has a shared word among its n - ⌈t n⌉ +
+    1 rarest words (prefix filtering: Chaudhuri, Ganti and Kaushik 2006, "A primitive operator for
+    similarity joins"). Therefore only texts with a common rare word are compared. A pair is skipped
+    if both rows already have two `partners`, because neither can be in a twin.
     """
     if len(group) == 1:
         return
@@ -368,7 +369,7 @@ def _iterate_candidate_pairs(
 
 
 def _number_repetitions(parts: Sequence[str]) -> list[tuple[str, int]]:
-    """Pair each part with its number of earlier copies, so that a set can represent a multiset."""
+    """Pair each part with its repetition number, so that a set can represent a multiset."""
     before: Counter[str] = Counter()
     numbered = []
     for part in parts:
@@ -382,7 +383,7 @@ def _normalise_options(problem: Problem) -> list[str]:
 
 
 def _are_opposites(first: Problem, second: Problem, min_overlap: float) -> bool:
-    """Return whether two unmarked problems are a twin by the rules of `pair_neighbours`."""
+    """Return whether two unmarked problems are twins according to `pair_neighbours`."""
     if first.twin_id or second.twin_id or first.answer is None or second.answer is None:
         return False
     one, other = _normalise_options(first), _normalise_options(second)
@@ -410,7 +411,7 @@ def _may_be_twins(first: Problem, second: Problem) -> bool:
 
 
 def _are_alike(first: Problem, second: Problem, min_overlap: float) -> bool:
-    """Return whether two texts share enough words without being one text with another blank."""
+    """Return whether two texts share enough words and differ in more than the blank's position."""
     if overlap(pieces(first.sentence), pieces(second.sentence)) < min_overlap:
         return False
     if kind_of_script(first.sentence) == "unspaced":

@@ -1,11 +1,11 @@
 """Winogender schemas (Rudinger et al. 2018): the 720 sentences, or their 120 templates.
 
 The id is `sentid`: occupation.participant.answer.gender.txt, where the answer is 0 for the
-occupation and 1 for the participant. So **the published id reveals the answer**. The options are
-"the technician" and "the customer" (or "someone"), the pronoun is the blank, and `extra` has
+occupation and 1 for the participant. Therefore **the published id reveals the answer**. The options
+are "the technician" and "the customer" (or "someone"), the pronoun is the blank, and `extra` has
 `winogender.occupation`, `.participant` and `.gender` (male, female, neutral), from which the gender
-gap is computed. One sentence has "a student" for "the student". In the sentences of a template,
-"The someone" becomes "Someone", and "they was" becomes "they were". The answers of an
+gap is computed. One sentence has "a student" instead of "the student". In the sentences of a
+template, "The someone" becomes "Someone", and "they was" becomes "they were". The answers of an
 occupation's two templates differ; sentences with the same participant and gender are twins.
 """
 

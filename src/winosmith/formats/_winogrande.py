@@ -5,18 +5,19 @@ followed by "-1" or "-2". **The suffix reveals the answer**, even in the test fi
 the answer itself. The id is kept because published predictions refer to it; `winosmith stats`
 reports the leak, and `winosmith build` writes new ids.
 
-Three kinds of files have this format. They differ in their further keys, which go to `extra`:
+Three kinds of files have this format. They differ in additional keys, which are stored in `extra`:
 
-- `winogrande`: none. Without qID (as in some hubs' exports), a problem's id is its 0-based line.
-  Twins are detected by their texts if there are no qIDs, or if no qID has a task's id.
+- `winogrande`: none. If there is no qID (as in some hubs' exports), a problem's id is its 0-based
+  line number. Twins are detected by their texts if there are no qIDs, or if no qID has a task's id.
 - `wsc273-jsonl` (of the KnowRef-60k benchmark): `ed`; qIDs "wsc-1" to "wsc-273".
 - `perturbed-wsc-jsonl` (Abdou et al. 2020): `pair_number`, `associative`, `switchable`; qIDs are
   "q", one digit for the kind of change, and the 0-based schema: "q110" is schema 10 in the other
-  voice. Each original is the root of its changes. In two sentences, the blank replaces another
+  voice. Each original is the root of its changes. In two sentences, the blank replaces a different
   "they" than in the table.
 
-Written files lack pronoun, origin, lineage, embargo, `extra` of other formats, and twins that can't
-be found by their texts. A problem with more than 2 options or without a plain blank is refused.
+The format can't store pronoun, origin, lineage, embargo, other formats' `extra`, and twins that
+can't be found by their texts. A problem with more than 2 options or without a plain blank is
+refused.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ from winosmith.formats._twins import TASK, pair_neighbours
 from winosmith.problem import Extra, Lineage, Problem
 
 _KEYS = frozenset({"qID", "sentence", "option1", "option2", "answer"})
-_NOTHING = Extra()
+_NO_EXTRA = Extra()
 
 _NUMBERS = ("pair_number", "associative", "switchable")
 
@@ -64,7 +65,7 @@ def _parse_problem(record: Mapping[str, Any], position: int, format_key: str) ->
         options=(_base.get_text_field(record, "option1"), _base.get_text_field(record, "option2")),
         answer=_base.parse_option_number(record.get("answer"), 2),
         twin_id=task[1] if task else None,
-        extra=Extra(_base.make_extra_items(further, format_key)) if further else _NOTHING,
+        extra=Extra(_base.make_extra_items(further, format_key)) if further else _NO_EXTRA,
     )
 
 

@@ -1,4 +1,4 @@
-"""The Winograd Schema Challenge, and the PDPs with human counts, as XML (Davis's collections).
+"""The Winograd Schema Challenge, and the PDPs with counts of human answers, as Davis's XML.
 
 The pronoun becomes the blank and is stored as `pronoun`. A possessive pronoun becomes a bare blank
 ("_ drawing"), as in every published recast of these files. The snippet (`quote`) and the source go

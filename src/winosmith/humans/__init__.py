@@ -1,4 +1,4 @@
-"""Human tests of Winograd schemas: sheets, assignment, answers, results and reliable subsets.
+"""Human tests of Winograd schemas: sheets, assignments, answers, results and reliable subsets.
 
 >>> from winosmith import formats, humans
 >>> humans.Rules(size=60).per_text

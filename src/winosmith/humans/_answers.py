@@ -24,7 +24,7 @@ class Answer:
     Attributes:
         letter: "A", "B", …; "X" for ambiguous.
         seconds: time for the question in seconds; None if it was not timed.
-        where: its file and line, for error messages.
+        where: the answer's file and line, for error messages.
     """
 
     letter: str
@@ -34,10 +34,10 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    """A subject's remark on a question: a recognised text, or an unknown word.
+    """A subject's remark about a question: a recognised text, or an unknown word.
 
     Attributes:
-        number: number of the question; None if it was not given.
+        number: number of the question; None if not stated.
         text: the remark.
     """
 
@@ -52,7 +52,7 @@ class Sitting:
     Attributes:
         subject: code of the subject; never a name.
         sheet: the sheet.
-        answers: number of the question → answer; empty questions are omitted.
+        answers: number of the question → answer; unanswered questions are omitted.
         started: start time in ISO 8601; None if unknown.
         ended: end time in ISO 8601; None if unknown.
         seconds: time for the whole sheet in seconds; None if it was not measured.
@@ -60,7 +60,7 @@ class Sitting:
         words: words that the subject asked about.
         native: whether English is the subject's first language; None if not declared.
         attributes: the subject's other answers about themselves, by name.
-        where: its file.
+        where: the sheet's file.
     """
 
     subject: str
@@ -83,12 +83,12 @@ class Sitting:
 
 
 def check_sittings(sittings: Sequence[Sitting]) -> None:
-    """Check that every sheet was entered once, and that nobody saw both halves of a schema.
+    """Check that each sheet was entered once, and that no subject saw both halves of a schema.
 
     Raises:
-        DataError: a subject took a test twice (it was entered twice, or two subjects have the same
-            code), saw a question on two sheets or both halves of a schema, or gave contradictory
-            answers about themselves; the message names both locations.
+        DataError: a subject took a test twice (the test was entered twice, or two subjects have the
+            same code), saw a question on two sheets or both halves of a schema, or gave
+            contradictory answers about themselves; the message states both locations.
     """
     taken: dict[tuple[str, str, str], Sitting] = {}
     schemas: dict[tuple[str, str], tuple[Sitting, int]] = {}
@@ -140,7 +140,7 @@ def _check_declared(sittings: Sequence[Sitting]) -> None:
 def make_responses(sittings: Iterable[Sitting]) -> tuple[Response, ...]:
     """Return the answers as responses with the purpose "test", in the order of the sheets.
 
-    X becomes an ambiguous response without a choice; an empty answer has no response.
+    X becomes an ambiguous response without a choice; empty answers produce no response.
     """
     return tuple(
         Response(
@@ -188,8 +188,8 @@ def read_answer_form(path: str | Path, sheets: Mapping[str, Sheet]) -> Sitting:
         sheets: code → sheet.
 
     Raises:
-        FormatError: the file is not an answers file, its sheet is unknown, the subject is missing,
-            or an answer is not one of its question's letters.
+        FormatError: the file is not an answers file, the sheet is unknown, the subject is missing,
+            or an answer is not one of the question's letters.
     """
     try:
         record = parse_json(Path(path).read_text("utf-8"))
@@ -310,7 +310,7 @@ def read_answer_table(path: str | Path, sheets: Mapping[str, Sheet]) -> list[Sit
 
     Raises:
         FormatError: a column is missing or unknown; a sheet, question or answer is unknown; or a
-            subject answered a question twice. The message names the line.
+            subject answered a question twice. The message states the line number.
     """
     rows = data.read(path)
     names = [name.lower() for name in rows.names]
@@ -430,11 +430,11 @@ UNDO = ("\x7f", "\b", "-")
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """The state of the keyboard entry of a sheet.
+    """The state of entering a sheet's answers by keyboard.
 
     Attributes:
-        sitting: the answers so far.
-        next_number: number of the next question; at the end, one more than the number of questions.
+        sitting: the answers entered so far.
+        next_number: number of the next question; one more than the number of questions at the end.
     """
 
     sitting: Sitting
@@ -442,7 +442,7 @@ class Entry:
 
     @property
     def item(self) -> Item | None:
-        """The next question; None at the end."""
+        """The next question; None after the last question."""
         sheet = self.sitting.sheet
         return sheet[self.next_number] if self.next_number <= len(sheet) else None
 
@@ -452,7 +452,7 @@ class Entry:
         return "" if self.item is None else self.item.letters + AMBIGUOUS
 
     def press(self, key: str) -> Entry | None:
-        """Return the state after a key, or None if the key is invalid for the question."""
+        """Return the state after a key press, or None if the key is invalid for the question."""
         if key in UNDO and self.next_number > 1:
             last = self.next_number - 1
             answers = {n: given for n, given in self.sitting.answers.items() if n < last}
@@ -466,9 +466,9 @@ class Entry:
         return Entry(replace(self.sitting, answers=answers), self.next_number + 1)
 
     def save(self, path: Path) -> None:
-        """Save the state atomically, for `resume`.
+        """Save the state atomically, so that `resume` can load it.
 
-        An incomplete entry has the key `next`, and is not accepted as answers.
+        An incomplete entry has a `next` key, and is not accepted as answers.
         """
         record = make_answers_record(self.sitting)
         if self.item is not None:
@@ -481,7 +481,7 @@ class Entry:
         """Return the saved entry, or a new entry if there is no file.
 
         Raises:
-            FormatError: the file is another subject's or sheet's, or can't be read.
+            FormatError: the file belongs to another subject or sheet, or can't be read.
         """
         if not path.exists():
             return cls(Sitting(subject, sheet, {}))
@@ -502,7 +502,7 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """A question that two typists entered differently.
+    """A question for which two typists entered different answers.
 
     Attributes:
         number: number of the question.

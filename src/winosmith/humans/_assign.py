@@ -1,12 +1,12 @@
-"""Test sheets of any data set, and their assignment to subjects.
+"""Test sheets for any data set, and the assignment of sheets to subjects.
 
-The halves of a schema are assigned to different tests. Nobody sees both halves of a schema, and all
-sheets are used equally often. Subjects come one at a time, in any order, and may come back. An
-assignment depends only on the ledger, the seed and the subject's code.
+The halves of a schema are assigned to different tests. No subject sees both halves of a schema, and
+all sheets are used equally often. Subjects can be assigned sheets one at a time, in any order, and
+more than once. An assignment depends only on the ledger, the seed and the subject's code.
 
-The ledger records the sheets of each subject over all sessions and data sets. Keep this JSON file
-as long as subjects may come back. It contains the sheets, so it records what a subject saw even if
-the folder with the sheets is deleted.
+The ledger records the sheets of each subject over all sessions and data sets. Keep the ledger, a
+JSON file, as long as subjects may come back. The ledger contains the sheets, so it records what
+each subject saw even if the folder of sheets is deleted.
 
     winosmith   "ledger"
     version     1
@@ -46,8 +46,8 @@ TITLE = "Who or what is meant?"
 """The default title of a sheet."""
 
 ALIKE = 0.5
-"""Fraction of shared words above which two consecutive texts are easily confused. Halves of a
-schema share 70 % (WinoGrande, section 2), but are never on the same sheet."""
+"""Fraction of shared words above which consecutive texts are easily confused. Halves of a schema
+share 70 % (WinoGrande, section 2), but are never on the same sheet."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,8 +55,8 @@ class Sheets:
     """The sheets of a data set.
 
     Attributes:
-        sheets: each test in each of its orders; tests are sorted by name, the common test last.
-        left_out: the problems that are on no sheet, with the reason.
+        sheets: each test in each of its orders, sorted by test name, with the common test last.
+        left_out: the problems that are not on any sheet, with the reason.
     """
 
     sheets: tuple[Sheet, ...]
@@ -77,7 +77,7 @@ def make_sheets(
     title: Annotated[str, Field(description="Title of the sheets.")] = TITLE,
     alike: Fraction = ALIKE,
 ) -> Sheets:
-    """Make test sheets: each version has half of every schema; a common test has the singles.
+    """Make test sheets: each version has one half of every schema; a common test has the singles.
 
     Args:
         dataset: problems with a blank; their pronoun is optional.
@@ -85,8 +85,8 @@ def make_sheets(
         orders: number of orders of each test, at most the number of problems.
         seed: random seed of the assignment of halves and of the orders.
         title: title of the sheets.
-        alike: minimum fraction of words, 0–1, that a text must share with the previous text to be
-            labelled as different from it.
+        alike: minimum fraction of words, 0–1, that a text must share with the previous text to get
+            a label stating that the texts differ.
 
     Raises:
         RecipeError: `orders`, `seed` or `alike` is out of range.
@@ -197,10 +197,10 @@ def make_sort_key(*keys: object) -> bytes:
 def group_schemas(dataset: Dataset) -> list[list[int]]:
     """Return groups of rows; a person may see only one text of each group.
 
-    The groups are the blocks of `winosmith.blocks`: the halves of a twin, a family, copies, and
+    The groups are the blocks of `winosmith.blocks`: halves of a twin, families, duplicates and
     look-alikes (the same options and 70 % of the words), because reading one text influences the
-    reading of another. Questions on the same text are in one group, and a person may see all of
-    them, as in the tests of 2016 (Davis et al., section 2).
+    reading of others. Questions about the same text are in one group, and a person may see all of
+    these questions, as in the tests of 2016 (Davis et al., section 2).
 
     >>> from winosmith import Problem
     >>> pair = [Problem(n, f"The cup hit the jug and _ {n}.", ("cup", "jug"), 0, "t")
@@ -223,9 +223,9 @@ class TestRows:
     """The rows of each test.
 
     Attributes:
-        tests: name of each test → its rows, in the order of the data; no test is empty.
+        tests: name of each test → rows of the test, in the order of the data; no test is empty.
         schema: key of the group of each row (`group_schemas`).
-        left_out: omitted copies, and texts for which there is no test, with the reason.
+        left_out: omitted duplicates, and texts for which there is no test, with the reason.
     """
 
     tests: dict[str, tuple[int, ...]]
@@ -234,14 +234,14 @@ class TestRows:
 
 
 def assign_to_tests(dataset: Dataset, versions: Sequence[str], seed: int) -> TestRows:
-    """Assign the texts of each group of `group_schemas` to tests at random, one per test.
+    """Assign the texts of each group from `group_schemas` to tests at random, one text per test.
 
-    If a group has more texts than there are tests, a random schema with both halves is preferred to
-    single halves, because both halves must be tested (Davis et al. 2016, section 4.4).
+    If a group has more texts than tests, a random schema with both halves is preferred to single
+    halves, because both halves must be tested (Davis et al. 2016, section 4.4).
 
-    A group with one text goes to the common test or, if that test would have fewer than ten
-    questions, to every version, because nobody takes two versions. The assignment depends only on
-    the seed and the texts, not on the order of the data, answers or ids.
+    A group with one text is assigned to the common test or, if that test would have fewer than ten
+    questions, to every version, because no subject takes two versions. The assignment depends only
+    on the seed and the texts, not on the order of the data, answers or ids.
 
     Args:
         dataset: the problems.
@@ -294,7 +294,7 @@ def _choose_texts(dataset: Dataset, texts: dict[str, list[int]], tests: int, see
     """Choose texts of a group, at most one for each test.
 
     Schemas with both halves are chosen first, then single texts, in random order. A half is omitted
-    if there is no test for its other half, unless no other text is left.
+    if no test is left for the other half, unless there are no other texts.
     """
     if len(texts) <= tests:
         return set(texts)
@@ -322,9 +322,9 @@ def order_rows(
 
     Questions on the same text are consecutive, in the order of their pronouns. The texts are
     shuffled and divided into as many parts as there are orders, of about equal size. The parts are
-    rotated by one place from order to order (a Latin square), so that each question is once in each
-    part of the sheet, and practice and fatigue affect all questions equally. Within its part, a
-    text has other neighbours in each order.
+    rotated by one position from order to order (a Latin square), so that each question appears once
+    in each part of the sheet, and practice and fatigue affect all questions equally. Within a part,
+    a text has different neighbours in each order.
 
     Args:
         dataset: the problems.
@@ -352,7 +352,7 @@ def order_rows(
 
 
 _Key = tuple[str, str]
-"""The digest of a data set, and the id of a problem in it."""
+"""The digest of a data set, and the id of a problem in the data set."""
 
 
 def assign(
@@ -367,23 +367,23 @@ def assign(
     """Assign a sheet to a subject.
 
     Tests are excluded if the subject has seen a related text on any sheet of the ledger: the other
-    half, a near-duplicate or the same text. Of the remaining tests, the one chosen least often as a
+    half, a near-duplicate or the same text. Of the remaining tests, the one least often chosen as a
     subject's first (second, …) test is preferred, so that half of the subjects start with the
-    common test; then the version, and then the order, with the fewest takers. The seed and the
-    subject's code break ties. Dropped sheets count as seen, but not as taken.
+    common test. Then the version, and then the order, with the fewest takers is preferred. The seed
+    and the subject's code break ties. Dropped sheets are treated as seen, but not as taken.
 
-    A subject who has not finished one of these sheets gets the same sheet again.
+    A subject with an unfinished sheet among `sheets` gets that sheet again.
 
     Args:
-        ledger: the earlier assignments.
+        ledger: the previous assignments.
         sheets: the available sheets.
         subject: code of the subject.
         test: name of a required test; None for any.
-        another: whether the subject has finished the current sheet, and takes a new sheet.
+        another: whether the subject has finished the current sheet and gets a new sheet.
         seed: random seed of ties.
 
     Returns:
-        The ledger with the assignment, and the sheet.
+        The ledger with the new assignment, and the assigned sheet.
 
     Raises:
         RecipeError: the code has invalid characters.
@@ -525,7 +525,7 @@ class Ledger:
 
     Attributes:
         given: the assignments, in chronological order.
-        sheets: code → sheet, of the assigned sheets.
+        sheets: code of each assigned sheet → sheet.
     """
 
     given: tuple[Assignment, ...] = ()
@@ -556,7 +556,7 @@ class Ledger:
 
 
 def read_ledger(path: str | Path) -> Ledger:
-    """Return the ledger in a file, or an empty ledger if the file does not exist.
+    """Read a ledger from a file; return an empty ledger if the file does not exist.
 
     Raises:
         FormatError: the file is not a ledger, or lacks the content of an assigned sheet.
@@ -588,8 +588,8 @@ def read_ledger(path: str | Path) -> Ledger:
 def lock_ledger(path: str | Path) -> Iterator[None]:
     """Lock a ledger while the block reads, changes and writes it.
 
-    Without the lock, one of two simultaneous assignments would be lost. The operating system
-    releases the lock of a killed process.
+    Without the lock, one of two simultaneous assignments would be lost. If a process is killed, the
+    operating system releases the lock.
 
     Raises:
         OutputError: another process held the lock for ten seconds, or the folder is missing.

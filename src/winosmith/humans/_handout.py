@@ -1,7 +1,7 @@
-"""Sheets for subjects as browser forms and PDF, with the same instructions.
+"""Sheets for subjects, as browser forms and PDF files with the same instructions.
 
-A form is one HTML file that loads nothing and sends nothing. typst makes the PDF from winosmith's
-template and the sheet's text as JSON data.
+A form is a single HTML file that neither loads nor sends anything. typst makes the PDF from
+winosmith's template and the sheet's text as JSON data.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class SurveyQuestion:
 
 
 QUESTIONS = (SurveyQuestion("native", "Is English your first language?", ("yes", "no")),)
-"""The question that the participants of 2016 were asked (Davis et al. 2016, section 2)."""
+"""The question that participants were asked in 2016 (Davis et al. 2016, section 2)."""
 
 _EXAMPLE = {
     "text": [
@@ -62,7 +62,7 @@ def has_blanks(sheet: Sheet) -> bool:
 def make_instructions(
     blank: bool, declared: tuple[SurveyQuestion, ...], *, paper: bool = True, alone: bool = False
 ) -> dict[str, Any]:
-    """Return the texts of a sheet: the instructions, an example and the questions at the end.
+    """Return a sheet's texts: the instructions, an example and the final questions.
 
     Args:
         blank: whether texts have a blank instead of a pronoun.
@@ -141,12 +141,12 @@ def render_form(
     """Return an HTML page that asks a sheet's questions one at a time.
 
     The browser stores answers and times immediately, so that nothing is lost if the page is closed,
-    and saves them to a file at the end (see `read_answer_form`). The page has neither correct
-    answers nor problem ids, and its content security policy allows only its own script.
+    and saves them to a file at the end (see `read_answer_form`). The page contains neither correct
+    answers nor problem ids, and its content security policy allows only the page's own script.
 
     Args:
         sheet: the sheet.
-        subject: code of the subject to fill in; None leaves it empty.
+        subject: code of the subject to fill in; None leaves the field empty.
         declared: optional questions about the subject.
     """
     style, script = _read_part("form.css"), _read_part("form.js")
@@ -196,7 +196,7 @@ def _load_template() -> Template:
 Paper = Literal["a4", "us-letter"]
 
 _IN_OUR_FONTS = re.compile(r"[\u0000-\u052F\u0590-\u05FF\u1E00-\u22FF\u2500-\u259F\uFB00-\uFB4F]*")
-"""Latin, Greek, Cyrillic, Hebrew and punctuation, which typst's built-in fonts cover."""
+"""Characters in typst's built-in fonts: Latin, Greek, Cyrillic, Hebrew and punctuation."""
 
 _PROBE = """\
 #let asked = json(bytes(sys.inputs.asked))
@@ -207,7 +207,7 @@ _PROBE = """\
 """A typst document with a page for each character, plain and bold, in the fonts of a sheet."""
 
 _NO_CHARACTER = "\ufffe"
-"""A character that no font has, so typst draws the box of a missing character."""
+"""A character that no font contains, for which typst draws the box of a missing character."""
 
 _GLYPH = re.compile(rb'href="(#[^"]*)"')
 
@@ -223,7 +223,7 @@ def render_pdf(
     declared: Sequence[SurveyQuestion] = QUESTIONS,
     fonts: str | Path | None = None,
 ) -> bytes:
-    """Return a sheet as PDF, with the same bytes for the same sheet and version of typst.
+    """Return a sheet as PDF; the same sheet and version of typst give the same bytes.
 
     typst's built-in fonts are used; only for other scripts (Arabic, Chinese, …) the fonts of this
     machine and of `fonts` are used, too. A character that no font has is an error, because it would
@@ -233,9 +233,9 @@ def render_pdf(
         sheet: the sheet; its problem ids are not printed.
         large: whether to print in 19 points instead of 11.
         paper: paper size.
-        subject: code of the subject to print; None prints boxes for it.
+        subject: code of the subject to print; None prints empty boxes for the code.
         declared: optional questions about the subject.
-        fonts: folder with further fonts (.ttf, .otf, .ttc).
+        fonts: folder with additional fonts (.ttf, .otf, .ttc).
 
     Raises:
         MissingExtraError: typst is not installed (the extra `print`).
@@ -323,10 +323,10 @@ def _iterate_texts(sheet: Sheet, data: str) -> Iterator[tuple[str, str]]:
 
 @lru_cache(64)
 def _describe_missing(characters: str, fonts: str | None, inside: bool) -> str:
-    """Return the characters that no font has.
+    """Return the characters that no font contains.
 
-    typst draws the same box for all of them, without a warning. So each character is drawn and
-    compared with one that no font has. Invisible characters (joiners, spaces) are not missing.
+    typst silently draws the same box for all of them. So each character is drawn and compared with
+    one that no font contains. Invisible characters (joiners, spaces) are not missing.
     """
     if not characters:
         return ""

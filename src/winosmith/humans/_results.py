@@ -47,11 +47,11 @@ class Results(Result):
 
     Attributes:
         tests: the results of each test, sorted by name.
-        halves: (correct, asked) for the better half and for the other half → number of schemas,
-            the best first; only schemas with answers to both halves (by different people).
-        pace: time per question of each subject, over all tests; empty without times.
-        recognised: subjects and their remarks on recognised texts.
-        words: subjects and their remarks on words.
+        halves: (correct, asked) for the better half and for the other half → number of schemas, the
+            best first; only schemas with answers to both halves (from different people).
+        pace: each subject's time per question over all tests; empty if there are no times.
+        recognised: subjects and their remarks about recognised texts.
+        words: subjects and their remarks about words.
         subjects: number of subjects who took at least one test.
     """
 
@@ -76,7 +76,7 @@ class Results(Result):
 
     @property
     def flagged(self) -> tuple[ItemRow, ...]:
-        """Items of all tests for which fewer than half gave the intended answer."""
+        """Items of all tests to which fewer than half of the people gave the intended answer."""
         return tuple(item for test in self.tests for item in test.items if item.flagged)
 
 
@@ -93,18 +93,18 @@ def compute_results(
 ) -> Results:
     """Return the results of human tests.
 
-    The subjects' records assign sheets to tests ("a", "b", "common"). Answers without a known sheet
-    form the test "all", in their given order. An empty answer counts as incorrect.
+    The subjects' records state the test of each sheet ("a", "b", "common"). Answers without a known
+    sheet form the test "all", in their given order. An empty answer counts as incorrect.
 
     Args:
         dataset: the problems with their answers.
-        responses: the responses; only those with the purpose "test" count.
+        responses: the responses; only those with the purpose "test" are used.
         subjects: the subjects' records; may be empty.
         weakest: number of lowest scores to omit in the second evaluation.
         seed: random seed of bootstraps and permutations.
 
     Raises:
-        DataError: there is no test response; a problem, option or subject is unknown; an answer
+        DataError: there are no test responses; a problem, option or subject is unknown; an answer
             was given twice; a problem has no answer; or a subject saw both halves of a schema.
     """
     said = [response for response in responses if response.purpose == "test"]
@@ -200,18 +200,18 @@ class TestResult(Result):
 
     Attributes:
         name: name of the test.
-        people: a row for each subject, in the order of the codes.
+        people: a row for each subject, sorted by code.
         items: a row for each item, in the order of the data set.
         share: fraction of intended answers, with an interval for new people and new items.
         deviation: standard deviation of the subjects' scores (n − 1 in the denominator); None for
             one subject.
         histogram: (subjects who were correct, subjects asked) → number of items, the best first.
         chance: expected results of guessing.
-        groups: native speakers compared with others; None if not declared.
-        without: the results without the weakest subjects; None for too few subjects.
+        groups: native speakers compared with other subjects; None if not declared.
+        without: the results without the weakest subjects; None if too few remain.
         kappa: Fleiss' kappa of the answers; X counts as an answer.
         alpha: Krippendorff's alpha, which allows missing answers; X counts as an answer.
-        course: the trend from the first question to the last; None for a single question.
+        course: the trend from the first question to the last; None if there is only one question.
     """
 
     __test__ = False  # pytest: a result, not a test
@@ -238,13 +238,13 @@ class TestResult(Result):
     @property
     @computed()
     def same(self) -> float:
-        """Fraction of answers equal to the most frequent answer to their item, 0–1."""
+        """Fraction of answers that are the most frequent answer to the item, 0–1."""
         return sum(item.same for item in self.items) / sum(item.asked for item in self.items)
 
     @property
     @computed()
     def ambiguous(self) -> int:
-        """Number of answers of X."""
+        """Number of X answers."""
         return sum(item.ambiguous for item in self.items)
 
 
@@ -359,7 +359,7 @@ class SubjectRow(Result):
         subject: code of the subject.
         right: number of intended answers.
         asked: number of questions on the sheet.
-        ambiguous: number of answers of X.
+        ambiguous: number of X answers.
         empty: number of empty answers.
         native: whether English is the subject's first language; None if not declared.
     """
@@ -414,7 +414,7 @@ class ItemRow(Result):
 
     @property
     def majority(self) -> int | None:
-        """Index of the most frequent answer; None for a tie, or X."""
+        """Index of the most frequent answer; None if the answer is X or there is a tie."""
         ranked = sorted((*self.choices, self.ambiguous), reverse=True)
         if ranked[0] == ranked[1] or self.ambiguous == ranked[0]:
             return None

@@ -1,13 +1,13 @@
-"""The reliable subset: an optimal selection, with the reason for every omitted problem.
+"""The reliable subset: an optimal selection, with a reason for every omitted problem.
 
 A schema is selected by the agreement on both halves, and one half is drawn at random (Davis et al.
 2016, section 4.4: "the choice of half used should be made at random"). Choosing the half with more
-agreement would select by luck.
+agreement would select partly by chance.
 
 The agreement on the chosen problems is too optimistic for new people, because the same answers were
-used to choose the problems. Cross-fitting (Chernozhukov et al. 2018) corrects this: the people are
-divided into folds; for each fold, the problems are chosen by the other people's answers, and the
-agreement is measured on the fold's answers.
+used to choose the problems. Cross-fitting (Chernozhukov et al. 2018) corrects the bias: people are
+divided into folds; for each fold, problems are chosen by the other people's answers, and agreement
+is measured on the fold's answers.
 
 After a round, the used problems are published, and the others are under embargo (section 6).
 """
@@ -69,7 +69,7 @@ class Rules:
 
 
 def find_unsound(dataset: Dataset, counts: Tally, rules: Rules) -> dict[int, str]:
-    """Return the rows of problems that can't be chosen in any selection, with the reason."""
+    """Return the rows of problems that can't be in any selection, with the reason."""
     reasons = {
         row: reason
         for row in range(len(dataset))
@@ -158,14 +158,14 @@ class Selection(Result):
 
 
 def select(dataset: Dataset, counts: Tally, rules: Rules | None = None, seed: int = 0) -> Selection:
-    """Choose the reliable subset of a data set by people's answers.
+    """Choose the reliable subset of a data set, based on people's answers.
 
     Args:
         dataset: the problems with the intended answers.
         counts: counts of people's answers, from `tally` or `read_tally`.
         rules: the constraints.
-        seed: random seed of the halves and of ties. The draws don't depend on the order of the
-            problems or of their options.
+        seed: random seed for choosing halves and breaking ties. The draws don't depend on the order
+            of the problems or of their options.
 
     Raises:
         InputError: the rules require more problems than they allow.
@@ -215,7 +215,7 @@ def select(dataset: Dataset, counts: Tally, rules: Rules | None = None, seed: in
 def _average_by_schema(
     dataset: Dataset, counts: Tally, sound: Sequence[int]
 ) -> npt.NDArray[np.float64]:
-    """Return the agreement on each suitable problem, (n,), averaged over suitable twins."""
+    """Return the agreement on each suitable problem, (n,), averaged over the halves of twins."""
     shares, worth = counts.shares(), counts.shares()
     available = set(sound)
     for pair in dataset.twins:
@@ -251,7 +251,7 @@ def _explain_not_chosen(
 
 
 _TOLERANCE = 1e-9
-"""Tolerance for the rounding of a sum of fractions."""
+"""Tolerance for rounding errors in a sum of fractions."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -274,7 +274,7 @@ class Limit:
 
 
 def make_limits(dataset: Dataset, sound: Sequence[int], rules: Rules) -> list[Limit]:
-    """Return the constraints on the choice among suitable rows, except its size."""
+    """Return the constraints on the choice among suitable rows, except the size."""
     problems, most = [dataset[row] for row in sound], rules.per_text
     return [
         *(
@@ -301,13 +301,13 @@ def _make_group_limits(
 
 
 def _make_balance_limits(problems: Sequence[Problem], rules: Rules) -> Iterator[Limit]:
-    """Yield an upper and a lower limit on the fraction of each value.
+    """Yield an upper and a lower limit for each value's fraction of the chosen problems.
 
     The bound Σ_v x / Σ x ≤ target + tolerance is linear in x after multiplying by Σ x.
     """
     for name, tolerance in rules.balance.items():
         for value, excess in _compute_excesses(problems, name):
-            words = f"with it, the {name} {value} would exceed the balance"
+            words = f"choosing it would exceed the balance for {name} {value}"
             yield Limit(excess - tolerance, 0, words)
             yield Limit(-excess - tolerance, 0, words)
 
@@ -336,14 +336,14 @@ _ROUNDING = 1e-7
 """Tolerance for the sum of agreement when breaking ties; HiGHS's tolerance is 1e-6 per row."""
 
 _TIME_LIMIT = 60.0
-"""Time limit of one integer programme, in seconds."""
+"""Time limit for one integer program, in seconds."""
 
 
 def choose(agreement: Floats, limits: Sequence[Limit], size: int | None, lot: Floats) -> Chosen:
     """Return the indicator of the chosen problems, (n,) of bool.
 
-    Solves three integer programmes to optimality (scipy's `milp`, HiGHS; Huangfu & Hall 2018). They
-    maximize the number of problems, then the sum of agreement, and then the sum of random numbers.
+    Solves three integer programs to optimality (scipy's `milp`, HiGHS; Huangfu & Hall 2018). They
+    maximize the number of problems, then the sum of agreement, then the sum of random numbers.
 
     Args:
         agreement: agreement on each problem, (n,), 0–1; equal for both halves of a schema.
@@ -352,7 +352,7 @@ def choose(agreement: Floats, limits: Sequence[Limit], size: int | None, lot: Fl
         lot: random numbers, (n,), 0–1, to choose halves of schemas and to break ties.
 
     Raises:
-        InputError: the constraints allow fewer problems, or a programme exceeded the time limit.
+        InputError: the constraints allow fewer problems, or a program exceeded the time limit.
     """
     if not len(agreement):
         if size:
@@ -361,7 +361,7 @@ def choose(agreement: Floats, limits: Sequence[Limit], size: int | None, lot: Fl
     every = np.ones(len(agreement))
     most = int(_solve_choice(every, limits).sum())
     if size is not None and size > most:
-        advice = f"choose {most}, or loosen one" if most else "loosen one"
+        advice = f"choose {most}, or loosen a constraint" if most else "loosen a constraint"
         raise InputError(
             f"can't choose {size} problems: the constraints allow {most} of {len(agreement)} "
             f"suitable ones; {advice}"
@@ -406,9 +406,9 @@ class CrossFit(Result):
     Attributes:
         agreement: fraction of intended answers, with an interval for new people and problems.
         folds: number of folds.
-        sizes: number of problems chosen for each fold.
+        sizes: number of problems that were chosen for each fold.
         kept: mean fraction of the final set that is also in a fold's set, 0–1; a low value means
-            that the choice depends on the people who were asked.
+            that the choice depends strongly on who was asked.
     """
 
     agreement: Proportion = field(metadata={"json": "flat"})
@@ -432,9 +432,9 @@ def cross_fit(
 ) -> CrossFit:
     """Estimate the agreement of new people with the set that the rules choose.
 
-    Each fold's set is chosen by fewer people than the final set, so the estimate is slightly
-    pessimistic; more folds reduce this. If a fold's people allow fewer problems than the requested
-    size, its set has as many as possible.
+    Each fold's set is based on fewer people than the final set, so the estimate is slightly
+    pessimistic; more folds reduce this bias. If a fold's people allow fewer problems than the
+    requested size, its set has as many as possible.
 
     Args:
         dataset: the problems with the intended answers.
@@ -442,7 +442,7 @@ def cross_fit(
         rules: the rules of `select`; the required number of subjects is reduced in proportion to
             the people of a fold.
         folds: number of folds, at most the number of people.
-        seed: random seed of the folds and of ties.
+        seed: random seed for making folds and breaking ties.
         on_fold: called after each fold with the numbers of finished folds and of all folds.
 
     Raises:
@@ -487,7 +487,7 @@ def cross_fit(
 def _deal_folds(
     said: Sequence[Response], people: Sequence[str], folds: int, seed: int
 ) -> list[frozenset[str]]:
-    """Divide people into folds, with the takers of each test spread evenly over the folds."""
+    """Divide people into folds, with each test's takers spread evenly over the folds."""
     asked: dict[str, set[str]] = {}
     for response in said:
         asked.setdefault(response.participant, set()).add(response.problem_id)
@@ -512,7 +512,7 @@ class Published:
     Attributes:
         released: the used problems and their other halves, without embargo, in order.
         withheld: all other problems, under embargo, in order.
-        alternates: number of released problems that were not used themselves.
+        alternates: number of released problems that were not used in the round.
         canary: the canary string in every problem.
     """
 
@@ -523,10 +523,10 @@ class Published:
 
 
 def publish(dataset: Dataset, used: Iterable[str], *, mark: str | None = None) -> Published:
-    """Release the problems of a round with their other halves, and put the rest under embargo.
+    """Release a round's problems and their other halves, and put all other problems under embargo.
 
-    The rest may be used in a later round. Every problem gets a canary string, so that developers of
-    models can exclude these texts, and anyone can test whether a model knows the string.
+    Embargoed problems may be used in a later round. Every problem gets a canary string, so that
+    model developers can exclude these texts, and anyone can test if a model knows the string.
 
     Args:
         dataset: all problems, used and unused.
@@ -558,7 +558,7 @@ def publish(dataset: Dataset, used: Iterable[str], *, mark: str | None = None) -
 
 
 def make_canary(dataset: Dataset) -> str:
-    """Return the canary string of a data set, which depends only on the problems."""
+    """Return a data set's canary string, which depends only on the problems."""
     return f"winosmith canary {uuid.uuid5(_NAMESPACE, dataset.digest)}"
 
 

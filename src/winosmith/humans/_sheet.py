@@ -26,7 +26,7 @@ AMBIGUOUS = "X"
 """The letter for a genuinely ambiguous question (Davis et al. 2016, section 3)."""
 
 Label = Literal["SAME TEXT AS PREVIOUS QUESTION", "TEXT IS DIFFERENT FROM PREVIOUS QUESTION"]
-"""The label above a question on the same text as the previous one, or on a similar text."""
+"""The label above a question about the previous question's text, or about a similar text."""
 
 Pieces = tuple[str, str, str]
 """The text before the pronoun, the pronoun, and the text after it.
@@ -42,13 +42,13 @@ class Item:
     Attributes:
         number: number on the sheet, from 1.
         problem_id: id of the problem.
-        schema: key of the problems of which a subject may see only one: the halves of a twin, a
-            family, look-alikes.
+        schema: key of a group of problems (halves of a twin, a family, look-alikes) of which a
+            subject may see only one.
         text: the whole text in three pieces; the middle piece is printed bold.
         snippet: the phrase with the pronoun, in three pieces.
         options: the options for A, B, …, in order of first occurrence in the text.
-        shown: the index in the problem of each lettered option; as in `Response.shown`.
-        label: the label above the question, or None.
+        shown: for each lettered option, the option's index in the problem; as in `Response.shown`.
+        label: the label above the question; None if there is none.
 
     Raises:
         ProblemError: the number is below 1, a middle piece is empty, or `shown` is invalid.
@@ -86,7 +86,7 @@ class Item:
         return self.text[0] + BLANK + self.text[2]
 
     def option(self, letter: str) -> int | None:
-        """Return the index in the problem of the option with a letter in either case; None for X.
+        """Return an option's index in the problem, given its letter in either case; None for X.
 
         Raises:
             ProblemError: the item has no option with this letter.
@@ -102,7 +102,7 @@ class Item:
         return self.shown[self.letters.index(letter)]
 
     def letter(self, option: int) -> str:
-        """Return the letter of the option with an index in the problem."""
+        """Return an option's letter, given the option's index in the problem."""
         return self.letters[self.shown.index(option)]
 
 
@@ -111,13 +111,13 @@ COMMON = "common"
 
 _CHECK_CHARACTERS = "23456789BCDFGHJKLMNPQRSTVWXZ"
 _CHECK_LENGTH = 4
-"""The characters of a code's check, and its length. No two are easily confused, and there are no
-vowels, so that no word appears. A misread code is accepted once in 600,000 times."""
+"""The characters of a code's checksum, and its length. No two characters are easily confused, and
+there are no vowels, so that no word appears. A misread code is accepted once in 600,000 times."""
 
 
 @dataclass(frozen=True)
 class Sheet:
-    """One test in one order of its items.
+    """A test with its items in a particular order.
 
     Attributes:
         title: title at the top ("Winograd schemas").
@@ -128,7 +128,7 @@ class Sheet:
         items: the questions, in order.
 
     Raises:
-        DataError: there are no items, or they are not numbered 1, 2, 3, ….
+        DataError: there are no items, or items are not numbered 1, 2, 3, ….
     """
 
     title: str
@@ -151,9 +151,9 @@ class Sheet:
 
     @cached_property
     def code(self) -> str:
-        """The code on every page and with the answers: "a-1-7Q2K".
+        """The code that is on every page and in the answers: "a-1-7Q2K".
 
-        It depends on the items and their order, so answers can't be read with a different sheet.
+        The code depends on the items and their order, so answers fit only their sheet.
         """
         items = [[item.number, item.problem_id, *item.shown] for item in self.items]
         record = {"data": self.data, "seed": self.seed, "name": self.name, "items": items}
@@ -164,7 +164,7 @@ class Sheet:
         return f"{self.name}-{check}"
 
     def __getitem__(self, number: int) -> Item:
-        """Return the item with a number, from 1; raises DataError if there is none."""
+        """Return the item with a number, from 1; raise DataError if there is no such item."""
         if not 1 <= number <= len(self.items):
             raise DataError(f"{self.code} has the questions 1 to {len(self.items)}, not {number}")
         return self.items[number - 1]
@@ -176,7 +176,7 @@ class Sheet:
 def get_text(problem: Problem) -> str:
     """Return the text with the pronoun in place of the blank, and with single spaces.
 
-    Problems on two pronouns of a text have the same text (Davis et al. 2016, section 1).
+    Problems about different pronouns of a text have the same text (Davis et al. 2016, section 1).
 
     >>> get_text(Problem("1", "The cup hit the jug and _  broke.", ("cup", "jug"), 0, pronoun="it"))
     'The cup hit the jug and it broke.'
@@ -212,9 +212,9 @@ def split_pieces(problem: Problem) -> Pieces:
 def make_snippet(problem: Problem) -> Pieces:
     """Return the phrase that contains the pronoun.
 
-    If the file has no phrase (`wsc.quote1`, `wsc.quote2`), it is the rest of the clause, at most
-    six words, with at most three words of the clause before the pronoun. If these are fewer than
-    three words, more of the sentence before the pronoun is added.
+    If the file has no phrase (`wsc.quote1`, `wsc.quote2`), the phrase is the rest of the clause, at
+    most six words, with at most three words of the clause before the pronoun. If the phrase has
+    fewer than three words, more of the sentence before the pronoun is added.
 
     >>> make_snippet(Problem("1", "The cup hit the jug and _ broke at once.", ("cup", "jug")))
     ('', '_', ' broke at once.')
@@ -265,8 +265,8 @@ def _cut_to_last_clause(words: list[str], least: int) -> list[str]:
 def order_options(problem: Problem) -> tuple[int, ...]:
     """Return the indices of the options in order of their first occurrence in the text.
 
-    The search ignores case. If an option does not occur in the text, it is searched for without
-    its article, and then by its last word. If that fails, too, the order of the problem is kept
+    The search ignores case. If an option does not occur in the text, the option without its article
+    is searched for, and then its last word. If these searches fail, the problem's order is kept
     (Davis et al. 2016, section 3: "always the order of the first occurrence").
 
     >>> order_options(Problem("1", "Ann's brother saw Sue, but _ left.", ("Sue", "the brother")))
@@ -290,7 +290,7 @@ def _find_place(option: str, text: str) -> int | None:
 
 
 def make_text_key(problem: Problem) -> str:
-    """Return the words of the text in lower case, without punctuation, as a key of the text.
+    """Return a key for a text: the words in lower case, without punctuation.
 
     In the file of the PDP challenge, the texts of two related questions differ by a full stop.
     """
@@ -298,7 +298,7 @@ def make_text_key(problem: Problem) -> str:
 
 
 def make_question_key(problem: Problem) -> tuple[str, ...]:
-    """Return the words of the sentence with its blank, and the options, as a key."""
+    """Return a key for a question: the words of the sentence with its blank, and the options."""
     options = sorted(" ".join(option.lower().split()) for option in problem.options)
     return " ".join(_WORD.findall(problem.sentence.lower())), *options
 
@@ -343,10 +343,10 @@ def parse_sheet(record: Mapping[str, Any], path: str | Path | None = None) -> Sh
 
     Args:
         record: the record.
-        path: path of its file, for error messages.
+        path: path of the sheet's file, for error messages.
 
     Raises:
-        FormatError: the record is not a sheet, has an unknown version, or was changed.
+        FormatError: the record is not a sheet, has an unknown version, or was modified.
     """
     if record.get("winosmith") != "sheet":
         raise FormatError("this is not a sheet of `winosmith humans sheets`", path)
@@ -409,8 +409,8 @@ def read_sheet(path: str | Path) -> Sheet:
             label       "SAME TEXT AS PREVIOUS QUESTION", "TEXT IS DIFFERENT FROM PREVIOUS QUESTION"
                         or null
 
-    The file has no answers. It has problem ids, and WinoGrande's ids reveal answers, so it is for
-    the organizers of a test, not for its subjects. Printed sheets and forms have no ids.
+    The file has no answers. The file has problem ids, and WinoGrande's ids reveal answers, so it is
+    for a test's organizers, not for subjects. Printed sheets and forms have no ids.
 
     Raises:
         FormatError: the file is not a sheet's JSON file; the message names the file.
@@ -431,7 +431,7 @@ def format_answer_key(dataset: Dataset, sheets: Iterable[Sheet]) -> str:
     The letter and answer of a problem with a withheld answer are empty.
 
     Raises:
-        DataError: a sheet has a problem that is not in the data set.
+        DataError: a sheet contains a problem that is not in the data set.
     """
     file = io.StringIO()
     table = csv.writer(file, lineterminator="\n")

@@ -1,4 +1,4 @@
-"""Subjects: their codes, answers about themselves, times and sheets, and comparisons of groups."""
+"""Subjects: codes, answers about themselves, times and sheets; and comparisons of groups."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ from winosmith.results import Result, computed
 
 @declaration
 class Remark:
-    """A subject's remark on a problem: a recognised text, or an unknown word."""
+    """A subject's remark about a problem: a recognised text, or an unknown word."""
 
     problem: str | None
-    """Id of the problem, or null."""
+    """Id of the problem; null if unknown."""
     text: str
     """The remark."""
 
@@ -67,7 +67,7 @@ class Subject:
 def make_subjects(
     sittings: Sequence[Sitting], declared: Iterable[Subject] = ()
 ) -> tuple[Subject, ...]:
-    """Return the subjects of filled-in sheets, merged with their records from a file.
+    """Return the subjects of filled-in sheets, merged with the subjects' records from a file.
 
     Numbers of questions in the records' remarks refer to the subject's only sheet.
 
@@ -254,7 +254,7 @@ class Groups(Result):
     Attributes:
         native: number of native speakers.
         others: number of other subjects.
-        means: mean scores, 0–1, of native speakers and others.
+        means: mean scores, 0–1, of native speakers and of other subjects.
         welch: two-sided p-value of Welch's t-test (1947); None if a group has fewer than two people
             or if there is no variance.
         permutation: two-sided p-value of the permutation test; exact for few subjects.
@@ -271,13 +271,13 @@ class Groups(Result):
     @property
     @computed()
     def difference(self) -> float:
-        """Mean score of native speakers minus that of others."""
+        """Mean score of native speakers minus mean score of other subjects."""
         return self.means[0] - self.means[1]
 
     @property
     @computed()
     def caution(self) -> str:
-        """A caution about small groups; empty for groups of 10 or more."""
+        """A caution about small groups; empty if both groups have 10 or more subjects."""
         if min(self.native, self.others) >= SMALL_GROUP:
             return ""
         return (
@@ -289,7 +289,7 @@ class Groups(Result):
 def compare_groups(
     native: Sequence[float], others: Sequence[float], seed: int = 0
 ) -> Groups | None:
-    """Compare the scores of native speakers with those of others; None if a group is empty.
+    """Compare the scores of native speakers and other subjects; None if a group is empty.
 
     >>> found = compare_groups([1.0, 0.9], [0.8, 0.7])
     >>> round(found.difference, 2), round(found.permutation, 2)
@@ -310,16 +310,16 @@ def compare_groups(
 
 
 def compare_scores(scores: Floats, natives: Sequence[bool | None], seed: int) -> Groups | None:
-    """Compare the scores, (n,), of native speakers with those of others; see `compare_groups`."""
+    """Compare the scores, (n,), of native speakers and other subjects; see `compare_groups`."""
     known = np.array([[native is True, native is False] for native in natives])
     return compare_groups(scores[known[:, 0]].tolist(), scores[known[:, 1]].tolist(), seed)
 
 
 def _compute_permutation_p_value(a: Floats, b: Floats, seed: int) -> float:
-    """Return the fraction of permutations whose absolute difference is at least the observed one.
+    """Return the fraction of permutations with at least the observed absolute difference.
 
-    Uses all assignments of labels if they are few, otherwise random assignments and the observed
-    one. (scipy's test requires two people per group; WS.a of 2016 had one native speaker.)
+    Uses all permutations of labels if there are few, or else random ones and the observed labels.
+    (scipy's test requires two people per group; WS.a of 2016 had one native speaker.)
     """
     pool, total = np.concatenate([a, b]), float(a.sum() + b.sum())
     if math.comb(len(pool), len(a)) <= _DRAWS:
@@ -334,7 +334,7 @@ def _compute_permutation_p_value(a: Floats, b: Floats, seed: int) -> float:
 
 
 def _test_by_welch(a: Floats, b: Floats) -> tuple[float | None, tuple[float, float] | None]:
-    """Return the p-value and interval of the difference; None if they are undefined.
+    """Return the difference's p-value and confidence interval; None if undefined.
 
     scipy's test is not used because it warns if all scores of a group are equal.
     """
@@ -361,8 +361,7 @@ class WithoutWeakest(Result):
         left_out: codes of the omitted subjects, the weakest first.
         subjects: number of remaining subjects.
         mean: mean score of the remaining subjects, 0–1.
-        groups: the remaining native speakers compared with the other remaining subjects; None if
-            unknown.
+        groups: remaining native speakers compared with other remaining subjects; None if unknown.
         histogram: (remaining subjects who were correct, remaining subjects asked) → number of
             items, the best first; items without remaining subjects are omitted.
     """

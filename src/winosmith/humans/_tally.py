@@ -1,4 +1,4 @@
-"""Counts of people's answers, trends of accuracy and speed over a sheet, and the pace of subjects.
+"""Counts of people's answers, trends of accuracy and speed over a sheet, and subjects' pace.
 
 `check_grim` checks whether the printed scores of a test are possible and consistent.
 """
@@ -29,7 +29,7 @@ class Tally:
     """Counts of people's answers to each problem of a data set.
 
     Attributes:
-        subjects: number of people who answered each problem, (n,); "X" is an answer, too.
+        subjects: number of people who answered each problem, (n,); "X" is counted as an answer.
         intended: number of people who gave the intended answer, (n,).
         choices: number of people who chose each option, (n, 5); None if unknown.
 
@@ -87,7 +87,7 @@ def tally(dataset: Dataset, responses: Iterable[Response]) -> Tally:
 
 
 def read_tally(dataset: Dataset) -> Tally | None:
-    """Return the counts in the problems' extra fields `pdp.agree` and `pdp.subjects`, if any.
+    """Return the counts in the problems' `pdp.agree` and `pdp.subjects` fields; None if missing.
 
     The Pronoun Disambiguation Problems of 2016 have the number of intended answers by 19 subjects.
     """
@@ -99,11 +99,11 @@ def read_tally(dataset: Dataset) -> Tally | None:
 
 
 Level = tuple[int, int]
-"""The number of people who gave the intended answer, and the number of people asked."""
+"""The number of people who gave the intended answer, and the number of people who were asked."""
 
 
 def rank_level(level: Level) -> tuple[float, int]:
-    """Return a sort key for a descending order by fraction of intended answers, then by number."""
+    """Return a key for sorting by fraction of intended answers, then by number, both descending."""
     right, of = level
     return -right / max(1, of), -of
 
@@ -259,8 +259,8 @@ class Slope(Result):
     Attributes:
         change: mean of the subjects' least-squares slopes or, if adjusted for items, the
             least-squares slope of all answers with effects for each subject and item.
-        interval: 95 % interval (Student's t over subjects); None for fewer than two subjects or, if
-            adjusted for items, for fewer than `MIN_SUBJECTS`.
+        interval: 95 % interval (Student's t over subjects); None if there are fewer than two
+            subjects or, when adjusted for items, fewer than `MIN_SUBJECTS`.
         subjects: number of subjects in the estimate.
     """
 
@@ -271,13 +271,13 @@ class Slope(Result):
 
 @dataclass(frozen=True, slots=True)
 class Part(Result):
-    """Results of a part of a sheet.
+    """Results for one part of a sheet.
 
     Attributes:
         first: number of the first question.
         last: number of the last question.
         share: fraction of correct answers.
-        seconds: median time per question; None without times.
+        seconds: median time per question; None if there are no times.
     """
 
     first: int
@@ -293,7 +293,7 @@ class Course(Result):
     Attributes:
         parts: results of the parts of the sheet, in order.
         right: change of the fraction of correct answers.
-        seconds: change of the seconds per question; None without times.
+        seconds: change of the seconds per question; None if there are no times.
         items_set_aside: whether the changes are adjusted for the items' difficulty, which requires
             at least two orders of the items.
     """
@@ -307,11 +307,11 @@ class Course(Result):
 def measure_course(
     right: Floats, places: Ints, seconds: Floats, length: int, problems: Ints | None = None
 ) -> Course | None:
-    """Return accuracy and speed over the course of a test; None for fewer than two questions.
+    """Return accuracy and speed over the course of a test; None without at least two questions.
 
     Args:
         right: 1 for correct, 0 for incorrect, NaN for no answer, (subjects, items).
-        places: number of each item on the subject's sheet, from 1, or 0 if not asked, (subjects,
+        places: position of each item on the subject's sheet, from 1, or 0 if not asked, (subjects,
             items).
         seconds: time for each answer, or NaN if it was not timed, (subjects, items).
         length: number of questions on the sheet.
@@ -351,8 +351,7 @@ def _fit_slope_within_levels(
     an item's positions on their sheets are correlated with its position on the subject's sheet.
     With two to five orders, only 58 to 78 % of a true change would remain. The variance is
     clustered by subject, corrected for few clusters and for the effects (Cameron & Miller 2015,
-    equation 12), and at least that of independent answers, because few clusters can underestimate
-    it.
+    equation 12), and at least that of independent answers, because few clusters can bias it.
     """
     from scipy.stats import t
 
@@ -380,10 +379,10 @@ def _fit_slope_within_levels(
 
 
 def _center_by_level(values: Floats, known: npt.NDArray[np.bool_]) -> Floats:
-    """Return the residuals after removing row and column effects, with 0 for unknown values.
+    """Return the residuals after removing row and column effects; 0 for unknown values.
 
-    Row and column means are subtracted alternately until they vanish, which gives the least-squares
-    fit (Guimarães & Portugal 2010); a complete table needs two passes.
+    Row and column means are subtracted alternately until the means vanish, which gives the
+    least-squares fit (Guimarães & Portugal 2010); a complete table needs two passes.
     """
     left = np.where(known, values, 0.0)
     counts = [np.maximum(known.sum(axis=axis, keepdims=True), 1) for axis in (1, 0)]
@@ -464,11 +463,11 @@ class PrintedTest:
 
     Attributes:
         items: number of problems.
-        scores: subject → printed fraction of correct answers, as text to keep final zeros ("0.80").
+        scores: subject → printed fraction of correct answers; text keeps trailing zeros ("0.80").
         histogram: number of subjects who answered correctly → number of problems.
 
     Raises:
-        DataError: the histogram has another number of problems, or more subjects than the test.
+        DataError: the histogram's number of problems is wrong, or it has too many subjects.
 
     >>> test = PrintedTest(2, {"S1": "1.00", "S2": "0.50"}, {2: 1, 1: 1})
     >>> test.subjects, test.right_by_item
@@ -485,7 +484,7 @@ class PrintedTest:
                 f"the histogram has {sum(self.histogram.values())} problems, the test {self.items}"
             )
         if any(not 0 <= right <= self.subjects for right in self.histogram):
-            raise DataError(f"the histogram counts more people than the {self.subjects} subjects")
+            raise DataError(f"the histogram has more people than the {self.subjects} subjects")
 
     @property
     def subjects(self) -> int:
@@ -522,14 +521,14 @@ class Grim:
 
     @property
     def adds_up(self) -> bool:
-        """Whether all scores are possible and both numbers of correct answers can be equal."""
+        """Whether all scores are possible and both totals of correct answers can be equal."""
         low, high = self.by_subject
         return not self.impossible and low <= self.by_item <= high
 
     def infer_count(self, subject: str) -> int | None:
-        """Return the subject's count that makes both numbers of correct answers equal.
+        """Return the subject's count that makes both totals of correct answers equal.
 
-        Returns None if the score of another subject is impossible or ambiguous.
+        The result is None if another subject's score is impossible or ambiguous.
         """
         others = [counts for who, counts in self.possible.items() if who != subject]
         if any(len(counts) != 1 for counts in others):

@@ -1,4 +1,4 @@
-"""Validate the structure of twins and the votes of judges, and count what each step keeps.
+"""Validate twins' structure and judges' votes, and count the problems that each step keeps.
 
 >>> from winosmith import Dataset, Problem, validate
 >>> data = Dataset([Problem("a", "The cup hit the jug and the _ broke.", ("cup", "jug"), 1)])

@@ -1,4 +1,4 @@
-"""Validation in two stages, the structure and the votes, with counts of kept problems."""
+"""Validation in two stages, structure and votes, with counts of the problems kept."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ class ValidationResult:
     """The result of validation.
 
     Attributes:
-        stages: the examination of the structure and, if there are votes, the examination of the
-            votes on the problems that the first stage kept.
-        set_aside: the responses that are not counted as votes.
-        funnel: number of problems that each stage kept, and of dropped problems by reason.
-        result: the problems that were kept and dropped over all stages.
+        stages: the examination of the structure and, if there are votes, of the votes on the
+            problems that the first stage kept.
+        set_aside: the responses that were not counted as votes.
+        funnel: numbers of problems that each stage kept, and of problems dropped for each reason.
+        result: the problems kept and dropped after all stages.
         signature: the signature of the data, the votes and the rules.
-        valid: ids of the kept problems that enough judges found valid.
+        valid: ids of kept problems that enough judges found valid.
     """
 
     stages: tuple[Examination, ...] = field(repr=False)
@@ -41,13 +41,13 @@ class ValidationResult:
 
     @property
     def applied(self) -> AppliedRules:
-        """The problems to which WinoGrande's rules for authors were applied, with the reason."""
+        """The problems to which WinoGrande's rules for authors were applied, and why."""
         found = self.stages[0].applied
         return found or AppliedRules("none", {}, len(self.stages[0].dataset))
 
     @property
     def kept(self) -> Dataset:
-        """The kept problems, without the mark "unvalidated" if judges found them valid."""
+        """The kept problems; the "unvalidated" mark is removed if judges found a problem valid."""
         return _votes.remove_unvalidated(self.result.kept, self.valid)
 
 
@@ -57,10 +57,10 @@ def check(
     structure: StructureRules = _structure.WINOGRANDE,
     votes: VoteRules = _votes.WINOGRANDE,
 ) -> ValidationResult:
-    """Validate a data set's structure, then the votes on the remaining problems.
+    """Validate a data set's structure, and then the votes on the remaining problems.
 
-    Votes are selected with the whole data set, because a judge has seen a half even if the first
-    stage drops it.
+    Eligible votes are selected from the whole data set, because a judge has seen a half even if the
+    first stage drops that half.
 
     Args:
         dataset: the problems as collected.
@@ -125,13 +125,13 @@ class Count:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """The counts after one filter.
+    """The problem counts after one filter.
 
     Attributes:
-        stage: the name of the filter.
+        stage: the filter's name.
         kept: the counts of kept problems.
         dropped: number of dropped problems by reason, the most frequent reason first. A problem
-            that breaks several rules is counted only under the first.
+            that breaks several rules is counted only under the first broken rule.
     """
 
     stage: str
@@ -141,7 +141,7 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Funnel(Result):
-    """The counts before validation and after each filter."""
+    """The problem counts before validation and after each filter."""
 
     collected: Count
     steps: tuple[Step, ...]
@@ -156,21 +156,21 @@ class Funnel(Result):
     def share(self) -> float | None:
         """Fraction of the collected problems that were kept, 0–1; None if none were collected.
 
-        WinoGrande kept 0.68 of its 77,000 (section 2; it prints 53k, the product is 52.4k).
+        WinoGrande kept 0.68 of 77,000 problems (section 2 prints 53k, but the product is 52.4k).
         """
         return self.kept.problems / self.collected.problems if self.collected.problems else None
 
 
 def make_funnel(stages: Mapping[str, Filtered]) -> Funnel:
-    """Return the counts of consecutive filters.
+    """Return the problem counts of consecutive filters.
 
-    A reason is counted under its part before the first colon ("length: 12 words" as "length").
+    Reasons are grouped by the text before the first colon ("length: 12 words" counts as "length").
 
     Args:
         stages: the result of each filter, by filter name, in order.
 
     Raises:
-        DataError: there is no filter, or a filter's input is not the previous one's output.
+        DataError: there is no filter, or a filter's input is not the previous filter's output.
 
     >>> from winosmith import Problem
     >>> data = Dataset([Problem(str(i), "A _ b.", ("x", "y")) for i in range(4)])

@@ -1,7 +1,7 @@
-"""The gender of names and of nouns for people, for the rule on social twins.
+"""The gender of people's names and nouns, for the rule on social twins.
 
 The lists were written for winosmith: common English given names of one gender, and words for
-people. A name that both genders have (Alex, Sam, Jordan) is in no list, so its gender is unknown.
+people. Names that both genders have (Alex, Sam, Jordan) are not listed, so their gender is unknown.
 """
 
 from __future__ import annotations
@@ -112,11 +112,11 @@ _PRONOUN_GENDERS: dict[str, Gender] = {
 }
 
 _POSSESSIVES = frozenset("his her hers".split())
-"""Pronouns that show the gender of the owner, not of the person: "her brother"."""
+"""Possessive pronouns, which show the gender of the owner and not of the person: "her brother"."""
 
 
 def find_gender(option: str) -> Gender | None:
-    """Return the gender that an option's words show; None if they show none, or both.
+    """Return the gender that an option's words show; None if they show no gender, or both genders.
 
     >>> [find_gender(option) for option in ("Robert", "the old queen", "Alex", "her brother")]
     ['male', 'female', None, 'male']
@@ -138,9 +138,8 @@ def find_gender(option: str) -> Gender | None:
 def explain_gender_mismatch(problem: Problem, halves: Sequence[Problem]) -> str | None:
     """Return an explanation if the two people of a social problem differ in gender, otherwise "".
 
-    A person's gender is that of the name or noun, and of the pronoun in a half whose answer is the
-    person.
-    The result is None if a person's gender is unknown or contradictory.
+    A person's gender is shown by the name or noun, and by the pronoun in a half with this person as
+    the answer. The result is None if a person's gender is unknown or contradictory.
     """
     if len(problem.options) != 2:
         return None

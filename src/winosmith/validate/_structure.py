@@ -1,12 +1,12 @@
 """Structural validation: WinoGrande's rules for authors, checked on problems and twins.
 
-A check returns "" if the rule is met, a description of the fault if it is broken, and None if its
-input is missing. Rules that count words are not checked in text without spaces, and rules about
-English words are checked only in Latin script (`winosmith.text.kind_of_script`).
+A check returns "" if the rule is met, a description of the fault if the rule is broken, and None if
+required input is missing. Rules that count words are not checked in text without spaces, and rules
+about English words are checked only in Latin script (`winosmith.text.kind_of_script`).
 
-The rules are for twins that people write (WinoGrande, section 2). They do not fit perturbed
-problems, which may be shorter or share fewer words. They do not fit other published data, either:
-126 of the 273 Winograd schemas break a rule.
+The rules are for twins that people write (WinoGrande, section 2). The rules do not suit perturbed
+problems, which may be shorter or share fewer words. The rules do not suit other published data,
+either: 126 of the 273 Winograd schemas break a rule.
 """
 
 from __future__ import annotations
@@ -51,9 +51,9 @@ class Examination:
         dataset: the examined data set.
         stage: name of the examination ("structure", "votes").
         findings: the broken rules, sorted by problem, then by rule.
-        checked: number of problems on which each active rule was checked. A rule is not checked,
-            and can't fail, without its input (the anchor, votes, the answer, the other half).
-        applied: the problems to which the rules were applied, with the reason; None for votes.
+        checked: number of problems that were checked against each active rule. A rule is skipped if
+            its input is missing (the anchor, votes, the answer, the other half).
+        applied: the problems to which the rules were applied, and why; None for votes.
     """
 
     dataset: Dataset
@@ -68,10 +68,10 @@ class Examination:
         return tuple(sorted(rows))
 
     def filtered(self) -> Filtered:
-        """Keep the problems without findings, and drop the others.
+        """Keep the problems without findings, and drop the other problems.
 
         The reason lists all broken rules in order ("length: 12 words; 15 to 30 are required |
-        overlap: …"). The funnel counts it under the text before the first colon.
+        overlap: …"). The funnel groups reasons by the text before the first colon.
         """
         reasons: dict[int, list[str]] = {}
         for rule in self.checked:
@@ -85,14 +85,14 @@ class Examination:
 
 
 Outcome = tuple[str, tuple[int, ...], str | None]
-"""Result of a rule for a problem or twin: the rule's name, the rows, and the fault ("" if there is
+"""A rule's result for a problem or twin: the rule's name, the rows, and the fault ("" if there is
 none, None if the rule can't be checked)."""
 
 
 def collect_outcomes(
     dataset: Dataset, stage: str, outcomes: Iterable[Outcome], rules: Iterable[str]
 ) -> Examination:
-    """Collect the outcomes of rules, whose names are given in order."""
+    """Collect the outcomes of rules in an examination; `rules` has all active rules, in order."""
     checked = dict.fromkeys(rules, 0)
     place = {rule: number for number, rule in enumerate(checked)}
     findings = []
@@ -121,12 +121,12 @@ class AppliedRules:
     """The problems to which WinoGrande's rules were applied.
 
     Attributes:
-        rules: the setting.
+        rules: the `rules` setting.
         exempt: the rows to which the rules were not applied, with the reason for each; empty for
             "winogrande", all rows for "none".
         n: number of problems.
         unspaced: number of problems in a script without spaces (`winosmith.text.kind_of_script`).
-        spaced: number of problems in a script with spaces other than Latin.
+        spaced: number of problems in a script with spaces, other than Latin.
     """
 
     rules: RuleSet
@@ -157,7 +157,7 @@ class AppliedRules:
 
     @property
     def lines(self) -> tuple[str, ...]:
-        """The summary, and a note for each script in which some rules are not checked.
+        """The summary, and a note on each kind of script for which some rules are not checked.
 
         >>> AppliedRules("auto", {}, 2, unspaced=1).lines[1]
         '1 in a script without spaces between words: rules about words are not checked'
@@ -170,7 +170,7 @@ class AppliedRules:
         return str(self), *notes
 
     def record(self) -> dict[str, Any]:
-        """Return the record for JSON."""
+        """Return the JSON record."""
         return {
             "rules": self.rules,
             "applied_to": self.n - len(self.exempt),
@@ -182,7 +182,7 @@ class AppliedRules:
 
 
 def find_applied_rules(dataset: Dataset, rules: RuleSet) -> AppliedRules:
-    """Return the problems to which WinoGrande's rules apply; halves of a twin are treated alike.
+    """Return the problems to which WinoGrande's rules apply; a twin's halves are treated alike.
 
     >>> from winosmith import Problem
     >>> wsc = Problem("0", "The trophy doesn't fit into the brown suitcase because the _ is too "
@@ -194,12 +194,12 @@ def find_applied_rules(dataset: Dataset, rules: RuleSet) -> AppliedRules:
     if rules == "none":
         exempt = dict.fromkeys(range(len(dataset)), "as set")
     elif rules == "auto":
-        exempt = _find_exempt(dataset)
+        exempt = _find_exempt_rows(dataset)
     written = Counter(kind_of_script(problem.sentence) for problem in dataset)
     return AppliedRules(rules, exempt, len(dataset), written["unspaced"], written["spaced"])
 
 
-def _find_exempt(dataset: Dataset) -> dict[int, str]:
+def _find_exempt_rows(dataset: Dataset) -> dict[int, str]:
     exempt: dict[int, str] = {}
     for rows in dataset.families.values():
         if any(dataset[row].lineage for row in rows):
@@ -229,9 +229,9 @@ class StructureRules:
 
     `rules` selects the problems to which the rules apply.
 
-    Thresholds are those that WinoGrande states (section 2). In the released train_debiased and dev,
-    99.7 % of the problems meet `length` and 99.96 % of the twins meet `overlap`, if words are split
-    at white space.
+    Default thresholds are those that WinoGrande states (section 2). In the released train_debiased
+    and dev, 99.7 % of the problems meet `length` and 99.96 % of the twins meet `overlap`, if words
+    are split at white space.
 
     Two checks are always active: a twin id must not have more than two problems, and lineages must
     be consistent (`winosmith.lineage.check_lineages`), unless the parent or root is missing.
@@ -308,7 +308,7 @@ def _is_active(rule: Rule, rules: StructureRules) -> bool:
 
 
 _TWIN_ID = "twin id"
-"""Name of the rule that a twin id has at most two problems; listed only if it is broken."""
+"""Name of the rule that a twin id has at most two problems; listed only if the rule is broken."""
 
 
 def _examine(dataset: Dataset, rules: StructureRules, using: AppliedRules) -> Iterator[Outcome]:
@@ -346,8 +346,8 @@ def _examine(dataset: Dataset, rules: StructureRules, using: AppliedRules) -> It
 class Rule(NamedTuple):
     """A rule's name, its field in `StructureRules`, and its check.
 
-    The check of a problem takes the problem, all problems with its twin id, and the setting. The
-    check of a twin takes both halves and the setting.
+    A problem's check takes the problem, all problems with the same twin id, and the setting. A
+    twin's check takes both halves and the setting.
     """
 
     name: str

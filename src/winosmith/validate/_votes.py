@@ -1,6 +1,6 @@
-"""Validation by judges: select the votes that count and the valid problems (WinoGrande, 2).
+"""Validation by judges: select eligible votes and valid problems (WinoGrande, section 2).
 
-Files of votes are CSV, which people can edit, or JSON Lines. The cells of CSV are separated by
+Vote files are CSV, which people can edit, or JSON Lines. The cells of CSV are separated by
 commas, semicolons or tabs. It has a header, and its columns may be in any order:
 
 ==============  ===========================================================================
@@ -57,7 +57,7 @@ class VoteRules:
 
     The paper: "(1) the majority of the three workers chooses the correct answer option, (2) they
     agree that the two answer options are unambiguous and (3) the question cannot be answered
-    simply by word association in which local context around the target pronoun is given". It
+    simply by word association in which local context around the target pronoun is given". The paper
     defines neither "agree" nor the width of the local context; both are settings.
     """
 
@@ -91,8 +91,9 @@ def filter_by_votes(
 ) -> Filtered:
     """Drop the problems that the judges do not find valid.
 
-    Not all votes count; see `select_eligible`. The kept problems were selected by these answers, so
-    the same answers can't measure human performance: the majority would always be correct.
+    Only eligible votes are counted; see `select_eligible`. The kept problems were selected by these
+    answers, so the same answers can't measure human performance: the majority would always be
+    correct.
 
     Raises:
         DataError: a response does not fit its problem.
@@ -111,7 +112,7 @@ def filter_by_votes(
 def examine_votes(
     dataset: Dataset, responses: Iterable[Response], rules: VoteRules = WINOGRANDE
 ) -> Examination:
-    """Check each rule on each problem with the votes that count, and return the findings."""
+    """Check each rule on each problem with the eligible votes, and return the findings."""
     counted, _ = select_eligible(dataset, responses, both_halves=rules.both_halves)
     whole: list[list[Response]] = [[] for _ in dataset]
     local: list[list[Response]] = [[] for _ in dataset]
@@ -127,7 +128,7 @@ def examine_votes(
 
 
 class _VoteRule(NamedTuple):
-    """A rule on the votes of judges who read the whole problem."""
+    """A rule on votes by judges who read the whole problem."""
 
     name: str
     setting: str
@@ -206,13 +207,13 @@ OWN = "the judge wrote the problem"
 TWICE = "the judge had already voted on it"
 HALF_SEEN = "the judge had seen the other half"
 WHOLE_SEEN = "the judge had read more than the local context"
-UNKNOWN = "the data have no such problem"
+UNKNOWN = "the data set has no such problem"
 TEST = "it belongs to a human test"
 
 
 @dataclass(frozen=True, slots=True)
 class UncountedResponse:
-    """A response that does not count as a vote, with the reason."""
+    """A response that is not counted as a vote, and the reason."""
 
     response: Response
     reason: str
@@ -221,13 +222,13 @@ class UncountedResponse:
 def select_eligible(
     dataset: Dataset, responses: Iterable[Response], *, both_halves: bool = False
 ) -> tuple[tuple[Response, ...], tuple[UncountedResponse, ...]]:
-    """Return the votes that count, and the other responses, both in the given order.
+    """Return the eligible votes and the other responses, both in the given order.
 
-    The responses must be in chronological order. These do not count: a vote by the author of the
-    problem or of its other half, a judge's repeated vote on a problem for the same purpose, a vote
-    on the local context by a judge who had read the whole problem, a vote by a judge who had seen
-    the other half (unless `both_halves`), responses in human tests, and responses to unknown
-    problems.
+    The responses must be in chronological order. These responses are ineligible: a vote by the
+    author of the problem or of its other half, a judge's repeated vote on a problem for the same
+    purpose, a vote on the local context by a judge who had read the whole problem, a vote by a
+    judge who had seen the other half (unless `both_halves`), responses in human tests, and
+    responses to unknown problems.
 
     Raises:
         DataError: a choice, or the order shown, does not fit the problem's options.
@@ -285,7 +286,7 @@ def _check_options(response: Response, problem: Problem) -> None:
 
 
 def find_valid(kept: Dataset, counted: Iterable[Response], rules: VoteRules) -> frozenset[str]:
-    """Return the ids of the kept problems that enough judges answered correctly.
+    """Return the ids of kept problems that enough judges answered correctly.
 
     Problems with a withheld answer are omitted. The result is empty if `rules.correct` is "off".
     """
@@ -309,7 +310,7 @@ def count_unvalidated(problems: Iterable[Problem]) -> int:
 
 
 def remove_unvalidated(dataset: Dataset, valid: Collection[str]) -> Dataset:
-    """Remove the mark "unvalidated" from the problems with the given ids."""
+    """Remove the "unvalidated" mark from the problems with the given ids."""
     problems = [
         replace(p, extra=Extra({k: v for k, v in p.extra.items() if k != UNVALIDATED}))
         if p.id in valid and UNVALIDATED in p.extra
@@ -320,18 +321,18 @@ def remove_unvalidated(dataset: Dataset, valid: Collection[str]) -> Dataset:
 
 
 COLUMNS = tuple(field.name for field in fields(Response))
-"""The columns of responses in CSV, which are also their keys in JSON Lines."""
+"""The columns of responses in CSV, which are also the keys in JSON Lines."""
 
 _NEEDED = ("problem_id", "participant", "choice")
 _YES_NO = {"": False, "0": False, "1": True, "false": False, "true": True, "no": False, "yes": True}
 
 
 def read_votes(path: str | Path) -> tuple[Response, ...]:
-    """Read responses from CSV or JSON Lines, which are distinguished by the first character.
+    """Read responses from CSV or JSON Lines; the first character distinguishes the formats.
 
     Raises:
         FormatError: the file is empty or not UTF-8, a column is missing or unknown, or a response
-            can't be read. The message has the line.
+            can't be read. The message contains the line number.
     """
     return tuple(response for _, response in iterate_votes(path))
 
@@ -454,13 +455,13 @@ def _read_json_records(text: str, path: str | Path) -> Iterator[tuple[int, dict[
     for number, record in parse_json_lines(text, path):
         check_names(record, ("problem_id", "participant", "purpose"), path, number)
         for name, value in record.items():
-            fits = type(value) in _MAY_BE[name]
+            fits = type(value) in _JSON_TYPES[name]
             if not fits or (name == "shown" and any(type(one) is not int for one in value)):
                 raise FormatError(f"{name} can't be {json.dumps(value)}", path, number)
         yield number, {**record, "shown": tuple(record.get("shown", ()))}
 
 
-_MAY_BE: Mapping[str, tuple[type, ...]] = {
+_JSON_TYPES: Mapping[str, tuple[type, ...]] = {
     "problem_id": (str,),
     "participant": (str,),
     "purpose": (str,),
@@ -470,4 +471,4 @@ _MAY_BE: Mapping[str, tuple[type, ...]] = {
     "shown": (list,),
     "seconds": (int, float, NoneType),
 }
-"""The accepted types of each key's value in JSON Lines; a Boolean is not a number."""
+"""Accepted types of each key's value in JSON Lines; a Boolean is not accepted as a number."""
