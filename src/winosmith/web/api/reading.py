@@ -81,7 +81,7 @@ class JudgedProblem(Response):
     problem: Problem
     state: str
     waits_until: datetime | None = Field(
-        description="latest publication time of a valid problem; earlier if its other half is decided"
+        description="latest time of publication; a problem is public earlier if its twin is decided"
     )
     judged: JudgeVotes | None
 

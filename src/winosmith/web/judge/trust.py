@@ -44,7 +44,7 @@ class Pace:
     """A judge's speed over their newest answers.
 
     Attributes:
-        seconds: The median seconds per problem, by the server's clock; None if there are none.
+        seconds: The median seconds per problem, by server time; None if there are no answers.
         over: The number of answers.
     """
 

@@ -42,8 +42,8 @@ class Row:
         verdict: The `Participation.Verdict` of the status.
         is_partial: Whether only part of the work is paid.
         code: The code entered by the worker, or "".
-        seconds: The duration measured by the market; None if the export has none. paid: The reward
-        without bonuses; None if the export has none.
+        seconds: The duration measured by the market; None if the export has none.
+        paid: The reward without bonuses; None if the export has none.
     """
 
     line: int

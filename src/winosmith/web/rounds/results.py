@@ -3,7 +3,7 @@
 The report and the files contain only problems that are public at the time of the request; problems
 that were withdrawn or put under embargo since the round are omitted.
 
-A flag shows contributors why a round omitted one of their problems, and its score. It has no
+A flag shows contributors why a round omitted one of their problems, and its score. A flag has no
 effect, appears next to a problem that its reader may see anyway, and reveals nothing about others.
 """
 

@@ -44,7 +44,7 @@ EXAMPLES = 5
 """Number of example problems in the preview."""
 
 PURPOSES = (
-    ("judging", gettext_lazy("let people judge them here")),
+    ("judging", gettext_lazy("have people judge them here")),
     ("valid", gettext_lazy("add them to the data immediately; they were judged elsewhere")),
     ("gold", gettext_lazy("use them as gold questions, which are never in the data")),
     ("published", gettext_lazy("only compare new sentences with them")),
@@ -114,7 +114,7 @@ class FileForm(forms.Form):
 
         Args:
             person: An admin.
-            values: Other values for the job, such as the study's name.
+            values: Additional values for the job, such as the study's name.
 
         Raises:
             InputError: The file can't be read, or has no usable content.
