@@ -532,15 +532,15 @@ def worker_process_id(folder: Path) -> int | None:
 
 def worker_is_gone() -> bool:
     """Return whether no worker is running."""
-    return not _is_held(LOCK, ONE_WORKER)
+    return not _is_lock_held(LOCK, ONE_WORKER)
 
 
 def rounds_are_idle() -> bool:
     """Return whether neither a worker nor a command can be running a round."""
-    return worker_is_gone() and not _is_held(ROUND_LOCK, ROUND_KEY)
+    return worker_is_gone() and not _is_lock_held(ROUND_LOCK, ROUND_KEY)
 
 
-def _is_held(name: str, key: int) -> bool:
+def _is_lock_held(name: str, key: int) -> bool:
     if connection.vendor != "postgresql":
         return read_lock(settings.SITE.folder / name)[0]
     held = "SELECT 1 FROM pg_locks WHERE locktype = 'advisory' AND classid = 0 AND objid = %s"

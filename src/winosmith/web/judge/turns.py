@@ -96,7 +96,7 @@ def _lease_slot(slot: Slot, person: Person) -> None:
     slot.holder, slot.taken_at, slot.lease_until = person, now, now + lease_length()
     slot.local_choice = slot.local_at = slot.local_seconds = None
     slot.ref = new_ref()
-    note_seen(person, slot, spent=not (needs_local(slot) and _is_cut(slot.problem)))
+    note_seen(person, slot, spent=not (needs_local(slot) and _has_partial_context(slot.problem)))
     slot.shown = list(range(len(slot.problem.options)))
     secrets.SystemRandom().shuffle(slot.shown)
     slot.save()  # a gold question's slot is created on demand
@@ -217,7 +217,7 @@ def local_context_of(problem: Problem) -> str:
     return text.local_context(problem.sentence, settings.RULES.local_before)
 
 
-def _is_cut(problem: Problem) -> bool:
+def _has_partial_context(problem: Problem) -> bool:
     return len(text.words(local_context_of(problem))) < len(text.words(problem.sentence))
 
 

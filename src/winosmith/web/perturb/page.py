@@ -229,12 +229,12 @@ def checks_context(
         "before": place.parent.answer,
         "checks": checks,
         **summarize(checks),
-        "readings": _readings(read),
+        "readings": _make_readings(read),
         "hints": _visible_hints(place, read),
     }
 
 
-def _readings(typed: SentenceInput) -> list[tuple[str, str, str, bool]]:
+def _make_readings(typed: SentenceInput) -> list[tuple[str, str, str, bool]]:
     if typed.sentence.count(BLANK) != 1 or not are_usable(typed):
         return []
     before, _blank, after = typed.sentence.partition(BLANK)

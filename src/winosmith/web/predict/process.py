@@ -329,20 +329,20 @@ class LoadedModel:
         """Predict until the process has grown too large."""
         while self.outcomes or _memory_bytes() < self.max_bytes:
             try:
-                if not self._step():
+                if not self._predict_next_batch():
                     time.sleep(POLL_SECONDS)
             except Error as error:  # the database is unavailable; the tasks stay waiting
                 _LOG.warning("the model %s can't use the database: %s", self.model.name, error)
                 connection.close()
                 time.sleep(RETRY_SECONDS)
 
-    def _step(self) -> bool:
+    def _predict_next_batch(self) -> bool:
         room = self.batch_size.size if _memory_bytes() < self.max_bytes else 0
         tasks = store_and_claim(self.model, self.outcomes, room, self.limit + 30)
         self.outcomes = []
         if tasks:
             start = time.monotonic()
-            self.outcomes = predict_tasks(self.made, tasks, self.limit, self._begin)
+            self.outcomes = predict_tasks(self.made, tasks, self.limit, self._set_batch_limit)
             set_time_limit(0)
             took = time.monotonic() - start
             self.batch_size.adapt(took, len(tasks))
@@ -357,7 +357,7 @@ class LoadedModel:
         self.next_sweep = 0.0 if more else time.monotonic() + SWEEP_SECONDS
         return True
 
-    def _begin(self, _tasks: Sequence[Task]) -> None:
+    def _set_batch_limit(self, _tasks: Sequence[Task]) -> None:
         set_time_limit(self.limit + (SOLVER_GRACE if self.made.at_once > 1 else GRACE))
 
 

@@ -81,7 +81,7 @@ def measure_depths(
     row = Datum(
         "new", sentence, _ANY, lineage=Lineage(str(path[0].pk), str(path[-1].pk), edits, declared)
     )
-    found = depths(Dataset([*_path_data(path), row]))[-1]
+    found = depths(Dataset([*_iter_path_data(path), row]))[-1]
     erased = [problem.sentence == ERASED_SENTENCE for problem in path]
     return found._replace(
         lineage=None if any(erased) else found.lineage, edit=None if erased[0] else found.edit
@@ -151,7 +151,7 @@ def _cover(problem: Problem, parent: Problem) -> bool:
     return True
 
 
-def _path_data(path: Sequence[Problem]) -> Iterator[Datum]:
+def _iter_path_data(path: Sequence[Problem]) -> Iterator[Datum]:
     root = str(path[0].pk)
     for at, row in enumerate(path):
         record = row.record.get("lineage") if at else None

@@ -352,7 +352,7 @@ def store_question_note(person: Person, ref: str, number: int, kind: str, text: 
         SheetClosedError, InputError: As in `add_note`.
     """
     with writing():
-        sitting, text = _locked_with_text(person, ref, number, text)
+        sitting, text = _lock_and_clean_text(person, ref, number, text)
         rows = Remark.objects.filter(sitting=sitting, kind=kind, number=number)
         if not text:
             rows.delete()
@@ -378,13 +378,13 @@ def add_note(person: Person, ref: str, kind: str, number: str, text: str) -> Non
     if number and not is_number(number, 4):
         raise InputError(_("Write the number of the question, or leave it empty."))
     with writing():
-        sitting, text = _locked_with_text(person, ref, int(number) if number else None, text)
+        sitting, text = _lock_and_clean_text(person, ref, int(number) if number else None, text)
         if not text:
             raise InputError(_("Fill in both fields, or leave both empty."))
         _add_remark(sitting, kind, int(number) if number else None, text)
 
 
-def _locked_with_text(
+def _lock_and_clean_text(
     person: Person, ref: str, number: int | None, text: str
 ) -> tuple[Sitting, str]:
     sitting = _lock_sitting(person, ref)
