@@ -193,7 +193,7 @@ def test_a_taken_port_is_told(still: Any, tmp_path: Path) -> None:
     """A port on which something listens is refused with what to do."""
     refused = _serve(tmp_path / "other", "--port", str(_port(still)))
     assert refused.returncode == 2
-    assert "the port is in use; stop that program, or choose another --port" in refused.stderr
+    assert "the port is in use; stop the other program, or choose another --port" in refused.stderr
 
 
 def test_beyond_loopback_a_public_address_is_needed(tmp_path: Path) -> None:

@@ -1,7 +1,7 @@
 """The platform: a site of your own, on which people write, judge, moderate and download twins.
 
 A *site* is a folder with its settings (`site.toml`), its key (`secret`), and its database. Code
-that runs Django calls `site.activate()` first, which needs the extra `web`.
+that runs Django calls `site.activate()` first, which needs the `web` extra.
 
 >>> import tempfile
 >>> from winosmith.web import Site

@@ -38,7 +38,7 @@ DUMPS = {"sqlite": "site.sqlite3", "postgresql": "database.pgdump"}
 MAX_MANIFEST_SIZE = 10_000_000
 
 CHUNK_SIZE = 1 << 20
-"""Number of bytes that are copied in one step."""
+"""Number of bytes copied at a time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +61,7 @@ class Manifest:
 def backup(site: Site, file: str | Path) -> Manifest:
     """Write a snapshot of the site to an archive, while the site is in use.
 
-    The file only appears when the archive is complete, and only its owner can read it. An archive
+    The file appears only when the archive is complete, and only its owner can read it. An archive
     with the extension .gz or .tgz is compressed.
 
     Raises:
@@ -99,10 +99,10 @@ def backup(site: Site, file: str | Path) -> Manifest:
 
 
 def _copy_files(site: Path, folder: Path) -> Iterator[str]:
-    """Copy the site's files other than its database, and yield their names.
+    """Copy the site's files except the database, and yield their names.
 
-    Each copy is complete, because the site replaces these files and never changes them in place. A
-    file that is deleted in the meantime is omitted.
+    Each copy is complete, because the site replaces these files and never changes them in place.
+    Files that are deleted during the backup are omitted.
     """
     for name in site_files(site):
         with suppress(FileNotFoundError), (site / name).open("rb") as source:
@@ -129,13 +129,13 @@ def restore(
         folder: A new or empty folder.
         database: The URL of an empty PostgreSQL database, if the archive contains a PostgreSQL
             database.
-        erased: The site's log of erasures, or the folder with it. By default, the log next to the
-            archive, or in the site's folder if the archive is in its backup folder.
+        erased: The site's erasure log, or the folder that contains it. By default, the log next to
+            the archive, or in the site's folder if the archive is in its backup folder.
 
     Raises:
         OutputError: The folder is not empty.
         InputError: The file is not a backup, or is damaged; `database` is missing or
-            superfluous; the log of erasures does not exist.
+            superfluous; the erasure log does not exist.
     """
     path, target = Path(file), Path(folder).absolute()
     logs = _find_erasure_logs(path, erased)

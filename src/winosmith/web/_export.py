@@ -1,6 +1,6 @@
 """Export a site's data to files: the public problems, and the data that moderators may see.
 
-The same data give the same bytes, and so the same digest over all files, on SQLite and PostgreSQL.
+The same data gives the same bytes, and so the same digest over all files, on SQLite and PostgreSQL.
 """
 
 from __future__ import annotations
@@ -132,10 +132,10 @@ def _write_tests(output: OutputFolder) -> dict[str, int]:
 
 
 def _row_record(row: Any, *names: str, **paths: str) -> dict[str, Any]:
-    """Return the chosen values of a database row, for JSON.
+    """Return selected values of a database row, for JSON.
 
-    `names` are columns. `paths` gives the paths of further values, such as "problem.ref"; such a
-    value is None if a related row is missing.
+    `names` are columns. `paths` gives the paths of additional values, such as "problem.ref", which
+    are None if a related row is missing.
     """
     found = {}
     for name, path in {**paths, **dict(zip(names, names, strict=True))}.items():

@@ -35,7 +35,7 @@ from winosmith.web.problems.states import settle_waits
 As = Literal["judging", "valid", "gold"]
 
 CHUNK = 250
-"""Number of problems per transaction, so that other people can write between transactions."""
+"""Number of problems per transaction; other users can write between transactions."""
 
 EXPLANATION, ATTENTION = "gold.explanation", "gold.attention"
 """Keys that describe a gold question in `extra`."""
@@ -83,7 +83,7 @@ REASONS = (
 
 
 class UnfitError(InputError):
-    """A problem can't be imported; `problem` is the id that it would have on the site."""
+    """A problem can't be imported; `problem` is the id that the problem would have on the site."""
 
     def __init__(self, reason: str, problem: str):
         self.problem = problem
@@ -180,8 +180,8 @@ def with_new_ids(dataset: Dataset, key: str, number: int = 1) -> Dataset:
 
     Args:
         dataset: The problems.
-        key: The secret from which the ids are derived; nobody can map them without it.
-        number: The number of the data set among data sets of the same name, from 1.
+        key: The secret from which the ids are derived, and without which nobody can map them.
+        number: The 1-based number of the data set among data sets with the same name.
     """
     file = dataset.name if number == 1 else f"{dataset.name}\0{number}"
 
@@ -354,8 +354,8 @@ def _add_twins(data: Sequence[Datum]) -> dict[str, Twin]:
 def ids_below_embargoes(data: Iterable[Datum]) -> set[str]:
     """Return the ids of problems with an ancestor under embargo, in the file or on the site.
 
-    A file is imported in many transactions. Without this check, such problems would be public until
-    the last transaction.
+    A file is imported in many transactions; without this check, these problems would be public
+    until the last one.
     """
     below: dict[str, list[str]] = {}
     marked = set()
@@ -383,13 +383,13 @@ def _ids_under_embargo(refs: Iterable[str]) -> Iterator[str]:
 def add_versions(data: Iterable[Datum]) -> tuple[int, int]:
     """Link each perturbed problem to its family, unless it is already linked.
 
-    The problems must be on the site. If the lineages in the file differ from those on the site, the
-    site's are used.
+    The problems must be on the site. If the lineages in the file and on the site differ, those on
+    the site are used.
 
     Returns:
         The number of linked problems, and the number of problems whose root, or an ancestor on the
-        path to it, is not on the site. Import these ancestors, and then the same data again, to
-        link the problems.
+        path to it, is not on the site. To link such problems, import their ancestors, and then the
+        same data again.
     """
     perturbed = {datum.id: datum.root for datum in data if datum.lineage}
     if not perturbed:

@@ -12,8 +12,8 @@ from typing import Generic, Protocol, TypeVar
 from django.core.cache import cache
 
 PROBLEMS_PER_SECOND = 1000
-"""Number of problems per second of caching. To count 1,000 problems takes 1 to 20 ms, so that
-statistics take at most a fiftieth of a process's time."""
+"""Number of problems per second of caching. Counting 1,000 problems takes 1 to 20 ms, so statistics
+take at most 2 % of a process's time."""
 
 MAX_AGE = 600
 """Maximum age of statistics in seconds."""
@@ -41,10 +41,10 @@ class Entry(Generic[Value]):
 
 
 def cached(name: str, count: Callable[[], Figures]) -> Figures:
-    """Return cached statistics, computed again after some seconds.
+    """Return cached statistics, which are recomputed after some seconds.
 
-    They are cached for one second per `PROBLEMS_PER_SECOND` problems, up to `MAX_AGE`. On a site
-    with fewer problems they are always current.
+    Statistics are cached for one second per `PROBLEMS_PER_SECOND` problems, up to `MAX_AGE`. On a
+    site with fewer problems than that, they are always current.
 
     Args:
         name: The name of the statistics, which is the cache key.
@@ -76,7 +76,7 @@ def cached_each(
 
 
 QUICK_SECONDS = 0.03
-"""Maximum seconds of a computation whose value is not cached."""
+"""Maximum number of seconds of a computation whose value is not cached."""
 
 CACHE_FACTOR = 20
 """Factor by which the caching time exceeds the computing time, so that a value takes at most 5 % of
@@ -87,7 +87,7 @@ RETRY_SECONDS = 10
 
 
 class RefreshedValue(Generic[Value]):
-    """A cached value that one thread computes again, while other threads read the old value.
+    """A cached value that one thread recomputes while other threads read the old value.
 
     Args:
         make: A function that computes the value from the database.
@@ -100,10 +100,10 @@ class RefreshedValue(Generic[Value]):
         self._due = 0.0
 
     def latest(self) -> Value:
-        """Return the value; the first call waits until it is computed.
+        """Return the cached value; the first call waits until the value is computed.
 
-        If a later computation fails, the error is logged, and the old value is used for
-        `RETRY_SECONDS` more.
+        If a later computation fails, the error is logged, and the old value is used for another
+        `RETRY_SECONDS`.
         """
         held = self._made
         if self._lock.acquire(blocking=not held):
@@ -120,13 +120,13 @@ class RefreshedValue(Generic[Value]):
             except Exception:
                 if not held:
                     raise
-                logging.getLogger(__name__).exception("statistics could not be computed again")
+                logging.getLogger(__name__).exception("statistics could not be recomputed")
                 self._due = time.monotonic() + RETRY_SECONDS
             finally:
                 self._lock.release()
         return held[0]
 
     def forget(self) -> None:
-        """Discard the value, so that the next call computes it."""
+        """Discard the value, so that the next call recomputes it."""
         with self._lock:
             self._made = []

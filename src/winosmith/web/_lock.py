@@ -34,15 +34,15 @@ _WRITER = threading.Lock()
 """Lock between the writing threads of one process, which share the process's file locks."""
 
 _THREAD = threading.local()
-"""For each thread: `is_writing`, whether it is inside `writing()`, and the `deadline` of its
-request's waits."""
+"""Thread-local `is_writing`, whether the thread is inside `writing()`, and `deadline`, until which
+its request may wait."""
 
 
 @contextmanager
 def writing() -> Iterator[None]:
-    """Run the block as one durable write transaction; every write of the site uses this.
+    """Run the block as one durable write transaction; all writes of the site use this.
 
-    After the block, the commit is on the disk. A nested `writing()` joins the outer transaction. To
+    When the block ends, the commit is on disk. A nested `writing()` joins the outer transaction. To
     continue after an error in a nested block, put `transaction.atomic()` around that block.
 
     Raises:
@@ -68,7 +68,7 @@ def limit_waits(seconds: float) -> Iterator[None]:
     """Limit the waits of this thread's writes, so that its request waits at most `MAX_WAIT`.
 
     Args:
-        seconds: The seconds that the request has already waited.
+        seconds: The number of seconds that the request has already waited.
     """
     before = getattr(_THREAD, "deadline", None)
     _THREAD.deadline = time.monotonic() + MAX_WAIT - seconds
@@ -108,9 +108,9 @@ def _begin(stack: ExitStack) -> None:
 
 
 def _begin_in_turn(stack: ExitStack, until: float) -> None:
-    """Begin an SQLite transaction; waiting writers are served in the order of their arrival.
+    """Begin an SQLite transaction; waiting writers are served in order of arrival.
 
-    SQLite itself polls for its lock, so that some writers starve. With a lock file, the kernel
+    SQLite itself polls for its lock, which makes some writers starve. With a lock file, the kernel
     wakes the writer that has waited longest. If the database is locked, each writer polls for
     `MIN_WAIT` and then lets the next one poll, so that no writer exceeds its `MAX_WAIT`.
     """
@@ -137,7 +137,7 @@ def _begin_in_turn(stack: ExitStack, until: float) -> None:
 def chunked(rows: Iterable[Row], size: int) -> Iterator[list[Row]]:
     """Yield the rows in chunks of `size`; the last chunk may be shorter.
 
-    It replaces `itertools.batched`, which needs Python 3.12.
+    This function replaces `itertools.batched`, which needs Python 3.12.
 
     >>> list(chunked("abcde", 2))
     [['a', 'b'], ['c', 'd'], ['e']]

@@ -29,7 +29,7 @@ Rules = TypeVar("Rules", bound="SiteRules")
 
 
 def _(text: str) -> str:
-    """Mark a text for translation; the pages translate it."""
+    """Mark a message for translation by the pages."""
     return text
 
 
@@ -79,7 +79,7 @@ GROUPS = (
     Group(
         "limits",
         _("Limits"),
-        _("How much one person may send in an hour, and which words moderators read first."),
+        _("How much one person may submit in an hour, and which words moderators read first."),
     ),
 )
 """The groups of settings in the browser's form."""
@@ -165,8 +165,8 @@ _ARE_PROXIES = _require(
 class Mail:
     """`[mail]`: the server that sends the site's mail.
 
-    It sends new passwords to people who gave an address, and news to those who want it. Without
-    this table the site sends no mail, and asks nobody for an address.
+    The server sends new passwords to people who gave an address, and news to people who want them.
+    Without this table, the site sends no mail and does not ask for addresses.
     """
 
     host: Annotated[str, Field(min_length=1, examples=["mail.example.org"])]
@@ -382,7 +382,7 @@ def settings_of(group: Group, kind: type = SiteRules) -> dict[str, dict[str, Any
 def editable(kind: type = SiteRules) -> dict[str, dict[str, Any]]:
     """Return the JSON schemas of the settings that admins may change in the browser, by name.
 
-    No such setting names a file, an address or a program, or changes what people agreed to.
+    None of these settings names a file, an address or a program, or changes what people agreed to.
     """
     return {name: key for group in GROUPS for name, key in settings_of(group, kind).items()}
 
@@ -421,7 +421,7 @@ def read_chosen(folder: Path, kind: type = SiteRules) -> dict[str, Any]:
     """Return the settings that admins changed in the browser, by name.
 
     Raises:
-        RecipeError: The file can't be read, or contains anything but settings.
+        RecipeError: The file can't be read, or contains keys that are not settings.
     """
     path = folder / CHOSEN
     try:

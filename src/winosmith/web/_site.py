@@ -129,7 +129,7 @@ class Site:
         """Set up Django for this site, once per process, without reading or writing its data.
 
         Raises:
-            MissingExtraError: The extra `web` (or `postgres`) is not installed.
+            MissingExtraError: The `web` (or `postgres`) extra is not installed.
             InputError: This process already serves another site.
         """
         django = require("django", "web")
@@ -229,7 +229,7 @@ BACKUPS = "backups"
 """Folder in the site's folder for backups that admins requested in the browser."""
 
 ERASURES = "erased.jsonl"
-"""File in the site's folder with the log of erasures, which outlives the database."""
+"""File in the site's folder with the erasure log, which outlives the database."""
 
 RECIPE_NAME = re.compile(r"[\w-]{1,60}")
 """Pattern of a recipe's file name, without ".toml"."""
@@ -240,15 +240,15 @@ _NAME = re.compile(
 
 
 def is_site_file(name: str) -> bool:
-    """Return whether a name is one that `site_files` may yield, and so stays inside the folder."""
+    """Return whether `site_files` may yield a name, which therefore stays inside the folder."""
     return _NAME.fullmatch(name) is not None
 
 
 def site_files(folder: Path) -> Iterator[str]:
     """Yield the names of the files that belong in a backup, relative to the folder, with "/".
 
-    These are the settings from the browser, the log of erasures, recipes, and files of finished
-    rounds. An unfinished round is omitted: on the restored site, it starts from the beginning.
+    These are the settings from the browser, the erasure log, recipes, and files of finished rounds.
+    An unfinished round is omitted: on the restored site, it starts from the beginning.
     """
     for name in (CHOSEN, ERASURES):
         if (folder / name).is_file():

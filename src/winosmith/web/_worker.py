@@ -2,7 +2,7 @@
 
 Waitress reads a request completely before it passes the request to a thread, and buffers a response
 until the client has received it. So a client that sends or reads one byte per second occupies a
-connection, but no thread.
+connection but not a thread.
 """
 
 from __future__ import annotations
@@ -43,21 +43,21 @@ IN_MEMORY = 1 << 16
 """Maximum bytes of a request or response in memory; the rest is stored in a temporary file."""
 
 HEADERS = 1 << 15
-"""Maximum bytes of a request's headers."""
+"""Maximum size of a request's headers in bytes."""
 
 GRACE = 28.0
-"""Maximum seconds in which requests can finish after SIGTERM."""
+"""Maximum number of seconds for requests to finish after SIGTERM."""
 
 ORPHANED = 5.0
-"""Maximum seconds in which requests can finish after the parent process was killed; a new server
-waits for the lock meanwhile."""
+"""Maximum number of seconds for requests to finish after the parent process was killed; a new
+server waits for the lock meanwhile."""
 
 POLL_SECONDS = 0.2
 """Seconds between checks for processes that have ended."""
 
 
 def raise_connection_limit() -> int:
-    """Raise the limit on open files, and return the number of connections that it allows."""
+    """Raise the limit on open files, and return the new maximum number of connections."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     most = FILES if hard == resource.RLIM_INFINITY else min(FILES, hard)
     if soft != resource.RLIM_INFINITY and soft < most:
@@ -69,11 +69,11 @@ def supervise(targets: Sequence[Callable[[], None]], others: Sequence[Child] = (
     """Run a forked process for each target until SIGTERM or Ctrl-C; return whether it was Ctrl-C.
 
     A process that ends is replaced. At the end all processes receive SIGTERM, and SIGKILL after
-    `GRACE` + 2 seconds. They ignore Ctrl-C, which a terminal sends to all processes.
+    `GRACE` + 2 seconds. All processes ignore Ctrl-C, which a terminal sends to each of them.
 
     Args:
         targets: The functions that the processes call; SIGTERM ends them unless they handle it.
-        others: Processes that are not forks; they are started, and restarted when they end.
+        others: Processes that are not forks, which are started, and restarted when they end.
     """
     received: list[int] = []
     for number in (signal.SIGTERM, signal.SIGINT):
@@ -99,7 +99,7 @@ def supervise(targets: Sequence[Callable[[], None]], others: Sequence[Child] = (
                 if not process.is_alive():
                     processes[place] = start(targets[place])
         except OSError:  # no process can be started now
-            logging.getLogger(__name__).exception("a process of the server can't be replaced")
+            logging.getLogger(__name__).exception("a server process can't be replaced")
         time.sleep(POLL_SECONDS)
     for process in processes:
         process.terminate()

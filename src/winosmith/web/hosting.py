@@ -82,7 +82,7 @@ def prepare(site: Site) -> None:
     Raises:
         InputError: The database can't be reached, is from a newer version of winosmith, or was
             created with another key.
-        MissingExtraError: The extra `web` (or `postgres`) is not installed.
+        MissingExtraError: The `web` (or `postgres`) extra is not installed.
     """
     write_settings(site.folder)
     site.activate()
@@ -93,7 +93,7 @@ def prepare(site: Site) -> None:
 
 
 def open_site(site: Site) -> Site:
-    """Set up Django for a command, while a server may be running; return the site.
+    """Set up Django for a command, even while a server is running, and return the site.
 
     Raises:
         InputError: The folder contains no site, the database can't be reached or was created with
@@ -116,7 +116,7 @@ def open_site(site: Site) -> Site:
 
 
 def _check_key(site: Site, *, first: bool = False) -> None:
-    """Reject a key with which the database was not created; if `first`, store a missing digest."""
+    """Reject a key that does not belong to the database; if `first`, store a missing digest."""
     from winosmith.web._lock import writing
     from winosmith.web.people.models import SiteKey, keyed_digest
 
@@ -134,7 +134,7 @@ def _check_key(site: Site, *, first: bool = False) -> None:
 
 
 def write_settings(folder: Path) -> None:
-    """Write a `site.toml` with every setting commented out, if there is none."""
+    """Create `site.toml` with every setting commented out, unless the file exists."""
     path = folder / "site.toml"
     if not path.exists():
         with atomic_write(path) as file:
@@ -304,7 +304,7 @@ def lock_site(folder: Path, patience: float = CLAIM_PATIENCE) -> FileLock:
         The lock, which need not be closed.
 
     Raises:
-        InputError: Another server uses the folder; the message contains its process id.
+        InputError: Another server uses the folder; the message contains the server's process id.
     """
     until = time.monotonic() + patience
     while (lock := FileLock.acquire(folder / LOCK)) is None:
@@ -378,7 +378,7 @@ def _explain_bind_error(error: OSError, host: str, port: int) -> str:
     import errno
 
     hints = {
-        errno.EADDRINUSE: "the port is in use; stop that program, or choose another `port=`",
+        errno.EADDRINUSE: "the port is in use; stop the other program, or choose another `port=`",
         errno.EACCES: "only root may use ports below 1024; choose another `port=`, behind a proxy",
         errno.EADDRNOTAVAIL: "this machine has no such address; choose another `host=`",
     }
@@ -470,7 +470,7 @@ def _merge_write_ahead_log(site: Site) -> None:
 
 
 def preload() -> None:
-    """Load what all processes share: views, templates, and the data of the association meter.
+    """Load the code and data shared by all processes: views, templates, association meter.
 
     The API takes a third of a second to load, so it is loaded only if somebody has a token.
     """

@@ -60,7 +60,7 @@ class Job(models.Model):
         kind: The kind of work.
         asked: The request, by the form's field names; never a secret.
         state: The state.
-        tries: The number of times that a worker has started the job since it last ended.
+        tries: The number of times that a worker has started the job since the job last ended.
         done, total: The numbers of finished and of all problems; 0 if problems are not counted.
         came: The result.
         error: The reason for the last failure, for admins.
@@ -152,7 +152,7 @@ class Job(models.Model):
     def retryable(self) -> bool:
         """Whether the job failed or was stopped, and can run again.
 
-        Its input must still exist. The address of a mail and the file of a stopped import are
+        The job's input must still exist. The address of a mail and the file of a stopped import are
         deleted.
         """
         is_stopped = self.state == State.STOPPED and self.kind in CONTINUABLE
@@ -180,14 +180,14 @@ class Job(models.Model):
         self._decide(Q(state=State.SHOWN), ALREADY, State.DROPPED, decided=person)
 
     def stop(self, person: Any) -> None:
-        """Stop a job that has not changed anything yet, or that runs in parts; finished parts stay.
+        """Stop a job that has changed nothing yet, or that runs in parts; finished parts are kept.
 
         Raises:
             InputError: The job can't be stopped, or has already ended.
         """
         by_a_person = Q(state__in=BEFORE, actor__isnull=False)
         allowed = by_a_person | Q(state__in=BUSY, kind__in=IN_PARTS)
-        refusal = gettext_noop("This can no longer be stopped.")
+        refusal = gettext_noop("This job can no longer be stopped.")
         with writing():
             self._decide(allowed, refusal, State.STOPPED, decided=person)
             if self.kind in stop_hooks:
@@ -207,7 +207,7 @@ class Job(models.Model):
             state = State.RUNNING
         columns = {} if unread else {"decided": person}
         ended = Q(state=State.FAILED) & ~Q(kind=MAIL) | Q(state=State.STOPPED, kind__in=CONTINUABLE)
-        why = gettext_noop("This has not failed, or it can’t run again.")
+        why = gettext_noop("This job has not failed, or it can’t run again.")
         self._decide(ended, why, state, tries=0, error="", **columns)
 
     def _decide(self, allowed: Q, refusal: str, state: Any, **columns: Any) -> None:
@@ -250,7 +250,7 @@ BEGUN = (State.READING, State.RUNNING)
 UPLOADS = "uploads"
 """Folder in the site's folder for the files of unfinished jobs; backups omit this folder."""
 
-ALREADY = gettext_noop("This was already confirmed or discarded; open the page again.")
+ALREADY = gettext_noop("This job was already confirmed or discarded; open the page again.")
 FAULT = gettext_noop("The program failed; the site’s log contains the error.")
 ENDED = gettext_noop(
     "The worker ended three times during this job; it may need more memory than the server has."
@@ -340,7 +340,7 @@ def run_next(kinds: Iterable[str], put_off: Mapping[int, float] = MappingProxyTy
     Args:
         kinds: The kinds of jobs.
         put_off: For each postponed job's key, the time (`time.monotonic`) until which the job
-            waits. Its next run does not count as another try.
+            waits. The next run of the postponed job does not count as another try.
 
     Raises:
         UnavailableError: The database or mail server did not answer, or was busy; other jobs may
@@ -382,7 +382,7 @@ def _run(job: Job, tries: int) -> None:
 
 
 def _finish(job: Job, state: Any, **columns: Any) -> None:
-    """Store how a job ended. Schedule a duty again; delete the address of a mail."""
+    """Store the outcome of a job. A duty is scheduled again; the address of a mail is deleted."""
     if job.kind == MAIL:
         if state == State.DONE:
             with writing():
@@ -492,7 +492,7 @@ def run_worker() -> None:
             with connection.cursor() as cursor:
                 cursor.execute("SELECT 1")
     except DatabaseError:  # on PostgreSQL, the lock ends with the connection
-        logging.getLogger(__name__).exception("the worker ends: it has lost the database")
+        logging.getLogger(__name__).exception("the worker ends: it has lost its database")
         os._exit(1)  # the threads must not continue while the next worker runs
     with suppress(OperationalError), writing():  # no job caused the end of this worker
         Job.objects.filter(state__in=BEGUN, tries__gt=0).update(tries=F("tries") - 1)
@@ -532,15 +532,15 @@ def worker_process_id(folder: Path) -> int | None:
 
 def worker_is_gone() -> bool:
     """Return whether no worker is running."""
-    return not _is_held(LOCK, ONE_WORKER)
+    return not _is_lock_held(LOCK, ONE_WORKER)
 
 
 def rounds_are_idle() -> bool:
     """Return whether neither a worker nor a command can be running a round."""
-    return worker_is_gone() and not _is_held(ROUND_LOCK, ROUND_KEY)
+    return worker_is_gone() and not _is_lock_held(ROUND_LOCK, ROUND_KEY)
 
 
-def _is_held(name: str, key: int) -> bool:
+def _is_lock_held(name: str, key: int) -> bool:
     if connection.vendor != "postgresql":
         return read_lock(settings.SITE.folder / name)[0]
     held = "SELECT 1 FROM pg_locks WHERE locktype = 'advisory' AND classid = 0 AND objid = %s"
@@ -552,7 +552,7 @@ def _is_held(name: str, key: int) -> bool:
 def wait_for(job: Job) -> None:
     """Wait until a job has ended; run the job in this process if the site has no worker.
 
-    Meanwhile, a worker that starts runs no rounds, but all other jobs.
+    A worker that starts in the meantime runs all jobs except rounds.
     """
     put_off: dict[int, float] = {}
     while Job.objects.get(pk=job.pk).busy:
@@ -664,10 +664,10 @@ class Child:
         )
 
     def on_exit(self, code: int) -> None:
-        """React to the end of the process, in subclasses that override this."""
+        """Handle the end of the process; subclasses can override this method."""
 
     def stop(self) -> None:
-        """End the process, which the next process replaces."""
+        """Terminate the process, so that it can be replaced."""
         if self.process is not None:
             self.process.terminate()
             try:

@@ -114,7 +114,7 @@ def whole_percent(fraction: float) -> int:
 
 
 def is_number(text: str, digits: int = 18) -> bool:
-    """Return whether a text consists of 1 to `digits` ASCII digits."""
+    """Return whether a string consists of 1 to `digits` ASCII digits."""
     return text.isascii() and text.isdigit() and len(text) <= digits
 
 
@@ -148,7 +148,7 @@ BOM = "\ufeff"
 
 
 def csv_response(rows: Iterable[Iterable[object]], name: str) -> StreamingHttpResponse:
-    """Return a streaming CSV response; texts are escaped so that no spreadsheet runs formulas."""
+    """Return a streaming CSV response; cells are escaped so that no spreadsheet runs formulas."""
 
     def lines() -> Iterator[str]:
         yield BOM
@@ -230,7 +230,7 @@ ROW_FAULTS = (
 
 
 def translate_row_fault(reason: str | None) -> str:
-    """Translate the reason that a row of a table can't be read to the reader's language."""
+    """Translate the reason why a table row can't be read into the reader's language."""
     return translate_message(reason or "", ROW_FAULTS)
 
 
@@ -253,13 +253,13 @@ def day(at: date | None) -> str:
 
 @register.filter
 def moment(at: datetime | None) -> str:
-    """Format a date and time, which times.js converts to the reader's zone; a dash for None."""
+    """Format a date and time, which times.js shows in the reader's time zone; a dash for None."""
     return _format_time(at, _("j M Y, H:i"), "moment")
 
 
 @register.filter
 def clock(at: datetime | None) -> str:
-    """Format a time of day, which times.js converts to the reader's zone; a dash for None."""
+    """Format a time of day, which times.js shows in the reader's time zone; a dash for None."""
     return _format_time(at, "H:i", "clock")
 
 
@@ -336,7 +336,7 @@ def _svg_y(height: float) -> float:
 
 
 AGAIN = 5
-"""Seconds after which a client should try again: about the time in which a database restarts."""
+"""Seconds after which a client should try again: about as long as a database restart."""
 
 
 def apply_browser_settings(
@@ -344,7 +344,7 @@ def apply_browser_settings(
 ) -> Callable[[HttpRequest], HttpResponse]:
     """Apply the admins' latest settings before each request, in every process (middleware).
 
-    The settings file is read only if it has changed; to check this takes one or two microseconds.
+    The settings file is read only if it has changed; this check takes one or two microseconds.
     """
 
     def middleware(request: HttpRequest) -> HttpResponse:
@@ -361,8 +361,8 @@ _applied_stamp: list[tuple[int, int] | tuple[()] | None] = [()]
 def reload_rules() -> None:
     """Apply the admins' latest settings to this process.
 
-    Invalid settings are logged, and the current settings stay. A file that can't be read is tried
-    again at the next request.
+    Invalid settings are logged, and the current settings stay in effect. A file that can't be read
+    is read again at the next request.
     """
     folder = settings.SITE.folder
     try:
@@ -432,7 +432,7 @@ def _submitted_form(request: HttpRequest) -> dict[str, Any]:
 
 
 class SecretLinkFilter(logging.Filter):
-    """Replace secret links in the log by their route, because the links may still work."""
+    """Replace secret links in the log with their route, because the links may still work."""
 
     def filter(self, record: logging.LogRecord) -> bool:
         """Remove a secret link from a log record; return True to log the record."""

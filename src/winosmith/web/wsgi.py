@@ -35,8 +35,8 @@ LONG = re.compile(
 """Pattern of the paths of long files; leading slashes may be repeated."""
 
 FILES = 3
-"""Maximum number of long files that one process sends at the same time. Each occupies a thread as
-long as its client reads; the other threads answer pages and forms."""
+"""Maximum number of long files that one process sends at the same time. Each occupies a thread
+until its client has read it; the other threads answer pages and forms."""
 
 _pages = get_wsgi_application()
 _files = threading.BoundedSemaphore(FILES)

@@ -200,7 +200,7 @@ def test_a_right_answer_is_not_contested(db: Any, rules: Any, person: Maker) -> 
     ann = person("ann")
     slot = give(ann)
     for somebody in (ann, person("bob")):
-        with pytest.raises(InputError, match="nothing to contest"):
+        with pytest.raises(InputError, match="can't be contested"):
             contest_gold(somebody, slot.ref, "But no.")
 
 

@@ -194,7 +194,7 @@ def test_an_account_is_asked_to_log_out(
     elsewhere = visit()
     assert _begin(elsewhere, second).status_code == 409
     assert (
-        "Your id is already working in another study on this site."
+        "Your id is already in use in another study on this site."
         in elsewhere.post("/study/welcome/").content.decode()
     )
 

@@ -126,7 +126,7 @@ def test_a_stopped_batch_continues_or_is_undone(db: Any, moderator: Any, twin: A
         2 * CHUNK,
     )
     assert (_again(batch).job.state, _again(batch).job.error) == (
-        "failed", "This has already been undone."
+        "failed", "This action has already been undone."
     )  # fmt: skip
 
 

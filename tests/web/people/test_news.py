@@ -187,7 +187,7 @@ def test_a_judge_hears_what_was_decided_about_their_votes(
         "pause": "A moderator put your votes on hold to check them",
         "resume": "A moderator approved your votes that were on hold",
         "exclude": "A moderator excluded your votes",
-        "include": "A moderator counts your votes again",
+        "include": "A moderator included your votes again",
     }
     for kind in told:
         appoint(eva, bob, kind, "Is p-1 the same person?")

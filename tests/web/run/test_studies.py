@@ -76,7 +76,7 @@ def test_a_currency_may_be_typed_in_small_letters(db: Any, send: Callable[..., A
 @pytest.mark.parametrize(
     ("others", "told"),
     [
-        ({"currency": "pounds"}, "Write it like GBP"),
+        ({"currency": "pounds"}, "Use a code such as GBP"),
         ({"code": ""}, "this market requires a completion code"),
         ({"name": "a b"}, "Only letters, digits and dashes."),
         ({"reward": "2.505"}, "no more than 2 decimal places"),

@@ -63,7 +63,7 @@ def test_a_refusal_writes_nothing_and_names_the_fields(db: Any, contributor: Any
 def test_an_empty_form_is_told_the_first_things_alone(site: Any) -> None:
     """Of a half that is not written, and of both together, nothing more is said than to write."""
     assert _find_faults(TwinInput(), ANCHORS) == {
-        "domain": ["Choose whether it is about people or about things."],
+        "domain": ["Choose whether the twin is about people or about things."],
         "option_1": ["Enter both options: the two people or things that could fill the blank."],
         "sentence_1": ["Write this half."],
         "sentence_2": ["Write this half."],

@@ -1,7 +1,7 @@
 """Version 1 of the API, and its OpenAPI 3.1 description.
 
-django-ninja generates the description; the properties common to all operations are added here. The
-page with django-ninja's Swagger UI shows the description.
+django-ninja generates the description; this module adds the properties common to all operations.
+The page with django-ninja's Swagger UI shows the description.
 """
 
 from __future__ import annotations

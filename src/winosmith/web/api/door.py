@@ -53,7 +53,7 @@ class Denied(Exception):  # noqa: N818 - a decision, not an error
 
 
 class MalformedError(RefusedError):
-    """A request's parameters are unknown or contradictory; `faults` has the errors of each one."""
+    """A request's parameters are unknown or contradictory; `faults` has each one's errors."""
 
 
 def error_response(
@@ -198,7 +198,7 @@ class Problem(Response):
 
 
 def to_records(rows: Iterable[Row]) -> list[dict[str, Any]]:
-    """Return problems as JSON records, without edits that would reveal a parent that is not public.
+    """Return problems as JSON records, without edits that would reveal a non-public parent.
 
     Args:
         rows: Problems that the caller may see, with their twins and contributors loaded.
@@ -242,7 +242,7 @@ class _Gate:
 
 
 def access(*, public: bool = False) -> dict[str, Any]:
-    """Return the arguments of an operation's decorator that define who may call it.
+    """Return the decorator arguments that define who may call an operation.
 
     >>> # @router.get("/problems", response=Problems, **access(public=True))
     """

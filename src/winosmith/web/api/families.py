@@ -214,7 +214,7 @@ class Model(Response):
 
 
 class Revision(Response):
-    """A former revision of a model."""
+    """A previous revision of a model."""
 
     revision: str
     digest: str
@@ -223,7 +223,7 @@ class Revision(Response):
 
 
 class WholeModel(Model):
-    """A model with its full description and its former revisions."""
+    """A model with its full description and its previous revisions."""
 
     about: dict[str, Any]
     revisions: list[Revision]
@@ -251,7 +251,7 @@ def list_models(request: HttpRequest) -> list[dict[str, Any]]:
     **access(public=True),
 )
 def read_model(request: HttpRequest, name: Name) -> dict[str, Any]:
-    """Read a model's full description and its former revisions."""
+    """Read a model's full description and its previous revisions."""
     row = get_object_or_404(ModelRow, name=name, current=True)
     return {
         **_model_record(request, asking.get_status(row)),

@@ -67,7 +67,7 @@ MAX_TOKENS = 20
 
 
 def may_have_tokens(person: Person) -> bool:
-    """Return whether a person may have tokens; otherwise existing tokens don't work."""
+    """Return whether a person may have tokens; if not, existing tokens don't work."""
     return person.is_active and not (person.anonymous or person.erased)
 
 
@@ -80,7 +80,7 @@ def create_token(person: Person, name: str, days: int = DAYS) -> tuple[Token, st
         days: The number of days for which the token works, 1 to `MAX_DAYS`.
 
     Returns:
-        The row, and the text of the token, which is not stored.
+        The database row, and the token itself, which is not stored.
 
     Raises:
         InputError: An argument is out of range, or the person already has `MAX_TOKENS` tokens.
@@ -109,7 +109,7 @@ def create_token(person: Person, name: str, days: int = DAYS) -> tuple[Token, st
 def find_token(text: str) -> Token | None:
     """Return the active token with the given text and its owner, or None.
 
-    The first use on a day stores the day.
+    The first use on each day stores the date.
     """
     if not text.startswith(PREFIX):
         return None

@@ -1,4 +1,4 @@
-"""API operations on the token's owner: their account, their twins, and the states of these."""
+"""API operations on the token's owner: their account, their twins, and the twins' states."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Token(Response):
 
 
 class Me(Response):
-    """The token's owner, and the numbers of their problems."""
+    """The token's owner, and counts of their problems."""
 
     name: str
     pseudonym: str
@@ -43,7 +43,7 @@ class Me(Response):
 
 
 class OwnHalf(Response):
-    """A summary of one of your halves."""
+    """A summary of one half of your twins."""
 
     id: str
     state: str
@@ -77,7 +77,7 @@ class HistoryEntry(Response):
 
 
 class WholeOwnHalf(Response):
-    """One of your halves, with votes and history."""
+    """One half of your twins, with votes and history."""
 
     problem: door.Problem
     state: str
@@ -89,7 +89,7 @@ class WholeOwnHalf(Response):
 
 
 class WholeTwin(Response):
-    """One of your twins, and the actions that are possible."""
+    """One of your twins, and its possible actions."""
 
     ref: str
     created: datetime
@@ -111,7 +111,7 @@ router = Router(tags=["me"])
 
 @router.get("/me", response=Me, summary="Read the token's owner", **access())
 def read_me(request: HttpRequest) -> dict[str, Any]:
-    """Read the token's owner, and the numbers of their problems."""
+    """Read the token's owner, and counts of their problems."""
     person = get_owner(request)
     roles = {"judge": person.is_judge, "moderator": person.is_moderator}
     roles["admin"] = person.is_superuser

@@ -33,13 +33,13 @@ from winosmith.web.read.views import JudgeVotes, count_votes, family_context
 
 
 class ProblemFilters(RequestData):
-    """The filters of the page that lists the problems; all are optional."""
+    """Filters of the problem list; all are optional."""
 
     q: str = Field("", max_length=200, description='words, "phrases", and -words')
     domain: Literal["", "social", "physical", "other"] = ""
     twins: Literal["", "twins", "singles"] = ""
     kind: Literal["", "original", "perturbed"] = ""
-    family: str = Field("", max_length=80, description="the id of any problem of a family")
+    family: str = Field("", max_length=80, description="the id of any problem in a family")
     agreement: Literal["", "all", "most", "none"] = ""
     contributor: str = Field("", pattern="^(p-[0-9a-f]{12})?$", description="a pseudonym")
     since: date | None = Field(None, description="first day on which the problems were written")
@@ -81,7 +81,7 @@ class JudgedProblem(Response):
     problem: Problem
     state: str
     waits_until: datetime | None = Field(
-        description="when a valid problem is published, or earlier if its other half is decided"
+        description="latest time of publication; a problem is public earlier if its twin is decided"
     )
     judged: JudgeVotes | None
 
@@ -105,7 +105,7 @@ class File(Response):
 
 
 class Figures(Response):
-    """Statistics of the public problems."""
+    """Statistics on the public problems."""
 
     problems: int
     twins: int
@@ -230,7 +230,7 @@ def list_downloads(request: HttpRequest, wanted: Query[ProblemFilters]) -> list[
 
 @router.get("/figures", response=Figures, summary="Figures", **access(public=True))
 def read_figures(request: HttpRequest) -> dict[str, Any]:
-    """Read statistics of the public problems."""
+    """Read statistics on the public problems."""
     found = numbers()
     days = {name: getattr(found, name) for name in ("since", "until")}
     return {

@@ -1,4 +1,4 @@
-"""The entry point of the API, its description and its page, and the page with a person's tokens.
+"""Views of the API: its entry point, its description, its page, and the page of a person's tokens.
 
 The entry point accepts tokens but no cookies, and returns all errors in one format. The operations
 are loaded with the first request, so that they cost nothing on sites without API users.
@@ -78,7 +78,7 @@ def _wrong_host(request: HttpRequest) -> str:
 
 
 _wrong_hosts: set[str] = set()
-"""Wrong hosts that this process has logged, at most 20, because anybody can send any number."""
+"""Wrong hosts that this process has logged, at most 20 because anybody can send any number."""
 
 
 def _make_conditional(request: HttpRequest, answer: HttpResponse) -> HttpResponse:

@@ -37,7 +37,7 @@ _ANSWERS = f"""SELECT JOINED(CAST(r.problem_id * {STANDS} + CASE
         ELSE {STUCK} END AS text), ',')
     FROM perturb_version v JOIN predict_prediction r ON r.problem_id = v.problem_id
     WHERE v.root_id = %s AND r.model_id = %s"""  # noqa: S608 - only constants are inserted
-"""Query for all rows as one text, which takes half the time."""
+"""Query for all rows as a single string, which takes half the time."""
 
 _JOINED = {"postgresql": "string_agg"}
 
@@ -49,8 +49,8 @@ class Answers:
     Attributes:
         tree: The family.
         stands: `UNASKED`, `WAITING`, `STUCK`, `RIGHT`, `WRONG` or `TIED` for each version, (n,).
-        ties: The credit of each tied version, by the version's number: 1 / (options tied) if the
-            correct option is among them, otherwise 0.
+        ties: The credit of each tied version, by the version's number: 1 / (number of tied options)
+            if the correct option is among them, otherwise 0.
     """
 
     tree: Tree
@@ -112,7 +112,7 @@ def load_answers(root: Problem, tree: Tree, model: Model) -> Answers:
 
 
 def tie_credit(choice: int | None, scores: Sequence[float], answer: int | None) -> float:
-    """Return a tie's credit: 1 / (options tied) if the correct option is among them, or 0."""
+    """Return a tie's credit: 1 / (tied options) if the correct option is among them, or 0."""
     return Prediction("", choice or 0, tuple(scores)).credit(answer)
 
 
@@ -137,10 +137,10 @@ class ErrorDepth:
         kind: The kind of depth: "declared", "lineage" or "edit".
         n: The number of public versions with an answer and a known depth.
         errors: The number of incorrect answers; a tie counts as 1 minus its credit.
-        mean: The mean depth of the errors; None without errors.
-        coin: The mean depth expected from random guessing; None without versions. This is the mean
-            depth of the versions if all have the same number of options.
-        first: The minimum depth of an error; None without errors.
+        mean: The mean depth of the errors; None if there are none.
+        coin: The mean depth expected from random guessing; None if there are no versions. If all
+            versions have the same number of options, this is their mean depth.
+        first: The minimum depth of an error; None if there are no errors.
         coin_first: The minimum depth expected from random guessing with at least one error; None
             without versions.
     """
@@ -276,8 +276,8 @@ def _chance_first_depth(depths: Ints, chance: Floats) -> float:
 def _follow_paths(parents: Ints, credit: Floats, known: Bools, depths: Ints) -> tuple[Floats, Ints]:
     """Return the probability that each version's path is correct, and its deepest answer's depth.
 
-    Both include the version itself; the depth is -1 without an answer. All paths are processed
-    together, in segments that double in length, so that log2(depth) passes are enough.
+    Both include the version itself; the depth is -1 if no version has an answer. All paths are
+    processed together, in segments that double in length, so that log2(depth) passes are enough.
     """
     fine = np.append(credit, 1.0)
     last = np.append(np.where(known, depths, -1), -1)
@@ -318,7 +318,7 @@ FEW = 5
 def draw_chart(
     name: str, rows: Sequence[DepthAccuracy], chance: float | None
 ) -> dict[str, Any] | None:
-    """Return the chart of a model's accuracies by depth, or None without accuracies.
+    """Return the chart of a model's accuracies by depth, or None if there are no accuracies.
 
     Args:
         name: The name of the model.

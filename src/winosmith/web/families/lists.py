@@ -1,4 +1,4 @@
-"""The list of families with their sizes and errors, and the board of their contributors."""
+"""The list of families with their sizes and errors, and the leaderboard of their contributors."""
 
 from __future__ import annotations
 
@@ -159,7 +159,7 @@ BOARD_SORTS = {
 
 @dataclass(slots=True)
 class BoardEntry:
-    """A contributor on the board; the numbers include only valid, public versions.
+    """A contributor on the leaderboard; the numbers include only valid, public versions.
 
     Attributes:
         name: The contributor's pseudonym.
@@ -167,7 +167,7 @@ class BoardEntry:
         families: The number of families whose first version the contributor wrote.
         fools: For each current model's key, the number of versions that fooled the model.
         deepest: The maximum edit depth of a version that fooled a current model, or None.
-        rank: The rank by the value that sorts the board; equal values have equal ranks.
+        rank: The rank by the value that sorts the leaderboard; equal values have equal ranks.
     """
 
     name: str
@@ -184,7 +184,7 @@ class BoardEntry:
 
 
 def list_board_entries() -> list[BoardEntry]:
-    """Return the board's entries of all contributors, unordered."""
+    """Return the leaderboard entries of all contributors, unordered."""
     by = "problem__twin__contributor"
     versions = _public_versions().filter(**{f"{by}__isnull": False})
     first = _public_versions().values("root").annotate(first=Min("problem_id")).values("first")
@@ -211,7 +211,7 @@ _ENTRIES = RefreshedValue(list_board_entries)
 
 
 def board_page(sort: str, page: object) -> Page:
-    """Return a page of the board's entries, each with its rank.
+    """Return a page of leaderboard entries, each with its rank.
 
     Args:
         sort: One of `BOARD_SORTS`; any other value means "fools".

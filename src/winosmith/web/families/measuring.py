@@ -43,7 +43,7 @@ def count_versions_against() -> list[tuple[str, int]]:
     """Count the public versions that were written to fool each model, in descending order.
 
     Contributors chose these models and saw their answers. The versions are therefore selected
-    against these models, which look worse in comparison with other models than they are.
+    against these models, so these models look worse than they are, compared with other models.
     """
     rows = family_problems().filter(version__against__isnull=False).order_by()
     counts = dict(rows.values_list("version__against__name").annotate(n=Count("pk")))

@@ -17,7 +17,7 @@ class Measured(models.Model):
         answers: For each model its name, its revision, and `winosmith.metrics.Stability.record`
             without the families; or the `fault` that prevented the measurement.
         drawings: The site's charts for the page, as SVG.
-        fault: The reason that nothing could be measured, or "".
+        fault: The reason why nothing could be measured, or "".
     """
 
     depth = models.CharField(max_length=8, primary_key=True)

@@ -54,7 +54,7 @@ class ViewOptions:
         return len(self.chosen) > 1
 
     def query(self, **changes: str | int) -> str:
-        """Return the query string with these options, except for the changes."""
+        """Return the query string with these options, updated with the changes."""
         values = {"model": self.name, "depth": self.kind} | changes
         return urlencode({key: value for key, value in values.items() if value not in ("", 0)})
 
@@ -307,8 +307,8 @@ Ends = Sequence[float] | None
 def verdicts(found: Sequence[Verdict], named: bool) -> SafeString:
     """Format models' results on a version as HTML; with the models' names if `named`.
 
-    `verdicts` and `depths` build HTML in Python, because a page has hundreds of them, and templates
-    take ten times as long.
+    `verdicts` and `depths` build HTML in Python because a page needs hundreds of calls, and
+    templates take ten times as long.
     """
     return mark_safe("".join(_verdict_html(one, named) for one in found))  # noqa: S308 - all escaped
 

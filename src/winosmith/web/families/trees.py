@@ -1,4 +1,4 @@
-"""The tree of a family as a person may see it, in small arrays.
+"""The tree of a family, as visible to a person, in compact arrays.
 
 Everybody sees the public versions; contributors also see their own hidden versions. A version with
 a hidden parent is attached to its nearest visible ancestor. Building the tree of 10,000 versions
@@ -40,7 +40,7 @@ MAX_CACHED = 32
 
 @dataclass(frozen=True, eq=False)
 class Tree:
-    """A family; its versions are numbered from 0, the root, each after its parent.
+    """A family, whose versions are numbered from 0 (the root), each after its parent.
 
     Attributes:
         rows: The key of each version's problem, (n,).
@@ -143,7 +143,7 @@ class Tree:
 
 
 def load_tree(root: Problem, person: Person | None) -> Tree:
-    """Load the family of a root as a person may see it.
+    """Load the part of a root's family that a person may see.
 
     Args:
         root: A root that the person may see.
@@ -161,13 +161,13 @@ _FAMILY = """SELECT v.problem_id, v.parent_id, v.step, v.declared, v.lineage, v.
     WHERE v.root_id = %s ORDER BY v.step, v.problem_id"""
 
 Row = tuple[int, int | None, int, int | None, int | None, int | None, int, int]
-"""Problem, parent, step, the three depths, whether it is public, and the number of options."""
+"""A version's problem, parent, step, three depths, public flag, and number of options."""
 
 
 def _stamp(root: Problem) -> tuple[Any, ...]:
     """Return a stamp that changes when a version becomes public or stops being public.
 
-    The query reads only two indexes, in a tenth of the time that the tree takes.
+    The query reads only two indexes, and takes a tenth of the time of loading the tree.
     """
     with connection.cursor() as cursor:
         cursor.execute(_STAMP, [root.pk])
@@ -175,7 +175,7 @@ def _stamp(root: Problem) -> tuple[Any, ...]:
 
 
 def _find_own_hidden(root: Problem, person: Person | None) -> tuple[int, ...]:
-    """Return the keys of versions that only this person can see, without gold questions."""
+    """Return the keys of versions that only this person can see, except gold questions."""
     if person is None or not person.is_active:
         return ()
     mine = Version.objects.filter(
@@ -278,7 +278,7 @@ def tree_around(tree: Tree, number: int, after: int = 0) -> VisibleNode:
     Args:
         tree: The family.
         number: The number of the version.
-        after: The number of its children that are already shown.
+        after: The number of the version's children that are already shown.
     """
     top = tree_below(tree, number, after)
     path = tree.ancestors(number)
@@ -299,7 +299,7 @@ def tree_below(tree: Tree, number: int, after: int = 0, most: int = MAX_SHOWN) -
     Args:
         tree: The family.
         number: The number of the version.
-        after: The number of its children that are already shown.
+        after: The number of the version's children that are already shown.
         most: The maximum number of versions below the version.
     """
     top = VisibleNode(number)

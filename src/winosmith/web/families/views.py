@@ -126,7 +126,7 @@ def show_below(request: HttpRequest, ref: str, version: str) -> HttpResponseBase
 
 @require_safe
 def show_board(request: HttpRequest) -> HttpResponse:
-    """Show the board of contributors, under their pseudonyms."""
+    """Show the leaderboard of contributors, with their pseudonyms."""
     sort = request.GET.get("sort", "fools")
     models = current_models()
     shown = board_page(sort, request.GET.get("page"))

@@ -1,4 +1,4 @@
-"""Exclude or count votes, on a moderator's or a crowd market's decision."""
+"""Exclude or include votes, as decided by a moderator or a crowd market."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ from winosmith.web.problems.states import lock_problem, move
 def resume_judge(person: Person, by: Person) -> None:
     """End a judge's hold and let the judge continue.
 
-    From now on, new votes count, and pace and gold questions are measured again. `change_votes`
-    counts the votes that wait. A judge who was on hold because of their address is never put on
-    hold for this reason again.
+    Afterwards, new votes count, and the measurement of pace and gold questions restarts.
+    To count the waiting votes, call `change_votes`. A judge who was on hold because of their
+    address is never put on hold for this reason again.
 
     Raises:
         InputError: `by` is not allowed to do this, or the votes are not on hold.
@@ -75,10 +75,10 @@ def change_votes(
     until: datetime | None = None,
     progress: Progress = lambda _: None,
 ) -> int:
-    """Exclude votes of a judge, or count them again, and decide the problems accordingly.
+    """Exclude or include a judge's votes, and decide the problems accordingly.
 
     A problem that votes decided is decided again if enough votes remain; otherwise it returns to
-    the judges. A problem that only waited for these votes is decided. Moderators' decisions stay.
+    the judges. A problem that waited only for these votes is decided. Moderators' decisions stay.
 
     Each problem has its own transaction. If a call was interrupted, the same call completes it.
 
@@ -143,7 +143,7 @@ def exclude_waiting_votes(person: Person) -> None:
 def votes_to_change(person: Person, kind: str, until: datetime | None) -> Slots:
     """Return the votes of a judge that a change applies to.
 
-    A moderator can't count votes that a market has not confirmed.
+    A moderator can't include votes that a market has not confirmed.
 
     Args:
         person: The judge.
@@ -186,9 +186,9 @@ def recount_votes(problem: Problem, by: Person | None, reason: str, kind: str) -
 
 
 def _close_spare_slot(problem: Problem) -> None:
-    """Close the replacement slot of a vote that counts again, unless a judge has leased the slot.
+    """Close the replacement slot of a re-included vote, unless a judge has leased the slot.
 
-    Otherwise the number of votes would be even, and they could be tied.
+    Otherwise, the number of votes would be even, and a tie would be possible.
     """
     waiting = Slot.objects.filter(problem=problem, gold=False, open=True)
     total = count_votes(problem) + waiting.count()
@@ -208,17 +208,17 @@ def _check_moderator(person: Person, by: Person) -> None:
 
 
 def confirm_job(job: int, reason: str, *, refused: bool = False) -> int:
-    """Count the answers of paid work as votes; problems that only waited for them are decided.
+    """Include the answers of paid work as votes; problems that waited only for them are decided.
 
     Votes that a moderator excluded stay excluded, and votes on hold still wait.
 
     Args:
         job: The number of the paid work, as in `Slot.job`.
         reason: The reason for the audit log.
-        refused: Whether the market has refused the answers before, by mistake.
+        refused: Whether the market had rejected the answers by mistake.
 
     Returns:
-        The number of votes that this call made count.
+        The number of votes that this call included.
     """
     with writing():
         Judge.objects.filter(job=job).update(provisional=False)

@@ -55,7 +55,7 @@ class Slot(models.Model):
         shown: The order of the options on the judge's page.
         local_choice, choice: 0-based indices of options; None if unanswered, or for "neither".
         right: Whether the answer to a gold question is correct.
-        excluded: Whether the vote does not count, because a moderator excluded it, a market did not
+        excluded: Whether the vote is excluded, because a moderator excluded it, a market did not
             confirm it, or its address already had the most votes allowed (`trust.apply_bounds`).
         job: The number of the paid work; None for unpaid answers.
         provisional: Whether the vote waits until a market confirms the worker, or until a moderator
@@ -152,8 +152,8 @@ class Seen(models.Model):
         block: The key of the twin, or minus the key of the problem if the site lets one person
             judge both halves; a person may read each block once.
         spent: Whether the person read the whole problem or skipped it, and so never gets it again.
-            Otherwise they know only its local context: they may get this problem again, but never
-            its other half.
+            Otherwise, they know only the problem's local context: they may get the problem again,
+            but never its other half.
     """
 
     person = models.ForeignKey(
@@ -211,13 +211,13 @@ class Judge(models.Model):
         cursor: The queue position of the last fresh slot that the judge took.
         next_gold: The judge's next gold question; None until it is drawn.
         since: The start of measuring pace and gold questions; earlier answers are ignored.
-        qualified: The time when the judge passed the training; None before, or without training.
+        qualified: The time when the judge passed the training; None before, or if there is none.
         held: The time since which the judge's votes wait for a moderator; None if they count
             immediately.
         cause: The reason for the hold; `measured` contains the numbers, and `together` is shared by
             judges on hold as a group.
         cleared: Whether a moderator ended a hold because of the judge's address, or counted their
-            votes again. From then on, no vote waits or is excluded because of the address.
+            votes again. Afterwards, no vote waits or is excluded because of the address.
         job: The number of the judge's paid work.
         quota: The number of answers that the paid work needs; 0 when the work is over, and the
             judge gets no more problems.
@@ -424,7 +424,7 @@ _UNSEEN = """
 
 
 def note_twins_read(person: Person | None, shown: Iterable[Problem]) -> None:
-    """Record that a person reads problems, if a half of the problem's twin is not judged yet.
+    """Record that a person reads problems whose twin has a half that is not judged yet.
 
     Nothing is recorded about anonymous visitors, because they never judge.
     """

@@ -40,9 +40,9 @@ def submit_twin(
 ) -> list[Problem]:
     """Create the problems of a new twin, and pass them to the judges or to a moderator.
 
-    The problems are created in random order, so that their numbers reveal nothing. New sentences
-    will be compared with them. If the twin is a revision, readers of the old twin are recorded as
-    its readers. The caller is in a transaction and has created the twin.
+    The problems are created in random order, so that their numbers reveal nothing. The problems
+    will be compared with new sentences. If the twin is a revision, readers of the old twin are
+    recorded as its readers. The caller is in a transaction and has created the twin.
 
     Args:
         twin: A twin without problems.
@@ -213,7 +213,7 @@ def reason_for_contributor(event: Event) -> str:
     """Return an event's reason if the problem's contributor may see it, otherwise "".
 
     Reasons for excluding a vote concern the judge, and only moderators see them. Contributors see
-    the reasons of a verdict.
+    the reasons for a verdict.
     """
     votes = event.kind in ("exclude-vote", "include-vote")
     reopened = event.kind == "recount" and event.after == State.JUDGING

@@ -44,7 +44,7 @@ class Pace:
     """A judge's speed over their newest answers.
 
     Attributes:
-        seconds: The median seconds per problem, by the server's clock; None without answers.
+        seconds: The median seconds per problem, by server time; None if there are no answers.
         over: The number of answers.
     """
 
@@ -56,8 +56,8 @@ def median_pace(person: int, since: datetime | None = None, over: int | None = N
     """Return the median time that a judge took for their newest answers.
 
     The time of an answer starts when the problem was shown, or at the judge's previous answer if
-    that was later. So the same seconds never count for two problems that are open together. Answers
-    to gold questions are included.
+    that was later. Therefore, the same seconds are never counted for two problems that are open at
+    the same time. Answers to gold questions are included.
 
     Args:
         person: The judge's primary key.
@@ -78,7 +78,7 @@ def median_pace(person: int, since: datetime | None = None, over: int | None = N
 
 
 def gold_records(people: Sequence[Person], since: object = None) -> dict[int, tuple[int, int]]:
-    """Map each judge's primary key to their correct answers and all answers to gold questions.
+    """Map each judge's key to the numbers of their correct and all answers to gold questions.
 
     Retired questions are ignored. An incorrect, contested answer is only included if a moderator
     has rejected the contest, or if more than `CONTESTS` of the judge's contests are pending.
@@ -92,8 +92,8 @@ def gold_records(people: Sequence[Person], since: object = None) -> dict[int, tu
 
 
 CONTESTS = 3
-"""Maximum number of a judge's pending contests for which the contested answers are ignored. Beyond
-it, all of these answers count, so that nobody gains by contesting every incorrect answer."""
+"""Maximum number of a judge's pending contests for which the contested answers are ignored. With
+more contests, all contested answers count, so that nobody gains by contesting each one."""
 
 
 def _counted_gold_answers(
@@ -152,7 +152,7 @@ class Training:
 def training_progress(judge: Judge | None) -> Training | None:
     """Return a judge's progress in the training; None if the judge needs no training.
 
-    Sites with too few gold questions for a training have none.
+    Sites with too few gold questions have no training.
     """
     rules = settings.RULES
     if not rules.training_questions or (judge is not None and judge.qualified is not None):
@@ -209,9 +209,9 @@ def waive_training(judge: Judge) -> None:
 def digest_origin(address: str, at: datetime | None = None) -> str:
     """Return a digest of a judge's network address, or "" if the address is unknown.
 
-    The digest depends on the site's key and the hour, so that an address has another digest an hour
-    later. For IPv6, the digest covers the /64 prefix, within which a machine can change its
-    address. It is stored for up to two hours.
+    The digest depends on the site's key and the hour, so that the digest of an address changes
+    every hour. For IPv6, the digest covers the /64 prefix, within which a machine can change its
+    address. Digests are stored for up to two hours.
     """
     found = read_address(address)
     if found is None:
@@ -268,7 +268,7 @@ def apply_bounds(judge: Judge, slot: Slot, address: str = "") -> None:
     """Put a judge's votes on hold if their new answer crosses one of the site's bounds.
 
     If one address would get a majority of a problem's votes, the vote is excluded. The caller
-    settles the problem and so asks another judge.
+    settles the problem, which passes it to another judge.
 
     A hold for pace is temporary while it is based on fewer than `SiteRules.hold_pace_over` answers:
     the hold ends if the next answers take long enough. Only a moderator ends other holds.
@@ -358,7 +358,7 @@ def put_on_hold(
         judge: The judge's row, locked or new.
         cause: One of `Judge.Cause`.
         measured: The numbers that crossed the bound.
-        together: The mark that judges on hold as a group share.
+        together: The mark shared by judges who are put on hold as a group.
     """
     judge.held, judge.cause = timezone.now(), cause
     judge.measured, judge.together = measured or {}, together
@@ -424,8 +424,8 @@ def get_judge_on_hold(person: Person) -> Judge | None:
 def is_stopped(judge: Judge | None) -> bool:
     """Return whether a judge gets no more problems until a moderator has checked their votes.
 
-    This is the case if a moderator put the judge on hold, or if `SiteRules.held_most` of their
-    votes wait.
+    A judge is stopped if a moderator put them on hold, or if `SiteRules.held_most` of their votes
+    wait.
     """
     if judge is None or judge.held is None:
         return False
@@ -511,7 +511,7 @@ def draw_gold(judge: Judge) -> Slot | None:
 
 
 def reclaim_gold_slots(person: Person) -> None:
-    """Close gold questions whose lease has expired, because ordinary problems then change judges.
+    """Close gold questions whose lease has expired, as ordinary problems are then reassigned.
 
     Judges in training keep their questions, because they know that all of them are gold questions.
     """
@@ -565,7 +565,7 @@ def contest_gold(person: Person, ref: str, text: str) -> Contest:
     with writing():
         slot = answered_gold(person, ref)
         if slot is None or slot.right:
-            raise InputError(gettext("there is nothing to contest here"))
+            raise InputError(gettext("this answer can't be contested"))
         return Contest.objects.get_or_create(slot=slot, defaults={"text": text})[0]
 
 

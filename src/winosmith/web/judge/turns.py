@@ -84,7 +84,7 @@ def next_problem(person: Person, judge: Judge | None = None) -> Slot | None:
 
 
 def job_is_done(judge: Judge) -> bool:
-    """Return whether a paid judge has given all answers that the work needs."""
+    """Return whether a paid judge has given all answers that the work requires."""
     if judge.job is None:
         return False
     given = Slot.objects.filter(job=judge.job, holder=judge.person_id).exclude(answered_at=None)
@@ -96,7 +96,7 @@ def _lease_slot(slot: Slot, person: Person) -> None:
     slot.holder, slot.taken_at, slot.lease_until = person, now, now + lease_length()
     slot.local_choice = slot.local_at = slot.local_seconds = None
     slot.ref = new_ref()
-    note_seen(person, slot, spent=not (needs_local(slot) and _is_cut(slot.problem)))
+    note_seen(person, slot, spent=not (needs_local(slot) and _has_partial_context(slot.problem)))
     slot.shown = list(range(len(slot.problem.options)))
     secrets.SystemRandom().shuffle(slot.shown)
     slot.save()  # a gold question's slot is created on demand
@@ -118,7 +118,7 @@ def lock_judge(person: Person) -> Judge:
 
 
 def is_taking_test(person: Person) -> bool:
-    """Return whether a person is taking a human test; until its end they get no new problem."""
+    """Return whether a person is taking a human test and so gets no new problem until its end."""
     return any(is_taking(person) for is_taking in test_checks)
 
 
@@ -142,8 +142,8 @@ def lease_length() -> timedelta:
 def next_slot(person: Person, cursor: int, *, lock: bool = False) -> Slot | None:
     """Return the next slot for a person, with its problem; None if there is none.
 
-    All judges get the slots in the same order, so that problems are decided soon. At the end of the
-    queue, it is searched again from the start.
+    All judges get the slots in the same order, so that problems are decided quickly. At the end of
+    the queue, the search continues from the start.
 
     Args:
         person: The judge.
@@ -217,7 +217,7 @@ def local_context_of(problem: Problem) -> str:
     return text.local_context(problem.sentence, settings.RULES.local_before)
 
 
-def _is_cut(problem: Problem) -> bool:
+def _has_partial_context(problem: Problem) -> bool:
     return len(text.words(local_context_of(problem))) < len(text.words(problem.sentence))
 
 
@@ -246,8 +246,8 @@ class NoWorkReason:
         own: The number of open slots on problems of the judge's own twins.
         seen: The number of open slots on problems that the judge has read, or whose other half they
             have read.
-        held: The number of slots that the judge could take, but that are leased to other judges.
-        until: The time when the first of these leases ends; None if there is none.
+        held: The number of slots leased to other judges that the judge could otherwise take.
+        until: The time when the first of these leases ends; None if there are no leases.
     """
 
     own: int
@@ -390,7 +390,7 @@ def undo_answer(person: Person, ref: str) -> Slot:
         judge = lock_judge(person)
         slot = undoable_slot(person)
         if slot is None or slot.ref != ref or (judge.job is not None and not judge.quota):
-            raise ProblemLostError(_("That answer can no longer be undone."))
+            raise ProblemLostError(_("This answer can no longer be undone."))
         slot.problem = lock_problem(slot.problem_id)
         if slot.problem.state != State.JUDGING:
             raise ProblemLostError(_("The problem has been decided; the answer stays."))

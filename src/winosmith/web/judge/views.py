@@ -145,7 +145,7 @@ def undo_answer(request: HttpRequest, person: Person) -> FormResult:
 def show_gold_result(request: HttpRequest, ref: str) -> HttpResponse:
     """Show the result of a gold question, its explanation, and the form to contest it."""
     slot = _get_answered_gold(request, ref)
-    return _show_checked(request, slot)
+    return _render_gold_result(request, slot)
 
 
 @require_POST
@@ -158,7 +158,7 @@ def submit_contest(request: HttpRequest, ref: str) -> HttpResponse:
     try:
         form_once(request, person, lambda: trust.contest_gold(person, ref, text))
     except InputError as error:
-        return _show_checked(request, slot, text=text, error=str(error), status=422)
+        return _render_gold_result(request, slot, text=text, error=str(error), status=422)
     return redirect("judge:checked", ref=ref)
 
 
@@ -200,7 +200,7 @@ def _get_answered_gold(request: HttpRequest, ref: str) -> Slot:
     return slot
 
 
-def _show_checked(
+def _render_gold_result(
     request: HttpRequest, slot: Slot, *, text: str = "", error: str = "", status: int = 200
 ) -> HttpResponse:
     problem = slot.problem

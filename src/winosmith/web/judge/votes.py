@@ -35,7 +35,7 @@ WIDTH = 1000
 
 
 def count_awaited_and_cast(problem: Problem) -> tuple[int, int]:
-    """Return the number of votes that a problem still waits for, and of votes that count.
+    """Return the number of awaited votes on a problem, and of votes that count.
 
     A vote is awaited if its slot is open, or if it waits for a moderator or a market.
     """
@@ -53,12 +53,12 @@ def queue_place(problem: Problem) -> int:
 
 
 def count_votes(problem: Problem) -> int:
-    """Return the number of a problem's votes that are not excluded; provisional votes count."""
+    """Return the number of a problem's votes that are not excluded, including provisional votes."""
     return Slot.objects.votes().filter(problem=problem, excluded=False).count()
 
 
 def open_slots(problem: Problem) -> None:
-    """Open a problem to judges; call this when the problem becomes JUDGING.
+    """Open a problem to judges; call this when its state becomes JUDGING.
 
     A new problem gets k slots (`SiteRules.judges`). A problem that was on hold gets its unanswered
     slots back. If all judges had voted, a moderator wants the problem to be judged again, and it
@@ -131,7 +131,7 @@ def return_slot(slot: Slot) -> None:
 
 
 def settle_votes(problem: Problem) -> None:
-    """Decide a problem if it waits for no more votes; the caller has locked the problem.
+    """Decide a problem if no votes are awaited; the caller has locked the problem.
 
     If votes are missing, because a moderator excluded some or the site now needs more judges, slots
     are added instead.
@@ -147,7 +147,7 @@ def settle_votes(problem: Problem) -> None:
 
 
 def decide_by_votes(problem: Problem, *, by: Person | None = None, kind: str = "verdict") -> None:
-    """Decide whether a problem is valid, according to its votes.
+    """Decide from a problem's votes whether the problem is valid.
 
     The reasons are stored with the problem, in the words of `winosmith.validate`.
 
@@ -196,7 +196,7 @@ _NEXT = re.compile(f"; (?={'|'.join(fault.partition(':')[0] for fault in FAULTS)
 
 
 def translate_verdict(reason: str) -> str:
-    """Translate the reason of a verdict to the reader's language; other texts stay unchanged.
+    """Translate the reason of a verdict to the reader's language; other messages stay unchanged.
 
     Args:
         reason: One of `Problem.reasons`, or several reasons as they are stored in the log.
@@ -293,8 +293,8 @@ def _option_text(problem: Problem, choice: int | None) -> str:
 def iter_responses(problems: Iterable[Problem]) -> Iterator[Response]:
     """Yield the responses of the votes that count, under the judges' pseudonyms.
 
-    Each vote gives a response to the whole sentence, and before it a response to the local context
-    if the judge saw this first. Problems are read in chunks; the responses of a chunk are sorted by
+    Each vote gives a response to the whole sentence, preceded by a response to the local context if
+    the judge saw that first. Problems are read in chunks; the responses of a chunk are sorted by
     time.
     """
     for chunk in chunked(problems, CHUNK):
@@ -323,7 +323,7 @@ def _slot_responses(row: Mapping[str, Any], ref: str, who: str) -> Iterator[Resp
 
 
 def count_skips(problem: Problem) -> dict[str, int]:
-    """Map the label of each reason for skipping a problem to its number of judges."""
+    """Map the label of each skip reason to the number of judges who gave it."""
     rows: Any = Skip.objects.filter(problem=problem).values("reason")
     counts = rows.annotate(n=Count("pk")).values_list("reason", "n")
     return {str(Skip.Reason(reason).label): n for reason, n in counts}
@@ -359,8 +359,8 @@ class Agreement:
         problems: The number of problems decided by votes.
         valid: The number of these problems that were found valid.
         unanimous: The number of these problems on which all judges made the same choice.
-        pairs: The fraction of pairs of judges of the same problem who made the same choice; None
-            without pairs.
+        pairs: The fraction of pairs of judges of the same problem who made the same choice; None if
+            there are no pairs.
         alpha: Krippendorff's alpha over the last `LAST` problems, by the stored order of options.
         alpha_of: The number of problems from which alpha was computed.
         gold: The number of correct answers to gold questions, and of all answers to them.
@@ -376,7 +376,7 @@ class Agreement:
 
 
 def measure_agreement() -> Agreement:
-    """Return the agreement of the site's judges; large sites cache the result for a while.
+    """Return the agreement of the site's judges; on large sites, the result is cached for a while.
 
     The counts come from the verdicts; only alpha needs the votes.
     """

@@ -194,7 +194,7 @@ CURRENCY_SIGNS = {
     "€": frozenset({"EUR"}),
     "$": frozenset({"USD", "AUD", "CAD", "HKD", "MXN", "NZD", "SGD"}),
 }
-"""The currencies of each sign."""
+"""The possible currencies of each currency sign."""
 
 _SUM = re.compile(
     r"(?:(?P<sign>[£€$]) ?|(?P<before>[A-Z]{3}) )?"
@@ -319,7 +319,7 @@ def plan_changes(
 ) -> Plan:
     """Return the effects of an export, without writing to the database.
 
-    A submission belongs to a participation if both ids are those of its link.
+    A submission belongs to a participation if both of its ids match the participation's link.
 
     Args:
         study: The study of the export.

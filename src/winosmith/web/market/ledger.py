@@ -48,8 +48,8 @@ class Entry:
         owed: The reward for complete work, or a proportional part for incomplete work; zero if the
             market rejected the worker or they gave up.
         paid: The sum of reward and bonuses.
-        pace: The pace of their last answers; empty for writers.
-        on_hold: Whether their votes and pay are on hold until a moderator decides.
+        pace: The pace of the worker's last answers; empty for writers.
+        on_hold: Whether the worker's votes and pay are on hold until a moderator decides.
         notes: Notes for the admin.
     """
 

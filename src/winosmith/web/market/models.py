@@ -100,7 +100,7 @@ class Participation(models.Model):
     """A worker's participation in a study; its key is the `job` of the worker's answers.
 
     Attributes:
-        person: The person created for this study; texts that the worker read before count as read.
+        person: The person created for this study; texts that the worker read earlier count as read.
         browser: A digest of a mark in the worker's browser; no other browser can continue the work.
         state: The progress of the stored work.
         verdict: The market's decision in its last export; `said` is the status in that export.

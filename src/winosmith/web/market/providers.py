@@ -48,7 +48,7 @@ CODE_LENGTH = 10
 def id_digest(provider: str, kind: str, text: str) -> str:
     """Return the digest of a market's id, for look-ups; 64 hex digits.
 
-    Only the holder of the site's key can compute it.
+    Only the holder of the site's key can compute the digest.
     """
     return keyed_digest("market id", "\0".join((provider, kind, text)))
 

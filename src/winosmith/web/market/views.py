@@ -71,7 +71,7 @@ def show_welcome(request: HttpRequest) -> HttpResponse:
         logged_in = request.user.is_authenticated
         if before is not None and logged_in and request.user.pk == before.person_id:
             return redirect("market:work")
-        page = _context(request, study, before)
+        page = _page_context(request, study, before)
         if request.method == "POST" and page["may_begin"]:
             return _start_study(request, study, arrival)
     except tuple(ERROR_STATUS) as error:
@@ -82,7 +82,9 @@ def show_welcome(request: HttpRequest) -> HttpResponse:
     return render(request, "market/welcome.html", page, status=status)
 
 
-def _context(request: HttpRequest, study: Study, before: Participation | None) -> dict[str, Any]:
+def _page_context(
+    request: HttpRequest, study: Study, before: Participation | None
+) -> dict[str, Any]:
     part = workers.find_participation(gates.existing_writer(request))
     account = request.user.is_authenticated and part is None
     busy = part is not None and part.state == WORKING

@@ -85,7 +85,7 @@ def read_arrival(request: HttpRequest) -> Arrival | None:
 
 
 def store_claim(request: HttpRequest, response: HttpResponse, study: Study, claim: Claim) -> None:
-    """Store the ids of a link, encrypted, in the browser, with a mark shared by all its studies."""
+    """Store the ids of a link, encrypted, in the browser, with a mark for all its studies."""
     before = read_arrival(request)
     mark = secrets.token_urlsafe(24) if before is None else before.mark
     value = encrypt(COOKIE, [study.pk, claim.worker, claim.submission, mark])
@@ -137,10 +137,10 @@ class Workload:
 
     Attributes:
         done, amount: The number of stored, and of required, problems or twins.
-        has_problem: Whether they have an unanswered problem.
+        has_problem: Whether the worker has an unanswered problem.
         has_more: Whether more work is available now.
-        paused: Whether their votes are on hold until a moderator checks them.
-        until: The time when a problem that others lease may become available, or None.
+        paused: Whether the worker's votes are on hold until a moderator checks them.
+        until: The time when a problem leased by another judge may become available, or None.
     """
 
     done: int
@@ -187,7 +187,7 @@ def count_done(part: Participation) -> int:
 def describe_missing_work(part: Participation, done: int) -> str:
     """Return why work that was complete is no longer complete; "" if no work is missing.
 
-    Perturbed sentences used to count as twins; studies from that time may have them.
+    Older studies may contain perturbed sentences, which used to count as twins.
     """
     if part.state != models.COMPLETE or done >= part.study.amount:
         return ""
@@ -217,8 +217,8 @@ def is_on_hold(part: Participation) -> bool:
 def describe_training(part: Participation) -> str:
     """Return a note for the payer about a worker's training; "" if there is none.
 
-    Training questions are part of the paid work but not votes. A worker who answers them
-    incorrectly gets more questions, if there are any.
+    Answers to training questions are part of the paid work, but are not votes. A worker who answers
+    them incorrectly gets more questions, if there are any.
     """
     rows = Slot.objects.filter(job=part.pk).exclude(answered_at=None)
     judge = Judge.objects.filter(person=part.person_id).first()
@@ -253,7 +253,7 @@ def finish_participation(part: Participation) -> None:
     """End a participation whose work is complete, or for which no work is left.
 
     Raises:
-        InputError: There is more to do, or nothing was done.
+        InputError: More work is available, or no work was done.
     """
     with writing():
         part = _lock_participation(part)
@@ -359,8 +359,8 @@ def start_participation(study: Study, arrival: Arrival) -> Participation:
     """Return this browser's participation, or create one for a new person.
 
     Everything that the worker read or wrote in earlier studies counts as read, so that they never
-    judge it or its other half. So does everything read in the same browser under another id, except
-    gold questions that the training needs.
+    judge it or its other half. Texts read in the same browser under another id also count as read,
+    except gold questions that the training needs.
 
     Raises:
         StartedElsewhereError: The worker is active in another browser, or in another study.
@@ -452,7 +452,7 @@ def _earlier_participations(worker: str) -> list[Participation]:
 
 def _describe_elsewhere() -> str:
     return _(
-        "Your id is already working in another study on this site. Finish that "
+        "Your id is already in use in another study on this site. Finish that "
         "study or give it up, in the browser in which you started it."
     )
 
@@ -472,7 +472,7 @@ def _mark_as_read(
     Args:
         person: The person who starts.
         earlier: Their earlier participations, or those in their browser under other ids.
-        spared: The twins that are not marked.
+        spared: The twins that are not marked as read.
     """
     others = [one.person_id for one in earlier]
     if not others:

@@ -60,7 +60,7 @@ class ReadOnly(admin.ModelAdmin):
         return False
 
     def has_add_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        """Return False: rows can't be added, changed or deleted here."""
+        """Return False, because rows can't be added, changed or deleted on these pages."""
         return False
 
     has_change_permission = has_delete_permission = has_add_permission
@@ -86,7 +86,7 @@ class DocumentAdmin(ReadOnly):
     form = NewVersionForm
 
     def has_add_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        """Return True: admins add versions."""
+        """Return True, because admins can add versions."""
         return bool(request.user.is_superuser)
 
     def get_fields(self, request: HttpRequest, obj: Any = None) -> list[str]:

@@ -1,8 +1,8 @@
 """Agreement between pairs of judges: Cohen's kappa with its interval.
 
-Two accounts of one person agree more than two people do; a judge who follows different rules agrees
-less. Kappa can't distinguish careful judging from these causes, so the site takes no action on it:
-moderators read it together with pace, gold questions and the judged problems.
+Two accounts of one person agree more than accounts of two people; a judge who follows different
+rules agrees less. Kappa can't distinguish careful judging from these causes, so the site takes no
+action on it: moderators read it together with pace, gold questions and the judged problems.
 """
 
 from __future__ import annotations
@@ -40,10 +40,9 @@ class Pair:
     Attributes:
         one, other: The primary keys of the judges.
         n: The number of problems that both judged.
-        same: The number of these on which they chose the same option, or both chose "neither".
-        waits: The number of these with a vote that waits for a moderator or a market.
-        chance: The agreement, 0–1, that is expected by chance from how often each judge gives each
-            answer.
+        same: The number of these problems on which both chose the same option, or "neither".
+        waits: The number of these problems with a vote that waits for a moderator or a market.
+        chance: The agreement expected by chance, 0–1, given how often each judge gives each answer.
     """
 
     one: int
@@ -86,11 +85,11 @@ def list_pairs(judge: Person | None = None) -> list[tuple[str, str, Pair]]:
     """Return the pairs among the MAX_JUDGES judges with the most votes, with both pseudonyms.
 
     Args:
-        judge: If given, return the pairs of this judge with those who judged most of the same
+        judge: If given, return the pairs of this judge and the judges with the most shared
             problems.
 
     Returns:
-        The pairs with MIN_SHARED problems or more, highest kappa first. A large site caches them.
+        The pairs with MIN_SHARED problems or more, highest kappa first. Large sites cache them.
     """
     key = 0 if judge is None else judge.pk
     found = cached(f"moderate.agreement.{key}", lambda: _compute_pairs(judge)).value
@@ -167,7 +166,7 @@ def rank_pairs(
     """Return the pairs with MIN_SHARED problems or more, highest kappa first.
 
     Args:
-        tables: For each pair of judges, the number of problems for each two answers.
+        tables: For each pair of judges, the number of problems for each combination of two answers.
         waits: For each pair, the number of problems with a waiting vote.
     """
     pairs = [

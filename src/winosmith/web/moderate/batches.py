@@ -1,4 +1,4 @@
-"""Bulk actions on problems, processed in chunks, and their undo.
+"""Bulk actions on problems, which are processed in chunks and can be undone.
 
 Each chunk is one transaction, which also stores the progress: after a crash, a batch resumes where
 it stopped, and nothing is done twice. The request processes the first chunk, so that an action on a
@@ -34,10 +34,10 @@ CHUNK = 40
 """Number of problems per transaction, which blocks other writers for about 0.1 seconds."""
 
 MAX_LISTED = 200
-"""Maximum number of skipped problems that a batch lists; further ones are only counted."""
+"""Maximum number of skipped problems that a batch lists; additional ones are only counted."""
 
 NewestKeys = tuple[int, int]
-"""The primary keys of the newest event and the newest problem at a moment."""
+"""The primary keys of the newest event and the newest problem at some point in time."""
 
 
 def newest_keys() -> NewestKeys:
@@ -101,7 +101,7 @@ def undo_batch(person: Person, batch: Batch, reason: str) -> Batch:
     with writing():
         now = Batch.objects.select_for_update(of=("self",)).select_related("job").get(pk=batch.pk)
         if now.action == decisions.UNDO or now.busy:
-            raise InputError(_("Only a finished action can be undone, and an undo can’t."))
+            raise InputError(_("Only a finished action can be undone; an undo can’t be undone."))
         _check_not_undone(now)
         newest = Event.objects.filter(batch=now.mark).aggregate(last=Max("pk"))["last"] or 0
         columns = {"undoes": now, "cursor": newest + 1, "expected": now.done}
@@ -162,7 +162,7 @@ def _check_request(person: Person, action: str, reason: str) -> None:
 
 def _check_not_undone(batch: Batch) -> None:
     if Batch.objects.filter(undoes=batch).exists():
-        raise InputError(_("This has already been undone."))
+        raise InputError(_("This action has already been undone."))
 
 
 def _process_chunk(batch: Batch) -> bool:

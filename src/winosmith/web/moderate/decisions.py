@@ -1,8 +1,8 @@
 """Moderators' decisions on a problem: actions, appeals, permissions, and undo.
 
-Most reasons start with a text that the action offers. The log stores it in the site's language, and
-shows it in the reader's; a moderator's own words stay unchanged. A decision requires that the
-problem is unchanged since the moderator saw it, and can be undone until another event follows.
+Most reasons start with a predefined text. The log stores it in the site's language, and shows it in
+the reader's language; a moderator's own words stay unchanged. A decision requires that the problem
+is unchanged since the moderator saw it, and can be undone until another event follows.
 """
 
 from __future__ import annotations
@@ -366,7 +366,7 @@ def newest_events(problems: Iterable[Problem]) -> dict[int, int]:
 
 
 def events_in_force(problem: Problem) -> list[Event]:
-    """Return a problem's events without undone events, oldest first."""
+    """Return a problem's events except undone events, oldest first."""
     events = list(problem.events.exclude(kind__in=AUTOMATIC_KINDS).order_by("pk"))
     undone = {event.undoes_id for event in events}
     return [event for event in events if event.kind != UNDO and event.pk not in undone]
@@ -400,7 +400,7 @@ def decide(
 
     Raises:
         ConflictError: The problem has events that the moderator has not seen.
-        InputError: The person may not decide on it, or the action does not fit its state.
+        InputError: The person may not decide on it, or the action is not possible in its state.
     """
     reason = clean_reason(reason)
     with writing():
@@ -419,7 +419,7 @@ def decide(
 
 
 def _why_impossible(action: Action, problem: Problem) -> str:
-    """Return why an action does not fit a problem; "" if it fits."""
+    """Return why an action is not possible on a problem; "" if it is possible."""
     state = State(problem.state)
     if state not in action.states:
         return gettext("it %(state)s; “%(action)s” is not possible") % {
@@ -540,8 +540,8 @@ def undo(person: Person, event: Event, *, reason: str, batch: str) -> Event:
         The new event; its `undoes` is the undone event.
 
     Raises:
-        InputError: The event is not a decision, was already undone, another event followed, or the
-            problem is the person's own.
+        InputError: The event is not a decision, was already undone, or is followed by another
+            event; or the problem is the person's own.
     """
     with writing():
         problem = lock_problem(event.problem_id)

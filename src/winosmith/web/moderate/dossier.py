@@ -173,7 +173,7 @@ _EVENT_LABELS = {
 
 @dataclass(frozen=True, slots=True)
 class LogFilters:
-    """Filters of the log; an empty text does not filter.
+    """Filters of the log; an empty value does not filter.
 
     Attributes:
         who: "site", a pseudonym, or a moderator's name.

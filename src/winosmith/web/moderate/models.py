@@ -15,14 +15,14 @@ from winosmith.web.jobs import Job
 class Batch(models.Model):
     """A moderator's action on one or many problems.
 
-    Its events have its mark. It is processed in chunks; the row stores the progress, so that an
-    interrupted batch resumes and nothing is done twice.
+    The events of a batch have its mark. A batch is processed in chunks; the row stores the
+    progress, so that an interrupted batch resumes and nothing is done twice.
 
     Attributes:
         where: The filter, as a query string; empty if problems were selected by hand.
         picked: The selected problems: [ref, the last event that the moderator saw].
         seen: The newest event when the moderator confirmed; problems changed later are skipped.
-        newest: The newest problem at that time; later problems are not included.
+        newest: The newest problem when the moderator confirmed; later problems are not included.
         cursor: The last processed problem, or the last processed event of an undo.
         left: The first skipped problems: [ref, reason].
         undoes: The batch that this batch undoes.
@@ -59,7 +59,7 @@ class Batch(models.Model):
 
     @property
     def busy(self) -> bool:
-        """Return whether the worker still has to process some of its problems."""
+        """Return whether the worker still has to process some of the batch's problems."""
         return self.job is not None and self.job.busy
 
 
@@ -67,7 +67,7 @@ class Appeal(models.Model):
     """A contributor's appeal against a decision; at most one is open per problem.
 
     Attributes:
-        answer: The moderator's event that settled it; its reason is the answer. None if it is open.
+        answer: The moderator's event that settled it, with the answer as its reason, or None.
     """
 
     problem = models.ForeignKey("problems.Problem", models.PROTECT, related_name="appeals")

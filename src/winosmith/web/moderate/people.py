@@ -34,7 +34,7 @@ from winosmith.web.problems.models import Problem, State, Twin, Version
 
 @dataclass(frozen=True, slots=True)
 class ProblemCounts:
-    """Numbers of a person's problems (halves) by state, including `perturbed` problems."""
+    """Counts of a person's problems (halves) by state, including `perturbed` problems."""
 
     held: int = 0
     judging: int = 0
@@ -56,14 +56,14 @@ class ProblemCounts:
 
 
 def count_written(person: Person) -> ProblemCounts:
-    """Return the numbers of a person's problems by state."""
+    """Count a person's problems by state."""
     return count_written_each([person])[person.pk]
 
 
 def count_written_each(people: Sequence[Person]) -> dict[int, ProblemCounts]:
-    """Map each person's key to the numbers of their problems by state.
+    """Map each person's key to the counts of their problems by state.
 
-    The numbers of people with thousands of problems are cached.
+    The counts of people with thousands of problems are cached.
     """
     return cached_each("moderate.written", [person.pk for person in people], _count_problems)
 
@@ -90,7 +90,7 @@ class JudgingRecord:
             a moderator or a market.
         pace: The median seconds per problem, over the last answers.
         agreement: The agreement with the other judges; None if there is nothing to compare.
-        gold: The fraction of correct gold questions, with its interval; None without any.
+        gold: The fraction of gold questions answered correctly, with its interval, or None.
         held: The judge's row if their votes wait for a moderator; otherwise None.
     """
 
@@ -136,7 +136,7 @@ class JudgingRecord:
 
     @property
     def hold_reason(self) -> str:
-        """Return why their votes wait, with the numbers; "" if they don't."""
+        """Return why the person's votes wait, with the numbers; "" if no votes wait."""
         if self.held is None:
             return ""
         values, cause = self.held.measured, str(self.held.get_cause_display())
@@ -248,7 +248,7 @@ Kind = Appointment.Kind
 def may_appoint(person: Person, other: Person) -> bool:
     """Return whether a person may change the roles and votes of another person.
 
-    Moderators change judges, but never admins nor themselves; people without an account have no
+    Moderators change judges, but never admins or themselves; people without an account have no
     role.
     """
     is_other = other.pk != person.pk and other.is_active and not other.anonymous
@@ -349,7 +349,7 @@ def votes_news(person: Person, after: datetime) -> Iterator[Item]:
     """Yield moderators' decisions on a judge's votes; only the log has the reasons."""
     texts = {
         Kind.EXCLUDE: _("A moderator excluded your votes"),
-        Kind.INCLUDE: _("A moderator counts your votes again"),
+        Kind.INCLUDE: _("A moderator included your votes again"),
         Kind.PAUSE: _("A moderator put your votes on hold to check them"),
         Kind.RESUME: _("A moderator approved your votes that were on hold"),
         Kind.DISCARD: _("A moderator discarded your votes that were on hold: they do not count"),

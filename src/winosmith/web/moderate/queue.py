@@ -1,6 +1,6 @@
 """The moderators' queue: filtered problems in pages, fast even with a million problems.
 
-It uses a full-text index of all sentences in any state. The public search has a separate index
+It uses a full-text index of the sentences in all states. The public search has a separate index
 (`winosmith.web.problems.search`), so that it reveals nothing about problems that are not public.
 """
 
@@ -48,8 +48,8 @@ _INDEXES = (
 def create_indexes(alias: str = "default") -> None:
     """Create the queue's missing indexes.
 
-    It runs after every migration, because a migration that rebuilds the table of problems drops the
-    indexes.
+    This function runs after every migration, because a migration that rebuilds the table of
+    problems drops the indexes.
     """
     _INDEX.ensure(alias)
     with connections[alias].cursor() as cursor:
@@ -81,7 +81,7 @@ SIZE = 25
 """Number of problems on a page."""
 
 RARE_LIMIT = 500
-"""Problems of domains with fewer twins than this are looked up by their twins."""
+"""Number of twins below which the problems of a domain are looked up by their twins."""
 
 AGES = {
     "day": _("the last day"),
@@ -121,7 +121,7 @@ TABS = (
 
 @dataclass(frozen=True, slots=True)
 class QueueFilters:
-    """Filters of the queue; an empty text does not filter.
+    """Filters of the queue; an empty value does not filter.
 
     Attributes:
         state: One of `State`.
@@ -286,7 +286,7 @@ def count_waiting() -> dict[str, int]:
 
 
 def note_answers_read(person: Person, problems: Sequence[Problem]) -> None:
-    """Record that a moderator has read the answers of problems, and so must not judge them."""
+    """Record that a moderator has read the answers of problems, which they then must not judge."""
     unread = [p for p in problems if p.gold or p.state in (State.HELD, State.JUDGING)]
     if not may_judge(person) or not unread:
         return

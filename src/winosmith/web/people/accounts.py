@@ -189,8 +189,8 @@ def sign_up(
     Args:
         name: The account's name, which only the people who run the site see.
         password: The password, checked by `AUTH_PASSWORD_VALIDATORS`.
-        anonymous: The person who has written in this browser without an account. They become the
-            account, so that they keep their texts and never judge them.
+        anonymous: The person who has written in this browser without an account. This person gets
+            the account, and so keeps their texts and never judges them.
         invitation: The invitation that gives the roles; it is used in the same transaction.
 
     Raises:
@@ -256,7 +256,7 @@ def check_login(
 
     Attempts are counted in one transaction before the password is checked, so that simultaneous
     attempts all count; a second transaction subtracts a successful one. Nothing is locked in
-    between, because checking a password takes long.
+    between, because checking a password is slow.
 
     Args:
         request: The request of the attempt; its network is counted.

@@ -1,8 +1,8 @@
-"""Client addresses: the origin of a request, through the configured proxies.
+"""Client addresses of requests, determined through the configured proxies.
 
-Two rules need them: rate limits count by network, and a single address must not decide a problem. A
-proxy that hides its clients' addresses therefore changes verdicts. Errors in the header are logged,
-and shown to admins for a day.
+Two rules need client addresses: rate limits count by network, and a single address must not decide
+a problem. A proxy that hides its clients' addresses therefore changes verdicts. Errors in the
+header are logged, and shown to admins for a day.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ from winosmith.web._lock import limit_waits, writing
 from winosmith.web.people.models import Hits
 
 NETWORK_BITS = {4: 24, 6: 48}
-"""Number of leading bits of a network, by IP version: the usual size of a customer's network."""
+"""Prefix length of a network, by IP version: the usual size of a customer's network."""
 
 _WITH_PORT = re.compile(r"\[(?P<six>[^\[\]]+)\](?::\d{1,5})?|(?P<four>\d[\d.]+):\d{1,5}")
 
 
 def read_address(text: str) -> IPv4Address | IPv6Address | None:
-    """Return the IP address in a text, or None.
+    """Return the IP address in a string, or None.
 
     A port, brackets and an IPv6 zone are dropped; an IPv4 address inside IPv6 becomes IPv4.
 
@@ -69,7 +69,7 @@ def client_address(request: HttpRequest) -> str:
 
 
 def _count_trusted_proxies(chain: Sequence[str]) -> int:
-    """Return the number of trusted proxies at the end of a chain; never the whole chain."""
+    """Return the number of trusted proxies at the end of a chain, less than the chain's length."""
     expected = settings.RULES.proxies if settings.SITE.public_url else 0
     last = len(chain) - 1
     if isinstance(expected, int):

@@ -1,11 +1,11 @@
 """Checks of each request: sessions, permissions, rate limits, and repeated forms.
 
-The database stores each session with its person. The cookie holds a key of 165 random bits, and the
-table its SHA-256, so that readers of the database, or of a backup, can't use it. A visitor without
-an account is known only by their session.
+The database stores each session with its person. The cookie contains a key of 165 random bits, and
+the table its SHA-256, so that readers of the database, or of a backup, can't use it. A visitor
+without an account is known only by their session.
 
-The database also stores the counts for rate limits, for all processes together: by account, or by
-network for visitors. It stores only digests that need the site's key.
+The database also stores the counts for rate limits, which all processes share: by account, or by
+network for visitors. Only digests that need the site's key are stored.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ class SessionStore(DatabaseStore):
         return bool(super().exists(token_digest(session_key or "")))
 
     def load(self) -> dict[str, Any]:
-        """Return the session's data; without a session, return {} and save under a new key."""
+        """Return the session's data; if there is no session, return {} and save under a new key."""
         key = token_digest(self.session_key or "")
         rows = Session.objects.filter(session_key=key, expire_date__gt=timezone.now())
         for data in rows.values_list("session_data", flat=True):
@@ -139,11 +139,11 @@ def get_or_create_writer(request: HttpRequest) -> Person:
 HOUR = timedelta(hours=1)
 
 COUNT_WAIT = 1.0
-"""Maximum seconds for which a read request waits to write its count."""
+"""Maximum number of seconds for which a read request waits to write its count."""
 
 
 class RateLimitError(WinosmithError):
-    """An action exceeded the site's rate limit; `again` is the time when it is allowed again."""
+    """An action exceeded the site's rate limit; `again` is when the action is allowed again."""
 
     def __init__(self, what: str, again: datetime):
         self.what, self.again = what, again
@@ -169,12 +169,12 @@ def _limit_key(actor: HttpRequest | Person | str) -> str:
 
 
 def rate_limit(actor: HttpRequest | Person | str, what: str, limit: int) -> None:
-    """Count an action; raise an error if the limit of the last hour is reached.
+    """Count an action; raise an error if the hourly limit is reached.
 
     The count covers this clock hour and a proportional part of the previous one.
 
     Args:
-        actor: A request (counted for its account, or its network), a person, or any text.
+        actor: A request (counted for its account, or its network), a person, or any string.
         what: The kind of action, in at most 20 letters; each kind is counted separately.
         limit: The limit per hour.
 
@@ -217,7 +217,7 @@ def rate_limit_typing(actor: HttpRequest | Person, what: str, sent: int) -> None
     Args:
         actor: As in `rate_limit`.
         what: "check" or "save".
-        sent: The number of texts of that form that may be submitted within an hour.
+        sent: The number of texts that may be submitted with that form within an hour.
 
     Raises:
         RateLimitError: `TYPING_FACTOR` times `sent` checks or saves were made.
@@ -232,7 +232,7 @@ def _next_time(before: int, count: int, limit: int, hour: datetime, now: datetim
 
 
 def undo_count(actor: HttpRequest | Person | str, what: str) -> None:
-    """Undo the last count of `rate_limit` for an action that was harmless."""
+    """Undo the last count of `rate_limit` for a harmless action."""
     with writing():
         rows = Hits.objects.filter(who=_limit_key(actor), what=what, count__gt=0)
         newest = rows.order_by("-hour").values("pk")[:1]
@@ -292,14 +292,14 @@ def act_once(
     """Process a form once per key; return the stored result for repeated submissions.
 
     Args:
-        person: The sender; other people's keys don't matter.
+        person: The sender; different people's keys are independent.
         key: The form's key, from `new_key`.
         form: The name of the form, such as its path; a key is valid for one form.
         act: A function that writes, and returns a result for JSON. It runs in the transaction that
             stores the result, so that either both are stored or neither.
 
     Returns:
-        The result with the name of the form, and whether `act` was called now.
+        The result with the name of the form, and whether this call ran `act`.
 
     Raises:
         InputError: The key is not valid, or the person was erased in the meantime.
@@ -466,7 +466,7 @@ def safe_next(request: HttpRequest) -> str:
 
 
 def is_writing_page(to: str) -> bool:
-    """Return whether a page is for writing; paid judges must agree to more texts for it."""
+    """Return whether a page is for writing; paid judges must agree to more texts to use it."""
     with suppress(Resolver404):
         return resolve(urlsplit(to).path).namespace in {"write", "perturb"}
     return False

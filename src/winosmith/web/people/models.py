@@ -74,7 +74,7 @@ class Person(AbstractBaseUser, PermissionsMixin):
         email: The confirmed address, or "". See `people.news`.
         mail_news: Whether to send a mail when there is news; `mailed` is the time of the last one,
             or of the address's confirmation.
-        news_seen: The time of the last visit to their news, or None.
+        news_seen: The time of the person's last visit to their news, or None.
     """
 
     name = models.CharField(
@@ -128,7 +128,7 @@ class Person(AbstractBaseUser, PermissionsMixin):
 
 
 def split_paragraphs(text: str) -> list[tuple[bool, str]]:
-    """Return the paragraphs of a text, each with whether it is a heading."""
+    """Return the paragraphs of a text, each with a flag for headings."""
     found = [block.strip() for block in text.split("\n\n") if block.strip()]
     return [("\n" not in block and block[-1] not in ".!?:", block) for block in found]
 
@@ -162,7 +162,7 @@ class Document(models.Model):
         return f"{self.get_kind_display()}, version {self.version}"
 
     def blocks(self) -> list[tuple[bool, str]]:
-        """Return the paragraphs, each with whether it is a heading: a line without a full stop."""
+        """Return the paragraphs, each with a flag for headings (lines without a full stop)."""
         return split_paragraphs(self.text)
 
 
@@ -247,7 +247,7 @@ class Session(AbstractBaseSession):
 
     @classmethod
     def get_session_store_class(cls) -> type[Any]:
-        """Return the store class of these rows."""
+        """Return the session store class of this model."""
         from winosmith.web.people.gates import SessionStore
 
         return SessionStore
@@ -292,10 +292,10 @@ def keyed_digest(purpose: str, text: str) -> str:
 
 
 def encrypt(purpose: str, value: Any) -> str:
-    """Return a value as a text that only the holder of the site's key can read or create.
+    """Return a value as a string that only the holder of the site's key can read or create.
 
     Args:
-        purpose: The purpose; each has its own key.
+        purpose: The purpose; each purpose has its own key.
         value: The value, for JSON.
     """
     return _fernet(purpose).encrypt(json.dumps(value).encode()).decode("ascii")
@@ -305,8 +305,8 @@ def decrypt(purpose: str, text: str, seconds: int | None = None) -> Any:
     """Return the value that was passed to `encrypt`.
 
     Raises:
-        cryptography.fernet.InvalidToken: The text was made with another key, changed, or is older
-        than `seconds`.
+        cryptography.fernet.InvalidToken: The string was made with another key, was changed, or is
+        older than `seconds`.
     """
     return json.loads(_fernet(purpose).decrypt(text.encode("utf-8", "replace"), ttl=seconds))
 
@@ -348,9 +348,9 @@ may become visible after another person with a higher key."""
 def find_person(name: str) -> Person | None:
     """Return the person with a pseudonym, or None.
 
-    No table has pseudonyms, so that a stolen table reveals nobody. This process caches computed
+    No table contains pseudonyms, so a stolen table identifies nobody. This process caches computed
     pseudonyms (8 µs each). For an unknown pseudonym, it computes only those of newer people and of
-    erased people, whose pseudonyms have changed, so that guessing is cheap.
+    erased people, whose pseudonyms have changed, so guesses are cheap.
     """
     if not _PSEUDONYM.fullmatch(name):
         return None
@@ -371,8 +371,8 @@ def _find_cached(name: str) -> Person | None:
 def name_skeleton(name: str) -> str:
     """Return the skeleton of a name, which is equal for names that look alike.
 
-    It ignores case and alphabet: each letter becomes the Latin letter that looks like it (Unicode
-    Technical Standard 39, "Confusable Detection"); 0 becomes o, and 1 and l become i.
+    A skeleton ignores case and alphabet: each letter becomes the Latin letter that looks like it
+    (Unicode Technical Standard 39, "Confusable Detection"); 0 becomes o, and 1 and l become i.
 
     >>> name_skeleton("Раul1") == name_skeleton("paull")  # the first two are Cyrillic
     True

@@ -76,7 +76,7 @@ class Item:
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """Pending work of a person: a text with its amount, and the URL of its page."""
+    """Pending work of a person: a message with its amount, and the URL of its page."""
 
     text: str
     to: str
@@ -261,7 +261,7 @@ def confirm_address(person: Person, token: str) -> None:
     """Store a person's address, confirmed by the token that was sent to it.
 
     Raises:
-        InputError: The token is not valid, too old, another person's, or ended by a later change.
+        InputError: The token is not valid, too old, another person's, or revoked by a change.
     """
     try:
         whose, email, news = decrypt(LINK_PURPOSE, token, LINK_SECONDS)
@@ -273,7 +273,7 @@ def confirm_address(person: Person, token: str) -> None:
 
 
 def _owner_digest(person: Person) -> str:
-    """Return a digest that changes with a new password, log-in or address, which ends the link.
+    """Return a digest that changes with a new password, log-in or address, and so ends the link.
 
     The digest does not reveal any of these to a reader of the mail.
     """

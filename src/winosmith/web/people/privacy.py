@@ -1,8 +1,8 @@
 """Consent, and personal data: their export, hiding, erasure and retention.
 
-Consent and contributor licence have versions; everybody is asked to agree to a new one. Each area
-adds functions for its own rows to the registries below when the site starts. The functions run in
-the caller's transaction, in reverse order of registration.
+Consent and contributor licence have versions; everybody is asked to agree to each new version. Each
+area adds functions for its own rows to the registries below when the site starts. The functions run
+in the caller's transaction, in reverse order of registration.
 """
 
 from __future__ import annotations
@@ -44,8 +44,8 @@ def missing_documents(person: Person | None, *, judging: bool = False) -> list[D
 
     Args:
         person: The person; None for a visitor.
-        judging: Whether to return the documents for judging, which are fewer for people paid only
-            to judge.
+        judging: Whether to return the documents for judging, of which people paid only to judge
+            have fewer.
     """
     paid_judge = bool(judging and person is not None and person.hired and person.is_judge)
     agreed = set(Agreement.objects.filter(person=person).values_list("document", flat=True))
@@ -100,7 +100,7 @@ def publish_document(kind: str, text: str, *, licence: str = "") -> Document:
 def create_first_documents() -> None:
     """Create the first version of each document, and a new one if the site's licence has changed.
 
-    It runs after each migration, and so at each start of the site.
+    This function runs after each migration, and so at each start of the site.
     """
     with writing():
         for kind in Document.Kind.values:
@@ -145,7 +145,7 @@ SECRET_COLUMNS = {
 def data_about(person: Person) -> dict[str, Any]:
     """Return all data about a person, for JSON.
 
-    It covers every table with a relation to people.
+    The data cover every table with a relation to people.
     """
     data: dict[str, Any] = {
         "name": None if person.anonymous else person.name,
@@ -222,17 +222,17 @@ def hide_texts(person: Person) -> int:
 
 
 def erase(person: Person, texts: bool) -> None:
-    """Erase a person, so that nothing that remains can be linked to them; this can't be undone.
+    """Erase a person, so that no remaining data can be linked to them; this can't be undone.
 
-    The name, the password, the roles, all sessions, drafts, leases, comments, and records of what
-    they read are deleted. Their salt is replaced, so that their published pseudonym can't be
+    The name, the password, the roles, all sessions, drafts, leases, comments, and reading records
+    of the person are deleted. Their salt is replaced, so that their published pseudonym can't be
     traced. Released text remains. Their agreements remain without a name if remaining sentences
     need the licence.
 
     Args:
         person: A person with or without an account.
-        texts: Whether to withdraw and blank everything unreleased that they wrote. Problems that
-            others perturbed from it remain, without the edits, which would reveal it.
+        texts: Whether to withdraw and blank their unreleased texts. Problems that others perturbed
+            from these texts remain, without the edits, which would reveal the texts.
 
     Raises:
         InputError: The person is the only admin.
@@ -241,7 +241,7 @@ def erase(person: Person, texts: bool) -> None:
         person = Person.objects.select_for_update().get(pk=person.pk)
         admins = Person.objects.select_for_update().filter(is_superuser=True, is_active=True)
         if person.is_superuser and not admins.exclude(pk=person.pk).exists():
-            raise InputError(_("This is the only admin; make another one first."))
+            raise InputError(_("This person is the only admin; appoint another admin first."))
         digest = _erasure_digest(person)
         stays = [area(person, texts) for area in reversed(erasers)]
         models.Done.objects.filter(person=person).delete()
@@ -308,7 +308,7 @@ def erase_again() -> int:
     """Erase the people whom a restored backup brought back; return their number.
 
     Raises:
-        InputError: One of them is the only admin.
+        InputError: One of these people is the only admin.
     """
     people = people_to_erase_again()
     for person, texts in people:

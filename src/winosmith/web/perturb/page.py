@@ -72,8 +72,8 @@ class SentenceFilters(Filters):
 def list_with_families(problems: list[Problem]) -> list[dict[str, Any]]:
     """Return problems with their families, in two queries.
 
-    Each has the `root`'s id, or None if nobody has perturbed it, the `step` from the root, and the
-    number of public `versions` in its family, including the root.
+    Each problem has the `root`'s id, or None if nobody has perturbed it, the `step` from the root,
+    and the number of public `versions` in its family, including the root.
     """
     rows = Version.objects.filter(problem__in=problems).select_related("root")
     versions: dict[Any, Version] = {version.problem_id: version for version in rows}
@@ -186,7 +186,7 @@ def context(
     """Return the template context of the page with the form.
 
     Args:
-        place: The place of the sentence in its family.
+        place: The position of the sentence in its family.
         typed: The input of the form.
         key: The key of the form.
         faults: The advice for a rejected form, by field.
@@ -229,12 +229,12 @@ def checks_context(
         "before": place.parent.answer,
         "checks": checks,
         **summarize(checks),
-        "readings": _readings(read),
+        "readings": _make_readings(read),
         "hints": _visible_hints(place, read),
     }
 
 
-def _readings(typed: SentenceInput) -> list[tuple[str, str, str, bool]]:
+def _make_readings(typed: SentenceInput) -> list[tuple[str, str, str, bool]]:
     if typed.sentence.count(BLANK) != 1 or not are_usable(typed):
         return []
     before, _blank, after = typed.sentence.partition(BLANK)
@@ -265,7 +265,7 @@ MAX_POLL_MS = 30_000
 
 
 VOID_STATES = (State.REJECTED, State.WITHDRAWN, State.REVISED)
-"""States in which a version does not count as fooling a model, whatever the model predicts."""
+"""States in which a version is not counted as fooling a model, whatever the model predicts."""
 
 
 def predictions_context(
@@ -340,7 +340,7 @@ def _option_bars(row: Prediction, problem: Problem) -> list[dict[str, Any]]:
 
 
 def _poll_interval(shown: Sequence[dict[str, Any]]) -> int:
-    """Return the milliseconds after which a page should poll again; 0 if nothing is awaited."""
+    """Return the milliseconds after which a page should poll again; 0 if no result is pending."""
     asked = [one["prediction"].asked_at for one in shown if one["waits"]]
     if not asked:
         return 0

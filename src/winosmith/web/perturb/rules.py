@@ -113,12 +113,12 @@ class SentenceInput:
 
 
 FEWEST_WORDS = 5
-"""Minimum number of words; WinoGrande's 15 to 30 are for twins."""
+"""Minimum number of words; WinoGrande's range of 15 to 30 is for twins."""
 
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """The place of a sentence in its family.
+    """The position of a sentence in its family.
 
     Attributes:
         person: The writer; None for a visitor who has not written anything yet.
@@ -132,12 +132,12 @@ class Place:
 
     @classmethod
     def below(cls, person: Person | None, parent: Problem) -> Place:
-        """Return the place of a new version of a problem."""
+        """Return the position of a new version of a problem."""
         return cls(person, path_from_root(parent))
 
     @classmethod
     def for_revision(cls, person: Person | None, old: Problem) -> Place:
-        """Return the place of a version that replaces another version."""
+        """Return the position of a version that replaces another version."""
         return cls(person, path_from_root(old)[:-1], old)
 
     @property
@@ -339,8 +339,8 @@ def create_version(
 ) -> Problem:
     """Create a version from the input, once per key, and request every model's prediction.
 
-    It is stored as a single, judged and moderated like any problem, before any model reads it, so
-    that no model can lose or delay it.
+    The version is stored as a single, judged and moderated like any problem, before any model reads
+    it, so that no model can lose or delay it.
 
     Args:
         place: The place, with a person who has agreed to the current texts.

@@ -182,7 +182,7 @@ def _render(request: HttpRequest, context: dict[str, object], status: int = 200)
 
 @require_safe
 def show_version(request: HttpRequest, ref: str) -> HttpResponse:
-    """Show a version, its place in the family, and the models that it fooled."""
+    """Show a version, its position in the family, and the models that it fooled."""
     person = gates.existing_writer(request)
     version = _get_version(person, ref)
     problem = version.problem

@@ -46,7 +46,7 @@ def request_predictions(problem: Problem, urgent: bool = True) -> None:
 
     Args:
         problem: A stored problem.
-        urgent: Whether a person waits for it; it is then predicted before background problems.
+        urgent: Whether a person waits for it; if so, it is predicted before background problems.
     """
     if problem.embargo or problem.gold:
         return
@@ -104,7 +104,7 @@ def erase_predictions(person: Person, texts: bool) -> None:
 
 
 def retry_as_moderator(person: Person, model: Model) -> int:
-    """Retry a model's failed predictions if a person is a moderator; return their number.
+    """Retry a model's failed predictions if the person is a moderator; return their number.
 
     Raises:
         InputError: The person is not a moderator.
@@ -115,7 +115,7 @@ def retry_as_moderator(person: Person, model: Model) -> int:
 
 
 def retry_failed(model: Model) -> int:
-    """Queue a model's late and failed predictions again; return their number."""
+    """Queue a model's timed-out and failed predictions again; return their number."""
     with writing():
         return model.predictions.filter(stand__in=[Status.LATE, Status.FAILED]).update(
             stand=Status.WAITING,
@@ -214,7 +214,7 @@ def set_current_models(rules: Sequence[SolverRule]) -> None:
 def register_revision(rule: SolverRule, made: MadeSolver) -> Model:
     """Make a loaded model the current revision of its name, and return its row.
 
-    A revision is identified by its digest. A former revision keeps its predictions; its waiting
+    A revision is identified by its digest. A previous revision keeps its predictions; its waiting
     predictions are deleted.
     """
     with writing():
@@ -256,9 +256,9 @@ class ModelStatus:
     Attributes:
         model: The current revision.
         state: The state of its process, as a message for users.
-        alive: Whether it predicts, or will soon.
+        alive: Whether the model predicts, or will soon.
         done, late, failed, waiting: The numbers of predictions in these states.
-        total: The number of predictions when the model has seen all problems.
+        total: The number of predictions once the model has seen all problems.
         seconds: The median seconds per problem over the last predictions, or None.
     """
 
@@ -295,14 +295,14 @@ def get_status(model: Model) -> ModelStatus:
 
 
 def former_revisions(model: Model) -> list[tuple[Model, int]]:
-    """Return a model's former revisions with the numbers of their predictions, newest first."""
+    """Return a model's previous revisions with the numbers of their predictions, newest first."""
     former = Model.objects.filter(name=model.name).exclude(digest="").exclude(pk=model.pk)
     counted = former.annotate(n=Count("predictions")).order_by("-since", "-pk")
     return [(one, one.n) for one in counted]
 
 
 def failed_predictions(model: Model) -> QuerySet[Prediction]:
-    """Return a model's newest late and failed predictions, for moderators."""
+    """Return a model's newest timed-out and failed predictions, for moderators."""
     found = model.predictions.filter(stand__in=[Status.LATE, Status.FAILED])
     return found.select_related("problem").order_by("-pk")[:MAX_FAILURES]
 

@@ -18,12 +18,12 @@ class Model(models.Model):
     Attributes:
         name: The name in `site.toml`.
         solver: The kind of solver ("association", "encoder", …).
-        revision: The maker's name of the revision: a version, a commit, a training run.
+        revision: The publisher's name for the revision: a version, a commit, a training run.
         digest: The digest of its weights and of everything else that determines its scores.
         about: The solver's description of what determines its scores, for pages.
-        current: Whether it is configured now; older revisions keep their predictions.
-        seen: The time of the last database update by its process.
-        fault: The reason that it can't predict at the moment, or "".
+        current: Whether this revision is configured now; older revisions keep their predictions.
+        seen: The time of the last database update by the model's process.
+        fault: The reason why the model can't predict at the moment, or "".
         process: The state of its process.
     """
 
@@ -78,7 +78,7 @@ class Prediction(models.Model):
             which is neither correct nor fooled.
         tie: Whether several options have the highest score (`winosmith.prediction.best_options`).
         input: The digest of the model's input.
-        leased_until: The end of the lease, before which no other process claims it.
+        leased_until: The end of the lease, before which no other process claims the prediction.
         tries: The number of attempts.
         error: The reason for a missing prediction, as an untranslated message for users; see `why`.
     """

@@ -1,9 +1,9 @@
 """The process of one model: it leases waiting predictions, predicts in batches, and stores them.
 
-A model may fill the memory, hang or crash, so each has a process, which the worker starts and
-restarts; predictions don't wait for jobs or other models. If the solver is slow or fails on a task,
-other tasks still get their predictions. Leased rows without a prediction are those that a process
-was working on when it ended.
+A model may fill the memory, hang or crash, so each model has its own process, which the worker
+starts and restarts; predictions don't wait for jobs or other models. If the solver is slow or fails
+on a task, other tasks still get their predictions. Leased rows without a prediction are those that
+a process was working on when it ended.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ class Task:
     """A prediction to make.
 
     Attributes:
-        prediction: The key of its row.
+        prediction: The key of the prediction's row.
         datum: Everything that the model sees: the sentence, the options, the pronoun; not the
             answer, the contributor, or the parent.
         answer: The contributor's answer, compared after the prediction.
@@ -289,11 +289,11 @@ def _error_message(error: Exception) -> str:
 
 
 GRACE = 1.0
-"""Seconds after the limit at which the kernel ends a process."""
+"""Number of seconds after the limit at which the kernel ends a process."""
 
 SOLVER_GRACE = 5.0
-"""Same as GRACE, for a solver with its own timeout, such as a chat client; it ends the process only
-if that timeout fails."""
+"""Same as GRACE, for a solver with its own timeout, such as a chat client; the kernel ends the
+process only if that timeout fails."""
 
 POLL_SECONDS = 0.2
 """Seconds between polls of an idle process for work; a poll reads one row of an index."""
@@ -329,20 +329,20 @@ class LoadedModel:
         """Predict until the process has grown too large."""
         while self.outcomes or _memory_bytes() < self.max_bytes:
             try:
-                if not self._step():
+                if not self._predict_next_batch():
                     time.sleep(POLL_SECONDS)
             except Error as error:  # the database is unavailable; the tasks stay waiting
-                _LOG.warning("the model %s has no database: %s", self.model.name, error)
+                _LOG.warning("the model %s can't use the database: %s", self.model.name, error)
                 connection.close()
                 time.sleep(RETRY_SECONDS)
 
-    def _step(self) -> bool:
+    def _predict_next_batch(self) -> bool:
         room = self.batch_size.size if _memory_bytes() < self.max_bytes else 0
         tasks = store_and_claim(self.model, self.outcomes, room, self.limit + 30)
         self.outcomes = []
         if tasks:
             start = time.monotonic()
-            self.outcomes = predict_tasks(self.made, tasks, self.limit, self._begin)
+            self.outcomes = predict_tasks(self.made, tasks, self.limit, self._set_batch_limit)
             set_time_limit(0)
             took = time.monotonic() - start
             self.batch_size.adapt(took, len(tasks))
@@ -357,7 +357,7 @@ class LoadedModel:
         self.next_sweep = 0.0 if more else time.monotonic() + SWEEP_SECONDS
         return True
 
-    def _begin(self, _tasks: Sequence[Task]) -> None:
+    def _set_batch_limit(self, _tasks: Sequence[Task]) -> None:
         set_time_limit(self.limit + (SOLVER_GRACE if self.made.at_once > 1 else GRACE))
 
 

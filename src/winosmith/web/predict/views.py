@@ -41,7 +41,7 @@ def show_model(request: HttpRequest, name: str) -> HttpResponse:
 @require_POST
 @moderators_only
 def retry_predictions(request: HttpRequest, name: str) -> HttpResponse:
-    """Retry the model's late and failed predictions, once per form."""
+    """Retry the model's timed-out and failed predictions, once per form."""
     found = get_object_or_404(Model, name=name, current=True)
     try:
         result = form_once(

@@ -30,7 +30,7 @@ from winosmith.web.problems.lookalikes import AnyHalf
 from winosmith.web.problems.states import public_problems
 
 LEAST_GAIN = 0.1
-"""Minimum nats by which a listed word favours the correct option: odds of 1.1 to 1."""
+"""Minimum number of nats by which a listed word favours the correct option: odds of 1.1 to 1."""
 
 MOST_WORDS = 3
 
@@ -41,14 +41,14 @@ MAX_TRAINING = 4_000
 """Maximum number of training problems, the newest first; training takes a third of a second."""
 
 CHUNK = 500
-"""Number of problems read at once."""
+"""Number of problems read at a time."""
 
 SMOOTHING = 1.0
 """Laplace smoothing; small, because there is little data (Gururangan et al. 2018 add 100 to
 300,000)."""
 
 FILE = "association.npy"
-"""The file in the site's folder."""
+"""Path of the weights file in the site's folder."""
 
 
 @dataclass(frozen=True, slots=True)

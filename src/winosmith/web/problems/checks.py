@@ -1,8 +1,8 @@
 """Checks of typed sentences: verdicts for the writer, and hints for moderators.
 
 The input may be incomplete. A hint is a short text on why a moderator should check a new twin:
-near-duplicates, data of real people (contact data, names), unpleasant text, and characters that
-look like others.
+near-duplicates, data of real people (contact data, names), unpleasant text, and look-alike
+characters.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ _NOT_NAMES = frozenset(
 """Titles, days, places and other capitalised words that are not part of a person's name."""
 
 MOST_SHOUTED = 2
-"""Maximum number of words in capitals that count as abbreviations."""
+"""Maximum number of words in capitals that are considered abbreviations."""
 
 _OPENERS = frozenset(
     """after although later today tonight tomorrow yesterday when whenever unlike like despite
@@ -72,7 +72,7 @@ _OPENERS = frozenset(
 
 
 def find_flagged_words(text: str, listed: Iterable[str]) -> list[str]:
-    """Return the listed words and phrases that a text contains, also in disguised spellings.
+    """Return the listed words and phrases in a text, including disguised spellings.
 
     A listed word matches only itself, ignoring case; with a final "*" it matches all words that
     start with it.
@@ -171,7 +171,7 @@ def find_foreign_lookalikes(text: str) -> list[str]:
 
 
 def normalize_appearance(text: str) -> str:
-    r"""Return a text as a reader sees it: case-folded, in Latin letters, nothing invisible.
+    r"""Return a text as a reader sees it: case-folded, in Latin letters, no invisible characters.
 
     >>> normalize_appearance("ІDI\u00adOT")  # with a Cyrillic first letter and a soft hyphen
     'idiot'
@@ -274,7 +274,7 @@ class Check:
 
 
 def mark_rejected(checks: Iterable[Check], faults: Mapping[str, Sequence[str]]) -> list[Check]:
-    """Return the checks; those because of which a form was rejected are marked as failed."""
+    """Return the checks, of which those that caused a form's rejection are marked as failed."""
     return [
         replace(one, verdict="fail") if one.advice in faults.get(one.field, ()) else one
         for one in checks
@@ -282,7 +282,7 @@ def mark_rejected(checks: Iterable[Check], faults: Mapping[str, Sequence[str]]) 
 
 
 def first_advice(checks: Sequence[Check]) -> str:
-    """Return the advice of the first failed check, or else of the first open check."""
+    """Return the advice of the first failed check; if none failed, of the first open check."""
     halves = {None: "", 0: _("First half") + ": ", 1: _("Second half") + ": "}
     for verdict in ("fail", "todo"):
         for check in checks:
@@ -353,7 +353,7 @@ def moderator_hints(
 ) -> list[str]:
     """Return the hints on a twin for moderators, in the site's language, for `Problem.hints`.
 
-    A hint contains no text or id that the contributor may not see. But these hints also report
+    A hint contains no text or id that the contributor may not see. However, the hints also report
     similar problems under embargo, so only moderators may see them.
 
     Args:

@@ -3,7 +3,7 @@
 A version shares most of its words with its parent, so an embargo must cover the versions, too. An
 embargo extends down the tree, never up, because the parent was already public or has the same
 author. `Problem.embargo` states whether a problem is under embargo, and `Version.covered` whether
-only because of an ancestor. So no query needs the tree to find the public problems.
+this is only because of an ancestor. Therefore, no query needs the tree to find the public problems.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ def measure_depths(
     row = Datum(
         "new", sentence, _ANY, lineage=Lineage(str(path[0].pk), str(path[-1].pk), edits, declared)
     )
-    found = depths(Dataset([*_path_data(path), row]))[-1]
+    found = depths(Dataset([*_iter_path_data(path), row]))[-1]
     erased = [problem.sentence == ERASED_SENTENCE for problem in path]
     return found._replace(
         lineage=None if any(erased) else found.lineage, edit=None if erased[0] else found.edit
@@ -143,7 +143,7 @@ def add_to_family(problem: Problem, parent: Problem, **columns: Any) -> Version:
 
 
 def _cover(problem: Problem, parent: Problem) -> bool:
-    """Put a new version under the embargo of its parent; return whether the parent has one."""
+    """Put a new version under its parent's embargo, if any; return whether there is one."""
     if problem.embargo or not Problem.objects.filter(pk=parent.pk, embargo=True).exists():
         return False
     Problem.objects.filter(pk=problem.pk).update(embargo=True)
@@ -151,7 +151,7 @@ def _cover(problem: Problem, parent: Problem) -> bool:
     return True
 
 
-def _path_data(path: Sequence[Problem]) -> Iterator[Datum]:
+def _iter_path_data(path: Sequence[Problem]) -> Iterator[Datum]:
     root = str(path[0].pk)
     for at, row in enumerate(path):
         record = row.record.get("lineage") if at else None

@@ -35,7 +35,7 @@ MOST_HASHES = 100
 """Maximum number of hashes by which a text is looked up: three times as many as a half has."""
 
 STEP = 16
-"""SQL statements have a multiple of this many values, so that few different ones are compiled."""
+"""SQL statements contain a multiple of this many values, so that few distinct statements exist."""
 
 MOST_PER_HASH = 200
 """Maximum number of sentences considered per hash: a more frequent hash is not informative."""
@@ -95,8 +95,8 @@ class Lookalike:
 
     Attributes:
         where: The published data set, or "" for this site.
-        share: The fraction of shared words, 0–1, without options. It is `MIN_SHARE` if the reader
-            may not see the text, so that nobody can reconstruct it.
+        share: The fraction of shared words, 0–1, without options. The fraction is `MIN_SHARE` if
+            the reader may not see the text, so that nobody can reconstruct it.
         ref: The id; "" if the reader may not see it.
         sentence: The text; None if the reader may not see it.
     """
@@ -121,7 +121,7 @@ def find_lookalikes(
 
     Words are compared without punctuation and case, and with a gap for each option, so that
     different names don't make a new sentence. Withdrawn and revised problems are ignored. Readers
-    who are not moderators see the text of public and published problems and of their own. All other
+    who are not moderators see the text of public and published problems and their own. All other
     similar problems give a single result without text or share, unless they are under embargo. Gold
     questions are treated like problems that are being judged, so that judges can't recognise them.
 
@@ -129,7 +129,7 @@ def find_lookalikes(
         halves: Sentences, perhaps unfinished, with their options so far.
         without: The key of a twin to ignore, with the twins that it revises.
         family: The root of the halves' family. Its problems are ignored, and so are sentences that
-            are similar only because the root is, such as a published copy of the root.
+            are similar only because the root is similar, such as a published copy of the root.
         reader: The reader; None for a person without an account.
         hidden_too: Whether to report problems under embargo, without text or share, to moderators.
         least: The minimum fraction of shared words, 0–1.
@@ -188,7 +188,7 @@ def _shared_fraction(row: Remembered, words: Sequence[str], root: Sequence[str] 
 
 
 def remember(*problems: Problem, new: bool = False) -> None:
-    """Add problems to the sentences that new ones are compared with, unless they are there already.
+    """Add problems to the sentences with which new sentences are compared, unless already added.
 
     Args:
         problems: The problems of the site.
@@ -219,10 +219,10 @@ def forget(problem: Problem) -> None:
 def remember_published(
     dataset: Dataset, source: str, *, on_progress: Callable[[int], object] | None = None
 ) -> int:
-    """Add a published data set to the sentences that new ones are compared with.
+    """Add a published data set to the sentences with which new sentences are compared.
 
-    This takes many small transactions. After an interrupt, or with a newer version of the data set,
-    the same call adds the missing sentences.
+    This function uses many small transactions. After an interrupt, or with a newer version of the
+    data set, the same call adds the missing sentences.
 
     Args:
         dataset: The data set, with or without answers, which are not stored.
@@ -318,7 +318,7 @@ def _without_family(
 
 
 def _is_kin(theirs: Sequence[str], root: Sequence[str], share: float) -> bool:
-    """Return whether a sentence is similar only because the root is.
+    """Return whether a sentence is similar only because the root is similar.
 
     An identical sentence that is not the root is still reported.
     """
@@ -360,9 +360,9 @@ def words_to_compare(sentence: str, options: Sequence[str] = ()) -> list[str]:
 def word_overlap(first: Sequence[str], second: Sequence[str]) -> float:
     """Return the fraction of words that two sentences share, 0–1: `winosmith.text.overlap`.
 
-    It is 0 if they share less than `LEAST_CONTENT` of the content words. Without this condition,
-    1,572 other sentences share 70 % of their words with one of 250 sentences of WinoGrande, most of
-    them little more than function words.
+    The fraction is 0 if they share less than `LEAST_CONTENT` of the content words. Without this
+    condition, 1,572 other sentences share 70 % of their words with one of 250 sentences of
+    WinoGrande, most of them little more than function words.
 
     Args:
         first: The words from `words_to_compare`.
@@ -394,7 +394,7 @@ def shingle_hashes(words: Sequence[str]) -> list[int]:
 
 
 def sketch_hashes(words: Sequence[str]) -> list[int]:
-    """Return the hashes that are stored for a sentence: of the whole, and of `STORED` shingles."""
+    """Return the stored hashes of a sentence: of the whole sentence, and of `STORED` shingles."""
     return shingle_hashes(words)[: 1 + STORED]
 
 

@@ -27,7 +27,7 @@ class Twin(models.Model):
 
     Attributes:
         ref: The id in the data; random, so that it reveals nothing.
-        revises: The contributor's earlier twin that this one replaces.
+        revises: The contributor's earlier twin that this twin replaces.
         chosen: The time when a moderator chose it for the home page, or None.
     """
 
@@ -60,10 +60,10 @@ class Problem(models.Model):
 
     Attributes:
         ref: The id in the data; random, so that it reveals neither the answer nor the other half.
-        options: A list of 2 to 5 texts.
+        options: A list of 2 to 5 strings.
         answer: The 0-based index of the correct option; None if it is withheld.
-        hints: Short texts on why a moderator should check it.
-        reasons: Why judges did not find it valid.
+        hints: Short messages on why a moderator should check the problem.
+        reasons: Why judges did not find the problem valid.
         gold: Whether it is a gold question with a known answer, which is never part of the data.
         waits: Whether only its contributor and moderators see its result, because another half of
             its twin is undecided; see `winosmith.web.problems.states.settle_waits`.
@@ -119,13 +119,13 @@ class Problem(models.Model):
         return event
 
     def make_event(self, kind: str, *, by: Any = None, **columns: Any) -> Event:
-        """Return the event that `log_event` saves, unsaved."""
+        """Return the unsaved event that `log_event` saves."""
         state = self.state
         return Event(problem=self, actor=by, kind=kind, before=state, after=state, **columns)
 
 
 class Event(models.Model):
-    """An entry of the audit log: an action on a problem, its actor, old and new state.
+    """An entry of the audit log: an action on a problem, its actor, and the old and new state.
 
     Rows are never changed or deleted. `undoes` is the event that this event undid.
     """
@@ -145,7 +145,7 @@ class Event(models.Model):
 
 
 class Remembered(models.Model):
-    """A sentence that new ones are compared with: a problem of the site, or a published one.
+    """A sentence with which new ones are compared: a problem of the site, or a published sentence.
 
     Attributes:
         problem: The problem of the site, whose row has the text.
@@ -189,9 +189,9 @@ class Shingle(models.Model):
 
 
 class Version(models.Model):
-    """A problem's place in its family: the root, or a perturbed version of another problem.
+    """A problem's position in its family: the root, or a perturbed version of another problem.
 
-    A problem without versions has no row. The root gets one with its first child; its parent is
+    A problem without versions has no row. The root gets a row with its first child; its parent is
     None and its depths are 0.
 
     Attributes:

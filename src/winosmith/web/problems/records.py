@@ -1,8 +1,8 @@
 """Conversion between database rows and `winosmith.Problem`; lineages without hidden texts.
 
 A version's edits, its sentence and its parent's sentence determine each other: any two of them give
-the third. So edits from a parent that is not public never leave the site. Depths do, because the
-number of changed tokens reveals no words.
+the third. So edits from a parent that is not public never leave the site. Depths are published,
+because the number of changed tokens reveals no words.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
 """Full-text search for problems: the search terms and the database index.
 
 SQLite has an external-content FTS5 table with triggers on the table of problems, PostgreSQL a GIN
-index on an expression; the database keeps both up to date. Both match whole words, ignoring case
-but not accents. The site has two indexes: this one of public problems for everybody, and one of all
-problems for moderators (`winosmith.web.moderate.queue`). Problems that are not public are not in
-the first, so results, counts, order and response times reveal nothing about them.
+index on an expression; the database keeps both up to date. Both indexes match whole words, ignoring
+case but not accents. The site has two indexes: this one of public problems for everybody, and one
+of all problems for moderators (`winosmith.web.moderate.queue`). Problems that are not public are
+not in the public index, so results, counts, order and response times reveal nothing about them.
 """
 
 from __future__ import annotations
@@ -91,8 +91,8 @@ class FullText:
     def ensure(self, alias: str = "default") -> None:
         """Create and fill the index if it is missing.
 
-        This runs after every migration, because a migration that rebuilds the table of problems
-        drops the index.
+        This method runs after every migration, because a migration that rebuilds the table of
+        problems drops the index.
         """
         with transaction.atomic(using=alias), connections[alias].cursor() as cursor:
             if connections[alias].vendor == "postgresql":
@@ -202,8 +202,8 @@ def filter_by_terms(query: QuerySet[Problem], terms: list[Term]) -> QuerySet[Pro
         terms: At least one term; without required terms nothing is found.
 
     Returns:
-        A query with the alias `place`, the problem's key in the index. Sort and paginate by it, not
-        by `id`, so that pages for common words are fast, too.
+        A query with the alias `place`, the problem's key in the index. Sort and paginate by
+        `place`, not by `id`, so that pages for common words are fast, too.
     """
     if not any(term.wanted for term in terms):
         return query.alias(place=F("id")).none()

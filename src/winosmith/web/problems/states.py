@@ -1,8 +1,8 @@
 """The states of a problem, their logged transitions, and who may see a problem.
 
 `Problem.public` states whether everybody may see a problem. A valid problem reveals its answer and
-also that of its other half, which may still be judged. So a twin becomes public as a whole, and
-never while one of its halves is a gold question.
+also that of its other half, which may still be judged. Therefore, a twin becomes public as a whole,
+and never while one of its halves is a gold question.
 """
 
 from __future__ import annotations
@@ -119,8 +119,8 @@ def is_visible_to(person: Person | None, problem: Problem) -> bool:
 def settle_waits(twins: Collection[int], new: Collection[int] = ()) -> None:
     """Make decided halves wait for the rest of their twin, and end the waits that are over.
 
-    A wait ends when no half is on hold or being judged. It also ends `SiteRules.wait_days` days
-    after the first decision, which is logged. It never ends while a half is one of
+    A wait ends when no half is on hold or being judged. A wait also ends `SiteRules.wait_days` days
+    after the first decision, which is logged. A wait never ends while a half is one of
     `gold_questions`. Only problems in `new` start to wait: a public problem stays public, whatever
     happens to the other half. The caller must have written the change in the same transaction.
 

@@ -157,9 +157,9 @@ class Survey:
         digest: The `winosmith.Dataset.digest` of the problems.
         header: The columns of a table; empty for other formats.
         unfit: The reasons why problems don't fit the format, by the problem's id.
-        silent: Whether none of the problems has a twin or a lineage. Then each is marked as single,
-            if the format allows it, because otherwise readers could mistake similar problems for
-            twins.
+        silent: Whether none of the problems has a twin or a lineage. In that case, each problem is
+            marked as single, if the format allows it, because otherwise readers could mistake
+            similar problems for twins.
     """
 
     file_format: Format
@@ -265,7 +265,7 @@ VOTES = {
     "votes.csv": "a plain table: problem_id, participant, choice …",
     "votes.jsonl": "JSON Lines, one answer per line",
 }
-"""File name → its description."""
+"""File name → description."""
 
 
 def open_votes_file(query: QuerySet[Problem], name: str) -> tuple[str, HeadedFile]:

@@ -36,7 +36,7 @@ from winosmith.web.problems.states import public_problems
 
 @dataclass(frozen=True, slots=True)
 class SiteNumbers:
-    """The numbers of the site.
+    """Statistics of the site.
 
     Attributes:
         problems: The number of public problems.
@@ -126,9 +126,9 @@ def _compute_numbers() -> SiteNumbers:
 def choose_example() -> list[Problem]:
     """Return the halves of the twin on the home page; an empty list if there is none.
 
-    This is the public twin that a moderator chose last. Without one, it is the twin with the most
-    votes among those on which all judges agreed, or the oldest of several. So a twin is never shown
-    just because it is new.
+    This is the public twin that a moderator chose last. If none was chosen, it is the twin with the
+    most votes among those on which all judges agreed, or the oldest of several. So a twin is never
+    shown just because it is new.
     """
     twin = _chosen_twin()
     if twin is None:
@@ -159,7 +159,7 @@ AGREEMENTS = [
     ("most", _("most agreed")),
     ("none", _("not judged here")),
 ]
-"""The choices of the filter."""
+"""The choices of the agreement filter."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,9 +168,9 @@ class Agreement:
 
     Attributes:
         problems: The number of public problems that were judged here.
-        votes: The number of their votes.
+        votes: The number of votes on these problems.
         right: The percentage of votes for the contributor's answer.
-        unanimous: The percentage of problems on which all votes were for it.
+        unanimous: The percentage of problems on which all votes were for that answer.
     """
 
     problems: int
@@ -189,9 +189,9 @@ def filter_agreement(query: QuerySet[Problem], which: str) -> QuerySet[Problem]:
 
 
 def agreement() -> Agreement | None:
-    """Return the judges' agreement on public problems; None without votes.
+    """Return the judges' agreement on public problems; None if there are no votes.
 
-    A large site caches it for a while.
+    Large sites cache the agreement for a while.
     """
     return cached("read.agreement", lambda: Entry(numbers().problems, _compute_agreement())).value
 
@@ -328,7 +328,7 @@ class Filters(forms.Form):
     def apply(self) -> QuerySet[Problem]:
         """Return the matching public problems; none if a field is not valid.
 
-        They have the alias `place` for sorting, as in `problems.search.filter_by_terms`.
+        The problems have the alias `place` for sorting, as in `problems.search.filter_by_terms`.
         """
         query = public_problems().alias(place=F("id"))
         if not self.is_valid():

@@ -226,7 +226,7 @@ class JudgeVotes:
 
 
 def count_votes(problem: Problem) -> JudgeVotes | None:
-    """Return the judges' votes; None before their decision, or without votes."""
+    """Return the judges' votes; None before the decision, or if there are no votes."""
     if problem.state not in (State.VALID, State.REJECTED):
         return None
     votes = list_votes(problem)
@@ -244,7 +244,7 @@ def count_votes(problem: Problem) -> JudgeVotes | None:
 
 
 def family_context(person: Person | None, problem: Problem) -> dict[str, Any] | None:
-    """Return the family of a problem for its page; None if it has none.
+    """Return a problem's family for the problem's page; None if there is no family.
 
     Versions that the person may not see have neither text nor URL, and no edits that reveal them.
     An original has no path, and its family is included only if one of its versions is visible.

@@ -18,14 +18,14 @@ class Round(models.Model):
 
     Attributes:
         name: The name, which is part of the URLs and of the folder's path.
-        busy: Whether it waits or runs; at most one round does.
+        busy: Whether the round waits or runs; at most one round does.
         recipe: The table for `winosmith.rounds.parse_round`, without the files of the pool.
         base: The folder of relative paths of the recipe's solvers.
-        last: The published round with which it is compared.
+        last: The published round with which this round is compared.
         step: The title of the current step.
         doing: The progress of the current step, as `running.StepProgress`.
-        error: The reason why it failed, for moderators.
-        record: The results, as in `round.json`; None before it is done.
+        error: The reason why the round failed, for moderators.
+        record: The results, as in `round.json`; None before the round is done.
         changes: The changes since the last round: [metric, before, now, format].
         timings: The duration of each step: [number, title, seconds].
     """
@@ -82,13 +82,13 @@ class Place(models.Model):
     """The result of a round for a problem of its pool; the problem itself is not changed.
 
     Attributes:
-        stage: The stage that omitted it ("aflite", "structure", …); "" if it was kept.
+        stage: The stage that omitted the problem ("aflite", "structure", …); "" if it was kept.
         reason: The reason, as stated by `winosmith.build`.
-        score: AFLite's score, 0–1; None without one.
-        guessed: The number of correct predictions by models that were not trained on it.
+        score: AFLite's score, 0–1; None if there is no score.
+        guessed: The number of correct predictions by models that were not trained on the problem.
         asked: The number of all predictions by these models; both are None without a score.
-        phase: The 1-based phase in which it was omitted.
-        root: Its number among the roots for the next round, from 0, or None.
+        phase: The 1-based phase in which the problem was omitted.
+        root: The problem's number among the roots for the next round, from 0, or None.
         fools: The names of the solvers that it fools, if it is a perturbed problem.
     """
 

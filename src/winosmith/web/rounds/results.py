@@ -3,7 +3,7 @@
 The report and the files contain only problems that are public at the time of the request; problems
 that were withdrawn or put under embargo since the round are omitted.
 
-A flag shows contributors why a round omitted one of their problems, and its score. It has no
+A flag shows contributors why a round omitted one of their problems, and its score. A flag has no
 effect, appears next to a problem that its reader may see anyway, and reveals nothing about others.
 """
 
@@ -120,7 +120,7 @@ def _summary_cards(record: Mapping[str, Any]) -> list[tuple[str, str]]:
     cards = [
         (
             f"{build['kept']:,}",
-            _("problems kept of %s") % _count(build["funnel"]["collected"]),
+            _("problems kept of %s") % _format_count(build["funnel"]["collected"]),
         ),
     ]
     if artifacts["after"] is not None:
@@ -144,7 +144,7 @@ def _summary_cards(record: Mapping[str, Any]) -> list[tuple[str, str]]:
     return cards
 
 
-def _count(count: Mapping[str, Any]) -> str:
+def _format_count(count: Mapping[str, Any]) -> str:
     return f"{count['problems']:,}"
 
 
@@ -156,7 +156,7 @@ def _solver_row(name: str, own: Mapping[str, Any]) -> dict[str, Any]:
         "revision": own["revision"],
         "seen": own.get("seen", {}),
         "chance": format_value(own["accuracy"]["chance"], ".0%") if own["accuracy"] else None,
-        **{key: _interval(own[key]) for key in ("accuracy", "twins", "last")},
+        **{key: _format_interval(own[key]) for key in ("accuracy", "twins", "last")},
     }
 
 
@@ -170,7 +170,7 @@ def _people_context(found: Mapping[str, Any] | None) -> dict[str, Any] | None:
     return {**found, **shares}
 
 
-def _interval(found: Mapping[str, Any] | None) -> tuple[str, str] | None:
+def _format_interval(found: Mapping[str, Any] | None) -> tuple[str, str] | None:
     if found is None:
         return None
     low, high = found["interval"]
@@ -462,7 +462,7 @@ SHOWN_ROOTS = 6
 def flag_of(context: Any, problem: Problem) -> Flag | None:
     """Return the flag on the reader's own problem, or None."""
     request = context["request"]
-    person, round_ = existing_writer(request), _published(request)
+    person, round_ = existing_writer(request), _cached_last_published(request)
     if person is None or round_ is None or round_.published is None:
         return None
     if problem.twin.contributor_id != person.pk or problem.gold:
@@ -486,7 +486,7 @@ def flag_for_moderators(context: Any, problem: Problem) -> Flag | None:
 def flagged_count(context: Any) -> int:
     """Return how many of the reader's problems the last published round omitted."""
     request = context["request"]
-    person, round_ = existing_writer(request), _published(request)
+    person, round_ = existing_writer(request), _cached_last_published(request)
     return flagged_places(person, round_).count() if person and round_ else 0
 
 
@@ -494,7 +494,7 @@ def flagged_count(context: Any) -> int:
 def wanted_roots(context: Any) -> dict[str, Any]:
     """Return the last published round, and the first of its roots."""
     request = context["request"]
-    round_ = _published(request)
+    round_ = _cached_last_published(request)
     if round_ is None:
         return {"round": None, "roots": ()}
     roots = public_roots(round_)
@@ -502,7 +502,7 @@ def wanted_roots(context: Any) -> dict[str, Any]:
     return {"round": round_, "roots": roots[:SHOWN_ROOTS], "more": len(roots) > SHOWN_ROOTS}
 
 
-def _published(request: Any) -> Round | None:
+def _cached_last_published(request: Any) -> Round | None:
     if not hasattr(request, "round_published"):
         request.round_published = last_published()
     found: Round | None = request.round_published

@@ -98,8 +98,8 @@ def read_recipe(path: str | Path) -> tuple[dict[str, Any], str]:
 def complete_recipe(table: Mapping[str, Any], name: str) -> dict[str, Any]:
     """Return a table with the round's name and the site's defaults.
 
-    The site's judges and moderators have already decided which problems are valid. So votes only
-    measure agreement and drop no problems, unless the recipe has its own rules.
+    The site's judges and moderators have already decided which problems are valid. Therefore, votes
+    only measure agreement and drop no problems, unless the recipe has its own rules.
     """
     filled = {key: value for key, value in table.items() if key not in SITE_KEYS}
     rules = vote_rules()

@@ -1,7 +1,7 @@
 """Backups that an admin starts in the browser; they are made on the server and stay there.
 
-A backup contains the site's key, which gives full access to the site. So no page sends a backup.
-The newest backups are kept in the site's folder, for the people who run the server.
+A backup contains the site's key, which gives full access to the site. Therefore, no page sends a
+backup. The newest backups are kept in the site's folder, for the people who run the server.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ def request_backup(person: Person) -> Job:
 
 
 def make_backup(job: Job, progress: Progress) -> dict[str, Any]:
-    """Make the backup that a job requests, and delete the oldest beyond `MAX_BACKUPS`.
+    """Make the backup that a job requests, and delete the oldest backups beyond `MAX_BACKUPS`.
 
     Raises:
         InputError: The job was started on another site, from whose backup this site was restored.

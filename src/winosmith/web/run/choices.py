@@ -40,7 +40,7 @@ def setting_label(name: str) -> str:
 
 
 def value_label(name: str, value: str) -> str:
-    """Return the label of a setting's value in the reader's language; by default the value."""
+    """Return the label of a setting's value in the reader's language, or else the value."""
     choices: Mapping[str, str] = _declarations()[name]["choices"] or {}
     return _(choices[value]) if value in choices else value
 

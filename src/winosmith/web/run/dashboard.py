@@ -34,12 +34,12 @@ class Statistics:
 
     Attributes:
         first: The first day of each period, in UTC.
-        came: The number of problems that were written or imported, without gold questions.
+        came: The number of problems that were written or imported, except gold questions.
         valid, rejected: The numbers of problems that were found valid, or rejected.
         backlog: The number of problems that waited for a judge or moderator at the period's end.
         votes: The number of votes.
         agreed: The fraction, 0–1, of votes for the majority's answer, in the period's verdicts;
-            None without verdicts.
+            None if there are no verdicts.
         judged: The number of people who voted.
         wrote: The number of people who wrote and did not vote.
         problems: The site's number of problems, which determines how long statistics are cached.
@@ -186,7 +186,7 @@ def draw_plots(found: Statistics) -> list[dict[str, Any]]:
         (
             "votes",
             _("Votes"),
-            _("All votes on problems, without answers to gold questions."),
+            _("All votes on problems, except answers to gold questions."),
             {_("votes"): found.votes},
         ),
         (

@@ -44,7 +44,7 @@ EXAMPLES = 5
 """Number of example problems in the preview."""
 
 PURPOSES = (
-    ("judging", gettext_lazy("let people judge them here")),
+    ("judging", gettext_lazy("have people judge them here")),
     ("valid", gettext_lazy("add them to the data immediately; they were judged elsewhere")),
     ("gold", gettext_lazy("use them as gold questions, which are never in the data")),
     ("published", gettext_lazy("only compare new sentences with them")),
@@ -114,7 +114,7 @@ class FileForm(forms.Form):
 
         Args:
             person: An admin.
-            values: Other values for the job, such as the study's name.
+            values: Additional values for the job, such as the study's name.
 
         Raises:
             InputError: The file can't be read, or has no usable content.
@@ -276,7 +276,7 @@ def preview_import(job: Job, reading: Reading) -> None:
         InputError: The file can't be read, or has no problem that can be imported.
     """
     asked = job.asked
-    found = read_file(job_file(job), asked, _purpose(asked), reading)
+    found = read_file(job_file(job), asked, _parse_purpose(asked), reading)
     if not len(found.dataset):
         raise InputError("\n".join([_("No problem can be imported."), *first_faults(asked, found)]))
     job.total = len(found.dataset)
@@ -313,7 +313,7 @@ def first_faults(asked: dict[str, Any], found: FileContent) -> list[str]:
     return [f"{asked['file']}:{line}: {reason}" for line, reason in found.refused[:LISTED]]
 
 
-def _purpose(asked: dict[str, Any]) -> As | None:
+def _parse_purpose(asked: dict[str, Any]) -> As | None:
     found: As | None = None if asked["as"] == "published" else asked["as"]
     return found
 
@@ -321,7 +321,7 @@ def _purpose(asked: dict[str, Any]) -> As | None:
 def run_import(job: Job, progress: Progress) -> dict[str, Any]:
     """Carry out an import; after an interruption, another call resumes."""
     asked = job.asked
-    as_ = _purpose(asked)
+    as_ = _parse_purpose(asked)
     found = read_file(job_file(job), asked, as_)
     left = {"refused": len(found.refused), "told": first_faults(asked, found)}
     if as_ is None:

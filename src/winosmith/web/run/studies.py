@@ -89,7 +89,7 @@ class StudyForm(forms.ModelForm):
         }
         error_messages: ClassVar = {
             "name": {"invalid": gettext_lazy("Only letters, digits and dashes.")},
-            "currency": {"max_length": gettext_lazy("Write it like GBP, USD, EUR.")},
+            "currency": {"max_length": gettext_lazy("Use a code such as GBP, USD or EUR.")},
         }
 
     def validate_unique(self) -> None:
@@ -206,7 +206,7 @@ class PaidForm(FileForm):
     asks = ("final",)
     final = forms.BooleanField(
         label=gettext_lazy("This file contains all submissions"),
-        help_text=gettext_lazy("People who are not in it did not come from the market."),
+        help_text=gettext_lazy("People who are not in the file did not come from the market."),
         required=False,
     )
 

@@ -31,7 +31,7 @@ ABANDONED_AFTER = timedelta(minutes=10)
 space is needed."""
 
 CHUNK_BYTES = 900_000
-"""Maximum bytes of a file in one request; a whole request has at most a million."""
+"""Maximum bytes of a file in one request; a whole request may have at most a million."""
 
 
 def max_bytes() -> int:

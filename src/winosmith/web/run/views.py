@@ -325,7 +325,7 @@ def _render_studies(
     context = {
         "rows": [measure_progress(one) for one in Study.objects.order_by("-pk")],
         "made": study,
-        "link": study_link(study.provider, token, _address(request)) if study else "",
+        "link": study_link(study.provider, token, _site_url(request)) if study else "",
         "error": error,
     }
     return _render(request, "run/studies.html", form, status=status, **context)
@@ -386,7 +386,7 @@ def decide_job(request: HttpRequest, mark: str) -> HttpResponseBase:
 def _render_job(
     request: HttpRequest, found: Job, error: InputError | None = None, status: int = 200
 ) -> HttpResponse:
-    address = _address(request).rstrip("/")
+    address = _site_url(request).rstrip("/")
     context = {"job": found, "error": error, "address": address}
     return render(request, "run/job.html", context, status=status)
 
@@ -404,7 +404,7 @@ def _visible_jobs() -> QuerySet[Job]:
     return rows.select_related("actor", "decided")
 
 
-def _address(request: HttpRequest) -> str:
+def _site_url(request: HttpRequest) -> str:
     return site_settings.SITE.public_url or request.build_absolute_uri("/")
 
 
@@ -428,6 +428,6 @@ def _process_once(request: HttpRequest, form: Form, act: Callable[[], str], part
 def _render(
     request: HttpRequest, page: str, form: Form, *, status: int = 200, **context: Any
 ) -> HttpResponse:
-    address = _address(request).rstrip("/")
+    address = _site_url(request).rstrip("/")
     defaults = {"form": form, "piece": CHUNK_BYTES, "most": max_bytes(), "address": address}
     return render(request, page, {**defaults, **context}, status=422 if form.errors else status)

@@ -22,7 +22,7 @@ class Round(models.Model):
         seed: Random seed for the halves, the orders, and the assignment of sheets.
         consent: The text that people agree to before they get a sheet; it never changes.
         declared: The questions about respondents: a list of {"name", "asked", "choices"}.
-        figures: Results of `humans.compute_results`; None before it is closed, or without answers.
+        figures: Results of `humans.compute_results`; None before closing or without answers.
     """
 
     class State(models.TextChoices):
@@ -97,8 +97,8 @@ class Subject(models.Model):
     """A respondent of a round, with a code that only this table links to the person.
 
     Attributes:
-        person: The person; None once they are erased. Their answers stay, anonymously.
-        code: A random code for the results, unrelated to their other names.
+        person: The person; None once they are erased. The answers are kept anonymously.
+        code: A random code for the results, unrelated to the person's other names.
         agreed: The time when they agreed to the round's consent text.
         declared: Their answers to the questions about themselves, by name.
     """
@@ -124,14 +124,14 @@ class Sitting(models.Model):
     """A sheet that is assigned to a respondent, and their progress.
 
     Attributes:
-        ref: A random reference for addresses.
+        ref: A random reference for URLs.
         state: The state, as in `humans.Assignment`; in every state, the person has seen the sheet.
         at: The number of the next question; at the end, the number of questions plus 1.
         given: The time of its assignment; None after the retention time.
         ended: The time when it was submitted or given up; None before, or after retention.
         pace: The median seconds between answers; None before submission, or after retention.
-        held: Whether it was filled in faster than people read, and is excluded from results until a
-            moderator (`looked_by`) approves it.
+        held: Whether the sheet was filled in faster than people read, and is excluded from results
+            until a moderator (`looked_by`) approves it.
     """
 
     class State(models.TextChoices):

@@ -119,7 +119,7 @@ def _without_erased(subject: humans.Subject, asked: Collection[str]) -> humans.S
 
 
 def compute_results(round_: Round, sittings: Sequence[humans.Sitting]) -> dict[str, Any] | None:
-    """Return the results of a round for JSON; None without answers."""
+    """Return the results of a round for JSON; None if there are no answers."""
     dataset, responses, subjects = gather_input(load_dataset(round_), sittings)
     if not responses:
         return None
@@ -133,9 +133,9 @@ def write_results(round_: Round, folder: str | Path, *, force: bool = False) -> 
     """Write the results of a round to a folder; return the number of items of each kind.
 
     Args:
-        round_: An open or closed round; only submitted sheets count.
-        folder: A new or empty folder, or one with the same results; others are refused.
-        force: Whether to replace earlier results of the round.
+        round_: An open or closed round; only submitted sheets are included.
+        folder: A new or empty folder, or one with the same results; other folders are refused.
+        force: Whether to overwrite earlier results of the round.
 
     Raises:
         OutputError: The folder can't be used.

@@ -71,7 +71,7 @@ def open_round(
 
     Args:
         dataset: The problems with their answers.
-        name: The name, in lower-case letters, digits and dashes; part of the addresses.
+        name: The name, in lower-case letters, digits and dashes; part of the URLs.
         declared: The questions about the respondents.
         consent: The text that respondents agree to; None for the default text.
         public: Whether to allow problems that everybody can already read.

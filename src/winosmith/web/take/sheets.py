@@ -1,6 +1,6 @@
 """Sheets of human tests: their assignment, answers, and submission.
 
-A person knows a round's problems if they read, judged, wrote or answered them before. Answers are
+A person knows a round's problems if they read, judged, wrote or answered them earlier. Answers are
 stored one by one, with their times. A person's test data can be exported, and times are deleted
 after the retention time.
 """
@@ -101,7 +101,7 @@ def record_reading(person: Person, sheet: Sheet) -> None:
 
 
 CODE_CHARACTERS = "23456789BCDFGHJKLMNPQRSTVWXZ"
-"""The characters of respondents' codes: none looks like another, and they form no words."""
+"""The characters of respondents' codes, which don't look alike and form no words."""
 
 LONGEST = 200
 """Maximum number of characters of a declared text or a note."""
@@ -115,7 +115,7 @@ def may_take_tests(person: Person | None) -> bool:
 def unfinished_sitting(person: Person) -> Sitting | None:
     """Return the sheet of any round that a person is filling in, or None.
 
-    Until it is submitted or given up, they get no other sheet and no problem to judge.
+    Until the sheet is submitted or given up, they get no other sheet and no problem to judge.
     """
     rows = Sitting.objects.filter(subject__person=person, state=Sitting.State.GIVEN)
     return rows.select_related("subject__round", "sheet").first()
@@ -124,8 +124,8 @@ def unfinished_sitting(person: Person) -> Sitting | None:
 def assign_sheet(person: Person, round_: Round, declared: Mapping[str, str]) -> Sitting:
     """Assign a sheet of a round to a person, or return the one that they are filling in.
 
-    They thereby agree to the round's consent text, and the time is stored. A problem that they have
-    not judged yet goes back to the queue.
+    The person thereby agrees to the round's consent text, and the time is stored. A problem that
+    they have not judged yet goes back to the queue.
 
     Args:
         person: The respondent.
@@ -134,8 +134,8 @@ def assign_sheet(person: Person, round_: Round, declared: Mapping[str, str]) -> 
             ignored.
 
     Raises:
-        InputError: They have no account, have a sheet of another round, or know part of every test;
-            the round is closed; or a declared value is not one of the choices.
+        InputError: The person has no account, has a sheet of another round, or knows part of every
+            test; the round is closed; or a declared value is not one of the choices.
     """
     if not may_take_tests(person):
         raise InputError(_("You need an account to take a test; log in first."))
@@ -163,7 +163,7 @@ def choose_sheet(person: Person, round_: Round) -> Sheet:
     """Choose the next sheet for a person by `humans.assign`, given all earlier assignments.
 
     Raises:
-        InputError: The round is closed, or they know part of each of its tests.
+        InputError: The round is closed, or the person knows part of each of its tests.
     """
     if round_.state != Round.State.OPEN:
         raise InputError(_("This test is closed."))
@@ -246,12 +246,12 @@ def mark_shown(sitting: Sitting, number: int) -> str:
 
 
 def seconds_seen(mark: str, visible_seconds: str, sitting: Sitting, number: int) -> float:
-    """Return for how many seconds a question was visible before its form was sent.
+    """Return the number of seconds for which a question was visible before its form was sent.
 
     Args:
         mark: The token from `mark_shown`.
         visible_seconds: The seconds for which the page was visible, as reported by its script.
-            Without a script it is "", and the result is the whole time, up to `LONGEST_UNSEEN`.
+            Without a script, this is "", and the result is the whole time, up to `LONGEST_UNSEEN`.
         sitting: The sitting of the form.
         number: The number of the question; for the token of another question, the result is 0.
     """
@@ -298,7 +298,7 @@ def _lock_sitting(person: Person, ref: str) -> Sitting:
     """Return a sheet that a person is filling in, locked until the transaction ends.
 
     Raises:
-        SheetClosedError: The sheet is closed, or not theirs.
+        SheetClosedError: The sheet is closed, or not the person's.
     """
     rows = Sitting.objects.select_for_update(of=("self",)).select_related("sheet", "subject__round")
     sitting = rows.filter(ref=ref, subject__person=person).first()
@@ -352,7 +352,7 @@ def store_question_note(person: Person, ref: str, number: int, kind: str, text: 
         SheetClosedError, InputError: As in `add_note`.
     """
     with writing():
-        sitting, text = _locked_with_text(person, ref, number, text)
+        sitting, text = _lock_and_clean_text(person, ref, number, text)
         rows = Remark.objects.filter(sitting=sitting, kind=kind, number=number)
         if not text:
             rows.delete()
@@ -378,13 +378,13 @@ def add_note(person: Person, ref: str, kind: str, number: str, text: str) -> Non
     if number and not is_number(number, 4):
         raise InputError(_("Write the number of the question, or leave it empty."))
     with writing():
-        sitting, text = _locked_with_text(person, ref, int(number) if number else None, text)
+        sitting, text = _lock_and_clean_text(person, ref, int(number) if number else None, text)
         if not text:
             raise InputError(_("Fill in both fields, or leave both empty."))
         _add_remark(sitting, kind, int(number) if number else None, text)
 
 
-def _locked_with_text(
+def _lock_and_clean_text(
     person: Person, ref: str, number: int | None, text: str
 ) -> tuple[Sitting, str]:
     sitting = _lock_sitting(person, ref)
@@ -417,7 +417,7 @@ def remove_note(person: Person, ref: str, key: str) -> None:
 
 
 def submit_sheet(person: Person, ref: str) -> Sitting:
-    """Submit a sheet; unanswered questions stay so, and nothing can be changed later.
+    """Submit a sheet; unanswered questions stay unanswered, and nothing can be changed.
 
     A sheet with a median of less than `SiteRules.hold_pace_seconds` per question is put on hold: it
     is excluded from results until a moderator approves it.

@@ -81,7 +81,7 @@ def _render_test(request: HttpRequest, round_: Round, *, error: str = "") -> Htt
         "round": round_,
         **_sheet_sizes(round_),
         "person": person,
-        "hindrance": _find_hindrance(person, round_) if person else "",
+        "hindrance": _why_not_startable(person, round_) if person else "",
         "out": sheets.unfinished_sitting(person) if person else None,
         "declared": [
             {**each, "value": request.POST.get(f"declared-{each['name']}", "")}
@@ -97,7 +97,7 @@ def _render_test(request: HttpRequest, round_: Round, *, error: str = "") -> Htt
     return render(request, "take/about.html", page, status=422 if error else 200)
 
 
-def _find_hindrance(person: Person, round_: Round) -> str:
+def _why_not_startable(person: Person, round_: Round) -> str:
     out = sheets.unfinished_sitting(person)
     if out is not None:
         return ""  # the page links to it
@@ -320,7 +320,7 @@ def give_up_test(request: HttpRequest, ref: str) -> HttpResponseBase:
 
 def _render_thanks(request: HttpRequest, sitting: Sitting) -> HttpResponse:
     round_ = sitting.subject.round
-    further = not _find_hindrance(cast(Person, request.user), round_)
+    further = not _why_not_startable(cast(Person, request.user), round_)
     page = {"sitting": sitting, "round": round_, "further": further}
     return render(request, "take/thanks.html", page)
 

@@ -1,4 +1,4 @@
-"""Contexts of the pages for writing: a draft's form, checklist and preview, counts, own twins."""
+"""Contexts of the pages for writing: a draft's form, checklist and preview, counts, twins."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ class FilledHalf:
 
 
 def preview_readings(typed: TwinInput) -> list[tuple[FilledHalf, ...]]:
-    """Return the readings of each half, one per option; a half without one blank has none."""
+    """Return the readings of each half, one per option; a half without one blank has no reading."""
     first, second = typed.sentences
     return [
         tuple(
@@ -195,7 +195,7 @@ class ProblemCounts:
         judging: The number of their problems that are being judged.
         valid: The number of their valid problems.
         site: The number of public problems on the site.
-        goal: The number of valid problems that the site wants, or 0.
+        goal: The site's goal for the number of valid problems, or 0.
     """
 
     today: int

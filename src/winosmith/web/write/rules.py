@@ -41,7 +41,7 @@ MAX_UNUSED_AGE = timedelta(hours=1)
 
 
 class StaleDraftError(InputError):
-    """Another window saved the draft after this one read it; `draft` has the newer input."""
+    """Another window saved the draft after this window read it; `draft` has the newer input."""
 
     def __init__(self, draft: Draft):
         self.draft = draft
@@ -88,7 +88,7 @@ def list_drafts(person: Person | None) -> list[Draft]:
 
 
 def save_draft(draft: Draft, typed: TwinInput, version: int) -> Draft:
-    """Save a window's input unless another window has saved the draft since this one read it.
+    """Save a window's input unless another window has saved the draft in the meantime.
 
     Args:
         draft: The draft, which is locked and read again.
@@ -97,7 +97,7 @@ def save_draft(draft: Draft, typed: TwinInput, version: int) -> Draft:
 
     Raises:
         StaleDraftError: Another window saved first; nothing was overwritten.
-        InputError: The text is far too long, or the draft was sent or discarded in the meantime.
+        InputError: The text is far too long, or the draft was submitted or discarded meanwhile.
     """
     check_length(typed)
     with writing():
@@ -157,7 +157,7 @@ def get_or_create_revision(person: Person, twin: Twin, typed: TwinInput) -> Draf
 def _lock(draft: Draft) -> Draft:
     now = Draft.objects.select_for_update().filter(pk=draft.pk).first()
     if now is None:
-        raise InputError(_("This draft was sent or discarded in another window."))
+        raise InputError(_("This draft was submitted or discarded in another window."))
     return now
 
 
@@ -285,7 +285,7 @@ def read_twin(twin: Twin) -> TwinInput:
 
 
 def _find_faults(typed: TwinInput, anchors: Sequence[str]) -> dict[str, list[str]]:
-    """Return the advice for a submitted form by field; for an empty half, only to write it."""
+    """Return a submitted form's advice by field; an empty half gets only the advice to write it."""
     open_checks = [
         check for check in examine_twin(typed, anchors) if check.verdict in ("fail", "todo")
     ]
@@ -424,7 +424,7 @@ def find_anchor(sentences: Sequence[str], anchors: Sequence[str]) -> str:
 def examine_twin(typed: TwinInput, anchors: Sequence[str]) -> list[Check]:
     """Check a twin against all rules; return the results in the order of the form.
 
-    A separate rule reports text that is too long; the other rules are not checked until then.
+    A separate rule reports text that is too long, in which case the other rules are not checked.
     """
     whole, typed = typed, typed.without_long_texts()
     usable = checks.are_distinct(typed.options)
@@ -499,7 +499,7 @@ def _contains_word(word: str, words: set[str]) -> bool:
 
 def _check_domain(typed: TwinInput) -> Check:
     verdict: Verdict = "pass" if typed.domain else "todo"
-    advice = _("Choose whether it is about people or about things.")
+    advice = _("Choose whether the twin is about people or about things.")
     return Check("domain", verdict, _("A domain is chosen"), "", advice, "domain")
 
 

@@ -104,12 +104,12 @@ def show_draft(request: HttpRequest, ref: str) -> HttpResponse:
     except rules.StaleDraftError as stale:
         return _render(request, pages.draft_context(found, typed, person, stored=stale.draft), 409)
     except RefusedError as refused:
-        kept = _save_unsent(request, found, typed)
+        kept = _save_if_current(request, found, typed)
         return _render(
             request, pages.draft_context(kept, typed, person, faults=refused.faults), 422
         )
     except gates.RateLimitError:
-        _save_unsent(request, found, typed)
+        _save_if_current(request, found, typed)
         raise
     except InputError as refused:
         return _render(request, pages.draft_context(found, typed, person, error=str(refused)), 422)
@@ -208,7 +208,7 @@ def _count_typing(request: HttpRequest, what: str) -> None:
     gates.rate_limit_typing(request, what, settings.RULES.writes_per_hour)
 
 
-def _save_unsent(request: HttpRequest, found: Draft, typed: rules.TwinInput) -> Draft:
+def _save_if_current(request: HttpRequest, found: Draft, typed: rules.TwinInput) -> Draft:
     with suppress(InputError):
         return rules.save_draft(found, typed, _parse_version(request))
     return found
