@@ -245,10 +245,9 @@ def _count_missing_choices(rows: Sequence[Row], plan: Plan) -> int:
     read = [_name_choices(row, plan) for row in rows]
     are_texts = any("text" in kinds for answer, kinds in read if not _base.is_missing(answer))
     for row, (answer, kinds) in zip(rows, read, strict=True):
-        named = {*kinds.values()}
-        if len(named) == 1 and (are_texts or not _base.is_missing(answer)):
-            if row.get(plan.choices[min(named)]) == "NA":
-                return 0
+        named = {row.get(plan.choices[at]) for at in {*kinds.values()}}
+        if named == {"NA"} and (are_texts or not _base.is_missing(answer)):
+            return 0
     return len(some)
 
 
