@@ -163,14 +163,13 @@ def test_labels_answer_a_test_set(cli: Cli) -> None:
     assert "labels.lst: the list has 2 labels, but there are 64 problems" in cli.refused(
         "score test.jsonl list.lst --labels labels.lst"
     )
-    many = [{"id": f"q{at}", "question": f"Why {at}?", "choices": [*"wxyz"]} for at in range(4)]
+    many = [{"id": f"q{at}", "question": f"Why {at}?", "choices": [*"éxyz"]} for at in range(4)]
     Path("many.jsonl").write_text("".join(json.dumps(one) + "\n" for one in many))
     Path("m.lst").write_text("A\nB\nC\nD\n")
-    for keys in ("1\n2\n3\n4\n", "A\nB\nC\nD\n", "id,key\nq3,D\nq2,C\nq0,A\nq1,B\n"):
-        Path("labels.lst").write_text(keys)
-        accuracy = cli.told("score many.jsonl m.lst --labels labels.lst")["solvers"]["m"][
-            "accuracy"
-        ]
+    command = "score many.jsonl m.lst --labels labels.lst --encoding cp1252"
+    for keys in ("1\n2\n3\n4\n", "A\nB\nC\nD\n", "id,key\nq3,z\nq2,y\nq0,é\nq1,x\n"):
+        Path("labels.lst").write_text(keys, "cp1252")
+        accuracy = cli.told(command)["solvers"]["m"]["accuracy"]
         assert (accuracy["right"], accuracy["n"]) == (4, 4)
     for keys, why in (
         ("1\n2\n3\n5\n", "the labels of 'q3' are not"),

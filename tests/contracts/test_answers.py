@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import io
 import json
+import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import replace
 from pathlib import Path
+from time import process_time
 from typing import Any
 
 import pandas as pd
@@ -380,9 +382,21 @@ def test_ids_that_are_whole_numbers_have_no_fraction(tmp_path: Path) -> None:
         assert {n: p.choice for n, p in answers.read(path, items)["m"].by_id.items()} == {
             str(at): at % 2 for at in range(6)
         }
+    for other in ("01", "1.0"):
+        path = _text(tmp_path / "m.json", f'{{"1": "A", "2": "A", "{other}": "B"}}')
+        with pytest.raises(FormatError, match="row 3: the id '1' occurs twice"):
+            answers.read(path, items)
     several = Dataset(replace(items[0], id=name) for name in ("1", "1.0"))
     path = _text(tmp_path / "m.csv", "id,m\n1,A\n1.0,B\n")
     assert answers.read(path, several)["m"].by_id.keys() == {"1", "1.0"}
+
+
+def test_a_long_id_is_read_in_linear_time(tmp_path: Path) -> None:
+    """An id of many zeros, which is not a number, takes no longer than another."""
+    path = _text(tmp_path / "m.csv", f"id,m\nq0,A\n{'0' * 20_000}x,B\n")
+    start = process_time()
+    assert answers.read(path, DATA)["m"].by_id["q0"].choice == 0
+    assert process_time() - start < 2
 
 
 def test_missing_numbers_of_any_program_are_missing(tmp_path: Path) -> None:
@@ -406,6 +420,10 @@ def test_a_text_is_an_option_with_a_full_stop_and_if_it_is_na(tmp_path: Path) ->
     )
     path = _text(tmp_path / "m.csv", "id,m\nq0,NA\nq1,De.\nq2,NaN\n")
     assert [p.choice for p in answers.read(path, items)["m"].predictions] == [1, 0]
+    countries = Dataset([replace(items[0], id="NA"), *items])
+    path.write_text("id,m\nNA,NA\nq0,DE\n,\n<NA>,NaN\nq1,DE\nq2,DE\n")
+    found = answers.read(path, countries)["m"].by_id
+    assert {name: one.choice for name, one in found.items()} == {"NA": 1, "q0": 0, "q1": 0, "q2": 0}
 
 
 def test_true_and_false_are_options_and_a_choice_may_be_a_letter(tmp_path: Path) -> None:
@@ -413,8 +431,9 @@ def test_true_and_false_are_options_and_a_choice_may_be_a_letter(tmp_path: Path)
     items = Dataset(
         Problem(f"q{at}", f"Is {at} odd?", ("True", "False"), 0, blank=None) for at in range(3)
     )
-    path = _text(tmp_path / "m.json", '{"q0": true, "q1": false, "q2": true}')
-    assert [p.choice for p in answers.read(path, items)["m"].predictions] == [0, 1, 0]
+    for said in ('{"q0": true, "q1": false, "q2": true}', "[true, false, true]"):
+        path = _text(tmp_path / "m.json", said)
+        assert [p.choice for p in answers.read(path, items)["m"].predictions] == [0, 1, 0]
     rows = [{"id": f"q{at}", "choice": "B" if at else None} for at in range(3)]
     path = _jsonl(tmp_path / "m.jsonl", rows)
     assert [p.choice for p in answers.read(path, items)["m"].predictions] == [1, 1]
@@ -731,6 +750,9 @@ def _others(n: int) -> list[Problem]:
          "m.csv:2: a score is empty, but a later score is not"),
         ("m.csv", "id,score0,score1,score2,score3\nq0,1,2,3,4\n",
          "scores are in 'score0', 'score1', 'score2', …; number these columns from score1"),
+        ("m.json", json.dumps([True] * 12), 'row 1: a list has labels, such as 1 or "A", not true'),
+        ("m.json", json.dumps([1, [2]] * 6), "row 2: a list has labels"),
+        ("m.json", json.dumps([1, 2, 2.5] * 4), 'such as 1 or "A", not 2.5'),
         ("m.lst", "1\n?\nx y\nNo\n", ":2: '?' is not a label, such as 1 or A"),
         ("m.lst", "1;[ 0.5 abc ]\n", ":1: the scores ' 0.5 abc ' are not numbers"),
         ("m.lst", "1,2,1,1,2\n" * 12, ":1: the line has several labels, as in a leaderboard"),
@@ -776,3 +798,42 @@ def test_columns_that_are_not_answers_are_omitted_with_a_note(tmp_path: Path) ->
     path = _text(tmp_path / "k.csv", "id,answer,m\nq0,A,2\nq1,B,2\n")
     with pytest.warns(formats.ReadingNote, match="'answer' has keys"):
         assert [*answers.read(path, DATA)] == ["m"]
+
+
+@pytest.mark.parametrize(
+    ("columns", "models"),
+    [
+        ({"gpt": "A" * 10, "llama": [at // 2 * 2 + 11 for at in range(10)]}, ["gpt", "llama"]),
+        ({"gpt": "12" * 5, "llama": "AB" * 5}, ["gpt", "llama"]),
+        ({"gpt": "12" * 5, "note": ["x", *[""] * 8, "c"]}, ["gpt"]),
+        ({"gpt": "12" * 5, "note": ["see below", *[""] * 8, "A"], "time": range(10, 110, 10)},
+         ["gpt", "note", "time"]),
+        ({"row": range(1, 11), "gpt": "ABABABABA?"}, ["gpt"]),
+        ({"row": range(1, 11), "gpt": "ABABABAB??"}, ["row", "gpt"]),
+        ({"gpt": "AB" * 5, "mark": "CICCICICCI"}, ["gpt"]),
+        ({"gpt": "AB" * 5, "mark": "10" * 5, "tries": "1231231231"}, ["gpt"]),
+    ],
+)  # fmt: skip
+def test_numbers_and_marks_are_models_answers_only_if_they_are_options(
+    columns: dict[str, Sequence[object]], models: list[str], tmp_path: Path
+) -> None:
+    """Next to a column of letters, numbers are answers if all of them are options."""
+    items = Dataset(
+        Problem(f"q{at}", f"What is {at} + 10?", (f"{at + 10}", f"{at + 11}"), 0, blank=None)
+        for at in range(10)
+    )
+    rows = zip(items.ids, *columns.values(), strict=True)
+    lines = [",".join(map(str, row)) for row in (("id", *columns), *rows)]
+    path = _text(tmp_path / "t.csv", "\n".join(lines))
+    with warnings.catch_warnings(record=True, action="always") as notes:
+        assert [*answers.read(path, items)] == models
+    said = [str(note.message).split("'")[1] for note in notes]
+    assert said == [name for name in columns if name not in models]
+
+
+def test_c_and_i_are_letters_if_there_are_nine_options(tmp_path: Path) -> None:
+    """With fewer options, I is no option, and a column of C and I has marks."""
+    options = tuple(f"mark {at}" for at in range(9))
+    items = Dataset(Problem(f"q{at}", f"Which {at}?", options, 0, blank=None) for at in range(2))
+    path = _text(tmp_path / "m.csv", "id,m\nq0,C\nq1,I\n")
+    assert [one.choice for one in answers.read(path, items)["m"].predictions] == [2, 8]

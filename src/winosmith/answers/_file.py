@@ -15,8 +15,14 @@ from winosmith.data import Place, Record, Rows, cell
 from winosmith.dataset import Dataset
 from winosmith.errors import FormatError
 
-_WHOLE = re.compile(r"0*([0-9]+)(?:\.0+)?")
+_WHOLE = re.compile(r"([0-9]+)(?:\.0+)?")
 """An id that is a whole number, also as tables with gaps store it."""
+
+
+def _find_number(name: str) -> str:
+    """Return the number that an id is, without leading zeros; "" for other ids."""
+    whole = _WHOLE.fullmatch(name)
+    return whole[1].lstrip("0") or "0" if whole else ""
 
 
 @dataclass(frozen=True)
@@ -56,13 +62,12 @@ class AnswerFile:
     def match_id(self, value: Any) -> str:
         """Return the id that a value means: of whole numbers, "7.0" and "007" mean "7"."""
         name = cell(value)
-        whole = _WHOLE.fullmatch(name.strip())
-        return self._numbered.get(whole[1], name) if whole else name
+        return self._numbered.get(_find_number(name.strip()), name)
 
     @cached_property
     def _numbered(self) -> dict[str, str]:
         """The ids that are whole numbers, by number, if no other id is the same number."""
-        found = [(whole[1], name) for name in self.dataset.ids if (whole := _WHOLE.fullmatch(name))]
+        found = [(number, name) for name in self.dataset.ids if (number := _find_number(name))]
         times = Counter(number for number, _ in found)
         return {number: name for number, name in found if times[number] == 1}
 

@@ -15,7 +15,7 @@ from typing import IO, Any
 from winosmith.answers._answers import Answers
 from winosmith.answers._file import AnswerFile
 from winosmith.answers._rules import INVALID, read_choices
-from winosmith.data import Place, Source
+from winosmith.data import Place, Source, cell
 from winosmith.errors import DataError, FormatError, ProblemError
 from winosmith.prediction import Prediction, check_fit
 from winosmith.records import parse_json
@@ -61,10 +61,13 @@ def read(file: AnswerFile) -> list[Answers]:
     labels = {name: label for name, (_, label, _) in by_id.items()}
     choices = read_choices(labels, file, {name: place for name, (place, _, _) in by_id.items()})
     found = []
-    for problem, (place, _, scores) in zip(dataset, given, strict=True):
+    for problem, (place, label, scores) in zip(dataset, given, strict=True):
         if problem.id not in choices:  # "nan"
             continue
-        choice = choices[problem.id]
+        choice, text = choices[problem.id], cell(label)
+        if choice is None and not (isinstance(label, str) or text.lstrip("-").isdecimal()):
+            what = f'a list has labels, such as 1 or "A", not {text[:40]}'
+            raise FormatError(what, *place[:3])
         try:
             prediction = Prediction(problem.id, choice, () if choice is None else scores)
             check_fit(prediction, len(problem.options))

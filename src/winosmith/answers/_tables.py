@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import re
 import warnings
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from winosmith import formats
@@ -28,6 +28,7 @@ _IDS = ("id", "problem_id", "qid", "sentid")
 _CHOICES = ("choice", "prediction")
 _GRADES = {"correct", "incorrect"}
 _NUMBER = re.compile(r"\s*-?[0-9]+(?:[.,][0-9]+)?\s*")
+_IN_MARKS = "has only C and I, which are marks"
 _SCORE = re.compile(r"score_?(\d\d?)")
 
 
@@ -47,9 +48,10 @@ def read(file: AnswerFile) -> list[Answers]:
         FormatError: a column or an id occurs twice, a row and the header differ in length, fewer
             than half of the ids belong to items, or no cell is an answer.
     """
-    if file.rows.kind == "object":
-        return [_read_object(file)]
-    records = file.records()
+    is_object = file.rows.kind == "object"
+    own = enumerate(file.rows.first.items(), 1) if is_object else ()
+    keys = [(Place(file.path, n, "row"), {"id": key, "choice": one}) for n, (key, one) in own]
+    records = file.records() if not is_object else [*keys]
     names = [*dict.fromkeys(name for _, row in records for name in row)] or [*file.rows.names]
     by_lower = {name.lower(): name for name in reversed(names)}
     ids = next((by_lower[name] for name in _IDS if name in by_lower), None)
@@ -65,7 +67,7 @@ def read(file: AnswerFile) -> list[Answers]:
     at = names[0] if ids is None else ids
     models = [choice] if choice is not None else [name for name in names if name not in (at, "")]
     rows = _rows_by_id(file, records, [at, *models])
-    check_known(rows, file, "rows")
+    check_known(rows, file, *(("keys of this object", SOURCES) if is_object else ("rows",)))
     numbers = {name: int(one[1]) for name in names if (one := _SCORE.fullmatch(name.lower()))}
     scored = sorted(numbers, key=lambda name: numbers[name])
     if sorted(numbers.values()) != [*range(1, len(numbers) + 1)]:
@@ -75,9 +77,9 @@ def read(file: AnswerFile) -> list[Answers]:
     if choice is None and scored:
         best = {name: best_options(own)[0] for name, own in scores.items() if own}
         return [Answers(_make_predictions(best, scores, places), file.rows.name)]
-    found = {}
-    unlike = _find_numbers(models, [row for _, row in rows.values()])
-    for column in models:
+    unlike = _find_numbers(models, rows, file)
+    found: dict[str, tuple[Prediction, ...]] = dict.fromkeys(unlike, ())
+    for column in [name for name in models if name not in unlike]:
         labels = {name: row.get(column) for name, (_, row) in rows.items()}
         model = file.rows.name if column == choice else column
         if graded := _read_grades(labels, file):
@@ -88,12 +90,12 @@ def read(file: AnswerFile) -> list[Answers]:
         except FormatError as error:
             if len(models) == 1:
                 raise
-            if column in unlike:
-                found[column] = ()
-                continue
             raise error.with_reason(
                 f"the column {column!r}: {error.reason}; remove it if it is not a model's answers"
             ) from None
+        said = {str(labels[name]).strip().upper() for name in choices}
+        if said == {"C", "I"} and None in choices.values():
+            unlike[model], choices = _IN_MARKS, {}
         if column == choice or not _repeats_one_option(labels, choices, file):
             found[model] = _make_predictions(choices, scores, places)
     if not found:
@@ -101,16 +103,26 @@ def read(file: AnswerFile) -> list[Answers]:
     return [Answers(own, name) for name, own in _drop_other_columns(found, unlike, file).items()]
 
 
-def _find_numbers(columns: Sequence[str], rows: Sequence[Record]) -> set[str]:
-    """Return the columns of numbers if another column, which has no key, has letters."""
+def _find_numbers(
+    columns: Sequence[str], rows: Mapping[str, tuple[Place, Record]], file: AnswerFile
+) -> dict[str, str]:
+    """Return why columns of numbers that are not all options are no models.
+
+    Another column, which has no key, has letters of options in nine of ten answers.
+    """
+    items = [problem for problem in file.dataset if problem.id in rows]
     given = {
-        name: [cell(row[name]) for row in rows if not formats.is_missing(row.get(name))]
+        name: [(text, item.options) for item in items
+               if not formats.is_missing(text := cell(rows[item.id][1].get(name)))]
         for name in columns
-    }
-    numbers = {name for name, own in given.items() if all(map(_NUMBER.fullmatch, own))}
-    others = [name for name in columns if name not in numbers and not formats.is_answer_name(name)]
-    has_letters = any(formats.parse_letter(one) for name in others for one in given[name])
-    return numbers if has_letters else set()
+    }  # fmt: skip
+    numbers = [name for name, own in given.items() if all(_NUMBER.fullmatch(one) for one, _ in own)]
+    others = [given[n] for n in columns if n not in numbers and not formats.is_answer_name(n)]
+    read = formats.interpret_answer
+    if numbers and any(sum("letter" in read(*o) for o in own) >= 0.9 * len(own) for own in others):
+        numbers = [n for n in numbers if any({"1", "text"}.isdisjoint(read(*o)) for o in given[n])]
+        return dict.fromkeys(numbers, "has numbers, and others have letters")
+    return {}
 
 
 def _repeats_one_option(
@@ -132,8 +144,6 @@ def _read_grades(labels: Mapping[str, Any], file: AnswerFile) -> tuple[Predictio
         for name, label in labels.items()
         if not formats.is_missing(label)
     }
-    if {*given.values()} == {"c", "i"}:
-        raise file.error("all answers are C or I; write correct and incorrect if they are marks")
     if not {*given.values()} <= _GRADES:
         return ()
     known = {problem.id: problem for problem in file.dataset if problem.answer is not None}
@@ -152,27 +162,17 @@ def _read_grades(labels: Mapping[str, Any], file: AnswerFile) -> tuple[Predictio
     return tuple(found)
 
 
-def _read_object(file: AnswerFile) -> Answers:
-    labels = {file.match_id(name): label for name, label in file.rows.first.items()}
-    check_known(labels, file, "keys of this object", SOURCES)
-    if graded := _read_grades(labels, file):
-        return Answers(graded, file.rows.name)
-    choices = read_choices(labels, file, {})
-    if all(choice is None for choice in choices.values()):
-        raise file.error(NO_LETTER)
-    own = tuple(Prediction(name, choice) for name, choice in choices.items())
-    return Answers(own, file.rows.name)
-
-
 def _rows_by_id(
     file: AnswerFile, records: Sequence[tuple[Place, Record]], columns: Sequence[str]
 ) -> dict[str, tuple[Place, Record]]:
-    """Map the id in each row's first column to the row, if any of the given columns has a value."""
+    """Map ids in the first column to their rows, without empty rows of unknown ids."""
     found: dict[str, tuple[Place, Record]] = {}
+    known = {*file.dataset.ids}
     for place, row in records:
-        if all(formats.is_missing(row.get(column)) for column in columns):
+        name = file.match_id(row.get(columns[0]))
+        name = name if name in known else name.strip()
+        if name not in known and all(formats.is_missing(row.get(column)) for column in columns):
             continue
-        name = file.match_id(row.get(columns[0])).strip()
         if name in found:
             raise FormatError(
                 f"the id {name!r} occurs twice; write one row per item, with a column for each "
@@ -210,17 +210,16 @@ def _make_predictions(
 
 
 def _drop_other_columns(
-    found: Mapping[str, tuple[Prediction, ...]], unlike: Collection[str], file: AnswerFile
+    found: Mapping[str, tuple[Prediction, ...]], unlike: Mapping[str, str], file: AnswerFile
 ) -> dict[str, tuple[Prediction, ...]]:
     omitted = {
-        name: "has numbers, and others have letters"
-        if name in unlike
-        else "has no letter of an option"
+        name: unlike.get(name, "has no letter of an option")
         for name, own in found.items()
-        if name in unlike or not any(prediction.chosen for prediction in own)
+        if not any(prediction.chosen for prediction in own)
     }
     if len(omitted) == len(found):
-        raise file.error(NO_LETTER)
+        marks = "all answers are C or I; write correct and incorrect if they are marks"
+        raise file.error(marks if _IN_MARKS in omitted.values() else NO_LETTER)
     if len(found) > len(omitted) + 1:
         omitted |= {n: "has keys" for n in found.keys() - omitted if formats.is_answer_name(n)}
     for name, why in omitted.items():

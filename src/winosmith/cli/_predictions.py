@@ -77,7 +77,8 @@ def read_answered(
     dataset, omitted = formats.to_dataset(contents), contents.omitted
     if labels is None:
         return dataset, omitted
-    keys, *others = answers.read(labels, dataset, omitted=omitted).values()
+    how = get_answer_arguments() | {"omitted": omitted}
+    keys, *others = answers.read(labels, dataset, **how).values()
     if others:
         raise FormatError("the file has several columns of labels; one is needed", labels)
     if lost := [one.problem_id for one in keys.predictions if one.choice is None]:
