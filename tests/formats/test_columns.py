@@ -288,10 +288,11 @@ def test_a_null_is_no_option_and_a_key_of_two_options_is_reported(tmp_path: Path
         (("US FR NA", "US FR NA"), ("B", "A"), (3, 3)),
         (("US FR NA", "US FR GB"), ("B", "A"), (2, 3)),
         (("US NA NA", "US FR GB"), ("US", "GB"), (2, 3)),
+        (("NB NM NA", "US FR GB"), (2, 0), (3, 3)),
     ],
 )
 def test_na_is_a_choice_if_an_answer_names_it(
-    tmp_path: Path, cells: tuple[str, str], answers: tuple[str, str], sizes: tuple[int, int]
+    tmp_path: Path, cells: tuple[str, str], answers: tuple[object, object], sizes: tuple[int, int]
 ) -> None:
     """NA is an empty cell of R only in some rows, beside two choices, and if no answer means it."""
     rows = [
@@ -304,7 +305,10 @@ def test_na_is_a_choice_if_an_answer_names_it(
 
 
 def test_a_missing_value_with_a_sign_is_a_choice(tmp_path: Path) -> None:
-    """An answer such as None is no gap if a choice says so after its letter."""
+    """An answer such as None or -1.0 is no gap if a choice says so, also after its letter."""
+    numbers = [{"question": f"{n}?", "A": "-1.0", "B": "2.5", "answer": a}
+               for n, a in enumerate(("-1.0", "2.5"))]  # fmt: skip
+    assert formats.read(put(tmp_path, numbers)).answers == (0, 1)
     rows = [{"question": "How many?", "choices": ["A. None", "B. One"], "answer": a}
             for a in ("None", "One")]  # fmt: skip
     assert formats.read(put(tmp_path, rows)).answers == (0, 1)

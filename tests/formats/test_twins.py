@@ -382,6 +382,7 @@ def test_ids_with_another_mark_pair_if_most_do(tmp_path: Path, forms: tuple[str,
     assert not read([replace(p, answer=at // 2 % 2) for at, p in enumerate(problems)])
     assert not read(far_apart(few))
     assert not read([replace(p, answer=None) for p in problems])
+    assert not read([replace(p, options=("true", "false")) for p in problems])
     with pytest.raises(FormatError, match="'half' puts 40 of 40 problems into pairs"):
         read(problems, "half")
 

@@ -96,7 +96,7 @@ def read(file: AnswerFile) -> list[Answers]:
         said = {str(labels[name]).strip().upper() for name in choices}
         if said == {"C", "I"} and None in choices.values():
             unlike[model], choices = _IN_MARKS, {}
-        if column == choice or not _repeats_one_option(labels, choices, file):
+        if len(models) == 1 or not _repeats_one_option(labels, choices, file):
             found[model] = _make_predictions(choices, scores, places)
     if not found:
         raise file.error(NO_LETTER)
@@ -120,9 +120,17 @@ def _find_numbers(
     others = [given[n] for n in columns if n not in numbers and not formats.is_answer_name(n)]
     read = formats.interpret_answer
     if numbers and any(sum("letter" in read(*o) for o in own) >= 0.9 * len(own) for own in others):
-        numbers = [n for n in numbers if any({"1", "text"}.isdisjoint(read(*o)) for o in given[n])]
+        numbers = [name for name in numbers if _are_other_numbers(given[name])]
         return dict.fromkeys(numbers, "has numbers, and others have letters")
     return {}
+
+
+def _are_other_numbers(given: Sequence[tuple[str, Sequence[str]]]) -> bool:
+    """Return whether numbers are grades of 0 and 1, or more than a tenth are no options."""
+    fits = [not {"1", "text"}.isdisjoint(formats.interpret_answer(*one)) for one in given]
+    return {text.strip().removesuffix(".0") for text, _ in given} == {"0", "1"} or sum(
+        fits
+    ) < 0.9 * len(fits)
 
 
 def _repeats_one_option(

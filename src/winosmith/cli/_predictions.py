@@ -81,9 +81,9 @@ def read_answered(
     keys, *others = answers.read(labels, dataset, **how).values()
     if others:
         raise FormatError("the file has several columns of labels; one is needed", labels)
-    if lost := [one.problem_id for one in keys.predictions if one.choice is None]:
-        raise FormatError(f"the labels of {first_ids(lost)} are not options", labels)
     chosen = {one.problem_id: one.choice for one in keys.predictions}
+    if lost := [name for name in dataset.ids if chosen.get(name, 0) is None]:
+        raise FormatError(f"the labels of {first_ids(lost)} are not options", labels)
     answered = (replace(problem, answer=chosen.get(problem.id)) for problem in dataset)
     return Dataset(answered, dataset.name), omitted
 

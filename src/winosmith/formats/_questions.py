@@ -62,7 +62,7 @@ _MAX_REPEATED, _MIN_REPEATED = 0.05, 10
 """If more than this fraction of rows, and at least this number, repeat another row's id, the ids
 are those of texts with several questions, not of questions."""
 
-_WITHHELD = {"-", "?", "n/a", "none", "null"}
+_WITHHELD = {"-", "-1.0", "?", "n/a", "none", "null"}
 """Answers that state that there is none, unless they are choices."""
 
 SourceRow = data.Row[Record]
@@ -151,7 +151,9 @@ def _read_questions(
 
     entries = list[Entry | _Draft]()
     used = plan.used_columns
-    if gaps := _count_missing_choices([row.values for row in found if row.values], plan):
+    if gaps := _count_missing_choices(
+        [row.values for row in found if row.values], plan, given.answer_is
+    ):
         notes.append(
             f"{plan.choices[-1]!r} is 'NA' in {gaps:,} rows, which is read as an empty cell"
         )
@@ -233,19 +235,23 @@ def _drop_repeated_ids(plan: Plan, found: Sequence[SourceRow]) -> tuple[Plan, li
     return replace(plan, id=None), [note]
 
 
-def _count_missing_choices(rows: Sequence[Row], plan: Plan) -> int:
+def _count_missing_choices(rows: Sequence[Row], plan: Plan, answer_is: str | None) -> int:
     """Return the number of rows in which "NA" is R's missing value for the last choice.
 
     If all rows have it, or an answer names it, it is a choice. An answer that is itself "NA" names
     it only if other answers are texts of choices.
     """
-    some = [row for row in rows if row.get(plan.choices[-1]) == "NA"] if plan.choices[1:] else []
+    some = [row for row in rows if row.get(plan.choices[-1]) == "NA"] if plan.choices[2:] else []
     if not some or len(some) == len(rows):
         return 0
     read = [_name_choices(row, plan) for row in rows]
     are_texts = any("text" in kinds for answer, kinds in read if not _base.is_missing(answer))
+    starts = {start for _, kinds in read if len({"0", "1"} & {*kinds}) == 1
+              for start in {"0", "1"} & {*kinds}}  # fmt: skip
+    unused = {"0", "1"} - starts if len(starts) == 1 else set()
     for row, (answer, kinds) in zip(rows, read, strict=True):
-        named = {row.get(plan.choices[at]) for at in {*kinds.values()}}
+        kinds = {k: at for k, at in kinds.items() if k not in unused and answer_is in (None, k)}
+        named = {row.get(plan.choices[at]) for at in kinds.values()}
         if named == {"NA"} and (are_texts or not _base.is_missing(answer)):
             return 0
     return len(some)
@@ -254,7 +260,10 @@ def _count_missing_choices(rows: Sequence[Row], plan: Plan) -> int:
 def _name_choices(row: Row, plan: Plan) -> tuple[Any, dict[str, int]]:
     """Return the answer of a row, and the choices that it may name."""
     answer = row.get(plan.answer or "")
-    options = [get_cell_text(row.get(name)) for name in plan.choices]
+    try:
+        options = [get_cell_text(row.get(name)) for name in plan.choices]
+    except ProblemError:
+        return answer, {}
     return answer, interpret_answer(answer, options, plan.choices)
 
 
@@ -337,7 +346,7 @@ def _clean_answer(value: Any) -> Any:
         value = value.strip()
     if isinstance(value, float) and value.is_integer():
         value = int(value)
-    if value in (None, "", "-1", "-1.0") or (value == -1 and not isinstance(value, bool)):
+    if value in (None, "", "-1") or (value == -1 and not isinstance(value, bool)):
         return None
     return value
 

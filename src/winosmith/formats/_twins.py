@@ -58,8 +58,8 @@ _HALVES = (r"(.+)[-_./:# ][^-_./:# ]+", r"[^-_./:# ]+[-_./:# ](.+)",
 """Marks of halves that are used only if they pair most of a file: "7_pos", "left-7", "7"."""
 
 _FEWEST = 8
-"""Minimum number of such pairs. Pairs of yes/no questions have different answers by chance: 8 of 8
-in 1 of 256 files. Pairs with withheld answers would be no evidence."""
+"""Minimum number of such pairs. Their answers are known and their sentences name the options: pairs
+of true/false questions may have different answers by chance."""
 
 Pair = tuple[int, int]
 
@@ -179,7 +179,8 @@ def _find_marks(
     marks = max(plain, partners, _get_stems(plain, _HALF), key=_count_paired)
     if _count_paired(plain) or _count_paired(marks) == len(problems):
         return marks
-    return max(marks, _get_best_stems(plain), key=_count_paired)
+    stems = _get_best_stems(plain)
+    return max(marks, stems if len(_group_in_twos(stems)) >= _FEWEST else [], key=_count_paired)
 
 
 def _get_best_stems(texts: Sequence[str | None]) -> list[str | None]:
@@ -211,8 +212,10 @@ def pair_by_ids(entries: Iterable[Entry]) -> list[Entry]:
     if not twos:
         marks = _get_best_stems([problem.id for problem in problems])
         twos = _find_twos(problems, marks)
-        withheld = any(problems[row].answer is None for two in twos for row in two)
-        if withheld or len(twos) < max(_FEWEST, _MIN_PAIRED * len(problems) / 2):
+        some = [problems[row] for two in twos for row in two]
+        are_named = all(one.options[0].casefold() in one.sentence.casefold() for one in some)
+        are_sure = are_named and all(one.answer is not None for one in some)
+        if not are_sure or len(twos) < max(_FEWEST, _MIN_PAIRED * len(problems) / 2):
             return found
     return _set_twin_ids(found, {rows[row]: marks[row] for two in twos for row in two})
 

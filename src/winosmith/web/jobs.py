@@ -433,11 +433,7 @@ def _store_progress(job: Job, done: int) -> None:
 
 
 def _update(job: Job, **columns: Any) -> None:
-    """Change the row of a running job.
-
-    Raises:
-        Stopped: Somebody has stopped the job.
-    """
+    """Change the row of a running job."""
     with writing():
         if not Job.objects.filter(pk=job.pk, state__in=BUSY).update(**columns):
             raise Stopped

@@ -467,13 +467,7 @@ def _find_last_action(part: Participation) -> datetime:
 def _mark_as_read(
     person: Person, earlier: list[Participation], spared: Collection[int] = ()
 ) -> None:
-    """Mark all texts read or written in other participations as read by a person.
-
-    Args:
-        person: The person who starts.
-        earlier: Their earlier participations, or those in their browser under other ids.
-        spared: The twins that are not marked as read.
-    """
+    """Mark all texts read or written in other participations as read by a person."""
     others = [one.person_id for one in earlier]
     if not others:
         return

@@ -409,14 +409,7 @@ def _site_url(request: HttpRequest) -> str:
 
 
 def _process_once(request: HttpRequest, form: Form, act: Callable[[], str], part: str = "") -> str:
-    """Process a form once; return the result of `act`, or "" if the form has errors.
-
-    Args:
-        request: The request with the form and its key.
-        form: The form, to which errors are added.
-        act: A function that returns a text for its result.
-        part: The part of the page, if it has several forms.
-    """
+    """Process a form once; return the result of `act`, or "" if the form has errors."""
     try:
         result = form_once(request, request.user, lambda: {"did": act()}, part)
     except WinosmithError as error:

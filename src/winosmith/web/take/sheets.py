@@ -214,11 +214,7 @@ def _get_or_create_subject(person: Person, round_: Round) -> Subject:
 
 
 def _clean_declared(round_: Round, declared: Mapping[str, str]) -> dict[str, str]:
-    """Return the declared values that the round asks for, with single spaces.
-
-    Raises:
-        InputError: A value is too long, or is not one of the choices.
-    """
+    """Return the declared values that the round asks for, with single spaces."""
     checked = {}
     for each in round_.declared:
         value = " ".join(declared.get(each["name"], "").split())
@@ -295,11 +291,7 @@ class SheetClosedError(InputError):
 
 
 def _lock_sitting(person: Person, ref: str) -> Sitting:
-    """Return a sheet that a person is filling in, locked until the transaction ends.
-
-    Raises:
-        SheetClosedError: The sheet is closed, or not the person's.
-    """
+    """Return a sheet that a person is filling in, locked until the transaction ends."""
     rows = Sitting.objects.select_for_update(of=("self",)).select_related("sheet", "subject__round")
     sitting = rows.filter(ref=ref, subject__person=person).first()
     if sitting is None or sitting.state != Sitting.State.GIVEN:

@@ -53,14 +53,7 @@ def show_start(request: HttpRequest) -> HttpResponse:
 
 
 def _open_draft(request: HttpRequest) -> str:
-    """Open a draft on a new topic, once per form; return its URL.
-
-    A repeated submission leads to the same draft, to the twin that it became, or to the start page
-    if it was discarded.
-
-    Raises:
-        InputError: The form has no key, the site has no topics, or the person has too many drafts.
-    """
+    """Open a draft on a new topic, once per form; return its URL."""
     person, topic = gates.get_or_create_writer(request), rules.draw_topic()
 
     def act() -> dict[str, str]:
