@@ -805,6 +805,7 @@ def test_columns_that_are_not_answers_are_omitted_with_a_note(tmp_path: Path) ->
     [
         ({"gpt": "A" * 10, "llama": [at // 2 * 2 + 11 for at in range(10)]}, ["gpt", "llama"]),
         ({"gpt": "12" * 5, "llama": "AB" * 5}, ["gpt", "llama"]),
+        ({"gpt": "1212121213", "llama": "AB" * 5}, ["gpt", "llama"]),
         ({"gpt": "12" * 5, "note": ["x", *[""] * 8, "c"]}, ["gpt"]),
         ({"gpt": "12" * 5, "note": ["see below", *[""] * 8, "A"], "time": range(10, 110, 10)},
          ["gpt", "note", "time"]),
@@ -817,7 +818,7 @@ def test_columns_that_are_not_answers_are_omitted_with_a_note(tmp_path: Path) ->
 def test_numbers_and_marks_are_models_answers_only_if_they_are_options(
     columns: dict[str, Sequence[object]], models: list[str], tmp_path: Path
 ) -> None:
-    """Next to a column of letters, numbers are answers if all of them are options."""
+    """Next to a column of letters, numbers are answers if nine of ten are options."""
     items = Dataset(
         Problem(f"q{at}", f"What is {at} + 10?", (f"{at + 10}", f"{at + 11}"), 0, blank=None)
         for at in range(10)
