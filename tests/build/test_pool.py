@@ -94,7 +94,7 @@ def test_halves_in_two_files_are_twins(tmp_path, mark):
     _far_apart(tmp_path / "all.csv")
     head, *rows = (tmp_path / "all.csv").read_text().splitlines()
     for at, name in enumerate(("one.csv", "other.csv")):
-        ids = [f"{n}-{at + 1}" if mark == "ids" else f"{name}{n}" for n in range(60)]
+        ids = [f"{n}-{at + 1}" if mark == "ids" else f"{name}{n + 60 * at}" for n in range(60)]
         own = "\n".join(map(",".join, zip(ids, rows[at::2], strict=True)))
         (tmp_path / name).write_text(f"id,{head}\n{own}")
     data = ["one.csv", "other.csv"]

@@ -158,7 +158,7 @@ def test_a_null_is_told_phase_by_phase(twins):
     assert record["by_chance"] > 0
     html = (twins / "with" / "report.html").read_text("utf-8")
     assert (
-        "Problems that reach the threshold in each phase, with the real answers and by chance. "
+        "Problems that reach the threshold in each phase, with the real answers and by chance: "
         in html
     )
     assert re.search(r"the draws.{1,6} range", html)

@@ -161,7 +161,7 @@ def test_a_corpus_that_is_not_here_leaves_the_overlap_unknown(cli: Cli) -> None:
     assert found["near"]["accuracy"]["n"] == len(DATA)
     assert "overlap_unknown" not in found["far"]
     shown = " ".join(cli("score", *BOTH, "--trained-on", "near=other:private-crawl").split())
-    assert "near was also trained on private-crawl, which is not available: whether it saw" in shown
+    assert "near was also trained on private-crawl, which is not available: it is unknown" in shown
 
 
 def test_another_field_is_compared_with_the_roots(cli: Cli) -> None:

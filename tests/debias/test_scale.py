@@ -138,7 +138,7 @@ def test_processes_that_die_name_the_checkpoint(tmp_path):
             if phase.number == 1:
                 executor.submit(os._exit, 1)
 
-        with pytest.raises(InputError, match=r"gone.*[2-9] phases are complete; with a checkpoint"):
+        with pytest.raises(InputError, match=r"workers died.*[2-9] phases are complete; with"):
             debias.aflite(
                 X, y, executor=executor, on_phase=on_phase, checkpoint=checkpoint, **SIZES
             )
