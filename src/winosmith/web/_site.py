@@ -163,7 +163,8 @@ def _read_or_create_key(path: Path, database: Database) -> str:
     belongs to a PostgreSQL database.
     """
     if not path.exists():
-        if database.url is None and database.path.exists():
+        # The second look: another process may have created both in the meantime.
+        if database.url is None and database.path.exists() and not path.exists():
             raise InputError(
                 f"{path} is missing, but {database.path.name} exists: a new key would change every "
                 "pseudonym, and lose the ids of crowd markets; restore the file from a backup "
