@@ -164,7 +164,8 @@ def remove_invisible(text: str) -> str:
     >>> remove_invisible("a\u200b cup")
     'a cup'
     """
-    return _INVISIBLE.sub("", text)
+    is_plain = text.isascii() and text.isprintable()
+    return text if is_plain else _INVISIBLE.sub("", text)
 
 
 def fold(text: str) -> str:

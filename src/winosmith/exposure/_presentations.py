@@ -162,20 +162,21 @@ def present_blocks(problems: Sequence[Problem], sides: Sequence[str]) -> list[Pr
     # The same form of a problem represents it, whichever presentation is given.
     forms = zip(problems, exchanged, strict=True)
     first = _find_first_rows([min(p, other or p, key=_text) for p, other in forms])
-    as_given = _find_first_rows(problems)
     both = [
         replace(p, id=f"{at} {row}", lineage=Lineage(f"{first[row]}", f"{first[row]}"))
         for at, form in enumerate((problems, exchanged))
         for row, p in enumerate(form)
         if p is not None
     ]
-    found = []
+    found: list[PresentedBlock] = []
+    as_given: dict[int, int] = {}
     for block in blocks(Dataset(both)):
         rows = sorted({int(both[at].id.split()[1]) for at in block})
         if len({sides[row] for row in rows}) == 1:
             found.append(_present_block(problems, exchanged, rows))
         else:
             nothing = [None] * len(problems)
+            as_given = as_given or _find_first_rows(problems)
             parts = {as_given[row] for row in rows}
             found += [
                 _present_block(problems, nothing, [row for row in rows if as_given[row] == part])
