@@ -149,7 +149,8 @@ class Items(Result):
             unit_key: (units,) position of the key in each unit's first item.
         """
         found = replace(self, keys=self.correct_options(unit_key) - self.starts)
-        for name in "corpus scripts _cached_ties counts starts unit_firsts weights".split():
+        same = ("corpus", "scripts", "_cached_ties", "counts", "starts", "unit_firsts", "weights")
+        for name in same:
             vars(found)[name] = getattr(self, name)
         return found
 

@@ -242,9 +242,13 @@ def _collect_static_files() -> None:
     fingerprint = _digest_static_files()
     if mark.exists() and mark.read_text("ascii").strip() == fingerprint:
         return
-    options: Any = {"interactive": False, "verbosity": 0, "stdout": io.StringIO()}
-    options["ignore_patterns"] = ["redoc.*"]  # 5 MB of django-ninja that this site does not use
-    call_command("collectstatic", **options)
+    call_command(
+        "collectstatic",
+        interactive=False,
+        verbosity=0,
+        ignore_patterns=["redoc.*"],  # 5 MB of django-ninja that this site does not use
+        stdout=io.StringIO(),
+    )
     with atomic_write(mark) as file:
         file.write(fingerprint + "\n")
 
