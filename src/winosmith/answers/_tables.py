@@ -49,9 +49,7 @@ def read(file: AnswerFile) -> list[Answers]:
             than half of the ids belong to items, or no cell is an answer.
     """
     is_object = file.rows.kind == "object"
-    own = enumerate(file.rows.first.items(), 1) if is_object else ()
-    keys = [(Place(file.path, n, "row"), {"id": key, "choice": one}) for n, (key, one) in own]
-    records = file.records() if not is_object else [*keys]
+    records = _object_records(file) if is_object else file.records()
     names = [*dict.fromkeys(name for _, row in records for name in row)] or [*file.rows.names]
     by_lower = {name.lower(): name for name in reversed(names)}
     ids = next((by_lower[name] for name in _IDS if name in by_lower), None)
@@ -67,7 +65,8 @@ def read(file: AnswerFile) -> list[Answers]:
     at = names[0] if ids is None else ids
     models = [choice] if choice is not None else [name for name in names if name not in (at, "")]
     rows = _rows_by_id(file, records, [at, *models])
-    check_known(rows, file, *(("keys of this object", SOURCES) if is_object else ("rows",)))
+    what = ("keys of this object", SOURCES) if is_object else ("rows",)
+    check_known(rows, file, *what)
     numbers = {name: int(one[1]) for name in names if (one := _SCORE.fullmatch(name.lower()))}
     scored = sorted(numbers, key=lambda name: numbers[name])
     if sorted(numbers.values()) != [*range(1, len(numbers) + 1)]:
@@ -93,14 +92,20 @@ def read(file: AnswerFile) -> list[Answers]:
             raise error.with_reason(
                 f"the column {column!r}: {error.reason}; remove it if it is not a model's answers"
             ) from None
-        said = {str(labels[name]).strip().upper() for name in choices}
-        if said == {"C", "I"} and None in choices.values():
+        marks = {str(labels[name]).strip().upper() for name in choices}
+        if marks == {"C", "I"} and None in choices.values():
             unlike[model], choices = _IN_MARKS, {}
         if len(models) == 1 or not _repeats_one_option(labels, choices, file):
             found[model] = _make_predictions(choices, scores, places)
     if not found:
         raise file.error(NO_LETTER)
     return [Answers(own, name) for name, own in _drop_other_columns(found, unlike, file).items()]
+
+
+def _object_records(file: AnswerFile) -> list[tuple[Place, Record]]:
+    """Return the answers of a JSON object as records with an id and a choice."""
+    pairs = enumerate(file.rows.first.items(), 1)
+    return [(Place(file.path, n, "row"), {"id": key, "choice": one}) for n, (key, one) in pairs]
 
 
 def _find_numbers(
@@ -128,9 +133,8 @@ def _find_numbers(
 def _are_other_numbers(given: Sequence[tuple[str, Sequence[str]]]) -> bool:
     """Return whether numbers are grades of 0 and 1, or more than a tenth are no options."""
     fits = [not {"1", "text"}.isdisjoint(formats.interpret_answer(*one)) for one in given]
-    return {text.strip().removesuffix(".0") for text, _ in given} == {"0", "1"} or sum(
-        fits
-    ) < 0.9 * len(fits)
+    are_grades = {text.strip().removesuffix(".0") for text, _ in given} == {"0", "1"}
+    return are_grades or sum(fits) < 0.9 * len(fits)
 
 
 def _repeats_one_option(

@@ -247,15 +247,16 @@ class Classes:
             counts[_normalise_label(label)] += len(places)
         most = max(counts.values(), default=0)
         for label in sorted(labels, key=lambda one: -len(labels[one])):
-            folded, where = _normalise_label(label), list_places(labels[label])
+            folded = _normalise_label(label)
             if (same := self._usual.setdefault(folded, label)) != label:
+                where = list_places(labels[label])
                 self.notes.append(f"the label {label!r} ({where}) is read as {same!r}")
             elif named or len(labels) > _MAX_LABELS or _TYPO_RATIO * counts[folded] > most:
                 continue
             elif any(_may_be_typo(folded, one, counts) for one in counts):
                 self._typos.add(folded)
             elif counts[folded] <= _RARE:
-                self.notes.append(f"the label {label!r} ({where}) is rare")
+                self.notes.append(f"the label {label!r} ({list_places(labels[label])}) is rare")
         usual = [one for folded, one in self._usual.items() if folded not in self._typos]
         numbers = all(re.fullmatch(r"-?[0-9]+", one) for one in usual)
         self.options = tuple(sorted(usual, key=int if numbers else None))
@@ -295,7 +296,7 @@ _YES, _NO = {"yes", "true", "y", "t"}, {"no", "false", "n", "f"}
 
 _MAX_LABELS, _TYPO_RATIO, _RARE = 100, 5, 3
 """Maximum number of labels in a search for typos; factor by which a rare label is rarer than a
-frequent one; and number of occurrences that a typo stays below."""
+frequent one; number of occurrences that a typo stays below, and up to which a label gets a note."""
 
 
 def _may_be_typo(label: str, other: str, counts: Mapping[str, int]) -> bool:

@@ -12,7 +12,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 from string import ascii_uppercase
 from typing import IO, Any, TypeVar
@@ -244,10 +244,10 @@ def _count_missing_choices(rows: Sequence[Row], plan: Plan, answer_is: str | Non
     some = [row for row in rows if row.get(plan.choices[-1]) == "NA"] if plan.choices[2:] else []
     if not some or len(some) == len(rows):
         return 0
-    read = [_name_choices(row, plan) for row in rows]
+    read = [_get_answer_and_choices(row, plan) for row in rows]
     are_texts = any("text" in kinds for answer, kinds in read if not _base.is_missing(answer))
-    starts = {start for _, kinds in read if len({"0", "1"} & {*kinds}) == 1
-              for start in {"0", "1"} & {*kinds}}  # fmt: skip
+    fits = [{"0", "1"} & kinds.keys() for _, kinds in read]
+    starts = {*chain.from_iterable(both for both in fits if len(both) == 1)}
     unused = {"0", "1"} - starts if len(starts) == 1 else set()
     for row, (answer, kinds) in zip(rows, read, strict=True):
         kinds = {k: at for k, at in kinds.items() if k not in unused and answer_is in (None, k)}
@@ -257,8 +257,7 @@ def _count_missing_choices(rows: Sequence[Row], plan: Plan, answer_is: str | Non
     return len(some)
 
 
-def _name_choices(row: Row, plan: Plan) -> tuple[Any, dict[str, int]]:
-    """Return the answer of a row, and the choices that it may name."""
+def _get_answer_and_choices(row: Row, plan: Plan) -> tuple[Any, dict[str, int]]:
     answer = row.get(plan.answer or "")
     try:
         options = [get_cell_text(row.get(name)) for name in plan.choices]
