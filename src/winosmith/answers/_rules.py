@@ -19,7 +19,7 @@ from winosmith import formats
 from winosmith.answers._answers import Answers, Log
 from winosmith.answers._file import AnswerFile
 from winosmith.answers._items import Items, Row
-from winosmith.data import Place
+from winosmith.data import Place, is_missing
 from winosmith.dataset import Dataset
 from winosmith.errors import FormatError, first_ids
 from winosmith.prediction import Prediction, best_options
@@ -117,8 +117,7 @@ def read_choices(
     given = {
         name: label
         for name, label in labels.items()
-        if not formats.is_missing(label)
-        or (isinstance(label, str) and label in texts.get(name, ()))
+        if not is_missing(label) or (isinstance(label, str) and label in texts.get(name, ()))
     }
     readings = {
         name: formats.interpret_answer(

@@ -186,6 +186,16 @@ def to_plain(value: Any) -> Any:
     return str(value) if isinstance(value, timedelta) else value
 
 
+def is_missing(value: object) -> bool:
+    """Return whether a value is empty, or a missing value of pandas, R or Excel.
+
+    >>> [is_missing(value) for value in (None, " ", float("nan"), "<NA>", "NA", "#N/A", "N/A")]
+    [True, True, True, True, True, True, False]
+    """
+    said = str(value).strip()
+    return value is None or said in ("", "NA", "#N/A") or said.casefold() in ("nan", "<na>")
+
+
 def cell(value: Any) -> str:
     """Convert a value to the text of a cell.
 

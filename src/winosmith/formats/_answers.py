@@ -63,7 +63,7 @@ def interpret_answer(
     value = remove_invisible(value) if isinstance(value, str) else value
     said = " ".join(str(value).split())
     plain = said if said.isascii() else normalize(said, "NFKC")  # ③
-    whole = None if isinstance(value, bool) else re.fullmatch(r"(-?\d{1,4})(?:\.0*)?", plain)
+    whole = None if isinstance(value, bool) else re.fullmatch(r"(-?\d{1,4})(?:\.0*|,0+)?", plain)
     found: dict[str, int] = {}
     if said in labels:
         found["label"] = labels.index(said)

@@ -18,7 +18,7 @@ from typing import IO, Any, TypeVar
 from xml.etree.ElementTree import Element
 
 from winosmith import data
-from winosmith.data import Place, Record, Rows, cell
+from winosmith.data import Place, Record, Rows, cell, is_missing
 from winosmith.errors import FormatError, ProblemError
 from winosmith.problem import BLANK, Claim, Problem, Scalar, extra_key
 from winosmith.records import parse_json
@@ -127,16 +127,6 @@ def combine_rows(
         values = [row.values for row in found if row.values is not None]
         raw = between.join(row.raw for row in found)
         yield data.Row(found[0].place, raw, values or None, found[0].reason)
-
-
-def is_missing(value: object) -> bool:
-    """Return whether a value is empty, or a missing value of pandas, R or Excel.
-
-    >>> [is_missing(value) for value in (None, " ", float("nan"), "<NA>", "NA", "#N/A", "N/A")]
-    [True, True, True, True, True, True, False]
-    """
-    said = str(value).strip()
-    return value is None or said in ("", "NA", "#N/A") or said.casefold() in ("nan", "<na>")
 
 
 def parse_option_number(value: object, options: int, first: int = 1) -> int | None:
