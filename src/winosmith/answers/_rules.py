@@ -49,11 +49,11 @@ class AnswerKind(NamedTuple):
 
     Attributes:
         name: a kind in the result of `formats.interpret_answer`; None if no answer names an option.
-        scripts: the scripts of the letters, if answers are letters.
+        script: the script of most letters, if answers are letters.
     """
 
     name: str | None
-    scripts: frozenset[str] = frozenset()
+    script: str | None = None
 
 
 def detect_kind(
@@ -71,7 +71,7 @@ def detect_kind(
         keys: the key of each item in the same log, if known.
 
     >>> detect_kind(["A", "b"], [{"letter": 0, "text": 1}, {"letter": 1}], ("text", "letter"))
-    AnswerKind(name='letter', scripts=frozenset({'Latin'}))
+    AnswerKind(name='letter', script='Latin')
     """
     fits, agree = Counter[str](), Counter[str]()
     for at, found in enumerate(readings):
@@ -80,8 +80,9 @@ def detect_kind(
     name = max(kinds, key=lambda kind: (fits[kind], agree[kind], -kinds.index(kind)))
     if not fits[name]:
         return AnswerKind(None)
-    letters = [formats.parse_letter(value) for value in values] if name == "letter" else []
-    return AnswerKind(name, frozenset(letter[0] for letter in letters if letter))
+    letters = map(formats.parse_letter, values if name == "letter" else [])
+    scripts = Counter(letter[0] for letter in letters if letter).most_common(1)
+    return AnswerKind(name, scripts[0][0] if scripts else None)
 
 
 def read_option(
@@ -90,10 +91,11 @@ def read_option(
     """Return the option that an answer names; None if the answer is invalid.
 
     An answer of another kind than the source's is accepted if it fits one of `kinds`. In a source
-    that uses letters of a script, a letter of that script is always read as a letter.
+    that uses letters of a script, a letter of that script is always read as a letter, and a letter
+    of another script never: the Cyrillic В is third, the Latin B second.
     """
-    if (letter := formats.parse_letter(value)) and letter[0] in kind.scripts:
-        return readings.get("letter")
+    if (letter := formats.parse_letter(value)) and kind.script:
+        return readings.get("letter" if letter[0] == kind.script else "text")
     return next((readings[one] for one in (kind.name, *kinds) if one and one in readings), None)
 
 

@@ -24,14 +24,16 @@ from winosmith import formats
 from winosmith.answers._answers import Answers
 from winosmith.answers._file import AnswerFile
 from winosmith.answers._rules import NO_LETTER, SOURCES, check_known, read_choices
-from winosmith.data import Delimited, Place, Record, Row, cell, is_missing
+from winosmith.data import Delimited, Place, Record, Row, cell, columns_to_rows, is_missing
 from winosmith.errors import FormatError, ProblemError, first_ids
 from winosmith.prediction import Prediction, best_options
 
-_IDS = ("id", "problem_id", "qid", "sentid", "question_id", "item_id", "item", "example_id")
+_IDS = ("id", "problem_id", "qid", "sentid", "question_id", "item_id", "item", "example_id", "uid",
+        "idx")  # fmt: skip
 _MODELS = ("model", "model_name", "model_id", "solver", "system", "llm")
 _CHOICES = ("choice", "prediction", "pred", "predicted", "response")
 _GRADED = ("correct", "is_correct", "iscorrect", "score", "grade", "acc", "accuracy", "exact_match")
+_RUNS = ("epoch", "seed", "run", "trial", "fold", "attempt", "repeat", "index", "date")
 _TRUTH = {"true": True, "false": False}
 _GRADES = {"correct": True, "incorrect": False} | _TRUTH
 _BITS = {"1": True, "0": False, "1.0": True, "0.0": False, "1,0": True, "0,0": False}
@@ -62,15 +64,22 @@ def read(file: AnswerFile) -> list[Answers]:
     ids, choice = _find_column(_IDS, names), _find_column(_CHOICES, names)
     if len(names) < 2 or (choice is not None and ids is None):
         raise FormatError(
-            f"the table has no column {', '.join(map(repr, _IDS))}"
+            f"the table has no column {first_ids(_IDS)}"
             if choice
             else "the table needs a column of ids and a column for each model",
             file.path,
             1,
         )
     at = names[0] if ids is None else ids
-    models = [choice] if choice is not None else [name for name in names if name not in (at, "")]
+    others = [name for name in names if name not in (at, "")]
+    models = [name for name in others if name.lower() not in _RUNS] or others
+    models = models if choice is None else [choice]
     rows = _rows_by_id(file, records, [at, *models])
+    known = {*file.dataset.ids}
+    if file.match_id(at) in known and not is_object:
+        raise file.error(f"{at!r} is the id of an item: add a first line with names, such as id,m")
+    if known.isdisjoint(rows) and not known.isdisjoint(map(file.match_id, models)):
+        raise file.error("the columns are items; write a row per item and a column per model")
     what = ("keys of this object", SOURCES) if is_object else ("rows",)
     check_known(rows, file, *what)
     numbers = {name: int(one[1]) for name in names if (one := _SCORE.fullmatch(name.lower()))}
@@ -153,9 +162,26 @@ def split_models(file: AnswerFile) -> dict[str, AnswerFile]:
 
 
 def _object_records(file: AnswerFile) -> list[tuple[Place, Record]]:
-    """Return the answers of a JSON object as records with an id and a choice."""
-    pairs = enumerate(file.rows.first.items(), 1)
-    return [(Place(file.path, n, "row"), {"id": key, "choice": one}) for n, (key, one) in pairs]
+    """Return the answers of a JSON object as records with an id.
+
+    The object has answers by id, or by id and model in any order, or columns of answers, with a
+    column of ids or in the order of the items.
+    """
+    given, known = file.rows.first, {*file.dataset.ids}
+    by_key = {str(key): one for key, one in given.items() if isinstance(one, Mapping)}
+    columns = columns_to_rows(given) if len(given) > 1 else None
+    if columns and (_find_column(_IDS, given) or (len(columns) == len(known) and not by_key)):
+        rows = [{"id": name, **row} for name, row in zip(file.dataset.ids, columns, strict=False)]
+    elif by_key and len(by_key) == len(given):
+        rows = [{"id": key, **one} for key, one in by_key.items()]
+        if known.isdisjoint(map(file.match_id, by_key)):
+            names = dict.fromkeys(name for one in by_key.values() for name in one)
+            rows = [
+                {"id": name} | {key: one.get(name) for key, one in by_key.items()} for name in names
+            ]
+    else:
+        rows = [{"id": key, "choice": one} for key, one in given.items()]
+    return [(Place(file.path, number, "row"), row) for number, row in enumerate(rows, 1)]
 
 
 def _find_numbers(
@@ -292,12 +318,15 @@ def _drop_other_columns(
         for name, own in found.items()
         if not any(prediction.chosen for prediction in own)
     }
-    if len(omitted) == len(found):
-        marks = "all answers are C or I (P, N), which are marks; write correct and incorrect"
+    is_key = [formats.is_answer_name(name) for name in found if name not in omitted]
+    if all(is_key) and (not is_key or _IN_MARKS in omitted.values()):
+        marks = "all answers are C or I; write correct and incorrect if they are marks"
         raise file.error(marks if _IN_MARKS in omitted.values() else NO_LETTER)
     keys = [name for name in found if name not in omitted and formats.is_answer_name(name)]
     if len(found) > len(omitted) + len(keys):
         omitted |= dict.fromkeys(keys, "has keys")
+    elif len(keys) > 1:
+        raise file.error(f"{first_ids(keys)} are names of keys: name a model's column after it")
     for name, why in omitted.items():
         warnings.warn(
             f"{file.path}: the column {name!r} {why}, not a model's answers; it is omitted",

@@ -121,12 +121,11 @@ def refuse_unread_pairs(problems: Sequence[Problem], path: str | Path) -> None:
 def _find_unread_pairs(problems: Sequence[Problem]) -> tuple[str, int] | None:
     """Return a column that seems to mark twins, and the number of problems in its pairs."""
     min_paired = _MIN_PAIRED * len(problems)
-    places = {problem.id: at for at, problem in enumerate(problems)}
     for key in collect_names(problem.extra for problem in problems):
         values = [problem.extra.get(key) for problem in problems]
         if 2 * len({*values}) < min_paired:  # a pair shares a value
             continue
-        marks = _find_marks(problems, values, places)
+        marks = _find_marks(problems, values)
         if _count_paired(marks) < min_paired:
             continue
         twos = _find_twos(problems, marks)
@@ -152,15 +151,14 @@ def _group_in_twos(marks: Iterable[str | None]) -> list[Pair]:
     return [(two[0], two[1]) for mark, two in rows.items() if mark is not None and len(two) == 2]
 
 
-def _find_marks(
-    problems: Sequence[Problem], values: Sequence[Scalar], places: Mapping[str, int]
-) -> list[str | None]:
+def _find_marks(problems: Sequence[Problem], values: Sequence[Scalar]) -> list[str | None]:
     """Return the twin mark of each problem, derived from a column's values.
 
     Four interpretations are tried, and the one with the most pairs is used: the value is the mark;
     the value is the other half's id; the value is the other half's row, counted from 0, 1 or the
     header; or the value is the mark with the half, such as "7/0".
     """
+    places = {problem.id: at for at, problem in enumerate(problems)}
     texts = [cell(value).strip() or None for value in values]
     plain = [
         None
@@ -289,8 +287,18 @@ def pair_by_column(entries: Iterable[Entry], column: str) -> list[Entry]:
         keys = {key.partition(".")[2] for problem in problems.values() for key in problem.extra}
         known = list_names(sorted(keys)) or "none"
         raise FormatError(f"there is no column {column!r} to pair by; further columns are: {known}")
-    places = {problem.id: at for at, problem in enumerate(problems.values())}
-    marks = _find_marks([*problems.values()], values, places)
+    every = [*problems.values()]
+    homes: defaultdict[str, dict[int, Problem]] = defaultdict(dict)
+    for at, (row, problem) in enumerate(problems.items()):
+        homes[found[row].place.path][at] = problem
+    marks = _find_marks(every, values)
+    if len(homes) > 1:  # values may count from 1 in each file
+        own: list[str | None] = [None] * len(every)
+        for number, home in enumerate(homes.values()):
+            inside = _find_marks([*home.values()], [values[at] for at in home])
+            for at, mark in zip(home, inside, strict=True):
+                own[at] = None if mark is None else f"{number}-{mark}"
+        marks = max(own, marks, key=_count_paired)
     shared = Counter(mark for mark in marks if mark is not None)
     if max(shared.values(), default=0) < 2:
         raise FormatError(f"no two problems share a value of {column!r}, so it marks no twins")
@@ -316,7 +324,9 @@ def pair_files(
     Raises:
         FormatError: see `pair_by_column` and `refuse_unread_pairs`.
     """
-    entries = [Entry(Place("", 0), "", item=problem) for problem in problems]
+    entries = [
+        Entry(Place(file, 0), "", item=one) for one, file in zip(problems, files, strict=True)
+    ]
     if pair_by:
         return [*_get_problems(pair_by_column(entries, pair_by)).values()]
     paired = [*_get_problems(pair_by_ids(entries)).values()]
