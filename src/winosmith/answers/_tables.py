@@ -30,13 +30,14 @@ from winosmith.prediction import Prediction, best_options
 
 _IDS = ("id", "problem_id", "qid", "sentid", "question_id", "item_id", "item", "example_id", "uid",
         "idx")  # fmt: skip
-_MODELS = ("model", "model_name", "model_id", "solver", "system", "llm")
+_MODELS = ("model", "model_name", "model_id", "solver", "system", "llm", "participant",
+           "respondent", "annotator")  # fmt: skip
 _CHOICES = ("choice", "prediction", "pred", "predicted", "response")
 _GRADED = ("correct", "is_correct", "iscorrect", "score", "grade", "acc", "accuracy", "exact_match")
 _RUNS = ("epoch", "seed", "run", "trial", "fold", "attempt", "repeat", "index", "date")
 _TRUTH = {"true": True, "false": False}
 _GRADES = {"correct": True, "incorrect": False} | _TRUTH
-_BITS = {"1": True, "0": False, "1.0": True, "0.0": False, "1,0": True, "0,0": False}
+_BITS = {one + end: one == "1" for one in "10" for end in ("", ".0", ",0")}
 _NUMBER = re.compile(r"\s*-?[0-9]+(?:[.,][0-9]+)?\s*")
 _IN_MARKS = "has only C, I, P or N, which are marks"
 _SCORE = re.compile(r"score_?(\d\d?)")
@@ -101,7 +102,7 @@ def read(file: AnswerFile) -> list[Answers]:
     for column in [name for name in models if name not in unlike]:
         labels = {name: row.get(column) for name, (_, row) in rows.items()}
         model = file.rows.name if column == choice or column in graded else column
-        if grades := _read_grades(labels, file, _GRADES | (_BITS if column in graded else {})):
+        if grades := _read_grades(labels, file, _BITS if column in graded else _GRADES):
             found[model] = grades
             continue
         try:
@@ -237,9 +238,7 @@ def _read_grades(
 ) -> tuple[Prediction, ...]:
     """Return predictions if all labels are grades and not option texts, or else an empty tuple."""
     given = {
-        name: str(label).strip().casefold()
-        for name, label in labels.items()
-        if not is_missing(label)
+        name: str(one).strip().casefold() for name, one in labels.items() if not is_missing(one)
     }
     if not {*given.values()} <= grades.keys():
         return ()
@@ -318,15 +317,14 @@ def _drop_other_columns(
         for name, own in found.items()
         if not any(prediction.chosen for prediction in own)
     }
-    is_key = [formats.is_answer_name(name) for name in found if name not in omitted]
-    if all(is_key) and (not is_key or _IN_MARKS in omitted.values()):
-        marks = "all answers are C or I; write correct and incorrect if they are marks"
-        raise file.error(marks if _IN_MARKS in omitted.values() else NO_LETTER)
     keys = [name for name in found if name not in omitted and formats.is_answer_name(name)]
     if len(found) > len(omitted) + len(keys):
         omitted |= dict.fromkeys(keys, "has keys")
-    elif len(keys) > 1:
-        raise file.error(f"{first_ids(keys)} are names of keys: name a model's column after it")
+    elif _IN_MARKS in omitted.values():
+        raise file.error("all answers are C or I; write correct and incorrect if they are marks")
+    elif len(keys) != 1:
+        several = f"{first_ids(keys)} are names of keys: name a model's column after it"
+        raise file.error(several if keys else NO_LETTER)
     for name, why in omitted.items():
         warnings.warn(
             f"{file.path}: the column {name!r} {why}, not a model's answers; it is omitted",

@@ -35,7 +35,7 @@ _LETTER = re.compile(r"\s*[(（\[]?(\w)\u0640?[.)．、:：）\]]?\s*")
 """A letter of any script; an Arabic letter may be followed by a tatweel."""
 
 _MARKED = re.compile(
-    r"(?:\$?\\boxed\{\s*|[*_`]{1,3}|[\"'“‘„«]|(?:(?:final )?answer:|option|choice) )"
+    r"(?:\$?\\boxed\{\s*|[*_`]{1,3}|[\"'“‘„«]|(?:final )?answer: |(?:option|choice)[ _]?)"
     r"(.+?)(?:\s*\}\$?|[*_`]{1,3}|[\"'”’“»])?",
     re.IGNORECASE,
 )
