@@ -133,7 +133,8 @@ def split_models(file: AnswerFile) -> dict[str, AnswerFile]:
     """Return the rows of each model in a table with a row for each model and item.
 
     The result is empty for other tables: without columns of models and ids, or with answers and not
-    names in the column of models.
+    names in the column of models. If some columns named like keys differ between models, the other
+    ones have keys and are omitted.
 
     Raises:
         FormatError: a row has no model, or can't be read.
@@ -142,23 +143,34 @@ def split_models(file: AnswerFile) -> dict[str, AnswerFile]:
     model, ids = _find_column(_MODELS, names), _find_column(_IDS, names)
     if model is None or ids is None or len(names) < 3:
         return {}
-    found: dict[str, list[Row[Record]]] = defaultdict(list)
+    found: dict[str, list[tuple[Place, Record]]] = defaultdict(list)
     options = {problem.id: problem.options for problem in file.dataset}
-    asked, are_options = set[str](), False
+    keys = [name for name in names if formats.is_answer_name(name)]
+    first: dict[tuple[str, str], str] = {}
+    asked, differ, are_options = set[str](), set[str](), False
     for place, record in file.records():
         name, item = cell(record.get(model)).strip(), file.match_id(record.get(ids))
+        said = {key: cell(record.get(key)) for key in keys}
+        differ |= {key for key in keys if first.setdefault((item, key), said[key]) != said[key]}
         asked.add(item)
         are_options |= bool(formats.interpret_answer(name, options.get(item, ())))
-        rest = {column: value for column, value in record.items() if column != model}
-        found[name].append(Row(place, "", rest))
+        found[name].append((place, record))
     if are_options and 2 * sum(map(len, found.values())) < 3 * len(asked):
         return {}
     if unnamed := found.get(""):
-        raise file.error(f"the row has no {model!r}", unnamed[0].place)
-    header = tuple(name for name in names if name != model)
+        raise file.error(f"the row has no {model!r}", unnamed[0][0])
+    omitted = {model, *keys} - differ if differ else {model}
+    header = tuple(name for name in names if name not in omitted)
+    rows = {
+        name: [
+            Row(place, "", {one: value for one, value in record.items() if one not in omitted})
+            for place, record in own
+        ]
+        for name, own in found.items()
+    }
     return {
         name: replace(file, rows=replace(file.rows, read=partial(iter, own), header=header))
-        for name, own in found.items()
+        for name, own in rows.items()
     }
 
 
