@@ -429,3 +429,11 @@ def test_a_flag_is_the_key_whatever_the_text(tmp_path: Path, more: dict[str, obj
     choices = ["DE", "NA"] if "label" in more else flags
     rows = [{"question": f"Why {n}?", "choices": choices, **more} for n in range(4)]
     assert formats.read(put(tmp_path, rows)).answers == (1,) * 4
+
+
+def test_a_flag_may_be_a_word(tmp_path: Path) -> None:
+    """Flags such as "true" and "no" are those of JSON."""
+    for yes, no in (("true", "False"), ("Yes", "no")):
+        flags = [{"text": "DE", "isCorrect": no}, {"text": "NA", "isCorrect": yes}]
+        rows = [{"question": f"Why {n}?", "choices": flags} for n in range(4)]
+        assert formats.read(put(tmp_path, rows)).answers == (1,) * 4

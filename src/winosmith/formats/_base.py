@@ -148,7 +148,7 @@ def parse_option_number(value: object, options: int, first: int = 1) -> int | No
     """
     if is_missing(value) or str(value) in ("-1", "-1.0"):
         return None
-    number = str(value).removesuffix(".0")
+    number = str(value).removesuffix(".0").removesuffix(",0")
     if number in map(str, range(first, options + first)) and not isinstance(value, bool):
         return int(number) - first
     raise ProblemError(
