@@ -147,15 +147,15 @@ def split_models(file: AnswerFile) -> dict[str, AnswerFile]:
     options = {problem.id: problem.options for problem in file.dataset}
     keys = [name for name in names if formats.is_answer_name(name)]
     first: dict[tuple[str, str], str] = {}
-    asked, differ, are_options = set[str](), set[str](), False
+    differ, asked = set[str](), list[tuple[str, str]]()
     for place, record in file.records():
         name, item = cell(record.get(model)).strip(), file.match_id(record.get(ids))
         said = {key: cell(record.get(key)) for key in keys}
         differ |= {key for key in keys if first.setdefault((item, key), said[key]) != said[key]}
-        asked.add(item)
-        are_options |= bool(formats.interpret_answer(name, options.get(item, ())))
+        asked.append((name, item))
         found[name].append((place, record))
-    if are_options and 2 * sum(map(len, found.values())) < 3 * len(asked):
+    once = 2 * len(asked) < 3 * len({item for _, item in asked})
+    if once and any(formats.interpret_answer(n, options.get(item, ())) for n, item in asked):
         return {}
     if unnamed := found.get(""):
         raise file.error(f"the row has no {model!r}", unnamed[0][0])

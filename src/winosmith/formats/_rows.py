@@ -127,7 +127,7 @@ def _split_column(
         lacks = f"its {asked!r} contains no choices after letters such as 'A.' and 'B.'"
         told = f"the choices are those at the end of each {asked!r}"
         asks = (row.get(asked) for row in rows)
-        said = [(get_turns(one) or [one])[-1] for one in asks]
+        said = [(get_turns(one) or (one,))[-1] for one in asks]
         cut = [split_question(text) if isinstance(text, str) else None for text in said]
         new: list[Row | None] = [
             one
