@@ -916,7 +916,9 @@ def test_an_object_may_have_several_models(tmp_path: Path) -> None:
     said = {"a": [LETTERS[key] for key in KEYS], "b": list("ABC" * 4)}
     by_model = {name: dict(zip(DATA.ids, own, strict=True)) for name, own in said.items()}
     by_id = {name: {model: own[name] for model, own in by_model.items()} for name in DATA.ids}
-    for given in (by_model, by_id, said, {"id": DATA.ids, **said}):
+    rows = [[name, model, of[name]] for model, of in by_model.items() for name in DATA.ids]
+    long = dict(zip(("id", "model", "pred"), map(list, zip(*rows, strict=True)), strict=True))
+    for given in (by_model, by_id, said, {"id": DATA.ids, **said}, long):
         found = answers.read(_text(tmp_path / "m.json", json.dumps(given)), DATA)
         assert {model: [LETTERS[p.choice or 0] for p in of.predictions]
                 for model, of in found.items()} == said  # fmt: skip
@@ -980,3 +982,13 @@ def test_the_marks_of_a_scorer_are_not_letters(marks: str, data: Path, tmp_path:
     for command in ("score", "audit"):
         refused = _run(command, data, _log(tmp_path / "log.json", samples))
         assert "the answers of the scorer 's' are its marks, such as C and I" in refused
+
+
+def test_numbers_from_1_are_not_ids_from_0(tmp_path: Path) -> None:
+    """Answers to items numbered from 0 by numbers from 1 would all be those of another item."""
+    items = Dataset(replace(p, id=str(at)) for at, p in enumerate(DATA))
+    path = _text(tmp_path / "m.csv", "id,m\n" + "".join(f"{at + 1},A\n" for at in range(12)))
+    with pytest.raises(FormatError, match="the ids count from 1, those of the items do not"):
+        answers.read(path, items)
+    path.write_text(path.read_text("utf-8").replace("12,A", "0,A"), "utf-8")
+    assert len(answers.read(path, items)["m"].predictions) == 12

@@ -147,8 +147,15 @@ def read_choices(
 
 
 def check_known(names: Collection[str], file: AnswerFile, what: str, hint: str = "") -> None:
-    """Raise FormatError if fewer than half of the names are ids of items or omitted records."""
+    """Raise FormatError if fewer than half of the names are ids of items or omitted records.
+
+    Numbers from 1 are not ids of items that are numbered from 0.
+    """
     known = {*file.dataset.ids}
+    numbers = [*map(str, range(len(known) + 1))]
+    if len(names) == len(known) > 1 and {*names} ^ known == {numbers[0], numbers[-1]}:
+        first = "1" if "0" in known else "0"
+        raise file.error(f"the ids count from {first}, those of the items do not: write their ids")
     lost = [name for name in names if name not in known]
     if not names or 2 * (len(lost) - len(file.omitted)) > len(names):
         found = len(names) - len(lost)

@@ -60,7 +60,8 @@ def read(file: AnswerFile) -> list[Answers]:
             than half of the ids belong to items, or no cell is an answer.
     """
     is_object = file.rows.kind == "object"
-    records = _object_records(file) if is_object else file.records()
+    file = _unpack_object(file) if is_object else file
+    records = file.records()
     names = [*dict.fromkeys(name for _, row in records for name in row)] or [*file.rows.names]
     ids, choice = _find_column(_IDS, names), _find_column(_CHOICES, names)
     if len(names) < 2 or (choice is not None and ids is None):
@@ -139,6 +140,7 @@ def split_models(file: AnswerFile) -> dict[str, AnswerFile]:
     Raises:
         FormatError: a row has no model, or can't be read.
     """
+    file = _unpack_object(file) if file.rows.kind == "object" else file
     names = file.rows.names
     model, ids = _find_column(_MODELS, names), _find_column(_IDS, names)
     if model is None or ids is None or len(names) < 3:
@@ -174,8 +176,8 @@ def split_models(file: AnswerFile) -> dict[str, AnswerFile]:
     }
 
 
-def _object_records(file: AnswerFile) -> list[tuple[Place, Record]]:
-    """Return the answers of a JSON object as records with an id.
+def _unpack_object(file: AnswerFile) -> AnswerFile:
+    """Return a file whose records, each with an id, are the answers in a JSON object.
 
     The object has answers by id, or by id and model in any order, or columns of answers, with a
     column of ids or in the order of the items.
@@ -183,8 +185,10 @@ def _object_records(file: AnswerFile) -> list[tuple[Place, Record]]:
     given, known = file.rows.first, {*file.dataset.ids}
     by_key = {str(key): one for key, one in given.items() if isinstance(one, Mapping)}
     columns = columns_to_rows(given) if len(given) > 1 else None
-    if columns and (_find_column(_IDS, given) or (len(columns) == len(known) and not by_key)):
-        rows = [{"id": name, **row} for name, row in zip(file.dataset.ids, columns, strict=False)]
+    if columns and _find_column(_IDS, given):
+        rows = columns
+    elif columns and len(columns) == len(known) and not by_key:
+        rows = [{"id": name, **row} for name, row in zip(file.dataset.ids, columns, strict=True)]
     elif by_key and len(by_key) == len(given):
         rows = [{"id": key, **one} for key, one in by_key.items()]
         if known.isdisjoint(map(file.match_id, by_key)):
@@ -194,7 +198,8 @@ def _object_records(file: AnswerFile) -> list[tuple[Place, Record]]:
             ]
     else:
         rows = [{"id": key, "choice": one} for key, one in given.items()]
-    return [(Place(file.path, number, "row"), row) for number, row in enumerate(rows, 1)]
+    found = [Row(Place(file.path, number, "row"), "", row) for number, row in enumerate(rows, 1)]
+    return replace(file, rows=replace(file.rows, kind="array", read=partial(iter, found)))
 
 
 def _find_numbers(
