@@ -34,7 +34,7 @@ _MODELS = ("model", "model_name", "model_id", "solver", "system", "llm", "partic
            "respondent", "annotator")  # fmt: skip
 _CHOICES = ("choice", "prediction", "pred", "predicted", "response")
 _GRADED = ("correct", "is_correct", "iscorrect", "score", "grade", "acc", "accuracy", "exact_match")
-_RUNS = ("epoch", "seed", "run", "trial", "fold", "attempt", "repeat", "index", "date")
+_RUNS = ("epoch", "seed", "run", "trial", "attempt", "repeat", "index", "date")
 _TRUTH = {"true": True, "false": False}
 _GRADES = {"correct": True, "incorrect": False} | _TRUTH
 _BITS = {one + end: one == "1" for one in "10" for end in ("", ".0", ",0")}
