@@ -45,7 +45,9 @@ def recognise(file: AnswerFile) -> bool:
         return not file.rows.first
     if _LABEL.fullmatch(first) or _SUBMISSION_LINE.fullmatch(first) or first in (INVALID, "<NA>"):
         return True
-    return file.rows.kind == "delimited" and len(file.rows.names) == 1
+    return (
+        file.rows.source is not None and file.rows.kind == "delimited" and len(file.rows.names) == 1
+    )
 
 
 def read(file: AnswerFile) -> list[Answers]:
@@ -60,8 +62,8 @@ def read(file: AnswerFile) -> list[Answers]:
     given = [*_read_array(source)] if is_array else _read_lines(source, dataset)
     if file.omitted and len(given) == len(dataset) + len(file.omitted):
         given = [label for at, label in enumerate(given) if at not in file.omitted]
-    if len(given) == len(dataset) + 1 and _HEADER.fullmatch(cell(given[0][1])):
-        given = given[1:]
+    if len(given) == len(dataset) + 1 and _HEADER.fullmatch(first := cell(given[0][1])):
+        given = given[1:] if not interpret_answer(first, dataset[0].options) else given
     if len(given) != len(dataset):
         raise file.error(
             f"the list has {len(given):,} labels, but there are {len(dataset):,} problems; "
