@@ -45,9 +45,8 @@ def recognise(file: AnswerFile) -> bool:
         return not file.rows.first
     if _LABEL.fullmatch(first) or _SUBMISSION_LINE.fullmatch(first) or first in (INVALID, "<NA>"):
         return True
-    return (
-        file.rows.source is not None and file.rows.kind == "delimited" and len(file.rows.names) == 1
-    )
+    is_text = file.rows.kind == "delimited" and file.rows.source is not None
+    return is_text and len(file.rows.names) == 1
 
 
 def read(file: AnswerFile) -> list[Answers]:
@@ -62,8 +61,6 @@ def read(file: AnswerFile) -> list[Answers]:
     given = [*_read_array(source)] if is_array else _read_lines(source, dataset)
     if file.omitted and len(given) == len(dataset) + len(file.omitted):
         given = [label for at, label in enumerate(given) if at not in file.omitted]
-    if len(given) == len(dataset) + 1 and _HEADER.fullmatch(first := cell(given[0][1])):
-        given = given[1:] if not interpret_answer(first, dataset[0].options) else given
     if len(given) != len(dataset):
         raise file.error(
             f"the list has {len(given):,} labels, but there are {len(dataset):,} problems; "
@@ -114,6 +111,8 @@ def _read_lines(source: Source, dataset: Dataset) -> list[_Label]:
             found.append((place, label[1] if label else line, tuple(map(float, scores.split()))))
         except ValueError:
             raise FormatError(f"the scores {scores!r} are not numbers", *place[:3]) from None
+    if len(found) == len(dataset) + 1 > 1 and _HEADER.fullmatch(found[0][1]):
+        found = found[1:] if not interpret_answer(found[0][1], dataset[0].options) else found
     options = [*(problem.options for problem in dataset), *[()] * len(found)]
     others = [
         (place, text)
