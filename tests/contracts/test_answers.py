@@ -952,6 +952,9 @@ def test_a_list_may_have_a_header_or_texts(tmp_path: Path) -> None:
         texts = "\n".join(p.options[p.answer or 0] for p in plain)
         found = answers.read(_text(tmp_path / "m.lst", first + texts), plain)["m"]
         assert [one.choice for one in found.predictions] == KEYS[::2]
+    path = _text(tmp_path / "m.lst", f"{plain[0].options[0]}\n{texts}")
+    with pytest.raises(FormatError, match="the list has 7 labels, but there are 6"):
+        answers.read(path, plain)
 
 
 @pytest.mark.parametrize("mark", [";", "\t"])
