@@ -421,8 +421,10 @@ def test_numbers_of_two_lists_pair_nothing(
     ]
     path = tmp_path / "file.csv"
     for ps in (problems, [replace(p, id=f"q_{at + start}") for at, p in enumerate(problems)]):
-        path.write_text(as_csv(ps, id=lambda at, ps=ps: ps[at].id))  # type: ignore[misc]
-        assert not formats.read(path).twins
+        for name in ("id", "qID"):
+            marks = {name: lambda at, ps=ps: ps[at].id}
+            path.write_text(as_csv(ps, **marks))
+            assert not formats.read(path).twins
 
 
 @pytest.mark.parametrize("first", [0, 1, 2])

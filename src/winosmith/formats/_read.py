@@ -29,6 +29,7 @@ from winosmith.formats._jsonl import JSONL, find_lost_blanks
 from winosmith.formats._questions import QUESTIONS, read_questions
 from winosmith.formats._rows import PARSED, report_progress
 from winosmith.formats._twins import (
+    clear_lists,
     pair_by_column,
     pair_by_ids,
     pair_lookalikes,
@@ -237,6 +238,7 @@ def scan(
         notes += said
     else:
         entries = list(report_progress(known.read(rows), rows.source, on_progress))
+        entries = clear_lists(entries) if known is WINOGRANDE else entries
         notes += find_lost_blanks(rows, entries) if known is JSONL else []
     entries = list(
         _reject_repeated_ids(_replace_ids_by_places(entries) if ids_are_places else entries)

@@ -212,6 +212,15 @@ def _count_paired(marks: Sequence[str | None]) -> int:
     return 2 * sum(count == 2 for count in counts.values())
 
 
+def clear_lists(entries: Iterable[Entry]) -> list[Entry]:
+    """Clear the twin ids of more than two problems whose ids differ only in their number."""
+    found = list(entries)
+    problems = _get_problems(found)
+    times = Counter(one.id.rstrip(digits) for one in problems.values())
+    listed = {row: None for row, one in problems.items() if times[one.id.rstrip(digits)] > 2}
+    return _set_twin_ids(found, listed) if listed else found
+
+
 def pair_by_ids(entries: Iterable[Entry]) -> list[Entry]:
     """Give two problems the same `twin_id` if their ids differ only at the end ("-1", "-2").
 
