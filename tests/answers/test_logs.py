@@ -381,3 +381,24 @@ def test_a_log_of_a_run_that_did_not_end_is_read(tmp_path: Path) -> None:
     (found,) = answers.read(tmp_path / "log.eval", _quiz(1)).values()
     assert found.log.status == "the run did not finish after 1 of 3"
     assert [one.choice for one in found.predictions] == [0]
+
+
+def test_a_log_with_one_score_is_read(tmp_path: Path) -> None:
+    """The first versions of inspect_ai have `score`, not `scores`."""
+    item = _quiz(1)[0]
+    score = {"value": "C", "answer": "B"}
+    sample = {"id": 1, "input": item.sentence, "choices": item.options, "score": score}
+    path = tmp_path / "log.json"
+    path.write_text(json.dumps({"eval": {"model": "m"}, "samples": [sample]}))
+    assert _chosen(path, _quiz(1)) == {"m": {"q0": 1}}
+
+
+def test_the_option_that_openai_evals_picked_is_read(tmp_path: Path) -> None:
+    """The eval's own reading of a reply is the answer; without it, the reply is."""
+    item = _quiz(1)[0]
+    own = {"sampled": "It is C, surely.", "expected": "A", "correct": False,
+           "prompt": f"{item.sentence} {' '.join(item.options)}"}  # fmt: skip
+    for more, chosen in (({"picked": "C"}, 2), ({"sampled": "(C)", "picked": None}, 2)):
+        event = {"sample_id": "q.0", "type": "match", "data": own | more}
+        path = _written(tmp_path / "log.jsonl", [{"spec": {"completion_fns": ["m"]}}, event])
+        assert _chosen(path, _quiz(1)) == {"m": {"q0": chosen}}

@@ -737,6 +737,15 @@ def _others(n: int) -> list[Problem]:
         ("m.csv", "id,m\nq0,0\nq2,1\n", "csv:2: 'q0': 0 is not a label: options are counted"),
         ("m.csv", "id,m\nq0,A,B\n", "m.csv:2: the row has 3 cells; the header has 2"),
         ("m.csv", "x,choice\nq0,A\n", "m.csv:1: the table has no column 'id'"),
+        ("m.csv", "q0,A\nq1,B\n", "'q0' is the id of an item: add a first line with names"),
+        ("m.csv", "model,q0,q1\nm,A,B\n", "the columns are items; write a row per item"),
+        ("m.csv", "id,gold,label\nq0,A,B\n", "'gold', 'label' are names of keys: name a model's"),
+        ("m.csv", "id,model,pred\nq0,m,A\nq0,,B\n", "m.csv:3: the row has no 'model'"),
+        ("m.csv", "id,model,pred\nq0,m,A\nq0,m,B\n", "csv:3: the model 'm': the id 'q0' occurs"),
+        ("m.csv", "id,model,x,y\nq0,m,A,A\nq0,n,B,A\n", "the model 'm': its answers may be in 'x'"),
+        ("m.csv", "id,epoch,model,target,score\nq0,1,m,A,C\nq1,1,m,B,I\n",
+         "the model 'm': all answers are C or I; write correct and incorrect if they are marks"),
+        ("m.csv", 'id,score1,score2,score3,score4\nq0,"1,5",2,3,4\n', "a score is not a number"),
         ("m.csv", "id,m\nq0,I see\nq1,Why?\n", "no answer is the letter of an option"),
         ("m.csv", "id,m\nq0,C\nq1,I\n", "all answers are C or I; write correct and incorrect if"),
         ("m.json", '{"q0": "A", "x": "B", "y": "B"}', "1 of 3 keys of this object have the id of "
@@ -812,6 +821,7 @@ def test_columns_that_are_not_answers_are_omitted_with_a_note(tmp_path: Path) ->
         ({"row": range(1, 11), "gpt": "ABABABABA?"}, ["gpt"]),
         ({"row": range(1, 11), "gpt": "ABABABAB??"}, ["row", "gpt"]),
         ({"gpt": "AB" * 5, "mark": "CICCICICCI"}, ["gpt"]),
+        ({"gpt": "AB" * 5, "mark": "CPCCICICCP"}, ["gpt"]),
         ({"gpt": "AB" * 5, "mark": "10" * 5, "tries": "1231231231"}, ["gpt"]),
     ],
 )  # fmt: skip
@@ -838,3 +848,150 @@ def test_c_and_i_are_letters_if_there_are_nine_options(tmp_path: Path) -> None:
     items = Dataset(Problem(f"q{at}", f"Which {at}?", options, 0, blank=None) for at in range(2))
     path = _text(tmp_path / "m.csv", "id,m\nq0,C\nq1,I\n")
     assert [one.choice for one in answers.read(path, items)["m"].predictions] == [2, 8]
+
+
+@pytest.mark.parametrize(
+    ("model", "item", "answer", "write"),
+    [
+        ("model", "id", "prediction", lambda p, said: LETTERS[said]),
+        ("Model Name", "Item ID", "response", lambda p, said: p.options[said]),
+        ("solver", "question_id", "answer", lambda p, said: f"Answer: {LETTERS[said]}"),
+        ("llm", "item", "Pred", lambda p, said: f'"{LETTERS[said].lower()}"'),
+    ],
+)
+@pytest.mark.parametrize("container", ["csv", "jsonl", "table"])
+def test_a_table_may_have_a_row_for_each_model_and_item(
+    model: str,
+    item: str,
+    answer: str,
+    write: Callable[[Problem, int], str],
+    container: str,
+    tmp_path: Path,
+) -> None:
+    """Each model has its own answers in any order of rows; keys and times are omitted."""
+    data = Dataset(DATA.problems[::2])
+    said = {"a": KEYS[::2], "b": [(key + at % 3) % 4 for at, key in enumerate(KEYS[::2])]}
+    rows = [
+        {"time": 0.5, item: p.id, model: name, answer: write(p, own[at]), "gold": "A"}
+        for at, p in enumerate(data)
+        for name, own in said.items()
+    ]
+    table = pd.DataFrame(rows)
+    path = tmp_path / f"m.{container}"
+    if container == "csv":
+        table.to_csv(path, index=False)
+    elif container == "jsonl":
+        _jsonl(path, rows)
+    with warnings.catch_warnings(action="ignore", category=formats.ReadingNote):
+        found = answers.read(table if container == "table" else path, data)
+    assert {name: [p.choice for p in of.predictions] for name, of in found.items()} == said
+
+
+@pytest.mark.parametrize("marks", [("1", "0"), ("1.0", "0.0"), ("True", "False"), ("1,0", "0,0")])
+def test_a_row_for_each_model_and_item_may_have_a_grade(
+    marks: tuple[str, str], tmp_path: Path
+) -> None:
+    """An incorrect answer is a tie of all other options, so that it is never correct."""
+    rows = [
+        f"{m};{p.id};{marks[at % 3 == n]}" for at, p in enumerate(DATA) for n, m in enumerate("ab")
+    ]
+    path = _text(tmp_path / "m.csv", "\n".join(["model;item;correct", *rows]))
+    found = answers.read(path, DATA)
+    for n, model in enumerate("ab"):
+        right = [found[model].by_id[p.id].credit(p.answer) for p in DATA]
+        assert right == [float(at % 3 != n) for at in range(12)]
+
+
+def test_a_column_of_models_may_have_the_answers_of_one(tmp_path: Path) -> None:
+    """A column named `model` has answers if its cells are letters of options."""
+    path = _text(tmp_path / "m.csv", "id,human,model\nq0,A,B\nq1,C,D\n")
+    found = {
+        name: [p.choice for p in of.predictions] for name, of in answers.read(path, DATA).items()
+    }
+    assert found == {"human": [0, 2], "model": [1, 3]}
+
+
+def test_an_object_may_have_several_models(tmp_path: Path) -> None:
+    """Answers by model and id, by id and model, or as lists by model are the same."""
+    said = {"a": [LETTERS[key] for key in KEYS], "b": list("ABC" * 4)}
+    by_model = {name: dict(zip(DATA.ids, own, strict=True)) for name, own in said.items()}
+    by_id = {name: {model: own[name] for model, own in by_model.items()} for name in DATA.ids}
+    rows = [[name, model, of[name]] for model, of in by_model.items() for name in DATA.ids]
+    long = dict(zip(("id", "model", "pred"), map(list, zip(*rows, strict=True)), strict=True))
+    for given in (by_model, by_id, said, {"id": DATA.ids, **said}, long):
+        found = answers.read(_text(tmp_path / "m.json", json.dumps(given)), DATA)
+        assert {model: [LETTERS[p.choice or 0] for p in of.predictions]
+                for model, of in found.items()} == said  # fmt: skip
+
+
+def test_ids_may_be_the_index_or_the_questions(tmp_path: Path) -> None:
+    """An unnamed index of texts has the ids; a question is an item if no other has it."""
+    letters = [LETTERS[key] for key in KEYS]
+    table = pd.DataFrame({"m": letters}, index=list(DATA.ids))
+    asked = pd.DataFrame({"question": [p.sentence for p in DATA], "m": letters})
+    for given in (table, asked):
+        assert [p.choice for p in answers.read(given, DATA)["m"].predictions] == KEYS
+    assert formats.read(pd.DataFrame(
+        {"question": ["Why?"], "choices": [["a", "b"]], "answer": ["A"]}, index=["x"]
+    )).ids == ("x",)  # fmt: skip
+
+
+@pytest.mark.parametrize("first", ["NA", "nan", "<NA>", "#N/A", "?", "[invalid]", '"NA"'])
+def test_a_list_may_begin_with_any_label(first: str, tmp_path: Path) -> None:
+    """A missing label is missing and another one invalid, also in the first line."""
+    path = _text(tmp_path / "m.lst", "\n".join([first, *(LETTERS[key] for key in KEYS[1:])]))
+    found = answers.read(path, DATA)["m"].by_id
+    assert [found[name].choice for name in DATA.ids[1:]] == KEYS[1:]
+    assert ("q0" in found) == (first in ("?", "[invalid]"))
+
+
+def test_a_list_may_have_a_header_or_texts(tmp_path: Path) -> None:
+    """The name of the column is no label, and an option's text is one."""
+    plain = Dataset(DATA.problems[::2])
+    for first in ("prediction\n", ""):
+        texts = "\n".join(p.options[p.answer or 0] for p in plain)
+        found = answers.read(_text(tmp_path / "m.lst", first + texts), plain)["m"]
+        assert [one.choice for one in found.predictions] == KEYS[::2]
+    path = _text(tmp_path / "m.lst", f"{plain[0].options[0]}\n{texts}")
+    with pytest.raises(FormatError, match="the list has 7 labels, but there are 6"):
+        answers.read(path, plain)
+
+
+@pytest.mark.parametrize("mark", [";", "\t"])
+def test_scores_may_have_decimal_commas(mark: str, tmp_path: Path) -> None:
+    """A table whose cells are not separated by commas may have 0,53."""
+    rows = [[p.id, *(f"{-0.53 - (at != key):.2f}".replace(".", ",") for at in range(4))]
+            for p, key in zip(DATA, KEYS, strict=True)]  # fmt: skip
+    head = ["id", *(f"score{n}" for n in range(1, 5))]
+    path = _text(tmp_path / "m.csv", "\n".join(mark.join(row) for row in [head, *rows]))
+    found = answers.read(path, DATA)["m"].predictions
+    assert [one.choice for one in found] == KEYS
+    assert found[0].scores[KEYS[0]] == -0.53
+
+
+def test_a_letter_that_looks_like_another_is_not_read_as_it(tmp_path: Path) -> None:
+    """Among Latin letters, the Cyrillic В is neither the second option nor the third."""
+    path = _text(tmp_path / "m.csv", "id,m\nq0,A\nq2,B\nq4,В\n")
+    assert [one.choice for one in answers.read(path, DATA)["m"].predictions] == [0, 1, None]
+
+
+@pytest.mark.parametrize("marks", ["CIP", "CCC", "CNI"])
+def test_the_marks_of_a_scorer_are_not_letters(marks: str, data: Path, tmp_path: Path) -> None:
+    """A log of inspect_ai whose answers are its marks is refused; C is the third of three."""
+    samples = [
+        _inspected(p, 0, scores={"s": {"value": marks[at % 3], "answer": marks[at % 3]}})
+        for at, p in enumerate(DATA)
+    ]
+    for command in ("score", "audit"):
+        refused = _run(command, data, _log(tmp_path / "log.json", samples))
+        assert "the answers of the scorer 's' are its marks, such as C and I" in refused
+
+
+def test_numbers_from_1_are_not_ids_from_0(tmp_path: Path) -> None:
+    """Answers to items numbered from 0 by numbers from 1 would all be those of another item."""
+    items = Dataset(replace(p, id=str(at)) for at, p in enumerate(DATA))
+    path = _text(tmp_path / "m.csv", "id,m\n" + "".join(f"{at + 1},A\n" for at in range(12)))
+    with pytest.raises(FormatError, match="the ids count from 1, those of the items do not"):
+        answers.read(path, items)
+    path.write_text(path.read_text("utf-8").replace("12,A", "0,A"), "utf-8")
+    assert len(answers.read(path, items)["m"].predictions) == 12

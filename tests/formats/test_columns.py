@@ -420,3 +420,20 @@ def test_the_work_grows_with_the_input(kind: str) -> None:
     work(1)  # fills the caches that don't depend on the input
     small, large = work(1), work(16 if kind != "options" else 13)
     assert large < 17 * small
+
+
+@pytest.mark.parametrize("more", [{}, {"answer": ""}, {"answer": "NA"}, {"label": [0, 1]}])
+def test_a_flag_is_the_key_whatever_the_text(tmp_path: Path, more: dict[str, object]) -> None:
+    """A flagged choice is the key, also if its text is NA or the answer column is empty."""
+    flags = [{"text": "DE", "correct": False}, {"text": "NA", "correct": True}]
+    choices = ["DE", "NA"] if "label" in more else flags
+    rows = [{"question": f"Why {n}?", "choices": choices, **more} for n in range(4)]
+    assert formats.read(put(tmp_path, rows)).answers == (1,) * 4
+
+
+def test_a_flag_may_be_a_word(tmp_path: Path) -> None:
+    """Flags such as "true" and "no" are those of JSON."""
+    for yes, no in (("true", "False"), ("Yes", "no")):
+        flags = [{"text": "DE", "isCorrect": no}, {"text": "NA", "isCorrect": yes}]
+        rows = [{"question": f"Why {n}?", "choices": flags} for n in range(4)]
+        assert formats.read(put(tmp_path, rows)).answers == (1,) * 4

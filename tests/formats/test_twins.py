@@ -400,3 +400,53 @@ def test_a_column_of_other_twos_is_not_asked_about(tmp_path: Path) -> None:
         assert len(formats.read(path)) == 40
     path.write_text(as_csv(problems, row=lambda at: str(at + 1)))  # not the ids of other halves
     assert len(formats.read(path)) == 40
+
+
+@pytest.mark.parametrize("forms", [("left-{}", "right-{}"), ("a_{}", "b_{}"), ("pos{}", "neg{}")])
+@pytest.mark.parametrize("start", [0, 1])
+def test_numbers_of_two_lists_pair_nothing(
+    tmp_path: Path, forms: tuple[str, str], start: int
+) -> None:
+    """Ids of two lists, and the first numbers of one, are no marks if the texts are unrelated."""
+    rng = np.random.default_rng(5)
+    words = "cat dog ink oak sun rye tin fog elm bee jam owl yew hen pea".split()
+    problems = [
+        Problem(
+            forms[at % 2].format(at // 2 + start),
+            f"Near {' '.join(rng.choice(words, 9))} Ann saw Bob, since _ was {words[at % 15]}.",
+            ("Ann", "Bob"),
+            at % 2,
+        )
+        for at in range(40)
+    ]
+    path = tmp_path / "file.csv"
+    for ps in (problems, [replace(p, id=f"q_{at + start}") for at, p in enumerate(problems)]):
+        for name in ("id", "qID"):
+            marks = {name: lambda at, ps=ps: ps[at].id}
+            path.write_text(as_csv(ps, **marks))
+            assert not formats.read(path).twins
+
+
+@pytest.mark.parametrize("first", [0, 1, 2])
+def test_a_column_may_have_the_other_halfs_row(tmp_path: Path, first: int) -> None:
+    """Rows are counted from 0, 1 or the header; in several files, from the start of each."""
+    problems = far_apart(20)
+    order = [int(at) for at in np.random.default_rng(2).permutation(40)]
+    rows = {at: row for row, at in enumerate(order)}
+    table = as_csv(
+        [problems[at] for at in order],
+        id=lambda row: f"q{order[row]}",
+        other=lambda row: f"{rows[order[row] ^ 1] + first}.0",
+    )
+    (tmp_path / "a.csv").write_text(table)
+    (tmp_path / "b.csv").write_text(table.replace(",q", ",r").replace("town", "port"))
+    with pytest.raises(FormatError, match="'other' puts 40 of 40 problems into pairs"):
+        formats.read(tmp_path / "a.csv")
+    for files in (["a.csv"], ["a.csv", "b.csv"]):
+        read = formats.read([tmp_path / file for file in files], pair_by="other")
+        pairs = {tuple(sorted((read[a].id, read[b].id))) for a, b in read.twins}
+        assert pairs == {
+            tuple(sorted((f"{sign}{at}", f"{sign}{at + 1}")))
+            for sign in "qr"[: len(files)]
+            for at in range(0, 40, 2)
+        }

@@ -15,14 +15,15 @@ from winosmith.data import Place, Record, Rows, cell
 from winosmith.dataset import Dataset
 from winosmith.errors import FormatError
 
-_WHOLE = re.compile(r"([0-9]+)(?:\.0+)?")
+_WHOLE = re.compile(r"([0-9]+)(?:[.,]0+)?")
 """An id that is a whole number, also as tables with gaps store it."""
 
 
-def _find_number(name: str) -> str:
-    """Return the number that an id is, without leading zeros; "" for other ids."""
-    whole = _WHOLE.fullmatch(name)
-    return whole[1].lstrip("0") or "0" if whole else ""
+def _simplify(name: str) -> str:
+    """Return a whole number without leading zeros and fraction, or a text with single spaces."""
+    plain = " ".join(name.split())
+    whole = _WHOLE.fullmatch(plain)
+    return whole[1].lstrip("0") or "0" if whole else plain
 
 
 @dataclass(frozen=True)
@@ -60,16 +61,17 @@ class AnswerFile:
             return {}
 
     def match_id(self, value: Any) -> str:
-        """Return the id that a value means: of whole numbers, "7.0" and "007" mean "7"."""
+        """Return the id that a value means: "7.0" and "007" mean "7", a sentence its item."""
         name = cell(value)
-        return self._numbered.get(_find_number(name.strip()), name)
+        return self._ids.get(_simplify(name), name)
 
     @cached_property
-    def _numbered(self) -> dict[str, str]:
-        """The ids that are whole numbers, by number, if no other id is the same number."""
-        found = [(number, name) for name in self.dataset.ids if (number := _find_number(name))]
-        times = Counter(number for number, _ in found)
-        return {number: name for number, name in found if times[number] == 1}
+    def _ids(self) -> dict[str, str]:
+        """The ids by their simplified forms and by their sentences, if these are unique."""
+        found = [(_simplify(name), name) for name in self.dataset.ids]
+        found += [(_simplify(one.sentence), one.id) for one in self.dataset]
+        times = Counter(form for form, _ in found)
+        return {form: name for form, name in found if times[form] == 1}
 
     def records(self) -> list[tuple[Place, Record]]:
         """Return the records with their locations.

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from winosmith import formats
 from winosmith.answers._answers import Answers
 from winosmith.answers._file import AnswerFile
 from winosmith.answers._items import Items, Row, look_up, options_in_order
@@ -63,6 +64,12 @@ def read(file: AnswerFile) -> list[Answers]:
     )
     items = Items(file.dataset)
     rows = [_parse_row(sample, scorer, items) for sample in own]
+    if _are_marks([row for row in rows if row.reply]):
+        raise file.error(
+            f"the answers of the scorer {scorer!r} are its marks, such as C and I, not the options "
+            "that the model chose: choose another scorer with `filters=`, or write a table of the "
+            "ids and correct or incorrect"
+        )
     return [read_rows(rows, file, str(head.get("model")), facts)]
 
 
@@ -88,7 +95,7 @@ def _get_epoch(sample: Mapping[str, Any]) -> str:
 
 
 def _get_scores(sample: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
-    scores = sample.get("scores")
+    scores = sample.get("scores") or {"score": sample.get("score")}
     given = scores.items() if isinstance(scores, dict) else ()
     return {str(name): score for name, score in given if isinstance(score, dict)}
 
@@ -134,6 +141,15 @@ def _parse_row(sample: Mapping[str, Any], scorer: str, items: Items) -> Row:
         None if score is None or sample.get("error") else str(score.get("answer") or ""),
         target=target if isinstance(target, str) else None,
         correct=_VERDICTS.get(str(score.get("value"))) if score else None,
+    )
+
+
+def _are_marks(rows: Sequence[Row]) -> bool:
+    """Return whether all answers are marks, and one of them contradicts that it is a letter."""
+    return {row.reply for row in rows} <= {*"CIPN"} and any(
+        not formats.interpret_answer(row.reply, row.options)
+        or (row.reply == "C" and row.correct and row.target in ("A", "B", "D"))
+        for row in rows
     )
 
 

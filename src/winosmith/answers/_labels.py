@@ -1,8 +1,9 @@
 """Lists of labels in the order of a data set, without ids, and leaderboard submissions.
 
-A list has one label per line: a number from 1 or a letter from A, optionally with the options'
-scores ("2;[ -5.1 9.3 ]"), or "[invalid]". A JSON array of labels is also accepted. WinoGrande's
-label files (1 or 2) and submissions to its leaderboard (five labels per line) have no scores.
+A list has one label per line: a number from 1, a letter from A or an option's text, optionally with
+the options' scores ("2;[ -5.1 9.3 ]"), or "[invalid]"; it may have a header. A JSON array of labels
+is also accepted. WinoGrande's label files (1 or 2) and submissions to its leaderboard (five labels
+per line) have no scores.
 """
 
 from __future__ import annotations
@@ -15,8 +16,10 @@ from typing import IO, Any
 from winosmith.answers._answers import Answers
 from winosmith.answers._file import AnswerFile
 from winosmith.answers._rules import INVALID, read_choices
-from winosmith.data import Place, Source, cell
+from winosmith.data import Place, Source, cell, is_missing
+from winosmith.dataset import Dataset
 from winosmith.errors import DataError, FormatError, ProblemError
+from winosmith.formats import interpret_answer
 from winosmith.prediction import Prediction, check_fit
 from winosmith.records import parse_json
 
@@ -29,6 +32,9 @@ _LABEL = re.compile(r"(\d\d?(?:\.0)?|[^\W\d_])(?:\s*;\s*\[([^\]]*)\])?")
 _SUBMISSION_LINE = re.compile(r"[12](\s*,\s*[12])+")
 """Pattern of a line in a leaderboard submission."""
 
+_HEADER = re.compile(r"(?!(?i:nan?|none|null)$)[A-Za-z_ ]{2,}")
+"""Pattern of a first line that names the column of labels."""
+
 _Label = tuple[Place, Any, tuple[float, ...]]
 
 
@@ -37,7 +43,10 @@ def recognise(file: AnswerFile) -> bool:
     first = file.rows.start.split("\n", 1)[0].strip()
     if file.rows.kind == "array" and first != INVALID:
         return not file.rows.first
-    return bool(_LABEL.fullmatch(first) or _SUBMISSION_LINE.fullmatch(first) or first == INVALID)
+    if _LABEL.fullmatch(first) or _SUBMISSION_LINE.fullmatch(first) or first in (INVALID, "<NA>"):
+        return True
+    is_text = file.rows.kind == "delimited" and file.rows.source is not None
+    return is_text and len(file.rows.names) == 1
 
 
 def read(file: AnswerFile) -> list[Answers]:
@@ -49,7 +58,7 @@ def read(file: AnswerFile) -> list[Answers]:
     """
     source, dataset = file.rows.source or Source(file.path), file.dataset
     is_array = file.rows.kind == "array" and not source.start.startswith(INVALID)
-    given = [*_read_array(source)] if is_array else _read_lines(source)
+    given = [*_read_array(source)] if is_array else _read_lines(source, dataset)
     if file.omitted and len(given) == len(dataset) + len(file.omitted):
         given = [label for at, label in enumerate(given) if at not in file.omitted]
     if len(given) != len(dataset):
@@ -86,10 +95,10 @@ def _read_array(source: Source) -> Iterator[_Label]:
         yield Place(str(source.path), number, "row"), label, ()
 
 
-def _read_lines(source: Source) -> list[_Label]:
+def _read_lines(source: Source, dataset: Dataset) -> list[_Label]:
     found: list[_Label] = []
     for number, text in source.lines():
-        place, line = Place(str(source.path), number), text.strip()
+        place, line = Place(str(source.path), number), text.strip(' \t"')
         if _SUBMISSION_LINE.fullmatch(line):
             raise FormatError(
                 "the line has several labels, as in a leaderboard submission; score it with: "
@@ -102,8 +111,14 @@ def _read_lines(source: Source) -> list[_Label]:
             found.append((place, label[1] if label else line, tuple(map(float, scores.split()))))
         except ValueError:
             raise FormatError(f"the scores {scores!r} are not numbers", *place[:3]) from None
+    if len(found) == len(dataset) + 1 > 1 and _HEADER.fullmatch(found[0][1]):
+        found = found[1:] if not interpret_answer(found[0][1], dataset[0].options) else found
+    options = [*(problem.options for problem in dataset), *[()] * len(found)]
     others = [
-        (place, text) for place, text, _ in found if text != INVALID and not _LABEL.fullmatch(text)
+        (place, text)
+        for (place, text, _), own in zip(found, options, strict=False)
+        if not (text == INVALID or is_missing(text) or _LABEL.fullmatch(text))
+        and not interpret_answer(text, own)
     ]
     if 2 * len(others) > len(found):
         place, text = others[0]

@@ -57,7 +57,8 @@ def _make_row(name: str, events: Mapping[str, Any], items: Items) -> Row:
     if isinstance(prompt, list):
         prompt = "\n".join(str(one.get("content")) for one in prompt if isinstance(one, dict))
     problem = items.find_in_text(str(prompt))
-    said, expected = match.get("sampled", sampling.get("sampled")), match.get("expected")
+    said = match.get("picked") or match.get("sampled", sampling.get("sampled"))
+    expected = match.get("expected")
     said = said[0] if isinstance(said, list) and said else said
     expected = expected[0] if isinstance(expected, list) and expected else expected
     correct = match.get("correct")

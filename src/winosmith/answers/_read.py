@@ -168,10 +168,29 @@ def _read_file(whole: AnswerFile) -> list[Answers]:
     for part in whole.rows.parts or (whole.rows,):
         file = replace(whole, rows=part)
         source = next((one for one in _SOURCES if one.recognise(file)), None)
+        if source in (_predictions, _tables, None) and (several := _read_models(file)):
+            found += several
+            continue
         if source is None:
             if file.rows.first:
                 raise FormatError(f"these are not answers; {SOURCES}", file.path, 1)
             reason = next((row.reason for row in file.rows), None)
             raise file.error(f"this can't be read ({reason}); {SOURCES}" if reason else SOURCES)
         found += source.read(file)
+    return found
+
+
+def _read_models(file: AnswerFile) -> list[Answers]:
+    """Return the answers in a table with a row for each model and item; empty for other tables."""
+    found = []
+    for model, own in _tables.split_models(file).items():
+        source = _predictions if _predictions.recognise(own) else _tables
+        try:
+            answers = source.read(own)
+            if len(answers) > 1:
+                columns = ", ".join(repr(one.solver) for one in answers)
+                raise file.error(f"its answers may be in {columns}; name one column 'prediction'")
+        except FormatError as error:
+            raise error.with_reason(f"the model {model!r}: {error.reason}") from None
+        found.append(replace(answers[0], solver=model))
     return found

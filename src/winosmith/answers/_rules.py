@@ -19,7 +19,7 @@ from winosmith import formats
 from winosmith.answers._answers import Answers, Log
 from winosmith.answers._file import AnswerFile
 from winosmith.answers._items import Items, Row
-from winosmith.data import Place
+from winosmith.data import Place, is_missing
 from winosmith.dataset import Dataset
 from winosmith.errors import FormatError, first_ids
 from winosmith.prediction import Prediction, best_options
@@ -49,11 +49,11 @@ class AnswerKind(NamedTuple):
 
     Attributes:
         name: a kind in the result of `formats.interpret_answer`; None if no answer names an option.
-        scripts: the scripts of the letters, if answers are letters.
+        script: the script of most letters, if answers are letters.
     """
 
     name: str | None
-    scripts: frozenset[str] = frozenset()
+    script: str | None = None
 
 
 def detect_kind(
@@ -71,7 +71,7 @@ def detect_kind(
         keys: the key of each item in the same log, if known.
 
     >>> detect_kind(["A", "b"], [{"letter": 0, "text": 1}, {"letter": 1}], ("text", "letter"))
-    AnswerKind(name='letter', scripts=frozenset({'Latin'}))
+    AnswerKind(name='letter', script='Latin')
     """
     fits, agree = Counter[str](), Counter[str]()
     for at, found in enumerate(readings):
@@ -80,8 +80,9 @@ def detect_kind(
     name = max(kinds, key=lambda kind: (fits[kind], agree[kind], -kinds.index(kind)))
     if not fits[name]:
         return AnswerKind(None)
-    letters = [formats.parse_letter(value) for value in values] if name == "letter" else []
-    return AnswerKind(name, frozenset(letter[0] for letter in letters if letter))
+    letters = map(formats.parse_letter, values if name == "letter" else [])
+    scripts = Counter(letter[0] for letter in letters if letter).most_common(1)
+    return AnswerKind(name, scripts[0][0] if scripts else None)
 
 
 def read_option(
@@ -90,10 +91,11 @@ def read_option(
     """Return the option that an answer names; None if the answer is invalid.
 
     An answer of another kind than the source's is accepted if it fits one of `kinds`. In a source
-    that uses letters of a script, a letter of that script is always read as a letter.
+    that uses letters of a script, a letter of that script is always read as a letter, and a letter
+    of another script never: the Cyrillic В is third, the Latin B second.
     """
-    if (letter := formats.parse_letter(value)) and letter[0] in kind.scripts:
-        return readings.get("letter")
+    if (letter := formats.parse_letter(value)) and kind.script:
+        return readings.get("letter" if letter[0] == kind.script else "text")
     return next((readings[one] for one in (kind.name, *kinds) if one and one in readings), None)
 
 
@@ -117,8 +119,7 @@ def read_choices(
     given = {
         name: label
         for name, label in labels.items()
-        if not formats.is_missing(label)
-        or (isinstance(label, str) and label in texts.get(name, ()))
+        if not is_missing(label) or (isinstance(label, str) and label in texts.get(name, ()))
     }
     readings = {
         name: formats.interpret_answer(
@@ -146,8 +147,15 @@ def read_choices(
 
 
 def check_known(names: Collection[str], file: AnswerFile, what: str, hint: str = "") -> None:
-    """Raise FormatError if fewer than half of the names are ids of items or omitted records."""
+    """Raise FormatError if fewer than half of the names are ids of items or omitted records.
+
+    Numbers from 1 are not ids of items that are numbered from 0.
+    """
     known = {*file.dataset.ids}
+    numbers = [*map(str, range(len(known) + 1))]
+    if len(names) == len(known) > 1 and {*names} ^ known == {numbers[0], numbers[-1]}:
+        first = "1" if "0" in known else "0"
+        raise file.error(f"the ids count from {first}, those of the items do not: write their ids")
     lost = [name for name in names if name not in known]
     if not names or 2 * (len(lost) - len(file.omitted)) > len(names):
         found = len(names) - len(lost)

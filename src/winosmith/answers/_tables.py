@@ -2,39 +2,50 @@
 
 A table with a column named `choice` or `prediction` has the answers of one model, with the options'
 scores in `score1`, `score2`, … Without such a column, the option with the best score is chosen. A
-cell is a letter, a number from 1 or an option's text. An empty cell, NaN or NA means that the model
-was not asked; any other cell is an invalid answer. If all cells of a column are `correct` or
-`incorrect`, an incorrect answer is a tie of all options except the key. A column without a name,
-such as an index of pandas, is omitted. Records with an id, in any container, are a table, and so is
-a JSON object of one model's answers by id: `{"q1": "A", "q2": 2}`.
+table with a column named `model` has a row for each model and item. A cell is a letter, a number
+from 1 or an option's text. An empty cell, NaN or NA means that the model was not asked; any other
+cell is an invalid answer. If all cells of a column are `correct` or `incorrect` (true or false, and
+1 or 0 in a column named `correct`), an incorrect answer is a tie of all options except the key. A
+column without a name, such as an index of pandas, is omitted. Records with an id, in any container,
+are a table, and so is a JSON object of one model's answers by id: `{"q1": "A", "q2": 2}`.
 """
 
 from __future__ import annotations
 
 import re
 import warnings
-from collections.abc import Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from winosmith import formats
 from winosmith.answers._answers import Answers
 from winosmith.answers._file import AnswerFile
 from winosmith.answers._rules import NO_LETTER, SOURCES, check_known, read_choices
-from winosmith.data import Place, Record, cell
+from winosmith.data import Delimited, Place, Record, Row, cell, columns_to_rows, is_missing
 from winosmith.errors import FormatError, ProblemError, first_ids
 from winosmith.prediction import Prediction, best_options
 
-_IDS = ("id", "problem_id", "qid", "sentid")
-_CHOICES = ("choice", "prediction")
-_GRADES = {"correct", "incorrect"}
+_IDS = ("id", "problem_id", "qid", "sentid", "question_id", "item_id", "item", "example_id", "uid",
+        "idx")  # fmt: skip
+_MODELS = ("model", "model_name", "model_id", "solver", "system", "llm", "participant",
+           "respondent", "annotator")  # fmt: skip
+_CHOICES = ("choice", "prediction", "pred", "predicted", "response")
+_GRADED = ("correct", "is_correct", "iscorrect", "score", "grade", "acc", "accuracy", "exact_match")
+_RUNS = ("epoch", "seed", "run", "trial", "attempt", "repeat", "index", "date")
+_TRUTH = {"true": True, "false": False}
+_GRADES = {"correct": True, "incorrect": False} | _TRUTH
+_BITS = {one + end: one == "1" for one in "10" for end in ("", ".0", ",0")}
 _NUMBER = re.compile(r"\s*-?[0-9]+(?:[.,][0-9]+)?\s*")
-_IN_MARKS = "has only C and I, which are marks"
+_IN_MARKS = "has only C, I, P or N, which are marks"
 _SCORE = re.compile(r"score_?(\d\d?)")
 
 
 def recognise(file: AnswerFile) -> bool:
     """Return whether a file is a table, a JSON object, or records with ids."""
-    has_ids = not {key.lower() for key in file.rows.first}.isdisjoint(_IDS)
+    has_ids = _find_column(_IDS, file.rows.first) is not None
     return file.rows.kind in ("table", "delimited", "object") or has_ids
 
 
@@ -49,22 +60,28 @@ def read(file: AnswerFile) -> list[Answers]:
             than half of the ids belong to items, or no cell is an answer.
     """
     is_object = file.rows.kind == "object"
-    records = _object_records(file) if is_object else file.records()
+    file = _unpack_object(file) if is_object else file
+    records = file.records()
     names = [*dict.fromkeys(name for _, row in records for name in row)] or [*file.rows.names]
-    by_lower = {name.lower(): name for name in reversed(names)}
-    ids = next((by_lower[name] for name in _IDS if name in by_lower), None)
-    choice = next((by_lower[name] for name in _CHOICES if name in by_lower), None)
+    ids, choice = _find_column(_IDS, names), _find_column(_CHOICES, names)
     if len(names) < 2 or (choice is not None and ids is None):
         raise FormatError(
-            f"the table has no column {', '.join(map(repr, _IDS))}"
+            f"the table has no column {first_ids(_IDS)}"
             if choice
             else "the table needs a column of ids and a column for each model",
             file.path,
             1,
         )
     at = names[0] if ids is None else ids
-    models = [choice] if choice is not None else [name for name in names if name not in (at, "")]
+    others = [name for name in names if name not in (at, "")]
+    models = [name for name in others if name.lower() not in _RUNS] or others
+    models = models if choice is None else [choice]
     rows = _rows_by_id(file, records, [at, *models])
+    known = {*file.dataset.ids}
+    if file.match_id(at) in known and not is_object:
+        raise file.error(f"{at!r} is the id of an item: add a first line with names, such as id,m")
+    if known.isdisjoint(rows) and not known.isdisjoint(map(file.match_id, models)):
+        raise file.error("the columns are items; write a row per item and a column per model")
     what = ("keys of this object", SOURCES) if is_object else ("rows",)
     check_known(rows, file, *what)
     numbers = {name: int(one[1]) for name in names if (one := _SCORE.fullmatch(name.lower()))}
@@ -72,17 +89,22 @@ def read(file: AnswerFile) -> list[Answers]:
     if sorted(numbers.values()) != [*range(1, len(numbers) + 1)]:
         raise file.error(f"the scores are in {first_ids(scored)}; number these columns from score1")
     places = {name: place for name, (place, _) in rows.items()}
-    scores = {name: _read_scores(row, scored, place) for name, (place, row) in rows.items()}
+    source = file.rows.source if file.rows.kind == "delimited" else None
+    comma = "." if source and scored and Delimited(source).separator != "," else ","
+    scores = {name: _read_scores(row, scored, place, comma) for name, (place, row) in rows.items()}
     if choice is None and scored:
         best = {name: best_options(own)[0] for name, own in scores.items() if own}
         return [Answers(_make_predictions(best, scores, places), file.rows.name)]
     unlike = _find_numbers(models, rows, file)
+    graded = [name for name in models if name not in unlike and _is_graded(name, rows)]
+    if any(n not in graded and n not in unlike and not formats.is_answer_name(n) for n in models):
+        unlike |= dict.fromkeys(graded, "has grades")
     found: dict[str, tuple[Prediction, ...]] = dict.fromkeys(unlike, ())
     for column in [name for name in models if name not in unlike]:
         labels = {name: row.get(column) for name, (_, row) in rows.items()}
-        model = file.rows.name if column == choice else column
-        if graded := _read_grades(labels, file):
-            found[model] = graded
+        model = file.rows.name if column == choice or column in graded else column
+        if grades := _read_grades(labels, file, _BITS if column in graded else _GRADES):
+            found[model] = grades
             continue
         try:
             choices = read_choices(labels, file, places)
@@ -93,7 +115,7 @@ def read(file: AnswerFile) -> list[Answers]:
                 f"the column {column!r}: {error.reason}; remove it if it is not a model's answers"
             ) from None
         marks = {str(labels[name]).strip().upper() for name in choices}
-        if marks == {"C", "I"} and None in choices.values():
+        if "C" in marks and marks <= {*"CIPN"} and None in choices.values():
             unlike[model], choices = _IN_MARKS, {}
         if len(models) == 1 or not _repeats_one_option(labels, choices, file):
             found[model] = _make_predictions(choices, scores, places)
@@ -102,10 +124,82 @@ def read(file: AnswerFile) -> list[Answers]:
     return [Answers(own, name) for name, own in _drop_other_columns(found, unlike, file).items()]
 
 
-def _object_records(file: AnswerFile) -> list[tuple[Place, Record]]:
-    """Return the answers of a JSON object as records with an id and a choice."""
-    pairs = enumerate(file.rows.first.items(), 1)
-    return [(Place(file.path, n, "row"), {"id": key, "choice": one}) for n, (key, one) in pairs]
+def _find_column(wanted: Iterable[str], names: Iterable[str]) -> str | None:
+    """Return the first wanted column that exists, ignoring case and spaces."""
+    plain = {name.strip().lower().replace(" ", "_"): name for name in reversed([*names])}
+    return next((plain[name] for name in wanted if name in plain), None)
+
+
+def split_models(file: AnswerFile) -> dict[str, AnswerFile]:
+    """Return the rows of each model in a table with a row for each model and item.
+
+    The result is empty for other tables: without columns of models and ids, or with answers and not
+    names in the column of models. If some columns named like keys differ between models, the other
+    ones have keys and are omitted.
+
+    Raises:
+        FormatError: a row has no model, or can't be read.
+    """
+    file = _unpack_object(file) if file.rows.kind == "object" else file
+    names = file.rows.names
+    model, ids = _find_column(_MODELS, names), _find_column(_IDS, names)
+    if model is None or ids is None or len(names) < 3:
+        return {}
+    found: dict[str, list[tuple[Place, Record]]] = defaultdict(list)
+    options = {problem.id: problem.options for problem in file.dataset}
+    keys = [name for name in names if formats.is_answer_name(name)]
+    first: dict[tuple[str, str], str] = {}
+    differ, asked = set[str](), list[tuple[str, str]]()
+    for place, record in file.records():
+        name, item = cell(record.get(model)).strip(), file.match_id(record.get(ids))
+        said = {key: cell(record.get(key)) for key in keys}
+        differ |= {key for key in keys if first.setdefault((item, key), said[key]) != said[key]}
+        asked.append((name, item))
+        found[name].append((place, record))
+    once = 2 * len(asked) < 3 * len({item for _, item in asked})
+    if once and any(formats.interpret_answer(n, options.get(item, ())) for n, item in asked):
+        return {}
+    if unnamed := found.get(""):
+        raise file.error(f"the row has no {model!r}", unnamed[0][0])
+    omitted = {model, *keys} - differ if differ else {model}
+    header = tuple(name for name in names if name not in omitted)
+    rows = {
+        name: [
+            Row(place, "", {one: value for one, value in record.items() if one not in omitted})
+            for place, record in own
+        ]
+        for name, own in found.items()
+    }
+    return {
+        name: replace(file, rows=replace(file.rows, read=partial(iter, own), header=header))
+        for name, own in rows.items()
+    }
+
+
+def _unpack_object(file: AnswerFile) -> AnswerFile:
+    """Return a file whose records, each with an id, are the answers in a JSON object.
+
+    The object has answers by id, or by id and model in any order, or columns of answers, with a
+    column of ids or in the order of the items.
+    """
+    given, known = file.rows.first, {*file.dataset.ids}
+    by_key = {str(key): one for key, one in given.items() if isinstance(one, Mapping)}
+    columns = columns_to_rows(given) if len(given) > 1 else None
+    if columns and _find_column(_IDS, given):
+        rows = columns
+    elif columns and len(columns) == len(known) and not by_key:
+        rows = [{"id": name, **row} for name, row in zip(file.dataset.ids, columns, strict=True)]
+    elif by_key and len(by_key) == len(given):
+        rows = [{"id": key, **one} for key, one in by_key.items()]
+        if known.isdisjoint(map(file.match_id, by_key)):
+            names = dict.fromkeys(name for one in by_key.values() for name in one)
+            rows = [
+                {"id": name} | {key: one.get(name) for key, one in by_key.items()} for name in names
+            ]
+    else:
+        rows = [{"id": key, "choice": one} for key, one in given.items()]
+    found = [Row(Place(file.path, number, "row"), "", row) for number, row in enumerate(rows, 1)]
+    return replace(file, rows=replace(file.rows, kind="array", read=partial(iter, found)))
 
 
 def _find_numbers(
@@ -118,7 +212,7 @@ def _find_numbers(
     items = [problem for problem in file.dataset if problem.id in rows]
     given = {
         name: [(text, item.options) for item in items
-               if not formats.is_missing(text := cell(rows[item.id][1].get(name)))]
+               if not is_missing(text := cell(rows[item.id][1].get(name)))]
         for name in columns
     }  # fmt: skip
     numbers = [name for name, own in given.items() if all(_NUMBER.fullmatch(one) for one, _ in own)]
@@ -149,26 +243,32 @@ def _repeats_one_option(
     return all(str(labels[name]).strip() == text.strip() for name, text in own.items())
 
 
-def _read_grades(labels: Mapping[str, Any], file: AnswerFile) -> tuple[Prediction, ...]:
+def _is_graded(column: str, rows: Mapping[str, tuple[Place, Record]]) -> bool:
+    """Return whether a column named like a grade has only 1 and 0."""
+    cells = [row.get(column) for _, row in rows.values()] if column.lower() in _GRADED else []
+    given = {str(one).strip() for one in cells if not is_missing(one)}
+    return bool(given) and given <= _BITS.keys()
+
+
+def _read_grades(
+    labels: Mapping[str, Any], file: AnswerFile, grades: Mapping[str, bool]
+) -> tuple[Prediction, ...]:
     """Return predictions if all labels are grades and not option texts, or else an empty tuple."""
     given = {
-        name: str(label).strip().casefold()
-        for name, label in labels.items()
-        if not formats.is_missing(label)
+        name: str(one).strip().casefold() for name, one in labels.items() if not is_missing(one)
     }
-    if not {*given.values()} <= _GRADES:
+    if not {*given.values()} <= grades.keys():
         return ()
     known = {problem.id: problem for problem in file.dataset if problem.answer is not None}
     found = []
     for name, grade in given.items():
         if (problem := known.get(name)) is None:
             continue
-        if grade in map(str.casefold, problem.options):
+        texts = {*map(str.casefold, problem.options)}
+        if grade in texts or (grade in _TRUTH and texts & {"yes", "no", *_TRUTH}):
             return ()
         options = tuple(
-            at
-            for at in range(len(problem.options))
-            if (at == problem.answer) == (grade == "correct")
+            at for at in range(len(problem.options)) if (at == problem.answer) == grades[grade]
         )
         found.append(Prediction(name, options[0], tied=options if len(options) > 1 else ()))
     return tuple(found)
@@ -183,26 +283,31 @@ def _rows_by_id(
     for place, row in records:
         name = file.match_id(row.get(columns[0]))
         name = name if name in known else name.strip()
-        if name not in known and all(formats.is_missing(row.get(column)) for column in columns):
+        if name not in known and all(is_missing(row.get(column)) for column in columns):
             continue
         if name in found:
             raise FormatError(
                 f"the id {name!r} occurs twice; write one row per item, with a column for each "
-                "model",
+                "model, or name the column of models 'model'",
                 *place[:3],
             )
         found[name] = place, row
     return found
 
 
-def _read_scores(row: Record, columns: Sequence[str], place: Place) -> tuple[float, ...]:
+def _read_scores(
+    row: Record, columns: Sequence[str], place: Place, comma: str
+) -> tuple[float, ...]:
+    """Return the scores of a row, in which a decimal comma is read as `comma`."""
     cells: list[Any] = [row.get(name) for name in columns]
-    while cells and formats.is_missing(cells[-1]):
+    while cells and is_missing(cells[-1]):
         cells.pop()
-    if any(map(formats.is_missing, cells)):
+    if any(map(is_missing, cells)):
         raise FormatError("a score is empty, but a later score is not", *place[:3])
     try:
-        return tuple(map(float, cells))
+        return tuple(
+            float(one.replace(",", comma) if isinstance(one, str) else one) for one in cells
+        )
     except (ValueError, TypeError) as error:
         raise FormatError(f"a score is not a number: {error}", *place[:3]) from None
 
@@ -229,11 +334,14 @@ def _drop_other_columns(
         for name, own in found.items()
         if not any(prediction.chosen for prediction in own)
     }
-    if len(omitted) == len(found):
-        marks = "all answers are C or I; write correct and incorrect if they are marks"
-        raise file.error(marks if _IN_MARKS in omitted.values() else NO_LETTER)
-    if len(found) > len(omitted) + 1:
-        omitted |= {n: "has keys" for n in found.keys() - omitted if formats.is_answer_name(n)}
+    keys = [name for name in found if name not in omitted and formats.is_answer_name(name)]
+    if len(found) > len(omitted) + len(keys):
+        omitted |= dict.fromkeys(keys, "has keys")
+    elif _IN_MARKS in omitted.values():
+        raise file.error("all answers are C or I; write correct and incorrect if they are marks")
+    elif len(keys) != 1:
+        several = f"{first_ids(keys)} are names of keys: name a model's column after it"
+        raise file.error(several if keys else NO_LETTER)
     for name, why in omitted.items():
         warnings.warn(
             f"{file.path}: the column {name!r} {why}, not a model's answers; it is omitted",

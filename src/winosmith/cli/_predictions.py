@@ -78,7 +78,7 @@ def read_answered(
     if labels is None:
         return dataset, omitted
     how = get_answer_arguments() | {"omitted": omitted}
-    keys, *others = answers.read(labels, dataset, **how).values()
+    keys, *others = answers.read(labels, dataset.blind(), **how).values()
     if others:
         raise FormatError("the file has several columns of labels; one is needed", labels)
     chosen = {one.problem_id: one.choice for one in keys.predictions}

@@ -23,7 +23,7 @@ from winosmith.data._place import Place, Row
 from winosmith.data._rows import Kind, Readable, Rows, join_rows, read
 from winosmith.data._source import CONTROLS, Source
 from winosmith.data._spans import Value, json_value, row_value
-from winosmith.data._tables import cell, is_table, table_name
+from winosmith.data._tables import cell, is_missing, is_table, table_name
 from winosmith.data._workbook import strip_sheet
 from winosmith.data._yaml import is_yaml, yaml_records
 
@@ -46,6 +46,7 @@ __all__ = [
     "data_files",
     "id_records",
     "is_address",
+    "is_missing",
     "is_table",
     "is_yaml",
     "join_rows",

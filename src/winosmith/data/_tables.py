@@ -76,6 +76,8 @@ def table_rows(data: Any, path: str) -> Iterator[Row[Record]]:
             twice = data.columns[data.columns.duplicated()][0]
             raise FormatError(f"the column {str(twice)!r} occurs twice", path)
         named = {*data.index.names} - {None, *data.columns}
+        if not named and data.index.inferred_type == "string" and "id" not in data.columns:
+            data, named = data.rename_axis("id"), {"id"}
         records = (data.reset_index(level=[*named]) if named else data).to_dict("records")
     elif hasattr(data, "with_format"):
         classes = {
@@ -184,6 +186,16 @@ def to_plain(value: Any) -> Any:
     if isinstance(value, date | time):
         return value.isoformat().removesuffix("T00:00:00")
     return str(value) if isinstance(value, timedelta) else value
+
+
+def is_missing(value: object) -> bool:
+    """Return whether a value is empty, or a missing value of pandas, R or Excel.
+
+    >>> [is_missing(value) for value in (None, " ", float("nan"), "<NA>", "NA", "#N/A", "N/A")]
+    [True, True, True, True, True, True, False]
+    """
+    said = str(value).strip()
+    return value is None or said in ("", "NA", "#N/A") or said.casefold() in ("nan", "<na>")
 
 
 def cell(value: Any) -> str:

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from winosmith.data import Readable, Source, read_content, stem
 from winosmith.formats._answers import interpret_answer, match_option, parse_letter
-from winosmith.formats._base import Entry, Format, Item, Writer, is_missing, tidy
+from winosmith.formats._base import Entry, Format, Item, Writer, tidy
 from winosmith.formats._choices import PREFIX
 from winosmith.formats._columns import AnswerIs, Columns
 from winosmith.formats._detect import FORMATS, get_format, get_writer
@@ -66,7 +66,6 @@ __all__ = [
     "get_writer",
     "interpret_answer",
     "is_answer_name",
-    "is_missing",
     "match_option",
     "pair_files",
     "parse_letter",

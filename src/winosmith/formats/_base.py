@@ -18,7 +18,7 @@ from typing import IO, Any, TypeVar
 from xml.etree.ElementTree import Element
 
 from winosmith import data
-from winosmith.data import Place, Record, Rows, cell
+from winosmith.data import Place, Record, Rows, cell, is_missing
 from winosmith.errors import FormatError, ProblemError
 from winosmith.problem import BLANK, Claim, Problem, Scalar, extra_key
 from winosmith.records import parse_json
@@ -129,16 +129,6 @@ def combine_rows(
         yield data.Row(found[0].place, raw, values or None, found[0].reason)
 
 
-def is_missing(value: object) -> bool:
-    """Return whether a value is empty, or a missing value of pandas, R or Excel.
-
-    >>> [is_missing(value) for value in (None, " ", float("nan"), "<NA>", "NA", "#N/A", "N/A")]
-    [True, True, True, True, True, True, False]
-    """
-    said = str(value).strip()
-    return value is None or said in ("", "NA", "#N/A") or said.casefold() in ("nan", "<na>")
-
-
 def parse_option_number(value: object, options: int, first: int = 1) -> int | None:
     """Return the 0-based answer for an option's number, or None if the answer is withheld.
 
@@ -158,7 +148,7 @@ def parse_option_number(value: object, options: int, first: int = 1) -> int | No
     """
     if is_missing(value) or str(value) in ("-1", "-1.0"):
         return None
-    number = str(value).removesuffix(".0")
+    number = str(value).removesuffix(".0").removesuffix(",0")
     if number in map(str, range(first, options + first)) and not isinstance(value, bool):
         return int(number) - first
     raise ProblemError(

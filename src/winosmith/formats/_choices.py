@@ -191,6 +191,10 @@ def get_turns(value: Any) -> list[str]:
     return [get_cell_text(one["content"]) for one in value]
 
 
+_WORDS = {"true": True, "yes": True, "false": False, "no": False}
+"""Flags that are written as words."""
+
+
 def find_flagged(values: Any, count: int) -> tuple[int, ...] | None:
     """Return the indices of the flags that are 1; None unless there are `count` flags of 0 or 1."""
     if not isinstance(values, list | tuple) or len(values) != count:
@@ -254,7 +258,8 @@ def _parse_mappings(value: Sequence[Mapping[str, Any]], name: str) -> Choices:
             f"{str(value[0])[:60]!r}"
         )
     labels = [one[label] for one in value] if label else []
-    flags = [one[flag] for one in value] if (flag := find_first(FLAGS, keys)) else labels
+    flag = find_first(FLAGS, keys)
+    flags = [_WORDS.get(str(one[flag]).casefold(), one[flag]) for one in value] if flag else labels
     right = find_flagged(flags, len(value))
     if right is not None and flags == labels and len({*map(str, labels)}) < len(labels):
         labels = []  # MultiRC's {"text": …, "label": 1}

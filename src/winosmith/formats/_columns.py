@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Any, Literal, get_args
 
+from winosmith.data import is_missing
 from winosmith.errors import FormatError, InputError, ProblemError
-from winosmith.formats._base import is_missing
 from winosmith.formats._names import (
     ANSWER,
     CHOICES,

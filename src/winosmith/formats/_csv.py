@@ -146,17 +146,14 @@ def _make_cells(problem: Problem) -> dict[str, str]:
     if problem.blank is None:
         cells["blank"] = "null"
     for key, value in problem.extra.items():
-        cells[_get_column_name(key)] = _format_scalar(value)
+        name = key.removeprefix("csv.")
+        is_taken = name in _KNOWN or EXTRA_KEY.fullmatch(name)
+        cells[key if is_taken else name] = _format_scalar(value)
     if any(not cell and name not in ("answer",) for name, cell in cells.items()):
         raise _base.unwritable_error(
             problem, "a table can't distinguish an empty text from a missing one"
         )
     return cells
-
-
-def _get_column_name(key: str) -> str:
-    name = key.removeprefix("csv.")
-    return key if name in _KNOWN or EXTRA_KEY.fullmatch(name) else name
 
 
 def _format_scalar(value: Scalar) -> str:

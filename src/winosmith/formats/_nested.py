@@ -137,7 +137,7 @@ def _iterate_possible_columns(rows: Sequence[Row]) -> Iterator[_Nesting]:
     for name, values in columns.items():
         if all(isinstance(one, list) and one for one in values):
             size = sizes[name] = tuple(map(len, values))
-            singular = _get_singular(name)
+            singular = name.removesuffix("s")
             if is_answer_name(singular) or normalise(singular) in (*CHOICES, *QUESTION):
                 known[size][singular] = name
     for name, values in columns.items():
@@ -145,20 +145,11 @@ def _iterate_possible_columns(rows: Sequence[Row]) -> Iterator[_Nesting]:
             yield _Nesting(name, {}, several=False)
         elif name in sizes:
             records = all(isinstance(one, Mapping) for value in values for one in value)
-            singular = _get_singular(name)
+            singular = name.removesuffix("s")
             if records or (normalise(singular) in QUESTION and singular != name):
                 parallel = {one: own for one, own in known[sizes[name]].items() if own != name}
                 if records or parallel:
                     yield _Nesting(name, parallel)
-
-
-def _get_singular(name: str) -> str:
-    """Return the singular of a column name.
-
-    >>> _get_singular("questions"), _get_singular("Answers"), _get_singular("ctx")
-    ('question', 'Answer', 'ctx')
-    """
-    return name.removesuffix("s")
 
 
 def _sample_nested_rows(rows: Sequence[Row], nesting: _Nesting) -> list[Row]:
@@ -173,7 +164,7 @@ def _iterate_nested_rows(row: Row, nesting: _Nesting) -> Iterator[Row]:
     shared_id = find_first(ID, around) if nesting.several else None
     for number, one in enumerate(questions):
         own = {name: row[several][number] for name, several in nesting.parallel.items()}
-        own |= one if isinstance(one, Mapping) else {_get_singular(nesting.column): one}
+        own |= one if isinstance(one, Mapping) else {nesting.column.removesuffix("s"): one}
         own = dict(flatten({str(name): value for name, value in own.items()}))
         shared = around
         if shared_id and not find_first(ID, own):

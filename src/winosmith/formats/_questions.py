@@ -245,14 +245,14 @@ def _count_missing_choices(rows: Sequence[Row], plan: Plan, answer_is: str | Non
     if not some or len(some) == len(rows):
         return 0
     read = [_get_answer_and_choices(row, plan) for row in rows]
-    are_texts = any("text" in kinds for answer, kinds in read if not _base.is_missing(answer))
+    are_texts = any("text" in kinds for answer, kinds in read if not data.is_missing(answer))
     fits = [{"0", "1"} & kinds.keys() for _, kinds in read]
     starts = {*chain.from_iterable(both for both in fits if len(both) == 1)}
     unused = {"0", "1"} - starts if len(starts) == 1 else set()
     for row, (answer, kinds) in zip(rows, read, strict=True):
         kinds = {k: at for k, at in kinds.items() if k not in unused and answer_is in (None, k)}
         named = {row.get(plan.choices[at]) for at in kinds.values()}
-        if named == {"NA"} and (are_texts or not _base.is_missing(answer)):
+        if named == {"NA"} and (are_texts or not data.is_missing(answer)):
             return 0
     return len(some)
 
@@ -290,11 +290,11 @@ def _make_draft(
         options, labels = found.options, found.labels
         ones = find_flagged(answer, len(options))
         if ones is not None and len(ones) == 1 and len(options) > 1:
-            answer = ones[0]
-        elif answer is None and found.correct:
+            key, answer = ones[0], None
+        elif found.correct and data.is_missing(answer):
             if len(found.correct) > 1:
                 raise several_correct_error([options[at] for at in found.correct])
-            key = found.correct[0]
+            key, answer = found.correct[0], None
     elif plan.choices:
         cells = [row.get(name) for name in plan.choices]
         while cells and (is_empty(cells[-1]) or (na_is_empty and cells[2:] and cells[-1] == "NA")):
@@ -307,7 +307,7 @@ def _make_draft(
                 )
         options, labels = tuple(map(get_cell_text, cells)), plan.choices[: len(cells)]
     answer = _clean_answer(answer)
-    if (missing := _base.is_missing(answer)) or str(answer).casefold() in _WITHHELD:
+    if (missing := data.is_missing(answer)) or str(answer).casefold() in _WITHHELD:
         is_class = plan.labels_are_choices and not missing and answer != "-"
         plain = [PREFIX.sub("", option, count=1) for option in options]  # without "A."
         is_choice = any(interpret_answer(answer, texts, labels) for texts in (options, plain))

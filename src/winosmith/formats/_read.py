@@ -29,6 +29,7 @@ from winosmith.formats._jsonl import JSONL, find_lost_blanks
 from winosmith.formats._questions import QUESTIONS, read_questions
 from winosmith.formats._rows import PARSED, report_progress
 from winosmith.formats._twins import (
+    clear_lists,
     pair_by_column,
     pair_by_ids,
     pair_lookalikes,
@@ -237,6 +238,7 @@ def scan(
         notes += said
     else:
         entries = list(report_progress(known.read(rows), rows.source, on_progress))
+        entries = clear_lists(entries) if known is WINOGRANDE else entries
         notes += find_lost_blanks(rows, entries) if known is JSONL else []
     entries = list(
         _reject_repeated_ids(_replace_ids_by_places(entries) if ids_are_places else entries)
@@ -247,7 +249,7 @@ def scan(
             drop_repeated_keys(entries) if known in (CSV, WINOGRANDE) else (entries, [])
         )
         notes += apart + repeats
-    notes += _note_control_characters(entries) + _note_equal_options(entries)
+    notes += _note_texts(entries)
     marked = known.twin_names is None or rows.may_have(known.twin_names)
     if pair_by and any(one.item for one in entries):
         try:
@@ -289,36 +291,30 @@ def _format_place(entry: Entry, entries: Sequence[Entry]) -> str:
     return entry.place.inside if one_file else str(entry.place)
 
 
-def _note_equal_options(entries: Sequence[Entry]) -> list[str]:
-    found = [
-        one
-        for one in entries
-        if isinstance(one.item, Problem)
-        and len({*map(str.strip, one.item.options)}) < len(one.item.options)
-    ]
-    if not found:
-        return []
-    have = "problem has" if len(found) == 1 else "problems have"
-    return [f"{len(found):,} {have} equal options, the first at {_format_place(found[0], entries)}"]
-
-
-def _note_control_characters(entries: Sequence[Entry]) -> list[str]:
-    """Return a note if texts contain C1 control characters, which people and models would read."""
-    found = [one for one in entries if one.item is not None and _has_controls(one.item)]
-    if not found:
-        return []
-    what = "record has" if len(found) == 1 else "records have"
+def _note_texts(entries: Sequence[Entry]) -> list[str]:
+    """Return notes on equal options, and on C1 control characters in texts."""
+    equal, odd = list[Entry](), list[Entry]()
+    for one in entries:
+        if one.item is None:
+            continue
+        options = one.item.options if isinstance(one.item, Problem) else (one.item.candidate,)
+        texts = (one.item.sentence, *options)
+        equal += [one] * (len({*map(str.strip, options)}) < len(options))
+        if not all(map(str.isascii, texts)) and any(map(data.CONTROLS.search, texts)):
+            odd.append(one)
+    advice = (
+        ": they are quotes or dashes of Windows-1252, if that was taken for Latin-1; convert the "
+        "original file again, with: iconv -f cp1252 -t utf-8"
+    )
+    controls = "control characters (U+0080 to U+009F)"
     return [
-        f"{len(found):,} {what} control characters (U+0080 to U+009F), the first at "
-        f"{_format_place(found[0], entries)}: they are quotes or dashes of Windows-1252, if that "
-        "was taken for Latin-1; convert the original file again, with: iconv -f cp1252 -t utf-8"
-    ]
-
-
-def _has_controls(item: Item) -> bool:
-    others = item.options if isinstance(item, Problem) else (item.candidate,)
-    texts = (item.sentence, *others)
-    return not all(map(str.isascii, texts)) and any(map(data.CONTROLS.search, texts))
+        f"{len(found):,} {noun}{' has' if len(found) == 1 else 's have'} {what}, the first at "
+        f"{_format_place(found[0], entries)}{more}"
+        for found, noun, what, more in (
+            (odd, "record", controls, advice), (equal, "problem", "equal options", "")
+        )
+        if found
+    ]  # fmt: skip
 
 
 def _replace_ids_by_places(entries: Iterable[Entry]) -> Iterator[Entry]:

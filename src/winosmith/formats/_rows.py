@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import islice
 from string import ascii_uppercase
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from winosmith import data
 from winosmith.data import Delimited, Record, Rows, Source
@@ -126,7 +126,8 @@ def _split_column(
     if asked:
         lacks = f"its {asked!r} contains no choices after letters such as 'A.' and 'B.'"
         told = f"the choices are those at the end of each {asked!r}"
-        said = [_get_last_turn(row.get(asked)) for row in rows]
+        asks = (row.get(asked) for row in rows)
+        said = [(get_turns(one) or (one,))[-1] for one in asks]
         cut = [split_question(text) if isinstance(text, str) else None for text in said]
         new: list[Row | None] = [
             one
@@ -141,11 +142,6 @@ def _split_column(
     if 2 * sum(map(bool, new)) <= len(rows):
         return rows, [], None
     return [one and {**row, **one} for row, one in zip(rows, new, strict=True)], [told], lacks
-
-
-def _get_last_turn(value: Any) -> Any:
-    turns = get_turns(value)
-    return turns[-1] if turns else value
 
 
 def recognise(rows: Rows) -> bool:

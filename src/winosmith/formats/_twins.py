@@ -20,6 +20,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from string import digits
 
 from winosmith.data import Place, cell
 from winosmith.errors import FormatError
@@ -120,12 +121,11 @@ def refuse_unread_pairs(problems: Sequence[Problem], path: str | Path) -> None:
 def _find_unread_pairs(problems: Sequence[Problem]) -> tuple[str, int] | None:
     """Return a column that seems to mark twins, and the number of problems in its pairs."""
     min_paired = _MIN_PAIRED * len(problems)
-    places = {problem.id: at for at, problem in enumerate(problems)}
     for key in collect_names(problem.extra for problem in problems):
         values = [problem.extra.get(key) for problem in problems]
         if 2 * len({*values}) < min_paired:  # a pair shares a value
             continue
-        marks = _find_marks(problems, values, places)
+        marks = _find_marks(problems, values)
         if _count_paired(marks) < min_paired:
             continue
         twos = _find_twos(problems, marks)
@@ -151,14 +151,14 @@ def _group_in_twos(marks: Iterable[str | None]) -> list[Pair]:
     return [(two[0], two[1]) for mark, two in rows.items() if mark is not None and len(two) == 2]
 
 
-def _find_marks(
-    problems: Sequence[Problem], values: Sequence[Scalar], places: Mapping[str, int]
-) -> list[str | None]:
+def _find_marks(problems: Sequence[Problem], values: Sequence[Scalar]) -> list[str | None]:
     """Return the twin mark of each problem, derived from a column's values.
 
-    Three interpretations are tried, and the one with the most pairs is used: the value is the mark;
-    the value is the other half's id; or the value is the mark with the half, such as "7/0".
+    Four interpretations are tried, and the one with the most pairs is used: the value is the mark;
+    the value is the other half's id; the value is the other half's row, counted from 0, 1 or the
+    header; or the value is the mark with the half, such as "7/0".
     """
+    places = {problem.id: at for at, problem in enumerate(problems)}
     texts = [cell(value).strip() or None for value in values]
     plain = [
         None
@@ -176,11 +176,26 @@ def _find_marks(
             mark = f"twin-{min(problem.id, text)}"
             for one in (problem.id, text):
                 partners[places[one]] = partners[places[one]] or mark
-    marks = max(plain, partners, _get_stems(plain, _HALF), key=_count_paired)
+    rows = (_find_partner_rows(texts, first) for first in (0, 1, 2))
+    marks = max(plain, partners, *rows, _get_stems(plain, _HALF), key=_count_paired)
     if _count_paired(plain) or _count_paired(marks) == len(problems):
         return marks
     stems = _get_best_stems(plain)
     return max(marks, stems if len(_group_in_twos(stems)) >= _FEWEST else [], key=_count_paired)
+
+
+def _find_partner_rows(texts: Sequence[str | None], first: int) -> list[str | None]:
+    """Return twin marks if each text is the number of the other half's row, or else only None."""
+    numbers = [(text or "").removesuffix(".0") for text in texts]
+    rows = [int(one) - first if one.isdecimal() else None for one in numbers]
+    marks: list[str | None] = [None] * len(rows)
+    for row, other in enumerate(rows):
+        if other is None:
+            continue
+        if not 0 <= other < len(rows) or other == row or rows[other] not in (row, None):
+            return [None] * len(rows)
+        marks[row] = marks[other] = f"twin-{min(row, other)}"
+    return marks
 
 
 def _get_best_stems(texts: Sequence[str | None]) -> list[str | None]:
@@ -197,27 +212,63 @@ def _count_paired(marks: Sequence[str | None]) -> int:
     return 2 * sum(count == 2 for count in counts.values())
 
 
+def clear_lists(entries: Iterable[Entry]) -> list[Entry]:
+    """Clear the twin ids of more than two problems whose ids differ only in their number."""
+    found = list(entries)
+    problems = _get_problems(found)
+    times = Counter(one.id.rstrip(digits) for one in problems.values())
+    listed = {row: None for row, one in problems.items() if times[one.id.rstrip(digits)] > 2}
+    return _set_twin_ids(found, listed) if listed else found
+
+
 def pair_by_ids(entries: Iterable[Entry]) -> list[Entry]:
     """Give two problems the same `twin_id` if their ids differ only at the end ("-1", "-2").
 
-    Their texts and answers must differ, and they must have a common option. If no ids are of this
-    kind, other ids are used ("7_pos", "left-7") if they put most of the problems into such pairs.
+    Their texts and answers must differ, they must have a common option, and no third id has the
+    same start and another number. If no ids are of this kind, other ids are used ("7_pos",
+    "left-7") if they put most of the problems into such pairs, and the halves of each pair resemble
+    each other more than those of other pairs.
     """
     found = list(entries)
     every = _get_problems(found)
     rows = [row for row, one in every.items() if not one.twin_id and one.blank is not None]
     problems = [every[row] for row in rows]
-    marks = _get_stems([problem.id for problem in problems], _HALF)
+    ids = [problem.id for problem in problems]
+    starts = [name.rstrip(digits) for name in ids]
+    times = Counter(starts)
+    marks = _get_stems(
+        (n if times[s] < 3 else None for n, s in zip(ids, starts, strict=True)), _HALF
+    )
     twos = [(a, b) for a, b in _group_in_twos(marks) if _may_be_halves(problems[a], problems[b])]
     if not twos:
-        marks = _get_best_stems([problem.id for problem in problems])
+        marks = _get_best_stems(ids)
         twos = _find_twos(problems, marks)
         some = [problems[row] for two in twos for row in two]
         are_named = all(one.options[0].casefold() in one.sentence.casefold() for one in some)
         are_sure = are_named and all(one.answer is not None for one in some)
         if not are_sure or len(twos) < max(_FEWEST, _MIN_PAIRED * len(problems) / 2):
             return found
+        if _count_closest(problems, twos) < _MIN_ALIKE * len(twos):
+            return found
     return _set_twin_ids(found, {rows[row]: marks[row] for two in twos for row in two})
+
+
+def _count_closest(problems: Sequence[Problem], twos: Sequence[Pair]) -> int:
+    """Count the pairs whose halves are closer than the first half and that of the next two pairs.
+
+    Numbers of two lists ("left-1", "right-1") pair problems that are not closer than others.
+    """
+
+    def closeness(one: Problem, other: Problem) -> tuple[bool, float]:
+        same = {*_normalise_options(one)} == {*_normalise_options(other)}
+        return same, overlap(pieces(one.sentence), pieces(other.sentence))
+
+    others = [problems[other] for _, other in twos]
+    return sum(
+        closeness(problems[one], others[at])
+        > max(closeness(problems[one], others[at + by - len(twos)]) for by in (1, 2))
+        for at, (one, _) in enumerate(twos)
+    )
 
 
 def _may_be_halves(one: Problem, other: Problem) -> bool:
@@ -245,8 +296,18 @@ def pair_by_column(entries: Iterable[Entry], column: str) -> list[Entry]:
         keys = {key.partition(".")[2] for problem in problems.values() for key in problem.extra}
         known = list_names(sorted(keys)) or "none"
         raise FormatError(f"there is no column {column!r} to pair by; further columns are: {known}")
-    places = {problem.id: at for at, problem in enumerate(problems.values())}
-    marks = _find_marks([*problems.values()], values, places)
+    every = [*problems.values()]
+    homes: defaultdict[str, dict[int, Problem]] = defaultdict(dict)
+    for at, (row, problem) in enumerate(problems.items()):
+        homes[found[row].place.path][at] = problem
+    marks = _find_marks(every, values)
+    if len(homes) > 1:  # values may count from 1 in each file
+        own: list[str | None] = [None] * len(every)
+        for number, home in enumerate(homes.values()):
+            inside = _find_marks([*home.values()], [values[at] for at in home])
+            for at, mark in zip(home, inside, strict=True):
+                own[at] = None if mark is None else f"{number}-{mark}"
+        marks = max(own, marks, key=_count_paired)
     shared = Counter(mark for mark in marks if mark is not None)
     if max(shared.values(), default=0) < 2:
         raise FormatError(f"no two problems share a value of {column!r}, so it marks no twins")
@@ -272,7 +333,9 @@ def pair_files(
     Raises:
         FormatError: see `pair_by_column` and `refuse_unread_pairs`.
     """
-    entries = [Entry(Place("", 0), "", item=problem) for problem in problems]
+    entries = [
+        Entry(Place(file, 0), "", item=one) for one, file in zip(problems, files, strict=True)
+    ]
     if pair_by:
         return [*_get_problems(pair_by_column(entries, pair_by)).values()]
     paired = [*_get_problems(pair_by_ids(entries)).values()]

@@ -407,8 +407,7 @@ def _parse_row(row: Mapping[str, str], path: str | Path, line: int) -> dict[str,
 
 def _parse_choice(cell: str) -> int | None:
     """Return the index of the option, or None; pandas and R write 1.0, nan and NA."""
-    cell = cell.strip()
-    return None if cell.lower() in ("", "na", "nan") else _parse_number(cell.removesuffix(".0"))
+    return None if data.is_missing(cell) else _parse_number(cell.strip().removesuffix(".0"))
 
 
 def _parse_number(cell: str) -> int:
@@ -419,6 +418,8 @@ def _parse_number(cell: str) -> int:
 
 def _parse_flag(row: Mapping[str, str], name: str) -> bool:
     cell = row.get(name, "").strip().lower()
+    if data.is_missing(row.get(name)):
+        return False
     if cell not in _YES_NO:
         raise ProblemError(f"{name} is {cell!r}; it must be 1, 0 or empty")
     return _YES_NO[cell]
@@ -426,7 +427,7 @@ def _parse_flag(row: Mapping[str, str], name: str) -> bool:
 
 def _parse_seconds(cell: str) -> float | None:
     try:
-        return float(cell) if cell.strip() else None
+        return None if data.is_missing(cell) else float(cell)
     except ValueError:
         raise ProblemError(f"seconds is {cell!r}; it must be a number or empty") from None
 
