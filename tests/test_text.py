@@ -208,14 +208,14 @@ def test_a_phrase_is_a_whole_word_where_words_are_set_apart(
     phrase: str, sentence: str, whole: list[int], attached: list[int]
 ) -> None:
     """Scripts without spaces have no word boundary; affixes touch the word in some others."""
-    assert text.occurrences(phrase, sentence) == whole
-    assert text.occurrences(phrase, sentence, attached=True) == attached
+    assert text.find_occurrences(phrase, sentence) == whole
+    assert text.find_occurrences(phrase, sentence, attached=True) == attached
 
 
 @given(st.text())
 def test_whole_pieces_lose_no_sign(sentence: str) -> None:
     """The pieces of any text are the text."""
-    assert "".join(text.whole_pieces(sentence)) == sentence
+    assert "".join(text.split_whole_words(sentence)) == sentence
 
 
 @given(st.text(st.characters(codec="utf-8")))

@@ -62,8 +62,8 @@ def connect(
     16
     """
     distributed = require("distributed", "cluster")
-    where = _scheduler_address(address)
-    with _silence_log(), contextlib.ExitStack() as stack:
+    where = _resolve_scheduler_address(address)
+    with _silence_dask_log(), contextlib.ExitStack() as stack:
         try:
             client = distributed.Client(
                 where, security=security, timeout=HANDSHAKE, set_as_default=False, name="winosmith"
@@ -87,7 +87,7 @@ def connect(
         yield executor
 
 
-def _scheduler_address(address: str | Path) -> str:
+def _resolve_scheduler_address(address: str | Path) -> str:
     """Return the address of a scheduler, which a scheduler file may contain."""
     path = Path(address)
     if not path.is_file():
@@ -103,7 +103,7 @@ def _scheduler_address(address: str | Path) -> str:
 
 
 @contextlib.contextmanager
-def _silence_log() -> Iterator[None]:
+def _silence_dask_log() -> Iterator[None]:
     """Silence the log of Dask's client, which repeats the errors that are raised."""
     logger = logging.getLogger("distributed.client")
     before = logger.level

@@ -37,7 +37,7 @@ class Dataset(Sequence[Problem]):
     def __init__(self, problems: Iterable[Problem] = (), name: str = ""):
         self.problems = tuple(problems)
         self.name = name
-        if len(self._rows) != len(self.problems):
+        if len(self._row_by_id) != len(self.problems):
             twice = next(i for i, n in Counter(p.id for p in self.problems).items() if n > 1)
             raise DataError(f"the id {twice!r} occurs twice; ids must be distinct in a data set")
 
@@ -67,7 +67,7 @@ class Dataset(Sequence[Problem]):
         return f"<Dataset{label}: {len(self)} problems, {len(self.twins)} twins>"
 
     @cached_property
-    def _rows(self) -> dict[str, int]:
+    def _row_by_id(self) -> dict[str, int]:
         return {problem.id: row for row, problem in enumerate(self.problems)}
 
     def row(self, problem_id: str) -> int:
@@ -77,15 +77,15 @@ class Dataset(Sequence[Problem]):
             DataError: no problem has this id.
         """
         try:
-            return self._rows[problem_id]
+            return self._row_by_id[problem_id]
         except KeyError:
             raise DataError(f"there is no problem with the id {problem_id!r}") from None
 
     def __contains__(self, item: object) -> bool:
         if isinstance(item, Problem):
-            row = self._rows.get(item.id)
+            row = self._row_by_id.get(item.id)
             return row is not None and self.problems[row] == item
-        return item in self._rows
+        return item in self._row_by_id
 
     @cached_property
     def ids(self) -> tuple[str, ...]:

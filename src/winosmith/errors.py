@@ -143,13 +143,13 @@ def first_line(error: BaseException) -> str:
     return (str(error).strip() or type(error).__name__).splitlines()[0].rstrip(" .:;")
 
 
-def first_ids(ids: Sequence[str], most: int = 3) -> str:
+def first_ids(ids: Sequence[str], limit: int = 3) -> str:
     """Return the first ids as text for a message.
 
     >>> first_ids(["a", "b", "c", "d"])
     "'a', 'b', 'c', …"
     """
-    return ", ".join(map(repr, ids[:most])) + (", …" if len(ids) > most else "")
+    return ", ".join(map(repr, ids[:limit])) + (", …" if len(ids) > limit else "")
 
 
 def check_choice(name: str, value: object, choices: Any) -> None:

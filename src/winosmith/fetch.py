@@ -91,7 +91,7 @@ def find_published(name: str) -> Published:
     raise OutputError(f"there is no published data set {name!r}; there are {names}")
 
 
-def _read_toml() -> tuple[Published, ...]:
+def _load_published() -> tuple[Published, ...]:
     text = resources.files("winosmith").joinpath("fetch.toml").read_text("utf-8")
     return tuple(
         Published(
@@ -106,7 +106,7 @@ def _read_toml() -> tuple[Published, ...]:
     )
 
 
-PUBLISHED = _read_toml()
+PUBLISHED = _load_published()
 """The data sets that `winosmith data` lists, from `fetch.toml`."""
 
 ProgressCallback = Callable[[RemoteFile, int], None]

@@ -75,7 +75,7 @@ class BuildFiles:
         return report
 
     @cached_property
-    def _format(self) -> str:
+    def _format_name(self) -> str:
         table = tomllib.loads((self.folder / RECIPE).read_text("utf-8"))
         name: str = table["files"]["format"]
         return name
@@ -87,10 +87,10 @@ class BuildFiles:
             OSError: the build has no such split.
             FormatError: its file can't be read.
         """
-        path = self.folder / f"{name}{formats.get_writer(self._format).suffix}"
+        path = self.folder / f"{name}{formats.get_writer(self._format_name).suffix}"
         if not path.stat().st_size:
             return Dataset([], name)
-        return formats.read(path, self._format, as_written=True)
+        return formats.read(path, self._format_name, as_written=True)
 
     def dropped(self) -> Iterator[dict[str, Any]]:
         """Yield the records of dropped problems that are public, with stage and reason."""
@@ -98,26 +98,26 @@ class BuildFiles:
 
     def withheld(self) -> Iterator[dict[str, Any]]:
         """Yield the records of dropped problems that are not public; none without private files."""
-        return self._private_records(WITHHELD)
+        return self._read_private_records(WITHHELD)
 
     def scores(self) -> Iterator[dict[str, Any]]:
         """Yield each problem's AFLite score; none without AFLite or private files."""
-        return self._private_records(SCORES)
+        return self._read_private_records(SCORES)
 
     def old_ids(self) -> dict[str, str]:
         """Map each problem's id to its id in the pool; empty without private files."""
         return read_old_ids(self.folder / PRIVATE)
 
-    def _private_records(self, name: str) -> Iterator[dict[str, Any]]:
+    def _read_private_records(self, name: str) -> Iterator[dict[str, Any]]:
         path = self.folder / name
         return read_json_lines(path) if path.is_file() else iter(())
 
 
-def read_old_ids(private: Path) -> dict[str, str]:
+def read_old_ids(private_folder: Path) -> dict[str, str]:
     """Map each problem's id to its id before a build or release, read from a private folder.
 
     The mapping is empty if the folder has no such file.
     """
-    path = private / IDS_NAME
+    path = private_folder / IDS_NAME
     records = read_json_lines(path) if path.is_file() else ()
     return {record["id"]: record["old_id"] for record in records}

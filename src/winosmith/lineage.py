@@ -78,14 +78,14 @@ def make_child(
     >>> child.id, child.lineage.parent, child.lineage.edits[0].new, dict(child.extra)
     ('r.76e67fa1c4', 'r', 'mug', {'evolve.unvalidated': True})
     """
-    check_blanks([parent], "a perturbation", plain=True)
+    check_blanks([parent], "a perturbation", unique=True)
     if (sentence, options) == (parent.sentence, parent.options):
         raise ProblemError(
             f"the perturbation changes neither sentence nor options of {parent.id!r}"
         )
     origin = parent.origin or Origin()
     return Problem(
-        id=f"{parent.root}.{_digest(sentence, options)}",
+        id=f"{parent.root}.{_digest_text(sentence, options)}",
         sentence=sentence,
         options=options,
         answer=answer,
@@ -99,7 +99,7 @@ def make_child(
     )
 
 
-def _digest(sentence: str, options: tuple[str, ...]) -> str:
+def _digest_text(sentence: str, options: tuple[str, ...]) -> str:
     seen = "\0".join((sentence, *options)).encode("utf-8", "surrogatepass")
     return hashlib.sha256(seen).hexdigest()[:_DIGITS]
 
@@ -205,34 +205,34 @@ def depths(dataset: Dataset) -> tuple[Depths, ...]:
     >>> [tuple(found) for found in depths(Dataset([root, one, two]))]
     [(0, 0, 0), (None, 1, 1), (None, 2, 1)]
     """
-    found = [Depths(_declared_depth(problem), None, None) for problem in dataset]
+    found = [Depths(_get_declared_depth(problem), None, None) for problem in dataset]
     roots: dict[str, list[str] | None] = {}
     for visit in _visit_families(dataset):
         lineage = dataset[visit.row].lineage
         edit: int | None = None if _is_orphan(dataset, visit.row) else 0
         if lineage is not None:
             if lineage.root not in roots:
-                root = _row_of(dataset, lineage.root)
+                root = _get_row(dataset, lineage.root)
                 roots[lineage.root] = root if root is None else tokens(dataset[root].sentence)
             known = roots[lineage.root]
             edit = (
-                _measured_depth(dataset[visit.row], "edit")
+                _get_measured_depth(dataset[visit.row], "edit")
                 if known is None
                 else edit_distance(known, visit.tokens)
             )
         touched = visit.touched.count if visit.touched else None
         if touched is None and lineage is not None and visit.fault is None:
-            touched = _measured_depth(dataset[visit.row], "lineage")
+            touched = _get_measured_depth(dataset[visit.row], "lineage")
         found[visit.row] = found[visit.row]._replace(lineage=touched, edit=edit)
     return tuple(found)
 
 
-def _measured_depth(problem: Problem, kind: str) -> int | None:
+def _get_measured_depth(problem: Problem, kind: str) -> int | None:
     stated = problem.extra.get(MEASURED[kind])
     return stated if isinstance(stated, int) and not isinstance(stated, bool) else None
 
 
-def _declared_depth(problem: Problem) -> int | None:
+def _get_declared_depth(problem: Problem) -> int | None:
     if problem.lineage is not None:
         return problem.lineage.declared
     stated = problem.extra.get(DISTANCE, 0)
@@ -260,7 +260,7 @@ class _Visit:
 
 def _visit_families(dataset: Dataset) -> Iterator[_Visit]:
     """Visit each problem, parents first, except problems in or below a cycle."""
-    above = _parent_rows(dataset)
+    above = _get_parent_rows(dataset)
     children: dict[int, list[int]] = {}
     waiting: list[tuple[int, _Visit | None]] = []
     for row, parent in enumerate(above):
@@ -282,15 +282,15 @@ def _visit_families(dataset: Dataset) -> Iterator[_Visit]:
         waiting.extend((child, visit) for child in reversed(children.get(row, ())))
 
 
-def _visit_child(problem: Problem, row: int, cut: tuple[str, ...], parent: _Visit) -> _Visit:
+def _visit_child(problem: Problem, row: int, tokens: tuple[str, ...], parent: _Visit) -> _Visit:
     edits = problem.lineage.edits if problem.lineage else ()
-    if edits and (fault := _find_edits_fault(parent.tokens, edits, cut)):
-        return _Visit(row, cut, None, edits, fault)
-    edits = edits or edit_script(parent.tokens, cut)
-    return _Visit(row, cut, parent.touched and parent.touched.after(edits), edits)
+    if edits and (fault := _explain_edit_mismatch(parent.tokens, edits, tokens)):
+        return _Visit(row, tokens, None, edits, fault)
+    edits = edits or edit_script(parent.tokens, tokens)
+    return _Visit(row, tokens, parent.touched and parent.touched.after(edits), edits)
 
 
-def _find_edits_fault(
+def _explain_edit_mismatch(
     before: tuple[str, ...], edits: tuple[Edit, ...], after: tuple[str, ...]
 ) -> str | None:
     """Return why edits don't turn `before` into `after`; None if they do."""
@@ -308,7 +308,7 @@ def _find_edits_fault(
     return f"they result in {one!r} at token {at}, but the sentence has {other!r}"
 
 
-def _row_of(dataset: Dataset, problem_id: str) -> int | None:
+def _get_row(dataset: Dataset, problem_id: str) -> int | None:
     try:
         return dataset.row(problem_id)
     except DataError:
@@ -321,25 +321,26 @@ def _is_orphan(dataset: Dataset, row: int) -> bool:
     return problem.lineage is None and DISTANCE in problem.extra
 
 
-def _parent_rows(dataset: Dataset) -> list[int | None]:
+def _get_parent_rows(dataset: Dataset) -> list[int | None]:
     """Return the row of each problem's parent; None for roots and if the parent is missing."""
     return [
-        _row_of(dataset, problem.lineage.parent) if problem.lineage else None for problem in dataset
+        _get_row(dataset, problem.lineage.parent) if problem.lineage else None
+        for problem in dataset
     ]
 
 
-def _find_cycles(above: list[int | None]) -> list[tuple[int, ...]]:
+def _find_cycles(parent_rows: list[int | None]) -> list[tuple[int, ...]]:
     """Return the rows of each cycle, given the row of each problem's parent."""
-    seen_on = [-1] * len(above)
+    seen_on = [-1] * len(parent_rows)
     found = []
-    for start in range(len(above)):
+    for start in range(len(parent_rows)):
         row: int | None = start
         while row is not None and seen_on[row] < 0:
             seen_on[row] = start
-            row = above[row]
+            row = parent_rows[row]
         if row is not None and seen_on[row] == start:
             loop = [row]
-            while (after := above[loop[-1]]) is not None and after != row:
+            while (after := parent_rows[loop[-1]]) is not None and after != row:
                 loop.append(after)
             found.append(tuple(loop))
     return found
@@ -418,8 +419,8 @@ def check_lineages(dataset: Dataset, *, complete: bool = True) -> dict[int, str]
     """
     if not any(problem.lineage for problem in dataset):
         return {}
-    above = _parent_rows(dataset)
-    wrong = {row: _cycle_fault(dataset, loop) for loop in _find_cycles(above) for row in loop}
+    above = _get_parent_rows(dataset)
+    wrong = {row: _describe_cycle(dataset, loop) for loop in _find_cycles(above) for row in loop}
     for row, parent in enumerate(above):
         lineage = dataset[row].lineage
         if parent is not None and lineage and lineage.root != (other := dataset[parent]).root:
@@ -436,13 +437,13 @@ def check_lineages(dataset: Dataset, *, complete: bool = True) -> dict[int, str]
                 visit.row, f"the edits do not fit the parent {parent_id!r}: {visit.fault}"
             )
     if complete:
-        for row, fault in _family_faults(dataset).items():
+        for row, fault in _find_family_faults(dataset).items():
             wrong.setdefault(row, fault)
     return dict(sorted(wrong.items()))
 
 
-def _cycle_fault(dataset: Dataset, loop: tuple[int, ...]) -> str:
-    ids = [repr(dataset[row].id) for row in loop]
+def _describe_cycle(dataset: Dataset, rows: tuple[int, ...]) -> str:
+    ids = [repr(dataset[row].id) for row in rows]
     if len(ids) == 1:
         return "the problem is its own parent; a root has no lineage"
     more = f" … ({len(ids):,} problems)" if len(ids) > _SHOWN else ""
@@ -450,14 +451,14 @@ def _cycle_fault(dataset: Dataset, loop: tuple[int, ...]) -> str:
     return f"the lineage is a cycle: {chain}{more}"
 
 
-def _family_faults(dataset: Dataset) -> dict[int, str]:
+def _find_family_faults(dataset: Dataset) -> dict[int, str]:
     found = {}
     for row, (problem, of) in enumerate(zip(dataset, depths(dataset), strict=True)):
         lineage = problem.lineage
         if lineage is None:
             continue
-        root = _row_of(dataset, lineage.root)
-        if _row_of(dataset, lineage.parent) is None:
+        root = _get_row(dataset, lineage.root)
+        if _get_row(dataset, lineage.parent) is None:
             found[row] = f"the parent {lineage.parent!r} is not in the data set"
         elif root is None:
             found[row] = f"the root {lineage.root!r} is not in the data set"

@@ -26,19 +26,19 @@ class FileLock:
         number: the file descriptor.
     """
 
-    def __init__(self, number: int) -> None:
-        self.number = number
+    def __init__(self, fd: int) -> None:
+        self.number = fd
 
     @classmethod
     def acquire(cls, path: Path) -> Self | None:
         """Lock a file with mode 600; return None if another process holds the lock."""
         path.parent.mkdir(mode=0o700, exist_ok=True)
-        number = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
+        fd = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
         for _ in range(_TRIES):
-            if try_lock(number):
-                return cls(number)
+            if try_lock(fd):
+                return cls(fd)
             time.sleep(_LOOK)  # another process may be in `read_lock`
-        os.close(number)
+        os.close(fd)
         return None
 
     def write_note(self, note: Any) -> None:
@@ -50,7 +50,7 @@ class FileLock:
         os.close(self.number)
 
 
-def try_lock(number: int) -> bool:
+def try_lock(fd: int) -> bool:
     """Lock an open file for this process; return False if another process holds the lock.
 
     On Windows, which has no such locks, it always returns True.
@@ -60,17 +60,17 @@ def try_lock(number: int) -> bool:
     except ImportError:
         return True
     try:
-        fcntl.flock(number, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
         return False
     return True
 
 
-def wait_for_lock(number: int) -> None:
+def wait_for_lock(fd: int) -> None:
     """Wait until an open file is locked for this process."""
     import fcntl
 
-    fcntl.flock(number, fcntl.LOCK_EX)
+    fcntl.flock(fd, fcntl.LOCK_EX)
 
 
 def read_lock(path: Path) -> tuple[bool, Any]:
@@ -78,22 +78,22 @@ def read_lock(path: Path) -> tuple[bool, Any]:
     import fcntl
 
     try:
-        number = os.open(path, os.O_RDONLY)
+        fd = os.open(path, os.O_RDONLY)
     except FileNotFoundError:
         return False, None
     try:
-        note = _read_note(number)
+        note = _read_note(fd)
         try:
-            fcntl.flock(number, fcntl.LOCK_SH | fcntl.LOCK_NB)
+            fcntl.flock(fd, fcntl.LOCK_SH | fcntl.LOCK_NB)
         except BlockingIOError:
             return True, note
         return False, note
     finally:
-        os.close(number)
+        os.close(fd)
 
 
-def _read_note(number: int) -> Any:
+def _read_note(fd: int) -> Any:
     try:
-        return json.loads(os.pread(number, NOTE_BYTES, 0))
+        return json.loads(os.pread(fd, NOTE_BYTES, 0))
     except ValueError:
         return None

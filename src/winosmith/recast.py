@@ -88,7 +88,7 @@ def to_claims(problems: Iterable[Problem]) -> tuple[Claim, ...]:
     [('the cup', False), ('the jug', True)]
     """
     problems = tuple(problems)
-    check_blanks(problems, "a claim", plain=True)
+    check_blanks(problems, "a claim", unique=True)
     return tuple(
         Claim(
             problem_id=problem.id,
@@ -122,10 +122,10 @@ def to_problems(claims: Sequence[Claim], name: str = "") -> Recast:
     problems: list[Problem] = []
     reasons: dict[int, str] = {}
     for rows in groups.values():
-        distinct, repeated = _distinct_claims(claims, rows)
+        distinct, repeated = _find_repeats(claims, rows)
         reasons |= repeated
         group = [claims[row] for row in distinct]
-        reason = _find_fault(group)
+        reason = _find_group_fault(group)
         if reason is None:
             try:
                 problems.append(_build_problem(group))
@@ -137,7 +137,7 @@ def to_problems(claims: Sequence[Claim], name: str = "") -> Recast:
     return Recast(Dataset(problems, name), leftovers)
 
 
-def _distinct_claims(claims: Sequence[Claim], rows: list[int]) -> tuple[list[int], dict[int, str]]:
+def _find_repeats(claims: Sequence[Claim], rows: list[int]) -> tuple[list[int], dict[int, str]]:
     """Return the rows of distinct claims, and a reason for each row that repeats a claim."""
     first_rows: dict[tuple[str, bool | None], int] = {}
     repeated: dict[int, str] = {}
@@ -149,7 +149,7 @@ def _distinct_claims(claims: Sequence[Claim], rows: list[int]) -> tuple[list[int
     return list(first_rows.values()), repeated
 
 
-def _find_fault(group: Sequence[Claim]) -> str | None:
+def _find_group_fault(group: Sequence[Claim]) -> str | None:
     if len({(claim.sentence, claim.pronoun) for claim in group}) > 1:
         return "the claims of its problem have different sentences"
     if len(group) == 1:
@@ -190,10 +190,10 @@ def to_pairs(problems: Iterable[Problem]) -> tuple[Problem, ...]:
     >>> [(pair.id, pair.options, pair.answer) for pair in to_pairs([problem])]
     [('p#1', ('red', 'green'), 1), ('p#2', ('green', 'blue'), 0)]
     """
-    return tuple(pair for problem in problems for pair in _problem_pairs(problem))
+    return tuple(pair for problem in problems for pair in _iter_pairs(problem))
 
 
-def _problem_pairs(problem: Problem) -> Iterator[Problem]:
+def _iter_pairs(problem: Problem) -> Iterator[Problem]:
     right = problem.answer
     if len(problem.options) == 2 or right is None:
         yield problem

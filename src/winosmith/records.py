@@ -42,7 +42,7 @@ _DROPPED_KEYS = {"stage", "reason", "copy_of"}
 _CLAIM_KEYS = {f.name for f in fields(Claim)}
 
 
-def _unique_keys(pairs: list[tuple[str, Any]]) -> Record:
+def _build_object(pairs: list[tuple[str, Any]]) -> Record:
     """Return an object's keys and values; raise ValueError if a key is repeated."""
     record = dict(pairs)
     if len(record) < len(pairs):
@@ -51,7 +51,7 @@ def _unique_keys(pairs: list[tuple[str, Any]]) -> Record:
     return record
 
 
-def _refuse_constant(name: str) -> Any:
+def _reject_constant(name: str) -> Any:
     raise ValueError(f"{name} is not a JSON number; write null")
 
 
@@ -63,7 +63,7 @@ def _parse_finite(digits: str) -> float:
 
 
 DECODER = json.JSONDecoder(
-    object_pairs_hook=_unique_keys, parse_float=_parse_finite, parse_constant=_refuse_constant
+    object_pairs_hook=_build_object, parse_float=_parse_finite, parse_constant=_reject_constant
 )
 """A strict decoder of JSON (RFC 8259) that refuses repeated keys in an object."""
 
@@ -184,8 +184,8 @@ def problem_record(problem: Problem) -> Record:
         "answer": problem.answer,
         "twin_id": problem.twin_id,
         "pronoun": problem.pronoun,
-        "origin": _non_empty_fields(problem.origin),
-        "lineage": _lineage_record(problem.lineage),
+        "origin": _get_non_empty_fields(problem.origin),
+        "lineage": _lineage_to_record(problem.lineage),
         "embargo": problem.embargo or None,
         "extra": dict(problem.extra) or None,
     }
@@ -205,7 +205,7 @@ def parse_problem(record: Mapping[str, Any]) -> Problem:
     True
     """
     more = "; put further values into 'extra'"
-    _check_keys(record, _PROBLEM_KEYS, needed=("id", "sentence", "options"), more=more)
+    _check_keys(record, _PROBLEM_KEYS, required=("id", "sentence", "options"), advice=more)
     if not isinstance(record["options"], list):
         raise ProblemError(f"the options must be a list, not {record['options']!r}")
     problem = Problem(
@@ -254,19 +254,19 @@ def parse_claim(record: Mapping[str, Any]) -> Claim:
     Raises:
         ProblemError: the record is not a valid claim.
     """
-    _check_keys(record, _CLAIM_KEYS, needed=("problem_id", "sentence", "candidate"))
+    _check_keys(record, _CLAIM_KEYS, required=("problem_id", "sentence", "candidate"))
     return Claim(**{**record, "extra": Extra(record.get("extra"))})
 
 
 def _check_keys(
-    record: Mapping[str, Any], known: set[str], needed: tuple[str, ...], more: str = ""
+    record: Mapping[str, Any], known: set[str], required: tuple[str, ...], advice: str = ""
 ) -> None:
-    for key in needed:
+    for key in required:
         if key not in record:
             raise ProblemError(f"the record has no {key!r}")
     for key in record:
         if key not in known:
-            raise ProblemError(f"the record has an unknown key {key!r}{more}")
+            raise ProblemError(f"the record has an unknown key {key!r}{advice}")
 
 
 def _check_flag(name: str, value: Any) -> bool:
@@ -275,19 +275,19 @@ def _check_flag(name: str, value: Any) -> bool:
     return value
 
 
-def _non_empty_fields(thing: Origin | Edit | None) -> Record | None:
-    if thing is None:
+def _get_non_empty_fields(instance: Origin | Edit | None) -> Record | None:
+    if instance is None:
         return None
-    record = {f.name: getattr(thing, f.name) for f in fields(thing)}
+    record = {f.name: getattr(instance, f.name) for f in fields(instance)}
     return {key: value for key, value in record.items() if value not in (None, "")}
 
 
-def _lineage_record(lineage: Lineage | None) -> Record | None:
+def _lineage_to_record(lineage: Lineage | None) -> Record | None:
     if lineage is None:
         return None
     record: Record = {"root": lineage.root, "parent": lineage.parent}
     if lineage.edits:
-        record["edits"] = [_non_empty_fields(edit) for edit in lineage.edits]
+        record["edits"] = [_get_non_empty_fields(edit) for edit in lineage.edits]
     if lineage.declared is not None:
         record["declared"] = lineage.declared
     return record

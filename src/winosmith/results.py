@@ -110,11 +110,11 @@ IF_ANY = {"json": "if any"}
 def computed(**metadata: Any) -> Callable[[_T], _T]:
     """Return a decorator for a property, cached or not, that is part of the result."""
 
-    def mark(getter: _T) -> _T:
+    def attach_metadata(getter: _T) -> _T:
         getter.metadata = metadata  # type: ignore[attr-defined]
         return getter
 
-    return mark
+    return attach_metadata
 
 
 def members(kind: Any) -> tuple[Member, ...]:
@@ -181,7 +181,7 @@ class Result:
         Raises:
             MissingExtraError: pandas is not installed.
         """
-        return require("pandas", "pandas").json_normalize(list(_frame_rows(self)))
+        return require("pandas", "pandas").json_normalize(list(_iter_frame_rows(self)))
 
     def sentences(self) -> list[str]:
         """Return the numbers and their conditions as sentences."""
@@ -231,7 +231,7 @@ class Result:
         return names
 
 
-def _frame_rows(result: Any) -> Iterator[dict[str, Any]]:
+def _iter_frame_rows(result: Any) -> Iterator[dict[str, Any]]:
     """Yield the DataFrame's rows: the elements of the member with `rows`, or the result itself."""
     one = next((one for one in members(type(result)) if one.rows), None)
     if not isinstance(result, Result) or one is None:
@@ -240,12 +240,12 @@ def _frame_rows(result: Any) -> Iterator[dict[str, Any]]:
     value = getattr(result, one.name)
     value = one.json(value) if callable(one.json) else value
     if isinstance(value, Result):
-        yield from _frame_rows(value)
+        yield from _iter_frame_rows(value)
     elif isinstance(value, Mapping):
         key = (one.key or one.name).removesuffix("s")
-        yield from ({key: name} | row for name, of in value.items() for row in _frame_rows(of))
+        yield from ({key: name} | row for name, of in value.items() for row in _iter_frame_rows(of))
     else:
-        yield from (row for of in value for row in _frame_rows(of))
+        yield from (row for of in value for row in _iter_frame_rows(of))
 
 
 def is_empty(value: Any) -> bool:
@@ -270,21 +270,21 @@ def to_json(value: Any) -> Any:
     return value
 
 
-def shorten(value: Any, most: int = 60) -> str:
+def shorten(value: Any, limit: int = 60) -> str:
     """Return a value as a short text, such as "<4 values>".
 
-    >>> shorten(1 / 3), shorten([1, 2, 3, 4]), shorten({"a": 1}), shorten("a" * 99, most=5)
+    >>> shorten(1 / 3), shorten([1, 2, 3, 4]), shorten({"a": 1}), shorten("a" * 99, limit=5)
     ('0.3333', '<4 values>', '<1 value>', "'aaa…")
     """
     if isinstance(value, Real) and not isinstance(value, bool):
         return f"{value:.4g}" if isinstance(value, float) else str(value)
     if isinstance(value, tuple) and len(value) < 4 and all(map(_is_scalar, value)):
-        text = f"({', '.join(shorten(of, most // 3) for of in value)}{',' * (len(value) == 1)})"
+        text = f"({', '.join(shorten(of, limit // 3) for of in value)}{',' * (len(value) == 1)})"
     elif hasattr(value, "__len__") and not isinstance(value, str | Result):
         text = f"<{len(value)} value{'s' * (len(value) != 1)}>"
     else:
         text = " ".join((str if _has_own_str(value) else repr)(value).split())
-    return text if len(text) <= most else f"{text[: most - 1]}…"
+    return text if len(text) <= limit else f"{text[: limit - 1]}…"
 
 
 def _is_number(value: Any) -> bool:
@@ -358,7 +358,7 @@ def tables(result: Any, caption: str = "") -> Iterator[report.Table]:
         if is_empty(value):
             continue
         heads, has_form = one.heads(), bool(one.columns and one.columns[0][1])
-        if nested := [] if has_form else list(_nested(value, heads[0].title)):
+        if nested := [] if has_form else list(_iter_nested_tables(value, heads[0].title)):
             later += nested
         else:
             cells = zip(heads, one.cells(value), strict=True)
@@ -368,7 +368,7 @@ def tables(result: Any, caption: str = "") -> Iterator[report.Table]:
     yield from later
 
 
-def _nested(value: Any, title: str) -> Iterator[report.Table]:
+def _iter_nested_tables(value: Any, title: str) -> Iterator[report.Table]:
     """Yield the tables of a nested result, or of a list or mapping of results."""
     if isinstance(value, Result) and not _has_own_str(value):
         yield from tables(value, title)
@@ -380,4 +380,4 @@ def _nested(value: Any, title: str) -> Iterator[report.Table]:
         yield table(title, value)
     elif all(isinstance(of, Result | Mapping) for of in every):
         for name, of in by_name.items():
-            yield from _nested(of, f"{title}: {name}")
+            yield from _iter_nested_tables(of, f"{title}: {name}")

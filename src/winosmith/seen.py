@@ -19,16 +19,16 @@ from winosmith.text import kind_of_script, local_context, tokens, units
 __all__ = [
     "Input",
     "Sees",
+    "build_inputs",
     "check_blanks",
     "check_pronouns",
     "check_sees",
     "check_two_options",
-    "cut_to_local",
+    "cut_to_local_context",
+    "insert_pronoun",
     "is_about_pronouns",
-    "solver_inputs",
-    "tokens_and_blank",
-    "units_and_blank",
-    "with_pronoun",
+    "split_units_with_blank",
+    "tokenize_with_blank",
 ]
 
 Sees = Literal["blank", "pronoun"]
@@ -52,15 +52,15 @@ def check_sees(sees: str) -> None:
 
 
 def check_blanks(
-    problems: Iterable[Problem], what: str, instead: str = "", *, plain: bool = False
+    problems: Iterable[Problem], subject: str, advice: str = "", *, unique: bool = False
 ) -> None:
     """Raise DataError if problems are questions, which have no blank.
 
     Args:
         problems: the problems.
-        what: what needs the blank, as the subject of the message ("a test sheet").
-        instead: advice for questions, if any ("use --solver random").
-        plain: whether to refuse problems with a `_` other than their blank, too.
+        subject: what needs the blank, as the subject of the message ("a test sheet").
+        advice: advice for questions, if any ("use --solver random").
+        unique: whether to refuse problems with a `_` other than their blank, too.
 
     Raises:
         DataError: there are such problems; the message names the first three.
@@ -69,7 +69,7 @@ def check_blanks(
     Traceback (most recent call last):
     winosmith.errors.DataError: a test sheet needs sentences with a blank ('_'); 1 problem is a question without one ('q')
     """  # noqa: E501
-    unfit = [p for p in problems if p.blank is None or (plain and not p.blank_is_unique)]
+    unfit = [p for p in problems if p.blank is None or (unique and not p.blank_is_unique)]
     if not unfit:
         return
     without = [problem.id for problem in unfit if problem.blank is None]
@@ -81,31 +81,31 @@ def check_blanks(
     else:
         wrong = f"{len(ids):,} problem{' has' if one else 's have'} a further '_'"
     raise DataError(
-        f"{what} needs sentences with a blank ('_'); {wrong} ({first_ids(ids)})"
-        + (instead and f"; {instead}")
+        f"{subject} needs sentences with a blank ('_'); {wrong} ({first_ids(ids)})"
+        + (advice and f"; {advice}")
     )
 
 
-def cut_to_local(problem: Problem, before: int, *, whole: bool = True) -> Problem:
+def cut_to_local_context(problem: Problem, words_before: int, *, whole: bool = True) -> Problem:
     """Return the problem with its local context as its sentence; see `text.local_context`.
 
     Raises:
         DataError: the problem is a question.
         ProblemError: there are no spaces between words.
 
-    >>> cut_to_local(Problem("a", "The cup fell and the _ broke.", ("cup", "jug")), 2).sentence
+    >>> cut_to_local_context(Problem("a", "It fell and the _ broke.", ("cup", "jug")), 2).sentence
     'and the _ broke.'
     """
     check_blanks([problem], "the local context")
-    cut = local_context(problem.sentence, before, whole=whole, blank=problem.blank)
+    cut = local_context(problem.sentence, words_before, whole=whole, blank=problem.blank)
     at = len(cut) - len(" ".join(f"{BLANK}{problem.after}".split()))
     return replace(problem, sentence=cut, blank=at)
 
 
-def tokens_and_blank(problem: Problem) -> tuple[list[str], int | None]:
+def tokenize_with_blank(problem: Problem) -> tuple[list[str], int | None]:
     """Return the tokens of a problem's text, and the index of the blank (None for a question).
 
-    >>> tokens_and_blank(Problem("a", "Run _x_, _ said.", ("Ann", "Eva"), blank=9))
+    >>> tokenize_with_blank(Problem("a", "Run _x_, _ said.", ("Ann", "Eva"), blank=9))
     (['Run', '_x_', ',', '_', 'said', '.'], 3)
     """
     if problem.blank is None or problem.blank_is_unique:
@@ -118,17 +118,17 @@ def tokens_and_blank(problem: Problem) -> tuple[list[str], int | None]:
     return [token.replace(mark, BLANK) for token in cut], at
 
 
-def units_and_blank(problem: Problem) -> tuple[list[str], int | None]:
+def split_units_with_blank(problem: Problem) -> tuple[list[str], int | None]:
     """Return the units of a problem's text, and the index of the blank (None for a question).
 
     Units are those of `text.units`. In text without spaces between words, each mention of an option
     is one unit.
 
-    >>> units_and_blank(Problem("a", "猫は箱より_が好き。", ("猫", "箱")))
+    >>> split_units_with_blank(Problem("a", "猫は箱より_が好き。", ("猫", "箱")))
     (['猫', 'は', '箱', 'よ', 'より', 'り', '_', 'が', 'が好', '好', '好き', 'き', '。'], 6)
     """
     if kind_of_script(problem.sentence) != "unspaced":
-        cut, at = tokens_and_blank(problem)
+        cut, at = tokenize_with_blank(problem)
         return [token.lower() for token in cut], at
     found = units(problem.sentence, problem.options)
     if problem.blank is None:
@@ -163,14 +163,14 @@ def check_pronouns(problems: Sequence[Problem]) -> None:
         )
 
 
-def with_pronoun(problem: Problem, mark: str = "") -> str:
+def insert_pronoun(problem: Problem, mark: str = "") -> str:
     """Return the sentence with its pronoun in place of the blank, enclosed in a mark.
 
     Raises:
         DataError: the pronoun is unknown.
 
     >>> nurse = Problem("1", "The nurse said that _ left.", ("nurse", "cook"), pronoun="she")
-    >>> with_pronoun(nurse, "*")
+    >>> insert_pronoun(nurse, "*")
     'The nurse said that *she* left.'
     """
     check_pronouns([problem])
@@ -178,7 +178,7 @@ def with_pronoun(problem: Problem, mark: str = "") -> str:
     return problem.replace_blank(f"{mark}{pronoun}{mark}")
 
 
-def solver_inputs(problems: Sequence[Problem], sees: Sees, local: int | None = None) -> list[Input]:
+def build_inputs(problems: Sequence[Problem], sees: Sees, local: int | None = None) -> list[Input]:
     """Return the solver's input for each problem, normalised for comparison.
 
     White space and the order of options are ignored. If a pronoun is unknown, the input has the
@@ -190,12 +190,12 @@ def solver_inputs(problems: Sequence[Problem], sees: Sees, local: int | None = N
         local: number of words before the blank that the solver sees; None for all.
 
     >>> two = [Problem(g, "The nurse said _ left.", ("a", "b"), pronoun=g) for g in ("he", "she")]
-    >>> len(set(solver_inputs(two, "blank"))), len(set(solver_inputs(two, "pronoun")))
+    >>> len(set(build_inputs(two, "blank"))), len(set(build_inputs(two, "pronoun")))
     (1, 2)
     """
     found = []
     for problem in problems:
-        shown = problem if local is None else cut_to_local(problem, local)
+        shown = problem if local is None else cut_to_local_context(problem, local)
         text = (
             shown.sentence
             if shown.blank is None or shown.blank_is_unique
@@ -216,8 +216,8 @@ def is_about_pronouns(problems: Sequence[Problem]) -> bool:
     """
     if not all((problem.pronoun or "").strip() for problem in problems):
         return False
-    seen = solver_inputs(problems, "blank")
+    seen = build_inputs(problems, "blank")
     distinct = Counter(
-        blank for blank, _ in set(zip(seen, solver_inputs(problems, "pronoun"), strict=True))
+        blank for blank, _ in set(zip(seen, build_inputs(problems, "pronoun"), strict=True))
     )
     return 0 < MOST_COPIES * len(seen) <= sum(distinct[blank] > 1 for blank in seen)

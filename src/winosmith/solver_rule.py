@@ -92,31 +92,31 @@ class Kind(ABC):
 
 
 @declaration
-class _Sees:
+class _SeesOption:
     sees: Literal["blank", "pronoun"] = "blank"
     """Input of the solver: the sentence with the blank, or with the pronoun that it replaced."""
 
 
 @declaration
-class _Seeded:
+class _SeedOption:
     seed: Seed = 0
     """Random seed."""
 
 
 @declaration
-class _Shots(_Seeded):
+class _ShotOptions(_SeedOption):
     shots: Annotated[int, Field(ge=0)] = 0
     """Number of solved problems in the prompt."""
 
 
 @declaration
-class _Model:
+class _ModelOption:
     model: Text
     """Folder (relative to the file) or hub id of the model; for a chat server, its name."""
 
 
 @declaration
-class _Files(_Model):
+class _LocalModelOptions(_ModelOption):
     device: OrFalse[Text] = None
     """Torch device, such as "cpu" or "cuda:0"; by default the GPU if there is one."""
     threads: Annotated[int, Field(ge=1, le=256)] = 1
@@ -133,7 +133,7 @@ class _Files(_Model):
 
 
 @declaration
-class _Random(Kind, _Seeded):
+class _Random(Kind, _SeedOption):
     """Random answers."""
 
     def build(self, solve: Any, parts: SolverParts) -> Any:
@@ -151,7 +151,7 @@ class _Majority(Kind):
 
 
 @declaration
-class _Association(Kind, _Sees):
+class _Association(Kind, _SeesOption):
     """Word association: the pointwise mutual information of words with answers."""
 
     learns = True
@@ -181,7 +181,7 @@ class _Hunting(Kind):
 
 
 @declaration
-class _Causal(Kind, _Shots, _Sees, _Files):
+class _Causal(Kind, _ShotOptions, _SeesOption, _LocalModelOptions):
     """The likelihood of each completed sentence under a causal language model."""
 
     learns = True
@@ -198,7 +198,7 @@ class _Causal(Kind, _Shots, _Sees, _Files):
 
 
 @declaration
-class _Masked(Kind, _Sees, _Files):
+class _Masked(Kind, _SeesOption, _LocalModelOptions):
     """The likelihood of each option under a masked language model."""
 
     scoring: Literal["sentence", "option", "sentence_per_token", "option_per_token"] = "sentence"
@@ -210,7 +210,7 @@ class _Masked(Kind, _Sees, _Files):
 
 
 @declaration
-class _Encoder(Kind, _Files):
+class _Encoder(Kind, _LocalModelOptions):
     """An encoder that was fine-tuned for multiple choice, such as by `winosmith train`."""
 
     sees: OrFalse[Literal["blank", "pronoun"]] = None
@@ -221,13 +221,13 @@ class _Encoder(Kind, _Files):
 
 
 @declaration
-class _Address:
+class _ServerOption:
     base_url: Text
     """Address of an OpenAI-compatible server."""
 
 
 @declaration
-class _Chat(Kind, _Shots, _Sees, _Address, _Model):
+class _Chat(Kind, _ShotOptions, _SeesOption, _ServerOption, _ModelOption):
     """A chat model on an OpenAI-compatible server."""
 
     learns = True

@@ -40,20 +40,20 @@ __all__ = [
     "changes",
     "content_words",
     "edit_distance",
+    "find_occurrences",
     "fold",
     "inflection_prefix",
     "kind_of_script",
     "local_context",
     "mark_differences",
     "normalize",
-    "occurrences",
     "overlap",
     "pieces",
     "separate_blank",
+    "split_whole_words",
     "tokens",
     "trigger",
     "units",
-    "whole_pieces",
     "words",
 ]
 
@@ -178,7 +178,7 @@ def fold(text: str) -> str:
 
 
 @lru_cache(4096)
-def _script(letter: str) -> str:
+def _get_script(letter: str) -> str:
     """Return a letter's script: the first word of its Unicode name, such as "LATIN" or "CJK"."""
     name = unicodedata.name(letter, "").removeprefix("HALFWIDTH ").removeprefix("FULLWIDTH ")
     return name.partition(" ")[0]
@@ -199,7 +199,7 @@ def kind_of_script(text: str) -> Writing:
     """
     if text.isascii():
         return "latin"
-    scripts = [_script(letter) for letter in text if letter.isalpha()]
+    scripts = [_get_script(letter) for letter in text if letter.isalpha()]
     if not scripts:
         return "latin"
     unspaced = sum(script in _UNSPACED for script in scripts)
@@ -282,7 +282,7 @@ def inflection_prefix(word: str) -> str:
 def _split_unspaced(text: str) -> list[tuple[str, bool]]:
     """Split a text into letters, words and marks; True for each that is part of a word."""
     found: list[tuple[str, bool]] = []
-    for kind, run in groupby(text, _kind_of_character):
+    for kind, run in groupby(text, _classify_character):
         if kind == "word":
             found.append(("".join(run), True))
         elif kind != "space":
@@ -290,10 +290,10 @@ def _split_unspaced(text: str) -> list[tuple[str, bool]]:
     return found
 
 
-def whole_pieces(text: str) -> list[str]:
+def split_whole_words(text: str) -> list[str]:
     """Split a text into words, single letters of scripts without spaces, and other characters.
 
-    >>> whole_pieces("Ann's 茶碗 fell.")
+    >>> split_whole_words("Ann's 茶碗 fell.")
     ["Ann's", ' ', '茶', '碗', ' ', 'fell', '.']
     """
     kinds = "".join(
@@ -301,23 +301,23 @@ def whole_pieces(text: str) -> list[str]:
         if sign in "'’-"
         else "+"
         if unicodedata.category(sign)[0] == "M"
-        else _kind_of_character(sign)[0]
+        else _classify_character(sign)[0]
         for sign in text
     )
     cuts = re.finditer(r"w[w+]*(?:-w[w+]*)*|.\+*", kinds)
     return [text[slice(*found.span())] for found in cuts]
 
 
-def _kind_of_character(sign: str) -> Literal["space", "letter", "word", "mark"]:
+def _classify_character(character: str) -> Literal["space", "letter", "word", "mark"]:
     """Classify a character; "letter" is a letter of a script without spaces between words."""
-    if sign.isspace():
+    if character.isspace():
         return "space"
-    if unicodedata.category(sign)[0] not in "LMN":
+    if unicodedata.category(character)[0] not in "LMN":
         return "mark"
-    return "letter" if _script(sign) in _UNSPACED else "word"
+    return "letter" if _get_script(character) in _UNSPACED else "word"
 
 
-def occurrences(phrase: str, text: str, *, attached: bool = False) -> list[int]:
+def find_occurrences(phrase: str, text: str, *, attached: bool = False) -> list[int]:
     """Return the offsets at which a word or phrase occurs in a text, ignoring case.
 
     In scripts with spaces, the phrase must be a whole word. In Arabic, Hebrew, Korean and the
@@ -329,10 +329,10 @@ def occurrences(phrase: str, text: str, *, attached: bool = False) -> list[int]:
         text: a sentence.
         attached: whether to include parts of longer words even if there are whole words.
 
-    >>> occurrences("he", "The man said he knew the others; He did.")
+    >>> find_occurrences("he", "The man said he knew the others; He did.")
     [13, 33]
-    >>> (occurrences("它", "狗追它，因为它慢。"),
-    ...  occurrences("он", "Кони видят: он тут."))
+    >>> (find_occurrences("它", "狗追它，因为它慢。"),
+    ...  find_occurrences("он", "Кони видят: он тут."))
     ([2, 6], [12])
     """
     if not phrase.strip():
@@ -346,12 +346,12 @@ def occurrences(phrase: str, text: str, *, attached: bool = False) -> list[int]:
 _SET_APART, _ANY = re.compile(f"[{_SPACED}]{{2}}"), re.compile("..")
 
 
-def _splits_word(text: str, at: int, joined: re.Pattern[str]) -> bool:
+def _splits_word(text: str, offset: int, joined: re.Pattern[str]) -> bool:
     """Return whether a cut at an offset splits a word or a letter and its combining mark."""
-    if not 0 < at < len(text):
+    if not 0 < offset < len(text):
         return False
-    one, other = text[at - 1], text[at]
-    in_word = _kind_of_character(one) == _kind_of_character(other) == "word" and joined.match(
+    one, other = text[offset - 1], text[offset]
+    in_word = _classify_character(one) == _classify_character(other) == "word" and joined.match(
         one + other
     )
     return bool(in_word) or unicodedata.category(other)[0] == "M"
@@ -363,10 +363,10 @@ def tokens(text: str) -> list[str]:
     >>> tokens("Ann's cup can't fit. It's 1,000 mm, the _ is.")
     ['Ann', "'s", 'cup', 'ca', "n't", 'fit', '.', 'It', "'s", '1,000', 'mm', ',', 'the', '_', 'is', '.']
     """  # noqa: E501
-    return list(_cached_tokens(text)) if len(text) <= LONGEST_KEPT else _uncached_tokens(text)
+    return list(_tokenize_cached(text)) if len(text) <= LONGEST_KEPT else _tokenize_uncached(text)
 
 
-def _uncached_tokens(text: str) -> list[str]:
+def _tokenize_uncached(text: str) -> list[str]:
     lowered = text.lower()
     if lowered.replace(" ", "").isalnum() and not any(word in lowered for word in _PARTED):
         return text.split()  # the same result, ten times as fast
@@ -374,9 +374,9 @@ def _uncached_tokens(text: str) -> list[str]:
 
 
 @lru_cache(200)
-def _cached_tokens(text: str) -> tuple[str, ...]:
+def _tokenize_cached(text: str) -> tuple[str, ...]:
     """Return the tokens of a text, which are cached because several rules need them."""
-    return tuple(_uncached_tokens(text))
+    return tuple(_tokenize_uncached(text))
 
 
 def _split_treebank(sentence: str) -> list[str]:
@@ -400,13 +400,13 @@ def is_content(token: str) -> bool:
     return token not in FUNCTION_WORDS and any(map(str.isalnum, token))
 
 
-def count_noun(number: int, noun: str, several: str = "") -> str:
-    """Return a number with its noun in the singular or plural, which `several` gives if irregular.
+def count_noun(number: int, noun: str, plural: str = "") -> str:
+    """Return a number with its noun in the singular or plural, which `plural` gives if irregular.
 
     >>> count_noun(1, "block"), count_noun(1_022, "single"), count_noun(2, "family", "families")
     ('1 block', '1,022 singles', '2 families')
     """
-    return f"{number:,} {noun if number == 1 else several or f'{noun}s'}"
+    return f"{number:,} {noun if number == 1 else plural or f'{noun}s'}"
 
 
 def separate_blank(sentence: str) -> str:
@@ -469,7 +469,7 @@ def trigger(first: Sequence[str], second: Sequence[str]) -> tuple[list[str], lis
 
 
 def local_context(
-    sentence: str, before: int = 2, *, whole: bool = True, blank: int | None = None
+    sentence: str, words_before: int = 2, *, whole: bool = True, blank: int | None = None
 ) -> str:
     """Return the end of a sentence, from a few words before the blank.
 
@@ -477,7 +477,7 @@ def local_context(
 
     Args:
         sentence: a sentence with a blank.
-        before: number of words before the blank.
+        words_before: number of words before the blank.
         whole: whether to return text without spaces between words unchanged; False refuses it,
             since the baseline would see the whole text.
         blank: the offset of the blank; None for the first `_`.
@@ -494,7 +494,7 @@ def local_context(
     if at < 0:
         raise ProblemError(f"{sentence!r} has no blank ('_')")
     first = len(words(sentence[: at + 1])) - 1
-    return " ".join(words(sentence)[max(0, first - before) :])
+    return " ".join(words(sentence)[max(0, first - words_before) :])
 
 
 class Change(NamedTuple):
@@ -519,14 +519,14 @@ def changes(before: str, after: str) -> list[Change]:
     return [Change(text, kind) for kind, text in joined if text]
 
 
-def mark_differences(sentence: str, other: str) -> list[Change]:
+def mark_differences(sentence: str, reference: str) -> list[Change]:
     """Split a sentence into pieces; those that another sentence lacks are marked "ins".
 
     >>> [(one.kind, one.text) for one in mark_differences("The _ is big.", "The _ is small.")]
     [('', 'The _ is '), ('ins', 'big'), ('', '.')]
     """
-    spans, found, at = _token_spans(sentence), list[Change](), 0
-    for same, _old, new in _token_runs(other, sentence):
+    spans, found, at = _find_token_spans(sentence), list[Change](), 0
+    for same, _old, new in _iter_token_runs(reference, sentence):
         if not same and new.start < new.stop:
             start, end = spans[new.start][0], spans[new.stop - 1][1]
             found += Change(sentence[at:start], ""), Change(sentence[start:end], "ins")
@@ -535,8 +535,8 @@ def mark_differences(sentence: str, other: str) -> list[Change]:
 
 
 def _iter_changes(before: str, after: str) -> Iterator[Change]:
-    old, new = _token_spans(before), _token_spans(after)
-    for same, out, put in _token_runs(before, after):
+    old, new = _find_token_spans(before), _find_token_spans(after)
+    for same, out, put in _iter_token_runs(before, after):
         gone, here = "" if same else _join_spans(before, old[out]), _join_spans(after, new[put])
         if here and put.start:
             yield Change(after[new[put.start - 1][1] : new[put.start][0]], "")
@@ -550,9 +550,9 @@ def _iter_changes(before: str, after: str) -> Iterator[Change]:
             yield Change(here, "" if same else "ins")
 
 
-def _token_runs(before: str, after: str) -> Iterator[tuple[bool, slice, slice]]:
+def _iter_token_runs(before: str, after: str) -> Iterator[tuple[bool, slice, slice]]:
     """Yield runs of tokens: whether they are equal, and their slices in both texts."""
-    cut = [[text[start:end] for start, end in _token_spans(text)] for text in (before, after)]
+    cut = [[text[start:end] for start, end in _find_token_spans(text)] for text in (before, after)]
     for same, ops in groupby(Levenshtein.opcodes(*cut), key=lambda op: op.tag == "equal"):
         first, *more = ops
         last = more[-1] if more else first
@@ -564,7 +564,7 @@ def _join_spans(text: str, spans: Sequence[tuple[int, int]]) -> str:
 
 
 @lru_cache(maxsize=1024)
-def _token_spans(text: str) -> tuple[tuple[int, int], ...]:
+def _find_token_spans(text: str) -> tuple[tuple[int, int], ...]:
     spans, at = [], 0
     for token in tokens(text):
         start = text.index(token, at)

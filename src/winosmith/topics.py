@@ -5,8 +5,8 @@ more varied. A source of topics is a folder of texts, a JSON Lines file, an http
 articles in this package (`topics.jsonl`).
 
 >>> from winosmith import topics
->>> topic = topics.built_in().draw(seed=7)
->>> topic == topics.built_in().draw(seed=7), len(topic.anchors)
+>>> topic = topics.load_built_in_topics().draw(seed=7)
+>>> topic == topics.load_built_in_topics().draw(seed=7), len(topic.anchors)
 (True, 3)
 """
 
@@ -38,7 +38,7 @@ __all__ = [
     "JsonlTopics",
     "Topic",
     "Topics",
-    "built_in",
+    "load_built_in_topics",
     "open_topics",
 ]
 
@@ -128,17 +128,17 @@ _MOST_TRIES = 50
 """Number of unusable topics in a row after which a source is refused."""
 
 
-def _draw_topic(count: int, read: Callable[[int], Topic], seed: int, where: str) -> Topic:
+def _draw_topic(count: int, read: Callable[[int], Topic], seed: int, source: str) -> Topic:
     """Return a random topic; `read` raises InputError if the topic with a number is unusable."""
     if not count:
-        raise InputError(f"{where} has no topics")
+        raise InputError(f"{source} has no topics")
     reason = ""
     for number in _make_rng(seed).permutation(count)[:_MOST_TRIES]:
         try:
             return read(int(number)).with_anchors(seed)
         except InputError as error:
             reason = reason or str(error)
-    raise InputError(f"{where} has no usable topic: {reason}")
+    raise InputError(f"{source} has no usable topic: {reason}")
 
 
 def _make_rng(seed: int, purpose: int = _FOR_TOPICS) -> np.random.Generator:
@@ -273,7 +273,7 @@ def _check_line(line: bytes, path: Path, number: int) -> None:
 
 
 @cache
-def built_in() -> JsonlTopics:
+def load_built_in_topics() -> JsonlTopics:
     """Return the how-to articles of this package, half of them social and half physical.
 
     They were written for winosmith and have the same licence (Apache-2.0).
@@ -293,14 +293,14 @@ CHUNK = 16 * 1024
 
 
 def fetch_https(
-    url: str, *, most_bytes: int = MOST_BYTES, most_seconds: float = MOST_SECONDS
+    url: str, *, max_bytes: int = MOST_BYTES, timeout: float = MOST_SECONDS
 ) -> tuple[bytes, str]:
     """Request an https URL, and return the body and the media type of the response.
 
     Args:
         url: an https URL; redirects to another host are refused.
-        most_bytes: maximum size of the body.
-        most_seconds: maximum time for the connection, and for the whole response.
+        max_bytes: maximum size of the body.
+        timeout: maximum time for the connection, and for the whole response.
 
     Raises:
         InputError: the URL can't be reached or responds with an error, or the response is too slow
@@ -311,21 +311,21 @@ def fetch_https(
 
     if urlsplit(url).scheme != "https":
         raise InputError(f"topics must have an https:// URL, not {url!r}")
-    until = time.monotonic() + most_seconds
+    until = time.monotonic() + timeout
     try:
         with requests.get(
             url,
             headers=HEADERS | {"Accept": "application/json, text/plain"},
             hooks={"response": _check_redirect},
             stream=True,
-            timeout=most_seconds,
+            timeout=timeout,
         ) as response:
             response.raise_for_status()
             body = b""
             while part := response.raw.read1(CHUNK):
                 body += part
-                if len(body) > most_bytes:
-                    raise InputError(f"the response of {url} is larger than {most_bytes:,} bytes")
+                if len(body) > max_bytes:
+                    raise InputError(f"the response of {url} is larger than {max_bytes:,} bytes")
                 if time.monotonic() > until:
                     raise InputError(f"{url} is too slow")
     except (OSError, urllib3.exceptions.HTTPError) as error:
@@ -404,14 +404,14 @@ class HttpTopics:
         self._next = time.monotonic() + wait
 
 
-def _parse_response(body: bytes, kind: str, source: str) -> list[Topic]:
+def _parse_response(body: bytes, mime: str, source: str) -> list[Topic]:
     """Parse the topics in a response of type "application/json" or "text/plain"."""
     try:
         text = body.decode("utf-8")
-        if kind in ("text/plain", "text/markdown"):
+        if mime in ("text/plain", "text/markdown"):
             return [_parse_text(text, source)]
-        if kind != "application/json":
-            raise InputError(f"the response is {kind!r}; it must be application/json or text/plain")
+        if mime != "application/json":
+            raise InputError(f"the response is {mime!r}; it must be application/json or text/plain")
         found = parse_json(text)
     except InputError:
         raise
@@ -422,28 +422,28 @@ def _parse_response(body: bytes, kind: str, source: str) -> list[Topic]:
 
 
 @lru_cache(maxsize=8)
-def open_topics(where: str | None, base: Path | None = None) -> Topics:
+def open_topics(source: str | None, base: Path | None = None) -> Topics:
     """Open the source of topics that a setting names, once per process.
 
     Args:
-        where: a folder of .txt and .md files, a .jsonl file, an https URL, or None for the articles
-            of this package.
+        source: a folder of .txt and .md files, a .jsonl file, an https URL, or None for the
+            articles of this package.
         base: the folder for relative paths; None for the working directory.
 
     Raises:
         InputError: the folder or file does not exist or is unusable.
     """
-    if where is None:
-        return built_in()
-    if "://" in where:
-        return HttpTopics(where)
-    path = (base or Path()) / Path(where).expanduser()
+    if source is None:
+        return load_built_in_topics()
+    if "://" in source:
+        return HttpTopics(source)
+    path = (base or Path()) / Path(source).expanduser()
     if path.is_dir():
         return FolderTopics.open(path)
     if path.is_file() and path.suffix.lower() in (".jsonl", ".ndjson"):
         return JsonlTopics.open(path)
     raise InputError(
-        f"topics is {where!r}, which is neither a folder of texts, a .jsonl file nor an https "
+        f"topics is {source!r}, which is neither a folder of texts, a .jsonl file nor an https "
         f"URL (tried {path.absolute()})"
     )
 
@@ -462,7 +462,7 @@ def _parse_record(record: Any, source: str) -> Topic:
         value = record.get(key)
         if not isinstance(value, str) and not (key == "domain" and value is None):
             raise InputError(f"the topic's {key!r} must be text, not {value!r:.60}")
-    domain = _one_line(record.get("domain") or "")[:MOST_DOMAIN]
+    domain = _to_line(record.get("domain") or "")[:MOST_DOMAIN]
     return _make_topic(record["title"], record["text"], domain or None, source)
 
 
@@ -483,13 +483,13 @@ def _parse_text(text: str, source: str, title: str = "") -> Topic:
 
 
 def _make_topic(title: str, text: str, domain: str | None, source: str) -> Topic:
-    title, text = _one_line(title), re.sub(r"\s*\n\s*\n\s*", "\n\n", _strip_invisible(text)).strip()
+    title, text = _to_line(title), re.sub(r"\s*\n\s*\n\s*", "\n\n", _strip_invisible(text)).strip()
     if not title or not text:
         raise InputError(f"the topic {title!r} has no {'text' if title else 'title'}")
     return Topic(_truncate(title, MOST_TITLE), _truncate(text, MOST_TEXT), (), domain, source)
 
 
-def _one_line(text: str) -> str:
+def _to_line(text: str) -> str:
     """Return the text as one line without invisible characters."""
     return " ".join(_strip_invisible(text).split())
 
@@ -500,7 +500,7 @@ def _strip_invisible(text: str) -> str:
     return "".join(letter for letter in text if letter in "\n\t" or letter.isprintable())
 
 
-def _truncate(text: str, most: int) -> str:
-    if len(text) <= most:
+def _truncate(text: str, max_length: int) -> str:
+    if len(text) <= max_length:
         return text
-    return text[: most - 1].rsplit(maxsplit=1)[0] + "…"
+    return text[: max_length - 1].rsplit(maxsplit=1)[0] + "…"

@@ -30,7 +30,7 @@ from winosmith.data import Place, Record
 from winosmith.dataset import Dataset
 from winosmith.errors import FormatError, ProblemError
 from winosmith.outputs import atomic_write
-from winosmith.prediction import Prediction, best_options
+from winosmith.prediction import Prediction, find_best_options
 from winosmith.records import canonical
 
 
@@ -112,7 +112,7 @@ def read(file: AnswerFile) -> list[Answers]:
             raise file.error(f"the id {name!r} already has a prediction", place)
         if "choice" not in record and not line.scores:
             raise file.error("the prediction has no 'choice'", place)
-        choice = line.choice if "choice" in record else best_options(line.scores)[0]
+        choice = line.choice if "choice" in record else find_best_options(line.scores)[0]
         try:
             found[name] = Prediction(name, choice, line.scores, line.tied)
         except ProblemError as error:

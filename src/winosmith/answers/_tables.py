@@ -22,7 +22,7 @@ from winosmith.answers._file import AnswerFile
 from winosmith.answers._rules import NO_LETTER, SOURCES, check_known, read_choices
 from winosmith.data import Place, Record, cell
 from winosmith.errors import FormatError, ProblemError, first_ids
-from winosmith.prediction import Prediction, best_options
+from winosmith.prediction import Prediction, find_best_options
 
 _IDS = ("id", "problem_id", "qid", "sentid")
 _CHOICES = ("choice", "prediction")
@@ -74,7 +74,7 @@ def read(file: AnswerFile) -> list[Answers]:
     places = {name: place for name, (place, _) in rows.items()}
     scores = {name: _read_scores(row, scored, place) for name, (place, row) in rows.items()}
     if choice is None and scored:
-        best = {name: best_options(own)[0] for name, own in scores.items() if own}
+        best = {name: find_best_options(own)[0] for name, own in scores.items() if own}
         return [Answers(_make_predictions(best, scores, places), file.rows.name)]
     unlike = _find_numbers(models, rows, file)
     found: dict[str, tuple[Prediction, ...]] = dict.fromkeys(unlike, ())

@@ -261,8 +261,8 @@ class Run:
             self._connection.close()
 
         try:
-            ahead = 4 * self.client.concurrency
-            found = dict(ordered_map(self._ask_one, conversations.items(), executor, ahead=ahead))
+            items, limit = conversations.items(), 4 * self.client.concurrency
+            found = dict(ordered_map(self._ask_one, items, executor, max_pending=limit))
         except BaseException as error:
             self._stop.set()
             executor.shutdown(wait=False, cancel_futures=True)

@@ -155,9 +155,9 @@ def measure_overlaps(
     Args:
         dataset: the problems.
         solvers: names of all solvers.
-        trained_on: training data: files; published data sets with known contents
-            (`published.known_digests`); or "other:NAME", which can't be compared. `SOLVER=…`
-            applies to one solver.
+        trained_on: training data: files; published data sets with known contents (see
+            `get_published_digests`); or "other:NAME", which can't be compared. `SOLVER=…` applies
+            to one solver.
 
     Raises:
         InputError: a missing file, a data set with unknown contents, or an unknown solver.

@@ -43,7 +43,7 @@ from winosmith.debias._rows import number_rows
 from winosmith.errors import DataError
 from winosmith.metrics import find_first_of_twins, null_interval_label
 from winosmith.problem import BLANK, Problem
-from winosmith.seen import cut_to_local, units_and_blank
+from winosmith.seen import cut_to_local_context, split_units_with_blank
 
 Kind = Literal["beside", "option", "order"]
 
@@ -378,11 +378,11 @@ def read_problem(problem: Problem, other: str | None = None) -> Reading:
     unspaced = text.kind_of_script(problem.sentence) == "unspaced"
     options = [[option.lower()] if unspaced else text.units(option) for option in problem.options]
     heads = tuple(_find_last_word(option) for option in options)
-    tokens, blank = units_and_blank(problem)
+    tokens, blank = split_units_with_blank(problem)
     if unspaced:
         cues = list(filter(text.is_content, tokens[max(0, (blank or 0) - LETTERS) :]))
     else:
-        context = problem if blank is None else cut_to_local(problem, 2)
+        context = problem if blank is None else cut_to_local_context(problem, 2)
         cues = text.content_words(context.sentence)
     if other is not None:
         other_tokens = text.units(other, problem.options)

@@ -32,7 +32,7 @@ from winosmith.debias import _solver
 from winosmith.debias._rows import Rows, choose_scratch_folder, draw_training_rows
 from winosmith.debias._solver import Basis, Start
 from winosmith.errors import DataError, OutputError
-from winosmith.parallel import Broadcaster, one_thread, ordered_map, workers_of
+from winosmith.parallel import Broadcaster, count_workers, one_thread, ordered_map
 
 if TYPE_CHECKING:
     from winosmith.debias._kernel import Kernel
@@ -138,7 +138,7 @@ class Ensemble:
             classifiers=range(self.settings.ensemble_size),
             start=start,
         )
-        shares = workers_of(self.executor) or 2 * (os.cpu_count() or 1)
+        shares = count_workers(self.executor) or 2 * (os.cpu_count() or 1)
         edges = _compute_share_bounds(len(whole.classifiers), shares)
         parts = [
             (replace(whole, classifiers=range(*part)), self.arrays)
@@ -148,8 +148,8 @@ class Ensemble:
             train_and_vote,
             parts,
             self.executor,
-            ahead=len(parts),
-            resume=f"{phase} phases are complete; with a checkpoint, the same call with a new "
+            max_pending=len(parts),
+            advice=f"{phase} phases are complete; with a checkpoint, the same call with a new "
             "executor continues from there",
         )
         return _join_votes(list(votes))

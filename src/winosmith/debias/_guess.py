@@ -332,7 +332,7 @@ def verify(
             lambda half: _apply_filter(filter, half, block_of),
             halves,
             threads,
-            ahead=CONCURRENT_HALVES,
+            max_pending=CONCURRENT_HALVES,
         ):
             kept.append(rows)
             report_step(len(kept), 4 * splits)
@@ -342,7 +342,7 @@ def verify(
             ),
             directions,
             threads,
-            ahead=CONCURRENT_HALVES,
+            max_pending=CONCURRENT_HALVES,
         )
         for done, guess in enumerate(guesses, start=len(kept) + 1):
             for name, pair in guess.items():

@@ -25,7 +25,7 @@ from winosmith.errors import DataError
 from winosmith.options import TwoOrMore, checked_class
 from winosmith.parallel import one_thread
 from winosmith.problem import BLANK, Problem
-from winosmith.seen import units_and_blank
+from winosmith.seen import split_units_with_blank
 from winosmith.text import Writing, inflection_prefix, is_content, kind_of_script, units
 
 Bag = Sequence[str]
@@ -391,7 +391,7 @@ def extract_words(problem: Problem) -> ProblemWords:
     >>> read.cues
     ('late', 'was')
     """
-    words, blank = units_and_blank(problem)
+    words, blank = split_units_with_blank(problem)
     script = kind_of_script(problem.sentence)
     scale = UNITS_PER_TOKEN if script == "unspaced" else 1
     options = [

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from winosmith.errors import DataError, FormatError
 from winosmith.locks import try_lock
-from winosmith.outputs import write_error
+from winosmith.outputs import make_write_error
 from winosmith.records import canonical, parse_json_lines
 
 LEDGER = "looks.jsonl"
@@ -76,7 +76,7 @@ def record_look(
             os.fsync(file.fileno())
             return new
     except OSError as error:
-        raise write_error(error, path) from error
+        raise make_write_error(error, path) from error
 
 
 def _parse_ledger(text: str, path: Path) -> list[Look]:

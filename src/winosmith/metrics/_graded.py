@@ -24,7 +24,7 @@ from winosmith.prediction import Prediction, align
 from winosmith.problem import Origin, Problem, Scalar
 from winosmith.records import canonical
 from winosmith.results import HIDDEN, Result
-from winosmith.seen import Input, Sees, solver_inputs
+from winosmith.seen import Input, Sees, build_inputs
 
 Bools = npt.NDArray[np.bool_]
 Floats = npt.NDArray[np.float64]
@@ -307,13 +307,13 @@ def check_comparable(graded: Graded, field: str, column: Sequence[Scalar]) -> Co
     """
     sees, local = find_solver_input(graded)
     for one, other, shared, size in _find_overlaps(
-        solver_inputs(graded.dataset, "pronoun", local), column
+        build_inputs(graded.dataset, "pronoun", local), column
     ):
         if shared == size:
             return Comparability(_explain_refusal(field, (one, other), size, _SAME_PROBLEMS))
     if sees == "pronoun":
         return Comparability()
-    blank = solver_inputs(graded.dataset, "blank", local)
+    blank = build_inputs(graded.dataset, "blank", local)
     notes: list[str] = []
     for one, other, shared, size in _find_overlaps(blank, column):
         if shared < NOTE_FRACTION * size:

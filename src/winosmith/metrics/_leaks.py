@@ -20,7 +20,7 @@ from winosmith.blocks import blocks, comparable_text, find_lookalikes
 from winosmith.dataset import Dataset
 from winosmith.metrics._graded import clusters, iterate_columns
 from winosmith.problem import Problem, Scalar
-from winosmith.published import Digests, item_digests
+from winosmith.published import Digests, compute_item_digests
 from winosmith.report import format_value, percent
 from winosmith.results import HIDDEN, Result, computed
 
@@ -501,7 +501,7 @@ def _find_same_families(test: Dataset, training: Dataset) -> Iterator[tuple[int,
 
 def _find_in_public_set(test: Dataset, contents: Digests) -> Iterator[tuple[int, str]]:
     for row, problem in enumerate(test):
-        whole, sides = item_digests(problem)
+        whole, sides = compute_item_digests(problem)
         if not whole.isdisjoint(contents.whole):
             yield row, f"{contents.name} contains its sentence"
         elif not sides.isdisjoint(contents.sides):

@@ -24,7 +24,7 @@ from winosmith.metrics._proportion import (
     null_interval,
     proportion,
 )
-from winosmith.prediction import Prediction, best_options
+from winosmith.prediction import Prediction, find_best_options
 from winosmith.problem import Scalar
 from winosmith.report import Signature, fixed, percent, probability, signature_of, span
 from winosmith.results import Result, shown
@@ -240,7 +240,7 @@ def score_comparisons(graded: Graded) -> Proportion | None:
         elif scores:
             own = scores[answer]
             rivals = (*scores[:answer], *scores[answer + 1 :])
-            beaten = (best_options((own, rival)) for rival in rivals)
+            beaten = (find_best_options((own, rival)) for rival in rivals)
             won += [1 / len(best) if 0 in best else 0.0 for best in beaten]
         else:
             return None

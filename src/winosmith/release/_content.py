@@ -19,17 +19,17 @@ from winosmith import audit, formats
 from winosmith._version import __version__
 from winosmith.blocks import (
     KEY_FIELDS,
-    OldProblem,
+    FormerProblem,
     SplitName,
     assign_splits,
     blocks,
-    shuffled_blocks,
+    shuffle_blocks,
 )
 from winosmith.dataset import Dataset
 from winosmith.errors import DataError
 from winosmith.exposure import LEVEL, detectable_shift, list_presentations
 from winosmith.metrics import Copies, copies, detectable_differences
-from winosmith.options import declaration, text_matching, to_table
+from winosmith.options import declaration, match_pattern, to_table
 from winosmith.problem import Lineage, Problem
 from winosmith.records import canonical
 from winosmith.release._about import About
@@ -210,7 +210,7 @@ def split_dataset(
     dev: float,
     test: float,
     seed: int,
-    former: Sequence[OldProblem] = (),
+    former: Sequence[FormerProblem] = (),
 ) -> dict[str, Dataset]:
     """Split a data set into train, dev and test that share no group of the given kinds.
 
@@ -233,7 +233,7 @@ def split_dataset(
     }
     found = assign_splits(
         dataset,
-        shuffled_blocks(dataset, seed),
+        shuffle_blocks(dataset, seed),
         wanted,
         keys=[KEY_FIELDS[kind] for kind in kinds if kind != "twin"],
         former=former,
@@ -288,7 +288,7 @@ class Tombstone:
 class CoinStatement:
     """The public statement about the coins of a keyed release (`keyed` in release.json)."""
 
-    commitment: Annotated[str, text_matching("[0-9a-f]{64}", "64 hexadecimal digits")]
+    commitment: Annotated[str, match_pattern("[0-9a-f]{64}", "64 hexadecimal digits")]
     """The commitment; see `winosmith.exposure.compute_commitment`."""
     names: Blocks
     """Number of blocks in which a coin decides whether the names of two people are exchanged."""

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from winosmith import formats, validate
-from winosmith.blocks import OldProblem, SplitName
+from winosmith.blocks import FormerProblem, SplitName
 from winosmith.data import is_address
 from winosmith.dataset import Dataset
 from winosmith.errors import FormatError, InputError, RecipeError
@@ -385,11 +385,11 @@ class Previous:
         return {source: one for one, source in self.source_ids.items()}
 
     @property
-    def old_problems(self) -> tuple[OldProblem, ...]:
+    def old_problems(self) -> tuple[FormerProblem, ...]:
         """The problems with their source ids and sides; the side is "train" without a split."""
         sides: Mapping[str, SplitName] = {_content.TEST: _content.TEST, _content.DEV: _content.DEV}
         return tuple(
-            OldProblem(
+            FormerProblem(
                 problem.with_new_ids(lambda id_: self.source_ids.get(id_, id_), str),
                 sides.get(_content.get_side(part), _content.TRAIN),
             )

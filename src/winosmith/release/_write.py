@@ -28,7 +28,7 @@ from winosmith.humans import make_canary
 from winosmith.locks import try_lock
 from winosmith.metrics import Copies, copies
 from winosmith.options import declaration
-from winosmith.outputs import PRIVATE, atomic_write, remove_remains, sha256
+from winosmith.outputs import PRIVATE, atomic_write, remove_stale_files, sha256
 from winosmith.parallel import Advance, Step, no_progress
 from winosmith.problem import Problem
 from winosmith.records import canonical
@@ -444,7 +444,7 @@ def hidden_folder(out: Path, about: About) -> Iterator[Path]:
     """
     try:
         out.mkdir(parents=True, exist_ok=True)
-        remove_remains(out.glob(f".{about.name}-*.{'?' * 8}"))
+        remove_stale_files(out.glob(f".{about.name}-*.{'?' * 8}"))
         folder = Path(tempfile.mkdtemp(dir=out, prefix=f".{about.name}-{about.version}."))
         handle = os.open(folder, os.O_RDONLY)
     except OSError as error:

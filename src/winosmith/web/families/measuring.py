@@ -21,7 +21,7 @@ from django.utils import timezone
 from winosmith import Dataset, Prediction, __version__, answers, metrics
 from winosmith.errors import DataError, MissingExtraError
 from winosmith.metrics import Graded, Stability
-from winosmith.prediction import best_options
+from winosmith.prediction import find_best_options
 from winosmith.records import canonical, problem_record
 from winosmith.web._lock import writing
 from winosmith.web.families.models import Measured
@@ -79,7 +79,7 @@ def load_predictions(model: Model, problems: dict[int, str]) -> list[Prediction]
 
 
 def _read_prediction(ref: str, choice: int, scores: tuple[float, ...]) -> Prediction:
-    best = best_options(scores) if scores else ()
+    best = find_best_options(scores) if scores else ()
     return Prediction(ref, choice, scores, best if len(best) > 1 and choice in best else ())
 
 
