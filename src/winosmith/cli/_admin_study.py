@@ -43,7 +43,7 @@ def print_link(study: Study, token: str, address: str) -> None:
     say("Keep the link secret: anyone with it can pretend to be a worker. It is shown only once.")
 
 
-def _parse_amount(_: click.Context, option: click.Parameter, text: str | None) -> Decimal | None:
+def _parse_amount(ctx: click.Context, param: click.Parameter, text: str | None) -> Decimal | None:
     if text is None:
         return None
     try:
@@ -247,10 +247,10 @@ def pay(
     rows = [entry.cells() for entry in book.entries]
     workers = [dict(zip(COLUMNS, row, strict=True)) for row in rows]
     if table:
-        _write_csv(table, [COLUMNS, *([guard_cell(cell) for cell in row] for row in rows)])
+        _write_private_csv(table, [COLUMNS, *([guard_cell(cell) for cell in row] for row in rows)])
     if bonuses:
         lines = list(due_payments(book))
-        _write_csv(bonuses, lines)
+        _write_private_csv(bonuses, lines)
         say(f"{len(lines)} lines with the market's ids; delete {bonuses} after the payment.")
     if as_json:
         print_json(
@@ -287,7 +287,7 @@ def pay(
         echo(f"Warning: {warning}")
 
 
-def _write_csv(path: str, rows: object) -> None:
+def _write_private_csv(path: str, rows: object) -> None:
     """Write a CSV file that only its owner can read."""
     with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as file:
         csv.writer(file).writerows(rows)  # type: ignore[arg-type]

@@ -10,7 +10,7 @@ import click
 
 from winosmith.cli import _options
 from winosmith.cli._declared import declared_options
-from winosmith.cli._humans_sheets import print_omitted
+from winosmith.cli._humans_sheets import print_omitted_problems
 from winosmith.cli._main import Group
 from winosmith.cli._output import print_records
 from winosmith.cli._printing import echo, print_json, say
@@ -97,7 +97,7 @@ def open_(site: Site, /, **options: Any) -> None:
         )
         return
     print_records(f"Round {opened.name}", sheets)
-    print_omitted(left_out)
+    print_omitted_problems(left_out)
     say(f"People can take it at /tests/round/{opened.name}/ on the site.")
 
 

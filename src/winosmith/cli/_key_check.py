@@ -37,15 +37,15 @@ _LISTED_KEYS = 20
 
 
 def write_check(
-    found: Audit, n: int, out: str, *, seed: int, secret: str | None, force: bool
+    result: Audit, count: int, out: str, *, seed: int, secret: str | None, force: bool
 ) -> dict[str, Any]:
     """Draw the items whose keys people check, write them to a folder, and print how to continue.
 
     The folder has the problems, forms for a browser, and the keys in `private`.
 
     Args:
-        found: the audit of one data set.
-        n: number of checks.
+        result: the audit of one data set.
+        count: number of checks.
         out: the folder.
         seed: random seed of the sample.
         secret: secret of the site whose judges also get the items; None without a site.
@@ -60,11 +60,11 @@ def write_check(
     """
     from winosmith import audit
 
-    (part,) = found.parts
+    (part,) = result.parts
     suspects = part.triage.suspects if part.triage else ()
     wrong_keys = part.triage.wrong_keys if part.triage else None
     planted = wrong_keys.ranks.tolist() if wrong_keys else ()
-    check = audit.draw_check(part.dataset, suspects, n, seed=seed, planted=planted)
+    check = audit.draw_check(part.dataset, suspects, count, seed=seed, planted=planted)
     asked = audit.check_problems(check, part.dataset)
     alike = max(map(len, humans.group_schemas(asked.kept)), default=1)
     versions = ascii_lowercase[: max(2, alike)]
@@ -78,7 +78,7 @@ def write_check(
     record = canonical(audit.check_record(check)) + "\n"
     digest = hashlib.sha256(record.encode("utf-8", "surrogatepass")).hexdigest()
     folder = OutputFolder.open(
-        out, {"command": "check of keys", "checks": n}, secret={"check": digest}, force=force
+        out, {"command": "check of keys", "checks": count}, secret={"check": digest}, force=force
     )
     with folder.discard_on_error():
         folder.write_lines(_CHECK_FILE, [record])
@@ -206,36 +206,36 @@ def _read_responses(folder: str, paths: Sequence[str]) -> Iterator[Response]:
         yield from humans.make_responses(sittings)
 
 
-def _make_sections(found: WrongKeys) -> Iterator[Section]:
+def _make_sections(tally: WrongKeys) -> Iterator[Section]:
     facts = [
         "The judges' verdicts are taken as correct: this is the number of keys that such judges "
         "would find wrong if they checked all items."
     ]
-    wrong = found.with_verdict("wrong")
+    wrong = tally.with_verdict("wrong")
     if wrong and any(one.item.other is not None for one in wrong):
         facts.append(
-            f"For {found.as_proposed:,} of {len(wrong):,} wrong keys, judges chose the option that "
+            f"For {tally.as_proposed:,} of {len(wrong):,} wrong keys, judges chose the option that "
             "models propose."
         )
-    if found.seen is not None:
+    if tally.seen is not None:
         facts.append(
-            f"{found.strata[0].name.capitalize()} contain {span(found.seen)} % of all wrong keys."
+            f"{tally.strata[0].name.capitalize()} contain {span(tally.seen)} % of all wrong keys."
         )
-    if found.visibility is not None:
-        low, high = found.visibility
+    if tally.visibility is not None:
+        low, high = tally.visibility
         facts.append(
             f"A wrong key is {low:.2f} to {high:.2f} times as likely to be among them as a planted "
             "one."
         )
     strata = table(
         "Wrong keys by stratum",
-        found.strata,
+        tally.strata,
         "name items checked wrong undecided limits precision".split(),
         note="Wrong among all: exact limits, which hold for all rows together in 95 of 100 "
         "samples. Undecided: no option was chosen by at least two judges and more than half; such "
         "items count as sound in the lower limit and as wrong in the upper limit.",
     )
     yield Section("The number of wrong keys", [strata, Text(facts, "list")])
-    for title, keys in (("Wrong keys", wrong), ("Undecided keys", found.with_verdict("undecided"))):
+    for title, keys in (("Wrong keys", wrong), ("Undecided keys", tally.with_verdict("undecided"))):
         if keys:
             yield Section(title, [table(title, keys, most=_LISTED_KEYS)])

@@ -159,17 +159,17 @@ def reading_option(name: str) -> Callable[[Any], Any]:
         metavar=value,
         type=OutputFile('{"file": ', "a list of omitted records") if value == "FILE" else str,
         expose_value=False,
-        callback=_make_callback(name),
+        callback=_make_storing_callback(name),
         help=text,
     )
 
 
-def _make_callback(name: str) -> Callable[[click.Context, click.Parameter, Any], Any]:
-    def store(context: click.Context, _: click.Parameter, value: Any) -> Any:
-        context.meta[name] = value
+def _make_storing_callback(name: str) -> Callable[[click.Context, click.Parameter, Any], Any]:
+    def store_option(ctx: click.Context, param: click.Parameter, value: Any) -> Any:
+        ctx.meta[name] = value
         return value
 
-    return store
+    return store_option
 
 
 def _split_names(text: str) -> tuple[str, ...]:
@@ -262,7 +262,7 @@ def get_bad_records_file() -> str | None:
     return path
 
 
-def find_unmarked_twins(dataset: Dataset) -> tuple[int, str]:
+def describe_unmarked_twins(dataset: Dataset) -> tuple[int, str]:
     """Return the number of pairs that look like unmarked twins, and advice; or 0 and ""."""
     from winosmith import formats
 

@@ -33,13 +33,14 @@ def print_table(title: str, header: Sequence[str], rows: Iterable[Sequence[Any]]
     print_blocks([report.Table(title, list(header), [list(row) for row in rows])])
 
 
-def _print_table(table: report.Table, cut: bool) -> None:
+def _print_table(table: report.Table, shorten_names: bool) -> None:
     """Print a table with right-aligned numbers and wrapped text, then its note.
 
     An empty header and a table without rows are not printed. Control characters are escaped, and
-    text is not interpreted as markup. With `cut`, long names are shortened.
+    text is not interpreted as markup. With `shorten_names`, long names are shortened.
     """
-    rows = [[_shorten(cell) if cut else cell for cell in row] for row in table.rows[: table.most]]
+    shown = table.rows[: table.most]
+    rows = [[_shorten_name(cell) if shorten_names else cell for cell in row] for row in shown]
     if rows:
         heads = table.heads
         grid = Table(
@@ -68,7 +69,7 @@ def _print_table(table: report.Table, cut: bool) -> None:
         echo(textwrap.fill(translate_advice(note), 80) + "\n")
 
 
-def _shorten(cell: report.Value) -> report.Value:
+def _shorten_name(cell: report.Value) -> report.Value:
     if isinstance(cell, str) and len(cell) > MAX_NAME_LENGTH and not _NUMBER_FIRST.match(cell):
         return cell[: MAX_NAME_LENGTH - 1] + "…"
     return cell
@@ -97,12 +98,12 @@ def format_cell(value: Any) -> Any:
     return len(value) if isinstance(value, list) else "–" if value in (None, "") else value
 
 
-def print_blocks(blocks: Iterable[report.Block], *, cut: bool = False) -> None:
-    """Print paragraphs, tables, and the tables of charts; with `cut`, long names are shortened."""
+def print_blocks(blocks: Iterable[report.Block], *, shorten_names: bool = False) -> None:
+    """Print paragraphs, tables, and the tables of charts, optionally with shortened names."""
     for block in blocks:
         table = block.table if isinstance(block, report.Drawing) else block
         if isinstance(table, report.Table):
-            _print_table(table, cut)
+            _print_table(table, shorten_names)
         elif isinstance(block, report.Text):
             _print_text(block)
 
@@ -142,7 +143,7 @@ class Output:
         subtitle: subtitle of the page; the verdict if empty.
         signature: the parameters of all results; empty if each has its own.
         signatures: signature of each result, by its title.
-        cut: whether a terminal shows shortened names in tables.
+        shorten_names: whether a terminal shows shortened names in tables.
         spaced: whether a terminal shows an empty line between sections.
     """
 
@@ -153,14 +154,14 @@ class Output:
     subtitle: str = ""
     signature: report.Signature | str = ""
     signatures: Mapping[str, report.Signature] = field(default_factory=dict)
-    cut: bool = False
+    shorten_names: bool = False
     spaced: bool = False
 
     def show(self, *, as_json: bool, out: str | None) -> None:
         """Write the page to `out` if given; print the JSON, or the tables."""
         if out:
             with atomic_write(out) as file:
-                file.write(self.page())
+                file.write(self.render_page())
         if as_json:
             print_json(self.record)
             return
@@ -170,7 +171,7 @@ class Output:
         for number, section in enumerate(printed):
             if self.spaced and number and not _ends_with_empty_line(printed[number - 1].blocks):
                 echo()
-            print_blocks(section.blocks, cut=self.cut)
+            print_blocks(section.blocks, shorten_names=self.shorten_names)
         if self.signature:
             echo(f"Signature: {format_value(str(self.signature))}")
         for title, signature in self.signatures.items():
@@ -178,7 +179,7 @@ class Output:
         if out:
             echo(f"The report is {out}", bold=True)
 
-    def page(self) -> str:
+    def render_page(self) -> str:
         """Return the HTML page."""
         signed = "\n".join(f"{title}: {one}" for title, one in self.signatures.items())
         rest = report.Section("What determines the results", [report.Code(signed, "Signatures")])
@@ -210,7 +211,7 @@ def join_by_solver(values: Mapping[str, str]) -> str:
     return ", ".join(f"{value} ({format_value(name)})" for name, value in values.items())
 
 
-def explain_choices(counts: Mapping[str, int]) -> list[str]:
+def explain_overruled_scores(counts: Mapping[str, int]) -> list[str]:
     """Return a sentence for each solver with choices that do not have its best score.
 
     `counts` has the number of such choices by solver.
@@ -223,6 +224,6 @@ def explain_choices(counts: Mapping[str, int]) -> list[str]:
     ]
 
 
-def make_cells(found: Proportion | None) -> list[report.Value]:
+def make_cells(rate: Proportion | None) -> list[report.Value]:
     """Return a proportion and its interval as two table cells, which are empty for None."""
-    return [None, None] if found is None else [format_rate(found), span(found.interval)]
+    return [None, None] if rate is None else [format_rate(rate), span(rate.interval)]

@@ -60,7 +60,7 @@ def labels_option(function: Any) -> Any:
     )(function)
 
 
-def read_answered(
+def read_problems(
     path: str, format_name: str | None, labels: str | None = None
 ) -> tuple[Dataset, list[int]]:
     """Return the problems of a file, and the positions of its omitted records.
@@ -113,10 +113,10 @@ def read_answers(
     return found
 
 
-def log_notes(given: Mapping[str, answers.Answers]) -> list[str]:
+def get_log_notes(by_name: Mapping[str, answers.Answers]) -> list[str]:
     """Return the notes on the solvers' logs."""
     return [
-        f"{format_value(name)}: {note}" for name, own in given.items() for note in own.log.notes()
+        f"{format_value(name)}: {note}" for name, own in by_name.items() for note in own.log.notes()
     ]
 
 
@@ -164,7 +164,7 @@ def measure_overlaps(
     """
     found: dict[str, Overlap] = {}
     for given in trained_on:
-        name, what = _split_solver(given, solvers)
+        name, what = _parse_trained_on(given, solvers)
         from winosmith.study import TrainedOn
 
         try:
@@ -178,12 +178,12 @@ def measure_overlaps(
     return found
 
 
-def _split_solver(given: str, solvers: Sequence[str]) -> tuple[str | None, str]:
+def _parse_trained_on(text: str, solvers: Sequence[str]) -> tuple[str | None, str]:
     """Return the solver (None for all), and the file or name of its training data."""
-    name, equals, what = given.partition("=")
-    if Path(given).is_file() or not equals or name.startswith("other:"):
-        return None, given
+    name, equals, what = text.partition("=")
+    if Path(text).is_file() or not equals or name.startswith("other:"):
+        return None, text
     if name not in solvers:
         known = ", ".join(solvers)
-        raise InputError(f"--trained-on {given}: {name!r} is not one of the solvers {known}")
+        raise InputError(f"--trained-on {text}: {name!r} is not one of the solvers {known}")
     return name, what

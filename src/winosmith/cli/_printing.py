@@ -75,12 +75,12 @@ def print_json(report: Mapping[str, Any]) -> None:
 
     Its first key, `schema`, names the command and the version of its JSON Schema.
     """
-    document = {"schema": f"{_command_name()} {JSON_VERSION}", **report}
+    document = {"schema": f"{_get_command_name()} {JSON_VERSION}", **report}
     text = json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
     _write(for_json(text), nl=False)
 
 
-def _command_name() -> str:
+def _get_command_name() -> str:
     """Return the full name of the running command, such as "data list"."""
     context: click.Context | None = click.get_current_context()
     names: list[str] = []
@@ -106,9 +106,9 @@ def say(message: str) -> None:
     echo(message, err=True)
 
 
-def fail_gate(broken: Sequence[str]) -> NoReturn:
+def exit_with_reasons(reasons: Sequence[str]) -> NoReturn:
     """Exit with code 1, after printing the reasons to standard error."""
-    for reason in broken:
+    for reason in reasons:
         say(f"Broken: {reason}.")
     click.get_current_context().exit(1)
 
@@ -146,7 +146,7 @@ def progress(title: str, total: int | None = None) -> Iterator[Callable[[int, st
     if console.is_terminal:
         yield from _show_bar(console, title, total)
     else:
-        yield from _print_lines(title, total)
+        yield from _print_progress_lines(title, total)
 
 
 def _show_bar(console: Any, title: str, total: int | None) -> Iterator[Callable[[int, str], None]]:
@@ -169,7 +169,7 @@ def _show_bar(console: Any, title: str, total: int | None) -> Iterator[Callable[
         yield advance
 
 
-def _print_lines(title: str, total: int | None) -> Iterator[Callable[[int, str], None]]:
+def _print_progress_lines(title: str, total: int | None) -> Iterator[Callable[[int, str], None]]:
     import time
 
     last = time.monotonic()
@@ -215,18 +215,18 @@ def translate_settings(message: str, command: click.Command | None) -> str:
         return message
     lacking: dict[str, list[str]] = {name: [] for name in OTHER_COMMANDS}
 
-    def option(found: re.Match[str]) -> str:
-        name, typed = _find_option(found[1], found[2])
+    def replace_setting(match: re.Match[str]) -> str:
+        name, typed = _find_option(match[1], match[2])
         if not _has_option(command, name):
             other = next(
                 (other for other in OTHER_COMMANDS if _has_option(_load_command(other), name)), None
             )
             if other is None:
-                return found[0]
+                return match[0]
             lacking[other].append(name)
         return typed
 
-    text = _SETTING.sub(option, message)
+    text = _SETTING.sub(replace_setting, message)
     for other, names in lacking.items():
         if names:
             text += "; " + OTHER_COMMANDS[other].format(", ".join(dict.fromkeys(names)))
@@ -239,7 +239,7 @@ def _find_option(name: str, value: str) -> tuple[str, str]:
     option = _OPTION_NAMES.get(name, f"--{name.replace('_', '-')}")
     if whole or value in ("", "True"):
         return (whole or option).partition(" ")[0], whole or option
-    return option, f"{option} {_quote(value)}"
+    return option, f"{option} {_quote_for_shell(value)}"
 
 
 def _load_command(name: str) -> click.Command:
@@ -251,7 +251,7 @@ def _has_option(command: click.Command, option: str) -> bool:
     return any(option in param.opts for param in command.params)
 
 
-def _quote(value: str) -> str:
+def _quote_for_shell(value: str) -> str:
     try:
         return shlex.quote(str(ast.literal_eval(value)))
     except (SyntaxError, ValueError):

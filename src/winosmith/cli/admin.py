@@ -85,10 +85,10 @@ def pass_site(function: Callable[..., Any]) -> Callable[..., Any]:
 
     @wraps(function)
     @click.pass_obj
-    def run(given: str | None, /, *, folder: str = "", database: str | None, **rest: Any) -> Any:
-        return function(open_existing_site(given or folder, database), **rest)
+    def call(group: str | None, /, *, folder: str = "", database: str | None, **rest: Any) -> Any:
+        return function(open_existing_site(group or folder, database), **rest)
 
-    return database_option(run)
+    return database_option(call)
 
 
 _DEFAULT_ADDRESS = "http://127.0.0.1:8000"
@@ -106,13 +106,13 @@ def address_option(function: Callable[..., Any]) -> Callable[..., Any]:
     )(function)
 
 
-def _choose_address(context: click.Context, _: click.Parameter, given: str | None) -> str:
+def _choose_address(ctx: click.Context, param: click.Parameter, address: str | None) -> str:
     from winosmith.web.hosting import last_address
 
-    if given:
-        return given
+    if address:
+        return address
     # Click processes omitted options last: DIR is known by now, from the command or its group.
-    return last_address(Path(context.obj or context.params["folder"])) or _DEFAULT_ADDRESS
+    return last_address(Path(ctx.obj or ctx.params["folder"])) or _DEFAULT_ADDRESS
 
 
 def print_counts(counts: Mapping[str, int]) -> None:
@@ -305,12 +305,12 @@ def restore(file: str, folder: str, erased: str | None, database: str | None) ->
     echo(f"{place}: the site of {contents.made} ({contents.database})")
     more = " --database …" if contents.database == "postgresql" else ""
     echo("Revoked: all log-ins, tokens, invitations and password links.")
-    _print_erased(open_existing_site(str(place), database), more)
+    _print_erased_people(open_existing_site(str(place), database), more)
     connection.close()  # so that SQLite leaves no log next to the file
     echo(f"Serve it with: winosmith serve {place}{more}")
 
 
-def _print_erased(site: Site, more: str) -> None:
+def _print_erased_people(site: Site, extra_options: str) -> None:
     from winosmith.web.people.models import pseudonym
     from winosmith.web.people.privacy import has_erasure_log, people_to_erase_again
 
@@ -318,7 +318,7 @@ def _print_erased(site: Site, more: str) -> None:
         echo("No log of erasures was found; if anyone was erased since then, erase them again.")
     if names := [pseudonym(person) for person, _texts in people_to_erase_again()]:
         echo(f"Erased since this backup: {', '.join(names)}")
-        echo(f"Erase them again with: winosmith admin erase-again {site.folder}{more}")
+        echo(f"Erase them again with: winosmith admin erase-again {site.folder}{extra_options}")
 
 
 @click.command("erase-again")
@@ -514,7 +514,7 @@ def show(site: Site, name: str, as_json: bool) -> None:
         return
     echo(f"{found.name}: {found.get_state_display()}")
     if found.busy:
-        _print_progress(site.folder, found)
+        _print_round_progress(site.folder, found)
     elif found.state == found.State.FAILED:
         echo(found.error)
         say(f"Resume it with: winosmith round --site {site.folder} --name {name}")
@@ -528,10 +528,10 @@ def show(site: Site, name: str, as_json: bool) -> None:
             say("It is not published, so only moderators can see it.")
 
 
-def _print_progress(folder: Path, found: Round) -> None:
+def _print_round_progress(folder: Path, round_: Round) -> None:
     from winosmith.web.rounds.running import round_progress
 
-    progress = round_progress(found)
+    progress = round_progress(round_)
     if progress is None or not progress["at_work"]:
         echo(f"no process is running it; resume it with: winosmith round --site {folder}")
     elif "step" not in progress:

@@ -271,7 +271,7 @@ def leaderboard(predictions: str, labels: str | None, **options: Any) -> None:
 
 
 def _make_area_section(
-    found: dict[str, Proportion],
+    proportions: dict[str, Proportion],
     sizes: dict[str, int],
     area: float,
     interval: tuple[float, float],
@@ -279,13 +279,13 @@ def _make_area_section(
     clustered: bool,
 ) -> report.Section:
     low, high = interval
-    points = [(float(sizes[name]), own.value) for name, own in found.items()]
+    points = [(float(sizes[name]), own.value) for name, own in proportions.items()]
     table = report.Table(
-        f"{next(iter(found.values())).n:,} problems",
+        f"{next(iter(proportions.values())).n:,} problems",
         ["set", "size", "right", "accuracy", "95 %"],
         [
             [name, sizes[name], own.right, percent(own.value), span(own.interval)]
-            for name, own in found.items()
+            for name, own in proportions.items()
         ],
     )
     sentences = [f"AUC: {area:.4f} ({low:.4f} to {high:.4f})"]
@@ -311,7 +311,7 @@ def _read_answers(
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return the answers and the clusters, from a file of labels, from the data, or from both."""
     if problems is not None:
-        dataset, _ = _predictions.read_answered(problems, None, labels)
+        dataset, _ = _predictions.read_problems(problems, None, labels)
         withheld = [problem.id for problem in dataset if problem.answer is None]
         if withheld:
             raise FormatError(

@@ -123,7 +123,7 @@ def command(out: str, force: bool, as_json: bool) -> None:
     read = replace(read_recipe(recipe), measure=MeasureRecipe(SPLITS))
     mirror = replace(read, filter=replace(read.filter, method="mirror", again=False))
     with ProcessPoolExecutor(1, get_context("spawn")) as other:
-        mirrored = other.submit(_write_build, mirror, folder / "mirror", force)
+        mirrored = other.submit(_build_without_result, mirror, folder / "mirror", force)
         built = build(read, folder / "benchmark", force=force, step=progress)
         say("Filtering the same twins with mirror")
         mirrored.result()
@@ -133,7 +133,7 @@ def command(out: str, force: bool, as_json: bool) -> None:
         echo(f"Now try your own twins: edit a copy of {recipe}")
 
 
-def _write_build(recipe: Recipe, folder: Path, force: bool) -> None:
+def _build_without_result(recipe: Recipe, folder: Path, force: bool) -> None:
     """Build a benchmark in another process, without returning the result."""
     build(recipe, folder, force=force)
 
@@ -163,5 +163,5 @@ def _compare_filters(records: list[dict[str, Any]]) -> list[tuple[str, list[str]
     ]  # fmt: skip
 
 
-def _format_fraction(of: dict[str, int]) -> str:
-    return format_value(of["count"] / of["total"], ".1%")
+def _format_fraction(fraction: dict[str, int]) -> str:
+    return format_value(fraction["count"] / fraction["total"], ".1%")

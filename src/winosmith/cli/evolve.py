@@ -112,10 +112,10 @@ def command(**options: Any) -> None:
     _make_output(_perturb(_complete_options(options))).show(as_json=options["as_json"], out=None)
 
 
-def _make_output(found: Mapping[str, Any]) -> Output:
-    made, perturbed = found["made"], found["perturbed"]
+def _make_output(record: Mapping[str, Any]) -> Output:
+    made, perturbed = record["made"], record["perturbed"]
     title = f"{count_noun(made, 'child', 'children')} of {count_noun(perturbed, 'problem')}"
-    parts = found["parts"]
+    parts = record["parts"]
     answers = {letter for part in parts.values() for letter in part["answers"]} - {"—"}
     letters = ascii_uppercase[: ascii_uppercase.index(max(answers | {"B"})) + 1]
     rows: Rows = [
@@ -131,17 +131,17 @@ def _make_output(found: Mapping[str, Any]) -> Output:
     ]
     heads = ["set", "problems", "families", " / ".join(letters), "mean depth", "not judged"]
     blocks: list[report.Block] = [report.Table(title, heads, rows)]
-    if found["left_out"]:
-        rows = [[count, reason] for reason, count in found["left_out"].items()]
+    if record["left_out"]:
+        rows = [[count, reason] for reason, count in record["left_out"].items()]
         blocks.append(report.Table("Omitted", ["problems", "because"], rows))
-    if found["sources"]:
+    if record["sources"]:
         sentence = (
-            f"Roots come from the data {', '.join(found['sources'])}: after training on these "
+            f"Roots come from the data {', '.join(record['sources'])}: after training on these "
             "families, accuracy on that data is no longer a test."
         )
         blocks.append(report.Text([sentence]))
     sections = [report.Section("Families", blocks)]
-    return Output(title, found, sections, signature=found["signature"])
+    return Output(title, record, sections, signature=record["signature"])
 
 
 def _complete_options(options: Options) -> Options:
@@ -159,10 +159,10 @@ def _make_perturber(
     kind: str,
     options: Options,
     dialogues: Path,
-    taken: Sequence[Problem],
+    existing: Sequence[Problem],
     on_progress: Callable[[int, int, str], None],
 ) -> Perturber:
-    """Return the perturber with a name; a chat model does not repeat the problems `taken`."""
+    """Return the perturber with a name; a chat model does not repeat the problems `existing`."""
     if kind in _WORDNET:
         return evolve.WordNetPerturber(
             options["count"],
@@ -174,7 +174,7 @@ def _make_perturber(
         _make_client(options),
         wanted=options["wanted"],
         batches=options["batches"],
-        taken=taken,
+        taken=existing,
         folder=dialogues,
         on_progress=on_progress,
     )
@@ -185,12 +185,12 @@ def _make_client(options: Options) -> Any:
 
 
 def _make_executor(
-    kind: str, problems: int, options: Options
+    kind: str, problem_count: int, options: Options
 ) -> AbstractContextManager[Executor | None]:
     """Return a cluster's executor, a process pool for WordNet on many problems, or None."""
     if options["cluster"] and kind != "chat":
         return _options.connect_cluster(options["cluster"])
-    if kind in _WORDNET and options["workers"] > 1 and problems >= _FEWEST_FOR_PROCESSES:
+    if kind in _WORDNET and options["workers"] > 1 and problem_count >= _FEWEST_FOR_PROCESSES:
         return ProcessPoolExecutor(options["workers"])
     return nullcontext()
 
@@ -224,7 +224,7 @@ def _perturb(options: Options) -> dict[str, Any]:
     folder = OutputFolder.open(options["out"], recipe, force=options["force"])
     stages: list[Evolved] = []
     if options["sets"]:
-        sets, families = _make_sets(roots, small, stages, options, folder)
+        sets, families = _make_evograd_sets(roots, small, stages, options, folder)
         parts = {
             "small": sets.small,
             **{f"medium-{name}": part for name, part in sets.medium.items()},
@@ -254,7 +254,7 @@ def _perturb(options: Options) -> dict[str, Any]:
         folder.write_lines(f"{name}.jsonl", formats.to_lines(part))
     folder.write_lines("left-out.jsonl", (one.line() for one in omitted))
     folder.write_lines("report.json", [canonical(record) + "\n"])
-    folder.write_lines("report.html", [_make_output(record).page()])
+    folder.write_lines("report.html", [_make_output(record).render_page()])
     names = ", ".join(f"{name}.jsonl" for name in parts)
     say(f"Wrote {folder.path}: {names}, left-out.jsonl, report.json and report.html.")
     return record
@@ -289,7 +289,7 @@ def _make_small_set(roots: Dataset, people: str | None) -> Dataset:
 
 
 def _run_generation(
-    number: int, kind: str, data: Dataset, taken: Dataset, options: Options, folder: OutputFolder
+    number: int, kind: str, data: Dataset, existing: Dataset, options: Options, folder: OutputFolder
 ) -> Evolved:
     name = f"generation-{number + 1}.jsonl"
     dialogues = folder.path / "dialogues"
@@ -300,7 +300,7 @@ def _run_generation(
     ):
         finished = 0
 
-        def show(done: int, made: int) -> None:
+        def show_children(done: int, made: int) -> None:
             nonlocal finished
             finished = done
             advance(done, f"children: {made:,}")
@@ -310,16 +310,16 @@ def _run_generation(
 
         made = evolve.resume_children(
             data.problems,
-            _make_perturber(kind, options, dialogues, taken.problems, show_rows),
+            _make_perturber(kind, options, dialogues, existing.problems, show_rows),
             options["seed"] + number,  # the same perturber must not repeat its children
             Path(path),
             executor=executor,
-            on_progress=show,
+            on_progress=show_children,
         )
     return evolve.drop_repeats(data, made)
 
 
-def _make_sets(
+def _make_evograd_sets(
     roots: Roots, small: Dataset, stages: list[Evolved], options: Options, folder: OutputFolder
 ) -> tuple[Sets, Dataset]:
     parts = evolve.split_roots(roots.dataset, options["split"], options["seed"])
@@ -359,7 +359,7 @@ def _draw_roots(options: Options) -> Roots:
     return draw_roots(
         datasets,
         numbers,
-        _find_unsolved(datasets, options["right"]),
+        _find_unsolved_ids(datasets, options["right"]),
         options["seed"],
         options=_CHAT_OPTIONS if "chat" in options["kinds"] else None,
     )
@@ -382,7 +382,7 @@ def _use_all_problems(datasets: Sequence[Dataset], options: Options) -> Roots:
     return Roots(datasets[0], {}, ())
 
 
-def _find_unsolved(datasets: Sequence[Dataset], paths: Sequence[str]) -> list[frozenset[str]]:
+def _find_unsolved_ids(datasets: Sequence[Dataset], paths: Sequence[str]) -> list[frozenset[str]]:
     solvers: list[list[Sequence[Prediction]]] = [[] for _ in datasets]
     for path in paths:
         at, found = _match_answers(datasets, path)

@@ -61,21 +61,21 @@ def command(
     hosting.prepare(site)
     workers = hosting.count_workers(workers)
     hosting.store_address(lock, site.public_url or hosting.browser_address(door))
-    _print_start(site, hosting.browser_address(door))
+    _print_startup_message(site, hosting.browser_address(door))
     hosting.run(site, door, workers=workers, work=work)
 
 
-def _print_start(site: Site, door: str) -> None:
+def _print_startup_message(site: Site, url: str) -> None:
     from winosmith.web.hosting import first_admin_path
 
-    address = site.public_url or door
+    address = site.public_url or url
     lines = [
         f"Database    {site.database.location}",
         f"Settings    {site.folder / 'site.toml'}",
         f"Address     {address}/",
     ]
     if site.public_url:
-        lines.append(f"Listens at  {door}")
+        lines.append(f"Listens at  {url}")
     if path := first_admin_path(_MINUTES):
         lines += [f"First admin {address}{path}", f"            (once, within {_MINUTES} minutes)"]
     echo("\n".join([*lines, "Stop with Ctrl-C."]))

@@ -101,25 +101,25 @@ class _ProgressBar:
         self.done = done
         self.advance(done, "")
 
-    def show_texts(self, done: int, of: int) -> None:
-        self.advance(self.done, f"text {done} of {of}")
+    def show_texts(self, done: int, total: int) -> None:
+        self.advance(self.done, f"text {done} of {total}")
 
 
 def _print_result(
-    dataset: Dataset, found: Answers, interview: dict[str, Any], options: Options
+    dataset: Dataset, answers: Answers, interview: dict[str, Any], options: Options
 ) -> None:
     answered = [
         (problem.answer, prediction)
-        for problem, prediction in zip(dataset, found.predictions, strict=True)
+        for problem, prediction in zip(dataset, answers.predictions, strict=True)
         if problem.answer is not None
     ]
     right = round_count(sum(prediction.credit(answer) for answer, prediction in answered))
-    ties = sum(len(prediction.chosen) > 1 for prediction in found.predictions)
-    parameters = {"solver": found.solver, **found.parameters}
-    signature = Signature(str(found.data), len(dataset), parameters)
+    ties = sum(len(prediction.chosen) > 1 for prediction in answers.predictions)
+    parameters = {"solver": answers.solver, **answers.parameters}
+    signature = Signature(str(answers.data), len(dataset), parameters)
     report = {
         "file": options["out"],
-        "solver": found.solver,
+        "solver": answers.solver,
         "problems": len(dataset),
         "answers_known": len(answered),
         "right": right if answered else None,
@@ -152,12 +152,12 @@ def _print_summary(dataset: Dataset, report: dict[str, Any]) -> None:
     echo(f"Written to {report['file']}", bold=True)
 
 
-def _make_reply_rows(interview: dict[str, Any], problems: int) -> list[tuple[str, str]]:
+def _make_reply_rows(interview: dict[str, Any], problem_count: int) -> list[tuple[str, str]]:
     """Return the rows about a chat model's replies, to all problems or to those of this run."""
     if not interview:
         return []
     rows = [("replies", f"{interview['replies']:,}, {interview['unclear']:,} of them unclear")]
-    if interview["problems"] < problems:
+    if interview["problems"] < problem_count:
         rows.append(("of this run", f"replies to {interview['problems']:,} of the problems"))
     if interview["cut_off"]:
         rows.append(("cut off", f"{interview['cut_off']:,}; a higher --max-tokens may fix them"))

@@ -110,7 +110,7 @@ def _train(options: Options) -> dict[str, Any]:
     return report
 
 
-def _make_arguments(options: Options, advance: Callable[[int, str], None]) -> dict[str, Any]:
+def _make_run_arguments(options: Options, advance: Callable[[int, str], None]) -> dict[str, Any]:
     base, given = GRIDS[options["grid"]], _options.find_given_options(click.get_current_context())
     grid = Grid(
         options["learning_rate"] or base.learning_rates,
@@ -148,7 +148,7 @@ def _train_once(
     train: Trainable, dev: Trainable, model: str | Path, out: Path, options: Options
 ) -> dict[str, Any]:
     with progress("Training, step") as advance:
-        arguments = _make_arguments(options, advance)
+        arguments = _make_run_arguments(options, advance)
         found = models.train_grid(train, dev, model=model, out=out, **arguments)
         on_all = None
         if options["on_all"]:
@@ -188,7 +188,7 @@ def _train_curve(parts: list[Trainable], options: Options) -> dict[str, Any]:
             on_size=lambda size, found: reports.append(
                 make_report(found, measured, options["model"], None)
             ),
-            **_make_arguments(options, advance),
+            **_make_run_arguments(options, advance),
         )
     study.write_curve(points, out / "curve.csv")
     return {"curve": str(out / "curve.csv"), "sizes": reports}
@@ -237,40 +237,40 @@ def choose_dev(train: Trainable, dev: str, options: Options) -> tuple[Trainable,
 
 
 def make_report(
-    found: models.GridResult, dev: Trainable, model: str, on_all: models.FinishedRun | None
+    grid: models.GridResult, dev: Trainable, model: str, on_all: models.FinishedRun | None
 ) -> dict[str, Any]:
     """Return the JSON report of one training run."""
     digest = models.read_questions(dev, "measure on").digest
     parameters = {
         "model": models.digest_weights(models.find_model_folder(model))[:12],
-        "runs": len(found.runs),
-        "kept": found.settings.name,
-        **_get_fields(found.settings, "split_point", "sees", "weight_decay"),
-        "dropout": "own" if found.settings.dropout is None else found.settings.dropout,
-        "n_train": found.n_train,
+        "runs": len(grid.runs),
+        "kept": grid.settings.name,
+        **_get_fields(grid.settings, "split_point", "sees", "weight_decay"),
+        "dropout": "own" if grid.settings.dropout is None else grid.settings.dropout,
+        "n_train": grid.n_train,
     }
     return {
-        "folder": str(found.folder),
-        **_get_fields(found, "n_train", "n_dev", "message", "dev_accuracy", "p_value", "at_chance"),
-        "epoch_kept": found.kept_epoch + 1,
-        "epochs": [asdict(epoch) for epoch in found.epochs],
-        "settings": asdict(found.settings),
+        "folder": str(grid.folder),
+        **_get_fields(grid, "n_train", "n_dev", "message", "dev_accuracy", "p_value", "at_chance"),
+        "epoch_kept": grid.kept_epoch + 1,
+        "epochs": [asdict(epoch) for epoch in grid.epochs],
+        "settings": asdict(grid.settings),
         "runs": [
             {
                 "name": run.settings.name,
                 "epoch_kept": run.kept_epoch + 1,
                 **_get_fields(run, "dev_accuracy", "p_value", "at_chance"),
             }
-            for run in found.runs
+            for run in grid.runs
         ],
-        "by_setting": _group_by_setting(found.runs),
+        "by_setting": _group_by_setting(grid.runs),
         "on_all": on_all and {"folder": str(on_all.folder), "at_chance": on_all.at_chance},
-        "signature": str(Signature(digest, len(dev), parameters, found.settings.seed)),
+        "signature": str(Signature(digest, len(dev), parameters, grid.settings.seed)),
     }
 
 
-def _get_fields(of: object, *names: str) -> dict[str, Any]:
-    return {name: getattr(of, name) for name in names}
+def _get_fields(instance: object, *names: str) -> dict[str, Any]:
+    return {name: getattr(instance, name) for name in names}
 
 
 def _group_by_setting(runs: Sequence[models.TrainingRun]) -> list[dict[str, Any]]:

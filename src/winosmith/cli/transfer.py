@@ -70,8 +70,8 @@ def command(**options: Any) -> None:
     if options["tune"] and (options["solver"] != "encoder" or len(options["model"]) != 1):
         raise InputError("--tune trains an encoder; name one with --solver encoder --model")
 
-    options["name"] = options["name"] or _name_system(options)
-    targets, seen = _exclude_seen(_read_targets(options), options)
+    options["name"] = options["name"] or _get_system_name(options)
+    targets, seen = _exclude_overlapping(_read_targets(options), options)
     withheld = {
         data: f"{study.TARGETS[data]}: {_describe_overlap(options['name'], found)}"
         for data, found in seen.items()
@@ -114,7 +114,7 @@ def _read_targets(options: Options) -> list[Target]:
     return list(targets.values())
 
 
-def _exclude_seen(
+def _exclude_overlapping(
     targets: list[Target], options: Options
 ) -> tuple[list[Target], dict[str, Overlap]]:
     """Return the data sets without an overlap with training data, and all overlaps."""
@@ -139,8 +139,8 @@ def _exclude_seen(
     return left, seen
 
 
-def _describe_overlap(name: str, seen: Overlap) -> str:
-    return "; ".join(describe_overlap(name, seen.record()))
+def _describe_overlap(name: str, overlap: Overlap) -> str:
+    return "; ".join(describe_overlap(name, overlap.record()))
 
 
 def _get_problems(target: Target) -> Dataset:
@@ -157,7 +157,7 @@ def _get_problems(target: Target) -> Dataset:
 
 def _solve_all(
     targets: list[Target],
-    seen: Mapping[str, Overlap],
+    overlaps: Mapping[str, Overlap],
     withheld: Mapping[str, str],
     options: Options,
 ) -> dict[str, list[Solved]]:
@@ -175,8 +175,8 @@ def _solve_all(
         found[f"{name}-ft"] = _tune_and_solve(targets, folder.path, options)
     found = {
         system: [
-            replace(one, notes=(*one.notes, _describe_overlap(name, seen[one.data])))
-            if one.data in seen and seen[one.data].unknown
+            replace(one, notes=(*one.notes, _describe_overlap(name, overlaps[one.data])))
+            if one.data in overlaps and overlaps[one.data].unknown
             else one
             for one in own
         ]
@@ -185,7 +185,7 @@ def _solve_all(
     result = _make_output(found, withheld)
     document = json.dumps(result.record, indent=2, ensure_ascii=False)
     folder.write_lines("results.json", [document, "\n"])
-    folder.write_lines("report.html", [result.page()])
+    folder.write_lines("report.html", [result.render_page()])
     return found
 
 
@@ -213,7 +213,7 @@ def _solve_by_input(
     return [results[target.name] for target in targets]
 
 
-def _name_system(options: Options) -> str:
+def _get_system_name(options: Options) -> str:
     """Return the name of the model's folder, or of the run above its folders `all` and `model`."""
     names = []
     for model in map(Path, options["model"]):
@@ -291,20 +291,20 @@ def _tune_and_solve(targets: list[Target], out: Path, options: Options) -> list[
 Found = Mapping[str, Sequence[Solved]]
 
 
-def _make_output(found: Found, withheld: Mapping[str, str]) -> Output:
+def _make_output(runs: Found, withheld: Mapping[str, str]) -> Output:
     record = {
-        "systems": {name: [solved.record() for solved in own] for name, own in found.items()},
+        "systems": {name: [solved.record() for solved in own] for name, own in runs.items()},
         "beside": {
             name: [line.record() for line in lines]
-            for name, lines in study.make_accuracy_lines(found).items()
+            for name, lines in study.make_accuracy_lines(runs).items()
         },
-        "gender": [line.record() for line in study.make_gender_lines(found)],
+        "gender": [line.record() for line in study.make_gender_lines(runs)],
         **({"withheld": dict(withheld)} if withheld else {}),
     }
     return Output(
         "Transfer",
         record,
-        study.make_transfer_sections(found, tuple(withheld.values())),
-        subtitle=f"{', '.join(found)} next to the tables of WinoGrande (AAAI 2020). {study.MARKS}.",
+        study.make_transfer_sections(runs, tuple(withheld.values())),
+        subtitle=f"{', '.join(runs)} next to the tables of WinoGrande (AAAI 2020). {study.MARKS}.",
         spaced=True,
     )
