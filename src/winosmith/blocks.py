@@ -96,7 +96,7 @@ class _Forest:
         self._parent = list(range(count))
 
     def root(self, number: int) -> int:
-        """Return the smallest number in the tree of a number."""
+        """Return the root of a number's tree, which is its smallest number."""
         parent = self._parent
         while parent[number] != number:
             parent[number] = parent[parent[number]]
@@ -201,7 +201,7 @@ def _find_similar(
     owners: ArrayLike,
     min_overlap: float = MIN_OVERLAP,
 ) -> None:
-    """Find the pairs of rows that share at least this fraction of the longer row's words."""
+    """Collect the pairs of rows that share at least `min_overlap` of the longer row's words."""
     import numpy as np  # here, so that commands that only import blocks start fast
 
     from winosmith.lookalikes import find_pairs, make_longer_threshold
@@ -444,10 +444,10 @@ SPLITS: tuple[SplitName, ...] = ("train", "dev", "test")
 can't measure a model, and published answers are not secret."""
 
 Key = Literal["author", "source"]
-"""The field of a problem's origin that can join blocks."""
+"""A field of a problem's origin; blocks with the same value can be joined."""
 
 Disjoint = Literal["twin", "contributor", "source"]
-"""What only one of train, dev and test may contain: a twin (its block), contributor or source."""
+"""Unit that must not be in several splits: a twin (with its block), contributor or source."""
 
 KEY_FIELDS: Mapping[str, Key] = {"contributor": "author", "source": "source"}
 """The field of a problem's origin that identifies its contributor or source."""
@@ -456,16 +456,16 @@ SLACK = 0.1
 """Fraction by which dev or test may exceed the wanted size to keep contributors whole."""
 
 BLOCK_SLACK = 0.5
-"""Fraction by which dev or test may exceed it to keep blocks, such as large families, whole."""
+"""Fraction by which dev or test may exceed the wanted size to keep large blocks whole."""
 
 
 @dataclass(frozen=True, slots=True)
 class FormerProblem:
-    """A problem that was split before.
+    """A problem from an earlier build, with its split.
 
     Attributes:
         problem: the problem with its id in the pool; its answer is ignored.
-        split: its split; None for a problem that only joins other problems into one block.
+        split: its former split; None for a problem that only joins other problems into one block.
     """
 
     problem: Problem
@@ -481,7 +481,8 @@ def find_former_splits(
     """Return, for each block, the former splits of its problems and of related problems.
 
     Related problems share a block of old and new problems (`blocks`): copies, families (by the ids
-    in the pool), and possible halves of twins. An old id is ignored if another problem has it now.
+    in the pool), and possible halves of twins. An old id is ignored if a different problem has that
+    id now.
 
     Args:
         dataset: the problems to split.
@@ -515,7 +516,7 @@ def find_former_splits(
 
 @dataclass(frozen=True, slots=True)
 class AssignedBlock:
-    """Rows that stay together, with their split.
+    """Rows that stay together, and the split to which they are assigned.
 
     Attributes:
         rows: row numbers in the data set.
@@ -546,14 +547,14 @@ def assign_splits(
 
     Blocks are added to a split until it has the wanted size. Blocks that would make it more than
     50 % too large (`BLOCK_SLACK`), such as large families, are skipped, but two problems always
-    fit. If every block is too large, the smallest is added. A contributor or source may have
-    written a large part of the data, with the same faults; with `keys`, a split therefore exceeds
-    its size by at most 10 % (`SLACK`), which makes an interval at most 5 % narrower.
+    fit. If every block is too large, the smallest is added. One contributor or source may account
+    for a large part of the data, with the same faults. With `keys`, a split therefore exceeds its
+    size by at most 10 % (`SLACK`), which makes an interval at most 5 % narrower.
 
     Args:
         dataset: the problems; with `former`, they have the ids of their pool.
         order: their shuffled blocks.
-        wanted: the number of problems in dev and test.
+        wanted: the target number of problems in dev and test.
         keys: fields that join blocks, such as the author or the source.
         former: the problems that were split before.
         counted: the rows that count towards `wanted`; new blocks without such rows become training
@@ -653,7 +654,7 @@ def choose_kept_split(splits: Iterable[SplitName]) -> SplitName | None:
 
 
 _NamedProblem = tuple[Problem, str, str | None]
-"""A problem, and the ids of its root and twin that old and new problems may share."""
+"""A problem, with root and twin ids that old and new problems may share."""
 
 
 def _iter_current_ids(dataset: Dataset) -> Iterable[_NamedProblem]:
@@ -674,7 +675,7 @@ def _iter_former_ids(dataset: Dataset, former: Sequence[FormerProblem]) -> Itera
 
 
 def _is_same_problem(old: Problem, new: Problem) -> bool:
-    """Return whether two problems are versions of one: they share the options or most words."""
+    """Return whether problems are versions of each other, with the same options or most words."""
     if {option.lower() for option in old.options} == {option.lower() for option in new.options}:
         return True
     a, b = (Counter(pieces(problem.sentence.lower())) for problem in (old, new))

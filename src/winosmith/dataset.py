@@ -71,7 +71,7 @@ class Dataset(Sequence[Problem]):
         return {problem.id: row for row, problem in enumerate(self.problems)}
 
     def row(self, problem_id: str) -> int:
-        """Return the row of the problem with an id.
+        """Return the row of the problem with the given id.
 
         Raises:
             DataError: no problem has this id.
@@ -108,7 +108,7 @@ class Dataset(Sequence[Problem]):
 
     @cached_property
     def groups(self) -> tuple[tuple[int, ...], ...]:
-        """The rows that share each `twin_id`, in order of first occurrence.
+        """The groups of rows with the same `twin_id`, in order of first occurrence.
 
         A problem without a `twin_id` is a group of its own.
         """
@@ -120,7 +120,7 @@ class Dataset(Sequence[Problem]):
 
     @cached_property
     def twins(self) -> tuple[tuple[int, int], ...]:
-        """The rows of each twin, in which exactly two problems share a `twin_id`."""
+        """The pairs of rows that form twins, in which exactly two problems share a `twin_id`."""
         return tuple((rows[0], rows[1]) for rows in self.groups if len(rows) == 2)
 
     @cached_property
@@ -137,11 +137,11 @@ class Dataset(Sequence[Problem]):
         return {root: tuple(rows) for root, rows in together.items()}
 
     def select(self, rows: Iterable[int], name: str | None = None) -> Dataset:
-        """Return a data set with the problems in the given rows, in their order."""
+        """Return a data set with the problems in the given rows, in the given order."""
         return Dataset((self.problems[row] for row in rows), self.name if name is None else name)
 
     def blind(self) -> Dataset:
-        """Return a copy for solvers, without answers and `extra`."""
+        """Return a copy for solvers, without the answers and `extra`."""
         return Dataset((problem.blind() for problem in self.problems), self.name)
 
     def drop(self, reasons: dict[int, str], stage: str) -> Filtered:
@@ -162,7 +162,7 @@ class Dataset(Sequence[Problem]):
 
 @dataclass(frozen=True, slots=True)
 class Dropped:
-    """A problem that a filter dropped.
+    """A problem that was dropped by a filter, with the stage and the reason.
 
     Attributes:
         problem: the unchanged problem.
@@ -177,14 +177,14 @@ class Dropped:
     row: int
 
     def line(self) -> str:
-        """Return the problem and the reason as one line of JSON."""
+        """Return the problem and the reason for dropping it as one line of JSON."""
         record = {"reason": self.reason, "problem": problem_record(self.problem)}
         return canonical(record) + "\n"
 
 
 @dataclass(frozen=True, slots=True)
 class Filtered:
-    """The result of a filter: the kept and the dropped problems.
+    """The result of a filter: the problems that it kept and those that it dropped.
 
     >>> data = Dataset([Problem(str(i), "A _ b.", ("x", "y")) for i in range(3)])
     >>> result = data.drop({1: "too short"}, stage="structure")
@@ -198,7 +198,7 @@ class Filtered:
     dropped: tuple[Dropped, ...] = field(repr=False)
 
     def input(self) -> Dataset:
-        """Return the filter's input, in its original order."""
+        """Return the filter's input, with the problems in their original order."""
         taken = {entry.row: entry.problem for entry in self.dropped}
         kept = iter(self.kept)
         total = len(self.kept) + len(taken)

@@ -39,7 +39,7 @@ UNVALIDATED = "evolve.unvalidated"
 """Key in `extra`: True for a generated problem until people have judged it."""
 
 _DIGITS = 10
-"""Hexadecimal digits of the digest in an id; two of 100,000 children share it with p = 0.005."""
+"""Hexadecimal digits of the digest in an id; 100,000 children collide with p = 0.005."""
 
 _NOTHING: Mapping[str, Scalar] = {}
 
@@ -54,7 +54,7 @@ def make_child(
     declared: int | None = None,
     extra: Mapping[str, Scalar] = _NOTHING,
 ) -> Problem:
-    """Return a perturbed problem with a new sentence or new options, and its lineage.
+    """Create a perturbed problem with a new sentence or new options, and its lineage.
 
     Its id consists of the root's id and a digest of the sentence and the options. The id does not
     depend on the answer, and equal children have equal ids. The child inherits licence, domain and
@@ -197,7 +197,7 @@ def depths(dataset: Dataset) -> tuple[Depths, ...]:
         depth 0              1                     1                2
 
     If a lineage has no edits, a shortest edit script from the parent is used. The time is linear in
-    the number of problems, whatever the depth of the trees.
+    the number of problems, regardless of the depth of the trees.
 
     >>> root = Problem("r", "The cup hit the _ .", ("vase", "tray"))
     >>> one = make_child(root, "The mug hit the _ .", ("vase", "tray"), None, source="person")
@@ -241,7 +241,7 @@ def _get_declared_depth(problem: Problem) -> int | None:
 
 @dataclass(frozen=True, slots=True)
 class _Visit:
-    """A problem that is visited on a walk from the roots.
+    """A visit to a problem on a walk from the roots.
 
     Attributes:
         row: its row.
@@ -293,7 +293,7 @@ def _visit_child(problem: Problem, row: int, tokens: tuple[str, ...], parent: _V
 def _explain_edit_mismatch(
     before: tuple[str, ...], edits: tuple[Edit, ...], after: tuple[str, ...]
 ) -> str | None:
-    """Return why edits don't turn `before` into `after`; None if they do."""
+    """Explain why edits don't turn `before` into `after`; return None if they do."""
     try:
         became = apply_edits(before, edits)
     except ProblemError as error:
@@ -316,7 +316,7 @@ def _get_row(dataset: Dataset, problem_id: str) -> int | None:
 
 
 def _is_orphan(dataset: Dataset, row: int) -> bool:
-    """Return whether a problem is known to be perturbed, but has no lineage."""
+    """Return whether a problem is known to be perturbed although it has no lineage."""
     problem = dataset[row]
     return problem.lineage is None and DISTANCE in problem.extra
 
@@ -330,7 +330,7 @@ def _get_parent_rows(dataset: Dataset) -> list[int | None]:
 
 
 def _find_cycles(parent_rows: list[int | None]) -> list[tuple[int, ...]]:
-    """Return the rows of each cycle, given the row of each problem's parent."""
+    """Find cycles in the lineage, given the row of each problem's parent."""
     seen_on = [-1] * len(parent_rows)
     found = []
     for start in range(len(parent_rows)):
@@ -376,7 +376,7 @@ class _ChangedPositions:
     count: int
 
     def after(self, edits: Iterable[Edit]) -> _ChangedPositions:
-        """Return the changed positions after further edits, which must fit the tokens."""
+        """Return the changed positions after additional edits, which must fit the tokens."""
         tokens, empty, count = bytearray(self.tokens), list(self.empty), self.count
         for edit in edits:
             at = edit.at
@@ -396,11 +396,11 @@ class _ChangedPositions:
 
 
 _SHOWN = 5
-"""Maximum number of ids of a cycle in a message."""
+"""Maximum number of a cycle's ids in a message."""
 
 
 def check_lineages(dataset: Dataset, *, complete: bool = True) -> dict[int, str]:
-    """Return the fault of each row whose lineage is wrong.
+    """Check all lineages; return the fault of each row with a wrong lineage.
 
     Faults are cycles, a root that differs from the parent's root, and edits that don't turn the
     parent's sentence into the child's. As in EvoGrad, a declared depth may differ from the number

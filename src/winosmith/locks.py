@@ -1,4 +1,4 @@
-"""Lock files, which the kernel unlocks when the process that holds the lock ends.
+"""Lock files, which the kernel unlocks when the process with the lock ends.
 
 The file contains a note from the current or last holder of the lock.
 """
@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, Self
 
 NOTE_BYTES = 4096
-"""Length of a note, which is written in one call so that no process reads a part of it."""
+"""Length of a note in bytes; it is written in one call, so it is never read partially."""
 
 _TRIES, _LOOK = 20, 0.005
 """Number of attempts to lock a file, and seconds between them; `read_lock` holds a shared lock for
@@ -51,7 +51,7 @@ class FileLock:
 
 
 def try_lock(fd: int) -> bool:
-    """Lock an open file for this process; return False if another process holds the lock.
+    """Lock an open file descriptor for this process; return False if it is already locked.
 
     On Windows, which has no such locks, it always returns True.
     """
@@ -67,14 +67,14 @@ def try_lock(fd: int) -> bool:
 
 
 def wait_for_lock(fd: int) -> None:
-    """Wait until an open file is locked for this process."""
+    """Lock an open file descriptor for this process, waiting until it is free."""
     import fcntl
 
     fcntl.flock(fd, fcntl.LOCK_EX)
 
 
 def read_lock(path: Path) -> tuple[bool, Any]:
-    """Return whether a process holds the lock of a file, and the file's note, if any."""
+    """Return whether a file is locked by a process, and the note in the file, if any."""
     import fcntl
 
     try:

@@ -38,7 +38,7 @@ _AT_ONCE = 200_000
 
 
 def make_longer_threshold(fraction: float) -> MinShared:
-    """Require two sets to share a fraction of the longer set's words.
+    """Return a function that requires a fraction of the longer set's words to be shared.
 
     >>> make_longer_threshold(0.7)(np.array([8, 10]), np.array([10, 11])).tolist()
     [7, 8]
@@ -47,7 +47,7 @@ def make_longer_threshold(fraction: float) -> MinShared:
 
 
 def make_jaccard_threshold(fraction: float) -> MinShared:
-    """Require two sets to share a fraction of their union's words (the Jaccard index).
+    """Return a function that requires a fraction of the union's words (Jaccard index).
 
     >>> make_jaccard_threshold(0.8)(np.array([8, 9]), np.array([10, 9])).tolist()
     [8, 8]
@@ -64,13 +64,13 @@ def make_jaccard_threshold(fraction: float) -> MinShared:
 
 
 class PairCollector(Protocol):
-    """A collector of similar pairs, which also decides which pairs are wanted."""
+    """A collector of similar pairs that also decides which pairs are needed."""
 
     def pending(self, rows: Ints) -> Ints:
-        """Return the rows for which more pairs are wanted."""
+        """Return those of the given rows that need more pairs."""
 
     def wants(self, first: int, second: int) -> bool:
-        """Return whether a pair of rows is wanted if it is similar."""
+        """Return whether a pair of rows should be collected if it is similar."""
 
     def add(self, first: int, second: int) -> None:
         """Add a similar pair of rows."""
@@ -117,7 +117,7 @@ def find_pairs(
     owners: Ints | None = None,
     on_progress: Callable[[int], object] = lambda _: None,
 ) -> None:
-    """Find the wanted pairs of similar rows.
+    """Find the pairs of similar rows that a collector wants, and add them to it.
 
     It finds every wanted pair, in any order of rows. Memory is linear in the number of words. So is
     the time, unless very many rows share rare words but are not similar.
@@ -186,7 +186,7 @@ def find_pairs(
 
 
 def _compute_prefix_lengths(sizes: Ints, min_shared: MinShared) -> Ints:
-    """Return the length of each row's prefix, which shares a word with every similar row's."""
+    """Return the length of each row's prefix; prefixes of similar rows share a word."""
     lengths = np.zeros_like(sizes)
     for size in np.unique(sizes[sizes > 0]):
         others = np.arange(1, size + 1)

@@ -1,4 +1,4 @@
-"""Declare each parameter's type, range, default and meaning in one class.
+"""Declare the type, range, default and meaning of each parameter in one class.
 
 `@declaration` turns a class into a frozen dataclass that validates its values. The range is in the
 type (`Annotated[int, Field(ge=1)]`), and the description in the string below the field. Rules for
@@ -7,7 +7,7 @@ reference, command-line options and the JSON schema are generated from the class
 `dataclasses.replace` validates the new values, too. `@checked` validates the parameters of a
 function in the same way.
 
-Declarations that recipes and `winosmith debias` share are also here.
+This module also contains the declarations shared by recipes and `winosmith debias`.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ T = TypeVar("T")
 P = ParamSpec("P")
 
 OrFalse = Annotated[T | None, BeforeValidator(lambda value: None if value is False else value)]
-"""An optional value, which is `false` in a file and None in Python if it is turned off."""
+"""An optional value; if it is turned off, it is `false` in a file and None in Python."""
 
 Texts = Annotated[tuple[str, ...], Field(strict=False)]
 """A list of texts."""
@@ -61,14 +61,14 @@ TwoOrMore = Annotated[int, Field(ge=2)]
 """A whole number, 2 or more, such as the number of folds of cross-fitting."""
 
 Draws = Annotated[int, Field(ge=20)]
-"""Number of random draws of a null or bootstrap; an interval needs at least 20."""
+"""Number of random draws for a null or bootstrap; an interval needs at least 20."""
 
 Seed = Annotated[int, Field(ge=0)]
 """A random seed."""
 
 
 def match_pattern(pattern: str, description: str) -> AfterValidator:
-    """Return a validator for texts that must match a pattern, which `description` describes."""
+    """Return a validator that requires a text to match a pattern, described in words."""
 
     def check(text: str) -> str:
         if not re.fullmatch(pattern, text):
@@ -237,7 +237,7 @@ def to_table(instance: Any) -> dict[str, Any]:
 
 
 def _find_declaration(hint: Any) -> type[Any] | None:
-    """Return the declaration that a field's type contains, or None."""
+    """Return the declaration inside a field's type, or None if there is none."""
     inside = () if typing.get_origin(hint) is tuple else typing.get_args(hint)
     found = next(filter(is_dataclass, (hint, *inside)), None)
     return typing.cast("type[Any] | None", found)
@@ -278,7 +278,7 @@ def schema(kind: Any) -> dict[str, Any]:
 
 
 def describe_values(part: Mapping[str, Any]) -> str:
-    """Describe the values that a part of a JSON schema allows.
+    """Describe in words the values that a part of a JSON schema allows.
 
     >>> describe_values({"type": "integer", "minimum": 1})
     'a whole number, 1 or more'
@@ -361,7 +361,7 @@ Method = Literal["aflite", "mirror", "pmi", "random", "none"]
 
 @declaration
 class EmbedRecipe:
-    """`[embed]`: how problems become vectors (WinoGrande, section 3)."""
+    """`[embed]`: how problems are embedded as vectors (WinoGrande, section 3)."""
 
     encoder: str = "light"
     """The light embedder ("light"), "minilm", or the hub id or folder of an encoder."""
@@ -393,7 +393,7 @@ class EmbedRecipe:
     def __post_init__(self) -> None:
         tuned = bool(self.finetune_train)
         if tuned != bool(self.finetune_dev):
-            raise ValueError("finetune_train and finetune_dev go together; set both or neither")
+            raise ValueError("finetune_train and finetune_dev must be set together")
         if tuned and (self.encoder == "light" or self.array is not None):
             raise ValueError("finetune_train needs a Hugging Face encoder in encoder")
         if self.reads == "options" and (tuned or self.array is not None):
@@ -405,14 +405,14 @@ class EmbedRecipe:
 
 @declaration
 class FilterRecipe:
-    """`[filter]`: the removal of problems (WinoGrande, section 3, Algorithm 1; `debias.mirror`)."""
+    """`[filter]`: how problems are removed (WinoGrande, section 3, Algorithm 1; `debias.mirror`)."""
 
     method: Method = "aflite"
     """The filter."""
     aim: Aim = "error"
     """Objective of "mirror": "error" finds problems that give their answer away, with a stated
-    fraction of sound ones among them; "chance" keeps as many that agree with a model as disagree,
-    at every margin."""
+    fraction of sound problems among them; "chance" keeps as many problems that agree with a model
+    as that disagree, at every margin."""
     error: FalseShare = 0.1
     """Fraction of sound problems among those that "mirror" removes, with the aim "error"."""
     folds: TwoOrMore = 10
@@ -425,10 +425,10 @@ class FilterRecipe:
     """m, the number of problems that train each classifier; by default the paper's 10,000, or the
     same fraction of fewer than 47,000."""
     cutoff: OrFalse[Count | Part] = None
-    """k, the maximum that a phase removes: a number of problems, or a fraction of the remaining
+    """k, the maximum removed in a phase: a number of problems, or a fraction of the remaining
     ones; by default the paper's 500, or the same fraction of fewer than 47,000."""
     threshold: Annotated[float, Field(gt=0, le=1)] = 0.75
-    """tau, the least score at which a problem may be removed."""
+    """tau, the minimum score at which a problem may be removed."""
     C: Positive = 1.0
     """Inverse regularisation strength of AFLite's and mirror's classifiers."""
     target_size: OrFalse[Count] = None
@@ -447,7 +447,7 @@ class FilterRecipe:
     pmi: PmiVariant = "signed"
     """Variant of "pmi", which scores twins; singles are drawn at the same rate."""
     pmi_label: PmiLabel = "first-mentioned"
-    """Correct option that counts as y = 1 of "pmi": "first-mentioned" in the sentence, or
+    """Correct option that is coded as y = 1 for "pmi": "first-mentioned" in the sentence, or
     "option-1", as in the paper, whose result depends on the order of options."""
     null_draws: Draws = 20
     """Number of draws of twin-flipped labels for every null; an interval needs 20. With the null
@@ -460,7 +460,7 @@ class FilterRecipe:
 
 @declaration
 class MeasureRecipe:
-    """`[measure]`: how the build measures what a model can still predict after the filter."""
+    """`[measure]`: how the build measures what a model can still predict after filtering."""
 
     splits: Annotated[int, Field(ge=0)] = 5
     """Number of random splits into two halves, which are filtered separately (see

@@ -95,11 +95,11 @@ def atomic_write(path: str | Path, mode: str = "w") -> Iterator[IO[Any]]:
 
 
 _ASIDE = ".part"
-"""Extension of an unfinished file, which the process that writes it keeps locked."""
+"""Extension of an unfinished file, which stays locked while it is written."""
 
 
 def remove_stale_files(paths: Iterable[Path]) -> None:
-    """Remove temporary files and folders of killed runs: those that no process has locked."""
+    """Remove temporary files and folders that no process has locked, left by killed runs."""
     for path in paths:
         with contextlib.suppress(OSError):
             handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW)
@@ -115,7 +115,7 @@ def remove_stale_files(paths: Iterable[Path]) -> None:
 
 
 def make_write_error(error: OSError, path: Path) -> OutputError:
-    """Return the error for a file that can't be written, with advice."""
+    """Convert an OSError into an OutputError with advice for a file that can't be written."""
     hints = {
         errno.ENOSPC: "the disk is full; free some space and run the same command again",
         errno.EACCES: "permission denied; choose another folder or change its permissions",
@@ -213,7 +213,7 @@ class OutputFolder:
         return folder
 
     def clear(self) -> None:
-        """Remove the files in the manifest, and no others."""
+        """Remove only the files listed in the manifest."""
         for name in self.files:
             (self.path / name).unlink(missing_ok=True)
         self.files.clear()
@@ -221,7 +221,7 @@ class OutputFolder:
 
     @contextlib.contextmanager
     def write(self, name: str, mode: str = "w") -> Iterator[IO[Any]]:
-        """Open a file of the folder for writing, and add it to the manifest afterwards."""
+        """Open a file in the folder for writing, and add it to the manifest when it is complete."""
         target = self.path / name
         target.parent.mkdir(parents=True, exist_ok=True)
         with atomic_write(target, mode) as file:
@@ -240,7 +240,7 @@ class OutputFolder:
 
     @contextlib.contextmanager
     def discard_on_error(self) -> Iterator[None]:
-        """Remove the folder again if the block raises InputError before a file is finished."""
+        """Remove the folder if the block raises InputError before any file is finished."""
         try:
             yield
         except InputError:
@@ -268,12 +268,12 @@ class OutputFolder:
         self.save()
 
     def is_finished(self, name: str) -> bool:
-        """Return whether a file exists with the checksum that is in the manifest."""
+        """Return whether a file exists and matches its checksum in the manifest."""
         target = self.path / name
         return name in self.files and target.is_file() and sha256(target) == self.files[name]
 
     def save(self) -> None:
-        """Write the public manifest, and the private manifest if it is needed."""
+        """Write the public manifest and, if needed, the private manifest."""
         private = {name for name in self.files if name.startswith(f"{PRIVATE}/")}
         public = {name: self.files[name] for name in sorted(self.files.keys() - private)}
         _write_json(
@@ -296,7 +296,7 @@ def _write_json(path: Path, content: Mapping[str, Any]) -> None:
 
 
 def _read_manifests(path: Path) -> dict[str, Any]:
-    """Return the content of the public and private manifests of a folder, merged."""
+    """Read the public and private manifests of a folder, and merge them."""
     held = {"secret": {}, **_read_manifest(path, path / MANIFEST)}
     if (path / PRIVATE / MANIFEST).exists():
         private = _read_manifest(path, path / PRIVATE / MANIFEST)
@@ -321,9 +321,9 @@ def _is_inside(folder: Path, name: str) -> bool:
 
 
 def _list_changed_inputs(old: Mapping[str, Any], new: Mapping[str, Any]) -> str:
-    """Return a message with the names of the inputs whose digests differ."""
+    """Name the inputs whose digests differ, for an error message."""
     names = [name for name in sorted({*old, *new}) if old.get(name) != new.get(name)]
-    return f"other {' and '.join(names)} there"
+    return f"different {' and '.join(names)}"
 
 
 def _list_differences(old: Any, new: Any, key: str = "") -> str:
@@ -343,7 +343,7 @@ _FORMULA = re.compile(r"'*(?:[\t\r\n]| *[=+\-@＝＋－＠])")
 
 
 def guard_cell(cell: str) -> str:
-    """Return a cell with an apostrophe in front if it would run as a formula.
+    """Prefix a cell with an apostrophe if a spreadsheet would run it as a formula.
 
     >>> guard_cell("=1+1"), guard_cell("a=b")
     ("'=1+1", 'a=b')
@@ -352,7 +352,7 @@ def guard_cell(cell: str) -> str:
 
 
 def unguard_cell(cell: str) -> str:
-    """Return a cell without the apostrophe that `guard_cell` adds.
+    """Remove the apostrophe that `guard_cell` adds to a cell.
 
     >>> unguard_cell("'=1+1"), unguard_cell("'tis")
     ('=1+1', "'tis")

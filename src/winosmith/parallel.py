@@ -37,7 +37,7 @@ class Broadcaster(Protocol):
     """
 
     def broadcast(self, value: Any) -> AbstractContextManager[Any]:
-        """Keep a value on the workers until the block ends.
+        """Send a value to all workers, and keep it there until the block ends.
 
         The context manager yields a token. If the token is an argument of `submit`, or inside a
         tuple, the worker receives the value instead.
@@ -46,7 +46,7 @@ class Broadcaster(Protocol):
 
 
 def count_workers(executor: Executor) -> int | None:
-    """Return the number of workers of an executor; None if it is unknown.
+    """Return an executor's number of workers; None if it is unknown.
 
     >>> from concurrent.futures import ThreadPoolExecutor
     >>> count_workers(ThreadPoolExecutor(3))
@@ -137,14 +137,14 @@ def _make_worker_error(error: BrokenExecutor, advice: str) -> InputError:
 
 
 Advance = Callable[[int, str], None]
-"""A callback that reports the finished amount of a step, with a note."""
+"""A callback that reports how much of a step is finished, with a note."""
 
 Step = Callable[[str, int | None], AbstractContextManager[Advance]]
 """A function that starts to show the progress of a step, given its title and its total if known."""
 
 
 def no_progress(title: str, total: int | None) -> AbstractContextManager[Advance]:
-    """Return a step that reports no progress."""
+    """Return a context manager whose progress callback does nothing."""
     return nullcontext(lambda done, note: None)
 
 
@@ -152,8 +152,8 @@ def no_progress(title: str, total: int | None) -> AbstractContextManager[Advance
 def pause_garbage_collection() -> Iterator[None]:
     """Pause Python's cyclic garbage collector, which would visit all records repeatedly.
 
-    It is for work that creates no reference cycles. For 100,000 questions, the collector would take
-    a third of the time.
+    Use it only for work that creates no reference cycles. For 100,000 questions, the collector
+    would take a third of the time.
     """
     was_enabled = gc.isenabled()
     gc.disable()
@@ -165,7 +165,7 @@ def pause_garbage_collection() -> Iterator[None]:
 
 
 def one_thread() -> AbstractContextManager[object]:
-    """Limit linear algebra in a block to one thread, so that sums have a fixed order.
+    """Limit linear algebra to one thread in a block, so that sums have a fixed order.
 
     With several threads, the last bits of a result depend on the number of threads. They can decide
     between nearly equal directions, such as those of an SVD.
@@ -178,7 +178,7 @@ def one_thread() -> AbstractContextManager[object]:
 
 @lru_cache(1)
 def _get_blas_controller(module_count: int) -> Any:
-    """Return the controller of the BLAS libraries that a number of loaded modules have loaded."""
+    """Return a BLAS controller, cached until `module_count`, the number of modules, changes."""
     from threadpoolctl import ThreadpoolController
 
     return ThreadpoolController().select(user_api="blas")

@@ -22,7 +22,7 @@ relative to the larger of the two scores, so that a third score can't cause a ti
 
 
 def find_best_options(scores: Sequence[float]) -> tuple[int, ...]:
-    """Return the indices of the options with the best score; several if they tie (see `TIE`).
+    """Return the indices of the best-scoring options: several if they tie (see `TIE`).
 
     >>> find_best_options((-7.25, -3.5)), find_best_options((-3.5, -3.5000001, -4))
     ((1,), (0, 1))
@@ -102,7 +102,7 @@ class Prediction:
         """Return the credit, 0–1: 1 / (number of chosen options) if the correct one is chosen.
 
         This is the expected credit of a random choice among tied options. If only the first option
-        had credit, the result would depend on the order of options.
+        got credit, the result would depend on the order of options.
         """
         chosen = self.chosen
         return 1 / len(chosen) if answer in chosen else 0.0
@@ -124,7 +124,7 @@ class Prediction:
 def align(
     predictions: Sequence[Prediction], dataset: Dataset, source: str = ""
 ) -> tuple[Prediction, ...]:
-    """Return one prediction per problem of a data set, in its order.
+    """Return the predictions in the order of a data set's problems, one per problem.
 
     Args:
         predictions: one prediction per problem, in any order.

@@ -30,7 +30,7 @@ __all__ = [
 ]
 
 BLANK = "_"
-"""The mark of the blank in a sentence (WinoGrande, section 3.1)."""
+"""The character that marks the blank in a sentence (WinoGrande, section 3.1)."""
 
 _OTHER_BLANK = re.compile(r"_{2,}|[\uff3f\u2581]+|[\[<(]\s*(?:mask|blank)\s*[\])>]", re.IGNORECASE)
 """Other notations for a blank: "____", "＿", "[MASK]", "<mask>", "[BLANK]"."""
@@ -60,7 +60,7 @@ _MANY = 1 << 17
 
 @lru_cache(_MANY)
 def extra_key(prefix: str, name: str) -> str:
-    r"""Return the key of `Extra` for a column of a file: the column's name, on one line.
+    r"""Return the `Extra` key for a file's column: the column's name, on one line.
 
     >>> extra_key("csv", "Größe (cm)"), extra_key("csv", "Right\nanswer"), extra_key("csv", " ")
     ('csv.Größe (cm)', 'csv.Right answer', 'csv.unnamed')
@@ -69,7 +69,7 @@ def extra_key(prefix: str, name: str) -> str:
 
 
 class Extra(Mapping[str, Scalar]):
-    """A frozen, hashable mapping with the values of fields that only one file format has.
+    """A frozen, hashable mapping of format-specific fields to their values.
 
     Keys have the form `format.field` ("winogender.occupation", "csv.Größe (cm)"), so that a file
     can be written back unchanged. A field is a name on one line, in any script. Solvers never see
@@ -186,7 +186,7 @@ class Origin:
 
 @dataclass(frozen=True, slots=True)
 class Edit:
-    """A change of one token (EvoGrad, section 3.1): the token at `at` becomes `new`.
+    """An insertion, deletion or substitution of one token (EvoGrad, section 3.1).
 
     Attributes:
         op: "substitute"; "insert" (`old` is empty); "delete" (`new` is empty).
@@ -354,11 +354,11 @@ class Problem:
         return self.replace_blank(self.options[option])
 
     def filled(self) -> tuple[str, ...]:
-        """Return the sentences with each option filled in."""
+        """Return one sentence per option, with the option filled in."""
         return tuple(self.fill(index) for index in range(len(self.options)))
 
     def blind(self) -> Problem:
-        """Return the problem as solvers see it, without answer and `extra`."""
+        """Return a copy without answer and `extra`, as solvers see it."""
         return replace(self, answer=None, extra=_NOTHING)
 
     def with_new_ids(
@@ -367,7 +367,7 @@ class Problem:
         map_twin_id: Callable[[str], str],
         ids: Mapping[str, str] | None = None,
     ) -> Problem:
-        """Return the problem with new ids.
+        """Return a copy of the problem with new ids.
 
         Args:
             map_id: maps the ids of the problem, its root and its parent.
@@ -433,7 +433,7 @@ def _check_options(options: tuple[str, ...], *, has_offset: bool) -> None:
 
 
 def _check_distinct_options(options: tuple[str, ...], answer: int | None) -> None:
-    """Raise ProblemError if an option equals the correct one, or all options are equal."""
+    """Raise ProblemError if an incorrect option equals the correct one, or all are equal."""
     texts = [*map(str.strip, options)]
     different = len({*texts})
     if different == len(texts):

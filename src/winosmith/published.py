@@ -64,7 +64,7 @@ class Digests:
 
 
 def find_source_name(sentence: str) -> str | None:
-    """Return the name of the published data set that contains a sentence, if any.
+    """Return the name of the published data set that contains a sentence, or None.
 
     >>> find_source_name("The trophy doesn't fit into the brown suitcase because _ is too large.")
     'WSC'
@@ -73,7 +73,7 @@ def find_source_name(sentence: str) -> str | None:
 
 
 def recognise_dataset(dataset: Dataset) -> str | None:
-    """Return the name of the published data set with at least 90 % of the problems, if any.
+    """Return the name of a published data set with at least 90 % of the problems, or None.
 
     >>> recognise_dataset(Dataset([Problem("a", "The _ fell.", ("cup", "jug"))])) is None
     True
@@ -84,9 +84,9 @@ def recognise_dataset(dataset: Dataset) -> str | None:
 
 
 def get_published_digests(name: str) -> Digests:
-    """Return the digests of the published data set with a name from `winosmith data`.
+    """Return the digests of a published data set, by its name in `winosmith data`.
 
-    Of KnowRef, only the test part is included, because no other part is public.
+    Only the test part of KnowRef is included, because no other part is public.
 
     Raises:
         InputError: its contents are unknown; the message lists the known data sets.
@@ -105,7 +105,7 @@ def get_published_digests(name: str) -> Digests:
 
 
 def compute_digests(name: str, items: Iterable[Problem | Claim]) -> Digests:
-    """Return the digests of a data set's problems or claims."""
+    """Compute the digests of a data set's problems or claims."""
     found = [compute_item_digests(item) for item in items]
     return Digests(
         name.casefold(),
@@ -119,7 +119,7 @@ DIGESTS_FILE = "trained_on.npz"
 
 
 def write_digests(folder: Path, items: Iterable[Problem | Claim], *base_digests: Digests) -> Path:
-    """Write the digests of a model's training data into its folder, and return the file's path.
+    """Write the digests of a model's training data to its folder; return the file's path.
 
     Args:
         folder: the model's folder.
@@ -137,7 +137,7 @@ def write_digests(folder: Path, items: Iterable[Problem | Claim], *base_digests:
 
 
 def read_digests(folder: Path) -> tuple[Digests, ...]:
-    """Return the digests of a model's training data from its folder, if there are any.
+    """Read the digests of a model's training data from its folder, if they exist.
 
     The folder may be the output of `winosmith train`, with the model in `model/`.
 
@@ -160,7 +160,7 @@ def read_digests(folder: Path) -> tuple[Digests, ...]:
 
 
 def compute_item_digests(item: Problem | Claim) -> tuple[frozenset[int], frozenset[int]]:
-    """Return 40-bit digests that identify a problem without revealing its text.
+    """Compute 40-bit digests that identify a problem without revealing its text.
 
     The digests are of the letters and digits, ignoring case and articles. The probability that
     50,000 digests have one in common with 50,000 others is 1 in 400.

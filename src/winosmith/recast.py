@@ -64,7 +64,7 @@ class Leftover:
 
 @dataclass(frozen=True, slots=True)
 class Recast:
-    """The result of `to_problems`: every claim is part of a problem, or a leftover.
+    """The result of `to_problems`, in which every claim is part of a problem or a leftover.
 
     Attributes:
         problems: the problems, in the order of their first claims.
@@ -138,7 +138,7 @@ def to_problems(claims: Sequence[Claim], name: str = "") -> Recast:
 
 
 def _find_repeats(claims: Sequence[Claim], rows: list[int]) -> tuple[list[int], dict[int, str]]:
-    """Return the rows of distinct claims, and a reason for each row that repeats a claim."""
+    """Return the rows of distinct claims, and the reason for each row that repeats one."""
     first_rows: dict[tuple[str, bool | None], int] = {}
     repeated: dict[int, str] = {}
     for row in rows:
@@ -210,7 +210,7 @@ def _iter_pairs(problem: Problem) -> Iterator[Problem]:
 
 
 def has_fixed_order(question: str, options: Sequence[str]) -> bool:
-    """Return whether options must keep their order, because a text refers to other options.
+    """Return whether options must keep their order because a text refers to other options.
 
     >>> has_fixed_order("Which floats?", ("cork", "lead", "none of the above"))
     True
@@ -225,7 +225,7 @@ def has_fixed_order(question: str, options: Sequence[str]) -> bool:
 
 
 def reorder(problem: Problem, order: Sequence[int]) -> Problem:
-    """Return a problem with its options in another order; the correct option stays the same.
+    """Return a problem with reordered options; the correct option stays the same.
 
     Args:
         problem: the problem.

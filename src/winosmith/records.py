@@ -43,7 +43,7 @@ _CLAIM_KEYS = {f.name for f in fields(Claim)}
 
 
 def _build_object(pairs: list[tuple[str, Any]]) -> Record:
-    """Return an object's keys and values; raise ValueError if a key is repeated."""
+    """Build a JSON object from its keys and values; raise ValueError for a repeated key."""
     record = dict(pairs)
     if len(record) < len(pairs):
         twice = next(key for key, n in Counter(key for key, _ in pairs).items() if n > 1)
@@ -86,7 +86,7 @@ def parse_json(text: str | bytes) -> Any:
 
 
 def is_file(path: Path) -> bool:
-    """Return whether a path is an existing file; False if its name is too long.
+    """Return whether a path is an existing file; False if the path is too long.
 
     >>> is_file(Path(".")), is_file(Path("9" * 4000))
     (False, False)
@@ -114,7 +114,7 @@ def read_toml(path: str | Path) -> Record:
 
 
 def read_text(path: str | Path) -> str:
-    """Return the text of a file without a byte-order mark.
+    """Read a UTF-8 text file, without its byte-order mark if it has one.
 
     Raises:
         FormatError: the file can't be read or is not UTF-8; the error has the line number.
@@ -166,7 +166,7 @@ def read_json_lines(path: str | Path) -> Iterator[Record]:
 
 
 def canonical(record: Any) -> str:
-    """Return a record as one line of JSON; equal records give identical text.
+    """Serialise a record as one line of canonical JSON; equal records give identical text.
 
     >>> canonical({"id": "a", "options": ["é", "b"]})
     '{"id":"a","options":["é","b"]}'
@@ -175,7 +175,7 @@ def canonical(record: Any) -> str:
 
 
 def problem_record(problem: Problem) -> Record:
-    """Return the JSON object of a problem."""
+    """Convert a problem to a JSON object."""
     record: Record = {
         "id": problem.id,
         "sentence": problem.sentence,
@@ -195,7 +195,7 @@ def problem_record(problem: Problem) -> Record:
 
 
 def parse_problem(record: Mapping[str, Any]) -> Problem:
-    """Return the problem that a JSON object describes.
+    """Parse a problem from a JSON object.
 
     Raises:
         ProblemError: a key is unknown or missing, or the values do not form a valid problem.
@@ -229,7 +229,7 @@ def parse_problem(record: Mapping[str, Any]) -> Problem:
 
 
 def parse_dropped(record: Mapping[str, Any]) -> Problem:
-    """Return the problem that a line of a build's `dropped.jsonl` describes.
+    """Parse a problem from a line of a build's `dropped.jsonl`.
 
     Raises:
         ProblemError: see `parse_problem`.
@@ -242,14 +242,14 @@ def parse_dropped(record: Mapping[str, Any]) -> Problem:
 
 
 def claim_record(claim: Claim) -> Record:
-    """Return the JSON object of a claim."""
+    """Convert a claim to a JSON object."""
     record: Record = {f.name: getattr(claim, f.name) for f in fields(Claim)}
     record["extra"] = dict(claim.extra) or None
     return {key: value for key, value in record.items() if value is not None}
 
 
 def parse_claim(record: Mapping[str, Any]) -> Claim:
-    """Return the claim that a JSON object describes.
+    """Parse a claim from a JSON object.
 
     Raises:
         ProblemError: the record is not a valid claim.
@@ -307,7 +307,7 @@ def _parse_lineage(record: Any) -> Lineage | None:
 
 
 def _construct(kind: Any, record: Any) -> Any:
-    """Construct a `kind` from a JSON object; errors name the invalid key."""
+    """Construct an object of a class from a JSON object; errors name the invalid key."""
     if record is None:
         return None
     if not isinstance(record, dict):

@@ -61,14 +61,14 @@ _T = typing.TypeVar("_T")
 
 @dataclass(frozen=True)
 class Member:
-    """A field, or a property that is part of the result.
+    """A field or computed property of a result, with its headings and formats.
 
     Attributes:
         name: name of the attribute.
         columns: heading and format of each of its table cells; empty if tables omit it by default.
         json: see `Json`.
         key: key in the record; by default the name.
-        rows: whether its elements are the rows of the result's DataFrame.
+        rows: whether its elements become the rows of the result's DataFrame.
     """
 
     name: str
@@ -78,14 +78,14 @@ class Member:
     rows: bool = False
 
     def heads(self, *, numeric: bool = False) -> list[report.Column]:
-        """Return the columns of a table for this member; the default heading is its name."""
+        """Return the member's table columns; the default heading is the member's name."""
         columns = self.columns or ((self.name.replace("_", " "), ""),)
         return [
             report.Column(title, "" if callable(form) else form, numeric) for title, form in columns
         ]
 
     def cells(self, value: Any) -> list[report.Value]:
-        """Convert a value to table cells, which are all None if the value is None."""
+        """Convert a value to the member's table cells, which are all None for None."""
         forms = [form for _, form in self.columns] or [""]
         return [
             None if value is None else form(value) if callable(form) else _to_cell(value)
@@ -96,7 +96,7 @@ class Member:
 def shown(
     title: str, form: Form = "", *more: tuple[str, Form], json: Json = True
 ) -> dict[str, Any]:
-    """Return the metadata of a field: its heading and format, and optionally further columns."""
+    """Return a field's metadata: its heading and format, and optionally more columns."""
     return {"columns": ((title, form), *more), "json": json}
 
 
@@ -108,7 +108,7 @@ IF_ANY = {"json": "if any"}
 
 
 def computed(**metadata: Any) -> Callable[[_T], _T]:
-    """Return a decorator for a property, cached or not, that is part of the result."""
+    """Return a decorator that marks a property, cached or not, as part of the result."""
 
     def attach_metadata(getter: _T) -> _T:
         getter.metadata = metadata  # type: ignore[attr-defined]
@@ -118,7 +118,7 @@ def computed(**metadata: Any) -> Callable[[_T], _T]:
 
 
 def members(kind: Any) -> tuple[Member, ...]:
-    """Return the computed properties of a dataclass, followed by its fields."""
+    """List the computed properties and the fields of a dataclass, in this order."""
     properties = [
         Member(name, **vars(of)["metadata"])
         for base in reversed(kind.__mro__)
@@ -140,7 +140,7 @@ class Result:
             cls.__repr__ = Result.__repr__  # type: ignore[method-assign]
 
     def record(self) -> dict[str, Any]:
-        """Return the result as a JSON object."""
+        """Convert the result to a JSON object."""
         record: dict[str, Any] = {}
         for one in members(type(self)):
             value = getattr(self, one.name)
@@ -203,7 +203,7 @@ class Result:
         return " ".join([*self.sentences(), CITATION])
 
     def charts(self) -> list[report.Svg]:
-        """Return the charts of the result; empty if it has only tables."""
+        """Return the charts of the result; an empty list if it only has tables."""
         return []
 
     def save_charts(self, path: str | Path) -> list[Path]:
@@ -232,7 +232,7 @@ class Result:
 
 
 def _iter_frame_rows(result: Any) -> Iterator[dict[str, Any]]:
-    """Yield the DataFrame's rows: the elements of the member with `rows`, or the result itself."""
+    """Yield the rows of the DataFrame: the elements of the `rows` member, or the result itself."""
     one = next((one for one in members(type(result)) if one.rows), None)
     if not isinstance(result, Result) or one is None:
         yield to_json(result)
@@ -314,7 +314,7 @@ def table(
     head: str = "",
     **more: Any,
 ) -> report.Table:
-    """Return a table with a row for each result of one type.
+    """Return a table of results of one type, with one row per result.
 
     Args:
         caption: caption of the table.
@@ -343,7 +343,7 @@ def table(
 
 
 def _get_nested(result: Any, name: str) -> Any:
-    """Return an attribute's value by its dotted name; None if an object on the way is None."""
+    """Return an attribute by its dotted name; None if an intermediate object is None."""
     for part in filter(None, name.split(".")):
         result = None if result is None else getattr(result, part)
     return result

@@ -1,8 +1,8 @@
 """The input that a solver sees: the sentence with the blank, or with the original pronoun.
 
-With the blank, options are filled in and the pronoun is hidden. Versions of a sentence with
-different pronouns, as in Winogender, are then the same input. With the pronoun, the sentence is
-unchanged, and the question is whom the pronoun refers to.
+With the blank, options are filled in and the pronoun is hidden. Sentences that differ only in the
+pronoun, as in Winogender, are then the same input. With the pronoun, the sentence is unchanged, and
+the question is whom the pronoun refers to.
 """
 
 from __future__ import annotations
@@ -54,13 +54,13 @@ def check_sees(sees: str) -> None:
 def check_blanks(
     problems: Iterable[Problem], subject: str, advice: str = "", *, unique: bool = False
 ) -> None:
-    """Raise DataError if problems are questions, which have no blank.
+    """Raise DataError if problems have no blank, as questions do.
 
     Args:
         problems: the problems.
-        subject: what needs the blank, as the subject of the message ("a test sheet").
+        subject: the subject of the message, which needs the blank ("a test sheet").
         advice: advice for questions, if any ("use --solver random").
-        unique: whether to refuse problems with a `_` other than their blank, too.
+        unique: whether to refuse problems that contain a `_` other than their blank, too.
 
     Raises:
         DataError: there are such problems; the message names the first three.
@@ -79,7 +79,7 @@ def check_blanks(
         wrong = "problem is a question" if one else "problems are questions"
         wrong = f"{len(ids):,} {wrong} without one"
     else:
-        wrong = f"{len(ids):,} problem{' has' if one else 's have'} a further '_'"
+        wrong = f"{len(ids):,} problem{' has' if one else 's have'} another '_'"
     raise DataError(
         f"{subject} needs sentences with a blank ('_'); {wrong} ({first_ids(ids)})"
         + (advice and f"; {advice}")
@@ -87,7 +87,7 @@ def check_blanks(
 
 
 def cut_to_local_context(problem: Problem, words_before: int, *, whole: bool = True) -> Problem:
-    """Return the problem with its local context as its sentence; see `text.local_context`.
+    """Return a copy whose sentence is cut to its local context; see `text.local_context`.
 
     Raises:
         DataError: the problem is a question.
@@ -103,7 +103,7 @@ def cut_to_local_context(problem: Problem, words_before: int, *, whole: bool = T
 
 
 def tokenize_with_blank(problem: Problem) -> tuple[list[str], int | None]:
-    """Return the tokens of a problem's text, and the index of the blank (None for a question).
+    """Split a problem's text into tokens; return them with the blank's index (None for questions).
 
     >>> tokenize_with_blank(Problem("a", "Run _x_, _ said.", ("Ann", "Eva"), blank=9))
     (['Run', '_x_', ',', '_', 'said', '.'], 3)
@@ -119,7 +119,7 @@ def tokenize_with_blank(problem: Problem) -> tuple[list[str], int | None]:
 
 
 def split_units_with_blank(problem: Problem) -> tuple[list[str], int | None]:
-    """Return the units of a problem's text, and the index of the blank (None for a question).
+    """Split a problem's text into units; return them with the blank's index (None for questions).
 
     Units are those of `text.units`. In text without spaces between words, each mention of an option
     is one unit.
@@ -164,7 +164,7 @@ def check_pronouns(problems: Sequence[Problem]) -> None:
 
 
 def insert_pronoun(problem: Problem, mark: str = "") -> str:
-    """Return the sentence with its pronoun in place of the blank, enclosed in a mark.
+    """Return the sentence with its pronoun in place of the blank, between two copies of `mark`.
 
     Raises:
         DataError: the pronoun is unknown.
@@ -209,7 +209,7 @@ def build_inputs(problems: Sequence[Problem], sees: Sees, local: int | None = No
 
 
 def is_about_pronouns(problems: Sequence[Problem]) -> bool:
-    """Return whether a data set is about pronouns, like Winogender and WinoBias.
+    """Return whether a data set is about pronouns, as Winogender and WinoBias are.
 
     That is, at least half of the problems have a version that differs only in the pronoun, which a
     solver that sees the blank can't distinguish.

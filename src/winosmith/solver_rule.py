@@ -1,4 +1,4 @@
-"""Declare the kinds of solvers, and the TOML table of a solver for a round or the platform.
+"""Declare the kinds of solvers, and the TOML tables of solvers in rounds and sites.
 
 Each kind declares its options, whether it learns, and how to construct the solver.
 """
@@ -70,7 +70,7 @@ class SolverParts:
 
 @declaration
 class Kind(ABC):
-    """Base class of solver kinds, with the options that all kinds share."""
+    """Base class of solver kinds, with the options of all kinds."""
 
     learns = False
 
@@ -122,8 +122,8 @@ class _LocalModelOptions(_ModelOption):
     threads: Annotated[int, Field(ge=1, le=256)] = 1
     """Number of processor threads on a site."""
     memory_gb: OrFalse[Annotated[int, Field(ge=1, le=4096)]] = None
-    """Memory in GB beyond which a site starts the model's process again; by default 1.5 GB more
-    than at its start."""
+    """Memory in GB beyond which a site restarts the model's process; by default 1.5 GB more than at
+    its start."""
 
     def build_models(self, solve: Any, kind: Any, parts: SolverParts, settings: Options) -> Any:
         """Construct the solver for one model, or an ensemble for several models."""
@@ -134,7 +134,7 @@ class _LocalModelOptions(_ModelOption):
 
 @declaration
 class _Random(Kind, _SeedOption):
-    """Random answers."""
+    """Random answers, drawn with a seed."""
 
     def build(self, solve: Any, parts: SolverParts) -> Any:
         return solve.Random(self.seed)
@@ -223,7 +223,7 @@ class _Encoder(Kind, _LocalModelOptions):
 @declaration
 class _ServerOption:
     base_url: Text
-    """Address of an OpenAI-compatible server."""
+    """Base URL of an OpenAI-compatible server."""
 
 
 @declaration
@@ -271,7 +271,7 @@ KINDS: dict[str, Any] = {
     "encoder": _Encoder,
     "chat": _Chat,
 }
-"""The options of each kind of solver.
+"""Maps each kind of solver to the class of its options.
 
 Random, majority and hunting see no pronoun (`winosmith.seen`)."""
 
@@ -287,14 +287,14 @@ def _check_kind(kind: str) -> str:
 
 @declaration
 class SolverRule:
-    """A solver in a TOML file: `[[solvers]]` of a round or `[[models]]` of a site.
+    """A solver's table in a TOML file: `[[solvers]]` of a round or `[[models]]` of a site.
 
     >>> SolverRule("minilm", "encoder", {"model": "tuned"}).options["model"]
     'tuned'
     """
 
     name: Annotated[str, AfterValidator(_check_name)]
-    """Name of the solver: up to 30 lower-case letters, digits and dashes; part of addresses."""
+    """Name of the solver: up to 30 lower-case letters, digits and dashes; part of URLs."""
     solver: Annotated[
         str, AfterValidator(_check_kind), Field(json_schema_extra={"enum": list(KINDS)})
     ]
@@ -308,7 +308,7 @@ class SolverRule:
     def __post_init__(self) -> None:
         settings = self.settings
         if self.learn and not KINDS[self.solver].learns:
-            raise ValueError(f"learn is for {', '.join(LEARNERS)}")
+            raise ValueError(f"learn is only for {', '.join(LEARNERS)}")
         if self.solver == "chat":
             from winosmith.chat import Client
 
@@ -324,7 +324,7 @@ class SolverRule:
 
     @classmethod
     def of(cls, table: Any, *, learns: bool = False) -> SolverRule:
-        """Construct the rule from a table in a file.
+        """Construct a rule from a table of a TOML file.
 
         Args:
             table: the parsed TOML table.

@@ -86,7 +86,7 @@ class _ChatHandler(http.server.BaseHTTPRequestHandler):
         self.close_connection = self.close_connection or truncated
 
     def log_message(self, *_: object) -> None:
-        """Print nothing to standard error."""
+        """Suppress the log on standard error."""
 
 
 def _make_response_body(reply: Reply) -> Any:
@@ -111,7 +111,7 @@ _WORDS = tuple(
 
 
 def make_twins(count: int, *, singles: int = 0, seed: int = 0) -> Dataset:
-    """Return `count` twins, followed by `singles` problems without another half.
+    """Generate `count` twins, followed by `singles` problems without another half.
 
     The sentences are distinct, have 18 words and pass the structure rules, but have no meaning. The
     order of halves and their answers are random.
@@ -141,9 +141,9 @@ def make_twins(count: int, *, singles: int = 0, seed: int = 0) -> Dataset:
 
 
 def make_families(*depths: Sequence[int], roots: bool = True) -> Dataset:
-    """Return a family for each sequence of depths, in which all problems are children of the root.
+    """Generate a family for each sequence of depths, with all problems as children of the root.
 
-    Each child declares its depth, and its sentence differs from the root's in this number of words.
+    Each child declares its depth, and differs from the root in that number of words.
 
     Args:
         depths: the depths of the perturbed problems of each family.
@@ -275,7 +275,7 @@ def _train_bpe_tokeniser(texts: Sequence[str], size: int, template: str) -> Any:
 
 
 def _build_wordpiece_tokeniser(texts: Sequence[str], size: int) -> Any:
-    """Return a BERT-like tokeniser with the letters and the most frequent words of the texts.
+    """Build a BERT-like tokeniser from the letters and the most frequent words of the texts.
 
     It is not trained, because the library's trainer breaks ties differently in each process.
     """

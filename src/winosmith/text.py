@@ -169,7 +169,7 @@ def remove_invisible(text: str) -> str:
 
 
 def fold(text: str) -> str:
-    """Return a text for comparison, which is equal for texts that look alike in lower case.
+    """Normalise a text for comparison, so that texts that look alike in lower case become equal.
 
     >>> fold("The сup") == fold("the cup")  # the first "с" is Cyrillic
     True
@@ -185,7 +185,7 @@ def _get_script(letter: str) -> str:
 
 
 def kind_of_script(text: str) -> Writing:
-    """Return the kind of script of a text, according to the Unicode names of its letters.
+    """Detect the kind of script of a text from the Unicode names of its letters.
 
     A text of several scripts is "unspaced" if at least `UNSPACED_SHARE` of its letters are, or else
     "latin" if at least `LATIN_SHARE` are Latin. A text without letters is "latin". See `Writing`.
@@ -218,7 +218,7 @@ def words(text: str) -> list[str]:
 
 
 def pieces(text: str) -> list[str]:
-    """Split a text into words, or into pairs of letters, to measure similarity.
+    """Split a text into words, or into pairs of letters, for similarity measures.
 
     Text without spaces is split into pairs of neighbouring letters, so that a changed word changes
     its own pairs and one more. Single characters would not suffice, because different Japanese
@@ -234,7 +234,7 @@ def pieces(text: str) -> list[str]:
 
 
 def units(text: str, whole: Sequence[str] = ()) -> list[str]:
-    """Split a text into lower-cased units, to count and compare them.
+    """Split a text into lower-cased units for counting and comparison.
 
     Units are tokens. In text without spaces between words, units are the letters and the pairs of
     neighbouring letters, in order. For Chinese, both together are as good as a dictionary of words
@@ -280,7 +280,7 @@ def inflection_prefix(word: str) -> str:
 
 
 def _split_unspaced(text: str) -> list[tuple[str, bool]]:
-    """Split a text into letters, words and marks; True for each that is part of a word."""
+    """Split a text into letters, words and marks, each with whether it is part of a word."""
     found: list[tuple[str, bool]] = []
     for kind, run in groupby(text, _classify_character):
         if kind == "word":
@@ -318,7 +318,7 @@ def _classify_character(character: str) -> Literal["space", "letter", "word", "m
 
 
 def find_occurrences(phrase: str, text: str, *, attached: bool = False) -> list[int]:
-    """Return the offsets at which a word or phrase occurs in a text, ignoring case.
+    """Return the offsets of all occurrences of a word or phrase in a text, ignoring case.
 
     In scripts with spaces, the phrase must be a whole word. In Arabic, Hebrew, Korean and the
     scripts of India, prefixes and particles are attached to words. A part of a longer word is then
@@ -347,7 +347,7 @@ _SET_APART, _ANY = re.compile(f"[{_SPACED}]{{2}}"), re.compile("..")
 
 
 def _splits_word(text: str, offset: int, joined: re.Pattern[str]) -> bool:
-    """Return whether a cut at an offset splits a word or a letter and its combining mark."""
+    """Return whether a cut at an offset would split a word, or separate a mark from its letter."""
     if not 0 < offset < len(text):
         return False
     one, other = text[offset - 1], text[offset]
@@ -375,7 +375,7 @@ def _tokenize_uncached(text: str) -> list[str]:
 
 @lru_cache(200)
 def _tokenize_cached(text: str) -> tuple[str, ...]:
-    """Return the tokens of a text, which are cached because several rules need them."""
+    """Tokenise a text, with a cache because several rules need the same tokens."""
     return tuple(_tokenize_uncached(text))
 
 
@@ -401,7 +401,7 @@ def is_content(token: str) -> bool:
 
 
 def count_noun(number: int, noun: str, plural: str = "") -> str:
-    """Return a number with its noun in the singular or plural, which `plural` gives if irregular.
+    """Format a number with its noun; `plural` is the plural of an irregular noun.
 
     >>> count_noun(1, "block"), count_noun(1_022, "single"), count_noun(2, "family", "families")
     ('1 block', '1,022 singles', '2 families')
@@ -428,7 +428,7 @@ def separate_blank(sentence: str) -> str:
 
 
 def overlap(first: Sequence[str], second: Sequence[str]) -> float:
-    """Return the fraction of the longer sequence that two sequences share, as multisets.
+    """Return the fraction of the longer sequence's items that two sequences (multisets) share.
 
     It is 1 for two empty sequences. WinoGrande, section 2, requires 70 % but does not state the
     denominator; the longer half is the stricter interpretation.
@@ -452,7 +452,7 @@ def edit_distance(first: Sequence[str], second: Sequence[str]) -> int:
 
 
 def trigger(first: Sequence[str], second: Sequence[str]) -> tuple[list[str], list[str]]:
-    """Return the items of each sequence that a shortest edit script changes.
+    """Return the items of each sequence that differ, according to a shortest edit script.
 
     For the halves of a twin, these are the trigger words.
 
@@ -471,7 +471,7 @@ def trigger(first: Sequence[str], second: Sequence[str]) -> tuple[list[str], lis
 def local_context(
     sentence: str, words_before: int = 2, *, whole: bool = True, blank: int | None = None
 ) -> str:
-    """Return the end of a sentence, from a few words before the blank.
+    """Return the end of a sentence, starting a few words before the blank.
 
     This is the input of WinoGrande's local-context baseline (section 4.1, w_{t-2:EOS}).
 
@@ -505,7 +505,7 @@ class Change(NamedTuple):
 
 
 def changes(before: str, after: str) -> list[Change]:
-    """Return the pieces of two sentences that are unchanged, removed or added, by token.
+    """Compare two sentences by token; return unchanged, removed and added pieces.
 
     The unchanged and added pieces form the new sentence, except for white space.
 
@@ -520,7 +520,7 @@ def changes(before: str, after: str) -> list[Change]:
 
 
 def mark_differences(sentence: str, reference: str) -> list[Change]:
-    """Split a sentence into pieces; those that another sentence lacks are marked "ins".
+    """Split a sentence into pieces; pieces that are not in `reference` are marked "ins".
 
     >>> [(one.kind, one.text) for one in mark_differences("The _ is big.", "The _ is small.")]
     [('', 'The _ is '), ('ins', 'big'), ('', '.')]
@@ -551,7 +551,7 @@ def _iter_changes(before: str, after: str) -> Iterator[Change]:
 
 
 def _iter_token_runs(before: str, after: str) -> Iterator[tuple[bool, slice, slice]]:
-    """Yield runs of tokens: whether they are equal, and their slices in both texts."""
+    """Yield runs of equal or different tokens: whether they are equal, and two slices."""
     cut = [[text[start:end] for start, end in _find_token_spans(text)] for text in (before, after)]
     for same, ops in groupby(Levenshtein.opcodes(*cut), key=lambda op: op.tag == "equal"):
         first, *more = ops

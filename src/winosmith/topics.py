@@ -1,8 +1,8 @@
 """Topics for contributors: short texts, with anchor words that contributors must use.
 
-WinoGrande's contributors got anchor words from a random article (section 2), which makes sentences
-more varied. A source of topics is a folder of texts, a JSON Lines file, an https URL, or the how-to
-articles in this package (`topics.jsonl`).
+WinoGrande's contributors received anchor words from a random article (section 2), which makes
+sentences more varied. A source of topics is a folder of texts, a JSON Lines file, an https URL, or
+the how-to articles in this package (`topics.jsonl`).
 
 >>> from winosmith import topics
 >>> topic = topics.load_built_in_topics().draw(seed=7)
@@ -49,12 +49,12 @@ _WORD = re.compile(r"[^\W\d_]{3,}(?:-[^\W\d_]+)*")
 """An anchor word: three or more letters, possibly with hyphens ("cross-country")."""
 
 _FOR_TOPICS, _FOR_ANCHORS = range(2)
-"""Purposes of random numbers, each with its own random generator."""
+"""Purposes of random numbers; each has its own generator."""
 
 
 @dataclass(frozen=True, slots=True)
 class Topic:
-    """A short text, with the anchor words that were drawn from it.
+    """A short text, with anchor words drawn from it.
 
     Attributes:
         title: the title, on one line.
@@ -129,7 +129,7 @@ _MOST_TRIES = 50
 
 
 def _draw_topic(count: int, read: Callable[[int], Topic], seed: int, source: str) -> Topic:
-    """Return a random topic; `read` raises InputError if the topic with a number is unusable."""
+    """Draw a random topic; `read` returns a topic by number, or raises InputError."""
     if not count:
         raise InputError(f"{source} has no topics")
     reason = ""
@@ -142,7 +142,7 @@ def _draw_topic(count: int, read: Callable[[int], Topic], seed: int, source: str
 
 
 def _make_rng(seed: int, purpose: int = _FOR_TOPICS) -> np.random.Generator:
-    """Return a random generator for a seed and a purpose."""
+    """Create a random generator for a seed and a purpose."""
     if seed < 0:
         raise InputError(f"the seed is {seed}; it must be 0 or more")
     return np.random.default_rng([seed, purpose])
@@ -274,7 +274,7 @@ def _check_line(line: bytes, path: Path, number: int) -> None:
 
 @cache
 def load_built_in_topics() -> JsonlTopics:
-    """Return the how-to articles of this package, half of them social and half physical.
+    """Load the how-to articles in this package, half of them social and half physical.
 
     They were written for winosmith and have the same licence (Apache-2.0).
     """
@@ -349,9 +349,9 @@ _MOST_CACHED = 500
 
 @dataclass(eq=False)
 class HttpTopics:
-    """An https URL that returns a topic or a list of topics as JSON, or a plain text.
+    """Topics from an https URL, which returns one or several topics as JSON, or plain text.
 
-    Topics are cached in memory, and draws are from the cache. After a pause, the next draw first
+    Topics are cached in memory and drawn from the cache. After a pause, the next draw first
     requests new topics; if the request fails, it uses the cache. A seed's topic thus depends on the
     topics that have been received.
 
@@ -423,7 +423,7 @@ def _parse_response(body: bytes, mime: str, source: str) -> list[Topic]:
 
 @lru_cache(maxsize=8)
 def open_topics(source: str | None, base: Path | None = None) -> Topics:
-    """Open the source of topics that a setting names, once per process.
+    """Open a source of topics, once per process.
 
     Args:
         source: a folder of .txt and .md files, a .jsonl file, an https URL, or None for the
@@ -490,7 +490,7 @@ def _make_topic(title: str, text: str, domain: str | None, source: str) -> Topic
 
 
 def _to_line(text: str) -> str:
-    """Return the text as one line without invisible characters."""
+    """Join the lines of a text, and remove invisible characters."""
     return " ".join(_strip_invisible(text).split())
 
 

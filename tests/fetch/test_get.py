@@ -121,5 +121,5 @@ def test_checksums_are_those_of_the_files(data_dir: Path, name: str) -> None:
 
 def test_an_unknown_name_lists_the_known_ones() -> None:
     """Asking for a data set that is not known tells those that are."""
-    with pytest.raises(OutputError, match="no published data set 'gap'; there are winogrande, wsc"):
+    with pytest.raises(OutputError, match="unknown published data set 'gap'; use winogrande, wsc"):
         fetch.find_published("gap")

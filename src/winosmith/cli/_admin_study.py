@@ -192,8 +192,8 @@ def reconcile(
 ) -> None:
     """Read the market's table of submissions to the study NAME from the file EXPORT (CSV).
 
-    Votes of approved submissions count from then on, and problems that waited for them are
-    decided. Votes of rejected and returned submissions do not count: other people judge these
+    From then on, votes of approved submissions are counted, and problems waiting for them are
+    decided. Votes of rejected and returned submissions are excluded: other people judge these
     problems, and the workers' own twins are withdrawn. Reading the same file again changes nothing.
     """
     from winosmith.web.market.exports import apply_plan, plan_changes, read_export

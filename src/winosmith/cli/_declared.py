@@ -11,7 +11,7 @@ from winosmith.options import schema
 
 
 def parse_number(value: str) -> int | float:
-    """Return a whole number, or a float if the text has a decimal point."""
+    """Parse a number: an int, or a float if the text is not all digits."""
     try:
         return int(value) if value.isdecimal() else float(value)
     except ValueError:
@@ -32,7 +32,7 @@ def declared_options(
     Args:
         kind: the declaration, or a checked function.
         only: names of the fields that get an option; all if empty.
-        option_names: option names that differ from the field's, by field ("pmi": "--pmi-variant").
+        option_names: map of fields to options with another name ("pmi": "--pmi-variant").
         prefix: start of each help text ("For chat: ").
     """
 
@@ -50,7 +50,7 @@ def declared_options(
 
 
 def make_option(name: str, option: str, field: Mapping[str, Any]) -> Callable[[Any], Any]:
-    """Return a click option from its parameter name, its option name and its JSON schema."""
+    """Return the click option of a field, given its name, its option and its JSON schema."""
     default = field.get("default")
     settings: dict[str, Any] = {"default": default, "show_default": default is not None}
     if default is False:
@@ -90,7 +90,7 @@ def _parse_whole_numbers(ctx: click.Context, param: click.Parameter, value: str)
 
 
 class _RateOrWord(click.FloatRange):
-    """A number in a range, or the word that means None."""
+    """A click type: a number in a range, or a word that stands for None."""
 
     def __init__(self, word: str, limits: click.FloatRange):
         super().__init__(limits.min, limits.max, limits.min_open, limits.max_open)

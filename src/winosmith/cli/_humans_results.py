@@ -40,7 +40,7 @@ from winosmith.validate import iterate_votes, read_votes
 @_options.data_argument()
 @click.argument("responses", nargs=-1, required=True, type=_options.FILE)
 @_options.format_option
-@click.option("--subjects", type=_options.FILE, metavar="FILE", help="Facts about the subjects: "
+@click.option("--subjects", type=_options.FILE, metavar="FILE", help="Data on the subjects: "
               "subjects.jsonl from `winosmith humans enter`, or a CSV table.")  # fmt: skip
 @declared_options(humans.compute_results, option_names={"weakest": "--without"})
 @_options.page_option
@@ -48,7 +48,7 @@ from winosmith.validate import iterate_votes, read_votes
 def print_results(**options: Any) -> None:
     """Print people's results on the problems of DATA, from their RESPONSES.
 
-    For each test, the report has the fraction of intended answers with its interval and the chance
+    For each test, it prints the fraction of intended answers with its interval and the chance
     level; scores by subject; the number of people who got each item right; native speakers compared
     with others; results without the weakest subjects; agreement (Fleiss' kappa, Krippendorff's
     alpha); badly built items with their most frequent answer; X (ambiguous) answers; and learning
@@ -91,7 +91,7 @@ def print_results(**options: Any) -> None:
 
 
 def _read_responses(paths: Sequence[str]) -> tuple[Response, ...]:
-    """Return the test responses of all files; the error for a repeated answer names both lines."""
+    """Return the test responses of all files; raise FormatError for a repeated answer."""
     first: dict[tuple[str, str], str] = {}
     responses: list[Response] = []
     for path in paths:
@@ -112,7 +112,7 @@ def _read_responses(paths: Sequence[str]) -> tuple[Response, ...]:
 
 
 _LISTED_ITEMS = 12
-"""Number of items that a terminal lists; the page lists all."""
+"""Number of items listed in a terminal; the page lists all."""
 
 
 def _make_summary_rows(test: TestResult) -> Iterator[list[report.Value]]:
@@ -284,7 +284,7 @@ def _make_test_section(
 
 
 def _draw_histograms(histogram: Mapping[tuple[int, int], int], title: str) -> list[report.Svg]:
-    """Return a chart for each number of people asked, which replaces the braces in the title."""
+    """Return a chart for each number of people asked, which fills the title's placeholder."""
     return [
         report.draw_items_by_correct(
             {right: n for (right, of), n in histogram.items() if of == asked},
@@ -430,10 +430,10 @@ def select_problems(**options: Any) -> None:
     """Select the problems of DATA that people agree on, according to their RESPONSES.
 
     The selection is exact: it has as many problems as the constraints allow, or --size of them,
-    with the highest agreement. The agreement on a schema is that on both of its halves; if both
-    halves are sound, one of them is drawn at random. A reason is given for every omitted problem.
-    The agreement on the selected problems is estimated twice: from the answers that selected them,
-    which is optimistic, and from people who had no part in the selection.
+    with the highest agreement. The agreement on a schema is measured on both halves; if both are
+    sound, one of them is drawn at random. A reason is given for every omitted problem. The
+    agreement on the selected problems is estimated twice: from the answers used for the selection,
+    which is optimistic, and from people who were not used for it.
 
     RESPONSES are files from `winosmith humans enter`, or tables of responses.
 
@@ -535,7 +535,7 @@ def _print_selection(
 
 
 def _generalise(reason: str) -> str:
-    """Return a reason without the details of one problem, so that equal reasons can be counted."""
+    """Remove the details of one problem from a reason, so that equal reasons can be counted."""
     if "gave the intended answer" in reason:
         is_other = reason.startswith("its other")
         return "its other half is not sound" if is_other else "too few gave the intended answer"
@@ -576,7 +576,7 @@ def publish_problems(
     """Release the problems of DATA that a round USED, and put the rest under embargo.
 
     USED is a file of problems, such as chosen.jsonl from `winosmith humans select`. They are
-    released with their other halves. All other problems are marked, and winosmith exports none of
+    released with their other halves. All other problems are marked, and winosmith does not export
     them until the mark is removed. Every problem gets a canary string.
 
     \b

@@ -31,7 +31,7 @@ from winosmith.text import count_noun
 _SUFFIXES = (".ttf", ".otf", ".ttc", ".otc")
 
 _LISTED_REASONS = 5
-"""Number of omitted problems that are printed with the reason."""
+"""Number of omitted problems that are printed with their reason."""
 
 
 @click.command("sheets")
@@ -213,7 +213,7 @@ def _count_items_by_label(sheet: Sheet, prefix: str) -> int:
 
 
 def print_omitted_problems(omitted: Sequence[Dropped]) -> None:
-    """Print the first problems that are on no sheet, each with the reason."""
+    """Print the first few problems without a sheet, each with the reason."""
     for left in omitted[:_LISTED_REASONS]:
         echo(f"On no sheet: {left.problem.id}: {left.reason}")
     if len(omitted) > _LISTED_REASONS:
@@ -230,8 +230,8 @@ LEDGER = "ledger.json"
 @click.option("--test", metavar="NAME", help="Give only sheets of this test, such as a.")
 @click.option("--another", is_flag=True, help="Give another sheet to subjects who have finished "
               "theirs.")  # fmt: skip
-@click.option("--dropped", is_flag=True, help="Record that the subjects gave up their sheets, "
-              "which no longer count as taken, but as seen.")  # fmt: skip
+@click.option("--dropped", is_flag=True, help="Record that the subjects abandoned their sheets, "
+              "which then count as seen but not as taken.")  # fmt: skip
 @click.option("--ledger", "ledger_file", type=click.Path(dir_okay=False), metavar="FILE",
               help=f"Ledger with the sheets of all sessions; by default DIR/{LEDGER}.")  # fmt: skip
 @_options.seed_option("Random seed for breaking ties.")
@@ -246,12 +246,12 @@ def assign_sheets(
 ) -> None:
     """Give each SUBJECT a sheet from DIR, a folder that `winosmith humans sheets` made.
 
-    SUBJECT is a code, never a name. No subject gets a sheet with the other half, a look-alike or a
-    text of an item on an earlier sheet in the ledger, even one that was given up. All tests and
-    orders are given equally often. A subject with a sheet gets the same sheet again; with
-    --another, a different one. Without a SUBJECT, the ledger is shown.
+    SUBJECT is a code, never a name. No subject gets a sheet with the other half, a look-alike or
+    the text of an item that they have seen, even if they gave up that sheet. All tests and orders
+    are given equally often. A subject with a sheet gets the same sheet again; with --another, a
+    different one. Without a SUBJECT, the ledger is shown.
 
-    Use one --ledger FILE for all sessions and data sets with the same people.
+    Use the same --ledger FILE for all sessions and data sets with these people.
 
     \b
     Example:
@@ -290,7 +290,7 @@ def assign_sheets(
 def assign_all(
     ledger: Ledger, sheets: Sequence[Sheet], subjects: Sequence[str], **criteria: Any
 ) -> tuple[Ledger, list[tuple[str, Sheet]]]:
-    """Give each subject a sheet; if one subject can't get one, nobody does."""
+    """Assign a sheet to each subject, or to nobody if one subject can't get a sheet."""
     twice = [subject for subject, count in Counter(subjects).items() if count > 1]
     if twice:
         raise InputError(f"the subject {twice[0]!r} is given twice; use one code per person")
@@ -328,7 +328,7 @@ def read_subjects_file(path: str | Path) -> list[str]:
 
 
 def _find_handout(folder: str, name: str) -> str:
-    """Return the file to hand out: the PDF or, without one, the form."""
+    """Return the path of the file to hand out: the PDF if there is one, otherwise the form."""
     found = [f"{folder}/{name}{end}" for end in (".pdf", ".html", ".json")]
     return next((file for file in found if Path(file).exists()), found[0])
 
@@ -359,7 +359,7 @@ SECOND_ENTRY = "again-"
 @click.option("--answers", multiple=True, type=_PATH, metavar="FILE", help="Answers to read: a CSV "
               "table, a file that a form saved, or a folder of these; may be "
               "repeated.")  # fmt: skip
-@click.option("--subjects", type=_options.FILE, metavar="FILE", help="Facts about the subjects: "
+@click.option("--subjects", type=_options.FILE, metavar="FILE", help="Data on the subjects: "
               "a CSV table with the columns subject, native, started, ended, recognised and "
               "words.")  # fmt: skip
 @click.option("--out", default=".", show_default=True, type=click.Path(file_okay=False),
@@ -502,7 +502,7 @@ def _write_answers(out: Path, responses: Sequence[Response], subjects: Sequence[
 
 
 def _enter_sheet(sheets: Mapping[str, Sheet], out: Path, options: Mapping[str, Any]) -> None:
-    """Read one subject's answers from the keyboard; compare a second entry with the first."""
+    """Enter one subject's answers from the keyboard; compare a second entry with the first."""
     if len(sheets) != 1:
         raise InputError(f"--subject types one sheet; {len(sheets)} were given")
     (sheet,) = sheets.values()
@@ -549,8 +549,8 @@ def read_typed_answers(sheet: Sheet, subject: str, path: Path) -> Sitting:
     Without a terminal, each character of the input is a key, and newlines are ignored.
 
     Raises:
-        Interrupted: Ctrl-C, Ctrl-D or the end of the input before the last question; the typed
-            answers are in the file, and the same command resumes from it.
+        Interrupted: the input ended (or Ctrl-C, Ctrl-D) before the last question; the typed answers
+            are in the file, from which the same command resumes.
         FormatError: the file is not a saved entry of this sheet and subject.
     """
     entry = Entry.resume(path, sheet, subject)
@@ -567,7 +567,7 @@ def read_typed_answers(sheet: Sheet, subject: str, path: Path) -> Sitting:
             f"Question {entry.next_number} of {len(sheet)} is next; {path} has the answers so far, "
             "and the same command resumes"
         )
-    echo(f"All {len(sheet)} questions of {subject} are in {path}.", err=True)
+    echo(f"The answers of {subject} to all {len(sheet)} questions are in {path}.", err=True)
     return entry.sitting
 
 
@@ -584,7 +584,7 @@ def _print_instructions(entry: Entry, path: Path) -> None:
 
 
 def _show_next_question(entry: Entry) -> None:
-    """Show the start of the next question, so that its line can be found on the paper."""
+    """Show the start of the next question, to help find its line on the paper."""
     item = entry.item
     if item is None:
         return
@@ -603,7 +603,7 @@ def _show_answer(previous: Entry, current: Entry) -> None:
 
 
 def _apply_key(entry: Entry, key: str, path: Path) -> Entry:
-    """Return and save the entry after a key; an invalid key changes nothing."""
+    """Save and return the entry after a key press; an invalid key changes nothing."""
     after = entry.press(key)
     if after is None:
         ring_bell()
@@ -616,7 +616,7 @@ def _apply_key(entry: Entry, key: str, path: Path) -> Entry:
 
 @contextmanager
 def _read_keys() -> Iterator[Iterator[str]]:
-    """Open the input, and yield an iterator of its keys.
+    """Open standard input for single keys, and yield an iterator of the keys.
 
     The terminal stays in cbreak mode from the first question to the last, because `click.getchar`
     switches modes for each key and loses keys of a fast typist.
@@ -640,7 +640,7 @@ def _read_keys() -> Iterator[Iterator[str]]:
 
 
 def _read_terminal_keys(fd: int) -> Iterator[str]:
-    """Yield keys; a key of several bytes (arrows, accents) is one invalid key."""
+    """Yield the keys pressed; a key of several bytes (arrows, accents) is one invalid key."""
     import select
 
     while True:

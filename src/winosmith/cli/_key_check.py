@@ -33,29 +33,29 @@ _TITLE = "Which option is correct?"
 """Title of the forms."""
 
 _LISTED_KEYS = 20
-"""Number of keys that a terminal lists for each verdict."""
+"""Number of keys per verdict that are listed in a terminal."""
 
 
 def write_check(
     result: Audit, count: int, out: str, *, seed: int, secret: str | None, force: bool
 ) -> dict[str, Any]:
-    """Draw the items whose keys people check, write them to a folder, and print how to continue.
+    """Draw a sample of items for a key check, write it to a folder, and print the next step.
 
     The folder has the problems, forms for a browser, and the keys in `private`.
 
     Args:
         result: the audit of one data set.
-        count: number of checks.
+        count: number of items to check.
         out: the folder.
         seed: random seed of the sample.
-        secret: secret of the site whose judges also get the items; None without a site.
+        secret: secret of the site whose judges also get the items; None if there is no site.
         force: replace another check in the folder.
 
     Returns:
         The record of the check for JSON.
 
     Raises:
-        DataError: there are too few items, or none can be given to people.
+        DataError: there are too few items, or none is suitable for people.
         OutputError: the folder can't be used.
     """
     from winosmith import audit
@@ -93,7 +93,7 @@ def write_check(
         sent = hosting.import_problems(on_site, "judging", embargo=True)
         say(f"Added to the site for judging: {sent.added:,}; already there: {sent.known:,}.")
     for name, reason in omitted.items():
-        say(f"Not on any form, therefore undecided: {name}: {reason}")
+        say(f"Undecided, because it is on no form: {name}: {reason}")
     items = sum(stratum.items for stratum in check.strata)
     first = check.strata[0]
     drawn = f", among them {first.name}" if len(check.strata) > 1 else ""
@@ -125,7 +125,7 @@ def write_check(
 
 
 def _assign_site_ids(check: KeyCheck, data: Dataset, secret: str) -> tuple[KeyCheck, Dataset]:
-    """Return the check with its items' ids on the site, and the problems for the site."""
+    """Return the check with the site's ids for its items, and the problems for the site."""
     from winosmith import audit
     from winosmith.web import hosting
 
@@ -195,7 +195,7 @@ def count_wrong_keys(
 
 
 def _read_responses(folder: str, paths: Sequence[str]) -> Iterator[Response]:
-    """Yield the answers of all files: responses, or filled-in sheets."""
+    """Yield the answers from all files, which are responses or filled-in sheets."""
     responses = [path for path in paths if Path(path).suffix == ".jsonl"]
     for path in responses:
         yield from read_votes(path)

@@ -21,7 +21,7 @@ from winosmith.cli._printing import echo, say, translate_settings
 from winosmith.errors import Interrupted, WinosmithError
 
 _FAILED_COMMANDS: WeakKeyDictionary[WinosmithError, click.Command] = WeakKeyDictionary()
-"""Error → the command that raised it, whose options the advice in the message uses."""
+"""Maps an error to its command, because the advice in the message uses its options."""
 
 
 class Group(click.Group):
@@ -191,7 +191,7 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def _is_printing_error(error: BaseException) -> bool:
-    """Return whether an error was raised while printing, such as help to a closed pipe."""
+    """Return whether an error was raised while printing, for example to a closed pipe."""
     frames = traceback.walk_tb(error.__traceback__)
     return any(frame.f_code is click.echo.__code__ for frame, _ in frames)
 

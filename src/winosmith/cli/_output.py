@@ -25,7 +25,7 @@ Rows: TypeAlias = list[list[report.Value]]
 _NUMBER_FIRST = re.compile(r"\d+\.\d( %)? \(")
 
 MAX_NAME_LENGTH = 18
-"""Maximum length of a name in a table with shortened names; numbers are never shortened."""
+"""Maximum length of shortened names in tables; numbers are never shortened."""
 
 
 def print_table(title: str, header: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
@@ -139,9 +139,9 @@ class Output:
         title: title of the page.
         record: the JSON record.
         sections: sections of the page; a terminal prints their paragraphs and tables.
-        verdict: the first sentence; empty if there is none.
+        verdict: the main result in one sentence; empty if there is none.
         subtitle: subtitle of the page; the verdict if empty.
-        signature: the parameters of all results; empty if each has its own.
+        signature: the signature of all results; empty if each result has its own.
         signatures: signature of each result, by its title.
         shorten_names: whether a terminal shows shortened names in tables.
         spaced: whether a terminal shows an empty line between sections.
@@ -158,7 +158,7 @@ class Output:
     spaced: bool = False
 
     def show(self, *, as_json: bool, out: str | None) -> None:
-        """Write the page to `out` if given; print the JSON, or the tables."""
+        """Print the JSON or the tables, and write the page to `out` if it is given."""
         if out:
             with atomic_write(out) as file:
                 file.write(self.render_page())
@@ -180,7 +180,7 @@ class Output:
             echo(f"The report is {out}", bold=True)
 
     def render_page(self) -> str:
-        """Return the HTML page."""
+        """Render the result as an HTML page."""
         signed = "\n".join(f"{title}: {one}" for title, one in self.signatures.items())
         rest = report.Section("What determines the results", [report.Code(signed, "Signatures")])
         return report.page(
@@ -212,9 +212,9 @@ def join_by_solver(values: Mapping[str, str]) -> str:
 
 
 def explain_overruled_scores(counts: Mapping[str, int]) -> list[str]:
-    """Return a sentence for each solver with choices that do not have its best score.
+    """Return a sentence for each solver that chose options without its best score.
 
-    `counts` has the number of such choices by solver.
+    `counts` maps each solver to its number of such choices.
     """
     return [
         f"{count:,} of {format_value(name)}'s choices {'is' if count == 1 else 'are'} not the "
@@ -225,5 +225,5 @@ def explain_overruled_scores(counts: Mapping[str, int]) -> list[str]:
 
 
 def make_cells(rate: Proportion | None) -> list[report.Value]:
-    """Return a proportion and its interval as two table cells, which are empty for None."""
+    """Return two table cells with a proportion and its interval; both are None for None."""
     return [None, None] if rate is None else [format_rate(rate), span(rate.interval)]

@@ -63,12 +63,12 @@ def labels_option(function: Any) -> Any:
 def read_problems(
     path: str, format_name: str | None, labels: str | None = None
 ) -> tuple[Dataset, list[int]]:
-    """Return the problems of a file, and the positions of its omitted records.
+    """Read the problems of a file; return them with the positions of omitted records.
 
     Args:
         path: the file.
         format_name: its format; None to detect the format.
-        labels: the file of the answers; None if the problems have them.
+        labels: the file with the answers; None if the problems contain them.
 
     Raises:
         FormatError: the numbers of labels and problems differ, or a label is not an option.
@@ -114,14 +114,14 @@ def read_answers(
 
 
 def get_log_notes(by_name: Mapping[str, answers.Answers]) -> list[str]:
-    """Return the notes on the solvers' logs."""
+    """Return the notes about the solvers' logs, each after the solver's name."""
     return [
         f"{format_value(name)}: {note}" for name, own in by_name.items() for note in own.log.notes()
     ]
 
 
 LINEAGE = "lineage"
-"""The value of `--by` for error depths and other measures of families."""
+"""The value of `--by` that measures stability in families of perturbed problems."""
 
 
 def depth_option(function: Any) -> Any:
@@ -150,7 +150,7 @@ def trained_option(function: Any) -> Any:
 def measure_overlaps(
     dataset: Dataset, solvers: Sequence[str], trained_on: Sequence[str]
 ) -> dict[str, Overlap]:
-    """Return the problems of the data set that each solver may have seen in training.
+    """Find the problems that each solver may have seen in its training data.
 
     Args:
         dataset: the problems.
@@ -179,7 +179,7 @@ def measure_overlaps(
 
 
 def _parse_trained_on(text: str, solvers: Sequence[str]) -> tuple[str | None, str]:
-    """Return the solver (None for all), and the file or name of its training data."""
+    """Parse a value of `--trained-on` into the solver (None for all) and its training data."""
     name, equals, what = text.partition("=")
     if Path(text).is_file() or not equals or name.startswith("other:"):
         return None, text

@@ -3,9 +3,9 @@
 Everything that a command prints, on both streams, passes through this module: text from data never
 controls the terminal, and a closed pipe does not stop a command.
 
-The library's messages give advice as Python callers type it, in backticks: `question=` or
-`answer_is='letter'`. A command prints its own option for such a parameter, or names a command with
-such an option.
+The library's messages give advice in backticks, in the syntax of a Python call: `question=` or
+`answer_is='letter'`. A command prints the corresponding option instead, or names a command that has
+it.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ import click
 from winosmith.escape import for_json, for_terminal
 
 JSON_VERSION = 1
-"""Version of the JSON Schemas of `--json`. It rises when a key is removed, or gets another type or
-meaning, but not when a key is added."""
+"""Version of the JSON Schemas of `--json`. It is increased when a key is removed or changes its
+type or meaning, but not for a new key."""
 
 
 def _write(text: str, *, err: bool = False, nl: bool = True) -> None:
-    """Write text that has no control characters except our own styles.
+    """Write text without control characters other than our own styles.
 
     If the stream is closed (`| head`), the rest is discarded: the command still does its work, and
     has the same exit code.
@@ -71,7 +71,7 @@ def ring_bell() -> None:
 
 
 def print_json(report: Mapping[str, Any]) -> None:
-    """Print a report as indented JSON; of non-ASCII characters, only controls are escaped.
+    """Print a report as indented JSON; control characters are the only escaped characters.
 
     Its first key, `schema`, names the command and the version of its JSON Schema.
     """
@@ -107,7 +107,7 @@ def say(message: str) -> None:
 
 
 def exit_with_reasons(reasons: Sequence[str]) -> NoReturn:
-    """Exit with code 1, after printing the reasons to standard error."""
+    """Print the reasons to standard error, and exit with code 1."""
     for reason in reasons:
         say(f"Broken: {reason}.")
     click.get_current_context().exit(1)
@@ -193,7 +193,7 @@ _SETTING_OPTIONS = {
     ("new_ids", "True"): "--ids digest",
     ("probe_draws", "0"): "--no-probes",
 }
-"""Settings that have an option of their own."""
+"""Settings with a separate option."""
 
 OTHER_COMMANDS = {
     "convert": "`winosmith convert` has {}, and writes a file that this command reads",
@@ -205,7 +205,7 @@ OTHER_COMMANDS = {
 
 
 def translate_settings(message: str, command: click.Command | None) -> str:
-    """Return a message with settings written as options, and the commands that have these options.
+    """Replace settings in a message by options, and name other commands that have them.
 
     Args:
         message: a text with settings in backticks.
@@ -234,7 +234,7 @@ def translate_settings(message: str, command: click.Command | None) -> str:
 
 
 def _find_option(name: str, value: str) -> tuple[str, str]:
-    """Return the option of a setting, and its text with the value."""
+    """Return the option of a setting, and the option with its value as a user types it."""
     whole = _SETTING_OPTIONS.get((name, value))
     option = _OPTION_NAMES.get(name, f"--{name.replace('_', '-')}")
     if whole or value in ("", "True"):

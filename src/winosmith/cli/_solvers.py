@@ -56,10 +56,10 @@ ALL_OPTIONS = {option for needed, other in SOLVER_OPTIONS.values() for option in
 
 
 def check_options(solver: str) -> None:
-    """Reject options on the command line that a solver does not have, and missing options.
+    """Check that a solver has the options on the command line, and that none is missing.
 
     Raises:
-        InputError: the solver does not have an option, or needs another one.
+        InputError: an option is not for this solver, or a required option is missing.
     """
     needed, other = SOLVER_OPTIONS[solver]
     given = find_given_options(click.get_current_context()) & ALL_OPTIONS
@@ -86,11 +86,11 @@ _REASONS_WITHOUT_PRONOUN = {
 def choose_input(
     options: Options, problems: Sequence[Problem], train: Dataset | None
 ) -> Sees | None:
-    """Return whether the solver sees the blank or the pronoun, by --sees or by default.
+    """Return whether the solver sees the blank or the pronoun: --sees, or the default.
 
     The default is the pronoun if the problems differ in nothing else, as in Winogender, because a
-    solver that sees the blank can't distinguish them. If solved problems in the prompt have no
-    pronoun, it is the blank. An encoder sees what it was trained to see.
+    solver that sees the blank can't distinguish them. The default is the blank if a solved problem
+    in the prompt has no pronoun. An encoder sees what it was trained to see.
     """
     given: Sees | None = options["sees"]
     if given or options["solver"] not in ("causal", "masked", "chat"):
@@ -206,7 +206,7 @@ def solver_options(function: Any) -> Any:
 
 
 def declared_option(name: str) -> Callable[[Any], Any]:
-    """Return the option with a name, generated from the declarations of its solvers."""
+    """Generate an option from the declarations of the solvers that have it."""
     kinds: dict[str, tuple[list[str], Any]] = {}
     for kind, known in _DECLARED.items():
         if name in known:
@@ -226,7 +226,7 @@ def declared_option(name: str) -> Callable[[Any], Any]:
 
 
 def _make_help_prefix(kinds: Sequence[str]) -> str:
-    """Return the start of a help text, such as "For causal, masked and encoder: "."""
+    """Return the prefix of a help text, such as "For causal, masked and encoder: "."""
     return f"For {' and '.join(filter(None, (', '.join(kinds[:-1]), kinds[-1])))}: "
 
 
@@ -242,7 +242,7 @@ def make_chat_client(
         settings: see `chat.Client`.
 
     Raises:
-        InputError: no server or model is named, or an option is out of its range.
+        InputError: no server or model is named, or an option is out of range.
     """
     from winosmith import chat, embed
 
@@ -269,7 +269,7 @@ def summarise_replies(solver: Solver, dataset: Dataset) -> dict[str, Any]:
     """Return a summary of a chat model's replies; it is empty for other solvers.
 
     Replies are read from the cache. Without a cache, the summary has only the replies of this run;
-    its `problems` are fewer than the data set's if an earlier run solved some of them.
+    its `problems` are then fewer than the data set's if an earlier run solved some.
     """
     from winosmith import chat, solve
 

@@ -27,10 +27,10 @@ class Stabilities(Result):
     Attributes:
         solvers: stability of each solver, by its name; at least one.
         kinds: errors of each solver by kind of edit; empty if tokens can't be tagged.
-        missing: the missing component that tagging needs; empty if none is missing.
+        missing: a component that tagging needs but is not installed; empty if there is none.
         beside: field → solver → its problems compared with their roots, for each value of the
             field.
-        people: results of annotators, if there are any.
+        people: the annotators' results, if any.
     """
 
     solvers: Mapping[str, metrics.Stability]
@@ -45,13 +45,13 @@ class Stabilities(Result):
 
     @property
     def signatures(self) -> dict[str, Signature]:
-        """The parameters that determine the numbers of each solver."""
+        """The signature of each solver's results."""
         return {f"{name} by lineage": of.signature for name, of in self.solvers.items()}
 
     @property
     @computed()
     def depth(self) -> str:
-        """The kind of depth, which is the same for all solvers."""
+        """The kind of depth that is measured for all solvers."""
         return next(iter(self.solvers.values())).depth
 
     @property
@@ -91,7 +91,7 @@ def measure_stabilities(
         seed: random seed for bootstraps and null distributions.
 
     Raises:
-        DataError: no problem is perturbed, or none has such a depth.
+        DataError: no problem is perturbed, or the kind of depth is unknown for all problems.
     """
     overlap = overlap or {}
     found: dict[str, metrics.Stability] = {}
@@ -163,7 +163,7 @@ def make_stability_sections(results: Stabilities) -> list[report.Section]:
 
 
 ROWS = 24
-"""Number of depths that a terminal shows; the report and the JSON have all."""
+"""Number of depths shown in a terminal; the report and the JSON contain all of them."""
 
 EDITS = (
     "Edits: tokens added to the root or removed from it; a replaced token counts as both. In "
@@ -194,8 +194,9 @@ def _make_depth_table(results: Stabilities) -> report.Table:
         ["solver", "mean over", "depth", "95 %", "n", "guessing", "p"],
         rows,
         "Mean depth of all errors, of the family means, and of each family's first error. "
-        "Guessing: the same for random answers; a depth near it shows nothing. p: of errors this "
-        f"early or late, if each family's errors were on random problems of the family.{left}",
+        "Guessing: the same for random answers; a depth near it shows nothing. p: the "
+        "probability of errors this early or late if each family's errors were on random problems "
+        f"of the family.{left}",
     )
 
 
@@ -236,7 +237,7 @@ def _make_tables_by_depth(results: Stabilities) -> Iterator[report.Table]:
 
 
 def _make_depth_cells(rates: Sequence[metrics.Proportion | None]) -> list[report.Value]:
-    """Return the number of problems and the accuracies; a single accuracy has its interval."""
+    """Return cells with the number of problems and the accuracies; one accuracy has an interval."""
     sizes = {one.n for one in rates if one}
     if len(rates) == 1:
         return [*(sizes or (0,)), *make_cells(rates[0])]
@@ -279,7 +280,7 @@ def _make_root_table(field: str, solver: str, rows: Sequence[metrics.VersusRoot]
 
 
 def _warn_of_perfect_roots(rows: Sequence[metrics.VersusRoot]) -> str:
-    """Return a caution if all roots are answered correctly, as when roots are chosen for that."""
+    """Return a caution if a solver is correct on all roots, which may have been chosen for that."""
     if any(one.roots.value < 1 for one in rows):
         return ""
     return (

@@ -1,6 +1,6 @@
 """`winosmith admin`: manage a site from a terminal, even while it is being served.
 
-Human tests and studies have their own modules; `open_existing_site` and the options are shared.
+Human tests and studies have their own modules, which use `open_existing_site` and the options.
 """
 
 from __future__ import annotations
@@ -96,7 +96,7 @@ _DEFAULT_ADDRESS = "http://127.0.0.1:8000"
 
 
 def address_option(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Add the option `--address`, the start of printed links."""
+    """Add the option `--address`, the base URL of printed links."""
     return click.option(
         "--address",
         metavar="URL",
@@ -125,7 +125,7 @@ def print_counts(counts: Mapping[str, int]) -> None:
 def print_list(
     title: str, rows: Sequence[Mapping[str, Any]], names: Iterable[str], *, as_json: bool, hint: str
 ) -> None:
-    """Print records as JSON or as a table; without records, print a hint."""
+    """Print records as JSON or as a table; if there are none, print a hint."""
     if as_json:
         print_json({title.lower(): rows})
         return
@@ -253,7 +253,7 @@ def models(site: Site, retry: str | None) -> None:
 @site_argument
 @pass_site
 def tidy(site: Site) -> None:
-    """Delete data of the site in DIR that are older than retention_days in its site.toml.
+    """Delete data of the site in DIR that is older than the retention_days in its site.toml.
 
     A running server does this once a day. Sentences and judgements are never deleted. A half that
     has waited wait_days for its other half is published; a running server checks this hourly.
@@ -327,8 +327,8 @@ def _print_erased_people(site: Site, extra_options: str) -> None:
 def erase_again(site: Site) -> None:
     """Erase again the people whom a restored backup brought back to the site in DIR.
 
-    The log of erasures (erased.jsonl in the site's folder) shows who they are. It has no names: an
-    entry can only be matched with the person in a backup.
+    They are listed in the log of erasures (erased.jsonl in the site's folder), which has no names:
+    an entry can only be matched with the person in a backup.
     """
     from winosmith.web.people import privacy
 
@@ -364,8 +364,8 @@ def export(site: Site, out: str, format_name: str, public: bool, as_json: bool) 
 @site_argument
 @_options.data_argument("file")
 @click.option("--as", "as_", required=True, type=click.Choice(["judging", "valid", "published"]),
-              help="Purpose: to be judged, to be valid without judging, or only to be compared "
-              "with new sentences.")  # fmt: skip
+              help="How to use the problems: judge them, accept them without judging, or only "
+              "compare new sentences with them.")  # fmt: skip
 @click.option(
     "--source", metavar="NAME", help="Source of published sentences; by default the file's name."
 )
@@ -425,7 +425,7 @@ def import_(
 
 @contextmanager
 def _add_lines_to_errors(file: str, format_name: str | None, dataset: Dataset) -> Iterator[None]:
-    """Add the line of FILE to the error of a problem that can't be imported."""
+    """Add the line number in FILE to the error for a problem that can't be imported."""
     from winosmith import formats
     from winosmith.web import hosting
 
@@ -547,7 +547,7 @@ def _print_round_progress(folder: Path, round_: Round) -> None:
 @click.argument("name")
 @pass_site
 def cancel(site: Site, name: str) -> None:
-    """Cancel the round NAME. Its finished steps are kept, and it can be resumed.
+    """Cancel the round NAME; it keeps its finished steps and can be resumed.
 
     A process that is running it stops before the next step; Ctrl-C stops it immediately.
     """

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 def _check_paths(
     ctx: click.Context, param: click.Parameter, paths: tuple[str, ...]
 ) -> tuple[str, ...]:
-    """Reject paths that are not files, and suggest the files to give."""
+    """Reject paths that are not files, and suggest files instead."""
     if ctx.params.get("pool") or ctx.params.get("fix"):
         return paths
     for path in paths:
@@ -147,7 +147,7 @@ _SUFFIXES = (".jsonl", ".json", ".csv", ".tsv", ".xlsx", ".parquet")
               "people fill in.")  # fmt: skip
 @click.option("--errata", type=FILE, metavar="FILE",
               help="Table of corrected keys, which are applied first; its columns are id, old, new "
-              "and evidence. A repair sets none of its items aside.")  # fmt: skip
+              "and evidence. A repair does not set its items aside.")  # fmt: skip
 @click.option("--repair", "repaired", type=click.Path(file_okay=False), metavar="DIR",
               help="Remove items until no cue predicts the answers, and write the remaining items "
               "to this folder, with the removed items and the reasons; each of several files gets "
@@ -352,7 +352,7 @@ def _make_embedder(name: str) -> TextEmbedder:
 
 
 def _check_rules(rules: str, *, probes: bool, texts: bool) -> None:
-    """Reject unknown rules, and rules that nothing could break."""
+    """Reject unknown rules, and rules whose check is not run."""
     from winosmith import audit
 
     try:
@@ -366,7 +366,7 @@ def _check_rules(rules: str, *, probes: bool, texts: bool) -> None:
 
 
 def _check_splits(names: Sequence[str]) -> None:
-    """Reject splits with the same name, and a test set that would lose its items."""
+    """Reject splits with the same name, and a test set that would lose items to a later split."""
     name, times = Counter(names).most_common(1)[0]
     if times > 1:
         raise click.UsageError(
@@ -413,7 +413,7 @@ def _read_answers(
     filters: Sequence[str],
     omitted: Sequence[int],
 ) -> dict[str, Answers]:
-    """Return models' answers to the items of all splits, which must have distinct ids."""
+    """Read the models' answers to the items of all splits; the items must have distinct ids."""
     from winosmith.answers import read
 
     ids = Counter(problem.id for split in splits.values() for problem in split)
@@ -487,7 +487,7 @@ def _write_findings(findings: Sequence[Finding], sarif: str | None, badge: str |
 
 
 def _append_for_github(variable: str, text: str) -> None:
-    """Append a text to the file that an environment variable of GitHub names, if it is set."""
+    """Append text to the file named by an environment variable on GitHub, if it is set."""
     if path := os.environ.get(variable):
         with Path(path).open("a", encoding="utf-8") as file:
             file.write(text)
@@ -512,10 +512,10 @@ def _write_suspects(result: Audit, limit: int, path: str) -> None:
 def _read_split(
     path: str | tuple[str, ...], format_name: str | None
 ) -> tuple[Dataset, list[int], list[str], dict[str, Place]]:
-    """Return the items of a file, or of several that form one data set, and the omitted records.
+    """Read the items of a split from one or several files; also return the omitted records.
 
-    Omitted records are returned as positions, and as texts with place and reason. The last value
-    maps the ids of items and the texts of omitted records to their places.
+    Omitted records are returned as positions, and as texts with location and reason. The last value
+    maps the ids of items and the texts of omitted records to their locations.
     """
     from winosmith import audit, formats
 

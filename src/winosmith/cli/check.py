@@ -43,13 +43,13 @@ SWITCHES = {
     "domain": "domain",
     "same-gender": "same_gender",
 }
-"""Value of `--skip` → the field of `StructureRules` that it switches off."""
+"""Maps a value of `--skip` to the field of `StructureRules` that it switches off."""
 
 STRUCTURE_OPTIONS = ("rules", "length", "overlap", "edit", "complete")
 """The options that are fields of `StructureRules`."""
 
 _LISTED_PARENTS = 3
-"""Number of missing parents to list."""
+"""Number of missing parents that are listed."""
 
 
 @click.command()
@@ -77,10 +77,9 @@ def command(**options: Any) -> None:
     """Validate the structure of twins and, if given, the votes of judges.
 
     It prints the rules that were used and why, the number of problems that each stage kept, the
-    broken rules with examples, and the votes that did not count. A rule that lacks its input (no
-    anchor, a withheld answer, words without spaces between them) is not checked, and never fails.
-    Generated problems that enough judges find valid lose the mark `evolve.unvalidated` in
-    kept.jsonl.
+    broken rules with examples, and the votes that did not count. A rule without its input (no
+    anchor, a withheld answer, no spaces between words) is not checked, and never fails. Generated
+    problems that enough judges find valid lose the flag `evolve.unvalidated` in kept.jsonl.
 
     \b
     Example:
@@ -138,7 +137,7 @@ def _format_dropped_problem(entry: Dropped) -> str:
 
 @dataclass(frozen=True)
 class _Rule:
-    """One rule of one stage: the number of problems that it checked, and its findings."""
+    """A rule in a stage, with the number of problems that it checked and its findings."""
 
     stage: Examination
     name: str
@@ -150,7 +149,7 @@ class _Rule:
 
     @property
     def counts(self) -> tuple[int, int, int]:
-        """The numbers of problems that were checked, were not checked, and break the rule."""
+        """The numbers of problems that were checked, were not checked, and broke the rule."""
         not_checked = len(self.stage.dataset) - self.checked
         return self.checked, not_checked, len(self.stage.failed_rows(self.name))
 

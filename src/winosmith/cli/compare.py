@@ -59,7 +59,7 @@ def command(**options: Any) -> None:
     if options["rules"] and options["baseline"] is None:
         raise click.UsageError("--fail-on needs the solver to compare with: add --baseline NAME")
     if options["depth"] and not options["by"]:
-        raise InputError("--depth goes with --by lineage")
+        raise InputError("--depth needs --by lineage")
     dataset, omitted = _predictions.read_problems(
         options["data"], options["format_name"], options["labels"]
     )
@@ -113,7 +113,7 @@ def command(**options: Any) -> None:
 
 
 def _restrict_to_shared_problems(solvers: Mapping[str, Graded]) -> dict[str, Graded]:
-    """Return the solvers' answers to the problems that all of them were asked."""
+    """Restrict the solvers' answers to the problems that all solvers were asked."""
     first = next(iter(solvers.values())).dataset
     shared = set.intersection(*(set(found.dataset.ids) for found in solvers.values()))
     if not shared:
@@ -131,7 +131,7 @@ def _restrict_to_shared_problems(solvers: Mapping[str, Graded]) -> dict[str, Gra
 
 
 def _warn_about_different_inputs(solvers: Mapping[str, Graded]) -> None:
-    """Warn if some solvers saw the blank and others the pronoun."""
+    """Warn if some solvers saw the blank and others saw the pronoun."""
     blank, pronoun = (
         ", ".join(name for name, of in solvers.items() if of.parameters.get("sees") == sees)
         for sees in ("blank", "pronoun")

@@ -1,4 +1,4 @@
-"""`winosmith convert`: read any known format, and write one of ours or the task of a harness."""
+"""`winosmith convert`: read any known format, and write another format or the task of a harness."""
 
 from __future__ import annotations
 
@@ -22,8 +22,7 @@ from winosmith.records import canonical, claim_record, problem_record
 from winosmith.text import count_noun
 
 WRITERS = {known.name: known.writer for known in formats.FORMATS if known.writer}
-"""Formats that can be written, by name; of formats with the same extension, the first is
-lossless."""
+"""Writers by format name; if formats have the same extension, the first is lossless."""
 
 HARNESSES = ("lm-eval", "inspect-ai")
 
@@ -143,7 +142,7 @@ command.epilog = f"\b\nFormats that are read:\n{_FORMAT_LIST}"
 
 @dataclass(frozen=True)
 class _Converted:
-    """The items to write with their places in the input, and the records that are left over."""
+    """The items to write, with their locations in the input, and the left-over records."""
 
     items: Sequence[Item]
     places: Sequence[Place]
@@ -153,12 +152,12 @@ class _Converted:
 
     @property
     def reasons(self) -> list[tuple[str, int]]:
-        """The reasons why records are left over, with counts, the most frequent first."""
+        """The reasons for left-over records with their counts, the most frequent first."""
         return Counter(entry.reason or "" for entry in self.left).most_common()
 
 
 def _write_items(recast: _Converted, target: str, format_: str, skip_bad: str | None) -> _Converted:
-    """Write the items, and return them; with --skip-bad, items that don't fit are left over."""
+    """Write and return the items; with --skip-bad, items that don't fit are left over."""
     if recast.left and skip_bad is not None:
         formats.write_bad_records(recast.left, skip_bad)
     if not recast.items:
@@ -207,7 +206,7 @@ def _detect_output_format(target: str) -> str:
 
 
 def _check_paths(source: str, target: str, skip_bad: str | None, force: bool) -> None:
-    """Refuse to overwrite an input or, without --force, any file."""
+    """Raise OutputError if an input or, without --force, any file would be overwritten."""
     paths = [Path(path).resolve() for path in (source, target, skip_bad) if path]
     if len(set(paths)) < len(paths):
         raise OutputError("IN, OUT and the file of --skip-bad must be different files")
@@ -219,7 +218,7 @@ def _check_paths(source: str, target: str, skip_bad: str | None, force: bool) ->
 
 
 def _recast_items(contents: Contents, kind: str | None, with_embargo: bool) -> _Converted:
-    """Return the items as claims, as problems or unchanged (None), without those under embargo."""
+    """Recast the items as claims or problems, or as neither (None), without embargoed items."""
     pairs = list(zip(contents.items, contents.places, strict=True))
     if not with_embargo:
         pairs = [(item, place) for item, place in pairs if not _is_embargoed(item)]
@@ -230,7 +229,7 @@ def _recast_items(contents: Contents, kind: str | None, with_embargo: bool) -> _
     if kind is None:
         return _Converted(items, places, bad, embargoed=embargoed)
     if any(isinstance(item, Claim if kind == "claims" else Problem) for item in items):
-        raise FormatError(f"the file contains {kind} already; omit --recast {kind}")
+        raise FormatError(f"the file already contains {kind}; omit --recast {kind}")
     if kind == "claims":
         problems = [item for item in items if isinstance(item, Problem)]
         repeated = [

@@ -111,7 +111,7 @@ def command(out: str, force: bool, as_json: bool) -> None:
 
     Nothing is downloaded. DIR/pool contains the raw twins, the votes and the recipe; DIR/benchmark
     the published files and the report, which states how many of the planted artifacts were found.
-    DIR/mirror contains the same, filtered with mirror instead of AFLite.
+    DIR/mirror contains the same twins, filtered with mirror instead of AFLite.
 
     \b
     Example:
@@ -134,7 +134,7 @@ def command(out: str, force: bool, as_json: bool) -> None:
 
 
 def _build_without_result(recipe: Recipe, folder: Path, force: bool) -> None:
-    """Build a benchmark in another process, without returning the result."""
+    """Build a benchmark in another process, and discard the result."""
     build(recipe, folder, force=force)
 
 

@@ -1,6 +1,6 @@
 """`winosmith evolve`: perturb problems into families, with lineage.
 
-The module has the options and the perturbers, then the roots, generations, sets and their folder.
+The module contains the options and perturbers, then the roots, generations, sets and output.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ KINDS = ("wordnet", "wordnet-paper", "chat")
 _WORDNET = {"wordnet", "wordnet-paper"}
 
 _FEWEST_FOR_PROCESSES = 500
-"""Number of problems below which starting processes takes more time than it saves."""
+"""Number of problems below which starting processes costs more time than it saves."""
 
 Options = Mapping[str, Any]
 
@@ -55,15 +55,15 @@ Options = Mapping[str, Any]
 @click.option("--right", multiple=True, metavar="PREDICTIONS", type=click.Path(exists=True),
               help="Draw only problems that this solver answers correctly, according to its "
               "answers in any format that `winosmith score` reads; may be repeated.")  # fmt: skip
-@click.option("--sets", is_flag=True, help="Write small, medium and large, split by root; the "
-              "first --with makes medium, the second large.")  # fmt: skip
+@click.option("--sets", is_flag=True, help="Write the sets small, medium and large, split by "
+              "root; the first --with makes medium, the second large.")  # fmt: skip
 @click.option("--people", metavar="FILE", type=_options.MORE_DATA, help="With --sets: file of "
-              "roots that people perturbed, with lineage, for the set small.")  # fmt: skip
+              "problems that people made from the roots, with lineage, for the set small.")  # fmt: skip
 @click.option("--grow", type=click.Choice(["roots", "small"]), default="roots", show_default=True,
               help="With --sets: problems from which the set medium is grown.")  # fmt: skip
 @click.option("--augment", type=click.Choice(["train+dev", "all"]), default="train+dev",
               show_default=True,
-              help="With --sets: part of medium from which large is grown.")  # fmt: skip
+              help="With --sets: part of the set medium from which large is grown.")  # fmt: skip
 @click.option("--split", type=click.IntRange(min=1), nargs=3, default=(10, 2, 2),
               show_default=True, metavar="TRAIN DEV TEST",
               help="With --sets: ratio of the roots in train, dev and test.")  # fmt: skip
@@ -145,7 +145,7 @@ def _make_output(record: Mapping[str, Any]) -> Output:
 
 
 def _complete_options(options: Options) -> Options:
-    """Check the options before the folder is created, and add the model of the environment."""
+    """Check the options before the folder is created, and add the default chat model."""
     kinds = set(options["kinds"])
     if kinds & _WORDNET:
         find_wordnet_folder(options["wordnet_folder"])
@@ -162,7 +162,7 @@ def _make_perturber(
     existing: Sequence[Problem],
     on_progress: Callable[[int, int, str], None],
 ) -> Perturber:
-    """Return the perturber with a name; a chat model does not repeat the problems `existing`."""
+    """Return the perturber of a kind; a chat model does not repeat `existing` problems."""
     if kind in _WORDNET:
         return evolve.WordNetPerturber(
             options["count"],
@@ -187,7 +187,7 @@ def _make_client(options: Options) -> Any:
 def _make_executor(
     kind: str, problem_count: int, options: Options
 ) -> AbstractContextManager[Executor | None]:
-    """Return a cluster's executor, a process pool for WordNet on many problems, or None."""
+    """Return an executor for WordNet: a cluster, or a process pool for many problems, or None."""
     if options["cluster"] and kind != "chat":
         return _options.connect_cluster(options["cluster"])
     if kind in _WORDNET and options["workers"] > 1 and problem_count >= _FEWEST_FOR_PROCESSES:
@@ -208,7 +208,7 @@ _PERTURBERS = {
     "batches": {"chat"},
     "temperature": {"chat"},
 }
-"""The perturbers that use an option."""
+"""Maps options to the perturbers that use them."""
 
 _SET_OPTIONS = {"grow", "augment", "split"}
 
@@ -341,11 +341,11 @@ def _generalise_reason(reason: str) -> str:
 
 
 _CHAT_OPTIONS = 2
-"""Number of options of a problem for a chat model: EvoGrad's table has two."""
+"""Required number of options for a chat model: EvoGrad's table has two."""
 
 
 def _draw_roots(options: Options) -> Roots:
-    """Return the roots of the families."""
+    """Draw the roots of the families, or use all problems."""
     datasets = [_options.read_data(path, options["format_name"]) for path in options["data"]]
     wanted = options["roots"]
     if not wanted:

@@ -54,9 +54,9 @@ def command(
 
     Each block of RELEASE was published in one of two equivalent presentations, chosen by a secret
     coin. A model that prefers the published presentations depends on the coins: through training,
-    retrieval, or selection based on the published texts. All models in one command are one look at
-    the release, and each further look has a smaller significance level, so name all models that you
-    want to test in one command.
+    retrieval, or selection based on the published texts. All models in one command count as one
+    look at the release, and each further look has a smaller significance level, so test all models
+    in one command.
 
     \b
     Example:

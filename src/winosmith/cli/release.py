@@ -68,9 +68,9 @@ def command(
     SOURCE is the folder of a finished build, files named after their splits (train.jsonl,
     dev.jsonl, test.jsonl), splits of a data set on the Hub ('hf:ORG/NAME[train]'), or one file
     without splits. The release is a folder NAME-VERSION-DIGITS; the digits are a digest of all its
-    files. The answers of the test split are not in it but in DIR/private, which is only for you.
-    Problems under embargo are omitted; problems that would reveal answers, or break a licence, are
-    refused.
+    files. It does not contain the answers of the test split, which are in DIR/private, only for
+    you. Problems under embargo are omitted; problems that would reveal answers, or break a licence,
+    are refused.
 
     \b
     Example:
@@ -160,7 +160,7 @@ def _print_release(released: Released) -> None:
 
 
 _LISTED_FAULTS = 10
-"""Number of faults that are listed for each file."""
+"""Number of faults listed for each file."""
 
 
 @click.command()

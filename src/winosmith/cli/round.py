@@ -117,7 +117,7 @@ def command(
 
 
 def _run_on_site(recipe: str | None, name: str | None) -> None:
-    """Run a round of a site: an interrupted or failed one, or a new one.
+    """Run a round on a site: resume an interrupted or failed round, or start a new one.
 
     If the site has a worker, the worker runs the round, even after Ctrl-C here.
     """
@@ -136,7 +136,7 @@ def _run_on_site(recipe: str | None, name: str | None) -> None:
 
 
 def _choose_round(recipe: str | None, name: str | None) -> Row:
-    """Return the database row of the round to run."""
+    """Return the database row of the round to resume, or of a new round."""
     from winosmith.web.rounds import running
     from winosmith.web.rounds.models import Round as Row
 

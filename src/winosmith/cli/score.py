@@ -98,7 +98,7 @@ def command(**options: Any) -> None:
         winosmith score dev.jsonl predictions.jsonl --eee records.jsonl
     """  # noqa: D301
     if bool(options["switched"]) != bool(options["switched_data"]):
-        raise InputError("--switched and --switched-data belong together; give both or none")
+        raise InputError("--switched and --switched-data must be given together")
     dataset, omitted = _predictions.read_problems(
         options["data"], options["format_name"], options["labels"]
     )
@@ -159,7 +159,7 @@ def command(**options: Any) -> None:
 
 
 def _score_solvers(solvers: Mapping[str, Graded], options: Mapping[str, Any]) -> dict[str, Score]:
-    """Return the score of each solver."""
+    """Score each solver; raise SameInputError if a field is refused for all solvers."""
     by = () if _predictions.LINEAGE in options["by"] else options["by"]
     scores = {
         name: metrics.score(found, by=by, seed=options["seed"]) for name, found in solvers.items()
@@ -180,7 +180,7 @@ def _measure_stability(
     """Measure the stability of solvers; None without --by lineage."""
     if _predictions.LINEAGE not in options["by"]:
         if options["depth"]:
-            raise InputError("--depth goes with --by lineage")
+            raise InputError("--depth needs --by lineage")
         return None
     return measure_stabilities(
         dataset,
@@ -195,7 +195,7 @@ def _measure_stability(
 
 @dataclass(frozen=True)
 class ExtraResults(Result):
-    """Results that need additional input files.
+    """Results that require additional input files.
 
     Attributes:
         people_majority, people_single: accuracy of respondents.
@@ -212,7 +212,7 @@ class ExtraResults(Result):
 
 
 def _measure_majority(dataset: Dataset, responses: Sequence[Response]) -> HumanAccuracy | None:
-    """Return the majority's accuracy; None if no problem has three respondents."""
+    """Return the accuracy of the majority; None if no problem has three respondents."""
     try:
         return metrics.measure_human_accuracy(dataset, responses)
     except InputError:
@@ -246,7 +246,7 @@ def _measure_switched(
 def _measure_gender_gaps(
     solvers: Mapping[str, Graded], women: Mapping[str, Mapping[str, float]], seed: int
 ) -> tuple[dict[str, dict[str, GenderGap]], dict[str, str]]:
-    """Return the gender gaps by solver, and the reason for each solver without one."""
+    """Return the gender gaps by solver, and the reasons for solvers without a gap."""
     gaps: dict[str, dict[str, GenderGap]] = {}
     refused: dict[str, str] = {}
     for name, found in solvers.items() if women else ():
@@ -272,7 +272,7 @@ def _read_json(path: str) -> Any:
 
 
 def read_women_by_occupation(path: str) -> dict[str, dict[str, float]]:
-    """Return the percentage of women by occupation, for each column of percentages."""
+    """Read the percentages of women by occupation; return a map for each percentage column."""
     rows = data.read(path)
     columns = [name for name in rows.names if name.endswith("pct_female")]
     if "occupation" not in rows.names or not columns:
@@ -378,7 +378,7 @@ def _make_accuracy_table(
     notes = _collect_notes(scores, whole)
     if extra.people_single and extra.people_single.people == 1:
         notes.append(
-            "Only one person answered, so the interval covers other problems, but not other people"
+            "Only one person answered, so the interval does not generalise to other people"
         )
     notes += _output.explain_overruled_scores(
         {solver: found.against_scores for solver, found in scores.items()}
@@ -491,7 +491,7 @@ def _draw_accuracies(scores: Mapping[str, Score], extra: ExtraResults) -> list[r
 
 
 def _make_confidence_section(scores: Mapping[str, Score]) -> list[report.Section]:
-    """Return the section of a page with a reliability diagram of each solver that has scores."""
+    """Return the page section with the reliability diagrams of all solvers that have scores."""
     stated = {solver: found for solver, found in scores.items() if found.calibration}
     caption = (
         "Accuracy at each level of confidence, with 95 % intervals. A perfectly calibrated solver "

@@ -1,4 +1,4 @@
-"""`winosmith solve`: let a solver answer the problems of a data set."""
+"""`winosmith solve`: answer the problems of a data set with a solver."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ def command(**options: Any) -> None:
 
 @dataclass
 class _ProgressBar:
-    """A progress bar of solved problems, and of texts that a model has read since the last one."""
+    """A progress bar that shows solved problems, and the texts read for the next ones."""
 
     advance: Callable[[int, str], None] = lambda done, note: None
     done: int = 0
@@ -153,7 +153,7 @@ def _print_summary(dataset: Dataset, report: dict[str, Any]) -> None:
 
 
 def _make_reply_rows(interview: dict[str, Any], problem_count: int) -> list[tuple[str, str]]:
-    """Return the rows about a chat model's replies, to all problems or to those of this run."""
+    """Return table rows about a chat model's replies, to all problems or only in this run."""
     if not interview:
         return []
     rows = [("replies", f"{interview['replies']:,}, {interview['unclear']:,} of them unclear")]

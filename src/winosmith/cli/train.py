@@ -92,7 +92,7 @@ def _train(options: Options) -> dict[str, Any]:
     if options["curve"] and (options["then"] or options["on_all"]):
         raise InputError("--curve can't be combined with --then or --on-all")
     if bool(options["then"]) != bool(options["then_dev"]):
-        raise InputError("--then and --then-dev belong together; give both or none")
+        raise InputError("--then and --then-dev must be given together")
     parts = [read_trainable(path, options) for path in options["train"]]
     if options["curve"]:
         return _train_curve(parts, options)
@@ -210,7 +210,7 @@ def _measure_forgetting(dev: Trainable, out: Path, options: Options) -> dict[str
 
 
 def read_trainable(path: str, options: Options, as_claims: bool = False) -> Trainable:
-    """Return the problems or claims of a file; with `as_claims`, problems as claims."""
+    """Read the problems or claims of a file; with `as_claims`, recast problems as claims."""
     items = _options.read_contents(path, options["format_name"]).items
     claims = [item for item in items if isinstance(item, Claim)]
     problems = [item for item in items if isinstance(item, Problem)]
@@ -221,7 +221,7 @@ def read_trainable(path: str, options: Options, as_claims: bool = False) -> Trai
 
 
 def choose_dev(train: Trainable, dev: str, options: Options) -> tuple[Trainable, Trainable]:
-    """Return the training data, and the dev set: a file, or drawn from the training data."""
+    """Return the training data and the dev set, which is a file or drawn from the training data."""
     if dev.isdigit() and not Path(dev).exists():
         return study.hold_out(train, int(dev))
     if not Path(dev).is_file():
@@ -274,7 +274,7 @@ def _get_fields(instance: object, *names: str) -> dict[str, Any]:
 
 
 def _group_by_setting(runs: Sequence[models.TrainingRun]) -> list[dict[str, Any]]:
-    """Return, for each setting, the accuracies by seed and their mean without those at chance."""
+    """Group runs by setting: accuracies by seed, and the mean of those above chance."""
     settings: dict[str, list[models.TrainingRun]] = {}
     for run in runs:
         settings.setdefault(run.settings.name.rpartition("-")[0], []).append(run)
@@ -293,7 +293,7 @@ def _group_by_setting(runs: Sequence[models.TrainingRun]) -> list[dict[str, Any]
 
 
 def print_report(report: dict[str, Any]) -> None:
-    """Print the report of a training run, of two in sequence, or of a learning curve."""
+    """Print the report of one training run, two runs in sequence, or a learning curve."""
     if "curve" in report:
         _print_curve(report)
         return

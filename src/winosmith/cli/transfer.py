@@ -42,8 +42,8 @@ _OCCUPATIONS = "occupations-stats.tsv"
               "results.json and the predictions.")  # fmt: skip
 @click.option("--name", help="Name of your system in the tables; by default that of its model.")
 @click.option("--tune", metavar="TRAIN", multiple=True, type=_options.MORE_DATA, help="For "
-              "encoder: fine-tune on this data and solve its data set again (-ft); the data set is "
-              "recognised by its format; may be repeated.")  # fmt: skip
+              "encoder: also fine-tune on this file and evaluate on its data set again (-ft); the "
+              "data set is detected from the file's format; may be repeated.")  # fmt: skip
 @click.option("--grid", type=click.Choice(list(GRIDS)), default="one", show_default=True,
               help="With --tune: grid of settings, as in winosmith train.")  # fmt: skip
 @trained_option
@@ -55,10 +55,10 @@ def command(**options: Any) -> None:
 
     WinoGrande's dev set is also compared with EvoGrad's table 4.
 
-    DATA are files, which are recognised by their format, or folders of `winosmith data get`:
-    WSC273, PDP, SuperGLUE-WSC, DPR, KnowRef, COPA, Winogender and WinoGrande's dev set. For a file
-    in another format, add the name: wsc=schemas.jsonl. Published numbers that can't be a fraction
-    of their number of questions are marked.
+    DATA are files, whose data set is detected from their format, or folders of `winosmith data
+    get`: WSC273, PDP, SuperGLUE-WSC, DPR, KnowRef, COPA, Winogender and WinoGrande's dev set. For a
+    file in another format, add the name: wsc=schemas.jsonl. Published numbers that can't be a
+    fraction of their number of questions are marked.
 
     \b
     Example:
@@ -117,7 +117,7 @@ def _read_targets(options: Options) -> list[Target]:
 def _exclude_overlapping(
     targets: list[Target], options: Options
 ) -> tuple[list[Target], dict[str, Overlap]]:
-    """Return the data sets without an overlap with training data, and all overlaps."""
+    """Return the data sets that don't overlap with training data, and all overlaps."""
     name, given = options["name"], options["trained_on"]
     trained = study.TrainedOn(
         contents=tuple(c for m in options["model"] for c in published.read_digests(Path(m)))
@@ -144,7 +144,7 @@ def _describe_overlap(name: str, overlap: Overlap) -> str:
 
 
 def _get_problems(target: Target) -> Dataset:
-    """Return the problems of a data set; an unpaired claim gets "-" as its second option."""
+    """Return a data set's problems; an unpaired claim gets the second option "-"."""
     if isinstance(target.asked, Dataset):
         return target.asked
     recast = to_problems(target.asked)
@@ -192,7 +192,7 @@ def _solve_all(
 def _solve_by_input(
     targets: list[Target], train: Dataset | None, out: Path, options: Options
 ) -> list[Solved]:
-    """Solve the data sets in which the solver sees the blank, then those with the pronoun.
+    """Solve the data sets, grouped by whether the solver sees the blank or the pronoun.
 
     One solver is released before the next is made, because two may not fit into memory.
     """
@@ -214,7 +214,7 @@ def _solve_by_input(
 
 
 def _get_system_name(options: Options) -> str:
-    """Return the name of the model's folder, or of the run above its folders `all` and `model`."""
+    """Return the system's name: the model's folder, or the run above `all` and `model`."""
     names = []
     for model in map(Path, options["model"]):
         while model.name in ("all", "model") and model.parent.name:
