@@ -140,7 +140,7 @@ import ctypes, sys, types
 from pathlib import Path
 import scipy.linalg
 from threadpoolctl import ThreadpoolController
-from winosmith.parallel import one_thread
+from winosmith.parallel import use_one_thread
 
 def found():
     return ThreadpoolController().select(user_api="blas")
@@ -149,7 +149,7 @@ def threads():
     return {library["filepath"]: library["num_threads"] for library in found().info()}
 
 with found().limit(limits=2):
-    with one_thread():
+    with use_one_thread():
         print(*set(threads().values()))
     print(*set(threads().values()))
     known = Path(sorted(threads())[0])
@@ -158,7 +158,7 @@ with found().limit(limits=2):
     ctypes.CDLL(str(late))
     sys.modules["late"] = types.ModuleType("late")
     assert str(late) in threads()
-    with found().limit(limits=2), one_thread():
+    with found().limit(limits=2), use_one_thread():
         print(*set(threads().values()))
 """
 

@@ -173,13 +173,13 @@ def test_content_is_neither_blank_nor_punctuation() -> None:
 )
 def test_a_text_is_written_in_letters_of_a_script(sentence: str, expected: text.Writing) -> None:
     """The share of the letters of each script decides; a quoted word does not."""
-    assert text.kind_of_script(sentence) == expected
+    assert text.detect_script(sentence) == expected
 
 
 @given(st.text(), st.text())
 def test_the_writing_depends_on_the_letters_alone(one: str, other: str) -> None:
     """Neither the order of the letters nor what is no letter changes how a text is written."""
-    assert text.kind_of_script(one + other) == text.kind_of_script(other + " _ 12, " + one)
+    assert text.detect_script(one + other) == text.detect_script(other + " _ 12, " + one)
 
 
 @given(st.text())
@@ -222,7 +222,7 @@ def test_whole_pieces_lose_no_sign(sentence: str) -> None:
 def test_units_are_tokens_or_letters_and_their_pairs(sentence: str) -> None:
     """With spaces, units are the lower-cased tokens; without, letters, of which none is lost."""
     found = text.units(sentence)
-    if text.kind_of_script(sentence) != "unspaced":
+    if text.detect_script(sentence) != "unspaced":
         assert found == [token.lower() for token in text.tokens(sentence)]
         return
     assert {*"".join(found)} == {*"".join(sentence.lower().split())}

@@ -34,13 +34,13 @@ __all__ = [
     "assign_splits",
     "blocks",
     "choose_kept_split",
-    "comparable_text",
     "contradictions",
     "copies",
     "draw",
     "find_former_splits",
     "find_lookalikes",
     "join_blocks",
+    "normalize_tokens",
     "shuffle",
     "shuffle_blocks",
     "whole_twins",
@@ -158,12 +158,12 @@ class _UnjoinedRows:
     def __init__(self, forest: _Forest, rows: Sequence[int]):
         self._forest, self._rows = forest, rows
 
-    def pending(self, numbers: Ints) -> Ints:
+    def select_pending(self, numbers: Ints) -> Ints:
         return (
             numbers if len({self._root(row) for row in range(len(self._rows))}) > 1 else numbers[:0]
         )
 
-    def wants(self, first: int, second: int) -> bool:
+    def needs_pair(self, first: int, second: int) -> bool:
         return self._root(first) != self._root(second)
 
     def add(self, first: int, second: int) -> None:
@@ -259,7 +259,7 @@ def copies(dataset: Dataset) -> list[list[int]]:
         alike: dict[tuple[frozenset[str], int | None], dict[str | None, list[int]]] = {}
         for row in same:
             problem = dataset[row]
-            pronoun = None if problem.pronoun is None else comparable_text(problem.pronoun)
+            pronoun = None if problem.pronoun is None else normalize_tokens(problem.pronoun)
             number = None if problem.blank is None else problem.before.count(BLANK)
             by_pronoun = alike.setdefault((frozenset(_lower_options(problem)), number), {})
             by_pronoun.setdefault(pronoun, []).append(row)
@@ -296,7 +296,7 @@ def group_by_tokens(dataset: Dataset) -> list[list[int]]:
     return [
         same
         for rows in by_letters
-        for same in _group_repeats((comparable_text(dataset[row].sentence) for row in rows), rows)
+        for same in _group_repeats((normalize_tokens(dataset[row].sentence) for row in rows), rows)
     ]
 
 
@@ -327,7 +327,7 @@ def contradictions(
     return [list(rows) for rows in groups if len(_get_answers(dataset[row] for row in rows)) > 1]
 
 
-def comparable_text(text: str) -> str:
+def normalize_tokens(text: str) -> str:
     """Return the visible tokens of a text, lower-cased and in composed form, for comparison."""
     return " ".join(tokens(_lower(text)))
 
@@ -345,7 +345,7 @@ def _group_by_pronoun(by_pronoun: dict[str | None, list[int]]) -> Iterable[list[
 
 def _lower_options(problem: Problem) -> tuple[str, ...]:
     """Return the options for comparison, lower-cased unless only their case differs."""
-    lowered = tuple(comparable_text(option) for option in problem.options)
+    lowered = tuple(normalize_tokens(option) for option in problem.options)
     return lowered if len({*lowered}) == len(lowered) else problem.options
 
 

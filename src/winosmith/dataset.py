@@ -11,7 +11,7 @@ from typing import overload
 
 from winosmith.errors import DataError
 from winosmith.problem import Problem
-from winosmith.records import canonical, problem_record
+from winosmith.records import dump_json, problem_record
 
 __all__ = ["Dataset", "Dropped", "Filtered"]
 
@@ -102,7 +102,7 @@ class Dataset(Sequence[Problem]):
         """SHA-256 of all fields of all problems in order, as 64 hexadecimal digits."""
         state = hashlib.sha256()
         for problem in self.problems:
-            state.update(canonical(problem_record(problem)).encode("utf-8", "surrogatepass"))
+            state.update(dump_json(problem_record(problem)).encode("utf-8", "surrogatepass"))
             state.update(b"\n")
         return state.hexdigest()
 
@@ -176,10 +176,10 @@ class Dropped:
     reason: str
     row: int
 
-    def line(self) -> str:
+    def to_json_line(self) -> str:
         """Return the problem and the reason for dropping it as one line of JSON."""
         record = {"reason": self.reason, "problem": problem_record(self.problem)}
-        return canonical(record) + "\n"
+        return dump_json(record) + "\n"
 
 
 @dataclass(frozen=True, slots=True)

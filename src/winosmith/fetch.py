@@ -20,7 +20,7 @@ from winosmith._version import __version__
 from winosmith.errors import OutputError
 from winosmith.outputs import OutputFolder, sha256 as checksum
 
-__all__ = ["HEADERS", "PUBLISHED", "Published", "RemoteFile", "download", "find_published", "get"]
+__all__ = ["HEADERS", "PUBLISHED", "Published", "RemoteFile", "download", "fetch", "find_published"]
 
 HEADERS = {"User-Agent": f"winosmith/{__version__}", "Accept-Encoding": "identity"}
 """HTTP headers of every request."""
@@ -53,7 +53,7 @@ class RemoteFile:
 
     @property
     def is_archive(self) -> bool:
-        """Whether the file is an archive, which `get` unpacks."""
+        """Whether the file is an archive, which `fetch` unpacks."""
         return self.name.endswith(".zip")
 
 
@@ -113,7 +113,7 @@ ProgressCallback = Callable[[RemoteFile, int], None]
 """A callback with a file and the number of bytes that have been downloaded."""
 
 
-def get(
+def fetch(
     data: Published, folder: str | Path, *, on_progress: ProgressCallback | None = None
 ) -> dict[Path, str]:
     """Download the files of a data set into a folder, and unpack archives.

@@ -92,19 +92,19 @@ class BuildFiles:
             return Dataset([], name)
         return formats.read(path, self._format_name, as_written=True)
 
-    def dropped(self) -> Iterator[dict[str, Any]]:
+    def read_dropped(self) -> Iterator[dict[str, Any]]:
         """Yield the public records of dropped problems, with stage and reason."""
         return read_json_lines(self.folder / DROPPED)
 
-    def withheld(self) -> Iterator[dict[str, Any]]:
+    def read_withheld(self) -> Iterator[dict[str, Any]]:
         """Yield the private records of dropped problems; nothing if there are no private files."""
         return self._read_private_records(WITHHELD)
 
-    def scores(self) -> Iterator[dict[str, Any]]:
+    def read_scores(self) -> Iterator[dict[str, Any]]:
         """Yield each problem's AFLite score; nothing without AFLite or without private files."""
         return self._read_private_records(SCORES)
 
-    def old_ids(self) -> dict[str, str]:
+    def read_old_ids(self) -> dict[str, str]:
         """Map each problem's id to its id in the pool; empty if there are no private files."""
         return read_old_ids(self.folder / PRIVATE)
 

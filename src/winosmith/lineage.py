@@ -31,7 +31,7 @@ __all__ = [
     "apply_edits",
     "check_lineages",
     "depths",
-    "edit_script",
+    "find_edits",
     "make_child",
 ]
 
@@ -92,7 +92,7 @@ def make_child(
         pronoun=parent.pronoun if options == parent.options else None,
         origin=Origin(source, domain=origin.domain, licence=origin.licence),
         lineage=Lineage(
-            parent.root, parent.id, edit_script(tokens(parent.sentence), tokens(sentence)), declared
+            parent.root, parent.id, find_edits(tokens(parent.sentence), tokens(sentence)), declared
         ),
         embargo=parent.embargo,
         extra=Extra({**extra, UNVALIDATED: True}),
@@ -104,7 +104,7 @@ def _digest_text(sentence: str, options: tuple[str, ...]) -> str:
     return hashlib.sha256(seen).hexdigest()[:_DIGITS]
 
 
-def edit_script(before: Sequence[str], after: Sequence[str]) -> tuple[Edit, ...]:
+def find_edits(before: Sequence[str], after: Sequence[str]) -> tuple[Edit, ...]:
     """Return a shortest edit script from one sequence of tokens to another.
 
     Edits are applied from left to right: `at` is an index in the tokens just before that edit. The
@@ -114,7 +114,7 @@ def edit_script(before: Sequence[str], after: Sequence[str]) -> tuple[Edit, ...]
         before: tokens from `winosmith.text.tokens`, none of them empty.
         after: tokens after the edits.
 
-    >>> for edit in edit_script("the cup fell .".split(), "the big jug fell".split()):
+    >>> for edit in find_edits("the cup fell .".split(), "the big jug fell".split()):
     ...     print(edit.op, edit.at, repr(edit.old), repr(edit.new))
     insert 1 '' 'big'
     substitute 2 'cup' 'jug'
@@ -286,7 +286,7 @@ def _visit_child(problem: Problem, row: int, tokens: tuple[str, ...], parent: _V
     edits = problem.lineage.edits if problem.lineage else ()
     if edits and (fault := _explain_edit_mismatch(parent.tokens, edits, tokens)):
         return _Visit(row, tokens, None, edits, fault)
-    edits = edits or edit_script(parent.tokens, tokens)
+    edits = edits or find_edits(parent.tokens, tokens)
     return _Visit(row, tokens, parent.touched and parent.touched.after(edits), edits)
 
 

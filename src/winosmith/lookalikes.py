@@ -66,10 +66,10 @@ def make_jaccard_threshold(fraction: float) -> MinShared:
 class PairCollector(Protocol):
     """A collector of similar pairs that also decides which pairs are needed."""
 
-    def pending(self, rows: Ints) -> Ints:
+    def select_pending(self, rows: Ints) -> Ints:
         """Return those of the given rows that need more pairs."""
 
-    def wants(self, first: int, second: int) -> bool:
+    def needs_pair(self, first: int, second: int) -> bool:
         """Return whether a pair of rows should be collected if it is similar."""
 
     def add(self, first: int, second: int) -> None:
@@ -94,11 +94,11 @@ class PartnerCollector:
         self._owners = owners
         self.pairs: set[tuple[int, int]] = set()
 
-    def pending(self, rows: Ints) -> Ints:
+    def select_pending(self, rows: Ints) -> Ints:
         """Return the rows without enough partners."""
         return rows[self._left[rows] > 0]
 
-    def wants(self, first: int, second: int) -> bool:
+    def needs_pair(self, first: int, second: int) -> bool:
         """Return whether a pair is new and one of its rows needs partners."""
         asks = self._left[first] > 0 or self._left[second] > 0
         apart = self._owners is None or self._owners[first] != self._owners[second]
@@ -132,7 +132,7 @@ def find_pairs(
     if len(words) <= _DIRECT:
         for row, later in combinations(range(len(words)), 2):
             apart, pair = owners is None or owners[row] != owners[later], (words[row], words[later])
-            if apart and collector.wants(row, later) and _are_similar(*pair, min_shared):
+            if apart and collector.needs_pair(row, later) and _are_similar(*pair, min_shared):
                 collector.add(row, later)
         return
     from scipy import sparse  # here, so that commands that import blocks start fast
@@ -164,7 +164,7 @@ def find_pairs(
         first, second, needed = first[fits], second[fits], needed[fits]
         similar = every[first].multiply(every[second]).sum(axis=1) >= needed
         for pair in zip(first[similar].tolist(), second[similar].tolist(), strict=True):
-            if collector.wants(*pair):
+            if collector.needs_pair(*pair):
                 collector.add(*pair)
 
     by_words = np.array(sorted(range(len(rows)), key=lambda row: rows[row][::-1]))
@@ -173,7 +173,7 @@ def find_pairs(
         add_similar(one, other, np.minimum(sizes[one], sizes[other]))
     holders = sparse.csr_array(rarest.T)
     cost, done = rarest @ holders.sum(axis=1), 0
-    while len(left := collector.pending(np.arange(done, len(rows)))):
+    while len(left := collector.select_pending(np.arange(done, len(rows)))):
         on_progress(done)
         part = left[: max(1, int(np.searchsorted(np.cumsum(cost[left]), _AT_ONCE, "right")))]
         shared = (rarest[part] @ holders).tocoo()

@@ -405,7 +405,7 @@ class EmbedRecipe:
 
 @declaration
 class FilterRecipe:
-    """`[filter]`: how problems are removed (WinoGrande, section 3, Algorithm 1; `debias.mirror`)."""
+    """`[filter]`: how problems are removed (WinoGrande, section 3, Algorithm 1, or `mirror`)."""
 
     method: Method = "aflite"
     """The filter."""

@@ -20,9 +20,9 @@ __all__ = [
     "Step",
     "count_workers",
     "no_progress",
-    "one_thread",
     "ordered_map",
     "pause_garbage_collection",
+    "use_one_thread",
 ]
 
 Item = TypeVar("Item")
@@ -164,7 +164,7 @@ def pause_garbage_collection() -> Iterator[None]:
             gc.enable()
 
 
-def one_thread() -> AbstractContextManager[object]:
+def use_one_thread() -> AbstractContextManager[object]:
     """Limit linear algebra to one thread in a block, so that sums have a fixed order.
 
     With several threads, the last bits of a result depend on the number of threads. They can decide

@@ -59,11 +59,11 @@ _MANY = 1 << 17
 
 
 @lru_cache(_MANY)
-def extra_key(prefix: str, name: str) -> str:
+def make_extra_key(prefix: str, name: str) -> str:
     r"""Return the `Extra` key for a file's column: the column's name, on one line.
 
-    >>> extra_key("csv", "Größe (cm)"), extra_key("csv", "Right\nanswer"), extra_key("csv", " ")
-    ('csv.Größe (cm)', 'csv.Right answer', 'csv.unnamed')
+    >>> make_extra_key("csv", "Right\nanswer (cm)"), make_extra_key("csv", " ")
+    ('csv.Right answer (cm)', 'csv.unnamed')
     """
     return f"{prefix}.{_BROKEN.sub(' ', name).strip() or 'unnamed'}"
 
@@ -353,7 +353,7 @@ class Problem:
         """
         return self.replace_blank(self.options[option])
 
-    def filled(self) -> tuple[str, ...]:
+    def fill_all(self) -> tuple[str, ...]:
         """Return one sentence per option, with the option filled in."""
         return tuple(self.fill(index) for index in range(len(self.options)))
 

@@ -21,8 +21,8 @@ from winosmith.problem import ONLY, Claim, Edit, Extra, Lineage, Origin, Problem
 
 __all__ = [
     "DECODER",
-    "canonical",
     "claim_record",
+    "dump_json",
     "is_file",
     "parse_claim",
     "parse_dropped",
@@ -165,10 +165,10 @@ def read_json_lines(path: str | Path) -> Iterator[Record]:
     yield from (record for _, record in parse_json_lines(Path(path).read_text("utf-8"), path))
 
 
-def canonical(record: Any) -> str:
+def dump_json(record: Any) -> str:
     """Serialise a record as one line of canonical JSON; equal records give identical text.
 
-    >>> canonical({"id": "a", "options": ["é", "b"]})
+    >>> dump_json({"id": "a", "options": ["é", "b"]})
     '{"id":"a","options":["é","b"]}'
     """
     return json.dumps(record, ensure_ascii=False, separators=(",", ":"), allow_nan=False)

@@ -77,14 +77,14 @@ class Member:
     key: str = ""
     rows: bool = False
 
-    def heads(self, *, numeric: bool = False) -> list[report.Column]:
+    def make_columns(self, *, numeric: bool = False) -> list[report.Column]:
         """Return the member's table columns; the default heading is the member's name."""
         columns = self.columns or ((self.name.replace("_", " "), ""),)
         return [
             report.Column(title, "" if callable(form) else form, numeric) for title, form in columns
         ]
 
-    def cells(self, value: Any) -> list[report.Value]:
+    def format_cells(self, value: Any) -> list[report.Value]:
         """Convert a value to the member's table cells, which are all None for None."""
         forms = [form for _, form in self.columns] or [""]
         return [
@@ -335,9 +335,9 @@ def table(
         if one := next((one for one in members(kind) if one.name == last), None) if kind else None:
             values = [_get_nested(owner, last) for owner in owners]
             numeric = any(map(_is_number, values))
-            columns += one.heads(numeric=numeric)
+            columns += one.make_columns(numeric=numeric)
             for row, value in zip(cells, values, strict=True):
-                row += one.cells(value)
+                row += one.format_cells(value)
     first = 0 if isinstance(rows, Mapping) else 1
     return report.Table(caption, columns[first:], [row[first:] for row in cells], **more)
 
@@ -357,11 +357,11 @@ def tables(result: Any, caption: str = "") -> Iterator[report.Table]:
         value = None if one.json is False else getattr(result, one.name)
         if is_empty(value):
             continue
-        heads, has_form = one.heads(), bool(one.columns and one.columns[0][1])
+        heads, has_form = one.make_columns(), bool(one.columns and one.columns[0][1])
         if nested := [] if has_form else list(_iter_nested_tables(value, heads[0].title)):
             later += nested
         else:
-            cells = zip(heads, one.cells(value), strict=True)
+            cells = zip(heads, one.format_cells(value), strict=True)
             rows += [[head.title, report.format_value(cell, head.form)] for head, cell in cells]
     if rows:
         yield report.Table(caption or type(result).__name__, ["", ""], rows)

@@ -14,7 +14,7 @@ from typing import Literal, get_args
 
 from winosmith.errors import DataError, InputError, first_ids
 from winosmith.problem import BLANK, Problem
-from winosmith.text import kind_of_script, local_context, tokens, units
+from winosmith.text import detect_script, local_context, tokens, units
 
 __all__ = [
     "Input",
@@ -127,7 +127,7 @@ def split_units_with_blank(problem: Problem) -> tuple[list[str], int | None]:
     >>> split_units_with_blank(Problem("a", "猫は箱より_が好き。", ("猫", "箱")))
     (['猫', 'は', '箱', 'よ', 'より', 'り', '_', 'が', 'が好', '好', '好き', 'き', '。'], 6)
     """
-    if kind_of_script(problem.sentence) != "unspaced":
+    if detect_script(problem.sentence) != "unspaced":
         cut, at = tokenize_with_blank(problem)
         return [token.lower() for token in cut], at
     found = units(problem.sentence, problem.options)

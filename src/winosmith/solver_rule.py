@@ -323,7 +323,7 @@ class SolverRule:
         return from_table(KINDS[self.solver], self.options)
 
     @classmethod
-    def of(cls, table: Any, *, learns: bool = False) -> SolverRule:
+    def parse(cls, table: Any, *, learns: bool = False) -> SolverRule:
         """Construct a rule from a table of a TOML file.
 
         Args:

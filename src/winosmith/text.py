@@ -13,7 +13,7 @@ Sentences are split in two ways, because the published numbers use both:
 The blank `_` counts as a word and as a token.
 
 Both need spaces between words, and the conventions and function words are English.
-`kind_of_script` detects texts without such spaces, in which words are not counted. `units` works
+`detect_script` detects texts without such spaces, in which words are not counted. `units` works
 for any script. `changes` and `mark_differences` show how the tokens of two sentences differ.
 """
 
@@ -39,11 +39,11 @@ __all__ = [
     "Writing",
     "changes",
     "content_words",
+    "detect_script",
     "edit_distance",
     "find_occurrences",
     "fold",
-    "inflection_prefix",
-    "kind_of_script",
+    "get_inflection_prefix",
     "local_context",
     "mark_differences",
     "normalize",
@@ -184,17 +184,17 @@ def _get_script(letter: str) -> str:
     return name.partition(" ")[0]
 
 
-def kind_of_script(text: str) -> Writing:
+def detect_script(text: str) -> Writing:
     """Detect the kind of script of a text from the Unicode names of its letters.
 
     A text of several scripts is "unspaced" if at least `UNSPACED_SHARE` of its letters are, or else
     "latin" if at least `LATIN_SHARE` are Latin. A text without letters is "latin". See `Writing`.
 
-    >>> (kind_of_script("The cup hit the 茶碗 and the _ broke."),
-    ...  kind_of_script("Чашка упала, и _ разбилась."))
+    >>> (detect_script("The cup hit the 茶碗 and the _ broke."),
+    ...  detect_script("Чашка упала, и _ разбилась."))
     ('latin', 'spaced')
-    >>> (kind_of_script("茶碗が急須に当たって_が割れた。"),
-    ...  kind_of_script("AliceはBobに_の本を貸した。"))
+    >>> (detect_script("茶碗が急須に当たって_が割れた。"),
+    ...  detect_script("AliceはBobに_の本を貸した。"))
     ('unspaced', 'unspaced')
     """
     if text.isascii():
@@ -227,7 +227,7 @@ def pieces(text: str) -> list[str]:
     >>> pieces("It is large."), pieces("大き すぎる")
     (['It', 'is', 'large.'], ['大き', 'きす', 'すぎ', 'ぎる'])
     """
-    if kind_of_script(text) != "unspaced":
+    if detect_script(text) != "unspaced":
         return words(text)
     letters = "".join(text.split())
     return [letters[at : at + 2] for at in range(len(letters) - 1)] or [letters]
@@ -251,7 +251,7 @@ def units(text: str, whole: Sequence[str] = ()) -> list[str]:
     >>> units("Aliceは赤い_、茶碗。", ["茶碗"])
     ['alice', 'aliceは', 'は', 'は赤', '赤', '赤い', 'い', '_', '、', '茶碗', '。']
     """
-    if kind_of_script(text) != "unspaced":
+    if detect_script(text) != "unspaced":
         return [token.lower() for token in tokens(text)]
     lowered = text.lower()
     names = sorted({name.lower() for name in whole if name.strip()} | {BLANK}, key=len)
@@ -270,10 +270,10 @@ STEM, ENDING = 3, 2
 """Minimum length of the common prefix of inflected forms, and the length of an ending."""
 
 
-def inflection_prefix(word: str) -> str:
+def get_inflection_prefix(word: str) -> str:
     """Return the prefix that a word shares with its inflected forms in languages such as Russian.
 
-    >>> "чашку".startswith(inflection_prefix("чашка")), inflection_prefix("кот")
+    >>> "чашку".startswith(get_inflection_prefix("чашка")), get_inflection_prefix("кот")
     (True, 'кот')
     """
     return word[: max(STEM, len(word) - ENDING)]
@@ -488,7 +488,7 @@ def local_context(
     >>> local_context("The trophy doesn't fit into the suitcase because the _ is too large.")
     'because the _ is too large.'
     """
-    if not whole and kind_of_script(sentence) == "unspaced":
+    if not whole and detect_script(sentence) == "unspaced":
         raise ProblemError(f"{sentence!r} has no spaces between words, so it has no local context")
     at = sentence.find(BLANK) if blank is None else blank
     if at < 0:

@@ -89,7 +89,7 @@ class Topic:
             )
         )
 
-    def anchor_words(self, seed: int, count: int = ANCHORS) -> tuple[str, ...]:
+    def draw_anchors(self, seed: int, count: int = ANCHORS) -> tuple[str, ...]:
         """Draw distinct anchor words; all candidates are equally likely.
 
         Args:
@@ -108,8 +108,8 @@ class Topic:
         return tuple(candidates[number] for number in drawn)
 
     def with_anchors(self, seed: int, count: int = ANCHORS) -> Topic:
-        """Return a copy of the topic with anchor words; see `anchor_words`."""
-        return replace(self, anchors=self.anchor_words(seed, count))
+        """Return a copy of the topic with anchor words; see `draw_anchors`."""
+        return replace(self, anchors=self.draw_anchors(seed, count))
 
 
 class Topics(Protocol):

@@ -32,15 +32,15 @@ def test_a_word_that_begins_a_sentence_counts_where_it_stands_in_small_letters_t
 
 def test_the_same_seed_draws_the_same_words_and_others_differ() -> None:
     """Anchor words hang on the seed alone, and over many seeds each is drawn about as often."""
-    drawn = Counter(word for seed in range(4000) for word in TEA.anchor_words(seed, 1))
-    assert TEA.anchor_words(3, 2) == TEA.anchor_words(3, 2)
+    drawn = Counter(word for seed in range(4000) for word in TEA.draw_anchors(seed, 1))
+    assert TEA.draw_anchors(3, 2) == TEA.draw_anchors(3, 2)
     assert set(drawn) == set(TEA.candidates)
     assert max(drawn.values()) - min(drawn.values()) < 150  # 800 each; 4.2 standard deviations
 
 
 def test_words_are_drawn_without_repetition_as_far_as_they_go() -> None:
     """A draw of more words than the text has gives each of them once."""
-    assert sorted(TEA.anchor_words(1, 99)) == list(TEA.candidates)
+    assert sorted(TEA.draw_anchors(1, 99)) == list(TEA.candidates)
 
 
 @pytest.mark.parametrize(
@@ -49,13 +49,13 @@ def test_words_are_drawn_without_repetition_as_far_as_they_go() -> None:
 def test_what_can_not_be_drawn_is_refused(seed: int, count: int, reason: str) -> None:
     """A negative seed and a count under 1 are refused."""
     with pytest.raises(InputError, match=reason):
-        TEA.anchor_words(seed, count)
+        TEA.draw_anchors(seed, count)
 
 
 def test_a_topic_without_content_words_is_refused() -> None:
     """A text of function words and names has no anchors to draw."""
     with pytest.raises(InputError, match="no word that can be an anchor"):
-        Topic("x", "It is he, Ann. They are Ben's.").anchor_words(0)
+        Topic("x", "It is he, Ann. They are Ben's.").draw_anchors(0)
 
 
 def test_topics_ship() -> None:

@@ -31,7 +31,7 @@ from winosmith.dataset import Dataset
 from winosmith.errors import FormatError, ProblemError
 from winosmith.outputs import atomic_write
 from winosmith.prediction import Prediction, find_best_options
-from winosmith.records import canonical
+from winosmith.records import dump_json
 
 
 def prediction_header(dataset: Dataset, solver: str, parameters: Mapping[str, Any]) -> str:
@@ -43,7 +43,7 @@ def prediction_header(dataset: Dataset, solver: str, parameters: Mapping[str, An
         "n": len(dataset),
         "version": __version__,
     }
-    return canonical(header)
+    return dump_json(header)
 
 
 def prediction_record(prediction: Prediction) -> str:
@@ -53,7 +53,7 @@ def prediction_record(prediction: Prediction) -> str:
         record["scores"] = list(prediction.scores)
     if prediction.tied:
         record["tied"] = list(prediction.tied)
-    return canonical(record)
+    return dump_json(record)
 
 
 def write_predictions(

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from winosmith.audit._items import Step, find_uneven, has_unfilled_field, report_progress
-from winosmith.blocks import comparable_text, copies as rows_of_copies
+from winosmith.blocks import copies as rows_of_copies, normalize_tokens
 from winosmith.data import strip_sheet
 from winosmith.dataset import Dataset
 from winosmith.formats import read_content
@@ -175,7 +175,7 @@ def review(dataset: Dataset, seed: int = 0, step: Step = lambda _: None) -> Revi
 
 
 def _normalise_option(option: str) -> str:
-    return comparable_text(option).rstrip(_ENDS)
+    return normalize_tokens(option).rstrip(_ENDS)
 
 
 def _field_leaks(dataset: Dataset, seed: int, step: Step) -> tuple[Leak, ...] | None:

@@ -119,10 +119,10 @@ def publish(
                 record = make_dropped_record(dataset[row], dropped[row])
                 if row in copy_of:
                     record["copy_of"] = dataset.ids[copy_of[row]]
-                file.write(records.canonical(record) + "\n")
+                file.write(records.dump_json(record) + "\n")
     with folder.write(IDS) as file:
         for new, old in sorted(zip(dataset.ids, old_ids, strict=True)):
-            file.write(records.canonical({"id": new, "old_id": old}) + "\n")
+            file.write(records.dump_json({"id": new, "old_id": old}) + "\n")
     counts = {name: len(rows) for name, rows in public.items()}
     return {**counts, "test": len(parts.test), "withheld": len(parts.withheld)}
 
@@ -164,7 +164,7 @@ def write_scores(folder: OutputFolder, run: FilterRun, old_ids: Mapping[str, str
     }
     with folder.write(SCORES) as file:
         for id_ in sorted(of):
-            file.write(records.canonical({"id": id_, "old_id": old_ids[id_], **of[id_]}) + "\n")
+            file.write(records.dump_json({"id": id_, "old_id": old_ids[id_], **of[id_]}) + "\n")
 
 
 def _write_labels(problems: Sequence[Problem], file: IO[str]) -> None:
@@ -198,7 +198,7 @@ def write_sides(
         for former in (*sorted(now, key=lambda one: one.problem.id), *gone):
             bare = replace(former.problem, answer=None, extra=Extra())
             file.write(
-                records.canonical({**records.problem_record(bare), "side": former.split}) + "\n"
+                records.dump_json({**records.problem_record(bare), "side": former.split}) + "\n"
             )
 
 
@@ -370,17 +370,17 @@ def _read_sides(path: Path) -> Iterator[FormerProblem]:
 
 
 def _read_published_problems(files: BuildFiles) -> Iterator[FormerProblem]:
-    old = files.old_ids()
+    old = files.read_old_ids()
     seen = set[str]()
     for name, side in _PUBLISHED:
         for problem in files.problems(name):
             if problem.id not in seen:
                 seen.add(problem.id)
                 yield FormerProblem(_with_old_id(problem, old), side)
-    for record in files.dropped():
+    for record in files.read_dropped():
         if record["id"] not in seen:
             yield FormerProblem(_with_old_id(records.parse_dropped(record), old), "train")
-    for record in files.withheld():
+    for record in files.read_withheld():
         yield FormerProblem(_with_old_id(records.parse_dropped(record), old), None)
 
 

@@ -19,7 +19,7 @@ from winosmith.errors import DataError, FormatError
 from winosmith.humans import CrossFit, Groups, ItemRow, Results, Rules, Selection, Slope, TestResult
 from winosmith.metrics import Reliability
 from winosmith.outputs import PRIVATE, OutputFolder
-from winosmith.records import canonical
+from winosmith.records import dump_json
 from winosmith.report import (
     Signature,
     fixed,
@@ -548,8 +548,8 @@ def _write_selection(chosen: Selection, report: Mapping[str, Any], out: str, for
     recipe = {"command": "humans select", "signature": report["signature"]}
     folder = OutputFolder.open(out, recipe, force=force)
     folder.write_lines("chosen.jsonl", formats.to_lines(chosen.filtered.kept))
-    folder.write_lines("left-out.jsonl", (left.line() for left in chosen.filtered.dropped))
-    folder.write_lines("report.json", [canonical(report) + "\n"])
+    folder.write_lines("left-out.jsonl", (left.to_json_line() for left in chosen.filtered.dropped))
+    folder.write_lines("report.json", [dump_json(report) + "\n"])
     say(f"Wrote {folder.path / 'chosen.jsonl'} and {folder.path / 'left-out.jsonl'}.")
 
 

@@ -23,7 +23,7 @@ from winosmith.dataset import Dropped
 from winosmith.errors import DataError, FormatError, InputError, Interrupted
 from winosmith.humans import Entry, Ledger, Sheet, Sitting, Subject, SurveyQuestion
 from winosmith.outputs import MANIFEST, PRIVATE, OutputFolder, atomic_write, sha256
-from winosmith.records import canonical, parse_json
+from winosmith.records import dump_json, parse_json
 from winosmith.report import format_value, signature_of
 from winosmith.response import Response
 from winosmith.text import count_noun
@@ -150,7 +150,7 @@ def _list_files(
     for sheet in sheets:
         yield (
             f"{sheet.name}.json",
-            lambda sheet=sheet: canonical(humans.make_sheet_record(sheet)) + "\n",
+            lambda sheet=sheet: dump_json(humans.make_sheet_record(sheet)) + "\n",
         )
         printed = partial(
             humans.render_pdf,

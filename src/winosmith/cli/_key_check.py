@@ -18,7 +18,7 @@ from winosmith.cli._output import Output
 from winosmith.cli._printing import say
 from winosmith.dataset import Dataset
 from winosmith.outputs import PRIVATE, OutputFolder, atomic_write
-from winosmith.records import canonical
+from winosmith.records import dump_json
 from winosmith.report import Section, Signature, Text, join_names, percent, span
 from winosmith.response import Response
 from winosmith.results import table
@@ -75,7 +75,7 @@ def write_check(
     on_site = None
     if secret is not None:
         check, on_site = _assign_site_ids(check, part.dataset, secret)
-    record = canonical(audit.check_record(check)) + "\n"
+    record = dump_json(audit.check_record(check)) + "\n"
     digest = hashlib.sha256(record.encode("utf-8", "surrogatepass")).hexdigest()
     folder = OutputFolder.open(
         out, {"command": "check of keys", "checks": count}, secret={"check": digest}, force=force
@@ -84,7 +84,7 @@ def write_check(
         folder.write_lines(_CHECK_FILE, [record])
         folder.write_lines("problems.jsonl", formats.to_lines(asked.kept))
         for sheet in made.sheets:
-            sheet_record = canonical(humans.make_sheet_record(sheet)) + "\n"
+            sheet_record = dump_json(humans.make_sheet_record(sheet)) + "\n"
             folder.write_lines(f"{sheet.name}.json", [sheet_record])
             folder.write_lines(f"{sheet.name}.html", [humans.render_form(sheet, declared=())])
     if on_site is not None:

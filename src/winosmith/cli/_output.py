@@ -15,7 +15,7 @@ from rich.text import Text
 from winosmith import report
 from winosmith._version import __version__
 from winosmith.cli._printing import echo, print_json, print_rich, translate_advice
-from winosmith.escape import for_terminal
+from winosmith.escape import escape_terminal
 from winosmith.metrics import Proportion, format_rate
 from winosmith.outputs import atomic_write
 from winosmith.report import format_value, span
@@ -54,16 +54,16 @@ def _print_table(table: report.Table, shorten_names: bool) -> None:
             numeric = len(cells) == len(rows) and all(
                 isinstance(of, int | float | None) for of in cells
             )
-            title = Text(for_terminal(head.title))
+            title = Text(escape_terminal(head.title))
             grid.add_column(title, justify="right" if numeric else "left", overflow="fold")
         for row in rows:
             grid.add_row(
                 *(
-                    Text("" if cell is None else for_terminal(format_value(cell, head.form)))
+                    Text("" if cell is None else escape_terminal(format_value(cell, head.form)))
                     for cell, head in zip(row, heads, strict=True)
                 )
             )
-        print_rich(Text(for_terminal(table.caption), style="bold"), grid, "")
+        print_rich(Text(escape_terminal(table.caption), style="bold"), grid, "")
     more = len(table.rows) - len(rows)
     if note := f"{table.beyond.format(more) if more else ''} {table.note}".strip():
         echo(textwrap.fill(translate_advice(note), 80) + "\n")

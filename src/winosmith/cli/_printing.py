@@ -23,7 +23,7 @@ from typing import Any, NoReturn
 
 import click
 
-from winosmith.escape import for_json, for_terminal
+from winosmith.escape import escape_json, escape_terminal
 
 JSON_VERSION = 1
 """Version of the JSON Schemas of `--json`. It is increased when a key is removed or changes its
@@ -55,7 +55,7 @@ def echo(message: object = "", *, err: bool = False, nl: bool = True, **style: A
         nl: end the line with a newline.
         style: colour and weight, as `click.style` takes them.
     """
-    text = for_terminal(translate_advice(message))
+    text = escape_terminal(translate_advice(message))
     _write(click.style(text, **style) if style else text, err=err, nl=nl)
 
 
@@ -77,7 +77,7 @@ def print_json(report: Mapping[str, Any]) -> None:
     """
     document = {"schema": f"{_get_command_name()} {JSON_VERSION}", **report}
     text = json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
-    _write(for_json(text), nl=False)
+    _write(escape_json(text), nl=False)
 
 
 def _get_command_name() -> str:
@@ -161,10 +161,10 @@ def _show_bar(console: Any, title: str, total: int | None) -> Iterator[Callable[
         bars.TextColumn("{task.fields[note]}", style="dim", markup=False),
     )
     with bars.Progress(*columns, console=console, transient=True) as bar:
-        task = bar.add_task(for_terminal(title), total=total, note="")
+        task = bar.add_task(escape_terminal(title), total=total, note="")
 
         def advance(done: int, note: str = "") -> None:
-            bar.update(task, completed=done, note=for_terminal(note))
+            bar.update(task, completed=done, note=escape_terminal(note))
 
         yield advance
 

@@ -315,18 +315,18 @@ def _make_kind_blocks(results: Stabilities) -> Iterator[report.Block]:
 
 def _format_most_frequent(kinds: metrics.EditKinds) -> list[report.Value]:
     cells: list[report.Value] = [
-        f"{_format_kind(kind)} ({kind.wrong_edits:,})" for kind in kinds.most_frequent
+        f"{_format_edit_kind(kind)} ({kind.wrong_edits:,})" for kind in kinds.most_frequent
     ]
     return [*cells, None, None, None][:3]
 
 
-def _format_kind(kind: metrics.EditKind) -> str:
+def _format_edit_kind(kind: metrics.EditKind) -> str:
     return kind.kind.replace("-", "−", 1)
 
 
 def _make_kind_table(solver: str, kinds: metrics.EditKinds, *, has_accuracy: bool) -> report.Table:
     rows: Rows = [
-        [_format_kind(kind), kind.edits, kind.wrong_edits, kind.errors.n, kind.errors.right,
+        [_format_edit_kind(kind), kind.edits, kind.wrong_edits, kind.errors.n, kind.errors.right,
          *(_make_rate_cells(kind) if has_accuracy else ["—"] * 3)]
         for kind in kinds.kinds
     ]  # fmt: skip

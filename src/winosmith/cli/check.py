@@ -18,7 +18,7 @@ from winosmith.dataset import Dataset, Dropped
 from winosmith.errors import DataError
 from winosmith.metrics import HumanAccuracy, copies, measure_human_accuracy
 from winosmith.outputs import OutputFolder
-from winosmith.records import canonical, problem_record
+from winosmith.records import dump_json, problem_record
 from winosmith.report import fixed, format_value, percent
 from winosmith.response import Response
 from winosmith.text import count_noun
@@ -132,7 +132,7 @@ def _warn_about_missing_parents(dataset: Dataset, path: str) -> None:
 
 def _format_dropped_problem(entry: Dropped) -> str:
     record = {"stage": entry.stage, "reason": entry.reason, "row": entry.row}
-    return canonical({**record, "problem": problem_record(entry.problem)}) + "\n"
+    return dump_json({**record, "problem": problem_record(entry.problem)}) + "\n"
 
 
 @dataclass(frozen=True)

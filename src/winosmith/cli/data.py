@@ -41,7 +41,7 @@ def get(name: str, out: str | None, as_json: bool) -> None:
     say(f"{data.title}")
     say(f"licence: {data.licence}; see {data.home}")
     with progress("downloading", None) as advance:
-        files = fetch.get(
+        files = fetch.fetch(
             data,
             out or name,
             on_progress=lambda remote, done: advance(done, f"bytes of {remote.name}"),

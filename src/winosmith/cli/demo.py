@@ -16,7 +16,7 @@ from winosmith.build import MeasureRecipe, Recipe, build, read_recipe
 from winosmith.cli._options import json_option, seed_option
 from winosmith.cli._printing import echo, progress, say
 from winosmith.cli.build import print_build
-from winosmith.escape import one_line
+from winosmith.escape import to_line
 from winosmith.outputs import OutputFolder
 from winosmith.records import parse_json
 from winosmith.report import format_value, percent
@@ -90,7 +90,7 @@ def write_practice(
     with output.write("planted.json") as file:
         json.dump(made.planted, file, indent=0, sort_keys=True)
     with output.write("recipe.toml") as file:
-        file.write(RECIPE.format(folder=one_line(folder), seed=seed))
+        file.write(RECIPE.format(folder=to_line(folder), seed=seed))
     return folder / "recipe.toml"
 
 

@@ -166,13 +166,13 @@ def _parse_split_sizes(options: Options) -> tuple[int, int]:
     return train, dev
 
 
-def _choose_model_folder(options: Options, determined: tuple[Any, ...], stack: ExitStack) -> Path:
+def _choose_model_folder(options: Options, key_parts: tuple[Any, ...], stack: ExitStack) -> Path:
     """Return the folder of the fine-tuned encoder: the given one, the cache, or a temporary one."""
     if options["keep_model"]:
         return Path(options["keep_model"])
     if options["no_cache"]:
         return Path(stack.enter_context(tempfile.TemporaryDirectory())) / "finetuned"
-    model, train, dev, settings = determined
+    model, train, dev, settings = key_parts
     recipe = [models.digest_weights(model), train.digest, dev.digest, asdict(settings)]
     name = hashlib.sha256(json.dumps(recipe).encode()).hexdigest()[:16]
     return embed.cache_folder() / "finetuned" / name

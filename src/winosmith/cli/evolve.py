@@ -28,7 +28,7 @@ from winosmith.language import WordNet, find_wordnet_folder
 from winosmith.outputs import OutputFolder
 from winosmith.prediction import Prediction
 from winosmith.problem import Problem
-from winosmith.records import canonical
+from winosmith.records import dump_json
 from winosmith.report import signature_of
 from winosmith.text import count_noun
 
@@ -58,7 +58,7 @@ Options = Mapping[str, Any]
 @click.option("--sets", is_flag=True, help="Write the sets small, medium and large, split by "
               "root; the first --with makes medium, the second large.")  # fmt: skip
 @click.option("--people", metavar="FILE", type=_options.MORE_DATA, help="With --sets: file of "
-              "problems that people made from the roots, with lineage, for the set small.")  # fmt: skip
+              "problems that people made from the roots, with lineage, for small.")  # fmt: skip
 @click.option("--grow", type=click.Choice(["roots", "small"]), default="roots", show_default=True,
               help="With --sets: problems from which the set medium is grown.")  # fmt: skip
 @click.option("--augment", type=click.Choice(["train+dev", "all"]), default="train+dev",
@@ -252,8 +252,8 @@ def _perturb(options: Options) -> dict[str, Any]:
     }
     for name, part in parts.items():
         folder.write_lines(f"{name}.jsonl", formats.to_lines(part))
-    folder.write_lines("left-out.jsonl", (one.line() for one in omitted))
-    folder.write_lines("report.json", [canonical(record) + "\n"])
+    folder.write_lines("left-out.jsonl", (one.to_json_line() for one in omitted))
+    folder.write_lines("report.json", [dump_json(record) + "\n"])
     folder.write_lines("report.html", [_make_output(record).render_page()])
     names = ", ".join(f"{name}.jsonl" for name in parts)
     say(f"Wrote {folder.path}: {names}, left-out.jsonl, report.json and report.html.")

@@ -95,9 +95,9 @@ def command(
     ).show(as_json=as_json, out=out)
 
 
-def _score_presentations(keyed: KeyedRelease, model: str, owner: Path, device: str | None) -> str:
+def _score_presentations(keyed: KeyedRelease, model: str, folder: Path, device: str | None) -> str:
     name = re.sub(r"[^\w.-]+", "-", model).strip("-.")
-    path = owner / "scores" / f"{name}.jsonl"
+    path = folder / "scores" / f"{name}.jsonl"
     with progress(f"Scoring with {model}, text", 2 * len(keyed.pairs)) as advance:
         exposures.write_scores(
             keyed.pairs,

@@ -125,14 +125,14 @@ def _make_run_arguments(options: Options, advance: Callable[[int, str], None]) -
     )
     runs, current = len(list(grid.runs(settings))), 1
 
-    def on_run(number: int, of: int, run: models.TrainingRun) -> None:
+    def on_run(number: int, total: int, run: models.TrainingRun) -> None:
         nonlocal current
         current = number + 1
-        if of > 1:
-            say(f"Run {number} of {of}, {run.settings.name}: {run.message}")
+        if total > 1:
+            say(f"Run {number} of {total}, {run.settings.name}: {run.message}")
 
-    def on_step(done: int, of: int, note: str) -> None:
-        advance(done, f"of {of}, {note}" + (f", run {current} of {runs}" if runs > 1 else ""))
+    def on_step(done: int, total: int, note: str) -> None:
+        advance(done, f"of {total}, {note}" + (f", run {current} of {runs}" if runs > 1 else ""))
 
     return {
         "grid": grid,

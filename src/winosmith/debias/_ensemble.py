@@ -32,7 +32,7 @@ from winosmith.debias import _solver
 from winosmith.debias._rows import Rows, choose_scratch_folder, draw_training_rows
 from winosmith.debias._solver import Basis, Start
 from winosmith.errors import DataError, OutputError
-from winosmith.parallel import Broadcaster, count_workers, one_thread, ordered_map
+from winosmith.parallel import Broadcaster, count_workers, ordered_map, use_one_thread
 
 if TYPE_CHECKING:
     from winosmith.debias._kernel import Kernel
@@ -174,7 +174,7 @@ def open_ensemble(
     folder = choose_scratch_folder(rows.X, scratch)
     if folder is None and executor is not None and needs_file(executor):
         folder = Path(tempfile.gettempdir())
-    with open_threads() as own, one_thread(), _solver.rotate_rows(rows, own, folder) as basis:
+    with open_threads() as own, use_one_thread(), _solver.rotate_rows(rows, own, folder) as basis:
         workers = executor or own
         with share_arrays(basis, rows.y, workers) as (location, arrays):
             penalty = _solver.make_penalties(basis, settings.C)
@@ -320,7 +320,7 @@ def _train(
     weights, slow = fit.weights, ~fit.converged
     for column in np.flatnonzero(slow):
         part = share.rows[partitions[column]]
-        with one_thread():
+        with use_one_thread():
             weights[column] = _solver.minimize_by_newton(
                 X[part], y[part], share.ridge, weights[column]
             )

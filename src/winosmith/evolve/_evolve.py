@@ -26,7 +26,7 @@ from winosmith.outputs import atomic_write
 from winosmith.parallel import ordered_map
 from winosmith.prediction import Prediction
 from winosmith.problem import MAX_OPTIONS, Origin, Problem
-from winosmith.records import canonical, parse_json, parse_problem, problem_record
+from winosmith.records import dump_json, parse_json, parse_problem, problem_record
 from winosmith.results import Result
 from winosmith.seen import check_blanks
 from winosmith.text import tokens
@@ -216,7 +216,7 @@ def resume_children(
 
 def _write_family(file: IO[str], parent: str, family: Sequence[Problem]) -> None:
     record = {"parent": parent, "children": [problem_record(child) for child in family]}
-    file.write(canonical(record) + "\n")
+    file.write(dump_json(record) + "\n")
 
 
 def _read_families(path: Path) -> Iterator[tuple[str, list[Problem]]]:

@@ -15,7 +15,7 @@ from pathlib import Path
 from winosmith.errors import DataError, FormatError
 from winosmith.locks import try_lock
 from winosmith.outputs import make_write_error
-from winosmith.records import canonical, parse_json_lines
+from winosmith.records import dump_json, parse_json_lines
 
 LEDGER = "looks.jsonl"
 
@@ -71,7 +71,7 @@ def record_look(
                 return same
             date = datetime.now(UTC).isoformat(timespec="seconds")
             new = Look(len(own) + 1, release, tuple(models), digests, date)
-            file.write(canonical(asdict(new)) + "\n")
+            file.write(dump_json(asdict(new)) + "\n")
             file.flush()
             os.fsync(file.fileno())
             return new

@@ -29,7 +29,7 @@ from winosmith.formats import _base
 from winosmith.formats._base import Entry, Format, Row
 from winosmith.formats._twins import pair_neighbours
 from winosmith.problem import BLANK, Extra, Problem
-from winosmith.text import find_occurrences, kind_of_script
+from winosmith.text import detect_script, find_occurrences
 
 _MASK = "[MASK]"
 
@@ -74,7 +74,7 @@ def _is_dpr(rows: Rows) -> bool:
 def _note_repetition(found: Entry) -> Entry:
     """Add a note if a text without spaces contains the pronoun more than once."""
     problem = found.item
-    if not isinstance(problem, Problem) or kind_of_script(problem.sentence) != "unspaced":
+    if not isinstance(problem, Problem) or detect_script(problem.sentence) != "unspaced":
         return found
     if not find_occurrences(problem.pronoun or "", problem.sentence):
         return found

@@ -25,7 +25,7 @@ from winosmith.errors import ProblemError
 from winosmith.formats import _base
 from winosmith.formats._base import Entry, Format, Item, Writer
 from winosmith.problem import BLANK, Claim, Extra, Scalar
-from winosmith.text import find_occurrences, kind_of_script
+from winosmith.text import detect_script, find_occurrences
 
 _KEY = "superglue_wsc"
 
@@ -207,7 +207,7 @@ def _restore_text(claim: Claim) -> tuple[str, int, str]:
 
 def _fits_words(claim: Claim) -> bool:
     text, at, pronoun = _restore_text(claim)
-    if f"{_KEY}.unit" in claim.extra or kind_of_script(text) == "unspaced":
+    if f"{_KEY}.unit" in claim.extra or detect_script(text) == "unspaced":
         return False
     return _find_indexed(text, pronoun, _get_index(text, at, "word"), "word") == at
 

@@ -22,7 +22,7 @@ from winosmith.errors import DataError, InputError, OtherDataError, first_ids
 from winosmith.metrics._proportion import Proportion, proportion
 from winosmith.prediction import Prediction, align
 from winosmith.problem import Origin, Problem, Scalar
-from winosmith.records import canonical
+from winosmith.records import dump_json
 from winosmith.results import HIDDEN, Result
 from winosmith.seen import Input, Sees, build_inputs
 
@@ -136,7 +136,7 @@ class Graded(Result):
             scores = [f"{score:.9g}" for score in prediction.scores]
             tied = [list(prediction.tied)] if prediction.tied else []
             record = [prediction.problem_id, prediction.choice, scores, *tied]
-            state.update(canonical({"prediction": record}).encode("utf-8", "surrogatepass"))
+            state.update(dump_json({"prediction": record}).encode("utf-8", "surrogatepass"))
         return state.hexdigest()
 
 

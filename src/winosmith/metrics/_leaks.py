@@ -16,7 +16,7 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from winosmith.blocks import blocks, comparable_text, find_lookalikes
+from winosmith.blocks import blocks, find_lookalikes, normalize_tokens
 from winosmith.dataset import Dataset
 from winosmith.metrics._graded import clusters, iterate_columns
 from winosmith.problem import Problem, Scalar
@@ -483,16 +483,16 @@ def _find_same_sentences(test: Dataset, training: Dataset) -> Iterator[tuple[int
 
 def _make_question_key(problem: Problem) -> tuple[str, frozenset[str]]:
     options = problem.options if problem.blank is None else ()
-    return comparable_text(problem.sentence), frozenset(map(comparable_text, options))
+    return normalize_tokens(problem.sentence), frozenset(map(normalize_tokens, options))
 
 
 def _find_same_families(test: Dataset, training: Dataset) -> Iterator[tuple[int, str]]:
-    roots = {problem.id: comparable_text(problem.sentence) for problem in training}
+    roots = {problem.id: normalize_tokens(problem.sentence) for problem in training}
     for root, rows in test.families.items():
         if root not in training.families:
             continue
         mine = next(
-            (comparable_text(test[row].sentence) for row in rows if test[row].id == root), None
+            (normalize_tokens(test[row].sentence) for row in rows if test[row].id == root), None
         )
         if mine is None or roots.get(root, mine) == mine:
             for row in rows:

@@ -15,12 +15,12 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from winosmith.blocks import comparable_text, join_blocks
+from winosmith.blocks import join_blocks, normalize_tokens
 from winosmith.dataset import Dataset
 from winosmith.errors import DataError
 from winosmith.prediction import TIE
 from winosmith.problem import BLANK, Claim, Problem
-from winosmith.records import canonical, claim_record
+from winosmith.records import claim_record, dump_json
 from winosmith.seen import Sees, check_pronouns, cut_to_local_context, insert_pronoun
 from winosmith.text import FUNCTION_WORDS
 
@@ -231,7 +231,7 @@ class Questions:
     @cached_property
     def blocks(self) -> list[list[int]]:
         """Groups of rows that are treated as one observation: twins and copies of their halves."""
-        texts = [[comparable_text(problem.sentence)] for problem in self.problems]
+        texts = [[normalize_tokens(problem.sentence)] for problem in self.problems]
         return join_blocks(self.groups, texts)
 
     def __len__(self) -> int:
@@ -301,7 +301,7 @@ def read_questions(
     together: dict[str, list[int]] = {}
     for row, claim in enumerate(items):
         together.setdefault(claim.problem_id, []).append(row)
-    lines = "\n".join(canonical(claim_record(claim)) for claim in items)
+    lines = "\n".join(dump_json(claim_record(claim)) for claim in items)
     return Questions(
         tuple(map(convert_claim, items, map(str, range(len(items))))),
         1,

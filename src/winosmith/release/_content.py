@@ -31,7 +31,7 @@ from winosmith.exposure import LEVEL, detectable_shift, list_presentations
 from winosmith.metrics import Copies, copies, detectable_differences
 from winosmith.options import declaration, match_pattern, to_table
 from winosmith.problem import Lineage, Problem
-from winosmith.records import canonical
+from winosmith.records import dump_json
 from winosmith.release._about import About
 from winosmith.release._interchange import JUDGES, QUESTION_COLUMNS, find_used_columns
 from winosmith.report import Drawing, Signature, Table
@@ -281,7 +281,7 @@ class Tombstone:
 
     def line(self) -> str:
         """Return the tombstone as a line of JSON."""
-        return canonical({key: value for key, value in asdict(self).items() if value}) + "\n"
+        return dump_json({key: value for key, value in asdict(self).items() if value}) + "\n"
 
 
 @declaration
@@ -545,7 +545,7 @@ def make_record(content: Content, files: Mapping[str, Mapping[str, Any]]) -> dic
 def compute_digest(record: Mapping[str, Any]) -> str:
     """Return the digest of the object of release.json, except its key "digest"."""
     rest = {key: value for key, value in sorted(record.items()) if key != "digest"}
-    return hashlib.sha256(canonical(rest).encode()).hexdigest()
+    return hashlib.sha256(dump_json(rest).encode()).hexdigest()
 
 
 def make_folder_name(record: Mapping[str, Any]) -> str:

@@ -22,7 +22,7 @@ from winosmith.humans import CANARY
 from winosmith.options import from_table
 from winosmith.outputs import PRIVATE, sha256
 from winosmith.problem import Extra, Problem, Scalar
-from winosmith.records import canonical, parse_dropped, parse_json, parse_json_lines
+from winosmith.records import dump_json, parse_dropped, parse_json, parse_json_lines
 from winosmith.release import _content
 from winosmith.release._about import parse_about
 from winosmith.release._interchange import JUDGED_BY, JUDGES, PHASE, RELEASE_KEYS, REMOVED_BY
@@ -135,8 +135,8 @@ def _read_build(build: BuildFiles, files: Sequence[Path]) -> Source:
         if (part := _content.match_part(path.stem)) and path.is_file() and path.stat().st_size
     }
     private = build.folder / PRIVATE
-    dropped = list(build.dropped())
-    problems = map(parse_dropped, [*dropped, *build.withheld()])
+    dropped = list(build.read_dropped())
+    problems = map(parse_dropped, [*dropped, *build.read_withheld()])
     return Source(
         _content.sort_parts(parts),
         {key: build.report[key] for key in _REPORT_KEYS if build.report.get(key)},
@@ -146,7 +146,7 @@ def _read_build(build: BuildFiles, files: Sequence[Path]) -> Source:
         },
         private if (private / "test.jsonl").is_file() else None,
         {problem.id: problem for problem in problems},
-        build.old_ids(),
+        build.read_old_ids(),
     )
 
 
@@ -255,7 +255,7 @@ def read_record(folder: Path) -> dict[str, Any] | Fault:
     """Return the object of release.json, or the reason why it can't be read."""
     try:
         record = parse_json((folder / _content.RECORD).read_text("utf-8"))
-        canonical(record).encode("utf-8")  # an unpaired surrogate or deep nesting has no digest
+        dump_json(record).encode("utf-8")  # an unpaired surrogate or deep nesting has no digest
     except (OSError, ValueError, RecursionError) as error:
         why = getattr(error, "strerror", None) or error
         return Fault(_content.RECORD, f"it can't be read ({why}), so this is not a release")

@@ -16,7 +16,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _, gettext_lazy
 
 from winosmith import Dataset, Problem as Datum
-from winosmith.lineage import depths, edit_script, make_child
+from winosmith.lineage import depths, find_edits, make_child
 from winosmith.problem import BLANK
 from winosmith.text import changes, tokens
 from winosmith.web.pages import whole_percent
@@ -217,7 +217,7 @@ def checks_context(
     """Return the template context of the part that changes during typing, or of a rejected form."""
     checks = mark_rejected(run_checks(typed, place), faults or {})
     parent, read = place.parent, typed.without_long_texts()
-    edits = edit_script(tokens(parent.sentence), tokens(read.sentence)) if read.sentence else ()
+    edits = find_edits(tokens(parent.sentence), tokens(read.sentence)) if read.sentence else ()
     seen = is_visible_to(place.person, parent)
     changed = changes(parent.sentence, read.sentence) if read.sentence and seen else []
     return {
