@@ -20,7 +20,7 @@ from winosmith.lineage import (
     make_child,
 )
 from winosmith.problem import Extra
-from winosmith.text import changes, mark_differences, tokens
+from winosmith.text import diff_text, mark_differences, tokens
 
 ROWS = st.lists(st.sampled_from(["a", "b", "c", "the"]), max_size=9)
 BOTTLE = ("bottle", "cup")
@@ -355,5 +355,5 @@ def test_what_differs_between_sentences_leaves_each_whole(mine: str, other: str)
     found = mark_differences(mine, other)
     assert "".join(one.text for one in found) == mine
     assert {one.kind for one in mark_differences(mine, mine)} <= {""}
-    left = "".join(one.text for one in changes(other, mine) if one.kind != "del")
+    left = "".join(one.text for one in diff_text(other, mine) if one.kind != "del")
     assert "".join(left.split()) == "".join(mine.split())

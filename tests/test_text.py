@@ -107,7 +107,7 @@ def test_edit_distance_is_a_metric(one: list[str], two: list[str], three: list[s
 @given(sequences, sequences)
 def test_the_trigger_explains_the_edit_distance(first: list[str], second: list[str]) -> None:
     """The longer side of the trigger is no longer than the distance, which it sums up to."""
-    mine, theirs = text.trigger(first, second)
+    mine, theirs = text.find_trigger(first, second)
     distance = text.edit_distance(first, second)
     assert max(len(mine), len(theirs)) <= distance <= len(mine) + len(theirs)
     assert (mine == theirs == []) == (first == second)

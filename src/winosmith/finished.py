@@ -80,16 +80,16 @@ class BuildFiles:
         name: str = table["files"]["format"]
         return name
 
-    def problems(self, name: str) -> Dataset:
+    def problems(self, split: str) -> Dataset:
         """Return the problems of a split, such as "train_xl", "dev" or "private/test".
 
         Raises:
             OSError: the build has no such split.
             FormatError: its file can't be read.
         """
-        path = self.folder / f"{name}{formats.get_writer(self._format_name).suffix}"
+        path = self.folder / f"{split}{formats.get_writer(self._format_name).suffix}"
         if not path.stat().st_size:
-            return Dataset([], name)
+            return Dataset([], split)
         return formats.read(path, self._format_name, as_written=True)
 
     def read_dropped(self) -> Iterator[dict[str, Any]]:

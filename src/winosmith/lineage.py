@@ -287,7 +287,7 @@ def _visit_child(problem: Problem, row: int, tokens: tuple[str, ...], parent: _V
     if edits and (fault := _explain_edit_mismatch(parent.tokens, edits, tokens)):
         return _Visit(row, tokens, None, edits, fault)
     edits = edits or find_edits(parent.tokens, tokens)
-    return _Visit(row, tokens, parent.touched and parent.touched.after(edits), edits)
+    return _Visit(row, tokens, parent.touched and parent.touched.apply(edits), edits)
 
 
 def _explain_edit_mismatch(
@@ -375,7 +375,7 @@ class _ChangedPositions:
     empty: tuple[int, ...]
     count: int
 
-    def after(self, edits: Iterable[Edit]) -> _ChangedPositions:
+    def apply(self, edits: Iterable[Edit]) -> _ChangedPositions:
         """Return the changed positions after additional edits, which must fit the tokens."""
         tokens, empty, count = bytearray(self.tokens), list(self.empty), self.count
         for edit in edits:

@@ -14,7 +14,7 @@ The blank `_` counts as a word and as a token.
 
 Both need spaces between words, and the conventions and function words are English.
 `detect_script` detects texts without such spaces, in which words are not counted. `units` works
-for any script. `changes` and `mark_differences` show how the tokens of two sentences differ.
+for any script. `diff_text` and `mark_differences` show how the tokens of two sentences differ.
 """
 
 from __future__ import annotations
@@ -37,11 +37,12 @@ __all__ = [
     "FUNCTION_WORDS",
     "Change",
     "Writing",
-    "changes",
     "content_words",
     "detect_script",
+    "diff_text",
     "edit_distance",
     "find_occurrences",
+    "find_trigger",
     "fold",
     "get_inflection_prefix",
     "local_context",
@@ -52,7 +53,6 @@ __all__ = [
     "separate_blank",
     "split_whole_words",
     "tokens",
-    "trigger",
     "units",
     "words",
 ]
@@ -451,12 +451,12 @@ def edit_distance(first: Sequence[str], second: Sequence[str]) -> int:
     return int(Levenshtein.distance(first, second))
 
 
-def trigger(first: Sequence[str], second: Sequence[str]) -> tuple[list[str], list[str]]:
+def find_trigger(first: Sequence[str], second: Sequence[str]) -> tuple[list[str], list[str]]:
     """Return the items of each sequence that differ, according to a shortest edit script.
 
     For the halves of a twin, these are the trigger words.
 
-    >>> trigger(words("the _ is too large ."), words("the _ is too small ."))
+    >>> find_trigger(words("the _ is too large ."), words("the _ is too small ."))
     (['large'], ['small'])
     """
     mine: list[str] = []
@@ -504,12 +504,12 @@ class Change(NamedTuple):
     kind: Literal["", "del", "ins"]
 
 
-def changes(before: str, after: str) -> list[Change]:
+def diff_text(before: str, after: str) -> list[Change]:
     """Compare two sentences by token; return unchanged, removed and added pieces.
 
     The unchanged and added pieces form the new sentence, except for white space.
 
-    >>> [(one.kind, one.text) for one in changes("The cup is full.", "The mug is so full.")]
+    >>> [(one.kind, one.text) for one in diff_text("The cup is full.", "The mug is so full.")]
     [('', 'The '), ('del', 'cup'), ('', ' '), ('ins', 'mug'), ('', ' is '), ('ins', 'so'), ('', ' full.')]
     """  # noqa: E501
     found = _iter_changes(before, after)

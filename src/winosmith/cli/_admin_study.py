@@ -66,8 +66,8 @@ def _parse_amount(ctx: click.Context, param: click.Parameter, text: str | None) 
 @click.option("--minutes", type=click.IntRange(min=1), required=True,
               help="Expected duration in minutes.")  # fmt: skip
 @click.option("--places", type=click.IntRange(min=1), metavar="N", required=True, help="Number of "
-              "people that the market sends; half as many more may start, because some return "
-              "their submission.")  # fmt: skip
+              "participants that the market sends; half as many more may start, because some "
+              "return their submission.")  # fmt: skip
 @click.option("--least-wage", callback=_parse_amount, metavar="AMOUNT",
               help="Minimum hourly pay; the ledger warns about lower pay.")  # fmt: skip
 @click.option("--code", default="", help="The market's completion code. On generic, each worker "
@@ -154,7 +154,7 @@ def list_(site: Site, as_json: bool) -> None:
 @click.argument("name")
 @click.option("--new-link", is_flag=True, help="Create a new link, and disable the old one.")
 @click.option("--places", type=click.IntRange(min=1), metavar="N",
-              help="New number of people that the market sends.")  # fmt: skip
+              help="New number of participants that the market sends.")  # fmt: skip
 @address_option
 @pass_site
 @json_option
@@ -217,7 +217,7 @@ def reconcile(
     if dry_run:
         say("Nothing was changed.")
     else:
-        say(f"{votes:,} votes have changed: they count now, or no longer count.")
+        say(f"{votes:,} votes are newly counted or newly excluded.")
 
 
 @command.command("pay", short_help="show the ledger with paid and due amounts")
@@ -225,9 +225,9 @@ def reconcile(
 @click.option("--csv", "table", type=click.Path(dir_okay=False), metavar="FILE",
               help="Also write the ledger, with pseudonyms, to this file.")  # fmt: skip
 @click.option("--bonuses", type=click.Path(dir_okay=False), metavar="FILE",
-              help="Write the amounts due in addition to the reward to FILE: the market's ids and "
-              "amounts in the market's format, then currencies and payment ids. Delete FILE after "
-              "the payment.")  # fmt: skip
+              help="Write the bonuses that are due to FILE: the market's ids and amounts in the "
+              "market's format, then currencies and payment ids. Delete FILE after the "
+              "payment.")  # fmt: skip
 @click.option("--paid", type=FILE, metavar="FILE",
               help="Record the payments listed in FILE, which --bonuses wrote; each is recorded "
               "only once.")  # fmt: skip

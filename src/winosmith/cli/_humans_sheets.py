@@ -44,8 +44,8 @@ _LISTED_REASONS = 5
               "different tests.")  # fmt: skip
 @declared_options(humans.make_sheets, only=("orders", "title", "seed"))
 @click.option("--large-print", is_flag=True, help="Also make each sheet in large print.")
-@click.option("--form", "as_form", is_flag=True, help="Also make each sheet as a form for a "
-              "browser.")  # fmt: skip
+@click.option("--form", "as_form", is_flag=True, help="Also make each sheet as a browser "
+              "form.")  # fmt: skip
 @click.option("--subjects", type=_options.FILE, metavar="FILE",
               help="File with one subject code per line: each subject gets a sheet with the code "
               "printed on it.")  # fmt: skip
@@ -215,9 +215,9 @@ def _count_items_by_label(sheet: Sheet, prefix: str) -> int:
 def print_omitted_problems(omitted: Sequence[Dropped]) -> None:
     """Print the first few problems without a sheet, each with the reason."""
     for left in omitted[:_LISTED_REASONS]:
-        echo(f"On no sheet: {left.problem.id}: {left.reason}")
+        echo(f"Not on a sheet: {left.problem.id}: {left.reason}")
     if len(omitted) > _LISTED_REASONS:
-        echo(f"On no sheet: {len(omitted) - _LISTED_REASONS:,} more; see --json")
+        echo(f"Not on a sheet: {len(omitted) - _LISTED_REASONS:,} more; see --json")
 
 
 LEDGER = "ledger.json"
@@ -227,7 +227,7 @@ LEDGER = "ledger.json"
 @click.command("assign")
 @click.argument("folder", metavar="DIR", type=_options.FOLDER)
 @click.argument("subjects", nargs=-1, metavar="SUBJECT...")
-@click.option("--test", metavar="NAME", help="Give only sheets of this test, such as a.")
+@click.option("--test", metavar="NAME", help="Give only sheets of this test (for example, a).")
 @click.option("--another", is_flag=True, help="Give another sheet to subjects who have finished "
               "theirs.")  # fmt: skip
 @click.option("--dropped", is_flag=True, help="Record that the subjects abandoned their sheets, "

@@ -44,7 +44,7 @@ class OutputFile(click.Path):
             with path.open("rb") as file:
                 start = file.read(64).lstrip().lower()
             if start and not start.startswith(self.starts.encode()):
-                self.fail(f"File {str(path)!r} exists, and is not {self.kind}: use another name.",
+                self.fail(f"File {str(path)!r} exists and is not {self.kind}; use another name.",
                           param, ctx)  # fmt: skip
         return given
 

@@ -31,9 +31,9 @@ Options = dict[str, Any]
               type=_options.MORE_DATA)  # fmt: skip
 @_solvers.solver_options
 @click.option("--local-context", is_flag=True, help="Show the solver only the text from two "
-              "words before the blank to the end, in training too.")  # fmt: skip
+              "words before the blank to the end, also in training.")  # fmt: skip
 @_options.cluster_option
-@click.option("--force", is_flag=True, help="Overwrite FILE.jsonl, or unfinished work on it.")
+@click.option("--force", is_flag=True, help="Overwrite FILE.jsonl, even if it is unfinished.")
 @_options.format_option
 @_options.json_option
 def command(**options: Any) -> None:

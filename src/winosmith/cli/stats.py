@@ -72,7 +72,7 @@ def _read_items(paths: Sequence[str], format_name: str | None) -> Dataset | tupl
     return join_data(parts, " + ".join(Path(path).stem for path in paths))
 
 
-def _count_tokens(stats: Statistics | ClaimStatistics) -> Rows:
+def _make_token_rows(stats: Statistics | ClaimStatistics) -> Rows:
     if stats.average_length is None or stats.vocabulary is None:
         none = "not counted: no spaces between words"
         return [["average length", none], ["vocabulary", none]]
@@ -89,7 +89,7 @@ def _describe_claims(name: str, stats: ClaimStatistics) -> Output:
     holds = [f"{word}: {n:,}" for word, n in zip(words, counts, strict=True) if n]
     rows: Rows = [
         ["claims", f"{stats.claims:,}"],
-        *_count_tokens(stats),
+        *_make_token_rows(stats),
         ["labels", ", ".join(holds)],
     ]
     return Output(
@@ -131,7 +131,7 @@ def _make_sections(
     if repeated:
         yield report.Section("Twins and copies", [report.Text(repeated)])
     if families:
-        yield report.Section("Families", list(_show_lineages(families, stats.without_spaces)))
+        yield report.Section("Families", list(_describe_lineages(families, stats.without_spaces)))
     yield report.Section("Fields that give the answer away", [_describe_leaks(stats)])
 
 
@@ -150,7 +150,7 @@ def _make_count_rows(stats: Statistics) -> Rows:
     by_options = [f"{n} in {count_noun(of, 'problem')}" for n, of in stats.options.items()]
     rows: Rows = [
         ["problems", f"{stats.problems:,}{more}"],
-        *_count_tokens(stats),
+        *_make_token_rows(stats),
         ["twins", f"{stats.twins:,}"],
         ["singles", f"{stats.singles:,}"],
         ["answers", ", ".join(answers)],
@@ -173,7 +173,7 @@ def _make_count_rows(stats: Statistics) -> Rows:
     return rows
 
 
-def _show_lineages(stats: LineageStatistics, uncounted: int) -> Iterator[report.Block]:
+def _describe_lineages(stats: LineageStatistics, uncounted: int) -> Iterator[report.Block]:
     families = count_noun(stats.families, "family", "families")
     unvalidated = f", {stats.unvalidated:,} of them unvalidated" if stats.unvalidated else ""
     yield table(

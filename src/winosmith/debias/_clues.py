@@ -386,7 +386,7 @@ def read_problem(problem: Problem, other: str | None = None) -> Reading:
         cues = text.content_words(context.sentence)
     if other is not None:
         other_tokens = text.units(other, problem.options)
-        cues = [t for t in text.trigger(tokens, other_tokens)[0] if _is_word(t)] + cues
+        cues = [t for t in text.find_trigger(tokens, other_tokens)[0] if _is_word(t)] + cues
     own = {token for option in options for token in option}
     return Reading(
         _drop_repeats([cue for cue in cues if cue not in own]),
