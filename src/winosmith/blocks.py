@@ -68,9 +68,9 @@ def blocks(dataset: Dataset, *, lookalikes: bool = True) -> list[list[int]]:
     Two problems share a block if they share a twin or a family; if their sentences have the same
     letters and digits, ignoring case, alphabet, spaces and punctuation; or, with `lookalikes`, if
     they look like a twin without a common id. Such pairs have the same options (also ignoring
-    articles) and 70 % of their words in common. If one of them has no twin id, 40 % are enough if
-    no third text has these options, and at 70 % one option may differ or be added if no third text
-    has all the others. Blocks are transitive.
+    articles) and share 70 % of their words. If one of them has no twin id, 40 % is enough if no
+    third text has these options; with 70 %, one option may differ or be added if no third text has
+    all the others. Blocks are transitive.
 
     >>> pair = [Problem("a", "A _ b.", ("x", "y"), 0, "t"), Problem("b", "B _ c.", ("x", "y"), 1, "t")]
     >>> [sorted(block) for block in blocks(Dataset([*pair, Problem("c", "b _ C.", ("x", "z"))]))]

@@ -2,8 +2,8 @@ r"""Escape text from untrusted data sets, with one function for each kind of out
 
 Column names, file names, ids and sentences may contain markup, escape sequences that control a
 terminal (ECMA-48), and characters that reverse the order of displayed text (Boucher and Anderson
-2021, "Trojan Source"). Each function makes text harmless for one kind of output. It is called when
-the output is written.
+2021, "Trojan Source"). Each function makes text harmless for one kind of output, and is called when
+that output is written.
 
 `winosmith.outputs.guard_cell` escapes cells of tables that spreadsheets open.
 """

@@ -119,8 +119,8 @@ def find_pairs(
 ) -> None:
     """Find the pairs of similar rows that a collector wants, and add them to it.
 
-    It finds every wanted pair, in any order of rows. Memory is linear in the number of words. So is
-    the time, unless very many rows share rare words but are not similar.
+    It finds every wanted pair, regardless of the order of rows. Memory is linear in the number of
+    words, and so is the time, unless very many dissimilar rows share rare words.
 
     Args:
         words: the distinct words of each row. A row without words is not similar to any other.

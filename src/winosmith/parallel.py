@@ -69,10 +69,10 @@ def ordered_map(
 ) -> Iterator[Result]:
     """Yield `function(item)` for each item, in the order of the items.
 
-    Without an executor, items are processed one at a time in this process. With one, at most
-    `max_pending` items are submitted but not yet finished, so a long iterable is never in memory as
-    a whole. Results and their order do not depend on the executor. If the caller stops early or an
-    item fails, items that have not started are cancelled.
+    Without an executor, items are processed one at a time in this process. With an executor, at
+    most `max_pending` items are submitted but not yet finished, so a long iterable is never in
+    memory as a whole. Results and their order do not depend on the executor. If the caller stops
+    early or an item fails, items that have not started are cancelled.
 
     Args:
         function: the function to call; must be picklable if the workers are processes.
@@ -167,8 +167,8 @@ def pause_garbage_collection() -> Iterator[None]:
 def use_one_thread() -> AbstractContextManager[object]:
     """Limit linear algebra to one thread in a block, so that sums have a fixed order.
 
-    With several threads, the last bits of a result depend on the number of threads. They can decide
-    between nearly equal directions, such as those of an SVD.
+    With several threads, the last bits of a result depend on the number of threads. These bits can
+    decide between nearly equal directions, such as those of an SVD.
     """
     import scipy.linalg  # noqa: F401 - scipy's own BLAS must be loaded before it can be limited
 

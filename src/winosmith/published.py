@@ -124,7 +124,7 @@ def write_digests(folder: Path, items: Iterable[Problem | Claim], *base_digests:
     Args:
         folder: the model's folder.
         items: the training data.
-        base_digests: the digests of the training data of the model that was fine-tuned.
+        base_digests: digests of the training data of the base model.
     """
     found = (compute_digests("", items), *base_digests)
     whole, sides = (
@@ -162,13 +162,13 @@ def read_digests(folder: Path) -> tuple[Digests, ...]:
 def compute_item_digests(item: Problem | Claim) -> tuple[frozenset[int], frozenset[int]]:
     """Compute 40-bit digests that identify a problem without revealing its text.
 
-    The digests are of the letters and digits, ignoring case and articles. The probability that
-    50,000 digests have one in common with 50,000 others is 1 in 400.
+    The digests are computed from letters and digits, ignoring case and articles. The probability
+    that 50,000 digests have one in common with 50,000 others is 1 in 400.
 
     Returns:
         Digests of the sentence without the blank and, if known, with the pronoun. For a problem,
         also digests of the text before and after the blank, each with the options. The other half
-        of a twin and most perturbed problems share one of the latter.
+        of a twin and most perturbed problems share one of these digests.
 
     >>> one = Problem("a", "Ann thanked Eva as _ had been kind.", ("Ann", "Eva"), 1)
     >>> two = Problem("b", "Ann thanked Eva as _ was helped.", ("Eva", "Ann"), 1)

@@ -63,7 +63,7 @@ def check_blanks(
         unique: whether to refuse problems that contain a `_` other than their blank, too.
 
     Raises:
-        DataError: there are such problems; the message names the first three.
+        DataError: a problem is unsuitable; the message names up to three of them.
 
     >>> check_blanks([Problem("q", "Why?", ("a", "b"), blank=None)], "a test sheet")
     Traceback (most recent call last):
@@ -141,7 +141,7 @@ def check_two_options(problems: Sequence[Problem], advice: str) -> None:
     """Raise DataError if problems have more than two options.
 
     Raises:
-        DataError: there are such problems; the message names the first three, with `advice`.
+        DataError: a problem has more options; the message names up to three of them, with `advice`.
     """
     others = [problem.id for problem in problems if len(problem.options) != 2]
     if others:
