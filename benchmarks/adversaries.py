@@ -7,7 +7,7 @@ from sklearn.decomposition import TruncatedSVD
 from sklearn.feature_extraction import FeatureHasher
 
 from winosmith import embed
-from winosmith.parallel import one_thread
+from winosmith.parallel import use_one_thread
 from winosmith.text import content_words, tokens
 
 NEAR, WIDTH = 4, 128
@@ -41,7 +41,7 @@ def _letters(problem):
 def _reduced(features, problems, seed):
     """Return hashed features of all problems, reduced by SVD, each row of length 1."""
     hashed = FeatureHasher(1 << 16, input_type="pair").transform(map(features, problems))
-    with one_thread():
+    with use_one_thread():
         X = TruncatedSVD(WIDTH, random_state=seed).fit_transform(hashed)
     return (X / np.maximum(np.linalg.norm(X, axis=1, keepdims=True), 1e-12)).astype(np.float32)
 

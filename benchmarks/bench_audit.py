@@ -202,7 +202,7 @@ def cells(asked: argparse.Namespace, what: str) -> Iterator[tuple[int, int, Coun
             jobs[json.dumps(asdict(job))] = job
         left = {name: job for name, job in jobs.items() if name not in noted}
         with ProcessPoolExecutor(asked.workers) as pool:
-            done = ordered_map(counts, left.values(), pool, ahead=2 * asked.workers)
+            done = ordered_map(counts, left.values(), pool, max_pending=2 * asked.workers)
             for name, found in zip(left, done, strict=True):
                 noted[name] = found
                 if asked.kept:

@@ -53,7 +53,7 @@ def sentences(count, rng):
 
 def grow(count):
     """Fill the site of this process with one family; return the ids of its problems."""
-    from winosmith.lineage import edit_script
+    from winosmith.lineage import find_edits
     from winosmith.text import edit_distance, tokens
     from winosmith.web._lock import writing
     from winosmith.web.people.models import Person
@@ -80,7 +80,7 @@ def grow(count):
                     ref=refs[at], twin=twins[at], sentence=sentence,
                     options=["trophy", "suitcase"], answer=rng.randrange(2),
                     state="valid" if public else "judging",
-                    record=_record(refs, cut, at, parent, edit_script),
+                    record=_record(refs, cut, at, parent, find_edits),
                 )
                 for at, (parent, sentence, public) in enumerate(rows)
             ],

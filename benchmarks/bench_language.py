@@ -139,7 +139,7 @@ def main():
     whole = formats.read(options.data) if options.data else practice.corpus(600).dataset
     data, shown = whole[: options.problems], whole[: options.shot_problems]
     prompt = solve.make_prompt(whole[len(data) :], 30)
-    texts = [text for problem in whole for text in problem.filled()]
+    texts = [text for problem in whole for text in problem.fill_all()]
     print(f"{len(data):,} problems of {whole.name!r}, {len(data.twins):,} twins among them")
     print(f"on a CPU, {torch.get_num_threads()} threads, best of {options.repeats}\n")
     with tempfile.TemporaryDirectory() as made:

@@ -172,7 +172,7 @@ def rights(pool, read, keys, kept, asked, seeds, how):
     """Return the score of each tested problem, and the mean accuracy on the dev sets."""
     kept = np.asarray(kept)
     dev, rest = [], []
-    for block in blocks.shuffled_blocks(pool.select(kept.tolist()), seed=0):
+    for block in blocks.shuffle_blocks(pool.select(kept.tolist()), seed=0):
         (dev if len(dev) < DEV * len(kept) else rest).extend(block)
     told = [learnt(read, keys, kept[rest], kept[dev], asked, seed, **how) for seed in range(seeds)]
     margins = (1 - 2 * keys[asked]) * np.mean([differences for differences, _ in told], axis=0)
@@ -182,7 +182,7 @@ def rights(pool, read, keys, kept, asked, seeds, how):
 def halved(pool, seed):
     """Return the rows of two halves of whole blocks."""
     halves = [[], []]
-    for block in blocks.shuffled_blocks(pool, seed):
+    for block in blocks.shuffle_blocks(pool, seed):
         halves[len(halves[0]) > len(halves[1])].extend(block)
     return [np.array(sorted(half)) for half in halves]
 

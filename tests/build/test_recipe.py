@@ -72,7 +72,7 @@ def test_false_leaves_the_encoder_its_own_dropout():
             r"\[structure\] length is \[20, 10\]; it must be a range",
         ),
         ({"votes": {"judges": 0}}, r"\[votes\] judges is 0; it must be a whole number, 1"),
-        ({"embed": {"finetune_train": 100}}, "go together"),
+        ({"embed": {"finetune_train": 100}}, "must be set together"),
         ({"embed": {"finetune_weight_decay": -1.0}}, "finetune_weight_decay is -1.0; it must be a"),
         ({"embed": {"finetune_dropout": 1.0}}, "finetune_dropout is 1.0; .* below 1"),
         ({"embed": {"finetune_train": 100, "finetune_dev": 20}}, "needs a Hugging Face encoder"),

@@ -178,7 +178,7 @@ def test_an_annotation_is_one_command(text: str, path: str) -> None:
         return re.sub("%(0D|0A|3A|2C|25)", lambda found: read[found[0]], value)
 
     def plain(value: str) -> str:
-        return escape.for_terminal(value.replace("\r", "")).replace("\r", "")
+        return escape.escape_terminal(value.replace("\r", "")).replace("\r", "")
 
     assert decoded(message).replace("\r", "") == plain(text)
     assert decoded(keys["file"]).replace("\r", "") == plain(path)

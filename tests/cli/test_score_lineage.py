@@ -99,7 +99,7 @@ def test_the_depth_can_be_chosen(cli: Cli) -> None:
     assert "no perturbed problem has a known declared depth" in cli.refused(
         "score", *BOTH, "--depth", "declared"
     )
-    assert "--depth goes with --by lineage" in cli.refused("score", *BOTH[:2], "--depth", "edit")
+    assert "--depth needs --by lineage" in cli.refused("score", *BOTH[:2], "--depth", "edit")
 
 
 def test_data_without_lineage_is_refused(cli: Cli) -> None:

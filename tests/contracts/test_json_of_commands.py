@@ -30,7 +30,7 @@ from winosmith.humans import Subject, Taken, make_subject_record
 from winosmith.lineage import make_child
 from winosmith.metrics import switch_options
 from winosmith.recast import to_claims
-from winosmith.records import canonical
+from winosmith.records import dump_json
 from winosmith.testing import make_twins
 from winosmith.validate import write_votes
 
@@ -197,7 +197,7 @@ def _write_inputs() -> None:
     )
     scores = [{"id": pair.a.id, "a": rng.normal(), "b": rng.normal()} for pair in keyed.pairs]
     lines = [{"release": keyed.digest, "model": "new"}, *scores]
-    Path("exposed.jsonl").write_text("".join(canonical(line) + "\n" for line in lines))
+    Path("exposed.jsonl").write_text("".join(dump_json(line) + "\n" for line in lines))
     _write_test()
 
 
@@ -227,7 +227,7 @@ def _write_test() -> None:
     write_votes(said, "said.jsonl")
     judged = [Response(f"{at}", judge, "test", at % 3) for at in range(1, 12) for judge in "xyz"]
     write_votes(judged, "judged.jsonl")
-    lines = [canonical(make_subject_record(subject)) + "\n" for subject in people]
+    lines = [dump_json(make_subject_record(subject)) + "\n" for subject in people]
     Path("subjects.jsonl").write_text("".join(lines))
     write_votes(
         [
@@ -243,11 +243,11 @@ def _shape(value: Any) -> Any:
     """Return the keys and types of a JSON value; one shape for all entries of a list or map."""
     if isinstance(value, dict):
         shapes = {key: _shape(one) for key, one in value.items()}
-        different = {canonical(one) for one in shapes.values()}
+        different = {dump_json(one) for one in shapes.values()}
         is_map = len(shapes) > 8 and len(different) == 1
         return {"*": next(iter(shapes.values()))} if is_map else shapes
     if isinstance(value, list):
-        return [json.loads(one) for one in sorted({canonical(_shape(one)) for one in value})]
+        return [json.loads(one) for one in sorted({dump_json(_shape(one)) for one in value})]
     return "null" if value is None else type(value).__name__
 
 

@@ -18,7 +18,7 @@ from winosmith import Dataset, Extra, Prediction, Problem, Response, metrics
 from winosmith.evolve import find_unsolved_ids
 from winosmith.lineage import make_child
 from winosmith.metrics import Graded, grade
-from winosmith.prediction import best_options
+from winosmith.prediction import find_best_options
 from winosmith.rounds._solving import plan_next_round
 from winosmith.testing import make_families, make_twins
 
@@ -78,7 +78,7 @@ def answers(draw: st.DrawFn, *, scored: bool = False) -> tuple[Prediction, ...]:
         options = range(len(problem.options))
         kind = draw(st.sampled_from(kinds))
         scores = tuple(draw(SCORES) for _ in options) if kind in ("scores", "against") else ()
-        best = best_options(scores) if scores else ()
+        best = find_best_options(scores) if scores else ()
         choice = best[0] if kind == "scores" else draw(st.sampled_from(options))
         tied: tuple[int, ...] = ()
         if kind == "tied":

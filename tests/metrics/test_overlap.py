@@ -12,7 +12,7 @@ from winosmith import Dataset, Lineage, Origin, Problem, formats
 from winosmith.lineage import make_child
 from winosmith.metrics import overlap
 from winosmith.models._texts import read_questions
-from winosmith.published import Digests, digests_of
+from winosmith.published import Digests, compute_digests
 from winosmith.testing import make_families, make_twins
 
 TWINS = make_twins(10)
@@ -90,7 +90,7 @@ def test_row_numbers_are_no_families() -> None:
 
 def held(*problems: Problem) -> Digests:
     """Return what a public set of these problems holds, as digests."""
-    return digests_of("winogrande", problems)
+    return compute_digests("winogrande", problems)
 
 
 def test_a_public_set_is_compared_by_its_digests() -> None:

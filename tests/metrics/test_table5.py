@@ -90,7 +90,10 @@ def test_what_joins_the_texts_of_copa_is_ours(data_dir: Path) -> None:
     """The words "because" and "so" are two of COPA's 3,370; swapped options count the same."""
     data = formats.read(data_dir / "copa/copa-all.xml")
     words = {
-        token.lower() for p in data for text in p.filled() for token in _tokens(text.split("_")[0])
+        token.lower()
+        for p in data
+        for text in p.fill_all()
+        for token in _tokens(text.split("_")[0])
     }
     assert len(words) == 3370
     assert {"because", "so"} <= words

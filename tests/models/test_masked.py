@@ -56,7 +56,7 @@ def test_each_token_of_the_sentence_is_hidden_once(
     """One by one, all tokens are hidden but those that stand for no text."""
     model = load_masked_model(make_language_model(architecture, masked=True))
     for problem, own in zip(PROBLEMS, mask_tokens(model, PROBLEMS), strict=True):
-        for text, row in zip(problem.filled(), own, strict=True):
+        for text, row in zip(problem.fill_all(), own, strict=True):
             ids = model.tokeniser(text)["input_ids"]
             assert {each.ids for each in row} == {tuple(ids)}
             assert [each.requested for each in row] == [(at,) for at in range(1, len(ids) - 1)]

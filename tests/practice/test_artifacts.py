@@ -9,7 +9,7 @@ from hypothesis import given, strategies as st
 from winosmith import Problem
 from winosmith.errors import DataError
 from winosmith.practice import PracticeCorpus, Share, corpus, measure_recall
-from winosmith.text import trigger, words
+from winosmith.text import find_trigger, words
 
 Twin = tuple[Problem, Problem]
 
@@ -35,7 +35,7 @@ def right(problem: Problem) -> str:
 
 def wordings(twin: Twin) -> tuple[str, str]:
     """Return the words of each half that the other lacks."""
-    mine, theirs = trigger(words(twin[0].sentence), words(twin[1].sentence))
+    mine, theirs = find_trigger(words(twin[0].sentence), words(twin[1].sentence))
     return " ".join(mine), " ".join(theirs)
 
 

@@ -13,7 +13,7 @@ from hypothesis import given, strategies as st
 from markupsafe import escape
 
 from winosmith import report
-from winosmith.escape import for_page
+from winosmith.escape import escape_page
 
 Sections = Callable[[str], list[report.Section]]
 
@@ -54,7 +54,7 @@ def test_no_text_becomes_markup_in_any_slot(text: str, sections: Sections) -> No
     """Whatever stands in every slot, the elements and attributes are those of a plain page."""
     html = whole(text, sections)
     assert Shape(html).elements == Shape(whole("plain", sections)).elements
-    assert str(escape(for_page(text))) in html
+    assert str(escape(escape_page(text))) in html
     html.encode("utf-8")
 
 

@@ -144,7 +144,7 @@ def test_judges_who_do_not_count_do_not_agree(two, pools, tmp_path):
     assert found is not None
     assert found.agree == pytest.approx(told["agree"])
     assert (found.judged, found.unanimous) == (told["judged"], told["unanimous"])
-    problems = {id_: files.old_ids()[id_] for id_ in dataset.ids}
+    problems = {id_: files.read_old_ids()[id_] for id_ in dataset.ids}
     shares = [
         [vote.choice == known[old] for vote in votes if vote.problem_id == old]
         for old in problems.values()
@@ -159,7 +159,7 @@ def test_each_vote_counts_as_one(two, pools, tmp_path):
     dataset = Dataset([*files.problems("dev"), *files.problems("private/test")])
     known = {problem.id: problem.answer for problem in read_pool(recipe)}
     votes = [vote for vote in read_votes(pools / "votes-1.csv") if vote.purpose == "validate"]
-    kept = [files.old_ids()[id_] for id_ in dataset.ids]
+    kept = [files.read_old_ids()[id_] for id_ in dataset.ids]
     short = next(vote for vote in votes if vote.problem_id == kept[0])
     left = [vote for vote in votes if vote.problem_id != kept[0] or vote is short]
     write_votes(left, tmp_path / "left.csv")
@@ -249,7 +249,7 @@ def test_the_report_opens_without_loading_anything(two):
         ("", "needs at least one \\[\\[solvers\\]\\]"),
         ('[[solvers]]\nname = "a"\n', "needs name"),
         ('[[solvers]]\nname = "a"\nsolver = "oracle"\n', "solver is 'oracle'"),
-        ('[[solvers]]\nname = "a"\nsolver = "random"\nlearn = true\n', "learn is for"),
+        ('[[solvers]]\nname = "a"\nsolver = "random"\nlearn = true\n', "learn is only for"),
         ('[[solvers]]\nname = "a"\nsolver = "random"\nlearn = "yes"\n', "true or false"),
         ('[[solvers]]\nname = "a"\nsolver = "random"\n' * 2, "two solvers are named 'a'"),
         ('[[solvers]]\nname = "a"\nsolver = "encoder"\n', "'model' is missing"),

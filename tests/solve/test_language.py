@@ -133,7 +133,7 @@ def _harness(model: models.CausalModel, problems: Dataset, prompt: str) -> int:
 def test_partial_scores_feed_less_than_the_harness(tmp_path: Path, quiet_models: None) -> None:
     """Twins zero-shot need less than half of its tokens, 30 fixed shots less than a 25th."""
     data = practice.corpus(150).dataset
-    texts = [text for problem in data for text in problem.filled()]
+    texts = [text for problem in data for text in problem.fill_all()]
     folder = tiny_language_model(tmp_path, texts=texts, vocabulary=2000)
     model = models.load_causal_model(folder)
     prompt = solve.make_prompt(practice.corpus(40, seed=9).dataset, 30)
@@ -156,7 +156,7 @@ def test_real_problems_feed_less_than_the_harness(
         "winogrande/dev.jsonl": 1.8,
     }
     data = {name: formats.read(data_dir / name)[:600] for name in sets}
-    texts = [text for held in data.values() for problem in held for text in problem.filled()]
+    texts = [text for held in data.values() for problem in held for text in problem.fill_all()]
     folder = tiny_language_model(tmp_path, texts=texts, vocabulary=4000)
     model = models.load_causal_model(folder)
     for name, factor in sets.items():

@@ -88,7 +88,7 @@ def prepare(folder: Path, database: str | None, public: int) -> tuple[list[str],
 def run_jobs(folder: Path, database: str | None, imported: int) -> dict[str, float]:
     """Queue the import and the round; return the seconds until the end of each."""
     opened(folder, database)
-    from winosmith.records import canonical
+    from winosmith.records import dump_json
     from winosmith.web.jobs import BUSY, IMPORT, ROUND, Job, create_job
     from winosmith.web.people.models import Person
     from winosmith.web.rounds.running import create_round
@@ -109,7 +109,7 @@ def run_jobs(folder: Path, database: str | None, imported: int) -> dict[str, flo
                     "id": f"{number}-{half}", "sentence": sentence, "answer": answer,
                     "options": ["lantern", "kettle"], "twin_id": str(number),
                 }  # fmt: skip
-                file.write(canonical(record) + "\n")
+                file.write(dump_json(record) + "\n")
     start = time.monotonic()
     create_job(admin, IMPORT, asked, state=Job.State.WAITING, mark=job.mark, total=imported)
     create_round("round-1", {}, by=admin)

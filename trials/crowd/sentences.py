@@ -37,9 +37,9 @@ class Made:
 @functools.cache
 def words() -> tuple[str, ...]:
     """Return words of the articles that ship, so that no two twins read alike."""
-    from winosmith.topics import built_in
+    from winosmith.topics import load_built_in_topics
 
-    topics = built_in()
+    topics = load_built_in_topics()
     texts = (topics.draw(seed).text for seed in range(60))
     found = {word.strip(".,;:!?") for text in texts for word in text.split()}
     return tuple(sorted(w for w in found if w.isascii() and w.islower() and 4 <= len(w) <= 9))

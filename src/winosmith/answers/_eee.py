@@ -20,7 +20,7 @@ from winosmith.dataset import Dataset
 from winosmith.outputs import atomic_write
 from winosmith.prediction import Prediction
 from winosmith.problem import Problem
-from winosmith.records import canonical
+from winosmith.records import dump_json
 
 _KEYS = {"evaluation_id", "model_id", "sample_id", "interaction_type"}
 
@@ -112,7 +112,7 @@ def write_instance_records(
     with atomic_write(path) as file:
         for model, own in answers.items():
             for record in _iterate_records(dataset, model, own):
-                file.write(canonical(record) + "\n")
+                file.write(dump_json(record) + "\n")
 
 
 def _iterate_records(dataset: Dataset, model: str, answers: Answers) -> Iterator[dict[str, Any]]:

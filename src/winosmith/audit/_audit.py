@@ -32,7 +32,7 @@ from winosmith.audit._overlap import Overlap
 from winosmith.audit._probes import ASKED, SEEN, Probe, fit_probes
 from winosmith.audit._review import Declarations, Review, find_shared, review
 from winosmith.audit._triage import Triage, triage
-from winosmith.blocks import comparable_text
+from winosmith.blocks import normalize_tokens
 from winosmith.data import Place
 from winosmith.dataset import Dataset
 from winosmith.embed import TextEmbedder
@@ -40,7 +40,7 @@ from winosmith.errors import DataError, InputError
 from winosmith.metrics import detectable_differences
 from winosmith.options import Seed, declaration
 from winosmith.problem import Problem
-from winosmith.records import canonical
+from winosmith.records import dump_json
 from winosmith.report import Svg, join_names, percent, signature_of
 from winosmith.results import HIDDEN, IF_ANY, Result, computed, shown
 from winosmith.text import pieces
@@ -497,8 +497,8 @@ def _make_finding(
         content = text.removeprefix(f"{place}: ")
         if problem is not None:
             content = [
-                comparable_text(problem.sentence),
-                sorted(map(comparable_text, problem.options)),
+                normalize_tokens(problem.sentence),
+                sorted(map(normalize_tokens, problem.options)),
             ]
     level: Level = "note" if rule in _NOTES else "warning"
     path = Path(place.path) if place else None
@@ -518,7 +518,7 @@ def _make_finding(
 
 def fingerprint(rule: str, split: str, content: object) -> str:
     """Return the id of a finding with this content, before ids are numbered; see `Finding.id`."""
-    return sha256(canonical([rule, split, content]).encode()).hexdigest()[:16]
+    return sha256(dump_json([rule, split, content]).encode()).hexdigest()[:16]
 
 
 def audit(

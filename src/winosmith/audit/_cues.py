@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from winosmith.errors import DataError
 from winosmith.recast import ALL, NONE, SEVERAL
-from winosmith.text import FUNCTION_WORDS, Writing, kind_of_script
+from winosmith.text import FUNCTION_WORDS, Writing, detect_script
 
 Ties = NDArray[np.uint8]
 
@@ -96,7 +96,7 @@ class View:
     def script(self) -> Writing:
         """The kind of script: "latin", "spaced" or "unspaced"; see `winosmith.text.writing`."""
         texts = (self.question, *self.options)
-        return "latin" if all(map(str.isascii, texts)) else kind_of_script(" ".join(texts))
+        return "latin" if all(map(str.isascii, texts)) else detect_script(" ".join(texts))
 
     @cached_property
     def question_words(self) -> tuple[str, ...]:

@@ -10,8 +10,8 @@ from urllib.parse import quote
 from winosmith._version import __version__
 from winosmith.audit._audit import RULES, Finding, fingerprint
 from winosmith.errors import FormatError
-from winosmith.escape import for_github, for_json, for_markdown, for_page, for_sarif
-from winosmith.records import canonical, parse_json, read_text
+from winosmith.escape import escape_github, escape_json, escape_markdown, escape_page, escape_sarif
+from winosmith.records import dump_json, parse_json, read_text
 from winosmith.text import count_noun
 
 _SHOWN = 50
@@ -32,12 +32,12 @@ def annotation_lines(findings: Sequence[Finding]) -> list[str]:
     for one in findings[:_SHOWN]:
         place = {"title": f"winosmith: {one.rule}", "file": one.path, "line": one.line}
         keys = ",".join(
-            f"{key}={for_github(value, is_property=key != 'title')}"
+            f"{key}={escape_github(value, is_property=key != 'title')}"
             for key, value in place.items()
             if value is not None
         )
         kind = "notice" if one.level == "note" else one.level
-        lines.append(f"::{kind} {keys}::{for_github(one.text)}")
+        lines.append(f"::{kind} {keys}::{escape_github(one.text)}")
     return lines
 
 
@@ -52,14 +52,14 @@ def job_summary(
         findings: findings of the audit.
         only_new: whether findings of an earlier audit are omitted.
     """
-    lines = [f"### {for_markdown(title)}", "", for_markdown(verdict), ""]
+    lines = [f"### {escape_markdown(title)}", "", escape_markdown(verdict), ""]
     if not findings:
         return "\n".join([*lines, f"No {'new ' * only_new}findings.", ""])
     lines += ["| level | place | finding |", "|---|---|---|"]
     for one in findings[:_SHOWN]:
         place = f"{one.path or one.split}{'' if one.line is None else f':{one.line}'}"
         cells = (f"{one.level}: {one.rule}", place, one.text)
-        lines.append(f"| {' | '.join(map(for_markdown, cells))} |")
+        lines.append(f"| {' | '.join(map(escape_markdown, cells))} |")
     more = len(findings) - _SHOWN
     return "\n".join([*lines, *(["", f"{more:,} more findings."] if more > 0 else []), ""])
 
@@ -76,7 +76,7 @@ def sarif(findings: Sequence[Finding]) -> str:
             "ruleId": one.rule,
             "ruleIndex": names.index(one.rule),
             "level": one.level,
-            "message": {"text": for_sarif(f"{one.text}.")},
+            "message": {"text": escape_sarif(f"{one.text}.")},
             "locations": [
                 {
                     "physicalLocation": {
@@ -100,7 +100,7 @@ def sarif(findings: Sequence[Finding]) -> str:
         "version": "2.1.0",
         "runs": [{"tool": {"driver": driver}, "results": results}],
     }
-    return for_json(canonical(log)) + "\n"
+    return escape_json(dump_json(log)) + "\n"
 
 
 def badge(findings: Sequence[Finding]) -> str:
@@ -114,10 +114,10 @@ def badge(findings: Sequence[Finding]) -> str:
         width = 7 * len(text) + 12
         parts.append(
             f'<rect x="{x}" width="{width}" height="20" fill="{fill}"/><text x="{x + 6}" y="14" '
-            f'textLength="{width - 12}">{escape(for_page(text))}</text>'
+            f'textLength="{width - 12}">{escape(escape_page(text))}</text>'
         )
         x += width
-    title = escape(for_page(f"winosmith audit: {count}"))
+    title = escape(escape_page(f"winosmith audit: {count}"))
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{x}" height="20" role="img" '
         f'aria-label="{title}"><title>{title}</title><g fill="#fff" '

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from winosmith.audit._cues import Corpus, Cue, Ties, View, can_read, count_ties
-from winosmith.blocks import blocks, comparable_text
+from winosmith.blocks import blocks, normalize_tokens
 from winosmith.dataset import Dataset
 from winosmith.errors import DataError
 from winosmith.parallel import pause_garbage_collection
@@ -85,7 +85,7 @@ class Items(Result):
             key = texts[row][_key_or_minus_one(problem)]
             return (
                 tuple(sorted(texts[row])),
-                comparable_text(problem.sentence),
+                normalize_tokens(problem.sentence),
                 key,
                 problem.sentence,
             )
@@ -174,7 +174,7 @@ class Items(Result):
         """Index of the original of each item, (n,); its own index if the item is not a copy."""
         seen: dict[tuple[int, str], int] = {}
         named = zip(self.unit.tolist(), self.problems, strict=True)
-        same = ((unit, comparable_text(problem.sentence)) for unit, problem in named)
+        same = ((unit, normalize_tokens(problem.sentence)) for unit, problem in named)
         return np.array([seen.setdefault(one, at) for at, one in enumerate(same)])
 
     @property
@@ -322,7 +322,7 @@ def are_classes(dataset: Dataset) -> list[bool]:
         return [False] * len(dataset)
     sets = [*map(_lowercase_options, dataset)]
     different = {
-        (options, comparable_text(p.sentence)) for options, p in zip(sets, dataset, strict=True)
+        (options, normalize_tokens(p.sentence)) for options, p in zip(sets, dataset, strict=True)
     }
     many = max(_CLASSES, _SHARE * len(different))
     counts = Counter(options for options, _ in different)
@@ -404,7 +404,7 @@ def key_text(problem: Problem) -> str:
 
 def comparable_options(problem: Problem) -> tuple[str, ...]:
     """Normalise options for comparison; ignore case unless they differ only in case."""
-    for alike in (comparable_text, str.strip):
+    for alike in (normalize_tokens, str.strip):
         texts = tuple(map(alike, problem.options))
         if len({*texts}) == len(texts):
             return texts

@@ -22,7 +22,7 @@ from winosmith.errors import FormatError
 from winosmith.problem import Problem
 from winosmith.records import parse_json
 from winosmith.results import HIDDEN, Result
-from winosmith.text import kind_of_script
+from winosmith.text import detect_script
 
 SPAN = 8
 """Number of consecutive words of a question that don't occur by chance. Others use 8 (Llama
@@ -151,7 +151,7 @@ class _Search:
 
     def add(self, split: str, problem: Problem) -> None:
         key = (split, problem.id)
-        if kind_of_script(" ".join((problem.sentence, *problem.options))) == "unspaced":
+        if detect_script(" ".join((problem.sentence, *problem.options))) == "unspaced":
             self.unread.add(key)
             return
         for part in (problem.before, problem.after):

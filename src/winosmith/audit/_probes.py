@@ -26,7 +26,7 @@ from winosmith.debias import CrossLogit
 from winosmith.embed import TextEmbedder
 from winosmith.errors import DataError
 from winosmith.metrics import null_interval, null_interval_label
-from winosmith.parallel import one_thread
+from winosmith.parallel import use_one_thread
 from winosmith.report import percent, probability, span
 from winosmith.results import HIDDEN, Result, computed, shown
 from winosmith.text import FUNCTION_WORDS, pieces
@@ -265,7 +265,7 @@ def _logit_rows(items: Items, sees: str, options: Singles, questions: Singles) -
         return np.hstack([options, _ALIKE * (options * asked).sum(axis=1, keepdims=True)])
     most = int(items.counts.max())
     width = min(questions.shape[1], max(1, _PLACED // most))
-    with one_thread():
+    with use_one_thread():
         axes = np.linalg.eigh(questions.T.astype(float) @ questions)[1][:, -width:]
         inputs = np.hstack([np.ones((len(questions), 1)), questions @ axes]).astype(np.float32)
     at = np.arange(len(options)) - np.repeat(items.starts, items.counts)

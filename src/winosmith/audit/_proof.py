@@ -21,7 +21,7 @@ from winosmith.audit._cues import CUES, Cue
 from winosmith.audit._items import SHARES, Bools, Floats, Ints, Items
 from winosmith.audit._probes import cross_fit_scores, extract_features
 from winosmith.errors import DataError
-from winosmith.parallel import one_thread
+from winosmith.parallel import use_one_thread
 from winosmith.results import Result, computed
 
 LIMIT = 0.03
@@ -152,7 +152,7 @@ def prove(
         learnt, asked = side == half, side != half
         kept = thin(learnt)[items.unit]
         stays[asked] = kept[asked]
-        with one_thread():
+        with use_one_thread():
             scores = cross_fit_scores(items, matrix, np.where(learnt, kept, 0.0), seed)
         best = scores == np.repeat(np.maximum.reduceat(scores, items.starts), items.counts)
         tied = np.add.reduceat(best.astype(float), items.starts)
@@ -236,7 +236,7 @@ def _bounds(
         scaled = influence[:, varies] / spread[varies]
         rng, at_once = np.random.default_rng([seed, 7]), max(1, 4_000_000 // blocks)
         most: list[float] = []
-        with one_thread():
+        with use_one_thread():
             while len(most) < _DRAWS:
                 drawn = rng.standard_normal((min(at_once, _DRAWS - len(most)), blocks)) @ scaled
                 most += abs(drawn).max(axis=1).tolist()

@@ -38,12 +38,12 @@ from winosmith.audit._items import Bools, Floats, Ints, Items, Step
 from winosmith.audit._probes import cross_fit_scores, extract_features, fit_probe
 from winosmith.audit._proof import WORDS, Proof, prove, require_blocks
 from winosmith.audit._review import find_shared
-from winosmith.blocks import comparable_text, copies
+from winosmith.blocks import copies, normalize_tokens
 from winosmith.dataset import Dataset, Dropped, Filtered
 from winosmith.debias import Logit
 from winosmith.errors import DataError
 from winosmith.options import Fraction, declaration
-from winosmith.parallel import one_thread
+from winosmith.parallel import use_one_thread
 from winosmith.problem import Problem
 from winosmith.recast import has_fixed_order, reorder
 from winosmith.report import percent
@@ -460,7 +460,7 @@ def _find_unusable_rows(
         # In this order, the remaining copies are halves of the same twin.
         rows = sorted(left, key=lambda row: (data[row].twin_id or "", data[row].id))
         keys = {
-            comparable_text(p.options[p.answer])
+            normalize_tokens(p.options[p.answer])
             for p in map(data.__getitem__, rows)
             if p.answer is not None
         }
@@ -477,7 +477,7 @@ def _find_unusable_rows(
 def _identity_text(problem: Problem) -> str:
     """Return a text that identifies an item regardless of its id, row and order of options."""
     return "\n".join(
-        (problem.twin_id or comparable_text(problem.sentence), *sorted(problem.options))
+        (problem.twin_id or normalize_tokens(problem.sentence), *sorted(problem.options))
     )
 
 
@@ -559,7 +559,7 @@ class Thinning:
         if not (columns or words):
             there = np.arange(int(items.unit_counts.max())) < items.unit_counts[:, None]
             return LearntRules((), places, False, chance, np.ones(len(chance)), there.astype(float))
-        with one_thread():
+        with use_one_thread():
             if words:
                 columns.append(
                     cross_fit_scores(

@@ -23,7 +23,7 @@ from winosmith.audit._wrong_keys import MOST_SET_ASIDE, select_answers
 from winosmith.dataset import Dataset
 from winosmith.errors import DataError
 from winosmith.outputs import OutputFolder, atomic_write
-from winosmith.records import canonical, parse_json, problem_record
+from winosmith.records import dump_json, parse_json, problem_record
 from winosmith.results import table
 
 _TRIED = "tried.json"
@@ -359,7 +359,7 @@ def _recipe(
             model: {name: list(one.chosen) for name, one in own.by_id.items()}
             for model, own in select_answers(plan.answers, data).items()
         }
-        own = canonical(chosen).encode("utf-8", "surrogatepass")
+        own = dump_json(chosen).encode("utf-8", "surrogatepass")
         recipe["answers"] = hashlib.sha256(own).hexdigest()
     if later is not None:
         recipe["later"] = {name: split.digest for name, split in later.items()}
@@ -387,13 +387,13 @@ def _write_repair(folder: OutputFolder, found: Repair) -> Repair:
     with folder.write("dropped.jsonl") as file:
         for entry in found.filtered.dropped:
             record = {**problem_record(entry.problem), "stage": entry.stage, "reason": entry.reason}
-            file.write(canonical(record) + "\n")
+            file.write(dump_json(record) + "\n")
     if len(found.set_aside):
         with folder.write("set_aside.jsonl") as file:
             file.writelines(formats.to_lines(found.set_aside))
     with folder.write("orders.jsonl") as file:
         for name, order in found.orders.items():
-            file.write(canonical({"id": name, "order": list(order)}) + "\n")
+            file.write(dump_json({"id": name, "order": list(order)}) + "\n")
     with folder.write("report.json") as file:
         json.dump(found.record(), file, indent=1, ensure_ascii=False, allow_nan=False)
         file.write("\n")
@@ -425,10 +425,10 @@ def _learn_once(path: Path, learn: Callable[[], LearntRules]) -> LearntRules:
 
 def _count_repairs(folder: OutputFolder, data: Dataset) -> int:
     """Record this repair, and return the number of known repairs of the same items."""
-    lines = sorted(canonical(problem_record(problem)) for problem in data)
+    lines = sorted(dump_json(problem_record(problem)) for problem in data)
     digest = hashlib.sha256("\n".join(lines).encode("utf-8", "surrogatepass")).hexdigest()
     recipe = {name: value for name, value in folder.recipe.items() if name != "repair"}
-    this = hashlib.sha256(canonical(recipe).encode()).hexdigest()
+    this = hashlib.sha256(dump_json(recipe).encode()).hexdigest()
     own = _known_repairs(folder.path / _TRIED)
     own[digest] = sorted({*own.get(digest, ()), this})
     with atomic_write(folder.path / _TRIED) as file:

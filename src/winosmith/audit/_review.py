@@ -13,11 +13,11 @@ from typing import Any
 import numpy as np
 
 from winosmith.audit._items import Step, find_uneven, has_unfilled_field, report_progress
-from winosmith.blocks import comparable_text, copies as rows_of_copies
+from winosmith.blocks import copies as rows_of_copies, normalize_tokens
 from winosmith.data import strip_sheet
 from winosmith.dataset import Dataset
 from winosmith.formats import read_content
-from winosmith.lookalikes import PartnerCollector, find_pairs, share_of_union
+from winosmith.lookalikes import PartnerCollector, find_pairs, make_jaccard_threshold
 from winosmith.metrics import Copies, Leak, copies, iterate_columns, leaks
 from winosmith.parallel import pause_garbage_collection
 from winosmith.problem import Problem
@@ -175,7 +175,7 @@ def review(dataset: Dataset, seed: int = 0, step: Step = lambda _: None) -> Revi
 
 
 def _normalise_option(option: str) -> str:
-    return comparable_text(option).rstrip(_ENDS)
+    return normalize_tokens(option).rstrip(_ENDS)
 
 
 def _field_leaks(dataset: Dataset, seed: int, step: Step) -> tuple[Leak, ...] | None:
@@ -239,7 +239,7 @@ def find_near_duplicates(
     found = PartnerCollector(np.full(len(problems), MOST), owner)
     words = [tuple({*map(intern, pieces(text))}) for text in texts]  # share equal strings
     report_done = report_progress(step, "near-duplicates", len(words), "items")
-    find_pairs(words, share_of_union(ALIKE), found, owner, report_done)
+    find_pairs(words, make_jaccard_threshold(ALIKE), found, owner, report_done)
     return sorted(found.pairs)
 
 

@@ -10,7 +10,7 @@ from typing import IO
 
 from winosmith.audit._items import are_classes
 from winosmith.dataset import Dataset
-from winosmith.escape import for_csv, for_markdown
+from winosmith.escape import escape_csv, escape_markdown
 from winosmith.problem import Problem
 from winosmith.recast import has_fixed_order
 
@@ -85,12 +85,12 @@ def write_rewrites(rewrites: Sequence[Rewrite], file: IO[str], *, as_csv: bool) 
         table = csv.writer(file, lineterminator="\r\n")
         table.writerow(["item", "option", "text", "characters_to_add"])
         table.writerows(
-            [for_csv(one.id), one.option + 1, for_csv(one.text), one.missing] for one in rewrites
+            [escape_csv(r.id), r.option + 1, escape_csv(r.text), r.missing] for r in rewrites
         )
         return
     file.write(f"# Options to lengthen: {len(rewrites):,}\n\n")
     for one in rewrites:
         file.write(
-            f"- [ ] {for_markdown(one.id)}: option {one.option + 1}, “{for_markdown(one.text)}”: "
-            f"add {one.missing} characters or more\n"
+            f"- [ ] {escape_markdown(one.id)}: option {one.option + 1}, "
+            f"“{escape_markdown(one.text)}”: add {one.missing} characters or more\n"
         )

@@ -18,7 +18,7 @@ from winosmith.dataset import Dataset, Dropped, Filtered
 from winosmith.options import EmbedRecipe, FilterRecipe, MeasureRecipe
 from winosmith.outputs import OutputFolder, sha256
 from winosmith.parallel import Step, no_progress
-from winosmith.records import canonical
+from winosmith.records import dump_json
 
 PAGE = "report.html"
 """The HTML report, which is written last, so that it marks a finished run."""
@@ -149,7 +149,7 @@ def _write(folder: OutputFolder, done: Debiased, parameters: dict[str, Any]) -> 
         file.writelines(formats.to_lines(done.filtered.kept))
     with folder.write("dropped.jsonl") as file:
         for entry in done.filtered.dropped:
-            file.write(canonical(_publish.make_dropped_record(entry.problem, entry)) + "\n")
+            file.write(dump_json(_publish.make_dropped_record(entry.problem, entry)) + "\n")
     record = {
         "kept": len(done.filtered.kept),
         "dropped": len(done.filtered.dropped),

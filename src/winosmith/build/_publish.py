@@ -14,7 +14,7 @@ from typing import IO, TYPE_CHECKING, Any
 
 from winosmith import answers, formats, records
 from winosmith._version import __version__
-from winosmith.blocks import SPLITS, OldProblem, SplitName
+from winosmith.blocks import SPLITS, FormerProblem, SplitName
 from winosmith.build._filter import FilterRun
 from winosmith.build._recipe import Recipe, list_paths, rebuild_toml, recipe_table
 from winosmith.build._report import report_page
@@ -119,10 +119,10 @@ def publish(
                 record = make_dropped_record(dataset[row], dropped[row])
                 if row in copy_of:
                     record["copy_of"] = dataset.ids[copy_of[row]]
-                file.write(records.canonical(record) + "\n")
+                file.write(records.dump_json(record) + "\n")
     with folder.write(IDS) as file:
         for new, old in sorted(zip(dataset.ids, old_ids, strict=True)):
-            file.write(records.canonical({"id": new, "old_id": old}) + "\n")
+            file.write(records.dump_json({"id": new, "old_id": old}) + "\n")
     counts = {name: len(rows) for name, rows in public.items()}
     return {**counts, "test": len(parts.test), "withheld": len(parts.withheld)}
 
@@ -164,7 +164,7 @@ def write_scores(folder: OutputFolder, run: FilterRun, old_ids: Mapping[str, str
     }
     with folder.write(SCORES) as file:
         for id_ in sorted(of):
-            file.write(records.canonical({"id": id_, "old_id": old_ids[id_], **of[id_]}) + "\n")
+            file.write(records.dump_json({"id": id_, "old_id": old_ids[id_], **of[id_]}) + "\n")
 
 
 def _write_labels(problems: Sequence[Problem], file: IO[str]) -> None:
@@ -191,14 +191,14 @@ def write_sides(
         side: SplitName | None = parts.sides[row]
         if problem.embargo and side == "train" and row not in parts.old:
             side = None  # it was not published, so it has no split yet
-        now.append(OldProblem(problem, side))
+        now.append(FormerProblem(problem, side))
     current = {_content_key(former.problem) for former in now}
     gone = [former for former in last.former if _content_key(former.problem) not in current]
     with folder.write(SIDES_FILE) as file:
         for former in (*sorted(now, key=lambda one: one.problem.id), *gone):
             bare = replace(former.problem, answer=None, extra=Extra())
             file.write(
-                records.canonical({**records.problem_record(bare), "side": former.split}) + "\n"
+                records.dump_json({**records.problem_record(bare), "side": former.split}) + "\n"
             )
 
 
@@ -328,7 +328,7 @@ class LastBuild:
     """
 
     digest: str
-    former: tuple[OldProblem, ...]
+    former: tuple[FormerProblem, ...]
 
 
 def compute_build_digest(folder: str | Path) -> str:
@@ -361,27 +361,27 @@ def read_last_build(folder: str | Path) -> LastBuild:
         raise InputError(f"{folder}: the splits of this build can't be read: {error}") from error
 
 
-def _read_sides(path: Path) -> Iterator[OldProblem]:
+def _read_sides(path: Path) -> Iterator[FormerProblem]:
     for record in records.read_json_lines(path):
         side = record.pop("side")
         if side is not None and side not in SPLITS:
             raise ValueError(f"{side!r} is not a split")
-        yield OldProblem(records.parse_problem(record), side)
+        yield FormerProblem(records.parse_problem(record), side)
 
 
-def _read_published_problems(files: BuildFiles) -> Iterator[OldProblem]:
-    old = files.old_ids()
+def _read_published_problems(files: BuildFiles) -> Iterator[FormerProblem]:
+    old = files.read_old_ids()
     seen = set[str]()
     for name, side in _PUBLISHED:
         for problem in files.problems(name):
             if problem.id not in seen:
                 seen.add(problem.id)
-                yield OldProblem(_with_old_id(problem, old), side)
-    for record in files.dropped():
+                yield FormerProblem(_with_old_id(problem, old), side)
+    for record in files.read_dropped():
         if record["id"] not in seen:
-            yield OldProblem(_with_old_id(records.parse_dropped(record), old), "train")
-    for record in files.withheld():
-        yield OldProblem(_with_old_id(records.parse_dropped(record), old), None)
+            yield FormerProblem(_with_old_id(records.parse_dropped(record), old), "train")
+    for record in files.read_withheld():
+        yield FormerProblem(_with_old_id(records.parse_dropped(record), old), None)
 
 
 def _with_old_id(problem: Problem, old: Mapping[str, str]) -> Problem:

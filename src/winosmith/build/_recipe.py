@@ -18,7 +18,7 @@ from winosmith.blocks import Disjoint
 from winosmith.data import is_address, strip_sheet
 from winosmith.dataset import Dataset
 from winosmith.errors import RecipeError
-from winosmith.escape import for_json, one_line
+from winosmith.escape import escape_json, to_line
 from winosmith.formats import Columns
 from winosmith.options import (
     EmbedRecipe,
@@ -257,7 +257,7 @@ def rebuild_toml(recipe: Recipe, shown: Mapping[str, Any]) -> str:
         )
     return (
         f"# winosmith {shown['version']} built this benchmark from the recipe below.\n"
-        f"# To repeat the build, put these files next to this file: {one_line(', '.join(names))}\n"
+        f"# To repeat the build, put these files next to this file: {to_line(', '.join(names))}\n"
         f"# (the SHA-256 of the problems, without answers, is {shown['problems']}), then run\n"
         f"#     {again}\n{last}\n{recipe_toml(recipe)}"
     )
@@ -274,5 +274,5 @@ def _toml(value: Any) -> str:
     if isinstance(value, list | tuple):
         return f"[{', '.join(map(_toml, value))}]"
     if isinstance(value, str):  # TOML's escapes are JSON's
-        return for_json(json.dumps(value, ensure_ascii=False))
+        return escape_json(json.dumps(value, ensure_ascii=False))
     return repr(value)

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from winosmith.blocks import KEY_FIELDS, SPLITS, Disjoint, OldProblem, SplitName, assign_splits
+from winosmith.blocks import KEY_FIELDS, SPLITS, Disjoint, FormerProblem, SplitName, assign_splits
 from winosmith.dataset import Dataset
 from winosmith.errors import DataError
 
@@ -68,7 +68,7 @@ def split(
     dev: float,
     test: float,
     disjoint: Disjoint = "twin",
-    former: Sequence[OldProblem] | None = None,
+    former: Sequence[FormerProblem] | None = None,
 ) -> Split:
     """Split the kept rows into train, dev and test, and select whole twins for training.
 

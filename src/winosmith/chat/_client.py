@@ -24,7 +24,7 @@ from winosmith.chat._server import ChatError, Messages, Reply, RetryableError, c
 from winosmith.errors import InputError, require
 from winosmith.options import Count, checked_class
 from winosmith.parallel import ordered_map
-from winosmith.records import canonical, parse_json
+from winosmith.records import dump_json, parse_json
 from winosmith.text import count_noun
 
 _WAIT = 60.0
@@ -261,8 +261,8 @@ class Run:
             self._connection.close()
 
         try:
-            ahead = 4 * self.client.concurrency
-            found = dict(ordered_map(self._ask_one, conversations.items(), executor, ahead=ahead))
+            items, limit = conversations.items(), 4 * self.client.concurrency
+            found = dict(ordered_map(self._ask_one, items, executor, max_pending=limit))
         except BaseException as error:
             self._stop.set()
             executor.shutdown(wait=False, cancel_futures=True)
@@ -510,4 +510,4 @@ class Client:
             "messages": [list(message) for message in messages],
             "draw": draw,
         }
-        return hashlib.sha256(canonical(asked).encode("utf-8", "surrogatepass")).hexdigest()
+        return hashlib.sha256(dump_json(asked).encode("utf-8", "surrogatepass")).hexdigest()

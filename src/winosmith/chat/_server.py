@@ -139,7 +139,7 @@ def parse_reply(body: bytes) -> Reply:
 
 
 def _invalid_reply(what: str, body: bytes) -> RetryableError:
-    shown = one_line(body.decode("utf-8", "replace"), 80) or "(nothing)"
+    shown = to_line(body.decode("utf-8", "replace"), 80) or "(nothing)"
     return RetryableError(f"its reply is {what}: {shown}", tries=_NONSENSE_TRIES, charged=True)
 
 
@@ -165,10 +165,10 @@ def get_server_message(body: Any) -> str:
         body = "; ".join(
             get_server_message(part.get("msg") or part) for part in body if isinstance(part, dict)
         )
-    return one_line(str(body or ""))
+    return to_line(str(body or ""))
 
 
-def one_line(text: str, most: int = _MAX_LENGTH) -> str:
+def to_line(text: str, most: int = _MAX_LENGTH) -> str:
     """Return untrusted text as one short line without control characters."""
     line = " ".join("".join(c if c.isprintable() else " " for c in text).split())
     return line if len(line) <= most else line[: most - 1] + "…"
@@ -360,7 +360,7 @@ class Connection:
             return None
 
     def _redact_key(self, words: str) -> str:
-        return one_line(words.replace(self._key, "[the key]") if self._key else words)
+        return to_line(words.replace(self._key, "[the key]") if self._key else words)
 
 
 def _parse_body(response: Any) -> Any:

@@ -18,7 +18,7 @@ from winosmith.cli._output import Output
 from winosmith.cli._printing import say
 from winosmith.dataset import Dataset
 from winosmith.outputs import PRIVATE, OutputFolder, atomic_write
-from winosmith.records import canonical
+from winosmith.records import dump_json
 from winosmith.report import Section, Signature, Text, join_names, percent, span
 from winosmith.response import Response
 from winosmith.results import table
@@ -33,38 +33,38 @@ _TITLE = "Which option is correct?"
 """Title of the forms."""
 
 _LISTED_KEYS = 20
-"""Number of keys that a terminal lists for each verdict."""
+"""Number of keys per verdict that are listed in a terminal."""
 
 
 def write_check(
-    found: Audit, n: int, out: str, *, seed: int, secret: str | None, force: bool
+    result: Audit, count: int, out: str, *, seed: int, secret: str | None, force: bool
 ) -> dict[str, Any]:
-    """Draw the items whose keys people check, write them to a folder, and print how to continue.
+    """Draw a sample of items for a key check, write it to a folder, and print the next step.
 
     The folder has the problems, forms for a browser, and the keys in `private`.
 
     Args:
-        found: the audit of one data set.
-        n: number of checks.
+        result: the audit of one data set.
+        count: number of items to check.
         out: the folder.
         seed: random seed of the sample.
-        secret: secret of the site whose judges also get the items; None without a site.
+        secret: secret of the site whose judges also get the items; None if there is no site.
         force: replace another check in the folder.
 
     Returns:
         The record of the check for JSON.
 
     Raises:
-        DataError: there are too few items, or none can be given to people.
+        DataError: there are too few items, or none is suitable for people.
         OutputError: the folder can't be used.
     """
     from winosmith import audit
 
-    (part,) = found.parts
+    (part,) = result.parts
     suspects = part.triage.suspects if part.triage else ()
     wrong_keys = part.triage.wrong_keys if part.triage else None
     planted = wrong_keys.ranks.tolist() if wrong_keys else ()
-    check = audit.draw_check(part.dataset, suspects, n, seed=seed, planted=planted)
+    check = audit.draw_check(part.dataset, suspects, count, seed=seed, planted=planted)
     asked = audit.check_problems(check, part.dataset)
     alike = max(map(len, humans.group_schemas(asked.kept)), default=1)
     versions = ascii_lowercase[: max(2, alike)]
@@ -75,16 +75,16 @@ def write_check(
     on_site = None
     if secret is not None:
         check, on_site = _assign_site_ids(check, part.dataset, secret)
-    record = canonical(audit.check_record(check)) + "\n"
+    record = dump_json(audit.check_record(check)) + "\n"
     digest = hashlib.sha256(record.encode("utf-8", "surrogatepass")).hexdigest()
     folder = OutputFolder.open(
-        out, {"command": "check of keys", "checks": n}, secret={"check": digest}, force=force
+        out, {"command": "check of keys", "checks": count}, secret={"check": digest}, force=force
     )
     with folder.discard_on_error():
         folder.write_lines(_CHECK_FILE, [record])
         folder.write_lines("problems.jsonl", formats.to_lines(asked.kept))
         for sheet in made.sheets:
-            sheet_record = canonical(humans.make_sheet_record(sheet)) + "\n"
+            sheet_record = dump_json(humans.make_sheet_record(sheet)) + "\n"
             folder.write_lines(f"{sheet.name}.json", [sheet_record])
             folder.write_lines(f"{sheet.name}.html", [humans.render_form(sheet, declared=())])
     if on_site is not None:
@@ -93,7 +93,7 @@ def write_check(
         sent = hosting.import_problems(on_site, "judging", embargo=True)
         say(f"Added to the site for judging: {sent.added:,}; already there: {sent.known:,}.")
     for name, reason in omitted.items():
-        say(f"Not on any form, therefore undecided: {name}: {reason}")
+        say(f"Undecided, because it is on no form: {name}: {reason}")
     items = sum(stratum.items for stratum in check.strata)
     first = check.strata[0]
     drawn = f", among them {first.name}" if len(check.strata) > 1 else ""
@@ -125,7 +125,7 @@ def write_check(
 
 
 def _assign_site_ids(check: KeyCheck, data: Dataset, secret: str) -> tuple[KeyCheck, Dataset]:
-    """Return the check with its items' ids on the site, and the problems for the site."""
+    """Return the check with the site's ids for its items, and the problems for the site."""
     from winosmith import audit
     from winosmith.web import hosting
 
@@ -195,7 +195,7 @@ def count_wrong_keys(
 
 
 def _read_responses(folder: str, paths: Sequence[str]) -> Iterator[Response]:
-    """Yield the answers of all files: responses, or filled-in sheets."""
+    """Yield the answers from all files, which are responses or filled-in sheets."""
     responses = [path for path in paths if Path(path).suffix == ".jsonl"]
     for path in responses:
         yield from read_votes(path)
@@ -206,36 +206,36 @@ def _read_responses(folder: str, paths: Sequence[str]) -> Iterator[Response]:
         yield from humans.make_responses(sittings)
 
 
-def _make_sections(found: WrongKeys) -> Iterator[Section]:
+def _make_sections(tally: WrongKeys) -> Iterator[Section]:
     facts = [
         "The judges' verdicts are taken as correct: this is the number of keys that such judges "
         "would find wrong if they checked all items."
     ]
-    wrong = found.with_verdict("wrong")
+    wrong = tally.with_verdict("wrong")
     if wrong and any(one.item.other is not None for one in wrong):
         facts.append(
-            f"For {found.as_proposed:,} of {len(wrong):,} wrong keys, judges chose the option that "
+            f"For {tally.as_proposed:,} of {len(wrong):,} wrong keys, judges chose the option that "
             "models propose."
         )
-    if found.seen is not None:
+    if tally.seen is not None:
         facts.append(
-            f"{found.strata[0].name.capitalize()} contain {span(found.seen)} % of all wrong keys."
+            f"{tally.strata[0].name.capitalize()} contain {span(tally.seen)} % of all wrong keys."
         )
-    if found.visibility is not None:
-        low, high = found.visibility
+    if tally.visibility is not None:
+        low, high = tally.visibility
         facts.append(
             f"A wrong key is {low:.2f} to {high:.2f} times as likely to be among them as a planted "
             "one."
         )
     strata = table(
         "Wrong keys by stratum",
-        found.strata,
+        tally.strata,
         "name items checked wrong undecided limits precision".split(),
         note="Wrong among all: exact limits, which hold for all rows together in 95 of 100 "
         "samples. Undecided: no option was chosen by at least two judges and more than half; such "
         "items count as sound in the lower limit and as wrong in the upper limit.",
     )
     yield Section("The number of wrong keys", [strata, Text(facts, "list")])
-    for title, keys in (("Wrong keys", wrong), ("Undecided keys", found.with_verdict("undecided"))):
+    for title, keys in (("Wrong keys", wrong), ("Undecided keys", tally.with_verdict("undecided"))):
         if keys:
             yield Section(title, [table(title, keys, most=_LISTED_KEYS)])

@@ -37,7 +37,7 @@ from winosmith.debias._chance import Null, flip_labels, make_null
 from winosmith.debias._rows import check_labels, number_rows
 from winosmith.errors import DataError
 from winosmith.options import Draws, OrFalse, Positive, Seed, TwoOrMore, declaration
-from winosmith.parallel import one_thread
+from winosmith.parallel import use_one_thread
 from winosmith.report import HistogramPanel, ScatterPanel, Svg, draw_histograms, draw_scatter_plots
 from winosmith.results import Result
 
@@ -385,7 +385,7 @@ def principal_axes(X: NDArray[Any], k: int, *, flips_sign: bool = False) -> Axes
     k = min(k, d)
     mean = np.zeros(d) if flips_sign else X.mean(axis=0, dtype=np.float64)
     covariance = np.zeros((d, d))
-    with one_thread():
+    with use_one_thread():
         for start in range(0, len(X), _CHUNK):
             part = X[start : start + _CHUNK].astype(np.float64) - mean
             covariance += part.T @ part
@@ -436,7 +436,7 @@ def answer_axis(
     for number, at in enumerate(rng.permutation(len(groups))):
         half_of[list(groups[at])] = number % 2
     found = np.zeros(labels.shape)
-    with one_thread():  # the order of sums may vary with several threads
+    with use_one_thread():  # the order of sums may vary with several threads
         for half in (0, 1):
             train, test = np.flatnonzero(half_of != half), np.flatnonzero(half_of == half)
             seconds = labels[:, train].sum(axis=1)

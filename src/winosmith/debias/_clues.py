@@ -36,14 +36,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from winosmith import report, text
-from winosmith.blocks import comparable_text, join_blocks
+from winosmith.blocks import join_blocks, normalize_tokens
 from winosmith.dataset import Dataset
 from winosmith.debias._assess import Assessment, Subset
 from winosmith.debias._rows import number_rows
 from winosmith.errors import DataError
 from winosmith.metrics import find_first_of_twins, null_interval_label
 from winosmith.problem import BLANK, Problem
-from winosmith.seen import cut_to_local, units_and_blank
+from winosmith.seen import cut_to_local_context, split_units_with_blank
 
 Kind = Literal["beside", "option", "order"]
 
@@ -226,7 +226,7 @@ def find_associations(dataset: Dataset, *, z: float = 3.0) -> Associations:
 
 
 def _compile_word(word: str) -> re.Pattern[str]:
-    if text.kind_of_script(word) == "unspaced":
+    if text.detect_script(word) == "unspaced":
         return re.compile(re.escape(word), re.IGNORECASE)
     before = "" if "'" in word else r"(?<!\w)"
     return re.compile(before + re.escape(word) + r"(?!\w)", re.IGNORECASE)
@@ -282,7 +282,7 @@ class _FeatureCounts:
         self.rows, self.options, self.features, is_correct = table.T
         self.keys = list(numbers)
         self.answers = dataset.answers
-        texts = [[comparable_text(problem.sentence)] for problem in dataset]
+        texts = [[normalize_tokens(problem.sentence)] for problem in dataset]
         own = (
             number_rows(join_blocks(dataset.groups, texts), len(dataset))[self.rows]
             * max(len(self.keys), 1)
@@ -375,18 +375,18 @@ def read_problem(problem: Problem, other: str | None = None) -> Reading:
     mentions are near the first of them. The clause with the blank is omitted, because its words are
     cues. `other` is the sentence of the other half.
     """
-    unspaced = text.kind_of_script(problem.sentence) == "unspaced"
+    unspaced = text.detect_script(problem.sentence) == "unspaced"
     options = [[option.lower()] if unspaced else text.units(option) for option in problem.options]
     heads = tuple(_find_last_word(option) for option in options)
-    tokens, blank = units_and_blank(problem)
+    tokens, blank = split_units_with_blank(problem)
     if unspaced:
         cues = list(filter(text.is_content, tokens[max(0, (blank or 0) - LETTERS) :]))
     else:
-        context = problem if blank is None else cut_to_local(problem, 2)
+        context = problem if blank is None else cut_to_local_context(problem, 2)
         cues = text.content_words(context.sentence)
     if other is not None:
         other_tokens = text.units(other, problem.options)
-        cues = [t for t in text.trigger(tokens, other_tokens)[0] if _is_word(t)] + cues
+        cues = [t for t in text.find_trigger(tokens, other_tokens)[0] if _is_word(t)] + cues
     own = {token for option in options for token in option}
     return Reading(
         _drop_repeats([cue for cue in cues if cue not in own]),

@@ -32,7 +32,7 @@ from winosmith.debias import _solver
 from winosmith.debias._rows import Rows, choose_scratch_folder, draw_training_rows
 from winosmith.debias._solver import Basis, Start
 from winosmith.errors import DataError, OutputError
-from winosmith.parallel import Broadcaster, one_thread, ordered_map, workers_of
+from winosmith.parallel import Broadcaster, count_workers, ordered_map, use_one_thread
 
 if TYPE_CHECKING:
     from winosmith.debias._kernel import Kernel
@@ -138,7 +138,7 @@ class Ensemble:
             classifiers=range(self.settings.ensemble_size),
             start=start,
         )
-        shares = workers_of(self.executor) or 2 * (os.cpu_count() or 1)
+        shares = count_workers(self.executor) or 2 * (os.cpu_count() or 1)
         edges = _compute_share_bounds(len(whole.classifiers), shares)
         parts = [
             (replace(whole, classifiers=range(*part)), self.arrays)
@@ -148,8 +148,8 @@ class Ensemble:
             train_and_vote,
             parts,
             self.executor,
-            ahead=len(parts),
-            resume=f"{phase} phases are complete; with a checkpoint, the same call with a new "
+            max_pending=len(parts),
+            advice=f"{phase} phases are complete; with a checkpoint, the same call with a new "
             "executor continues from there",
         )
         return _join_votes(list(votes))
@@ -174,7 +174,7 @@ def open_ensemble(
     folder = choose_scratch_folder(rows.X, scratch)
     if folder is None and executor is not None and needs_file(executor):
         folder = Path(tempfile.gettempdir())
-    with open_threads() as own, one_thread(), _solver.rotate_rows(rows, own, folder) as basis:
+    with open_threads() as own, use_one_thread(), _solver.rotate_rows(rows, own, folder) as basis:
         workers = executor or own
         with share_arrays(basis, rows.y, workers) as (location, arrays):
             penalty = _solver.make_penalties(basis, settings.C)
@@ -320,7 +320,7 @@ def _train(
     weights, slow = fit.weights, ~fit.converged
     for column in np.flatnonzero(slow):
         part = share.rows[partitions[column]]
-        with one_thread():
+        with use_one_thread():
             weights[column] = _solver.minimize_by_newton(
                 X[part], y[part], share.ridge, weights[column]
             )

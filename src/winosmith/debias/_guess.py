@@ -32,7 +32,7 @@ from winosmith.debias._rows import check_rows, find_canonical_order, number_rows
 from winosmith.debias._units import Choices, ModelScores
 from winosmith.errors import DataError
 from winosmith.options import Count, Draws, Positive, Seed, TwoOrMore, checked
-from winosmith.parallel import one_thread, ordered_map
+from winosmith.parallel import ordered_map, use_one_thread
 from winosmith.results import Result
 from winosmith.text import count_noun
 
@@ -327,12 +327,12 @@ def verify(
     directions = [(train, train ^ 1) for train in range(len(halves))]
     found: dict[str, list[tuple[_Scores, _Scores]]] = {}
     kept: list[Rows] = []
-    with one_thread(), ThreadPoolExecutor(CONCURRENT_HALVES) as threads:
+    with use_one_thread(), ThreadPoolExecutor(CONCURRENT_HALVES) as threads:
         for rows in ordered_map(
             lambda half: _apply_filter(filter, half, block_of),
             halves,
             threads,
-            ahead=CONCURRENT_HALVES,
+            max_pending=CONCURRENT_HALVES,
         ):
             kept.append(rows)
             report_step(len(kept), 4 * splits)
@@ -342,7 +342,7 @@ def verify(
             ),
             directions,
             threads,
-            ahead=CONCURRENT_HALVES,
+            max_pending=CONCURRENT_HALVES,
         )
         for done, guess in enumerate(guesses, start=len(kept) + 1):
             for name, pair in guess.items():
@@ -397,7 +397,7 @@ class _TwoOptionProblems:
     def score(self, W: Floats) -> ModelScores:
         assert self.oriented is not None  # noqa: S101 - `select` set them
         margins = np.empty((len(self.oriented), W.shape[1]))
-        with one_thread():
+        with use_one_thread():
             for start in range(0, len(margins), CHUNK_ROWS):  # converts only a part to float64
                 margins[start : start + CHUNK_ROWS] = self.oriented[start : start + CHUNK_ROWS] @ W
         margins[np.abs(margins) <= rounding_error(self.oriented, W)] = 0.0

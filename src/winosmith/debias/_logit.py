@@ -32,7 +32,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from winosmith.errors import DataError
-from winosmith.parallel import one_thread
+from winosmith.parallel import use_one_thread
 
 CHUNK = 1024
 """The number of rows to multiply at a time: 4 MB with 1,024 columns."""
@@ -409,7 +409,7 @@ def _factorize_bound(gram: Floats, V: Singles, C: float, scale: float, options: 
 
 @contextmanager
 def _open_threads() -> Iterator[ThreadPoolExecutor]:
-    with one_thread(), ThreadPoolExecutor(os.cpu_count()) as threads:
+    with use_one_thread(), ThreadPoolExecutor(os.cpu_count()) as threads:
         yield threads
 
 

@@ -36,7 +36,7 @@ from winosmith.debias._logit import CrossLogit
 from winosmith.debias._rows import number_labels
 from winosmith.errors import DataError
 from winosmith.options import Aim, Count, FalseShare, Positive, Seed, TwoOrMore, checked
-from winosmith.parallel import one_thread, ordered_map
+from winosmith.parallel import ordered_map, use_one_thread
 from winosmith.report import Svg, draw_margins
 from winosmith.results import HIDDEN, Result, computed
 
@@ -238,7 +238,7 @@ def mirror(
             "choose fewer folds"
         )
     report_run = on_run or (lambda done, total: None)
-    with one_thread():
+    with use_one_thread():
         scorer = _Scorer.prepare(units, folds, repeats, C, seed)
         margins = scorer.compute_margins(units.key[:, None])[:, 0]
         if aim == "chance":
@@ -588,7 +588,7 @@ def _count_with_permuted_keys(
             if units.starts is None
             else (units.key + turn) % units.options
         )
-    with one_thread():
+    with use_one_thread():
         margins = scorer.compute_margins(keys)
     found = []
     for run in margins.T:

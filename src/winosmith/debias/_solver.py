@@ -133,7 +133,7 @@ def _fill_matrix(rows: Rows, threads: Executor, matrix: NDArray[np.float32]) -> 
     scale = 2.0 ** -float(np.round(np.log2(largest))) if largest > 0 else 1.0
     gram = np.zeros((columns, columns))
     work = partial(_compute_gram, rows, mean, scale, kind)
-    for product in ordered_map(work, parts, threads, ahead=4):  # each product has d² numbers
+    for product in ordered_map(work, parts, threads, max_pending=4):  # each product has d² numbers
         gram += product
     rotation = np.linalg.eigh(gram)[1].astype(kind)
     turn = partial(_rotate_part, rows, mean, scale, rotation, matrix)
@@ -242,7 +242,7 @@ class StartData:
     def map_parts(self, work: Callable[[Positions], Part], rows: Positions) -> list[Part]:
         """Call a function on each part of the rows, and return the results."""
         parts = [rows[first : first + PART_ROWS] for first in range(0, len(rows), PART_ROWS)]
-        return list(ordered_map(work, parts, self.threads, ahead=len(parts)))
+        return list(ordered_map(work, parts, self.threads, max_pending=len(parts)))
 
 
 @dataclass(frozen=True, slots=True)

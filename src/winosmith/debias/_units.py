@@ -17,12 +17,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from winosmith.blocks import blocks, comparable_text, copies, whole_twins
+from winosmith.blocks import blocks, copies, normalize_tokens, whole_twins
 from winosmith.dataset import Dataset
 from winosmith.debias._logit import ROUNDING, Floats, Logit, Rows, rounding_error
 from winosmith.debias._rows import CHUNK, choice_keys, problem_labels
 from winosmith.errors import DataError
-from winosmith.parallel import one_thread
+from winosmith.parallel import use_one_thread
 from winosmith.results import Result
 
 
@@ -124,7 +124,7 @@ class Choices:
     def score(self, W: Floats) -> ModelScores:
         """Return the scores of models on the problems."""
         V, starts = self._stacked_vectors
-        with one_thread():
+        with use_one_thread():
             scores = V @ W
         top = np.maximum.reduceat(scores, starts)
         tied = scores >= np.repeat(top - rounding_error(V, W, starts), self.options, axis=0)
@@ -280,8 +280,8 @@ def _make_option_units(
 
     `halves` are the rows of each half with its copies, sorted by id.
     """
-    named = [[comparable_text(option) for option in pool[rows[0]].options] for rows in halves]
-    right = [{comparable_text(pool[row].options[keys[row]]) for row in rows} for rows in halves]
+    named = [[normalize_tokens(option) for option in pool[rows[0]].options] for rows in halves]
+    right = [{normalize_tokens(pool[row].options[keys[row]]) for row in rows} for rows in halves]
     is_clear = all(len(one) == 1 for one in right)
     of = [X[rows[0], : len(names)] for rows, names in zip(halves, named, strict=True)]
     of = [np.asarray(one, np.float32) * np.float32(is_clear) for one in of]

@@ -13,7 +13,7 @@ from winosmith import seen
 from winosmith.errors import DataError
 from winosmith.options import TwoOrMore, checked_class
 from winosmith.problem import Problem
-from winosmith.text import kind_of_script, units
+from winosmith.text import detect_script, units
 
 Vectors = npt.NDArray[np.float32]
 
@@ -148,7 +148,7 @@ class OptionsEmbedder:
         words = units(option)
         if self.features == "words":
             yield from words
-            if kind_of_script(option) == "unspaced":
+            if detect_script(option) == "unspaced":
                 return  # the units already include pairs
             yield from (f"{a} {b}" for a, b in zip(["", *words], [*words, ""], strict=True))
             return

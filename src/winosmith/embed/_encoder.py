@@ -19,7 +19,7 @@ from typing import Any, Literal, TypeVar
 import numpy as np
 
 from winosmith import models
-from winosmith.blocks import draw, shuffled_blocks
+from winosmith.blocks import draw, shuffle_blocks
 from winosmith.dataset import Dataset
 from winosmith.embed import _embedder
 from winosmith.embed._embedder import Combine, Vectors
@@ -328,7 +328,7 @@ def split_for_finetuning(
     sizes = [n_train, n_dev]
     parts: list[set[int]] = [set(), set()]
     if min(sizes) > 0 and sum(sizes) < len(dataset):
-        parts = list(map(set, draw(shuffled_blocks(dataset, seed), range(len(dataset)), sizes)))
+        parts = list(map(set, draw(shuffle_blocks(dataset, seed), range(len(dataset)), sizes)))
     taken = set.union(*parts)
     if not all(parts) or len(taken) == len(dataset):
         raise DataError(

@@ -23,10 +23,10 @@ from winosmith.embed import _embedder
 from winosmith.embed._embedder import Combine, Vectors, check_two_options
 from winosmith.errors import DataError
 from winosmith.options import TwoOrMore, checked_class
-from winosmith.parallel import one_thread
+from winosmith.parallel import use_one_thread
 from winosmith.problem import BLANK, Problem
-from winosmith.seen import units_and_blank
-from winosmith.text import Writing, inflection_prefix, is_content, kind_of_script, units
+from winosmith.seen import split_units_with_blank
+from winosmith.text import Writing, detect_script, get_inflection_prefix, is_content, units
 
 Bag = Sequence[str]
 Floats = npt.NDArray[np.float64]
@@ -293,7 +293,7 @@ class LightEmbedder:
         if not len(problems):
             raise DataError("there are no problems to embed")
         check_two_options(problems)
-        with one_thread():
+        with use_one_thread():
             return _embedder.combine_options(self._embed_options(problems), self.combine)
 
     def _embed_options(self, problems: Sequence[Problem]) -> Vectors:
@@ -391,8 +391,8 @@ def extract_words(problem: Problem) -> ProblemWords:
     >>> read.cues
     ('late', 'was')
     """
-    words, blank = units_and_blank(problem)
-    script = kind_of_script(problem.sentence)
+    words, blank = split_units_with_blank(problem)
+    script = detect_script(problem.sentence)
     scale = UNITS_PER_TOKEN if script == "unspaced" else 1
     options = [
         [option.lower()] if script == "unspaced" else units(option) for option in problem.options
@@ -433,7 +433,7 @@ def _find_mention(
             if list(words[at:end]) == sought and (blank is None or not at <= blank < end):
                 return at, end
     if script == "spaced":
-        beginning = inflection_prefix(option[-1])
+        beginning = get_inflection_prefix(option[-1])
         for at, word in enumerate(words):
             if at != blank and word.startswith(beginning):
                 return at, at + 1

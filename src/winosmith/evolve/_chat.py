@@ -18,11 +18,11 @@ from typing import Any
 
 from winosmith.chat import BudgetError, ChatError, ChatModel, Client, Message, Reply
 from winosmith.errors import OutputError
-from winosmith.escape import for_markdown, for_terminal
+from winosmith.escape import escape_markdown, escape_terminal
 from winosmith.evolve._chat_dialogue import Dialogue, DialogueRules
 from winosmith.outputs import atomic_write
 from winosmith.problem import Problem
-from winosmith.records import canonical, parse_json, problem_record
+from winosmith.records import dump_json, parse_json, problem_record
 
 _TURNS, _ACCEPTED, _READABLE = "transcript.jsonl", "accepted.jsonl", "transcript.md"
 
@@ -160,7 +160,7 @@ class Transcript:
 
     def __init__(self, folder: Path, parent: Problem, seed: int, model: Mapping[str, Any]):
         self.about = {"problem": problem_record(parent), "seed": seed, "model": dict(model)}
-        digest = hashlib.sha256(canonical(self.about).encode("utf-8", "surrogatepass")).hexdigest()
+        digest = hashlib.sha256(dump_json(self.about).encode("utf-8", "surrogatepass")).hexdigest()
         name = re.sub(r"[^A-Za-z0-9-]+", "-", parent.id)[:40].strip("-")
         self.folder = folder / f"{name}-{digest[:8]}".lstrip("-")
 
@@ -216,7 +216,7 @@ class Transcript:
                 ) from None
             if turn:
                 yield turn
-            elif record != json.loads(canonical(self.about)):
+            elif record != json.loads(dump_json(self.about)):
                 raise OutputError(f"{path} belongs to another dialogue; choose a different folder")
 
     def _append(self, name: str, records: Iterable[Mapping[str, Any]]) -> None:
@@ -238,14 +238,14 @@ class Transcript:
 
 
 def _format_line(record: Mapping[str, Any]) -> str:
-    return canonical(record) + "\n"
+    return dump_json(record) + "\n"
 
 
 def _format_dialogue(dialogue: Dialogue) -> Iterator[str]:
-    yield f"# Dialogue about {for_markdown(dialogue.parent.id)}\n\n"
+    yield f"# Dialogue about {escape_markdown(dialogue.parent.id)}\n\n"
     ended = dialogue.ended
     state = ended.message if ended else f"{len(dialogue.accepted)} accepted so far"
-    yield f"{len(dialogue.rounds)} turns; {for_markdown(state)}.\n"
+    yield f"{len(dialogue.rounds)} turns; {escape_markdown(state)}.\n"
     for number, (said, done) in enumerate(zip(dialogue.said, dialogue.rounds, strict=False), 1):
         yield f"\n## Turn {number}\n\nWe say:\n\n{_quote(said)}\n\nThe model says:\n\n"
         yield f"{_quote(done.reply.text)}\n\n"
@@ -258,4 +258,4 @@ def _format_dialogue(dialogue: Dialogue) -> Iterator[str]:
 
 
 def _quote(text: str) -> str:
-    return "\n".join(f"    {for_terminal(line)}" for line in text.splitlines() or ["(nothing)"])
+    return "\n".join(f"    {escape_terminal(line)}" for line in text.splitlines() or ["(nothing)"])

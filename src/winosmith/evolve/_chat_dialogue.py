@@ -21,7 +21,7 @@ from winosmith.evolve._chat_rows import (
     normalize_sentence,
     read_rows,
 )
-from winosmith.lineage import edit_script
+from winosmith.lineage import find_edits
 from winosmith.options import Count, OrFalse, declaration
 from winosmith.problem import Problem
 from winosmith.text import count_noun, tokens
@@ -444,7 +444,7 @@ def spell_out_change(before: str, after: str) -> str:
     >>> spell_out_change("Sue ran far.", "Sue ran very long.")
     'very added (1), far → long (2)'
     """
-    script = edit_script(tokens(before), tokens(after))
+    script = find_edits(tokens(before), tokens(after))
     signs = (_SIGNS[edit.op].format(old=edit.old, new=edit.new) for edit in script)
     return ", ".join(f"{edit} ({number})" for number, edit in enumerate(signs, 1))
 
@@ -455,7 +455,7 @@ def _make_example() -> str:
     for number, ((sentence, option, answer), why) in enumerate(
         zip(_CHANGED, _COMMENTS, strict=True), 1
     ):
-        distance = len(edit_script(tokens(_EXAMPLE), tokens(sentence)))
+        distance = len(find_edits(tokens(_EXAMPLE), tokens(sentence)))
         lines.append(format_row(number, sentence, (option, "shelf"), answer, distance))
         notes.append(f"Row {number}: {spell_out_change(_EXAMPLE, sentence)}. {why}")
     return "\n".join([*lines, "", *notes])

@@ -18,7 +18,7 @@ from typing import IO, Any, Protocol
 
 import numpy as np
 
-from winosmith.blocks import blocks, shuffled_blocks
+from winosmith.blocks import blocks, shuffle_blocks
 from winosmith.dataset import Dataset, Dropped, Filtered
 from winosmith.errors import DataError, InputError
 from winosmith.lineage import UNVALIDATED, depths
@@ -26,7 +26,7 @@ from winosmith.outputs import atomic_write
 from winosmith.parallel import ordered_map
 from winosmith.prediction import Prediction
 from winosmith.problem import MAX_OPTIONS, Origin, Problem
-from winosmith.records import canonical, parse_json, parse_problem, problem_record
+from winosmith.records import dump_json, parse_json, parse_problem, problem_record
 from winosmith.results import Result
 from winosmith.seen import check_blanks
 from winosmith.text import tokens
@@ -113,14 +113,14 @@ def make_children(
     Raises:
         DataError: a problem is a question, or contains another `_` than its blank.
     """
-    check_blanks(problems, "a perturbation", plain=True)
+    check_blanks(problems, "a perturbation", unique=True)
     chunks = [problems[at : at + _CHUNK] for at in range(0, len(problems), _CHUNK)]
     yield from ordered_map(
         partial(_perturb_chunk, perturber, seed),
         chunks,
         executor,
-        ahead=2 * _PER_WORKER,
-        resume="run the same command again; finished work is saved",
+        max_pending=2 * _PER_WORKER,
+        advice="run the same command again; finished work is saved",
     )
 
 
@@ -216,7 +216,7 @@ def resume_children(
 
 def _write_family(file: IO[str], parent: str, family: Sequence[Problem]) -> None:
     record = {"parent": parent, "children": [problem_record(child) for child in family]}
-    file.write(canonical(record) + "\n")
+    file.write(dump_json(record) + "\n")
 
 
 def _read_families(path: Path) -> Iterator[tuple[str, list[Problem]]]:
@@ -344,7 +344,7 @@ def _draw(
     luck = np.random.default_rng(seed)
     chosen: list[int] = []
     free = 0
-    for block in shuffled_blocks(dataset, seed):
+    for block in shuffle_blocks(dataset, seed):
         fit = [row for row in block if row not in reasons]
         free += bool(fit)
         if fit and len(chosen) < wanted:

@@ -27,7 +27,7 @@ from winosmith.exposure._presentations import Kind, other_presentation
 from winosmith.outputs import PRIVATE
 from winosmith.problem import Problem
 from winosmith.records import (
-    canonical,
+    dump_json,
     parse_json,
     parse_json_lines,
     parse_problem,
@@ -112,7 +112,7 @@ def data_digest(release: str, parts: Mapping[str, Dataset]) -> str:
         parts: the published problems of each part.
     """
     digests = [[part, parts[part].digest] for part in sorted(parts)]
-    return hashlib.sha256(canonical([release, digests]).encode()).hexdigest()
+    return hashlib.sha256(dump_json([release, digests]).encode()).hexdigest()
 
 
 def presentation_lines(pairs: Iterable[Pair]) -> str:
@@ -121,7 +121,7 @@ def presentation_lines(pairs: Iterable[Pair]) -> str:
         {"block": p.block, "id": p.a.id, "a": problem_record(p.a), "b": problem_record(p.b)}
         for p in pairs
     )
-    return "".join(canonical(record) + "\n" for record in records)
+    return "".join(dump_json(record) + "\n" for record in records)
 
 
 def compute_commitment(key: bytes, digest: str, presentations: str) -> str:

@@ -14,8 +14,8 @@ from pathlib import Path
 
 from winosmith.errors import DataError, FormatError
 from winosmith.locks import try_lock
-from winosmith.outputs import write_error
-from winosmith.records import canonical, parse_json_lines
+from winosmith.outputs import make_write_error
+from winosmith.records import dump_json, parse_json_lines
 
 LEDGER = "looks.jsonl"
 
@@ -71,12 +71,12 @@ def record_look(
                 return same
             date = datetime.now(UTC).isoformat(timespec="seconds")
             new = Look(len(own) + 1, release, tuple(models), digests, date)
-            file.write(canonical(asdict(new)) + "\n")
+            file.write(dump_json(asdict(new)) + "\n")
             file.flush()
             os.fsync(file.fileno())
             return new
     except OSError as error:
-        raise write_error(error, path) from error
+        raise make_write_error(error, path) from error
 
 
 def _parse_ledger(text: str, path: Path) -> list[Look]:

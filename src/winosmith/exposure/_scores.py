@@ -27,7 +27,7 @@ from winosmith.exposure._presentations import Kind
 from winosmith.exposure._statistic import Floats
 from winosmith.outputs import atomic_write
 from winosmith.problem import Problem
-from winosmith.records import canonical, parse_json_lines, read_text
+from winosmith.records import dump_json, parse_json_lines, read_text
 
 LETTERS = string.ascii_uppercase
 
@@ -102,14 +102,14 @@ def write_presentations(pairs: Sequence[Pair], release: str, path: str | Path) -
         OutputError: The file can't be written.
     """
     with atomic_write(path) as file:
-        file.write(canonical({"release": release, "model": None}) + "\n")
+        file.write(dump_json({"release": release, "model": None}) + "\n")
         for pair in pairs:
             sides = zip(("a", "b"), (pair.a, pair.b), render_pair(pair), strict=True)
             record = {
                 side: {"text": text, "sentence": of.sentence, "options": list(of.options)}
                 for side, of, text in sides
             }
-            file.write(canonical({"id": pair.a.id, **record}) + "\n")
+            file.write(dump_json({"id": pair.a.id, **record}) + "\n")
 
 
 def write_scores(
@@ -154,9 +154,9 @@ def write_scores(
         "snapshot": models.digest_weights(loaded.folder)[:12],
     }
     with atomic_write(path) as file:
-        file.write(canonical(header) + "\n")
+        file.write(dump_json(header) + "\n")
         for pair, a, b in zip(pairs, values[::2], values[1::2], strict=True):
-            file.write(canonical({"id": pair.a.id, "a": a, "b": b}) + "\n")
+            file.write(dump_json({"id": pair.a.id, "a": a, "b": b}) + "\n")
 
 
 def read_scores(path: str | Path, pairs: Sequence[Pair], release: str) -> Scores:
@@ -203,7 +203,7 @@ def read_scores(path: str | Path, pairs: Sequence[Pair], release: str) -> Scores
             "items in one run",
             path,
         )
-    state = hashlib.sha256(canonical([found[name] for name in by_id]).encode())
+    state = hashlib.sha256(dump_json([found[name] for name in by_id]).encode())
     differences = [_score_difference(pair, *found[pair.a.id]) for pair in pairs]
     return Scores(model, of, np.array(differences), state.hexdigest())
 

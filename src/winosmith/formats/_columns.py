@@ -34,7 +34,7 @@ from winosmith.formats._names import (
     list_names,
     normalise,
 )
-from winosmith.problem import BLANK, extra_key
+from winosmith.problem import BLANK, make_extra_key
 from winosmith.text import separate_blank
 
 Row = Mapping[str, Any]
@@ -143,7 +143,7 @@ def make_extra_keys(
     """
     keys, taken = dict[str, str](), set[str]()
     for name in names:
-        key = name if own and own.fullmatch(name) else extra_key(prefix, name)
+        key = name if own and own.fullmatch(name) else make_extra_key(prefix, name)
         if key in taken:
             raise ProblemError(f"two columns would both be {key!r}; rename {name!r}")
         keys[name] = key

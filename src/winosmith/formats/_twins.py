@@ -26,8 +26,8 @@ from winosmith.data import Place, cell
 from winosmith.errors import FormatError
 from winosmith.formats._base import Entry, tidy
 from winosmith.formats._names import collect_names, list_names
-from winosmith.problem import BLANK, Problem, Scalar, extra_key
-from winosmith.text import kind_of_script, overlap, pieces, tokens, words
+from winosmith.problem import BLANK, Problem, Scalar, make_extra_key
+from winosmith.text import detect_script, overlap, pieces, tokens, words
 
 _MIN_OVERLAP, _MIN_OVERLAP_CHANGED = 0.3, 0.7
 """Minimum fraction of shared words for neighbours with equal options (DPR's twins share at least
@@ -286,7 +286,7 @@ def pair_by_column(entries: Iterable[Entry], column: str) -> list[Entry]:
         FormatError: no problem has the column, or the column marks no two problems as twins.
     """
     found = list(entries)
-    wanted = extra_key("", column)[1:]
+    wanted = make_extra_key("", column)[1:]
     problems = _get_problems(found)
     values: list[Scalar] = []
     for problem in problems.values():
@@ -480,7 +480,7 @@ def _are_alike(first: Problem, second: Problem, min_overlap: float) -> bool:
     """Return whether two texts share enough words and differ in more than the blank's position."""
     if overlap(pieces(first.sentence), pieces(second.sentence)) < min_overlap:
         return False
-    if kind_of_script(first.sentence) == "unspaced":
+    if detect_script(first.sentence) == "unspaced":
         return not _is_same_text(first.sentence, second.sentence, _LONGEST_PRONOUN)
     one, other = (
         " ".join(

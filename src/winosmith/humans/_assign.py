@@ -35,7 +35,7 @@ from winosmith.dataset import Dataset, Dropped
 from winosmith.errors import DataError, FormatError, InputError, OutputError
 from winosmith.humans import _sheet
 from winosmith.humans._sheet import Item, Label, Sheet
-from winosmith.options import Count, Fraction, Seed, checked, declaration, from_table, text_matching
+from winosmith.options import Count, Fraction, Seed, checked, declaration, from_table, match_pattern
 from winosmith.outputs import atomic_write
 from winosmith.problem import BLANK, Problem
 from winosmith.records import parse_json
@@ -500,7 +500,7 @@ State = Literal["given", "done", "dropped"]
 
 Code = Annotated[
     str,
-    text_matching(
+    match_pattern(
         r"[A-Za-z0-9][A-Za-z0-9._-]{0,15}",
         "up to 16 letters, digits, dots and dashes, such as S07, and not a name",
     ),

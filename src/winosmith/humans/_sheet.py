@@ -17,7 +17,7 @@ from winosmith.dataset import Dataset
 from winosmith.errors import DataError, FormatError, InputError, ProblemError
 from winosmith.outputs import guard_cell
 from winosmith.problem import BLANK, Problem
-from winosmith.records import canonical, parse_json
+from winosmith.records import dump_json, parse_json
 
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVW"
 """The letters of the options, in order; X is `AMBIGUOUS`."""
@@ -157,7 +157,7 @@ class Sheet:
         """
         items = [[item.number, item.problem_id, *item.shown] for item in self.items]
         record = {"data": self.data, "seed": self.seed, "name": self.name, "items": items}
-        rest, check = int(hashlib.sha256(canonical(record).encode()).hexdigest(), 16), ""
+        rest, check = int(hashlib.sha256(dump_json(record).encode()).hexdigest(), 16), ""
         for _ in range(_CHECK_LENGTH):
             rest, at = divmod(rest, len(_CHECK_CHARACTERS))
             check += _CHECK_CHARACTERS[at]

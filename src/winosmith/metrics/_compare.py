@@ -35,7 +35,7 @@ from winosmith.report import (
     signature_of,
 )
 from winosmith.results import Result, computed, shown
-from winosmith.seen import solver_inputs
+from winosmith.seen import build_inputs
 
 Tested = TypeVar("Tested", "Pair", "VersusRoot")
 
@@ -560,7 +560,7 @@ def compare_with_roots(graded: Graded, field: str, seed: int = 0) -> tuple[Versu
     if not pairs:
         raise DataError("no perturbed problem has its root in the data set")
     sees, local = find_solver_input(graded)
-    seen = solver_inputs(graded.dataset, sees or "pronoun", local)
+    seen = build_inputs(graded.dataset, sees or "pronoun", local)
     same = {
         value: sum(seen[row] == seen[root] for row, root in rows) for value, rows in pairs.items()
     }

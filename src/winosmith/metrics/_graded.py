@@ -22,9 +22,9 @@ from winosmith.errors import DataError, InputError, OtherDataError, first_ids
 from winosmith.metrics._proportion import Proportion, proportion
 from winosmith.prediction import Prediction, align
 from winosmith.problem import Origin, Problem, Scalar
-from winosmith.records import canonical
+from winosmith.records import dump_json
 from winosmith.results import HIDDEN, Result
-from winosmith.seen import Input, Sees, solver_inputs
+from winosmith.seen import Input, Sees, build_inputs
 
 Bools = npt.NDArray[np.bool_]
 Floats = npt.NDArray[np.float64]
@@ -136,7 +136,7 @@ class Graded(Result):
             scores = [f"{score:.9g}" for score in prediction.scores]
             tied = [list(prediction.tied)] if prediction.tied else []
             record = [prediction.problem_id, prediction.choice, scores, *tied]
-            state.update(canonical({"prediction": record}).encode("utf-8", "surrogatepass"))
+            state.update(dump_json({"prediction": record}).encode("utf-8", "surrogatepass"))
         return state.hexdigest()
 
 
@@ -307,13 +307,13 @@ def check_comparable(graded: Graded, field: str, column: Sequence[Scalar]) -> Co
     """
     sees, local = find_solver_input(graded)
     for one, other, shared, size in _find_overlaps(
-        solver_inputs(graded.dataset, "pronoun", local), column
+        build_inputs(graded.dataset, "pronoun", local), column
     ):
         if shared == size:
             return Comparability(_explain_refusal(field, (one, other), size, _SAME_PROBLEMS))
     if sees == "pronoun":
         return Comparability()
-    blank = solver_inputs(graded.dataset, "blank", local)
+    blank = build_inputs(graded.dataset, "blank", local)
     notes: list[str] = []
     for one, other, shared, size in _find_overlaps(blank, column):
         if shared < NOTE_FRACTION * size:

@@ -16,11 +16,11 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from winosmith.blocks import blocks, comparable_text, find_lookalikes
+from winosmith.blocks import blocks, find_lookalikes, normalize_tokens
 from winosmith.dataset import Dataset
 from winosmith.metrics._graded import clusters, iterate_columns
 from winosmith.problem import Problem, Scalar
-from winosmith.published import Digests, item_digests
+from winosmith.published import Digests, compute_item_digests
 from winosmith.report import format_value, percent
 from winosmith.results import HIDDEN, Result, computed
 
@@ -483,16 +483,16 @@ def _find_same_sentences(test: Dataset, training: Dataset) -> Iterator[tuple[int
 
 def _make_question_key(problem: Problem) -> tuple[str, frozenset[str]]:
     options = problem.options if problem.blank is None else ()
-    return comparable_text(problem.sentence), frozenset(map(comparable_text, options))
+    return normalize_tokens(problem.sentence), frozenset(map(normalize_tokens, options))
 
 
 def _find_same_families(test: Dataset, training: Dataset) -> Iterator[tuple[int, str]]:
-    roots = {problem.id: comparable_text(problem.sentence) for problem in training}
+    roots = {problem.id: normalize_tokens(problem.sentence) for problem in training}
     for root, rows in test.families.items():
         if root not in training.families:
             continue
         mine = next(
-            (comparable_text(test[row].sentence) for row in rows if test[row].id == root), None
+            (normalize_tokens(test[row].sentence) for row in rows if test[row].id == root), None
         )
         if mine is None or roots.get(root, mine) == mine:
             for row in rows:
@@ -501,7 +501,7 @@ def _find_same_families(test: Dataset, training: Dataset) -> Iterator[tuple[int,
 
 def _find_in_public_set(test: Dataset, contents: Digests) -> Iterator[tuple[int, str]]:
     for row, problem in enumerate(test):
-        whole, sides = item_digests(problem)
+        whole, sides = compute_item_digests(problem)
         if not whole.isdisjoint(contents.whole):
             yield row, f"{contents.name} contains its sentence"
         elif not sides.isdisjoint(contents.sides):

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from winosmith.dataset import Dataset
 from winosmith.problem import BLANK, Problem
-from winosmith.text import inflection_prefix, kind_of_script, units
+from winosmith.text import detect_script, get_inflection_prefix, units
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -55,8 +55,8 @@ def _find_mention(sentence: str, option: str) -> int:
         if found is not None:
             return found.start()
     at = sentence.find(option)
-    if at < 0 and kind_of_script(option) == "spaced":
-        beginning = re.escape(inflection_prefix(option.split()[-1]))
+    if at < 0 and detect_script(option) == "spaced":
+        beginning = re.escape(get_inflection_prefix(option.split()[-1]))
         found = re.search(rf"(?<!\w){beginning}", sentence)
         at = -1 if found is None else found.start()
     return at if at >= 0 else len(sentence)

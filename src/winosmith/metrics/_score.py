@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from winosmith import formats, report
-from winosmith.blocks import comparable_text, whole_twins
+from winosmith.blocks import normalize_tokens, whole_twins
 from winosmith.dataset import Dataset
 from winosmith.errors import DataError, InputError
 from winosmith.metrics._graded import Graded, check_comparable, find_columns, grade_models
@@ -24,7 +24,7 @@ from winosmith.metrics._proportion import (
     null_interval,
     proportion,
 )
-from winosmith.prediction import Prediction, best_options
+from winosmith.prediction import Prediction, find_best_options
 from winosmith.problem import Scalar
 from winosmith.report import Signature, fixed, percent, probability, signature_of, span
 from winosmith.results import Result, shown
@@ -240,7 +240,7 @@ def score_comparisons(graded: Graded) -> Proportion | None:
         elif scores:
             own = scores[answer]
             rivals = (*scores[:answer], *scores[answer + 1 :])
-            beaten = (best_options((own, rival)) for rival in rivals)
+            beaten = (find_best_options((own, rival)) for rival in rivals)
             won += [1 / len(best) if 0 in best else 0.0 for best in beaten]
         else:
             return None
@@ -368,11 +368,11 @@ _MAX_EXACT_SUM, _ROTATION_DRAWS = 2_000_000, 20_000
 def _measure_distances(graded: Graded, row: int) -> list[int]:
     """Return the distance of each chosen option from the answer in the options' circle, 0 to k − 1.
 
-    Options are sorted by `comparable_text`, so that copies have the same circle.
+    Options are sorted by `normalize_tokens`, so that copies have the same circle.
     """
     problem = graded.dataset[row]
     options = problem.options
-    order = sorted(range(len(options)), key=lambda at: (comparable_text(options[at]), options[at]))
+    order = sorted(range(len(options)), key=lambda at: (normalize_tokens(options[at]), options[at]))
     place = {option: at for at, option in enumerate(order)}
     answer = place[problem.answer or 0]  # `grade` refuses unknown answers
     return [(place[option] - answer) % len(options) for option in graded.predictions[row].chosen]

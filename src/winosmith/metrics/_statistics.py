@@ -506,11 +506,11 @@ def count_tokens(dataset: Dataset) -> tuple[TokenCounts, Table5 | None]:
     """Count the tokens of a data set, and return its row in table 5, if any.
 
     A data set in table 5 is counted as in the table, any other data set by its sentences. Problems
-    without spaces between words (`winosmith.text.kind_of_script`) are counted only in `uncounted`.
+    without spaces between words (`winosmith.text.detect_script`) are counted only in `uncounted`.
     """
     name = published.recognise_dataset(dataset)
     comparisons = sum(len(problem.options) - 1 for problem in dataset)
-    known = [p for p in dataset if text.kind_of_script(p.sentence) != "unspaced"]
+    known = [p for p in dataset if text.detect_script(p.sentence) != "unspaced"]
     read = [_get_texts(problem, name) for problem in known]
     weights = [len(p.options) - 1 if name == "PDP" else 1 for p in known]
     found = _sum_tokens(read, weights, len(dataset) - len(known), comparisons)
@@ -522,7 +522,7 @@ def count_claim_tokens(claims: Sequence[Claim]) -> tuple[TokenCounts, Table5 | N
     texts = Dataset(
         Problem(f"{row}", claim.sentence, ("yes", "no")) for row, claim in enumerate(claims)
     )
-    known = [claim for claim in claims if text.kind_of_script(claim.sentence) != "unspaced"]
+    known = [claim for claim in claims if text.detect_script(claim.sentence) != "unspaced"]
     read = [((claim.sentence,), (claim.sentence,)) for claim in known]
     found = _sum_tokens(read, [1] * len(read), len(claims) - len(known), len(claims))
     return found, find_table5_row(published.recognise_dataset(texts), len(claims))
@@ -534,7 +534,7 @@ _Texts = tuple[tuple[str, ...], tuple[str, ...]]
 
 def _get_texts(problem: Problem, name: str | None) -> _Texts:
     if name == "COPA":
-        filled = problem.filled()
+        filled = problem.fill_all()
         return (filled if problem.answer is None else (filled[problem.answer],)), filled
     shown = problem.sentence
     if name == "Winogender" and problem.pronoun:

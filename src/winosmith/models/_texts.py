@@ -15,13 +15,13 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from winosmith.blocks import comparable_text, join_blocks
+from winosmith.blocks import join_blocks, normalize_tokens
 from winosmith.dataset import Dataset
 from winosmith.errors import DataError
 from winosmith.prediction import TIE
 from winosmith.problem import BLANK, Claim, Problem
-from winosmith.records import canonical, claim_record
-from winosmith.seen import Sees, check_pronouns, cut_to_local, with_pronoun
+from winosmith.records import claim_record, dump_json
+from winosmith.seen import Sees, check_pronouns, cut_to_local_context, insert_pronoun
 from winosmith.text import FUNCTION_WORDS
 
 SplitPoint = Literal["before_option", "after_option"]
@@ -72,9 +72,9 @@ def fill_option(
     ('The nurse said that *she* left.', 'the cook')
     """
     if local is not None:
-        problem = cut_to_local(problem, local, whole=False)
+        problem = cut_to_local_context(problem, local, whole=False)
     if sees == "pronoun":
-        return with_pronoun(problem, "*").strip(), problem.options[option].strip()
+        return insert_pronoun(problem, "*").strip(), problem.options[option].strip()
     before, options, after = split_sentence(problem)
     filler = options[option]
     if problem.blank is None and split_point is not None:
@@ -185,7 +185,7 @@ def ask_referent(problem: Problem, end: str = "") -> Problem:
     again = re.search(rf"(?<!\w){re.escape(pronoun)}(?!\w)", problem.sentence, re.IGNORECASE)
     mark = "*" if again else ""
     asked = f"'{mark}{pronoun[0].upper()}{pronoun[1:]}{mark}' refers to {BLANK}{end}"
-    sentence = f"{with_pronoun(problem, mark).strip()} {asked}"
+    sentence = f"{insert_pronoun(problem, mark).strip()} {asked}"
     return replace(problem, sentence=sentence, pronoun=None, blank=sentence.rindex(BLANK))
 
 
@@ -231,7 +231,7 @@ class Questions:
     @cached_property
     def blocks(self) -> list[list[int]]:
         """Groups of rows that are treated as one observation: twins and copies of their halves."""
-        texts = [[comparable_text(problem.sentence)] for problem in self.problems]
+        texts = [[normalize_tokens(problem.sentence)] for problem in self.problems]
         return join_blocks(self.groups, texts)
 
     def __len__(self) -> int:
@@ -301,7 +301,7 @@ def read_questions(
     together: dict[str, list[int]] = {}
     for row, claim in enumerate(items):
         together.setdefault(claim.problem_id, []).append(row)
-    lines = "\n".join(canonical(claim_record(claim)) for claim in items)
+    lines = "\n".join(dump_json(claim_record(claim)) for claim in items)
     return Questions(
         tuple(map(convert_claim, items, map(str, range(len(items))))),
         1,

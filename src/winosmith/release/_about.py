@@ -18,7 +18,7 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, BeforeValidator, Field, StringConstraints
 
 from winosmith.errors import RecipeError
-from winosmith.options import Texts, declaration, from_table, text_matching
+from winosmith.options import Texts, declaration, from_table, match_pattern
 from winosmith.records import read_toml
 
 Term = Literal["attribution", "share-alike", "non-commercial", "no-derivatives"]
@@ -188,11 +188,11 @@ class About:
     """The description of a benchmark by its makers; cards show "not stated" for empty texts."""
 
     name: Annotated[
-        Text, text_matching(r"[A-Za-z0-9][A-Za-z0-9_.-]*", "letters, digits, '-', '_' and '.'")
+        Text, match_pattern(r"[A-Za-z0-9][A-Za-z0-9_.-]*", "letters, digits, '-', '_' and '.'")
     ]
     """Name of the benchmark, and prefix of the names of its folders."""
     version: Annotated[
-        Text, text_matching(r"\d+(\.\d+){1,2}([.-]?[A-Za-z0-9]+)*", "one like 1.0.0")
+        Text, match_pattern(r"\d+(\.\d+){1,2}([.-]?[A-Za-z0-9]+)*", "one like 1.0.0")
     ]
     """Version of the release; each version can be released only once."""
     date: Annotated[
@@ -209,7 +209,7 @@ class About:
     """Licence of the whole benchmark: an SPDX identifier, or LicenseRef-… with `terms`."""
     language: Annotated[
         tuple[
-            Annotated[str, text_matching(r"[a-z]{2,3}(-\w+)*", "a list of codes such as 'en'")], ...
+            Annotated[str, match_pattern(r"[a-z]{2,3}(-\w+)*", "a list of codes such as 'en'")], ...
         ],
         Field(strict=False, min_length=1),
         Listed,

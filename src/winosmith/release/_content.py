@@ -19,19 +19,19 @@ from winosmith import audit, formats
 from winosmith._version import __version__
 from winosmith.blocks import (
     KEY_FIELDS,
-    OldProblem,
+    FormerProblem,
     SplitName,
     assign_splits,
     blocks,
-    shuffled_blocks,
+    shuffle_blocks,
 )
 from winosmith.dataset import Dataset
 from winosmith.errors import DataError
 from winosmith.exposure import LEVEL, detectable_shift, list_presentations
 from winosmith.metrics import Copies, copies, detectable_differences
-from winosmith.options import declaration, text_matching, to_table
+from winosmith.options import declaration, match_pattern, to_table
 from winosmith.problem import Lineage, Problem
-from winosmith.records import canonical
+from winosmith.records import dump_json
 from winosmith.release._about import About
 from winosmith.release._interchange import JUDGES, QUESTION_COLUMNS, find_used_columns
 from winosmith.report import Drawing, Signature, Table
@@ -210,7 +210,7 @@ def split_dataset(
     dev: float,
     test: float,
     seed: int,
-    former: Sequence[OldProblem] = (),
+    former: Sequence[FormerProblem] = (),
 ) -> dict[str, Dataset]:
     """Split a data set into train, dev and test that share no group of the given kinds.
 
@@ -233,7 +233,7 @@ def split_dataset(
     }
     found = assign_splits(
         dataset,
-        shuffled_blocks(dataset, seed),
+        shuffle_blocks(dataset, seed),
         wanted,
         keys=[KEY_FIELDS[kind] for kind in kinds if kind != "twin"],
         former=former,
@@ -281,14 +281,14 @@ class Tombstone:
 
     def line(self) -> str:
         """Return the tombstone as a line of JSON."""
-        return canonical({key: value for key, value in asdict(self).items() if value}) + "\n"
+        return dump_json({key: value for key, value in asdict(self).items() if value}) + "\n"
 
 
 @declaration
 class CoinStatement:
     """The public statement about the coins of a keyed release (`keyed` in release.json)."""
 
-    commitment: Annotated[str, text_matching("[0-9a-f]{64}", "64 hexadecimal digits")]
+    commitment: Annotated[str, match_pattern("[0-9a-f]{64}", "64 hexadecimal digits")]
     """The commitment; see `winosmith.exposure.compute_commitment`."""
     names: Blocks
     """Number of blocks in which a coin decides whether the names of two people are exchanged."""
@@ -545,7 +545,7 @@ def make_record(content: Content, files: Mapping[str, Mapping[str, Any]]) -> dic
 def compute_digest(record: Mapping[str, Any]) -> str:
     """Return the digest of the object of release.json, except its key "digest"."""
     rest = {key: value for key, value in sorted(record.items()) if key != "digest"}
-    return hashlib.sha256(canonical(rest).encode()).hexdigest()
+    return hashlib.sha256(dump_json(rest).encode()).hexdigest()
 
 
 def make_folder_name(record: Mapping[str, Any]) -> str:

@@ -12,7 +12,7 @@ from typing import Any
 
 from winosmith import answers, formats
 from winosmith.dataset import Dataset
-from winosmith.escape import for_csv
+from winosmith.escape import escape_csv
 from winosmith.release import _content, _interchange
 from winosmith.release._about import SECTIONS
 from winosmith.release._content import Content
@@ -115,7 +115,7 @@ def _format_contributors(content: Content) -> str:
     writer.writerow(["contributor", "problems", *sides])
     for author in sorted(counts, key=lambda name: (-counts[name].total(), name)):
         by = counts[author]
-        writer.writerow([for_csv(author), by.total(), *(by[one] for one in sides)])
+        writer.writerow([escape_csv(author), by.total(), *(by[one] for one in sides)])
     return text.getvalue()
 
 

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from winosmith.dataset import Dataset
 from winosmith.errors import DataError, require
-from winosmith.escape import for_json, for_markdown, markdown_block, markdown_code, one_line
+from winosmith.escape import escape_json, escape_markdown, markdown_block, markdown_code, to_line
 from winosmith.models import split_sentence
 from winosmith.outputs import OutputFolder
 from winosmith.problem import Origin, Problem
@@ -59,7 +59,7 @@ def _environment(markdown: bool) -> Environment:
         "digits": lambda number: f"{number:,}",
         "hub_licence": get_hub_licence,
         "hub_size": _get_hub_size,
-        "json": lambda value: _Escaped(for_json(json.dumps(value, ensure_ascii=False))),
+        "json": lambda value: _Escaped(escape_json(json.dumps(value, ensure_ascii=False))),
         "number_of": count_noun,
         "ready": _Escaped,
         "shown": format_value,
@@ -71,7 +71,7 @@ def _environment(markdown: bool) -> Environment:
 def _escape(value: object) -> str:
     if isinstance(value, _Escaped):
         return value
-    return f"{value:,}" if isinstance(value, int) else for_markdown(value)
+    return f"{value:,}" if isinstance(value, int) else escape_markdown(value)
 
 
 def _format_paragraphs(texts: Iterable[str | None]) -> _Escaped:
@@ -248,7 +248,7 @@ def write_inspect_task(
 
 def make_inspect_files(dataset: Dataset, name: str, canary: str) -> dict[str, str]:
     """Map each file name of a task for inspect_ai to the text of the file."""
-    title = one_line(name or make_task_name(name)).replace("\\", "\\\\").replace('"', '\\"')
+    title = to_line(name or make_task_name(name)).replace("\\", "\\\\").replace('"', '\\"')
     texts = {"note": _format_note(canary), "title": title, "name": make_task_name(name)}
     return {
         "problems.jsonl": _format_lines(
@@ -373,7 +373,7 @@ def _make_canary_field(canary: str) -> dict[str, str]:
 
 def _format_note(canary: str) -> str:
     """Return the canary as a comment line for Python or YAML files."""
-    return f"# {one_line(canary)}\n" if canary else ""
+    return f"# {to_line(canary)}\n" if canary else ""
 
 
 def _make_sample(problem: Problem, mark: Mapping[str, str]) -> dict[str, Any]:

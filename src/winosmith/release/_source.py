@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from winosmith import formats, validate
-from winosmith.blocks import OldProblem, SplitName
+from winosmith.blocks import FormerProblem, SplitName
 from winosmith.data import is_address
 from winosmith.dataset import Dataset
 from winosmith.errors import FormatError, InputError, RecipeError
@@ -22,7 +22,7 @@ from winosmith.humans import CANARY
 from winosmith.options import from_table
 from winosmith.outputs import PRIVATE, sha256
 from winosmith.problem import Extra, Problem, Scalar
-from winosmith.records import canonical, parse_dropped, parse_json, parse_json_lines
+from winosmith.records import dump_json, parse_dropped, parse_json, parse_json_lines
 from winosmith.release import _content
 from winosmith.release._about import parse_about
 from winosmith.release._interchange import JUDGED_BY, JUDGES, PHASE, RELEASE_KEYS, REMOVED_BY
@@ -135,8 +135,8 @@ def _read_build(build: BuildFiles, files: Sequence[Path]) -> Source:
         if (part := _content.match_part(path.stem)) and path.is_file() and path.stat().st_size
     }
     private = build.folder / PRIVATE
-    dropped = list(build.dropped())
-    problems = map(parse_dropped, [*dropped, *build.withheld()])
+    dropped = list(build.read_dropped())
+    problems = map(parse_dropped, [*dropped, *build.read_withheld()])
     return Source(
         _content.sort_parts(parts),
         {key: build.report[key] for key in _REPORT_KEYS if build.report.get(key)},
@@ -146,7 +146,7 @@ def _read_build(build: BuildFiles, files: Sequence[Path]) -> Source:
         },
         private if (private / "test.jsonl").is_file() else None,
         {problem.id: problem for problem in problems},
-        build.old_ids(),
+        build.read_old_ids(),
     )
 
 
@@ -255,7 +255,7 @@ def read_record(folder: Path) -> dict[str, Any] | Fault:
     """Return the object of release.json, or the reason why it can't be read."""
     try:
         record = parse_json((folder / _content.RECORD).read_text("utf-8"))
-        canonical(record).encode("utf-8")  # an unpaired surrogate or deep nesting has no digest
+        dump_json(record).encode("utf-8")  # an unpaired surrogate or deep nesting has no digest
     except (OSError, ValueError, RecursionError) as error:
         why = getattr(error, "strerror", None) or error
         return Fault(_content.RECORD, f"it can't be read ({why}), so this is not a release")
@@ -385,11 +385,11 @@ class Previous:
         return {source: one for one, source in self.source_ids.items()}
 
     @property
-    def old_problems(self) -> tuple[OldProblem, ...]:
+    def old_problems(self) -> tuple[FormerProblem, ...]:
         """The problems with their source ids and sides; the side is "train" without a split."""
         sides: Mapping[str, SplitName] = {_content.TEST: _content.TEST, _content.DEV: _content.DEV}
         return tuple(
-            OldProblem(
+            FormerProblem(
                 problem.with_new_ids(lambda id_: self.source_ids.get(id_, id_), str),
                 sides.get(_content.get_side(part), _content.TRAIN),
             )

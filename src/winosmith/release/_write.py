@@ -28,10 +28,10 @@ from winosmith.humans import make_canary
 from winosmith.locks import try_lock
 from winosmith.metrics import Copies, copies
 from winosmith.options import declaration
-from winosmith.outputs import PRIVATE, atomic_write, remove_remains, sha256
+from winosmith.outputs import PRIVATE, atomic_write, remove_stale_files, sha256
 from winosmith.parallel import Advance, Step, no_progress
 from winosmith.problem import Problem
-from winosmith.records import canonical
+from winosmith.records import dump_json
 from winosmith.release import _content, _source
 from winosmith.release._about import About
 from winosmith.release._changes import assign_ids, find_changes, make_id, make_tombstones
@@ -444,7 +444,7 @@ def hidden_folder(out: Path, about: About) -> Iterator[Path]:
     """
     try:
         out.mkdir(parents=True, exist_ok=True)
-        remove_remains(out.glob(f".{about.name}-*.{'?' * 8}"))
+        remove_stale_files(out.glob(f".{about.name}-*.{'?' * 8}"))
         folder = Path(tempfile.mkdtemp(dir=out, prefix=f".{about.name}-{about.version}."))
         handle = os.open(folder, os.O_RDONLY)
     except OSError as error:
@@ -520,7 +520,7 @@ def write_private(done: PreparedRelease, folder: Path) -> Path | None:
         files["test-labels.lst"] = format_labels(answered)
     if done.source_ids:
         files[IDS_NAME] = "".join(
-            sorted(canonical({"id": i, "old_id": o}) + "\n" for i, o in done.source_ids.items())
+            sorted(dump_json({"id": i, "old_id": o}) + "\n" for i, o in done.source_ids.items())
         )
     if not files:
         return None

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike
 
-from winosmith.escape import for_page
+from winosmith.escape import escape_page
 from winosmith.report._charts_models import FractionWithInterval
 from winosmith.report._svg import (
     GONE,
@@ -245,7 +245,7 @@ def draw_margins(
 def _set_phase_axis(axes: Axes, phases: int, title: str) -> None:
     from matplotlib.ticker import MaxNLocator
 
-    axes.set_title(for_page(title), pad=12)
+    axes.set_title(escape_page(title), pad=12)
     axes.set(xlabel="phase", ylabel="problems")
     axes.set_xlim(0.4, max(phases, 1) + 0.6)
     axes.xaxis.set_major_locator(MaxNLocator(8, integer=True, min_n_ticks=1, steps=TICK_STEPS))
@@ -401,7 +401,7 @@ def _draw_dots(axes: Axes, points: np.ndarray, colour: str, *, square: bool) -> 
 def _add_title(axes: Axes, name: str, note: str) -> None:
     """Add the panel's name, a note below it, and the legend next to it."""
     axes.set_title(truncate(name, 30), pad=24)
-    axes.text(0, 1.02, for_page(note), color=MUTED, transform=axes.transAxes, va="bottom")
+    axes.text(0, 1.02, escape_page(note), color=MUTED, transform=axes.transAxes, va="bottom")
     axes.legend(loc="lower right", ncols=2, bbox_to_anchor=(1.02, 1.08), borderaxespad=0,
                 handletextpad=0.4, columnspacing=1)  # fmt: skip
 

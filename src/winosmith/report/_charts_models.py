@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from winosmith.escape import for_page
+from winosmith.escape import escape_page
 from winosmith.report._svg import GONE, INK, KEPT, MUTED, NULL, ONE, TWO, Svg, draw
 from winosmith.report._text import format_value, percent_tick, truncate
 
@@ -122,13 +122,13 @@ def draw_learning_curve(
         axes.set_xscale("log")
         if level is not None:
             axes.axhline(level, color=INK, linewidth=0.9)
-            axes.text(0.01, level, for_page(level_name), va="bottom", color=MUTED,
+            axes.text(0.01, level, escape_page(level_name), va="bottom", color=MUTED,
                       transform=axes.get_yaxis_transform())  # fmt: skip
         for (name, (sizes, values)), (colour, dash) in zip(
             lines.items(), _CONTINUATION_LOOKS, strict=False
         ):
             axes.plot(sizes, values, color=colour, linestyle=dash, linewidth=1.5,
-                      label=for_page(name))  # fmt: skip
+                      label=escape_page(name))  # fmt: skip
         if runs:
             axes.plot(*zip(*runs, strict=True), linestyle="", marker="o", markersize=3,
                       color=MUTED, alpha=0.6, label="a run")  # fmt: skip
@@ -211,9 +211,9 @@ def draw_reliability(rows: Sequence[ConfidenceBin], *, name: str, note: str = ""
         for each in (axes.yaxis, counts.xaxis):
             each.set_major_formatter(percent_tick)
         axes.grid(axis="y")
-        axes.set_title(for_page(name), pad=22 if note else 12)
+        axes.set_title(escape_page(name), pad=22 if note else 12)
         if note:
-            axes.text(0, 1.03, for_page(note), color=MUTED, transform=axes.transAxes)
+            axes.text(0, 1.03, escape_page(note), color=MUTED, transform=axes.transAxes)
 
     description = "; ".join(
         f"{format_value(row.accuracy, '.0%')} correct of {row.problems:,} at "
@@ -277,7 +277,7 @@ def draw_survival(lines: Mapping[str, DepthCurve]) -> Svg:
                 axes.fill_between(line.depths, line.low, line.high, step="post", color=colour,
                                   alpha=0.14, lw=0)  # fmt: skip
             axes.step(line.depths, line.shares, where="post", color=colour, linestyle=dash,
-                      linewidth=1.8, label=for_page(name))  # fmt: skip
+                      linewidth=1.8, label=escape_page(name))  # fmt: skip
             at = [[1.0, *line.shares][bisect(line.depths, mark)] for mark in line.marks]
             axes.plot(line.marks, at, linestyle="", marker="|", markersize=8, color=colour)
         axes.set(xlabel="depth", ylabel="families without an error")
@@ -315,7 +315,7 @@ def draw_depth_accuracy(
             if len(line.low) and len(line.high):
                 axes.fill_between(x, line.low, line.high, color=colour, alpha=0.13, lw=0)
             axes.plot(x, line.shares, color=colour, marker=marker, linestyle=dash, linewidth=1.4,
-                      markersize=5 if len(x) <= MANY else 3, label=for_page(name))  # fmt: skip
+                      markersize=5 if len(x) <= MANY else 3, label=escape_page(name))  # fmt: skip
         bars.bar([at for at, _ in counts], [n for _, n in counts], 0.7, color=MUTED)
         axes.set(ylabel="accuracy")
         bars.set(xlabel="depth", ylabel="problems", yticks=[])
@@ -401,7 +401,7 @@ def draw_items_by_correct(histogram: Mapping[int, int], of: int, *, title: str) 
         axes.set_xticks(places if len(places) < 14 else places[::-2][::-1])
         axes.invert_xaxis()
         axes.grid(axis="y")
-        axes.set_title(for_page(title), pad=14)
+        axes.set_title(escape_page(title), pad=14)
         if any(b and n for b, n in zip(bad, sizes, strict=True)):
             axes.text(1, 1.0, "hatched: fewer than half", ha="right", va="bottom", color=MUTED,
                       transform=axes.transAxes)  # fmt: skip
@@ -441,9 +441,9 @@ def draw_sheet_accuracy(parts: Sequence[SheetPart], *, title: str, note: str = "
         axes.set(ylim=(low - 0.03, 1.03), ylabel="accuracy")
         axes.yaxis.set_major_formatter(percent_tick)
         axes.grid(axis="y")
-        axes.set_title(for_page(title), pad=24 if note else 12)
+        axes.set_title(escape_page(title), pad=24 if note else 12)
         if note:
-            axes.text(0, 1.04, for_page(note), color=MUTED, transform=axes.transAxes)
+            axes.text(0, 1.04, escape_page(note), color=MUTED, transform=axes.transAxes)
 
     description = "; ".join(
         f"questions {p.first} to {p.last}: {format_value(p.share, '.0%')} correct"

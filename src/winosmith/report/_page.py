@@ -14,7 +14,7 @@ from functools import cache
 from numbers import Real
 from typing import TYPE_CHECKING, ClassVar, Literal
 
-from winosmith.escape import for_page
+from winosmith.escape import escape_page
 from winosmith.report._svg import Svg
 from winosmith.report._text import Signature, Value, format_value
 
@@ -282,7 +282,7 @@ def _load_template(name: str) -> Template:
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
-        finalize=lambda value: value if isinstance(value, Markup) else for_page(value),
+        finalize=lambda value: value if isinstance(value, Markup) else escape_page(value),
     )
     environment.filters["shown"] = format_value
     environment.filters["prose"] = _remove_backticks

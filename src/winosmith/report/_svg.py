@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 from xml.etree.ElementTree import Element, SubElement, tostring
 
 from winosmith.errors import InputError
-from winosmith.escape import for_page
+from winosmith.escape import escape_page
 from winosmith.outputs import atomic_write
 
 if TYPE_CHECKING:
@@ -94,7 +94,7 @@ def draw(
     At the default width, the chart's text is as large as the page's on a desktop, and still legible
     on a phone, where the chart shrinks to the screen.
     """
-    title, description = for_page(title), for_page(description)
+    title, description = escape_page(title), escape_page(description)
 
     def painted(kind: str) -> bytes:
         return _paint(paint, width, height, kind)

@@ -15,7 +15,7 @@ from typing import Any
 
 from winosmith._version import __version__
 from winosmith.dataset import Dataset
-from winosmith.escape import for_page
+from winosmith.escape import escape_page
 from winosmith.text import count_noun
 
 Value = str | int | float | bool | None
@@ -28,7 +28,7 @@ def truncate(text: object, most: int) -> str:
     >>> truncate("not answerable from the local context", 20)
     'not answerable from…'
     """
-    line = " ".join(for_page(text).split())
+    line = " ".join(escape_page(text).split())
     return line if len(line) <= most else line[: most - 1].rstrip() + "…"
 
 

@@ -100,7 +100,7 @@ def parse_round(table: Mapping[str, Any], *, folder: Path | None = None) -> Roun
         build.parse_recipe(
             {key: value for key, value in table.items() if key not in ROUND_KEYS}, folder=folder
         ),
-        tuple(SolverRule.of(rule, learns=True) for rule in solvers),
+        tuple(SolverRule.parse(rule, learns=True) for rule in solvers),
         **own,
         folder=folder or Path(),
     )
@@ -353,7 +353,7 @@ def measure_people(recipe: Recipe, files: BuildFiles, dataset: Dataset) -> Peopl
     """
     if recipe.votes_file is None:
         return None
-    old_of = files.old_ids()
+    old_of = files.read_old_ids()
     new_of = {old_of[problem.id]: problem.id for problem in dataset if problem.id in old_of}
     given = build.read_pool_votes(recipe)
     said = [
@@ -385,7 +385,7 @@ def find_originals(recipe: Recipe, files: BuildFiles, dataset: Dataset) -> dict[
     Raises:
         FormatError: the pool can't be read.
     """
-    pool, old_of = build.read_pool(recipe), files.old_ids()
+    pool, old_of = build.read_pool(recipe), files.read_old_ids()
     return {id_: pool[pool.row(old_of[id_])] for id_ in dataset.ids}
 
 

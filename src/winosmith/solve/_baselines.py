@@ -109,7 +109,7 @@ def cut_to_local_context(problems: Sequence[Problem], before: int = BEFORE) -> t
     'and the _ broke.'
     """
     seen.check_blanks(problems, "the local context")
-    return tuple(seen.cut_to_local(problem, before, whole=False) for problem in problems)
+    return tuple(seen.cut_to_local_context(problem, before, whole=False) for problem in problems)
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,8 +16,8 @@ from winosmith.chat import ChatError, ChatModel, Client, Message, Messages, Repl
 from winosmith.dataset import Dataset
 from winosmith.errors import DataError, first_ids
 from winosmith.problem import BLANK, Problem
-from winosmith.records import canonical, problem_record
-from winosmith.seen import Sees, check_pronouns, check_sees, with_pronoun
+from winosmith.records import dump_json, problem_record
+from winosmith.seen import Sees, check_pronouns, check_sees, insert_pronoun
 from winosmith.solve._solver import Scores, draw_solved
 from winosmith.text import normalize
 
@@ -124,7 +124,7 @@ class ChatSolver:
         parameters["sees"] = self.sees
         if any(self.shots):
             drawn = [[problem_record(shot) for shot in draw] for draw in self.shots]
-            parameters["shots_digest"] = _digest(canonical({"shots": drawn}))
+            parameters["shots_digest"] = _digest(dump_json({"shots": drawn}))
         if self.scoring != "reply":
             parameters["scoring"] = self.scoring
         if self.instruction is not None:
@@ -387,7 +387,7 @@ def _format_problem(problem: Problem, order: Order, sees: Sees) -> str:
     if sees == "blank":
         return "\n".join((f"Sentence: {problem.sentence.strip()}", *listed))
     asked = f"What does the pronoun **{(problem.pronoun or '').strip()}** refer to?"
-    sentence = with_pronoun(problem, "**").strip()
+    sentence = insert_pronoun(problem, "**").strip()
     return "\n".join((f"Sentence: {sentence}", f"Question: {asked}", *listed))
 
 

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple, Protocol
 
 from winosmith.problem import Problem
-from winosmith.seen import check_blanks, tokens_and_blank
+from winosmith.seen import check_blanks, tokenize_with_blank
 from winosmith.solve._mentions import (
     Mention,
     Roles,
@@ -228,7 +228,7 @@ def parse_query(problem: Problem, tagger: Tagger | None = None) -> Query:
     (0, 'subject')
     """
     check_blanks([problem], "knowledge hunting")
-    cut, blank = tokens_and_blank(problem)
+    cut, blank = tokenize_with_blank(problem)
     kept = _select_term_tokens(problem, cut, tagger)
     low, high, side = _find_predicate(cut, kept, blank or 0)
     agent, patient, start, end = _find_options(problem, cut)

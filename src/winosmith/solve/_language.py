@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from winosmith import models
 from winosmith.errors import DataError, InputError, check_choice
-from winosmith.prediction import best_options
+from winosmith.prediction import find_best_options
 from winosmith.problem import Claim, Problem
 from winosmith.seen import Sees, check_pronouns, check_sees
 from winosmith.solve._solver import Scores, Solver, draw_solved
@@ -337,7 +337,7 @@ class Ensemble:
         product: npt.NDArray[np.float64] = scores.sum(0)
         if self.combine == "product":
             return product
-        bests = [list(best_options(own.tolist())) for own in scores]
+        bests = [list(find_best_options(own.tolist())) for own in scores]
         votes = np.zeros(scores.shape[1])
         for best in bests:
             votes[best] += 1 / len(best)

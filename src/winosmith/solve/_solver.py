@@ -21,9 +21,9 @@ from winosmith import answers
 from winosmith.dataset import Dataset
 from winosmith.errors import DataError, OutputError, first_ids
 from winosmith.locks import try_lock
-from winosmith.outputs import write_error
-from winosmith.parallel import ordered_map, workers_of
-from winosmith.prediction import Prediction, best_options
+from winosmith.outputs import make_write_error
+from winosmith.parallel import count_workers, ordered_map
+from winosmith.prediction import Prediction, find_best_options
 from winosmith.problem import Problem
 from winosmith.records import parse_json
 
@@ -71,7 +71,7 @@ def predict(solver: Solver, problems: Sequence[Problem]) -> tuple[Prediction, ..
                 f"finite score for each of its {len(problem.options)} options"
             )
         own = tuple(map(float, given))
-        best = best_options(own)
+        best = find_best_options(own)
         predictions.append(Prediction(problem.id, best[0], own, best if len(best) > 1 else ()))
     return tuple(predictions)
 
@@ -205,7 +205,7 @@ def predict_to_file(
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise write_error(error, path) from error
+        raise make_write_error(error, path) from error
     part = path.with_name(f".{path.name}.part")
     with part.open("a+", encoding="utf-8", newline="\n") as file:
         if not try_lock(file.fileno()):
@@ -213,9 +213,9 @@ def predict_to_file(
         done = _keep_whole_chunks(part, file, header, force)
         starts = range(done, len(dataset), _CHUNK)
         chunks = (dataset[start : start + _CHUNK] for start in starts)
-        ahead = 2 * (workers_of(executor) or 8) if executor is not None else 1
+        ahead = 2 * (count_workers(executor) or 8) if executor is not None else 1
         work = partial(predict if executor is None else _predict_in_worker, solver)
-        solved = ordered_map(work, chunks, executor, ahead=ahead)
+        solved = ordered_map(work, chunks, executor, max_pending=ahead)
         for start in starts:
             if on_progress:
                 on_progress(start)

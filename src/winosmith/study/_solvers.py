@@ -16,7 +16,7 @@ from typing import Any, cast
 
 from winosmith import chat, formats, metrics, models, published, solve
 from winosmith._version import __version__
-from winosmith.blocks import draw, shuffled_blocks
+from winosmith.blocks import draw, shuffle_blocks
 from winosmith.dataset import Dataset
 from winosmith.errors import DataError, InputError
 from winosmith.metrics import Overlap
@@ -203,7 +203,7 @@ class TrainedOn:
         """Return the training data with the given names.
 
         Args:
-            names: paths of files; names of published sets (`published.known_digests`); or
+            names: paths of files; names of published sets (`published.get_published_digests`); or
                 "other:NAME".
             folder: base folder of relative paths.
 
@@ -219,7 +219,7 @@ class TrainedOn:
             elif name.startswith(OTHER) and name != OTHER:
                 unknown.append(name.removeprefix(OTHER))
             elif re.fullmatch(r"[\w-]+", name):
-                contents.append(published.known_digests(name))
+                contents.append(published.get_published_digests(name))
             else:
                 raise InputError(
                     f"{name!r} is not a file; for a corpus without a file, write {OTHER}NAME"
@@ -307,7 +307,7 @@ def hold_out(data: Trainable, size: int, seed: int = 0) -> tuple[Trainable, Trai
         DataError: nothing would remain.
     """
     if isinstance(data, Dataset):
-        drawn = set(draw(shuffled_blocks(data, seed), range(len(data)), [size])[0])
+        drawn = set(draw(shuffle_blocks(data, seed), range(len(data)), [size])[0])
         left = (row for row in range(len(data)) if row not in drawn)
         return data.select(left), data.select(sorted(drawn))
     texts: dict[bytes, list[int]] = {}
@@ -343,7 +343,7 @@ def draw_nested_parts(data: Dataset, seed: int = 0) -> tuple[Dataset, ...]:
     rows: list[int] = []
     parts: list[Dataset] = []
     size = SMALLEST
-    for block in shuffled_blocks(data, seed):
+    for block in shuffle_blocks(data, seed):
         if len(rows) >= size and size <= 0.8 * len(data):
             parts.append(data.select(sorted(rows)))
             size *= TIMES

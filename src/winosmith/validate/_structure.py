@@ -2,7 +2,7 @@
 
 A check returns "" if the rule is met, a description of the fault if the rule is broken, and None if
 required input is missing. Rules that count words are not checked in text without spaces, and rules
-about English words are checked only in Latin script (`winosmith.text.kind_of_script`).
+about English words are checked only in Latin script (`winosmith.text.detect_script`).
 
 The rules are for twins that people write (WinoGrande, section 2). The rules do not suit perturbed
 problems, which may be shorter or share fewer words. The rules do not suit other published data,
@@ -24,7 +24,7 @@ from winosmith.lineage import check_lineages
 from winosmith.options import Numbers, OrFalse, declaration
 from winosmith.problem import Problem
 from winosmith.report import percent
-from winosmith.text import kind_of_script
+from winosmith.text import detect_script
 from winosmith.validate._gender import explain_gender_mismatch
 
 
@@ -125,7 +125,7 @@ class AppliedRules:
         exempt: the rows to which the rules were not applied, with the reason for each; empty for
             "winogrande", all rows for "none".
         n: number of problems.
-        unspaced: number of problems in a script without spaces (`winosmith.text.kind_of_script`).
+        unspaced: number of problems in a script without spaces (`winosmith.text.detect_script`).
         spaced: number of problems in a script with spaces, other than Latin.
     """
 
@@ -195,7 +195,7 @@ def find_applied_rules(dataset: Dataset, rules: RuleSet) -> AppliedRules:
         exempt = dict.fromkeys(range(len(dataset)), "as set")
     elif rules == "auto":
         exempt = _find_exempt_rows(dataset)
-    written = Counter(kind_of_script(problem.sentence) for problem in dataset)
+    written = Counter(detect_script(problem.sentence) for problem in dataset)
     return AppliedRules(rules, exempt, len(dataset), written["unspaced"], written["spaced"])
 
 
@@ -358,7 +358,7 @@ class Rule(NamedTuple):
 def _check_word_count(
     problem: Problem, group: Sequence[Problem], limits: tuple[int, int]
 ) -> str | None:
-    if problem.blank is None or text.kind_of_script(problem.sentence) == "unspaced":
+    if problem.blank is None or text.detect_script(problem.sentence) == "unspaced":
         return None
     low, high = limits
     count = len(text.words(problem.sentence))
@@ -376,7 +376,7 @@ def _check_options(problem: Problem, group: Sequence[Problem], _: bool) -> str |
 
 def _check_anchor(problem: Problem, group: Sequence[Problem], _: bool) -> str | None:
     anchors = {half.origin.anchor for half in group if half.origin and half.origin.anchor}
-    if any(text.kind_of_script(one) != "latin" for one in (problem.sentence, *anchors)):
+    if any(text.detect_script(one) != "latin" for one in (problem.sentence, *anchors)):
         return None
     wanted = {word for anchor in anchors for word in text.content_words(anchor)}
     if not wanted:
@@ -386,7 +386,7 @@ def _check_anchor(problem: Problem, group: Sequence[Problem], _: bool) -> str | 
 
 def _check_content_anchor(problem: Problem, group: Sequence[Problem], _: bool) -> str | None:
     anchor = problem.origin.anchor if problem.origin else None
-    if not anchor or not anchor.strip() or text.kind_of_script(anchor) != "latin":
+    if not anchor or not anchor.strip() or text.detect_script(anchor) != "latin":
         return None
     return "" if text.content_words(anchor) else f"{anchor!r} has only function words"
 
@@ -457,7 +457,7 @@ def _check_edit(first: Problem, second: Problem, limit: float) -> str | None:
 
 
 def _are_unspaced(*halves: Problem) -> bool:
-    return any(text.kind_of_script(half.sentence) == "unspaced" for half in halves)
+    return any(text.detect_script(half.sentence) == "unspaced" for half in halves)
 
 
 def _normalize(option: str) -> str:

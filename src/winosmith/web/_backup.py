@@ -26,7 +26,7 @@ from urllib.parse import unquote, urlsplit
 
 from winosmith import __version__
 from winosmith.errors import InputError, OutputError, require
-from winosmith.outputs import sha256, write_error
+from winosmith.outputs import make_write_error, sha256
 from winosmith.records import parse_json
 from winosmith.web._site import BACKUPS, ERASURES, Site, is_site_file, site_files
 
@@ -76,7 +76,7 @@ def backup(site: Site, file: str | Path) -> Manifest:
     try:
         path.absolute().parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise write_error(error, path) from error
+        raise make_write_error(error, path) from error
     with _temporary_folder(path) as folder:
         kind = "postgresql" if site.database.url else "sqlite"
         dump = folder / DUMPS[kind]

@@ -18,7 +18,7 @@ from django.db import connection, transaction
 
 from winosmith import formats
 from winosmith.outputs import PRIVATE, OutputFolder
-from winosmith.records import canonical, problem_record
+from winosmith.records import dump_json, problem_record
 from winosmith.web.judge.votes import iter_responses
 from winosmith.web.people.models import Document, Person, pseudonym
 from winosmith.web.predict.models import Prediction
@@ -118,7 +118,7 @@ def _write_records(output: OutputFolder, name: str, records: Records) -> int:
     count = 0
     with output.write(name) as file:
         for count, record in enumerate(records, 1):  # noqa: B007
-            file.write(canonical(record) + "\n")
+            file.write(dump_json(record) + "\n")
     return count
 
 

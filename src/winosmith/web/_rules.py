@@ -360,7 +360,7 @@ class SiteRules:
 def _parse_models(tables: Any) -> tuple[SolverRule, ...]:
     if not isinstance(tables, list):
         raise RecipeError(f"models is {tables!r}; it must be tables, [[models]], or [] for none")
-    rules = tuple(map(SolverRule.of, tables))
+    rules = tuple(map(SolverRule.parse, tables))
     for rule in rules:
         if rule.options.get("sees") == "pronoun":
             raise RecipeError(

@@ -21,8 +21,8 @@ from django.utils import timezone
 from winosmith import Dataset, Prediction, __version__, answers, metrics
 from winosmith.errors import DataError, MissingExtraError
 from winosmith.metrics import Graded, Stability
-from winosmith.prediction import best_options
-from winosmith.records import canonical, problem_record
+from winosmith.prediction import find_best_options
+from winosmith.records import dump_json, problem_record
 from winosmith.web._lock import writing
 from winosmith.web.families.models import Measured
 from winosmith.web.families.trees import DEPTHS
@@ -79,7 +79,7 @@ def load_predictions(model: Model, problems: dict[int, str]) -> list[Prediction]
 
 
 def _read_prediction(ref: str, choice: int, scores: tuple[float, ...]) -> Prediction:
-    best = best_options(scores) if scores else ()
+    best = find_best_options(scores) if scores else ()
     return Prediction(ref, choice, scores, best if len(best) > 1 and choice in best else ())
 
 
@@ -106,7 +106,7 @@ def predictions_file(model: Model, *, families: bool = True) -> tuple[str, Heade
             file.write(line)
         for problem in blind:
             data_digest.update(
-                (canonical(problem_record(problem)) + "\n").encode("utf-8", "surrogatepass")
+                (dump_json(problem_record(problem)) + "\n").encode("utf-8", "surrogatepass")
             )
         count += len(blind)
     header = {
@@ -116,7 +116,7 @@ def predictions_file(model: Model, *, families: bool = True) -> tuple[str, Heade
         "n": count,
         "version": __version__,
     }
-    first = f"{canonical(header)}\n".encode()
+    first = f"{dump_json(header)}\n".encode()
     file_digest.update(first)
     return file_digest.hexdigest(), HeadedFile(first, file)
 

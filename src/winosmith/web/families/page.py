@@ -16,7 +16,7 @@ from django.utils.translation import gettext_lazy as _
 
 from winosmith.metrics import DepthKind
 from winosmith.report import MIN_P_VALUE
-from winosmith.text import changes
+from winosmith.text import diff_text
 from winosmith.web.families.figures import Answers
 from winosmith.web.families.trees import DEPTHS, Tree, VisibleNode
 from winosmith.web.pages import fixed, percent
@@ -218,7 +218,7 @@ def build_nodes(
         return {
             "problem": problem,
             "hidden": hidden_root and not shown.number,
-            "pieces": changes(parent.sentence if parent else problem.sentence, problem.sentence),
+            "pieces": diff_text(parent.sentence if parent else problem.sentence, problem.sentence),
             "answer": "" if problem.answer is None else str(problem.options[problem.answer]),
             "options": [] if parent and parent.options == problem.options else problem.options,
             "depths": _version_depths(tree, shown.number),

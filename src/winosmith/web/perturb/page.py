@@ -16,9 +16,9 @@ from django.utils import timezone
 from django.utils.translation import gettext as _, gettext_lazy
 
 from winosmith import Dataset, Problem as Datum
-from winosmith.lineage import depths, edit_script, make_child
+from winosmith.lineage import depths, find_edits, make_child
 from winosmith.problem import BLANK
-from winosmith.text import changes, tokens
+from winosmith.text import diff_text, tokens
 from winosmith.web.pages import whole_percent
 from winosmith.web.people.models import Person
 from winosmith.web.perturb.rules import Place, SentenceInput, are_usable, input_depths, run_checks
@@ -124,7 +124,7 @@ def examples() -> dict[str, list[dict[str, Any]]]:
         before = family[at - 1] if at else problem
         good.append(
             {
-                "pieces": changes(before.sentence, problem.sentence),
+                "pieces": diff_text(before.sentence, problem.sentence),
                 "options": [(one, n == problem.answer) for n, one in enumerate(problem.options)],
                 "flipped": problem.answer != before.answer,
                 "lineage": depth.lineage,
@@ -163,7 +163,7 @@ def _bad_examples(root: str) -> list[dict[str, Any]]:
             _("This is a new sentence, not a changed one: write a twin instead."),
         ),
     )
-    return [{"pieces": changes(root, sentence), "why": why} for sentence, why in failing]
+    return [{"pieces": diff_text(root, sentence), "why": why} for sentence, why in failing]
 
 
 def why_unavailable(model: Model) -> str:
@@ -217,9 +217,9 @@ def checks_context(
     """Return the template context of the part that changes during typing, or of a rejected form."""
     checks = mark_rejected(run_checks(typed, place), faults or {})
     parent, read = place.parent, typed.without_long_texts()
-    edits = edit_script(tokens(parent.sentence), tokens(read.sentence)) if read.sentence else ()
+    edits = find_edits(tokens(parent.sentence), tokens(read.sentence)) if read.sentence else ()
     seen = is_visible_to(place.person, parent)
-    changed = changes(parent.sentence, read.sentence) if read.sentence and seen else []
+    changed = diff_text(parent.sentence, read.sentence) if read.sentence and seen else []
     return {
         "parent": parent,
         "typed": typed,

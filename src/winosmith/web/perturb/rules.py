@@ -11,10 +11,10 @@ from django.utils.translation import gettext as _, ngettext
 
 from winosmith import Lineage, Problem as Datum
 from winosmith.errors import InputError
-from winosmith.lineage import Depths, edit_script
+from winosmith.lineage import Depths, find_edits
 from winosmith.problem import BLANK
 from winosmith.records import problem_record
-from winosmith.text import edit_distance, kind_of_script, separate_blank, tokens, words
+from winosmith.text import detect_script, edit_distance, separate_blank, tokens, words
 from winosmith.web.judge.submissions import may_revise, retire_replaced_halves, submit_twin
 from winosmith.web.pages import is_number
 from winosmith.web.people.gates import act_once, stored_result
@@ -202,7 +202,7 @@ def _check_length(typed: SentenceInput) -> Check:
         return Check("length", "fail", label, "", advice, "sentence")
     number = len(words(typed.sentence))
     figure = ngettext("%d word", "%d words", number) % number if number else ""
-    if kind_of_script(typed.sentence) == "unspaced":  # there are no words to count
+    if detect_script(typed.sentence) == "unspaced":  # there are no words to count
         return Check("length", "pass", label, "", "", "sentence")
     advice = _("Write %d words or more.") % FEWEST_WORDS
     short: Verdict = "fail" if typed.sentence else "todo"
@@ -427,7 +427,7 @@ def _create_version(person: Person, typed: SentenceInput, place: Place) -> Probl
 def _build_record(typed: SentenceInput, place: Place) -> dict[str, object]:
     """Return the fields without a column; the pronoun is the parent's if the options are equal."""
     parent = place.parent
-    edits = edit_script(tokens(parent.sentence), tokens(typed.sentence))
+    edits = find_edits(tokens(parent.sentence), tokens(typed.sentence))
     same = list(typed.options) == list(parent.options)
     datum = Datum(
         "new",

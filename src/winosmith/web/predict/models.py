@@ -76,7 +76,7 @@ class Prediction(models.Model):
             until it is done.
         right: Whether the choice is the problem's answer; None if either is unknown, or for a tie,
             which is neither correct nor fooled.
-        tie: Whether several options have the highest score (`winosmith.prediction.best_options`).
+        tie: Whether several options have the highest score (see `prediction.find_best_options`).
         input: The digest of the model's input.
         leased_until: The end of the lease, before which no other process claims the prediction.
         tries: The number of attempts.

@@ -34,7 +34,7 @@ from django.utils.translation import gettext_noop
 from winosmith import Problem as Datum
 from winosmith.chat import ChatError
 from winosmith.errors import DataError, InputError
-from winosmith.prediction import best_options
+from winosmith.prediction import find_best_options
 from winosmith.study import MadeSolver
 from winosmith.web._lock import writing
 from winosmith.web.jobs import SERVER, Child
@@ -108,7 +108,7 @@ class Outcome:
         if not self.scores:
             stand = Status.LATE if self.late else Status.FAILED
             return {**columns, "stand": stand, "error": TOO_LATE if self.late else self.error}
-        best = best_options(self.scores)
+        best = find_best_options(self.scores)
         answer, tie = self.task.answer, len(best) > 1
         return {
             **columns,

@@ -19,7 +19,7 @@ from django.utils.translation import gettext as _
 from winosmith import Dataset, Lineage, Problem as Datum
 from winosmith.lineage import Depths, depths
 from winosmith.records import parse_problem
-from winosmith.text import Change, changes
+from winosmith.text import Change, diff_text
 from winosmith.web._lock import chunked
 from winosmith.web.people.models import Person
 from winosmith.web.problems.models import ERASED_SENTENCE, Event, Problem, State, Version
@@ -206,7 +206,7 @@ def visible_steps(path: Sequence[Problem], person: Person | None) -> list[Step]:
             found.append(Step(number, None, []))
             before = ""
             continue
-        changed = changes(before, row.sentence) if before else [Change(row.sentence, "")]
+        changed = diff_text(before, row.sentence) if before else [Change(row.sentence, "")]
         found.append(Step(number, row, changed))
         before = row.sentence
     return found

@@ -32,7 +32,7 @@ from django.views.decorators.http import require_safe
 from winosmith import Problem as Datum, __version__, formats
 from winosmith.errors import InputError
 from winosmith.formats import Format, get_format, get_writer
-from winosmith.records import canonical, problem_record
+from winosmith.records import dump_json, problem_record
 from winosmith.validate import write_votes
 from winosmith.web._lock import chunked
 from winosmith.web.judge.votes import iter_responses
@@ -198,7 +198,7 @@ def survey(query: QuerySet[Problem], file_format: Format, *, skip_unfit: bool = 
 
 
 def _digest_line(datum: Datum) -> bytes:
-    return (canonical(problem_record(datum)) + "\n").encode("utf-8", "surrogatepass")
+    return (dump_json(problem_record(datum)) + "\n").encode("utf-8", "surrogatepass")
 
 
 def _try_format(data: list[Datum], file_format: Format) -> tuple[dict[str, str], list[str]]:

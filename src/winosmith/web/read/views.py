@@ -18,7 +18,7 @@ from django.utils.translation import get_language, gettext as _
 from django.views.decorators.http import require_safe
 
 from winosmith import practice
-from winosmith.escape import for_markdown
+from winosmith.escape import escape_markdown
 from winosmith.problem import BLANK
 from winosmith.text import Change
 from winosmith.validate import StructureRules
@@ -326,4 +326,4 @@ def _edit_html(text: str, kind: str, spoken: Mapping[str, str]) -> str:
 @register.filter
 def cell(text: str) -> str:
     """Return a text as one line of Markdown without markup, such as for a table cell."""
-    return for_markdown(text)
+    return escape_markdown(text)

@@ -24,7 +24,7 @@ from winosmith import Dataset, formats
 from winosmith.finished import BuildFiles
 from winosmith.options import Method
 from winosmith.outputs import atomic_write
-from winosmith.records import canonical, parse_json
+from winosmith.records import dump_json, parse_json
 from winosmith.report import fixed, format_value
 from winosmith.rounds import Change, NextRound, make_round_page
 from winosmith.web.judge.models import note_twins_read
@@ -302,7 +302,7 @@ def iter_lines(round_: Round, *, kept: bool) -> Iterator[bytes]:
         written = formats.to_lines(as_public(chunk), marked=True)
         for row, line in zip(chunk, written, strict=True):
             if not kept:
-                line = canonical(parse_json(line) | _omission_record(places[row.pk])) + "\n"
+                line = dump_json(parse_json(line) | _omission_record(places[row.pk])) + "\n"
             yield line.encode("utf-8", "surrogatepass")
 
 
@@ -540,7 +540,7 @@ def erase_remaining_texts() -> int:
 
 
 def _clean_folder(folder: Path, gone: Collection[str]) -> int:
-    old_ids = BuildFiles(folder / "results" / "build").old_ids()
+    old_ids = BuildFiles(folder / "results" / "build").read_old_ids()
     known = {new for new, old in old_ids.items() if old in gone} | {*gone}
     files = [path for path in sorted(folder.rglob("*.jsonl")) if _remove_lines(path, known)]
     if files:

@@ -503,13 +503,13 @@ def _iter_places(found: Found) -> Iterator[tuple[str, dict[str, Any]]]:
     build = BuildFiles(found.folder / "build")
     verdicts = {
         line["id"]: {"stage": line["stage"], "reason": line["reason"]}
-        for line in (*build.dropped(), *build.withheld())
+        for line in (*build.read_dropped(), *build.read_withheld())
     }
-    scores = {line["id"]: _score_fields(line) for line in build.scores()}
+    scores = {line["id"]: _score_fields(line) for line in build.read_scores()}
     roots = {
         problem.id: at for at, problem in enumerate(_read_records(found.folder / "roots.jsonl"))
     }
-    for new, old in build.old_ids().items():
+    for new, old in build.read_old_ids().items():
         yield (
             old,
             {

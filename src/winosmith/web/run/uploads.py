@@ -17,7 +17,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from winosmith.errors import InputError
-from winosmith.outputs import write_error
+from winosmith.outputs import make_write_error
 from winosmith.web.jobs import BUSY, UPLOADS, Job, previews
 
 DAY = timedelta(days=1)
@@ -76,7 +76,7 @@ def store_chunk(mark: str, at: int, data: bytes) -> None:
             file.seek(at)
             file.write(data)
     except OSError as error:
-        raise write_error(error, path) from error
+        raise make_write_error(error, path) from error
 
 
 def _other_bytes(excluded: Path) -> int:

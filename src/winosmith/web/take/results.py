@@ -16,7 +16,7 @@ from django.utils.translation import gettext as _
 from winosmith import Dataset, Response, humans
 from winosmith.errors import DataError
 from winosmith.outputs import PRIVATE, OutputFolder
-from winosmith.records import canonical, problem_record
+from winosmith.records import dump_json, problem_record
 from winosmith.validate import write_votes
 from winosmith.web.judge.votes import translate_undefined_reason
 from winosmith.web.pages import fixed, percent
@@ -142,7 +142,7 @@ def write_results(round_: Round, folder: str | Path, *, force: bool = False) -> 
     """
     records = [humans.make_answers_record(sitting) for sitting in load_sittings(round_)]
     given = [[one.subject, one.sheet, one.state] for one in load_ledger(round_).given]
-    digest = hashlib.sha256(canonical({"answers": records, "given": given}).encode())
+    digest = hashlib.sha256(dump_json({"answers": records, "given": given}).encode())
     recipe = {
         "command": "winosmith admin test results",
         "round": round_.name,
@@ -193,7 +193,7 @@ def write_round(out: OutputFolder, round_: Round, under: str = "") -> dict[str, 
 
 def _write_records(out: OutputFolder, name: str, records: Iterable[Any]) -> None:
     with out.write(name) as file:
-        file.writelines(canonical(record) + "\n" for record in records)
+        file.writelines(dump_json(record) + "\n" for record in records)
 
 
 def results_context(round_: Round) -> dict[str, Any]:

@@ -58,7 +58,7 @@ def _start_test(request: HttpRequest, round_: Round) -> HttpResponseBase:
     def act() -> dict[str, Any]:
         if not request.POST.get("agree"):
             raise InputError(_("Tick the box to agree; without it, you can’t take the test."))
-        gates.rate_limit(person, "enrol", MAX_STARTS)
+        gates.rate_limit(person, "assign_all", MAX_STARTS)
         agree(person, gates.shown_documents(request))
         prefix = "declared-"
         declared = {k[len(prefix) :]: v for k, v in request.POST.items() if k.startswith(prefix)}

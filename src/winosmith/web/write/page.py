@@ -14,7 +14,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _, ngettext
 
 from winosmith.problem import BLANK
-from winosmith.text import Change, changes, mark_differences
+from winosmith.text import Change, diff_text, mark_differences
 from winosmith.validate import DOMAINS
 from winosmith.web._kept import Entry, cached
 from winosmith.web.judge.submissions import (
@@ -250,7 +250,7 @@ def version_contexts(person: Person | None, twins: Iterable[Twin]) -> dict[int, 
             "problem": problem,
             "version": version,
             "parent": parent,
-            "pieces": changes(parent.sentence, problem.sentence) if parent else None,
+            "pieces": diff_text(parent.sentence, problem.sentence) if parent else None,
         }
         found.setdefault(problem.twin_id, place)
     return found

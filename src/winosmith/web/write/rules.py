@@ -471,13 +471,13 @@ class _Checked:
         """Return whether a rule can't be checked in the script of a half, or of either half."""
         sentences = [self.typed.sentences[half]] if half is not None else self.typed.sentences
         if rule in ENGLISH_RULES:
-            return any(text.kind_of_script(one) != "latin" for one in (*sentences, *self.anchors))
+            return any(text.detect_script(one) != "latin" for one in (*sentences, *self.anchors))
         if rule not in WORD_RULES:
             return False
-        return any(text.kind_of_script(one) == "unspaced" for one in sentences)
+        return any(text.detect_script(one) == "unspaced" for one in sentences)
 
     def is_short(self, half: int) -> bool:
-        if text.kind_of_script(self.typed.sentences[half]) == "unspaced":
+        if text.detect_script(self.typed.sentences[half]) == "unspaced":
             return False
         return len(text.words(self.typed.sentences[half])) < LEAST_WORDS
 
