@@ -171,12 +171,12 @@ def _others(ann: Any) -> dict[str, str]:
 def _twin(halves: list[Any], contributor: Any, state: Any) -> None:
     from winosmith.web.judge.votes import open_slots
     from winosmith.web.problems.models import Event, Problem, State, Twin
-    from winosmith.web.problems.records import row_fields, twin_fields
+    from winosmith.web.problems.records import problem_fields, twin_fields
 
     fields = {**twin_fields(halves[0]), "source": "crowd", "licence": "CC-BY-4.0"}
     twin = Twin.objects.create(ref=halves[0].twin_id, contributor=contributor, **fields)
     for half in halves:
-        columns = {**row_fields(half), "record": {}}
+        columns = {**problem_fields(half), "record": {}}
         hints = ["looks like another sentence of this site"] if state == State.HELD else []
         row = Problem.objects.create(twin=twin, state=state, hints=hints, **columns)
         Event.objects.create(problem=row, actor=contributor, kind="submit", after=state)

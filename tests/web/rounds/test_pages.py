@@ -21,7 +21,7 @@ from winosmith.web.people.privacy import erase
 from winosmith.web.problems.models import Event, Problem, Twin
 from winosmith.web.rounds import running
 from winosmith.web.rounds.models import Place, Round
-from winosmith.web.rounds.results import erase_remaining_texts, stage_label
+from winosmith.web.rounds.results import erase_remaining_texts, get_stage_label
 from winosmith.web.rounds.running import publish_round
 
 
@@ -142,7 +142,7 @@ def test_a_round_whose_vectors_see_nothing_says_so(db: Any, stored: Any, visit: 
 
 def test_each_filter_of_a_recipe_has_words(db: Any) -> None:
     """The funnel names whatever filter a recipe can choose in the reader's language."""
-    assert all(stage_label(method).startswith("filter (") for method in get_args(Method))
+    assert all(get_stage_label(method).startswith("filter (") for method in get_args(Method))
 
 
 def test_no_accuracy_is_told_of_what_a_solver_was_taught(db: Any, visit: Any) -> None:

@@ -16,7 +16,7 @@ from winosmith.web.people.gates import RateLimitError, new_key, rate_limit
 from winosmith.web.people.models import Done
 from winosmith.web.problems.checks import RefusedError
 from winosmith.web.problems.models import Problem, Remembered, Twin
-from winosmith.web.write.rules import TwinInput, _find_faults, read_twin, revise
+from winosmith.web.write.rules import TwinInput, _find_faults, revise, to_input
 
 
 def test_a_twin_that_is_sent_goes_to_the_judges(db: Any, contributor: Any) -> None:
@@ -125,7 +125,7 @@ def test_a_revision_replaces_the_old_halves(db: Any, contributor: Any) -> None:
     draft = revise(ann, old)
     assert revise(ann, old) == draft
     assert draft.revises == old
-    assert set(read_twin(old).sentences) == {FORM["sentence_1"], FORM["sentence_2"]}
+    assert set(to_input(old).sentences) == {FORM["sentence_1"], FORM["sentence_2"]}
     new = submitted(ann, draft.ref, typed=typed(option_2="bucket"), revises=old)
     assert {half.state for half in old.problems.all()} == {"revised"}
     assert {half.state for half in new.problems.all()} == {"judging"}

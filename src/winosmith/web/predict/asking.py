@@ -54,13 +54,13 @@ def request_predictions(problem: Problem, urgent: bool = True) -> None:
     request_pairs([problem.pk], models, urgent=urgent)
 
 
-def request_pairs(problems: Iterable[int], models: Iterable[int], *, urgent: bool) -> int:
+def request_pairs(problem_ids: Iterable[int], model_ids: Iterable[int], *, urgent: bool) -> int:
     """Request a prediction for each pair of problem and model; return the number of pairs."""
-    models = list(models)
+    model_ids = list(model_ids)
     rows = [
         Prediction(problem_id=problem, model_id=model, urgent=urgent)
-        for problem in problems
-        for model in models
+        for problem in problem_ids
+        for model in model_ids
     ]
     if urgent:
         Prediction.objects.bulk_create(
@@ -74,7 +74,7 @@ def request_pairs(problems: Iterable[int], models: Iterable[int], *, urgent: boo
     return len(rows)
 
 
-def current_predictions(problem: Problem) -> list[Prediction]:
+def get_current_predictions(problem: Problem) -> list[Prediction]:
     """Return the current models' predictions of a problem, in the order of `site.toml`.
 
     Each prediction's `model` is loaded. Models without a request are omitted.
@@ -87,7 +87,7 @@ def current_predictions(problem: Problem) -> list[Prediction]:
     )
 
 
-def current_models() -> list[Model]:
+def get_current_models() -> list[Model]:
     """Return the configured models, in the order of `site.toml`."""
     order = {rule.name: at for at, rule in enumerate(settings.RULES.models)}
     return sorted(
@@ -111,10 +111,10 @@ def retry_as_moderator(person: Person, model: Model) -> int:
     """
     if not person.moderates:
         raise InputError(_("Only moderators can retry predictions."))
-    return retry_failed(model)
+    return retry_failed_predictions(model)
 
 
-def retry_failed(model: Model) -> int:
+def retry_failed_predictions(model: Model) -> int:
     """Queue a model's timed-out and failed predictions again; return their number."""
     with writing():
         return model.predictions.filter(stand__in=[Status.LATE, Status.FAILED]).update(
@@ -129,35 +129,35 @@ def retry_failed(model: Model) -> int:
         )
 
 
-def settle_tasks(name: str, late: bool) -> None:
+def release_tasks(model_name: str, timed_out: bool) -> None:
     """Release the leased tasks of a model's ended process.
 
     A single task that timed out is marked as late. If there were several tasks, any of them may be
     the cause, so they are retried one at a time.
     """
-    leased = Prediction.objects.filter(model__name=name, leased_until__isnull=False)
+    leased = Prediction.objects.filter(model__name=model_name, leased_until__isnull=False)
     with writing():
         rows = list(leased.filter(stand=Status.WAITING).values_list("pk", flat=True))
-        if late and len(rows) == 1:
-            waiting_predictions(rows).update(
+        if timed_out and len(rows) == 1:
+            get_waiting_predictions(rows).update(
                 stand=Status.LATE, error=TOO_LATE, leased_until=None, answered_at=timezone.now()
             )
         else:
-            waiting_predictions(rows).update(leased_until=None)
+            get_waiting_predictions(rows).update(leased_until=None)
 
 
-def store_process_state(name: str, process: Any) -> None:
+def store_process_state(model_name: str, state: Any) -> None:
     """Store the state of a model's process."""
     with writing():
-        Model.objects.filter(name=name, current=True).update(process=process)
+        Model.objects.filter(name=model_name, current=True).update(process=state)
 
 
-def waiting_predictions(keys: Sequence[int]) -> QuerySet[Prediction]:
+def get_waiting_predictions(keys: Sequence[int]) -> QuerySet[Prediction]:
     """Return the predictions with these keys that are still waiting."""
     return Prediction.objects.filter(pk__in=keys, stand=Status.WAITING)
 
 
-def predictable_problems() -> QuerySet[Problem]:
+def get_predictable_problems() -> QuerySet[Problem]:
     """Return the problems that models predict in the background: public ones, and all versions.
 
     A version is predicted for its contributor even if judges have not found it valid, unless it is
@@ -167,11 +167,11 @@ def predictable_problems() -> QuerySet[Problem]:
     return Problem.objects.filter(Q(public=True) | version, embargo=False, gold=False)
 
 
-def queue_unseen(model: Model) -> int:
+def queue_unseen_problems(model: Model) -> int:
     """Queue a chunk of problems that a model has not seen, newest first; return their number."""
     seen = Prediction.objects.filter(problem=OuterRef("pk"), model=model)
     found = list(
-        predictable_problems()
+        get_predictable_problems()
         .filter(~Exists(seen))
         .order_by("-pk")
         .values_list("pk", "created", "version__pk")[:CHUNK]
@@ -228,7 +228,7 @@ def register_revision(rule: SolverRule, made: MadeSolver) -> Model:
         if now is not None and now.pk != model.pk:
             Model.objects.filter(pk=now.pk).update(current=False)
             Prediction.objects.filter(model=now, stand=Status.WAITING).delete()
-        model.solver, model.revision, model.about = rule.solver, made.revision, made.about
+        model.solver, model.revision, model.about = (rule.solver, made.revision, made.about)
         model.current, model.fault, model.seen = True, "", timezone.now()
         model.process = Model.Process.READY
         model.save()
@@ -237,10 +237,10 @@ def register_revision(rule: SolverRule, made: MadeSolver) -> Model:
         return model
 
 
-def store_fault(name: str, fault: str) -> None:
+def store_model_fault(model_name: str, fault: str) -> None:
     """Store the reason that a model can't predict at the moment, as a message for users."""
     with writing():
-        Model.objects.filter(name=name, current=True).update(fault=fault, seen=timezone.now())
+        Model.objects.filter(name=model_name, current=True).update(fault=fault, seen=timezone.now())
 
 
 MEDIAN_OVER = 100
@@ -273,41 +273,41 @@ class ModelStatus:
     seconds: float | None
 
     @property
-    def retryable(self) -> int:
+    def retryable_count(self) -> int:
         """Return the number of predictions that a moderator may retry."""
         return self.late + self.failed
 
 
-def all_statuses() -> list[ModelStatus]:
+def list_model_statuses() -> list[ModelStatus]:
     """Return the status of the current models, in the order of `site.toml`."""
-    models = current_models()
+    models = get_current_models()
     counted = Prediction.objects.filter(model__in=models).values_list("model", "stand")
     counts = {(model, stand): n for model, stand, n in counted.annotate(n=Count("pk"))}
-    target = predictable_problems().count() if models else 0
-    return [_make_status(model, counts, target) for model in models]
+    total = get_predictable_problems().count() if models else 0
+    return [_make_status(model, counts, total) for model in models]
 
 
 def get_status(model: Model) -> ModelStatus:
     """Return the status of a model."""
     counted = model.predictions.values_list("model", "stand").annotate(n=Count("pk"))
     counts = {(number, stand): n for number, stand, n in counted}
-    return _make_status(model, counts, predictable_problems().count())
+    return _make_status(model, counts, get_predictable_problems().count())
 
 
-def former_revisions(model: Model) -> list[tuple[Model, int]]:
+def list_previous_revisions(model: Model) -> list[tuple[Model, int]]:
     """Return a model's previous revisions with the numbers of their predictions, newest first."""
     former = Model.objects.filter(name=model.name).exclude(digest="").exclude(pk=model.pk)
     counted = former.annotate(n=Count("predictions")).order_by("-since", "-pk")
     return [(one, one.n) for one in counted]
 
 
-def failed_predictions(model: Model) -> QuerySet[Prediction]:
+def list_failed_predictions(model: Model) -> QuerySet[Prediction]:
     """Return a model's newest timed-out and failed predictions, for moderators."""
     found = model.predictions.filter(stand__in=[Status.LATE, Status.FAILED])
     return found.select_related("problem").order_by("-pk")[:MAX_FAILURES]
 
 
-def _make_status(model: Model, counts: dict[tuple[int, str], int], target: int) -> ModelStatus:
+def _make_status(model: Model, counts: dict[tuple[int, str], int], total: int) -> ModelStatus:
     by = {stand: counts.get((model.pk, stand), 0) for stand in Status.values}
     alive, state = model_state(model)
     return ModelStatus(
@@ -318,8 +318,8 @@ def _make_status(model: Model, counts: dict[tuple[int, str], int], target: int) 
         by[Status.LATE],
         by[Status.FAILED],
         by[Status.WAITING],
-        max(target, sum(by.values())),
-        _median_seconds(model),
+        max(total, sum(by.values())),
+        _compute_median_seconds(model),
     )
 
 
@@ -337,7 +337,7 @@ def model_state(model: Model) -> tuple[bool, str]:
     return True, _(LOADING if model.process == Model.Process.LOADING else READY)
 
 
-def _median_seconds(model: Model) -> float | None:
+def _compute_median_seconds(model: Model) -> float | None:
     done = model.predictions.filter(stand=Status.DONE, seconds__isnull=False)
     found = list(done.order_by("-pk").values_list("seconds", flat=True)[:MEDIAN_OVER])
     return median(found) if found else None

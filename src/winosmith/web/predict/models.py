@@ -119,6 +119,6 @@ class Prediction(models.Model):
         return f"{self.model_id} on problem {self.problem_id}: {self.get_stand_display()}"
 
     @property
-    def why(self) -> str:
+    def failure_reason(self) -> str:
         """Return why there is no prediction, in the reader's language; "" if there is one."""
         return gettext(self.error) if self.error else ""

@@ -17,9 +17,9 @@ class Config(AppConfig):
         """Register the tasks that publish waiting halves and train the association meter."""
         from winosmith.web.jobs import HOUR, LEARN, PUBLISH, add_duty
         from winosmith.web.problems import association
-        from winosmith.web.problems.states import publish_due
+        from winosmith.web.problems.states import publish_due_halves
 
-        add_duty(PUBLISH, HOUR, publish_due)
+        add_duty(PUBLISH, HOUR, publish_due_halves)
         add_duty(LEARN, association.INTERVAL, association.train_and_save)
         post_migrate.connect(_create_indexes, sender=self)
 

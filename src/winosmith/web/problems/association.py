@@ -98,12 +98,12 @@ def measure_half(half: AnyHalf, pairs: Pairs) -> Reading:
     known = pairs.weights(
         {f"{own} {word}" for option in options for own in option for word in sentence}
     )
-    scores = [sum(_pair_weight(known, option, word) for word in sentence) for option in options]
+    scores = [sum(_sum_weights(known, option, word) for word in sentence) for option in options]
     right = options[half.answer]
     wrong = [option for number, option in enumerate(options) if number != half.answer]
     gains = {
-        word: _pair_weight(known, right, word)
-        - max(_pair_weight(known, other, word) for other in wrong)
+        word: _sum_weights(known, right, word)
+        - max(_sum_weights(known, other, word) for other in wrong)
         for word in filter(is_content, units(half.sentence))
     }
     strong = sorted((word for word in gains if gains[word] >= LEAST_GAIN), key=lambda w: -gains[w])
@@ -114,8 +114,8 @@ def _words(text: str) -> list[str]:
     return sorted(set(units(text)) - {BLANK})
 
 
-def _pair_weight(known: Mapping[str, float], option: Sequence[str], word: str) -> float:
-    return sum((known.get(f"{own} {word}", 0.0) for own in option), 0.0)
+def _sum_weights(weights: Mapping[str, float], option: Sequence[str], word: str) -> float:
+    return sum((weights.get(f"{own} {word}", 0.0) for own in option), 0.0)
 
 
 def softmax(scores: Sequence[float]) -> list[float]:

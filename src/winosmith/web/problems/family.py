@@ -24,7 +24,7 @@ from winosmith.web._lock import chunked
 from winosmith.web.people.models import Person
 from winosmith.web.problems.models import ERASED_SENTENCE, Event, Problem, State, Version
 from winosmith.web.problems.records import as_problem
-from winosmith.web.problems.states import is_visible_to, settle_waits
+from winosmith.web.problems.states import is_visible_to, update_waits
 
 _PATH = f"""
 WITH RECURSIVE path(id, parent, back) AS (
@@ -40,7 +40,7 @@ _ANY = ("1", "2")
 """Placeholder options, because depths depend only on sentences."""
 
 
-def version_digest(sentence: str, options: Sequence[str]) -> str:
+def hash_version(sentence: str, options: Sequence[str]) -> str:
     """Return a digest that is equal for versions that differ only in the order of their options."""
     seen = "\0".join((sentence, *sorted(options))).encode("utf-8", "surrogatepass")
     return hashlib.sha256(seen).hexdigest()
@@ -81,7 +81,7 @@ def measure_depths(
     row = Datum(
         "new", sentence, _ANY, lineage=Lineage(str(path[0].pk), str(path[-1].pk), edits, declared)
     )
-    found = depths(Dataset([*_iter_path_data(path), row]))[-1]
+    found = depths(Dataset([*_iter_path_problems(path), row]))[-1]
     erased = [problem.sentence == ERASED_SENTENCE for problem in path]
     return found._replace(
         lineage=None if any(erased) else found.lineage, edit=None if erased[0] else found.edit
@@ -102,7 +102,7 @@ def lock_family_root(problem: Problem) -> Version:
                 "declared": 0,
                 "lineage": 0,
                 "edit": 0,
-                "digest": version_digest(problem.sentence, problem.options),
+                "digest": hash_version(problem.sentence, problem.options),
             },
         )
     return Version.objects.select_for_update().get(problem=version.root_id)
@@ -127,7 +127,7 @@ def add_to_family(problem: Problem, parent: Problem, **columns: Any) -> Version:
         declared=lineage.declared if lineage else None,
         edits=lineage.edits if lineage else (),
     )
-    covered = _cover(problem, parent)
+    covered = _inherit_embargo(problem, parent)
     return Version.objects.create(
         problem=problem,
         root=root.root,
@@ -137,12 +137,12 @@ def add_to_family(problem: Problem, parent: Problem, **columns: Any) -> Version:
         declared=found.declared,
         lineage=found.lineage,
         edit=found.edit,
-        digest=version_digest(problem.sentence, problem.options),
+        digest=hash_version(problem.sentence, problem.options),
         **columns,
     )
 
 
-def _cover(problem: Problem, parent: Problem) -> bool:
+def _inherit_embargo(problem: Problem, parent: Problem) -> bool:
     """Put a new version under its parent's embargo, if any; return whether there is one."""
     if problem.embargo or not Problem.objects.filter(pk=parent.pk, embargo=True).exists():
         return False
@@ -151,7 +151,7 @@ def _cover(problem: Problem, parent: Problem) -> bool:
     return True
 
 
-def _iter_path_data(path: Sequence[Problem]) -> Iterator[Datum]:
+def _iter_path_problems(path: Sequence[Problem]) -> Iterator[Datum]:
     root = str(path[0].pk)
     for at, row in enumerate(path):
         record = row.record.get("lineage") if at else None
@@ -197,7 +197,7 @@ class Step:
     pieces: list[Change]
 
 
-def visible_steps(path: Sequence[Problem], person: Person | None) -> list[Step]:
+def get_visible_steps(path: Sequence[Problem], person: Person | None) -> list[Step]:
     """Return the steps of a path, without texts and edits that a person may not see."""
     found: list[Step] = []
     before = ""
@@ -253,7 +253,7 @@ def lift_embargo(problem: Problem, *, by: Person | None = None) -> int:
         The number of versions whose embargo was lifted with it.
     """
     _lock_family(problem)
-    if is_covered(problem):
+    if has_embargoed_parent(problem):
         Version.objects.filter(problem=problem).update(covered=True)
         return 0
     lifted = Problem.objects.filter(pk=problem.pk, embargo=True).update(embargo=False)
@@ -262,25 +262,25 @@ def lift_embargo(problem: Problem, *, by: Person | None = None) -> int:
     # Problems that had no embargo are already public, or wait for another reason.
     for chunk in chunked([problem.pk, *freed] if lifted else freed, CHUNK):
         twins = Problem.objects.filter(pk__in=chunk).values_list("twin", flat=True)
-        settle_waits(set(twins), new=chunk)
+        update_waits(set(twins), newly_decided=chunk)
     problem.sync_fields(embargo=False)
     return len(freed)
 
 
-def cover_below(keys: Sequence[int]) -> int:
+def widen_embargo(problem_ids: Sequence[int]) -> int:
     """Extend embargoes to versions that they do not cover yet; return the number of versions.
 
     Bulk imports of versions (`winosmith.web._import`) call this.
     """
-    return len(_spread_embargo(keys, None, embargo=True))
+    return len(_spread_embargo(problem_ids, None, embargo=True))
 
 
 def covered_event(problem: Problem) -> Event:
     """Return the unsaved event of a problem that is created under its parent's embargo."""
-    return _embargo_event(problem, None, embargo=True)
+    return _make_embargo_event(problem, None, embargo=True)
 
 
-def is_covered(problem: Problem) -> bool:
+def has_embargoed_parent(problem: Problem) -> bool:
     """Return whether a problem's parent is under embargo."""
     rows = Version.objects.filter(problem=problem, parent__embargo=True)
     return bool(rows.exists())
@@ -291,31 +291,31 @@ def _lock_family(problem: Problem) -> None:
         lock_family_root(problem)
 
 
-def _spread_embargo(keys: Sequence[int], by: Person | None, *, embargo: bool) -> list[int]:
+def _spread_embargo(problem_ids: Sequence[int], by: Person | None, *, embargo: bool) -> list[int]:
     changed: list[int] = []
-    above = list(keys)
-    while above:
-        below = [
+    parent_ids = list(problem_ids)
+    while parent_ids:
+        versions = [
             row
-            for chunk in chunked(above, CHUNK)
+            for chunk in chunked(parent_ids, CHUNK)
             for row in _load_children(chunk, covered=not embargo)
         ]
-        for rows in chunked(below, CHUNK):
-            keys = [row.pk for row in rows]
-            Problem.objects.filter(pk__in=keys).update(embargo=embargo)
-            type(rows[0]).objects.filter(pk__in=keys).update(covered=embargo)
-            Event.objects.bulk_create(_embargo_event(row.problem, by, embargo) for row in rows)
-        above = [row.pk for row in below]
-        changed += above
+        for rows in chunked(versions, CHUNK):
+            problem_ids = [row.pk for row in rows]
+            Problem.objects.filter(pk__in=problem_ids).update(embargo=embargo)
+            type(rows[0]).objects.filter(pk__in=problem_ids).update(covered=embargo)
+            Event.objects.bulk_create(_make_embargo_event(row.problem, by, embargo) for row in rows)
+        parent_ids = [row.pk for row in versions]
+        changed += parent_ids
     return changed
 
 
-def _load_children(above: Sequence[int], *, covered: bool) -> Sequence[Version]:
-    rows = Version.objects.filter(parent__in=above, covered=covered, problem__embargo=covered)
+def _load_children(parent_ids: Sequence[int], *, covered: bool) -> Sequence[Version]:
+    rows = Version.objects.filter(parent__in=parent_ids, covered=covered, problem__embargo=covered)
     return list(rows.select_related("problem").order_by("pk"))
 
 
-def _embargo_event(problem: Problem, by: Person | None, embargo: bool) -> Event:
+def _make_embargo_event(problem: Problem, by: Person | None, embargo: bool) -> Event:
     reason = (
         _("its parent is under embargo") if embargo else _("its parent is no longer under embargo")
     )

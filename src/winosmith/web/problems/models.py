@@ -48,7 +48,7 @@ class Twin(models.Model):
         indexes: ClassVar = [
             models.Index(
                 fields=["-chosen"], condition=models.Q(chosen__isnull=False), name="twin_chosen"
-            ),
+            )
         ]
 
     def __str__(self) -> str:
@@ -66,7 +66,7 @@ class Problem(models.Model):
         reasons: Why judges did not find the problem valid.
         gold: Whether it is a gold question with a known answer, which is never part of the data.
         waits: Whether only its contributor and moderators see its result, because another half of
-            its twin is undecided; see `winosmith.web.problems.states.settle_waits`.
+            its twin is undecided; see `winosmith.web.problems.states.update_waits`.
         public: Whether everybody may see it. The database computes this column, so that queries,
             SQL, indexes and rows can't differ.
         record: The values of `winosmith.records` without a column (pronoun, lineage, extra).
@@ -231,7 +231,7 @@ class Version(models.Model):
         app_label = "perturb"  # in "problems", the reference to "predict" would be circular
         indexes: ClassVar = [
             models.Index(fields=["root", "problem"], name="version_family"),
-            models.Index(fields=["root", "digest"], name="version_digest"),
+            models.Index(fields=["root", "digest"], name="hash_version"),
         ]
 
     def __str__(self) -> str:

@@ -78,7 +78,7 @@ def iter_rows(keys: Sequence[int], query: QuerySet[Problem]) -> Iterator[list[Pr
         yield list(query.filter(id__in=keys[start : start + CHUNK]))
 
 
-def needed_columns(query: QuerySet[Problem]) -> QuerySet[Problem]:
+def select_columns(query: QuerySet[Problem]) -> QuerySet[Problem]:
     """Restrict a query to the columns that `as_problem` needs."""
     problem = "ref", "sentence", "options", "answer", "embargo", "record", "state", "twin"
     twin = (
@@ -108,7 +108,7 @@ def twin_fields(datum: Datum) -> dict[str, Any]:
     }
 
 
-def row_fields(datum: Datum) -> dict[str, Any]:
+def problem_fields(datum: Datum) -> dict[str, Any]:
     """Return the fields of the row of an imported problem, except `twin` and `state`.
 
     `as_problem` converts the row back to an equal problem if the twin's `ref` is its `twin_id`.
@@ -149,16 +149,16 @@ def as_public(rows: Sequence[Problem]) -> list[Datum]:
     computed from the data as on the site.
     """
     data = [as_problem(row) for row in rows]
-    hidden = _hidden_ancestors(data)
+    hidden = _find_hidden_ancestors(data)
     perturbed = [row.pk for row, datum in zip(rows, data, strict=True) if datum.lineage]
     measured = _load_depths_below_hidden(perturbed)
     return [
-        _without_hidden(datum, hidden, measured.get(row.pk)) if datum.lineage else datum
+        _remove_hidden_lineage(datum, hidden, measured.get(row.pk)) if datum.lineage else datum
         for row, datum in zip(rows, data, strict=True)
     ]
 
 
-def filter_family(query: QuerySet[Problem], ref: str) -> QuerySet[Problem]:
+def filter_by_family(query: QuerySet[Problem], ref: str) -> QuerySet[Problem]:
     """Return the problems of a query that belong to one family.
 
     Args:
@@ -171,7 +171,7 @@ def filter_family(query: QuerySet[Problem], ref: str) -> QuerySet[Problem]:
     return query.filter(pk__in=Version.objects.filter(root=root).values("problem"))
 
 
-def filter_kind(query: QuerySet[Problem], kind: str) -> QuerySet[Problem]:
+def filter_by_kind(query: QuerySet[Problem], kind: str) -> QuerySet[Problem]:
     """Filter problems by kind: "perturbed" or "original".
 
     Perturbed problems are found in the table of versions; originals need a scan of all problems.
@@ -182,7 +182,7 @@ def filter_kind(query: QuerySet[Problem], kind: str) -> QuerySet[Problem]:
     return query.filter(~Exists(perturbed.filter(problem=OuterRef("pk"))))
 
 
-def _hidden_ancestors(data: Iterable[Datum]) -> set[str]:
+def _find_hidden_ancestors(data: Iterable[Datum]) -> set[str]:
     named = {
         name
         for datum in data
@@ -195,7 +195,7 @@ def _hidden_ancestors(data: Iterable[Datum]) -> set[str]:
     return set(rows.values_list("ref", flat=True))
 
 
-def _without_hidden(
+def _remove_hidden_lineage(
     datum: Datum, hidden: set[str], depths: tuple[int | None, int | None] | None
 ) -> Datum:
     lineage = datum.lineage

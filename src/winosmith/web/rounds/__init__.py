@@ -22,7 +22,7 @@ class Config(AppConfig):
         running = partial(import_module, "winosmith.web.rounds.running")
         results = partial(import_module, "winosmith.web.rounds.results")
         works[ROUND] = lambda job, progress: running().run_job(job, progress)
-        crash_hooks[ROUND] = lambda job: running().mark_lost(job)
+        crash_hooks[ROUND] = lambda job: running().fail_lost_round(job)
         stop_hooks[ROUND] = lambda job: running().cancel_round(running().find_round(job))
         erasers.append(lambda person, texts: results().erase_texts(person, texts))
         cleaners["rounds"] = lambda _now, _before: results().erase_remaining_texts()

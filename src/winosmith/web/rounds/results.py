@@ -32,7 +32,7 @@ from winosmith.web.pages import whole_percent
 from winosmith.web.people.gates import existing_writer
 from winosmith.web.people.models import Person
 from winosmith.web.problems.models import ERASED_SENTENCE, Problem, State
-from winosmith.web.problems.records import as_public, iter_rows, load_keys, needed_columns
+from winosmith.web.problems.records import as_public, iter_rows, load_keys, select_columns
 from winosmith.web.problems.states import REMOVED_STATES, public_problems
 from winosmith.web.rounds.models import Place, Round
 
@@ -41,12 +41,12 @@ def results_context(round_: Round) -> dict[str, Any]:
     """Return the context of the page of a finished round."""
     record: Mapping[str, Any] = round_.record or {}
     return {
-        "work": _work_context(record),
-        "cards": _summary_cards(record),
-        "funnel": funnel_stages(record["build"]["funnel"]),
+        "work": _make_removal_context(record),
+        "cards": _make_summary_cards(record),
+        "funnel": list_funnel_stages(record["build"]["funnel"]),
         "counts": record["build"]["counts"],
-        "solvers": [_solver_row(name, own) for name, own in record["solvers"].items()],
-        "people": _people_context(record["people"]),
+        "solvers": [_make_solver_row(name, own) for name, own in record["solvers"].items()],
+        "people": _make_people_context(record["people"]),
         "artifacts": record["artifacts"],
         "changes": compare_rounds(round_),
         "fooling": len(record["fooling"]),
@@ -64,7 +64,7 @@ def count_problems(round_: Round) -> dict[str, int | None]:
     return {"collected": build["funnel"]["collected"]["problems"], "kept": build["kept"]}
 
 
-def funnel_stages(record: Mapping[str, Any]) -> list[dict[str, Any]]:
+def list_funnel_stages(record: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Return the stages of the funnel, starting with the collected problems.
 
     Each stage has its name; the number of problems left after it, also in percent of those
@@ -74,7 +74,7 @@ def funnel_stages(record: Mapping[str, Any]) -> list[dict[str, Any]]:
     steps = [{"stage": "collected", "kept": record["collected"], "dropped": {}}, *record["steps"]]
     return [
         {
-            "name": stage_label(step["stage"]),
+            "name": get_stage_label(step["stage"]),
             "left": step["kept"]["problems"],
             "percent": whole_percent(step["kept"]["problems"] / whole) if whole else 0,
             "dropped": list(step["dropped"].items()),
@@ -89,20 +89,20 @@ def compare_rounds(round_: Round) -> list[tuple[str, str, str, str]]:
     rows = [Change(*change) for change in round_.changes]
     return [
         (
-            metric_label(c.what),
-            _format(c, c.before),
-            _format(c, c.now),
+            get_metric_label(c.what),
+            _format_change_value(c, c.before),
+            _format_change_value(c, c.now),
             c.in_words or "",
         )
         for c in rows
     ]
 
 
-def _format(change: Change, value: float | int | None) -> str:
+def _format_change_value(change: Change, value: float | int | None) -> str:
     return "" if value is None else format_value(value, change.form)
 
 
-def _work_context(record: Mapping[str, Any]) -> dict[str, Any]:
+def _make_removal_context(record: Mapping[str, Any]) -> dict[str, Any]:
     build = record["build"]
     removed = Counter[bool]()
     for step in build["funnel"]["steps"]:
@@ -115,13 +115,13 @@ def _work_context(record: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _summary_cards(record: Mapping[str, Any]) -> list[tuple[str, str]]:
+def _make_summary_cards(record: Mapping[str, Any]) -> list[tuple[str, str]]:
     build, people, artifacts = record["build"], record["people"], record["artifacts"]
     cards = [
         (
             f"{build['kept']:,}",
             _("problems kept of %s") % _format_count(build["funnel"]["collected"]),
-        ),
+        )
     ]
     if artifacts["after"] is not None:
         label = _(
@@ -148,38 +148,38 @@ def _format_count(count: Mapping[str, Any]) -> str:
     return f"{count['problems']:,}"
 
 
-def _solver_row(name: str, own: Mapping[str, Any]) -> dict[str, Any]:
+def _make_solver_row(name: str, result: Mapping[str, Any]) -> dict[str, Any]:
     return {
         "name": name,
-        "kind": own["solver"],
-        "learnt": own["learnt"],
-        "revision": own["revision"],
-        "seen": own.get("seen", {}),
-        "chance": format_value(own["accuracy"]["chance"], ".0%") if own["accuracy"] else None,
-        **{key: _format_interval(own[key]) for key in ("accuracy", "twins", "last")},
+        "kind": result["solver"],
+        "learnt": result["learnt"],
+        "revision": result["revision"],
+        "seen": result.get("seen", {}),
+        "chance": format_value(result["accuracy"]["chance"], ".0%") if result["accuracy"] else None,
+        **{key: _format_interval(result[key]) for key in ("accuracy", "twins", "last")},
     }
 
 
-def _people_context(found: Mapping[str, Any] | None) -> dict[str, Any] | None:
-    if found is None:
+def _make_people_context(judged: Mapping[str, Any] | None) -> dict[str, Any] | None:
+    if judged is None:
         return None
     shares = {
-        f"{key}_percent": format_value(found[key], ".1%") if found[key] is not None else ""
+        f"{key}_percent": format_value(judged[key], ".1%") if judged[key] is not None else ""
         for key in ("agree", "unanimous", "accuracy")
     }
-    return {**found, **shares}
+    return {**judged, **shares}
 
 
-def _format_interval(found: Mapping[str, Any] | None) -> tuple[str, str] | None:
-    if found is None:
+def _format_interval(estimate: Mapping[str, Any] | None) -> tuple[str, str] | None:
+    if estimate is None:
         return None
-    low, high = found["interval"]
+    low, high = estimate["interval"]
     return format_value(
-        found["value"], ".1%"
+        estimate["value"], ".1%"
     ), f"{format_value(low, '.1%')} – {format_value(high, '.1%')}"
 
 
-def public_roots(round_: Round) -> list[Problem]:
+def get_public_roots(round_: Round) -> list[Problem]:
     """Return the public problems among the roots that a round drew for the next one."""
     rows = public_problems().filter(places__round=round_, places__root__isnull=False)
     return list(rows.order_by("places__root"))
@@ -230,17 +230,17 @@ _METRIC_LABELS = {
 }
 
 
-def stage_label(name: str) -> str:
+def get_stage_label(stage: str) -> str:
     """Return the label of a stage of the funnel."""
-    return str(_STAGE_LABELS.get(name, name))
+    return str(_STAGE_LABELS.get(stage, stage))
 
 
-def metric_label(what: str) -> str:
+def get_metric_label(metric: str) -> str:
     """Return the label of a metric; a solver's metric starts with its name."""
-    solver, colon, rest = what.rpartition(": ")
+    solver, colon, rest = metric.rpartition(": ")
     if colon and rest in _METRIC_LABELS:
         return f"{solver}: {_METRIC_LABELS[rest]}"
-    return str(_METRIC_LABELS.get(what, what))
+    return str(_METRIC_LABELS.get(metric, metric))
 
 
 FILES = {"kept.jsonl": True, "dropped.jsonl": False}
@@ -269,7 +269,7 @@ def render_report(round_: Round) -> str:
     )
     fooling = sorted(as_public(list(fooled)), key=lambda one: (-len(found[one.id]), one.id))
     following = NextRound(
-        Dataset(as_public(public_roots(round_)), "roots"),
+        Dataset(as_public(get_public_roots(round_)), "roots"),
         record["roots"]["asked"],
         Dataset(fooling, "fooling"),
         {one.id: tuple(found[one.id]) for one in fooling},
@@ -278,13 +278,13 @@ def render_report(round_: Round) -> str:
     return make_round_page(record, changes, following, subtitle="")
 
 
-def build_report(round_: Round) -> Path | None:
+def get_build_report_path(round_: Round) -> Path | None:
     """Return the file of the build's report, for moderators; None if it no longer exists."""
     path = round_.folder / "results" / "build" / "report.html"
     return path if path.exists() else None
 
 
-def iter_lines(round_: Round, *, kept: bool) -> Iterator[bytes]:
+def iter_problems(round_: Round, *, kept: bool) -> Iterator[bytes]:
     """Yield the problems of a round that are still public, one JSON record per line.
 
     Args:
@@ -293,7 +293,7 @@ def iter_lines(round_: Round, *, kept: bool) -> Iterator[bytes]:
             `reason` and, if AFLite predicted them, `score`, `guessed`, `asked` and `phase`.
     """
     for chunk in iter_rows(
-        load_keys(_query_problems(round_, kept)), needed_columns(public_problems())
+        load_keys(_query_problems(round_, kept)), select_columns(public_problems())
     ):
         places = {
             place.problem_id: place
@@ -302,7 +302,7 @@ def iter_lines(round_: Round, *, kept: bool) -> Iterator[bytes]:
         written = formats.to_lines(as_public(chunk), marked=True)
         for row, line in zip(chunk, written, strict=True):
             if not kept:
-                line = canonical(parse_json(line) | _omission_record(places[row.pk])) + "\n"
+                line = canonical(parse_json(line) | _make_omission_record(places[row.pk])) + "\n"
             yield line.encode("utf-8", "surrogatepass")
 
 
@@ -312,7 +312,7 @@ def _query_problems(round_: Round, kept: bool) -> QuerySet[Problem]:
     return public_problems().filter(pk__in=found.values("problem")).order_by("pk")
 
 
-def _omission_record(place: Place) -> dict[str, object]:
+def _make_omission_record(place: Place) -> dict[str, object]:
     why: dict[str, object] = {"stage": place.stage, "reason": place.reason}
     if place.score is not None:
         for name in ("score", "guessed", "asked", "phase"):
@@ -337,14 +337,14 @@ class Flag:
     advice: str
 
     @property
-    def common(self) -> bool:
+    def is_common(self) -> bool:
         """Return whether the reason is the same for all problems omitted at the stage."""
         return bool(_STAGE_TEXTS.get(self.place.stage, ("", ""))[0])
 
     @property
     def stage(self) -> str:
         """Return the label of the stage that omitted it."""
-        return stage_label(self.place.stage)
+        return get_stage_label(self.place.stage)
 
     @property
     def score(self) -> str:
@@ -357,7 +357,7 @@ class Flag:
         return whole_percent(self.place.score or 0)
 
 
-def last_published() -> Round | None:
+def get_last_published_round() -> Round | None:
     """Return the round that was published last."""
     return Round.objects.exclude(published=None).order_by("-published").first()
 
@@ -369,7 +369,7 @@ def _find_flag(problem: Problem, round_: Round) -> Flag | None:
     return None if place is None else make_flag(place, problem)
 
 
-def flagged_places(person: Person, round_: Round) -> QuerySet[Place]:
+def list_flagged_places(person: Person, round_: Round) -> QuerySet[Place]:
     """Return a person's problems that a round omitted, sorted by stage and descending score."""
     rows = Place.objects.filter(
         round=round_,
@@ -459,10 +459,10 @@ SHOWN_ROOTS = 6
 
 
 @register.simple_tag(takes_context=True)
-def flag_of(context: Any, problem: Problem) -> Flag | None:
+def get_own_flag(context: Any, problem: Problem) -> Flag | None:
     """Return the flag on the reader's own problem, or None."""
     request = context["request"]
-    person, round_ = existing_writer(request), _cached_last_published(request)
+    person, round_ = existing_writer(request), _get_cached_last_published_round(request)
     if person is None or round_ is None or round_.published is None:
         return None
     if problem.twin.contributor_id != person.pk or problem.gold:
@@ -471,7 +471,7 @@ def flag_of(context: Any, problem: Problem) -> Flag | None:
 
 
 @register.simple_tag(takes_context=True)
-def flag_for_moderators(context: Any, problem: Problem) -> Flag | None:
+def get_flag_for_moderators(context: Any, problem: Problem) -> Flag | None:
     """Return the flag of the newest finished round; None for people who are not moderators."""
     request = context["request"]
     if not (request.user.is_authenticated and request.user.moderates):
@@ -483,28 +483,28 @@ def flag_for_moderators(context: Any, problem: Problem) -> Flag | None:
 
 
 @register.simple_tag(takes_context=True)
-def flagged_count(context: Any) -> int:
+def count_flagged(context: Any) -> int:
     """Return how many of the reader's problems the last published round omitted."""
     request = context["request"]
-    person, round_ = existing_writer(request), _cached_last_published(request)
-    return flagged_places(person, round_).count() if person and round_ else 0
+    person, round_ = existing_writer(request), _get_cached_last_published_round(request)
+    return list_flagged_places(person, round_).count() if person and round_ else 0
 
 
 @register.simple_tag(takes_context=True)
-def wanted_roots(context: Any) -> dict[str, Any]:
+def get_wanted_roots(context: Any) -> dict[str, Any]:
     """Return the last published round, and the first of its roots."""
     request = context["request"]
-    round_ = _cached_last_published(request)
+    round_ = _get_cached_last_published_round(request)
     if round_ is None:
         return {"round": None, "roots": ()}
-    roots = public_roots(round_)
+    roots = get_public_roots(round_)
     note_twins_read(existing_writer(request), roots[:SHOWN_ROOTS])
     return {"round": round_, "roots": roots[:SHOWN_ROOTS], "more": len(roots) > SHOWN_ROOTS}
 
 
-def _cached_last_published(request: Any) -> Round | None:
+def _get_cached_last_published_round(request: Any) -> Round | None:
     if not hasattr(request, "round_published"):
-        request.round_published = last_published()
+        request.round_published = get_last_published_round()
     found: Round | None = request.round_published
     return found
 
@@ -539,9 +539,9 @@ def erase_remaining_texts() -> int:
     return sum(_clean_folder(round_.folder, gone) for round_ in ended)
 
 
-def _clean_folder(folder: Path, gone: Collection[str]) -> int:
+def _clean_folder(folder: Path, erased_ids: Collection[str]) -> int:
     old_ids = BuildFiles(folder / "results" / "build").old_ids()
-    known = {new for new, old in old_ids.items() if old in gone} | {*gone}
+    known = {new for new, old in old_ids.items() if old in erased_ids} | {*erased_ids}
     files = [path for path in sorted(folder.rglob("*.jsonl")) if _remove_lines(path, known)]
     if files:
         for page in folder.rglob("report.html"):
@@ -549,10 +549,10 @@ def _clean_folder(folder: Path, gone: Collection[str]) -> int:
     return len(files)
 
 
-def _remove_lines(path: Path, gone: Collection[str]) -> bool:
+def _remove_lines(path: Path, erased_ids: Collection[str]) -> bool:
     """Rewrite a file without records of these problems; return whether it changed."""
     lines = path.read_text("utf-8").splitlines(keepends=True)
-    left = [line for line in lines if not _contains_any(line, gone)]
+    left = [line for line in lines if not _has_erased_id(line, erased_ids)]
     if len(left) == len(lines):
         return False
     with atomic_write(path) as file:
@@ -560,8 +560,8 @@ def _remove_lines(path: Path, gone: Collection[str]) -> bool:
     return True
 
 
-def _contains_any(line: str, gone: Collection[str]) -> bool:
+def _has_erased_id(line: str, erased_ids: Collection[str]) -> bool:
     if '"sentence"' not in line:  # such as answers, whose last line may be truncated
         return False
     record = parse_json(line)
-    return "sentence" in record and record.get("id") in gone
+    return "sentence" in record and record.get("id") in erased_ids

@@ -59,7 +59,7 @@ LEARNER = {"name": "taught-words", "solver": "association", "learn": True}
 """A solver in addition to the site's models: word association, trained on each round's train_xl."""
 
 
-def default_solvers() -> list[dict[str, Any]]:
+def get_default_solvers() -> list[dict[str, Any]]:
     """Return the solver tables of a round whose recipe names no solvers.
 
     These are the site's models and `LEARNER`, without chat models: they may cost money, so a recipe
@@ -75,21 +75,21 @@ def default_solvers() -> list[dict[str, Any]]:
     return [*models, dict(LEARNER)]
 
 
-def named_recipes() -> list[str]:
+def list_recipes() -> list[str]:
     """Return the names of the recipes in the site's folder, sorted."""
     folder = Path(settings.SITE.folder, RECIPES)
     return sorted(path.stem for path in folder.glob("*.toml") if RECIPE_NAME.fullmatch(path.stem))
 
 
 def read_recipe(path: str | Path) -> tuple[dict[str, Any], str]:
-    """Return the table of a recipe file or of one of `named_recipes`, and the recipe's folder.
+    """Return the table of a recipe file or of one of `list_recipes`, and the recipe's folder.
 
     Raises:
         RecipeError: There is no such file, or it is not valid TOML.
     """
     path = (
         Path(settings.SITE.folder, RECIPES, f"{path}.toml")
-        if path in named_recipes()
+        if path in list_recipes()
         else Path(path)
     )
     return read_toml(path), str(path.resolve().parent)
@@ -108,7 +108,7 @@ def complete_recipe(table: Mapping[str, Any], name: str) -> dict[str, Any]:
         "votes",
         {"judges": rules.judges, "both_halves": rules.both_halves, "undecided": "keep", **off},
     )
-    filled.setdefault("solvers", default_solvers())
+    filled.setdefault("solvers", get_default_solvers())
     return {"name": name, **filled}
 
 
@@ -152,7 +152,7 @@ def get_round(name: str) -> Round:
     return found
 
 
-def next_name() -> str:
+def suggest_next_name() -> str:
     """Return the default name of the next round, such as "round-3"."""
     number = Round.objects.count() + 1
     while Round.objects.filter(name=f"round-{number}").exists():
@@ -189,7 +189,7 @@ def create_round(
                 _("A round needs %(least)d public problems; there are %(count)d.")
                 % {"least": MIN_PROBLEMS, "count": count}
             )
-        _check_not_busy()
+        _raise_if_busy()
         round_.last = Round.objects.exclude(published=None).order_by("-published").first()
         _save_and_queue(round_)
     return round_
@@ -204,13 +204,13 @@ def cancel_round(round_: Round) -> None:
         InputError: The round has already ended.
     """
     with writing():
-        locked = _lock(round_)
+        locked = _lock_round(round_)
         if not locked.busy:
             raise InputError(_("The round has already ended."))
         locked.state, locked.busy = Round.State.CANCELLED, False
         locked.ended = timezone.now()
         locked.save(update_fields=["state", "busy", "ended"])
-        job = Job.objects.filter(mark=_job_mark(locked), state__in=BUSY)
+        job = Job.objects.filter(mark=_get_job_mark(locked), state__in=BUSY)
         job.update(state=Job.State.STOPPED, ended=locked.ended)
 
 
@@ -222,10 +222,10 @@ def resume_round(round_: Round) -> None:
         InputError: The round has neither failed nor been cancelled.
     """
     with writing():
-        locked = _lock(round_)
+        locked = _lock_round(round_)
         if locked.state not in (Round.State.FAILED, Round.State.CANCELLED):
             raise InputError(_("The round neither failed nor was cancelled."))
-        _check_not_busy()
+        _raise_if_busy()
         locked.state, locked.busy = Round.State.WAITING, True
         locked.error, locked.ended = "", None
         _save_and_queue(locked)
@@ -244,7 +244,7 @@ def publish_round(by: Person | None, round_: Round) -> None:
     if by is not None and not (by.is_active and by.is_superuser):
         raise InputError(_("Only admins can publish rounds."))
     with writing():
-        locked = _lock(round_)
+        locked = _lock_round(round_)
         if locked.state != Round.State.DONE:
             raise InputError(_("The round is not finished; there is nothing to publish yet."))
         if locked.published:
@@ -253,7 +253,7 @@ def publish_round(by: Person | None, round_: Round) -> None:
         locked.save(update_fields=["published", "published_by"])
 
 
-def _check_not_busy() -> None:
+def _raise_if_busy() -> None:
     busy = Round.objects.filter(busy=True).first()
     if busy is not None:
         raise BusyError(
@@ -271,9 +271,9 @@ def _save_and_queue(round_: Round) -> None:
         raise BusyError(_("Another round, or one of this name, has just been started.")) from None
 
 
-def _lock(round_: Round) -> Round:
+def _lock_round(round_: Round) -> Round:
     """Lock the rows of a round and its job, in the order in which `Job.stop` locks them."""
-    Job.objects.select_for_update(no_key=True).filter(mark=_job_mark(round_)).first()
+    Job.objects.select_for_update(no_key=True).filter(mark=_get_job_mark(round_)).first()
     return Round.objects.select_for_update(no_key=True).get(pk=round_.pk)
 
 
@@ -304,11 +304,11 @@ class StepProgress:
     since: float = 0.0
 
 
-class Cancelled(Exception):  # noqa: N818 - cancelling is not an error
+class RoundCancelledError(Exception):
     """The round was cancelled."""
 
 
-def step_titles(solvers: list[str]) -> list[str]:
+def list_step_titles(solvers: list[str]) -> list[str]:
     """Return the titles of all steps of a round, in order."""
     building = ["reading", "checking", "embedding", "filtering", "measuring", "writing"]
     solving = [f"solving with {name}" for name in solvers]
@@ -320,7 +320,7 @@ class ProgressReporter:
 
     def __init__(self, round_: Round, recipe: RoundRecipe) -> None:
         self.round = round_
-        self.steps = step_titles([rule.name for rule in recipe.solvers])
+        self.steps = list_step_titles([rule.name for rule in recipe.solvers])
         self.at = -1
         self.doing = StepProgress(of=len(self.steps))
         self.due = 0.0
@@ -331,7 +331,7 @@ class ProgressReporter:
         """Start a step; see `winosmith.build.Step`.
 
         Raises:
-            Cancelled: The round was cancelled.
+            RoundCancelledError: The round was cancelled.
         """
         self.at = self._find_step(title)
         self.doing = replace(
@@ -358,10 +358,10 @@ class ProgressReporter:
         running = Round.objects.filter(pk=self.round.pk, state=Round.State.RUNNING)
         with writing():
             if not running.update(**changes):
-                raise Cancelled
+                raise RoundCancelledError
 
 
-def round_progress(round_: Round) -> dict[str, Any] | None:
+def get_round_progress(round_: Round) -> dict[str, Any] | None:
     """Return the progress of a waiting or running round; None for other rounds.
 
     It contains `at_work`: whether a process runs the round, which may have been interrupted. Once
@@ -375,36 +375,36 @@ def round_progress(round_: Round) -> dict[str, Any] | None:
         return {"at_work": not rounds_are_idle()}
     doing = StepProgress(**round_.doing)
     share = min(1.0, doing.done / doing.total) if doing.total else None
-    seconds = _seconds_left(round_, doing, share)
+    seconds = _estimate_seconds(round_, doing, share)
     return {
         **asdict(doing),
         "at_work": True,
-        "step": _step_label(doing.step),
+        "step": _get_step_label(doing.step),
         "percent": round(100 * (doing.number - 1 + (share or 0)) / max(doing.of, 1)),
         "since": datetime.fromtimestamp(doing.since, UTC),
         "until": None if seconds is None else datetime.fromtimestamp(time.time() + seconds, UTC),
     }
 
 
-def _seconds_left(round_: Round, doing: StepProgress, share: float | None) -> float | None:
+def _estimate_seconds(round_: Round, step: StepProgress, fraction: float | None) -> float | None:
     """Estimate the seconds until the round ends; None without an earlier round.
 
     The estimate uses the times of the last round's steps, scaled by how much longer the current
     step takes.
     """
-    took = _last_step_times(round_)
+    took = _load_last_step_times(round_)
     if took is None:
         return None
-    steps = step_titles([table["name"] for table in round_.recipe["solvers"]])
-    passed = time.time() - doing.since
-    usual = took.get((doing.number, doing.step), 0.0)
-    whole = passed / share if share and share > 0.05 else max(usual, passed)
+    steps = list_step_titles([table["name"] for table in round_.recipe["solvers"]])
+    passed = time.time() - step.since
+    usual = took.get((step.number, step.step), 0.0)
+    whole = passed / fraction if fraction and fraction > 0.05 else max(usual, passed)
     pace = max(1.0, whole / usual) if usual > 1 else 1.0
-    later = sum(took.get((n, steps[n - 1]), 0.0) for n in range(doing.number + 1, len(steps) + 1))
+    later = sum(took.get((n, steps[n - 1]), 0.0) for n in range(step.number + 1, len(steps) + 1))
     return max(0.0, whole - passed) + pace * later
 
 
-def _last_step_times(round_: Round) -> dict[tuple[int, str], float] | None:
+def _load_last_step_times(round_: Round) -> dict[tuple[int, str], float] | None:
     before = Round.objects.filter(state=Round.State.DONE, pk__lt=round_.pk).order_by("-pk").first()
     if before is None:
         return None
@@ -423,7 +423,7 @@ _STEP_LABELS = {
 }
 
 
-def _step_label(title: str) -> str:
+def _get_step_label(title: str) -> str:
     if title.startswith("solving with "):
         return _("%s answers") % title.removeprefix("solving with ")
     return str(_STEP_LABELS.get(title, title))
@@ -455,7 +455,7 @@ CHUNK = 1000
 
 def store_results(
     round_: Round,
-    found: Found,
+    result: Found,
     timings: list[tuple[int, str, float]],
     on_progress: Callable[[int], None],
 ) -> bool:
@@ -465,14 +465,14 @@ def store_results(
 
     Args:
         round_: The round's row.
-        found: The result of `winosmith.rounds.run_round`.
+        result: The result of `winosmith.rounds.run_round`.
         timings: The duration of each step.
         on_progress: A function called with the number of stored problems.
     """
     done = 0
-    places = _iter_places(found)
+    places = _iter_place_fields(result)
     for chunk in chunked(places, CHUNK):
-        numbers = _problem_keys(old for old, _ in chunk)
+        numbers = _load_problem_keys(old for old, _ in chunk)
         rows = [
             Place(round=round_, problem_id=numbers[old], **fields)
             for old, fields in chunk
@@ -488,8 +488,8 @@ def store_results(
                 state=Round.State.DONE,
                 busy=False,
                 ended=timezone.now(),
-                record=dict(found.record),
-                changes=list(map(_change_record, find_changes(found.record, last))),
+                record=dict(result.record),
+                changes=list(map(_change_record, find_changes(result.record, last))),
                 timings=[list(timing) for timing in timings],
             )
         )
@@ -499,15 +499,15 @@ def _change_record(change: Change) -> list[Any]:
     return [change.what, change.before, change.now, change.form]
 
 
-def _iter_places(found: Found) -> Iterator[tuple[str, dict[str, Any]]]:
-    build = BuildFiles(found.folder / "build")
+def _iter_place_fields(result: Found) -> Iterator[tuple[str, dict[str, Any]]]:
+    build = BuildFiles(result.folder / "build")
     verdicts = {
         line["id"]: {"stage": line["stage"], "reason": line["reason"]}
         for line in (*build.dropped(), *build.withheld())
     }
-    scores = {line["id"]: _score_fields(line) for line in build.scores()}
+    scores = {line["id"]: _make_score_fields(line) for line in build.scores()}
     roots = {
-        problem.id: at for at, problem in enumerate(_read_records(found.folder / "roots.jsonl"))
+        problem.id: at for at, problem in enumerate(_read_records(result.folder / "roots.jsonl"))
     }
     for new, old in build.old_ids().items():
         yield (
@@ -516,24 +516,24 @@ def _iter_places(found: Found) -> Iterator[tuple[str, dict[str, Any]]]:
                 **verdicts.get(new, {}),
                 **scores.get(new, {}),
                 "root": roots.get(old),
-                "fools": found.record["fooling"].get(old, []),
+                "fools": result.record["fooling"].get(old, []),
             },
         )
 
 
-def _score_fields(line: dict[str, Any]) -> dict[str, Any]:
-    if line["score"] is None:
+def _make_score_fields(record: dict[str, Any]) -> dict[str, Any]:
+    if record["score"] is None:
         return {}
-    guessed = round(line["score"] * line["votes"])
+    guessed = round(record["score"] * record["votes"])
     return {
-        "score": line["score"],
+        "score": record["score"],
         "guessed": guessed,
-        "asked": line["votes"],
-        "phase": line["phase"],
+        "asked": record["votes"],
+        "phase": record["phase"],
     }
 
 
-def _problem_keys(ids: Iterable[str]) -> dict[str, int]:
+def _load_problem_keys(ids: Iterable[str]) -> dict[str, int]:
     rows = Problem.objects.filter(ref__in=list(ids))
     return dict(rows.values_list("ref", "pk"))
 
@@ -549,7 +549,7 @@ def _run_to_end(round_: Round) -> None:
     try:
         _mark_running(round_)
         _run_steps(round_)
-    except Cancelled:
+    except RoundCancelledError:
         return
     except OperationalError:
         raise  # the worker tries again
@@ -571,7 +571,7 @@ def _mark_running(round_: Round) -> None:
     with writing():
         locked = Round.objects.select_for_update(no_key=True).get(pk=round_.pk)
         if not locked.busy:
-            raise Cancelled
+            raise RoundCancelledError
         locked.state = Round.State.RUNNING
         locked.began, locked.doing = locked.began or timezone.now(), {}
         locked.save(update_fields=["state", "began", "doing"])
@@ -586,27 +586,27 @@ def _run_steps(round_: Round) -> None:
         if not rule.learn:
             find_training_data(rule, recipe.folder)
             make_solver(rule, recipe.folder)  # reports missing files before the build
-    found = run_round(recipe, round_.folder / "results", last=_last_folder(round_), step=show)
+    found = run_round(recipe, round_.folder / "results", last=_find_last_folder(round_), step=show)
     count = found.record["build"]["funnel"]["collected"]["problems"]
     with show(STORING, count) as advance:
         if not store_results(round_, found, show.timings, lambda done: advance(done, "")):
-            raise Cancelled
+            raise RoundCancelledError
 
 
-def _last_folder(round_: Round) -> str | None:
+def _find_last_folder(round_: Round) -> str | None:
     if round_.last is None:
         return None
     folder = round_.last.folder / "results"
     return str(folder) if (folder / "round.json").exists() else None
 
 
-def _job_mark(round_: Round) -> str:
+def _get_job_mark(round_: Round) -> str:
     return f"round-{round_.pk}"
 
 
 def queue_round(round_: Round) -> Job:
     """Queue the job of a round, which has the same job for all its attempts; return the job."""
-    mark = _job_mark(round_)
+    mark = _get_job_mark(round_)
     with writing():
         columns = {"kind": ROUND, "asked": {"name": round_.name}, "actor": round_.started_by}
         Job.objects.get_or_create(mark=mark, defaults={**columns, "state": Job.State.WAITING})
@@ -621,7 +621,7 @@ def find_round(job: Job) -> Round:
     return Round.objects.select_related("last").get(name=job.asked["name"])
 
 
-def mark_lost(job: Job) -> None:
+def fail_lost_round(job: Job) -> None:
     """Mark a round as failed because the worker ended during it."""
     _mark_failed(find_round(job), _(ENDED))
 

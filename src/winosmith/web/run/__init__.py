@@ -34,4 +34,4 @@ class Config(AppConfig):
             kind.BACKUP: backups.make_backup,
         }
         reload_rules()
-        cleaners["run"] = uploads.forget_files
+        cleaners["run"] = uploads.delete_unconfirmed_jobs

@@ -31,8 +31,8 @@ from winosmith.web._import import (
 from winosmith.web.jobs import IMPORT, Job, Progress, Reading
 from winosmith.web.pages import ROW_FAULTS, translate_message
 from winosmith.web.people.models import Person
-from winosmith.web.problems.lookalikes import remember_published
-from winosmith.web.run.uploads import CHUNK_BYTES, max_bytes, store_file
+from winosmith.web.problems.lookalikes import index_published_dataset
+from winosmith.web.run.uploads import CHUNK_BYTES, get_max_bytes, store_file
 
 LONGEST = 80
 """Maximum length of a stored file name, the same as for the source of a published sentence."""
@@ -144,7 +144,7 @@ class DataForm(FileForm):
         super().__init__(*args, **kwargs)
         self.fields["file"].help_text = _(
             "A spreadsheet saved as CSV UTF-8, JSON Lines, or a published data set; at most %d MB."
-        ) % (max_bytes() // 1_000_000)
+        ) % (get_max_bytes() // 1_000_000)
 
 
 class ImportForm(DataForm):
@@ -212,20 +212,20 @@ READ, IDENTIFIED = 0.6, 0.75
 
 
 def read_file(
-    path: Path, asked: dict[str, Any], as_: As | None, reading: Reading | None = None
+    path: Path, options: dict[str, Any], purpose: As | None, reading: Reading | None = None
 ) -> FileContent:
     """Read an uploaded file with the options of its form.
 
     Args:
         path: The path of the uploaded file.
-        asked: "file", the original name; "format", "" to detect it; and "new_ids".
-        as_: The purpose of the problems; None if they are only read.
+        options: "file", the original name; "format", "" to detect it; and "new_ids".
+        purpose: The purpose of the problems; None if they are only read.
         reading: A function that is called with the progress, 0–1.
 
     Raises:
         InputError: The file can't be read; the message has its name, and the line if known.
     """
-    name, report = asked["file"], reading or (lambda _share: None)
+    name, report = options["file"], reading or (lambda _share: None)
     try:
         if _is_parquet(path):
             raise InputError(f"{name}: " + _("Only the command line can read Parquet"))
@@ -233,12 +233,12 @@ def read_file(
             formats.Source(
                 path, path.read_bytes()
             ),  # not decompressed: compressed files are rejected
-            asked["format"] or None,
+            options["format"] or None,
             on_progress=lambda share: report(READ * share),
         )
     except FormatError as error:
         location = name if error.line is None else f"{name}:{error.line}"
-        raise InputError(f"{location}: {_without_options(error.reason)}") from None
+        raise InputError(f"{location}: {_remove_option_advice(error.reason)}") from None
     found = [(n, e) for n, e in zip(contents.lines, contents.items, strict=True)]
     bad = [(entry.line, entry.reason or "") for entry in contents.bad]
     bad += [(line, CLAIM) for line, e in found if not isinstance(e, Problem)]
@@ -246,18 +246,18 @@ def read_file(
     bad += [(line, NUL) for line, e in problems if contains_nul(e)]
     problems = [(line, e) for line, e in problems if not contains_nul(e)]
     data = Dataset([problem for _line, problem in problems], PurePath(name).stem)
-    if asked["new_ids"]:
+    if options["new_ids"]:
         data = with_free_ids(data, settings.SITE.secret)
     report(IDENTIFIED)
     lines = {problem.id: line for (line, _p), problem in zip(problems, data, strict=True)}
-    while as_ and (unfit := list(find_unfit(data, as_))):
+    while purpose and (unfit := list(find_unfit(data, purpose))):
         bad += [(lines[problem.id], str(error)) for problem, error in unfit]
         out = {problem.id for problem, _error in unfit}
         data = Dataset((problem for problem in data if problem.id not in out), data.name)
     return FileContent(contents.format.name, data, sorted(bad), contents.notes)
 
 
-def _without_options(reason: str) -> str:
+def _remove_option_advice(reason: str) -> str:
     for advice in ("; convert it first", "; name it with `encoding="):
         if advice in reason:
             return f"{reason.partition(advice)[0]}; save it as CSV UTF-8"
@@ -308,13 +308,13 @@ def job_file(job: Job) -> Path:
     return path
 
 
-def first_faults(asked: dict[str, Any], found: FileContent) -> list[str]:
+def first_faults(options: dict[str, Any], found: FileContent) -> list[str]:
     """Return the first records that can't be imported, as "file:line: reason"."""
-    return [f"{asked['file']}:{line}: {reason}" for line, reason in found.refused[:LISTED]]
+    return [f"{options['file']}:{line}: {reason}" for line, reason in found.refused[:LISTED]]
 
 
-def _parse_purpose(asked: dict[str, Any]) -> As | None:
-    found: As | None = None if asked["as"] == "published" else asked["as"]
+def _parse_purpose(options: dict[str, Any]) -> As | None:
+    found: As | None = None if options["as"] == "published" else options["as"]
     return found
 
 
@@ -326,7 +326,7 @@ def run_import(job: Job, progress: Progress) -> dict[str, Any]:
     left = {"refused": len(found.refused), "told": first_faults(asked, found)}
     if as_ is None:
         source = asked["source"] or found.dataset.name
-        added = remember_published(found.dataset, source, on_progress=progress)
+        added = index_published_dataset(found.dataset, source, on_progress=progress)
         return {**left, "added": added, "known": len(found.dataset) - added}
     embargo = asked["embargo"] and as_ != "gold"
     made = import_problems(found.dataset, as_, embargo=embargo, on_progress=progress)

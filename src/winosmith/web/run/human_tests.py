@@ -61,8 +61,8 @@ def preview_test(job: Job, reading: Reading) -> None:
     Raises:
         InputError: The file has errors, or no test can be made from it.
     """
-    found = _read_all(job, reading)
-    made = rounds.plan_round(found.dataset, job.asked["name"], **_round_options(job.asked))
+    found = _read_complete_file(job, reading)
+    made = rounds.plan_round(found.dataset, job.asked["name"], **_get_round_options(job.asked))
     job.total = len(found.dataset)
     job.came = {
         "format": found.format,
@@ -73,7 +73,7 @@ def preview_test(job: Job, reading: Reading) -> None:
     }
 
 
-def _read_all(job: Job, reading: Reading | None = None) -> FileContent:
+def _read_complete_file(job: Job, reading: Reading | None = None) -> FileContent:
     found = read_file(job_file(job), job.asked, "valid", reading)
     if found.refused:
         raise InputError(
@@ -83,8 +83,8 @@ def _read_all(job: Job, reading: Reading | None = None) -> FileContent:
     return found
 
 
-def _round_options(asked: dict[str, Any]) -> dict[str, Any]:
-    return {"title": asked["title"], "orders": asked["orders"], "public": asked["public_too"]}
+def _get_round_options(options: dict[str, Any]) -> dict[str, Any]:
+    return {"title": options["title"], "orders": options["orders"], "public": options["public_too"]}
 
 
 def open_test(job: Job, progress: Progress) -> dict[str, Any]:
@@ -95,9 +95,9 @@ def open_test(job: Job, progress: Progress) -> dict[str, Any]:
         opened = Round.objects.filter(name=asked["name"], created__gte=job.at).first()
     if opened is None:
         consent = asked["consent"].replace("\r\n", "\n").strip() or None
-        data = _read_all(job).dataset
+        data = _read_complete_file(job).dataset
         opened, _left = rounds.open_round(
-            data, asked["name"], consent=consent, **_round_options(asked)
+            data, asked["name"], consent=consent, **_get_round_options(asked)
         )
     return {"sheets": [[sheet.code, len(sheet.record["items"])] for sheet in opened.sheets.all()]}
 
@@ -114,7 +114,7 @@ def propose_publishing(person: Person, name: str) -> Job:
         kind=TEST_PUBLISH,
         asked={"name": name},
         state=Job.State.SHOWN,
-        came=_release_counts(rounds.plan_publishing(name)),
+        came=_count_released(rounds.plan_publication(name)),
     )
 
 
@@ -124,8 +124,8 @@ def publish_test(job: Job, progress: Progress) -> dict[str, Any]:
     published = rounds.get_round(name).published if job.state == job.State.RUNNING else None
     if published is not None and published >= job.at:
         return dict(job.came)
-    return _release_counts(rounds.publish_round(name, by=job.decided))
+    return _count_released(rounds.publish_round(name, by=job.decided))
 
 
-def _release_counts(plan: rounds.Publication) -> dict[str, int]:
+def _count_released(plan: rounds.Publication) -> dict[str, int]:
     return {"used": plan.used, "alternates": plan.alternates, "withheld": plan.withheld}

@@ -46,10 +46,7 @@ class StudyForm(forms.ModelForm):
     )
     kind = forms.ChoiceField(label=gettext_lazy("Work"), choices=Study.Kind.choices)
     amount = forms.IntegerField(
-        label=gettext_lazy("Number of problems or twins"),
-        min_value=1,
-        max_value=10_000,
-        initial=20,
+        label=gettext_lazy("Number of problems or twins"), min_value=1, max_value=10_000, initial=20
     )
 
     class Meta:
@@ -199,7 +196,7 @@ class ListForm(FileForm):
         return text
 
 
-class PaidForm(FileForm):
+class DecisionForm(FileForm):
     """The form for the market's decisions on submissions."""
 
     kind = jobs.STUDY_PAID
@@ -228,7 +225,7 @@ def preview_list(job: Job, _reading: Reading) -> None:
         InputError: The list can't be read, or is empty.
     """
     study = get_study(job.asked["name"])
-    listed = study.screens.filter(allowed=_admits_only(job)).count()
+    listed = study.screens.filter(allowed=_is_allowlist(job)).count()
     job.came = {
         "people": len(_read_ids(job, study)),
         "listed": listed,
@@ -241,7 +238,7 @@ def apply_list(job: Job, progress: Progress) -> dict[str, Any]:
     study = get_study(job.asked["name"])
     return {
         **job.came,
-        "listed": add_screens(study, _read_ids(job, study), allowed=_admits_only(job)),
+        "listed": add_screens(study, _read_ids(job, study), allowed=_is_allowlist(job)),
     }
 
 
@@ -251,22 +248,22 @@ def preview_decisions(job: Job, _reading: Reading) -> None:
     Raises:
         InputError: The file is not an export of this market; the message lists the lines.
     """
-    job.came = _plan_record(_make_plan(job))
+    job.came = _make_plan_record(_make_plan(job))
 
 
 def apply_decisions(job: Job, progress: Progress) -> dict[str, Any]:
     """Apply the market's decisions; after an interruption, another call resumes."""
     found, study = _make_plan(job), get_study(job.asked["name"])
-    return {**_plan_record(found), "counted": apply_plan(study, found)}
+    return {**_make_plan_record(found), "counted": apply_plan(study, found)}
 
 
-def _plan_record(found: Plan) -> dict[str, Any]:
-    record = found.record()
+def _make_plan_record(plan: Plan) -> dict[str, Any]:
+    record = plan.record()
     lists = ("changes", "doubts", "notes", "unknown", "missing")
     return {
-        "same": found.unchanged,
+        "same": plan.unchanged,
         "unmatched": record["unmatched"],
-        "votes": sum(change.votes for change in found.changes),
+        "votes": sum(change.votes for change in plan.changes),
         **{name: record[name][:LISTED] for name in lists},
         **{f"all_{name}": len(record[name]) for name in lists},
     }
@@ -274,19 +271,19 @@ def _plan_record(found: Plan) -> dict[str, Any]:
 
 def _make_plan(job: Job) -> Plan:
     study, path = get_study(job.asked["name"]), job_file(job)
-    with _errors_with_name(job, path):
+    with _show_file_name_in_errors(job, path):
         rows = read_export(path, study.provider, study.currency)
     return plan_changes(study, rows, final=job.asked["final"], sent=job.at)
 
 
 def _read_ids(job: Job, study: Study) -> list[str]:
     path = job_file(job)
-    with _errors_with_name(job, path):
+    with _show_file_name_in_errors(job, path):
         return read_ids(path, study.provider, _parse_requirements(job.asked["require"]))
 
 
 @contextmanager
-def _errors_with_name(job: Job, path: Path) -> Iterator[None]:
+def _show_file_name_in_errors(job: Job, path: Path) -> Iterator[None]:
     try:
         yield
     except InputError as error:
@@ -297,5 +294,5 @@ def _parse_requirements(text: str) -> list[Requirement]:
     return [Requirement.parse(line) for line in text.splitlines() if line.strip()]
 
 
-def _admits_only(job: Job) -> bool:
+def _is_allowlist(job: Job) -> bool:
     return bool(job.asked["allowed"] == "only")

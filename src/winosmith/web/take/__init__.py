@@ -19,8 +19,8 @@ class Config(AppConfig):
 
         works[TEST_CLOSE] = rounds.run_results_job
         privacy.exporters["tests"] = (sheets.export_tests, "take.Subject")
-        privacy.cleaners["take"] = sheets.forget_times
+        privacy.cleaners["take"] = sheets.delete_old_times
         privacy.erasers.append(sheets.erase_subject)
         turns.test_checks.append(sheets.is_taking_test)
-        news.news_sources.append(sheets.test_news)
-        news.work_sources.append(sheets.test_work)
+        news.news_sources.append(sheets.iter_test_news)
+        news.work_sources.append(sheets.iter_test_reminders)

@@ -106,13 +106,13 @@ def gather_input(dataset: Dataset, sittings: Sequence[humans.Sitting]) -> Result
     return (
         dataset,
         tuple(response for response in responses if response.problem_id in asked),
-        tuple(_without_erased(subject, asked) for subject in humans.make_subjects(sittings)),
+        tuple(_drop_erased(subject, asked) for subject in humans.make_subjects(sittings)),
     )
 
 
-def _without_erased(subject: humans.Subject, asked: Collection[str]) -> humans.Subject:
+def _drop_erased(subject: humans.Subject, known_ids: Collection[str]) -> humans.Subject:
     taken = (
-        replace(each, problems=tuple(p for p in each.problems if p in asked))
+        replace(each, problems=tuple(p for p in each.problems if p in known_ids))
         for each in subject.taken
     )
     return replace(subject, taken=tuple(taken))
@@ -154,7 +154,7 @@ def write_results(round_: Round, folder: str | Path, *, force: bool = False) -> 
         return write_round(out, round_)
 
 
-def write_round(out: OutputFolder, round_: Round, under: str = "") -> dict[str, int]:
+def write_round(out: OutputFolder, round_: Round, prefix: str = "") -> dict[str, int]:
     """Add a round to a folder's files; return the number of items of each kind.
 
     The files are `sheets/*.json`, `answers/*.json` (in the format of the form for a browser),
@@ -165,22 +165,22 @@ def write_round(out: OutputFolder, round_: Round, under: str = "") -> dict[str, 
     Args:
         out: The output folder.
         round_: An open or closed round.
-        under: The prefix of the files' names, such as "private/tests/NAME/".
+        prefix: The prefix of the files' names, such as "private/tests/NAME/".
     """
     sittings = load_sittings(round_)
     dataset, responses, subjects = gather_input(load_dataset(round_), sittings)
     for sheet in map(read_sheet, round_.sheets.order_by("pk")):
-        _write_records(out, f"{under}sheets/{sheet.name}.json", [humans.make_sheet_record(sheet)])
+        _write_records(out, f"{prefix}sheets/{sheet.name}.json", [humans.make_sheet_record(sheet)])
     for record in map(humans.make_answers_record, sittings):
-        name = f"{under}answers/answers-{record['subject']}-{record['sheet']}.json"
+        name = f"{prefix}answers/answers-{record['subject']}-{record['sheet']}.json"
         with out.write(name) as file:
             file.write(json.dumps(record, ensure_ascii=False, indent=1) + "\n")
-    write_votes(responses, out.path / f"{under}responses.jsonl")
-    out.add(f"{under}responses.jsonl")
-    _write_records(out, f"{under}subjects.jsonl", map(humans.make_subject_record, subjects))
-    humans.write_ledger(load_ledger(round_), out.path / f"{under}ledger.json")
-    out.add(f"{under}ledger.json")
-    _write_records(out, f"{under}{PRIVATE}/schemas.jsonl", map(problem_record, dataset))
+    write_votes(responses, out.path / f"{prefix}responses.jsonl")
+    out.add(f"{prefix}responses.jsonl")
+    _write_records(out, f"{prefix}subjects.jsonl", map(humans.make_subject_record, subjects))
+    humans.write_ledger(load_ledger(round_), out.path / f"{prefix}ledger.json")
+    out.add(f"{prefix}ledger.json")
+    _write_records(out, f"{prefix}{PRIVATE}/schemas.jsonl", map(problem_record, dataset))
     held = Sitting.objects.filter(subject__round=round_, held=True).count()
     return {
         "sheets": round_.sheets.count(),
@@ -210,8 +210,8 @@ def results_context(round_: Round) -> dict[str, Any]:
         "right": figures["right"],
         "answers": figures["answers"],
         "subjects": figures["subjects"],
-        "tests": [_test_context(test, texts) for test in figures["tests"]],
-        "halves": [_halves_context(level) for level in figures["halves"]],
+        "tests": [_make_test_context(test, texts) for test in figures["tests"]],
+        "halves": [_make_halves_context(level) for level in figures["halves"]],
         "pace": [
             {**pace, "seconds": fixed(pace["seconds"], 1), "times": fixed(pace["times_median"], 2)}
             for pace in figures["pace"]
@@ -221,11 +221,11 @@ def results_context(round_: Round) -> dict[str, Any]:
     }
 
 
-def _test_context(test: Mapping[str, Any], texts: Mapping[str, Problem]) -> dict[str, Any]:
+def _make_test_context(test: Mapping[str, Any], texts: Mapping[str, Problem]) -> dict[str, Any]:
     items = sorted(test["items"], key=lambda item: item["right"] / item["asked"])
     return {
         "name": test["name"],
-        "facts": _test_facts(test),
+        "facts": _list_test_facts(test),
         "subjects": [{**row, "percent": percent(row["share"])} for row in test["people"]],
         "histogram": test["histogram"],
         "items": [{**item, "row": texts.get(item["problem"])} for item in items],
@@ -233,7 +233,7 @@ def _test_context(test: Mapping[str, Any], texts: Mapping[str, Problem]) -> dict
     }
 
 
-def _test_facts(test: Mapping[str, Any]) -> list[tuple[str, str]]:
+def _list_test_facts(test: Mapping[str, Any]) -> list[tuple[str, str]]:
     share, chance = test["share"], test["chance"]
     facts = [
         (_("intended answers"), f"{percent(share['value'])} ({share['right']} / {share['n']})"),
@@ -256,18 +256,18 @@ def _test_facts(test: Mapping[str, Any]) -> list[tuple[str, str]]:
     return facts
 
 
-def _format_agreement(found: Mapping[str, Any]) -> str:
-    if found["value"] is None or found["interval"] is None:
-        return _("not defined: %s") % translate_undefined_reason(found["reason"])
-    return f"{fixed(found['value'], 2)} ({_format_interval(found['interval'], 1, 2)})"
+def _format_agreement(estimate: Mapping[str, Any]) -> str:
+    if estimate["value"] is None or estimate["interval"] is None:
+        return _("not defined: %s") % translate_undefined_reason(estimate["reason"])
+    return f"{fixed(estimate['value'], 2)} ({_format_interval(estimate['interval'], 1, 2)})"
 
 
-def _halves_context(level: Mapping[str, Any]) -> dict[str, Any]:
+def _make_halves_context(level: Mapping[str, Any]) -> dict[str, Any]:
     better, other = (
         f"{right} / {of}" for right, of in zip(level["right"], level["of"], strict=True)
     )
     return {"better": better, "other": other, "schemas": level["schemas"]}
 
 
-def _format_interval(interval: list[float], scale: float, places: int) -> str:
-    return "–".join(fixed(scale * end, places) for end in interval)
+def _format_interval(interval: list[float], scale: float, digits: int) -> str:
+    return "–".join(fixed(scale * end, digits) for end in interval)

@@ -25,22 +25,22 @@ from winosmith.web.problems.models import Problem, State
 from winosmith.web.problems.records import as_problem
 from winosmith.web.take.models import Material, Round, Sheet, Sitting
 from winosmith.web.take.results import compute_results, load_dataset, load_sittings
-from winosmith.web.take.sheets import estimate_minutes, problem_ids
+from winosmith.web.take.sheets import estimate_minutes, get_problem_ids
 
 if TYPE_CHECKING:
     from winosmith.dataset import Dropped
     from winosmith.web.people.models import Person
 
 
-def consent_text(questions: list[int]) -> str:
+def make_consent_text(question_counts: list[int]) -> str:
     """Return the default consent text for respondents.
 
     Headings are lines without a full stop.
 
     Args:
-        questions: The number of questions on each sheet.
+        question_counts: The number of questions on each sheet.
     """
-    least, most = min(questions), max(questions)
+    least, most = min(question_counts), max(question_counts)
     short, long = estimate_minutes(least), estimate_minutes(most)
     numbers = {
         "questions": str(most) if least == most else f"{least} to {most}",
@@ -90,7 +90,7 @@ def open_round(
     options |= {"title": title, "seed": seed}
     plan_round(dataset, name, public=public, **options)
     import_problems(dataset, "valid", embargo=True)
-    rows = _find_known(dataset)
+    rows = _find_site_problems(dataset)
     for row in rows.values():
         row.embargo = row.embargo or not row.public
     stored = Dataset((as_problem(rows[problem_id]) for problem_id in dataset.ids), dataset.name)
@@ -103,7 +103,7 @@ def open_round(
             title=title,
             data=stored.blind().digest,
             seed=seed,
-            consent=consent or consent_text([len(sheet) for sheet in made.sheets]),
+            consent=consent or make_consent_text([len(sheet) for sheet in made.sheets]),
             declared=[
                 {"name": each.name, "asked": each.question, "choices": list(each.choices)}
                 for each in declared
@@ -135,9 +135,9 @@ def plan_round(
     the order of its options may differ in the round.
     """
     _check_name(name)
-    _check_answers(dataset)
-    for row in _find_known(dataset).values():
-        _check_known(row, dataset, public)
+    _check_has_answers(dataset)
+    for row in _find_site_problems(dataset).values():
+        _check_site_problem(row, dataset, public)
     return humans.make_sheets(dataset, **options)
 
 
@@ -152,7 +152,7 @@ def _check_name(name: str) -> None:
         raise InputError(_("a round named %r exists already; choose another name") % name)
 
 
-def _check_answers(dataset: Dataset) -> None:
+def _check_has_answers(dataset: Dataset) -> None:
     for problem in dataset:
         if problem.answer is None:
             raise InputError(
@@ -160,13 +160,13 @@ def _check_answers(dataset: Dataset) -> None:
             )
 
 
-def _find_known(dataset: Dataset) -> dict[str, Problem]:
+def _find_site_problems(dataset: Dataset) -> dict[str, Problem]:
     rows = Problem.objects.select_related("twin__contributor")
     queries = (rows.filter(ref__in=refs) for refs in chunked(dataset.ids, CHUNK))
     return {row.ref: row for query in queries for row in query}
 
 
-def _check_known(row: Problem, dataset: Dataset, public: bool) -> None:
+def _check_site_problem(row: Problem, dataset: Dataset, public: bool) -> None:
     if row.gold or row.state not in (State.VALID, State.JUDGING):
         values = {
             "ref": row.ref,
@@ -187,8 +187,8 @@ def _check_known(row: Problem, dataset: Dataset, public: bool) -> None:
         )
 
 
-def _set_embargo(rows: Any) -> None:
-    for row in Problem.objects.filter(pk__in=[row.pk for row in rows if row.embargo]):
+def _set_embargo(problems: Any) -> None:
+    for row in Problem.objects.filter(pk__in=[row.pk for row in problems if row.embargo]):
         if not row.embargo:
             set_embargo(row)
             row.log_event("embargo", reason=_("it is in a human test"))
@@ -265,11 +265,11 @@ def end_round(name: str, *, drop: bool = False, by: Person | None = None) -> Job
         return _queue_results(locked, by, drop=drop)
 
 
-def _queue_results(round_: Round, by: Person | None = None, **asked: bool) -> Job:
+def _queue_results(round_: Round, by: Person | None = None, **options: bool) -> Job:
     """Return a job that computes the results; must be called while the round is locked."""
     if (waiting := results_job(round_)) and waiting.state == Job.State.WAITING:
         return waiting
-    return create_job(by, TEST_CLOSE, {"name": round_.name, **asked}, state=Job.State.WAITING)
+    return create_job(by, TEST_CLOSE, {"name": round_.name, **options}, state=Job.State.WAITING)
 
 
 def results_job(round_: Round) -> Job | None:
@@ -332,9 +332,9 @@ def publish_round(name: str, *, by: Person | None = None) -> Publication:
     with writing():
         locked = Round.objects.select_for_update(no_key=True).get(pk=get_round(name).pk)
         used, after = _plan_publication(locked)
-        for row in _load_problems(after.withheld.ids):
+        for row in _lock_problems(after.withheld.ids):
             _add_canary(row, after.canary)
-        for row in _load_problems(after.released.ids):
+        for row in _lock_problems(after.released.ids):
             lift_embargo(row)
             row.released = True
             _add_canary(row, after.canary)
@@ -344,7 +344,7 @@ def publish_round(name: str, *, by: Person | None = None) -> Publication:
     return Publication(used, after.alternates, len(after.withheld), after.canary)
 
 
-def plan_publishing(name: str) -> Publication:
+def plan_publication(name: str) -> Publication:
     """Return the result that `publish_round` would have, without writing anything.
 
     The canary differs, because it is drawn when the round is published.
@@ -365,13 +365,13 @@ def _plan_publication(round_: Round) -> tuple[int, humans.Published]:
         raise InputError(_("the round %(name)r was already published on %(at)s") % values)
     dataset = load_dataset(round_)
     given = Sheet.objects.filter(round=round_, sittings__isnull=False).distinct()
-    used = problem_ids(given) & set(dataset.ids)
+    used = get_problem_ids(given) & set(dataset.ids)
     after = humans.publish(dataset, used)
     _check_not_in_use(round_, after.released.ids)
     return len(used), after
 
 
-def _load_problems(ids: Iterable[str]) -> list[Problem]:
+def _lock_problems(ids: Iterable[str]) -> list[Problem]:
     return list(Problem.objects.filter(ref__in=list(ids)).select_for_update(no_key=True))
 
 
@@ -381,10 +381,10 @@ def _add_canary(row: Problem, canary: str) -> None:
     row.save(update_fields=["released", "record"])
 
 
-def _check_not_in_use(closed: Round, ids: Iterable[str]) -> None:
+def _check_not_in_use(closed_round: Round, ids: Iterable[str]) -> None:
     others = Round.objects.filter(
         state=Round.State.OPEN, materials__problem__ref__in=list(ids)
-    ).exclude(pk=closed.pk)
+    ).exclude(pk=closed_round.pk)
     if other := others.first():
         raise InputError(
             _("the round %r is open and has some of these problems; close it first") % other.name

@@ -44,13 +44,13 @@ SECONDS_A_QUESTION = 18.3
 """Mean seconds per question (Davis, Morgenstern & Ortiz 2016, section 4)."""
 
 
-def estimate_minutes(questions: int) -> int:
+def estimate_minutes(question_count: int) -> int:
     """Estimate the minutes that a number of questions takes; the minimum is 1.
 
     >>> estimate_minutes(89)
     27
     """
-    return max(1, round(questions * SECONDS_A_QUESTION / 60))
+    return max(1, round(question_count * SECONDS_A_QUESTION / 60))
 
 
 def read_sheet(row: Sheet) -> humans.Sheet:
@@ -58,7 +58,7 @@ def read_sheet(row: Sheet) -> humans.Sheet:
     return humans.parse_sheet(row.record)
 
 
-def problem_ids(sheets: Iterable[Sheet]) -> set[str]:
+def get_problem_ids(sheets: Iterable[Sheet]) -> set[str]:
     """Return the ids of all problems on sheets."""
     return {item["problem"] for sheet in sheets for item in sheet.record["items"]}
 
@@ -68,22 +68,22 @@ def get_instructions(sheet: humans.Sheet) -> dict[str, Any]:
     return humans.make_instructions(humans.has_blanks(sheet), (), paper=False, alone=True)
 
 
-def _add_family(rows: QuerySet[Problem]) -> QuerySet[Problem]:
+def _annotate_family(rows: QuerySet[Problem]) -> QuerySet[Problem]:
     """Annotate problems with `kin`: the root's twin if perturbed, otherwise their own twin."""
     return rows.annotate(kin=Coalesce(F("version__root__twin"), F("twin")))
 
 
-def known_problems(person: Person, round_: Round) -> set[str]:
+def find_known_problems(person: Person, round_: Round) -> set[str]:
     """Return the ids of a round's problems that a person knows, or whose answers they could know.
 
     The person knows all problems of a twin or family if they have written one of these or read it
     (`judge.models.Seen`), even if they read only its local context.
     """
     asked = Problem.objects.filter(pk__in=Material.objects.filter(round=round_).values("problem"))
-    family_of = dict(_add_family(asked).values_list("ref", "kin"))
+    family_of = dict(_annotate_family(asked).values_list("ref", "kin"))
     read = Seen.objects.filter(person=person).values("twin")
     own = Twin.objects.filter(contributor=person).values("pk")
-    met = _add_family(Problem.objects.filter(Q(twin__in=read) | Q(twin__in=own)))
+    met = _annotate_family(Problem.objects.filter(Q(twin__in=read) | Q(twin__in=own)))
     families = set(met.values_list("kin", flat=True))
     return {ref for ref, family in family_of.items() if family in families}
 
@@ -94,7 +94,7 @@ def record_reading(person: Person, sheet: Sheet) -> None:
     The other halves are also recorded, even if the site lets one person judge both halves, because
     a test reveals more than a judgement does.
     """
-    asked = problem_ids([sheet])
+    asked = get_problem_ids([sheet])
     twins = set(Problem.objects.filter(ref__in=asked).values_list("twin", flat=True))
     halves = sorted(Problem.objects.filter(twin__in=twins), key=lambda row: row.ref not in asked)
     note_all(person, halves)
@@ -112,7 +112,7 @@ def may_take_tests(person: Person | None) -> bool:
     return person is not None and not person.anonymous and person.is_active and not person.erased
 
 
-def unfinished_sitting(person: Person) -> Sitting | None:
+def get_unfinished_sitting(person: Person) -> Sitting | None:
     """Return the sheet of any round that a person is filling in, or None.
 
     Until the sheet is submitted or given up, they get no other sheet and no problem to judge.
@@ -141,7 +141,7 @@ def assign_sheet(person: Person, round_: Round, declared: Mapping[str, str]) -> 
         raise InputError(_("You need an account to take a test; log in first."))
     with writing():
         lock_reader(person)
-        out = unfinished_sitting(person)
+        out = get_unfinished_sitting(person)
         if out is not None and out.subject.round_id == round_.pk:
             return out
         if out is not None:
@@ -168,10 +168,10 @@ def choose_sheet(person: Person, round_: Round) -> Sheet:
     if round_.state != Round.State.OPEN:
         raise InputError(_("This test is closed."))
     rows = {sheet.code: sheet for sheet in round_.sheets.order_by("pk")}
-    met = known_problems(person, round_)
-    spoilt = {sheet.test for sheet in rows.values() if problem_ids([sheet]) & met}
+    met = find_known_problems(person, round_)
+    spoilt = {sheet.test for sheet in rows.values() if get_problem_ids([sheet]) & met}
     free = [read_sheet(sheet) for sheet in rows.values() if sheet.test not in spoilt]
-    ledger, mark = _load_ledger(person, rows.values()), _ledger_name(person.pk, 0)
+    ledger, mark = _load_ledger(person, rows.values()), _make_ledger_name(person.pk, 0)
     try:
         given = humans.assign(ledger, free, mark, another=True, seed=round_.seed)
     except DataError:
@@ -192,16 +192,16 @@ def _load_ledger(person: Person, sheets: Iterable[Sheet]) -> humans.Ledger:
     own = Sheet.objects.filter(sittings__subject__person=person)
     return humans.Ledger(
         tuple(
-            humans.Assignment(_ledger_name(who, row), code, state)
+            humans.Assignment(_make_ledger_name(who, row), code, state)
             for who, row, code, state in given
         ),
         {sheet.code: read_sheet(sheet) for sheet in (*sheets, *own)},
     )
 
 
-def _ledger_name(person: int | None, subject: int) -> str:
+def _make_ledger_name(person_id: int | None, subject_id: int) -> str:
     """Return a person's name in the ledger, which is the same in all rounds and never shown."""
-    return f"x{subject}" if person is None else f"p{person}"
+    return f"x{subject_id}" if person_id is None else f"p{person_id}"
 
 
 def _get_or_create_subject(person: Person, round_: Round) -> Subject:
@@ -236,23 +236,23 @@ LONGEST_UNSEEN = 600.0
 _SALT = "take.shown"
 
 
-def mark_shown(sitting: Sitting, number: int) -> str:
+def sign_time_shown(sitting: Sitting, number: int) -> str:
     """Return a signed token with the time when a question's page was shown."""
     return signing.dumps([sitting.pk, number, time.time()], salt=_SALT)
 
 
-def seconds_seen(mark: str, visible_seconds: str, sitting: Sitting, number: int) -> float:
+def measure_time_shown(token: str, visible_seconds: str, sitting: Sitting, number: int) -> float:
     """Return the number of seconds for which a question was visible before its form was sent.
 
     Args:
-        mark: The token from `mark_shown`.
+        token: The token from `sign_time_shown`.
         visible_seconds: The seconds for which the page was visible, as reported by its script.
             Without a script, this is "", and the result is the whole time, up to `LONGEST_UNSEEN`.
         sitting: The sitting of the form.
         number: The number of the question; for the token of another question, the result is 0.
     """
     try:
-        of, at, shown = signing.loads(mark, salt=_SALT)
+        of, at, shown = signing.loads(token, salt=_SALT)
     except (signing.BadSignature, ValueError, TypeError):
         return 0.0
     if [of, at] != [sitting.pk, number]:
@@ -305,7 +305,7 @@ def _lock_sitting(person: Person, ref: str) -> Sitting:
 
 
 def store_answer(
-    person: Person, ref: str, number: int, letter: str, seconds: float, *, to: int | None = None
+    person: Person, ref: str, number: int, letter: str, seconds: float, *, goto: int | None = None
 ) -> Sitting:
     """Store an answer, replacing an earlier one, and the time for which the question was shown.
 
@@ -315,7 +315,7 @@ def store_answer(
         number: The number of the question.
         letter: "A", "B", … or "X"; "" keeps the earlier answer.
         seconds: The seconds for which it was shown now, added to earlier ones.
-        to: The number of the next question; None to stay.
+        goto: The number of the next question; None to stay.
 
     Raises:
         SheetClosedError: The sheet is closed.
@@ -332,7 +332,7 @@ def store_answer(
             row.letter, row.at = letter, timezone.now()
         row.seconds = (row.seconds or 0.0) + seconds
         row.save(update_fields=["letter", "at", "seconds"])
-        sitting.at = number if to is None else min(max(1, to), len(sheet) + 1)
+        sitting.at = number if goto is None else min(max(1, goto), len(sheet) + 1)
         sitting.save(update_fields=["at"])
         return sitting
 
@@ -441,7 +441,7 @@ def _end_sitting(person: Person, ref: str, state: str) -> Sitting:
         return sitting
 
 
-def test_news(person: Person, after: datetime) -> Iterator[Item]:
+def iter_test_news(person: Person, after: datetime) -> Iterator[Item]:
     """Yield the new tests that a person may take."""
     if not may_take_tests(person):
         return
@@ -451,9 +451,9 @@ def test_news(person: Person, after: datetime) -> Iterator[Item]:
         yield Item(round_.created, _("A new test: %s") % round_.title, to)
 
 
-def test_work(person: Person) -> Iterator[Work]:
+def iter_test_reminders(person: Person) -> Iterator[Work]:
     """Yield a reminder of the sheet that a person is filling in, if any."""
-    out = unfinished_sitting(person)
+    out = get_unfinished_sitting(person)
     if out is not None:
         left = len(out.sheet.record["items"]) - out.answers.exclude(letter="").count()
         text = ngettext(
@@ -483,7 +483,7 @@ def erase_subject(person: Person, texts: bool) -> None:
         subject.save(update_fields=["declared", "person"])
         _remove_from_results(subject)
     if texts:
-        _blank_sheets(person)
+        _blank_erased_items(person)
 
 
 def _remove_from_results(subject: Subject) -> None:
@@ -494,7 +494,7 @@ def _remove_from_results(subject: Subject) -> None:
         subject.round.save(update_fields=["figures"])
 
 
-def _blank_sheets(person: Person) -> None:
+def _blank_erased_items(person: Person) -> None:
     gone = set(
         Problem.objects.filter(twin__contributor=person, released=False).values_list(
             "ref", flat=True
@@ -510,23 +510,23 @@ def _blank_sheets(person: Person) -> None:
         round_.save(update_fields=["figures"])
 
 
-def _blank_items(sheet: Sheet, gone: Collection[str]) -> None:
+def _blank_items(sheet: Sheet, erased_ids: Collection[str]) -> None:
     """Blank items of a sheet; the sheet's code depends only on ids and orders, so it stays."""
     for item in sheet.record["items"]:
-        if item["problem"] in gone:
+        if item["problem"] in erased_ids:
             item["text"] = item["snippet"] = ["", BLANK, ""]
             for at, option in enumerate(item["options"], start=1):
                 option["text"] = str(at)
     sheet.save(update_fields=["record"])
 
 
-def forget_times(_now: datetime, before: datetime) -> int:
+def delete_old_times(_now: datetime, cutoff: datetime) -> int:
     """Delete the times of answers given before the site's retention time."""
     with writing():
-        timed = Answer.objects.filter(at__lt=before).exclude(seconds=None)
+        timed = Answer.objects.filter(at__lt=cutoff).exclude(seconds=None)
         changed = timed.update(seconds=None)
-        Sitting.objects.filter(ended__lt=before).update(given=None, ended=None, pace=None)
-        for round_ in Round.objects.filter(closed__lt=before, figures__isnull=False):
+        Sitting.objects.filter(ended__lt=cutoff).update(given=None, ended=None, pace=None)
+        for round_ in Round.objects.filter(closed__lt=cutoff, figures__isnull=False):
             if round_.figures.get("pace"):
                 round_.figures["pace"] = []
                 round_.save(update_fields=["figures"])

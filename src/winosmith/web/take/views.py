@@ -28,14 +28,14 @@ MAX_STARTS = 60
 @require_safe
 def show_tests(request: HttpRequest) -> HttpResponse:
     """Show the available tests, and those that the person has taken."""
-    person = _current_person(request)
+    person = _get_eligible_person(request)
     sittings = Sitting.objects.filter(subject__person=person) if person else Sitting.objects.none()
     page = {
         "rounds": [
-            {"round": round_, **_sheet_sizes(round_)}
+            {"round": round_, **_get_sheet_sizes(round_)}
             for round_ in Round.objects.filter(state=Round.State.OPEN).order_by("-created")
         ],
-        "out": sheets.unfinished_sitting(person) if person else None,
+        "out": sheets.get_unfinished_sitting(person) if person else None,
         "taken": sittings.exclude(state=Sitting.State.GIVEN)
         .select_related("subject__round", "sheet")
         .order_by("-pk"),
@@ -74,15 +74,15 @@ def _start_test(request: HttpRequest, round_: Round) -> HttpResponseBase:
 
 
 def _render_test(request: HttpRequest, round_: Round, *, error: str = "") -> HttpResponse:
-    person = _current_person(request)
+    person = _get_eligible_person(request)
     documents = missing_documents(person) if person else []
     read = {document.pk for document in documents} <= gates.shown_documents(request)
     page = {
         "round": round_,
-        **_sheet_sizes(round_),
+        **_get_sheet_sizes(round_),
         "person": person,
-        "hindrance": _why_not_startable(person, round_) if person else "",
-        "out": sheets.unfinished_sitting(person) if person else None,
+        "hindrance": _explain_unavailability(person, round_) if person else "",
+        "out": sheets.get_unfinished_sitting(person) if person else None,
         "declared": [
             {**each, "value": request.POST.get(f"declared-{each['name']}", "")}
             for each in round_.declared
@@ -97,8 +97,8 @@ def _render_test(request: HttpRequest, round_: Round, *, error: str = "") -> Htt
     return render(request, "take/about.html", page, status=422 if error else 200)
 
 
-def _why_not_startable(person: Person, round_: Round) -> str:
-    out = sheets.unfinished_sitting(person)
+def _explain_unavailability(person: Person, round_: Round) -> str:
+    out = sheets.get_unfinished_sitting(person)
     if out is not None:
         return ""  # the page links to it
     try:
@@ -108,12 +108,12 @@ def _why_not_startable(person: Person, round_: Round) -> str:
     return ""
 
 
-def _current_person(request: HttpRequest) -> Person | None:
+def _get_eligible_person(request: HttpRequest) -> Person | None:
     person = request.user if request.user.is_authenticated else None
     return cast(Person, person) if sheets.may_take_tests(person) else None
 
 
-def _sheet_sizes(round_: Round) -> dict[str, int]:
+def _get_sheet_sizes(round_: Round) -> dict[str, int]:
     counts = [len(sheet.record["items"]) for sheet in round_.sheets.all()]
     return {
         "fewest": min(counts),
@@ -171,14 +171,14 @@ def _process_answer(request: HttpRequest, sitting: Sitting, item: humans.Item) -
 
     def act() -> dict[str, Any]:
         gates.rate_limit(person, "test", MAX_FORMS)
-        seconds = sheets.seconds_seen(
+        seconds = sheets.measure_time_shown(
             sent.get("shown", ""), sent.get("seconds", ""), sitting, item.number
         )
         for name, kind in NOTES.items():
             if name in sent:
                 sheets.store_question_note(person, sitting.ref, item.number, kind, sent[name])
         letter = sent.get("letter", "")
-        sheets.store_answer(person, sitting.ref, item.number, letter, seconds, to=to)
+        sheets.store_answer(person, sitting.ref, item.number, letter, seconds, goto=to)
         return {}
 
     def again(error: str) -> HttpResponse:
@@ -198,21 +198,21 @@ def _question_url(sitting: Sitting, number: int) -> str:
 def _process_form(
     request: HttpRequest,
     sitting: Sitting,
-    act: Callable[[], dict[str, Any]],
-    to: str,
-    again: Callable[[str], HttpResponse],
+    action: Callable[[], dict[str, Any]],
+    next_url: str,
+    render_again: Callable[[str], HttpResponse],
 ) -> HttpResponseBase:
     try:
-        gates.form_once(request, cast(Person, request.user), act)
+        gates.form_once(request, cast(Person, request.user), action)
     except sheets.SheetClosedError as error:
         return render(request, "take/over.html", {"reason": str(error)}, status=409)
     except InputError as error:
-        return again(str(error))
+        return render_again(str(error))
     if request.POST.get("do") == "stay":
         return HttpResponse(status=204)
     if request.headers.get("Accept") == "application/json":
-        return JsonResponse({"to": to})
-    return redirect(to)
+        return JsonResponse({"to": next_url})
+    return redirect(next_url)
 
 
 def _render_question(
@@ -239,7 +239,7 @@ def _render_question(
             for name, kind in NOTES.items()
         },
         "longest": sheets.LONGEST,
-        "shown": sheets.mark_shown(sitting, number),
+        "shown": sheets.sign_time_shown(sitting, number),
         "error": error,
     }
     return render(request, "take/question.html", page, status=422 if error else 200)
@@ -320,7 +320,7 @@ def give_up_test(request: HttpRequest, ref: str) -> HttpResponseBase:
 
 def _render_thanks(request: HttpRequest, sitting: Sitting) -> HttpResponse:
     round_ = sitting.subject.round
-    further = not _why_not_startable(cast(Person, request.user), round_)
+    further = not _explain_unavailability(cast(Person, request.user), round_)
     page = {"sitting": sitting, "round": round_, "further": further}
     return render(request, "take/thanks.html", page)
 

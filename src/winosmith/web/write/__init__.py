@@ -15,8 +15,8 @@ class Config(AppConfig):
         from winosmith.web.people import accounts, news, privacy
         from winosmith.web.write import page, rules
 
-        privacy.cleaners["write"] = rules.drop_old_drafts
-        privacy.erasers.append(rules.drop_drafts)
+        privacy.cleaners["write"] = rules.delete_old_drafts
+        privacy.erasers.append(rules.delete_drafts)
         accounts.adopters.append(rules.adopt_drafts)
-        news.news_sources.append(page.submission_news)
-        news.work_sources.append(page.draft_work)
+        news.news_sources.append(page.iter_submission_news)
+        news.work_sources.append(page.iter_draft_reminders)

@@ -38,7 +38,7 @@ from winosmith.web.problems.models import Event, Problem, State, Twin, Version
 from winosmith.web.problems.states import LATE, is_visible_to, latest_public_time, public_problems
 from winosmith.web.write import rules
 from winosmith.web.write.models import Draft
-from winosmith.web.write.rules import TwinInput, examine_twin
+from winosmith.web.write.rules import TwinInput, check_twin
 
 
 class Piece(NamedTuple):
@@ -62,7 +62,7 @@ class FilledHalf:
     pieces: tuple[Piece, ...]
 
 
-def preview_readings(typed: TwinInput) -> list[tuple[FilledHalf, ...]]:
+def make_readings(typed: TwinInput) -> list[tuple[FilledHalf, ...]]:
     """Return the readings of each half, one per option; a half without one blank has no reading."""
     first, second = typed.sentences
     return [
@@ -147,7 +147,7 @@ def checks_context(
     draft: Draft, typed: TwinInput, person: Person, faults: dict[str, list[str]] | None = None
 ) -> dict[str, Any]:
     """Return the context of the checklist, which is updated during typing."""
-    checks = mark_rejected(examine_twin(typed, draft.anchors), faults or {})
+    checks = mark_rejected(check_twin(typed, draft.anchors), faults or {})
     typed = typed.without_long_texts()
     halves = typed.halves()
     meter = measure_association(halves)
@@ -158,8 +158,8 @@ def checks_context(
             (name, [check for check in checks if check.half == half]) for half, name in groups
         ],
         **summarize(checks),
-        "previews": preview_readings(typed),
-        "near": _near_duplicates(draft, typed, person),
+        "previews": make_readings(typed),
+        "near": _find_near_duplicates(draft, typed, person),
         "hints": text_hints(halves, settings.RULES.words_to_flag),
         "meter": meter,
         "readings": [
@@ -175,12 +175,12 @@ def checks_context(
     }
 
 
-def _near_duplicates(draft: Draft, typed: TwinInput, person: Person) -> list[dict[str, Any]]:
+def _find_near_duplicates(draft: Draft, typed: TwinInput, person: Person) -> list[dict[str, Any]]:
     """Return the near-duplicates of both halves; halves of fewer than five words are skipped."""
     begun = [half for half in typed.halves() if len(half.sentence.split()) >= 5]
     if not begun:
         return []
-    near = find_lookalikes(begun, without=draft.revises_id, reader=person, most=MOST_NEAR)
+    near = find_lookalikes(begun, skip_twin=draft.revises_id, reader=person, limit=MOST_NEAR)
     return [{"one": one, "percent": whole_percent(one.share)} for one in near]
 
 
@@ -206,7 +206,7 @@ class ProblemCounts:
     goal: int
 
     @property
-    def share(self) -> int:
+    def percent(self) -> int:
         """Return the percentage of the goal that is reached, 0–100."""
         return min(100, self.site * 100 // self.goal) if self.goal else 0
 
@@ -260,67 +260,65 @@ SIZE = 20
 """Number of twins on a page."""
 
 
-def own_twins(person: Person | None) -> QuerySet[Twin]:
+def list_own_twins(person: Person | None) -> QuerySet[Twin]:
     """Return a person's twins with their halves, newest first, without gold questions."""
     halves = Problem.objects.filter(twin=OuterRef("pk"), gold=False)
     mine = Twin.objects.filter(contributor=person) if person else Twin.objects.none()
     return mine.filter(Exists(halves)).prefetch_related("problems").order_by("-pk")
 
 
-def twin_context(person: Person, found: Twin, error: str = "", sent: Any = None) -> dict[str, Any]:
+def twin_context(person: Person, twin: Twin, error: str = "", posted: Any = None) -> dict[str, Any]:
     """Return the context of the page of a person's own twin.
 
     Args:
         person: The contributor.
-        found: The twin.
+        twin: The twin.
         error: The reason that the action failed.
-        sent: The submitted form, to be shown again.
+        posted: The submitted form, to be shown again.
     """
-    problems = own_problems(person, found)
+    problems = own_problems(person, twin)
     held = any(problem.state == State.HELD for problem in problems)
-    sent = sent or {}
-    readings = (
-        preview_readings(rules.read_twin(found)) if len(problems) == 2 else [()] * len(problems)
-    )
+    posted = posted or {}
+    readings = make_readings(rules.to_input(twin)) if len(problems) == 2 else [()] * len(problems)
     return {
-        "twin": found,
-        "version": version_context(person, found),
+        "twin": twin,
+        "version": version_context(person, twin),
         "halves": [
             {
                 "problem": problem,
                 "state": State(problem.state),
                 "until": latest_public_time(problem),
                 "readings": reading,
-                "votes": _visible_votes(problem),
-                "history": _history_rows(problem),
+                "votes": _list_visible_votes(problem),
+                "history": _make_history_rows(problem),
                 "appeal": decisions.open_appeal(problem),
                 "may_appeal": decisions.may_appeal(person, problem),
-                "typed": sent.get("text", "") if sent.get("problem") == problem.ref else "",
+                "typed": posted.get("text", "") if posted.get("problem") == problem.ref else "",
             }
             for problem, reading in zip(problems, readings, strict=True)
         ],
         "held": held,
-        "hints": _current_hints(person, found, problems) if held else [],
+        "hints": _get_current_hints(person, twin, problems) if held else [],
         "anonymous": person.anonymous,
-        "may_withdraw": may_withdraw(person, found),
-        "may_revise": may_revise(person, found),
-        "later": Twin.objects.filter(revises=found).first(),
+        "may_withdraw": may_withdraw(person, twin),
+        "may_revise": may_revise(person, twin),
+        "later": Twin.objects.filter(revises=twin).first(),
         "error": error,
         "longest_appeal": decisions.MAX_REASON,
     }
 
 
-def _current_hints(person: Person, found: Twin, problems: list[Problem]) -> list[str]:
+def _get_current_hints(person: Person, twin: Twin, problems: list[Problem]) -> list[str]:
     family = find_root(problems[0])
-    return checks.contributor_hints(problems, person, without=found.pk, family=family)
+    return checks.contributor_hints(problems, person, skip_twin=twin.pk, family=family)
 
 
-def _visible_votes(problem: Problem) -> list[Vote]:
+def _list_visible_votes(problem: Problem) -> list[Vote]:
     undecided = problem.decided is None or problem.state == State.JUDGING
     return [] if undecided else list_votes(problem)
 
 
-def _history_rows(problem: Problem) -> list[Any]:
+def _make_history_rows(problem: Problem) -> list[Any]:
     entries = (
         (event.at, _describe_event(event), reason_for_contributor(event))
         for event in problem.events.order_by("pk")
@@ -345,7 +343,7 @@ def _describe_event(event: Event) -> str:
     return _describe_effect(event) if event.kind == "decline" or (moved and not own) else ""
 
 
-def submission_news(person: Person, after: datetime) -> Iterator[Item]:
+def iter_submission_news(person: Person, after: datetime) -> Iterator[Item]:
     """Yield news on the decisions of judges and moderators on a person's texts."""
     rows = Event.objects.filter(problem__twin__contributor=person, problem__gold=False)
     is_news = ~Q(before="") & (~Q(before=F("after")) | Q(kind__in=("decline", LATE)))
@@ -388,7 +386,7 @@ def _describe_effect(event: Event) -> str:
     return texts.get(State(event.after), _("Your sentence: %s") % State(event.after).label)
 
 
-def draft_work(person: Person) -> Iterator[Work]:
+def iter_draft_reminders(person: Person) -> Iterator[Work]:
     """Yield a reminder of a person's drafts, if any."""
     n = len(rules.list_drafts(person))
     if n:

@@ -69,7 +69,7 @@ def start_draft(person: Person, topic: Topic) -> Draft:
         mine.filter(version=0, revises=None, saved__lt=since).delete()
         if mine.count() >= MAX_DRAFTS:
             raise InputError(_("You have %d drafts; finish or discard some first.") % MAX_DRAFTS)
-        return Draft.objects.create(person=person, **_topic_fields(topic))
+        return Draft.objects.create(person=person, **_make_topic_fields(topic))
 
 
 def get_draft(person: Person | None, ref: str) -> Draft | None:
@@ -101,7 +101,7 @@ def save_draft(draft: Draft, typed: TwinInput, version: int) -> Draft:
     """
     check_length(typed)
     with writing():
-        now = _lock(draft)
+        now = _lock_draft(draft)
         if TwinInput.from_form(now.typed) == typed:
             return now
         if now.version != version:
@@ -120,7 +120,7 @@ def check_length(typed: TwinInput) -> None:
         raise InputError(fault % checks.MAX_CHARACTERS)
 
 
-def redraw_topic(draft: Draft, what: Literal["topic", "words"]) -> Draft:
+def redraw_topic(draft: Draft, part: Literal["topic", "words"]) -> Draft:
     """Draw another topic, or other anchor words from the same topic; the input is kept.
 
     Raises:
@@ -128,9 +128,9 @@ def redraw_topic(draft: Draft, what: Literal["topic", "words"]) -> Draft:
     """
     if draft.revises_id:
         raise InputError(_("A revision keeps the topic and the anchor words of its twin."))
-    topic = draw_topic() if what == "topic" else _draw_other_words(draft)
+    topic = draw_topic() if part == "topic" else _draw_other_words(draft)
     with writing():
-        return _save_fields(_lock(draft), **_topic_fields(topic))
+        return _save_fields(_lock_draft(draft), **_make_topic_fields(topic))
 
 
 def discard_draft(draft: Draft) -> None:
@@ -154,7 +154,7 @@ def get_or_create_revision(person: Person, twin: Twin, typed: TwinInput) -> Draf
         return draft
 
 
-def _lock(draft: Draft) -> Draft:
+def _lock_draft(draft: Draft) -> Draft:
     now = Draft.objects.select_for_update().filter(pk=draft.pk).first()
     if now is None:
         raise InputError(_("This draft was submitted or discarded in another window."))
@@ -170,7 +170,7 @@ def _save_fields(draft: Draft, **columns: object) -> Draft:
     return draft
 
 
-def _topic_fields(topic: Topic) -> dict[str, object]:
+def _make_topic_fields(topic: Topic) -> dict[str, object]:
     return {"topic": topic.title[:200], "text": topic.text, "anchors": list(topic.anchors)}
 
 
@@ -184,14 +184,14 @@ def _draw_other_words(draft: Draft) -> Topic:
     return drawn
 
 
-def drop_old_drafts(_now: datetime, before: datetime) -> int:
+def delete_old_drafts(_now: datetime, cutoff: datetime) -> int:
     """Delete the drafts last saved before the site's retention time."""
     with writing():
-        deleted, _rows = Draft.objects.filter(saved__lt=before).delete()
+        deleted, _rows = Draft.objects.filter(saved__lt=cutoff).delete()
     return int(deleted)
 
 
-def drop_drafts(person: Person, _texts: bool) -> None:
+def delete_drafts(person: Person, _texts: bool) -> None:
     """Delete all drafts of an erased person."""
     Draft.objects.filter(person=person).delete()
 
@@ -209,11 +209,7 @@ FORM_RULES = ("domain", "options differ")
 
 
 def submit_draft(
-    person: Person,
-    typed: TwinInput,
-    draft: Draft,
-    *,
-    before: Callable[[], object] | None = None,
+    person: Person, typed: TwinInput, draft: Draft, *, precheck: Callable[[], object] | None = None
 ) -> Twin:
     """Create a twin from the input, once per draft, and pass it to the judges or a moderator.
 
@@ -224,7 +220,7 @@ def submit_draft(
         typed: Both halves.
         draft: The draft, with the topic, the anchor words, and the twin that the new one replaces.
             Its `ref` is the key, so that a repeated submission returns the same twin.
-        before: A check that must succeed first, in the same transaction (a rate limit).
+        precheck: A check that must succeed first, in the same transaction (a rate limit).
 
     Raises:
         RefusedError: The twin violates a rule; nothing was written.
@@ -233,7 +229,7 @@ def submit_draft(
     # Checked before the database is locked, so that others need not wait.
     faults = _find_faults(typed, draft.anchors)
     found = (
-        [] if faults else checks.moderator_hints(typed.halves(), person, without=draft.revises_id)
+        [] if faults else checks.moderator_hints(typed.halves(), person, skip_twin=draft.revises_id)
     )
 
     def act() -> dict[str, str]:
@@ -241,8 +237,8 @@ def submit_draft(
             raise InputError(_("First agree to the site’s texts; your text is kept."))
         if faults:
             raise RefusedError(faults)
-        if before:
-            before()
+        if precheck:
+            precheck()
         made.append(_create_twin(person, typed, draft, found))
         Draft.objects.filter(person=person, ref=draft.ref).delete()
         return {"twin": made[0].ref}
@@ -252,7 +248,7 @@ def submit_draft(
     return made[0] if made else Twin.objects.get(ref=result["twin"])
 
 
-def submitted_twin(person: Person | None, key: str) -> str:
+def find_submitted(person: Person | None, key: str) -> str:
     """Return the `ref` of the twin that a form created; "" if it was not submitted."""
     return str(stored_result(person, key).get("twin", ""))
 
@@ -269,10 +265,10 @@ def revise(person: Person, twin: Twin) -> Draft:
             raise InputError(
                 _("This twin can’t be revised: it was decided, replaced or withdrawn.")
             )
-        return get_or_create_revision(person, twin, read_twin(twin))
+        return get_or_create_revision(person, twin, to_input(twin))
 
 
-def read_twin(twin: Twin) -> TwinInput:
+def to_input(twin: Twin) -> TwinInput:
     """Convert a twin to the input of the form; a missing half is empty."""
     problems = list(twin.problems.order_by("pk"))
     options = tuple(problems[0].options[:2]) if problems else ("", "")
@@ -287,7 +283,7 @@ def read_twin(twin: Twin) -> TwinInput:
 def _find_faults(typed: TwinInput, anchors: Sequence[str]) -> dict[str, list[str]]:
     """Return a submitted form's advice by field; an empty half gets only the advice to write it."""
     open_checks = [
-        check for check in examine_twin(typed, anchors) if check.verdict in ("fail", "todo")
+        check for check in check_twin(typed, anchors) if check.verdict in ("fail", "todo")
     ]
     first = [
         check
@@ -295,7 +291,7 @@ def _find_faults(typed: TwinInput, anchors: Sequence[str]) -> dict[str, list[str
         if (check.half is None or typed.sentences[check.half] or check.rule == "blank")
         and (check.verdict == "fail" or check.half is not None or check.rule in FORM_RULES)
     ]
-    return checks.group_by_field(first or open_checks)
+    return checks.group_advice_by_field(first or open_checks)
 
 
 def _create_twin(person: Person, typed: TwinInput, draft: Draft, found: Sequence[str]) -> Twin:
@@ -378,10 +374,10 @@ class TwinInput:
     def without_long_texts(self) -> TwinInput:
         """Return the input without texts that are too long for the rules."""
         first, second = (
-            checks.read_if_short(one, checks.LONGEST_SENTENCE) for one in self.sentences
+            checks.empty_if_long(one, checks.LONGEST_SENTENCE) for one in self.sentences
         )
         one, other = (
-            checks.read_if_short(option, checks.LONGEST_OPTION) for option in self.options
+            checks.empty_if_long(option, checks.LONGEST_OPTION) for option in self.options
         )
         return TwinInput(self.domain, (one, other), (first, second), self.answers, self.separated)
 
@@ -421,13 +417,13 @@ def find_anchor(sentences: Sequence[str], anchors: Sequence[str]) -> str:
     return " ".join(both) or max(anchors, key=lambda word: times[word], default="")
 
 
-def examine_twin(typed: TwinInput, anchors: Sequence[str]) -> list[Check]:
+def check_twin(typed: TwinInput, anchors: Sequence[str]) -> list[Check]:
     """Check a twin against all rules; return the results in the order of the form.
 
     A separate rule reports text that is too long, in which case the other rules are not checked.
     """
     whole, typed = typed, typed.without_long_texts()
-    usable = checks.are_distinct(typed.options)
+    usable = checks.are_usable_options(typed.options)
     anchor = find_anchor(typed.sentences, anchors)
     rows: dict[int, int] = {}
     problems: list[Problem] = []
@@ -435,7 +431,7 @@ def examine_twin(typed: TwinInput, anchors: Sequence[str]) -> list[Check]:
         if sentence.count(BLANK) == 1 and sentence != BLANK:
             rows[half] = len(problems)
             problems.append(_make_problem(half, typed, usable, anchor))
-    seen = _Checked(
+    seen = _CheckedInput(
         typed, tuple(anchors), usable, rows, examine_structure(Dataset(problems), RULES)
     )
     return [
@@ -447,7 +443,7 @@ def examine_twin(typed: TwinInput, anchors: Sequence[str]) -> list[Check]:
 
 
 @dataclass(frozen=True, slots=True)
-class _Checked:
+class _CheckedInput:
     """The examined input with the findings."""
 
     typed: TwinInput
@@ -516,16 +512,16 @@ def _check_options(typed: TwinInput, usable: bool) -> Check:
     return Check("options differ", verdict, _("Two different options"), "", advice, field)
 
 
-def _check_half(seen: _Checked, half: int, written: str) -> list[Check]:
+def _check_half(data: _CheckedInput, half: int, typed_text: str) -> list[Check]:
     field = f"sentence_{half + 1}"
     found = [
-        _check_blank(seen, half, field),
-        _check_length(seen, half, field),
-        _check_options_named(seen, half, field),
+        _check_blank(data, half, field),
+        _check_length(data, half, field),
+        _check_options_named(data, half, field),
     ]
-    if seen.anchors:
-        found.append(_check_anchor(seen, half, field))
-    if written == seen.typed.sentences[half]:
+    if data.anchors:
+        found.append(_check_anchor(data, half, field))
+    if typed_text == data.typed.sentences[half]:
         return found
     advice = _("A half has at most %d characters.") % checks.LONGEST_SENTENCE
     return [
@@ -536,30 +532,30 @@ def _check_half(seen: _Checked, half: int, written: str) -> list[Check]:
     ]
 
 
-def _check_blank(seen: _Checked, half: int, field: str) -> Check:
-    sentence = seen.typed.sentences[half]
+def _check_blank(data: _CheckedInput, half: int, field: str) -> Check:
+    sentence = data.typed.sentences[half]
     count = sentence.count(BLANK)
-    verdict: Verdict = "pass" if half in seen.rows else "fail" if count > 1 else "todo"
+    verdict: Verdict = "pass" if half in data.rows else "fail" if count > 1 else "todo"
     if not sentence:
         advice = _("Write this half.")
     elif count > 1:
         advice = _("Use only one blank; there are %d.") % count
     else:
         advice = _("Put the blank, an underscore “_”, where one of the options belongs.")
-    figure = _("separated from the words next to it") if seen.typed.separated[half] else ""
+    figure = _("separated from the words next to it") if data.typed.separated[half] else ""
     return Check("blank", verdict, _("One blank “_”"), figure, advice, field, half)
 
 
-def _check_length(seen: _Checked, half: int, field: str) -> Check:
-    sentence = seen.typed.sentences[half]
+def _check_length(data: _CheckedInput, half: int, field: str) -> Check:
+    sentence = data.typed.sentences[half]
     count = len(text.words(sentence))
-    verdict = seen.verdict("length", half)
+    verdict = data.verdict("length", half)
     if verdict == "todo" and count > MOST_WORDS:
         verdict = "fail"
     if verdict == "fail" and count < LEAST_WORDS:
         verdict = "todo"
     figure = str(count)
-    if seen.is_unreadable("length", half):
+    if data.is_unreadable("length", half):
         verdict, figure = "unchecked", ""
     label = _("%(least)d–%(most)d words") % {"least": LEAST_WORDS, "most": MOST_WORDS}
     if count < LEAST_WORDS:
@@ -571,10 +567,10 @@ def _check_length(seen: _Checked, half: int, field: str) -> Check:
     return Check("length", verdict, label, figure, advice, field, half)
 
 
-def _check_options_named(seen: _Checked, half: int, field: str) -> Check:
-    typed = seen.typed
-    verdict = seen.verdict("options", half) if seen.usable else "todo"
-    if verdict == "fail" and seen.is_short(half):
+def _check_options_named(data: _CheckedInput, half: int, field: str) -> Check:
+    typed = data.typed
+    verdict = data.verdict("options", half) if data.usable else "todo"
+    if verdict == "fail" and data.is_short(half):
         verdict = "todo"
     sentence = typed.sentences[half].casefold()
     absent = [option for option in typed.options if option.casefold() not in sentence]
@@ -584,37 +580,37 @@ def _check_options_named(seen: _Checked, half: int, field: str) -> Check:
     return Check("options", verdict, _("Both options are named"), "", advice, field, half)
 
 
-def _check_anchor(seen: _Checked, half: int, field: str) -> Check:
-    anchor = find_anchor(seen.typed.sentences, seen.anchors)
-    verdict = seen.verdict("anchor", half)
-    words = set(map(str.lower, text.tokens(seen.typed.sentences[half])))
-    used = [word for word in seen.anchors if _contains_word(word, words)]
-    if verdict == "fail" and (seen.is_short(half) or (not used and seen.is_short(1 - half))):
+def _check_anchor(data: _CheckedInput, half: int, field: str) -> Check:
+    anchor = find_anchor(data.typed.sentences, data.anchors)
+    verdict = data.verdict("anchor", half)
+    words = set(map(str.lower, text.tokens(data.typed.sentences[half])))
+    used = [word for word in data.anchors if _contains_word(word, words)]
+    if verdict == "fail" and (data.is_short(half) or (not used and data.is_short(1 - half))):
         verdict = "todo"
     if used and verdict == "fail":
         advice = _("The halves must contain the same anchor word; use “%s”.") % anchor
     else:
-        advice = _("Use one of the anchor words: %s.") % ", ".join(seen.anchors)
+        advice = _("Use one of the anchor words: %s.") % ", ".join(data.anchors)
     return Check("anchor", verdict, _("An anchor word"), ", ".join(used), advice, field, half)
 
 
-def _check_twin(seen: _Checked) -> list[Check]:
-    checks = [_check_answers_differ(seen), _check_overlap(seen), _check_edit(seen)]
-    if seen.anchors:
-        verdict = seen.verdict("function word")
+def _check_twin(data: _CheckedInput) -> list[Check]:
+    checks = [_check_answers_differ(data), _check_overlap(data), _check_edit(data)]
+    if data.anchors:
+        verdict = data.verdict("function word")
         advice = _("Draw other words: these are function words.")
         label = _("The anchor is not a function word")
         checks.append(Check("function word", verdict, label, "", advice, "sentence_1"))
-    same = seen.verdict("same options") if seen.usable else "todo"
+    same = data.verdict("same options") if data.usable else "todo"
     label, advice = _("Both halves have the same options"), _("Write both halves.")
     return [*checks, Check("same options", same, label, "", advice, "option_2")]
 
 
-def _check_answers_differ(seen: _Checked) -> Check:
-    verdict = seen.verdict("flipped answers") if seen.usable else "todo"
-    if verdict == "todo" and None not in seen.typed.answers and len(set(seen.typed.answers)) == 1:
+def _check_answers_differ(data: _CheckedInput) -> Check:
+    verdict = data.verdict("flipped answers") if data.usable else "todo"
+    if verdict == "todo" and None not in data.typed.answers and len(set(data.typed.answers)) == 1:
         verdict = "fail"
-    if None in seen.typed.answers:
+    if None in data.typed.answers:
         advice = _("Choose the correct option for each half.")
     elif verdict == "fail":
         advice = _("Change the answer of one half, or the words that decide it.")
@@ -623,30 +619,30 @@ def _check_answers_differ(seen: _Checked) -> Check:
     return Check("flipped answers", verdict, _("Opposite answers"), "", advice, "answer_2")
 
 
-def _check_overlap(seen: _Checked) -> Check:
-    first, second = map(text.words, seen.typed.sentences)
+def _check_overlap(data: _CheckedInput) -> Check:
+    first, second = map(text.words, data.typed.sentences)
     share = text.overlap(first, second) if first and second else 0.0
-    is_shown = first and second and not seen.is_unreadable("overlap")
+    is_shown = first and second and not data.is_unreadable("overlap")
     figure = f"{int(share * 100)} %" if is_shown else ""
     label = _("At least %d %% of the words shared") % round(OVERLAP * 100)
     advice = _("The second half must repeat the first, except for the words that decide.")
-    return Check("overlap", _verdict_on_both(seen, "overlap"), label, figure, advice, "sentence_2")
+    return Check("overlap", _joint_verdict(data, "overlap"), label, figure, advice, "sentence_2")
 
 
-def _check_edit(seen: _Checked) -> Check:
-    first, second = map(text.tokens, seen.typed.sentences)
+def _check_edit(data: _CheckedInput) -> Check:
+    first, second = map(text.tokens, data.typed.sentences)
     figure = ""
     distance = text.edit_distance(first, second)
     longer = max(len(first), len(second))
-    if first and second and not seen.is_unreadable("edit distance"):
+    if first and second and not data.is_unreadable("edit distance"):
         figure = _("%(distance)d of %(longer)d") % {"distance": distance, "longer": longer}
     advice = _("The halves are the same; change the words that decide the answer.")
-    verdict = _verdict_on_both(seen, "edit distance")
+    verdict = _joint_verdict(data, "edit distance")
     return Check("edit distance", verdict, _("The halves differ"), figure, advice, "sentence_2")
 
 
-def _verdict_on_both(seen: _Checked, rule: str) -> Verdict:
+def _joint_verdict(data: _CheckedInput, rule: str) -> Verdict:
     """Return the verdict on both halves; an unfinished half does not fail."""
-    verdict = seen.verdict(rule)
-    unfinished = any(seen.is_short(half) for half in (0, 1))
+    verdict = data.verdict(rule)
+    unfinished = any(data.is_short(half) for half in (0, 1))
     return "todo" if verdict == "fail" and unfinished else verdict

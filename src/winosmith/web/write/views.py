@@ -44,11 +44,7 @@ def show_start(request: HttpRequest) -> HttpResponse:
             error = str(refused)
     person = gates.existing_writer(request)
     shown = [(one, rules.TwinInput.from_form(one.typed)) for one in rules.list_drafts(person)]
-    context = {
-        "drafts": shown,
-        "counts": pages.count_problems(person),
-        "error": error,
-    }
+    context = {"drafts": shown, "counts": pages.count_problems(person), "error": error}
     return render(request, "write/start.html", context, status=422 if error else 200)
 
 
@@ -62,7 +58,7 @@ def _open_draft(request: HttpRequest) -> str:
 
     result, new = gates.act_once(person, request.POST.get("key", ""), request.path, act)
     ref = str(result["draft"])
-    exists = new or rules.get_draft(person, ref) is not None or rules.submitted_twin(person, ref)
+    exists = new or rules.get_draft(person, ref) is not None or rules.find_submitted(person, ref)
     return reverse("write:draft", args=[ref]) if exists else reverse("write:start")
 
 
@@ -79,7 +75,7 @@ def show_draft(request: HttpRequest, ref: str) -> HttpResponse:
         )
     typed, do = rules.TwinInput.from_form(request.POST), request.POST.get("do", "check")
     if do != "submit":
-        _count_typing(request, "save")
+        _rate_limit_typing(request, "save")
     if do == "copy":
         typed = _copy_first_half(typed)
     try:
@@ -119,11 +115,11 @@ def check_draft(request: HttpRequest, ref: str) -> HttpResponse:
     person = gates.existing_writer(request)
     found = rules.get_draft(person, ref)
     if person is None or found is None:
-        if rules.submitted_twin(person, ref):
+        if rules.find_submitted(person, ref):
             return HttpResponse(status=204)
         raise Http404
     try:
-        _count_typing(request, "check")
+        _rate_limit_typing(request, "check")
     except gates.RateLimitError as many:
         return gates.render_paused_part(request, many)
     return render(
@@ -141,12 +137,12 @@ def save_draft(request: HttpRequest, ref: str) -> HttpResponse:
     if person is None:
         return JsonResponse({"reason": _("Not saved: you are logged out.")}, status=401)
     if found is None:
-        twin = rules.submitted_twin(person, ref)
+        twin = rules.find_submitted(person, ref)
         where = reverse("write:twin", args=[twin]) if twin else reverse("write:start")
         return JsonResponse({"sent": bool(twin), "where": where}, status=410)
     typed = rules.TwinInput.from_form(request.POST)
     try:
-        _count_typing(request, "save")
+        _rate_limit_typing(request, "save")
         saved = rules.save_draft(found, typed, _parse_version(request))
     except rules.StaleDraftError as stale:
         other = rules.TwinInput.from_form(stale.draft.typed)
@@ -174,37 +170,37 @@ def discard_draft(request: HttpRequest, ref: str) -> HttpResponse:
 
 
 def _submit(
-    request: HttpRequest, person: Person, found: Draft, typed: rules.TwinInput
+    request: HttpRequest, person: Person, draft: Draft, typed: rules.TwinInput
 ) -> HttpResponse:
     if not has_agreed(person):
-        rules.save_draft(found, typed, _parse_version(request))
+        rules.save_draft(draft, typed, _parse_version(request))
         return redirect(f"{reverse('people:consent')}?{urlencode({'next': request.path})}")
     twin = rules.submit_draft(
         person,
         typed,
-        found,
-        before=lambda: gates.rate_limit(request, "write", settings.RULES.writes_per_hour),
+        draft,
+        precheck=lambda: gates.rate_limit(request, "write", settings.RULES.writes_per_hour),
     )
     messages.success(request, _("Thank you: the twin is submitted. This page shows its progress."))
     return redirect("write:twin", twin.ref)
 
 
 def _redirect_to_twin(request: HttpRequest, person: Person | None, ref: str) -> HttpResponse:
-    twin = rules.submitted_twin(person, ref)
+    twin = rules.find_submitted(person, ref)
     if not twin:
         raise Http404
     messages.info(request, _("This twin was already submitted; nothing was submitted twice."))
     return redirect("write:twin", twin)
 
 
-def _count_typing(request: HttpRequest, what: str) -> None:
-    gates.rate_limit_typing(request, what, settings.RULES.writes_per_hour)
+def _rate_limit_typing(request: HttpRequest, action: str) -> None:
+    gates.rate_limit_typing(request, action, settings.RULES.writes_per_hour)
 
 
-def _save_if_current(request: HttpRequest, found: Draft, typed: rules.TwinInput) -> Draft:
+def _save_if_current(request: HttpRequest, draft: Draft, typed: rules.TwinInput) -> Draft:
     with suppress(InputError):
-        return rules.save_draft(found, typed, _parse_version(request))
-    return found
+        return rules.save_draft(draft, typed, _parse_version(request))
+    return draft
 
 
 def _parse_version(request: HttpRequest) -> int:
@@ -225,7 +221,7 @@ def _render(request: HttpRequest, context: dict[str, object], status: int = 200)
 def show_twins(request: HttpRequest) -> HttpResponse:
     """Show the person's twins, newest first."""
     person = gates.existing_writer(request)
-    page = Paginator(pages.own_twins(person), pages.SIZE).get_page(request.GET.get("page"))
+    page = Paginator(pages.list_own_twins(person), pages.SIZE).get_page(request.GET.get("page"))
     places = pages.version_contexts(person, page.object_list)
     context = {
         "twins": [(twin, places.get(twin.pk)) for twin in page.object_list],
@@ -250,7 +246,7 @@ def withdraw_twin(request: HttpRequest, ref: str) -> HttpResponse:
         withdraw(person, found, request.POST.get("reason", "").strip()[:500])
         return _("The text is withdrawn: only you and the moderators still see it.")
 
-    return _act_on(request, ref, act)
+    return _apply(request, ref, act)
 
 
 @require_POST
@@ -280,15 +276,15 @@ def appeal_decision(request: HttpRequest, ref: str) -> HttpResponse:
         decisions.appeal(person, half, request.POST.get("text", ""))
         return _("A moderator will read your appeal and answer here.")
 
-    return _act_on(request, ref, act)
+    return _apply(request, ref, act)
 
 
-def _act_on(request: HttpRequest, ref: str, act: Callable[[Person, Twin], str]) -> HttpResponse:
-    person, found = _get_own_twin(request, ref)
+def _apply(request: HttpRequest, ref: str, action: Callable[[Person, Twin], str]) -> HttpResponse:
+    person, twin = _get_own_twin(request, ref)
     try:
-        result = gates.form_once(request, person, lambda: {"said": act(person, found)})
+        result = gates.form_once(request, person, lambda: {"said": action(person, twin)})
     except InputError as refused:
-        context = pages.twin_context(person, found, str(refused), request.POST)
+        context = pages.twin_context(person, twin, str(refused), request.POST)
         return render(request, "write/twin.html", context, status=422)
     messages.success(request, str(result["said"]))
     return redirect("write:twin", ref)
