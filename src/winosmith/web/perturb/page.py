@@ -35,7 +35,7 @@ from winosmith.web.read.public import Filters
 
 
 class SentenceFilters(Filters):
-    """The filters of the reading pages; by default, only originals are shown."""
+    """Filters for choosing a sentence to perturb; by default, only originals are shown."""
 
     kind = forms.ChoiceField(
         label=gettext_lazy("Show"),
@@ -60,20 +60,20 @@ class SentenceFilters(Filters):
 
     @property
     def detail_fields(self) -> list[forms.BoundField]:
-        """Return the fields in the collapsible section."""
+        """Return the fields shown in the collapsible section."""
         return [field for field in self if field.name not in ("q", "kind")]
 
     def copy_for_perturbed(self) -> SentenceFilters:
-        """Return the same filters for perturbed sentences."""
+        """Return a copy of these filters that shows only perturbed sentences."""
         data = self.get_query()
         data["kind"] = "perturbed"
         return SentenceFilters(data)
 
 
 def list_with_families(problems: list[Problem]) -> list[dict[str, Any]]:
-    """Return problems with their families, in two queries.
+    """Return each problem with information on its family, using two queries.
 
-    Each problem has the `root`'s id, or None if nobody has perturbed it, the `step` from the root,
+    Each problem has the `root`'s id, or None if nobody has perturbed it; its `step` from the root;
     and the number of public `versions` in its family, including the root.
     """
     rows = Version.objects.filter(problem__in=problems).select_related("root")
@@ -107,7 +107,7 @@ EXAMPLE_SENTENCES = (
 
 
 def get_examples() -> dict[str, list[dict[str, Any]]]:
-    """Return the examples in the language of the page, with their measured depths.
+    """Return the translated examples for the start page, with their measured depths.
 
     The `good` ones are the steps of a family: the changes since the previous step, the options with
     whether each is correct, whether the answer flipped, the depths, and the purpose of the step.
@@ -168,7 +168,7 @@ def _list_bad_examples(root_sentence: str) -> list[dict[str, Any]]:
 
 
 def explain_unavailability(model: Model) -> str:
-    """Return why a model can't answer now, as a sentence for users; "" if it can."""
+    """Return a message for users on why a model can't answer now; "" if it can."""
     alive, why = model_state(model)
     return "" if alive else why
 
@@ -184,14 +184,14 @@ def get_context(
     faults: dict[str, list[str]] | None = None,
     error: str = "",
 ) -> dict[str, Any]:
-    """Return the template context of the page with the form.
+    """Return the template context for the page with the perturbation form.
 
     Args:
         position: The position of the sentence in its family.
         typed: The input of the form.
         key: The key of the form.
-        faults: The advice for a rejected form, by field.
-        error: The reason that the action failed.
+        faults: The advice on a rejected form, by field.
+        error: The reason why the action failed.
     """
     faults = faults or {}
     steps = get_visible_steps(position.path, position.person)
@@ -215,7 +215,7 @@ def get_context(
 def checks_context(
     position: Position, typed: SentenceInput, faults: dict[str, list[str]] | None = None
 ) -> dict[str, Any]:
-    """Return the template context of the part that changes during typing, or of a rejected form."""
+    """Return the template context for the checks that are updated while the user types."""
     checks = mark_rejected(rules.run_checks(typed, position), faults or {})
     parent, read = position.parent, typed.without_long_texts()
     edits = edit_script(tokens(parent.sentence), tokens(read.sentence)) if read.sentence else ()
@@ -272,7 +272,7 @@ VOID_STATES = (State.REJECTED, State.WITHDRAWN, State.REVISED)
 def predictions_context(
     person: Person | None, problem: Problem, version: Version, parent: Problem | None
 ) -> dict[str, Any]:
-    """Return the template context of the models' predictions.
+    """Return the template context for the models' predictions.
 
     Args:
         person: The reader.
@@ -305,7 +305,7 @@ def predictions_context(
 def _prediction_context(
     row: Prediction, problem: Problem, version: Version, parent_correct: bool | None
 ) -> dict[str, Any]:
-    """Return a model's prediction for the page.
+    """Return the template context for a single prediction.
 
     `target`: the contributor tried to fool this model. `waits`: the prediction is pending.
     `fooled`: the model's choice differs from the contributor's answer; None if unknown, and for a
@@ -341,7 +341,7 @@ def _make_option_bars(row: Prediction, problem: Problem) -> list[dict[str, Any]]
 
 
 def _poll_interval(contexts: Sequence[dict[str, Any]]) -> int:
-    """Return the milliseconds after which a page should poll again; 0 if no result is pending."""
+    """Return the polling interval in milliseconds; 0 if no result is pending."""
     asked = [one["prediction"].asked_at for one in contexts if one["waits"]]
     if not asked:
         return 0
@@ -350,7 +350,7 @@ def _poll_interval(contexts: Sequence[dict[str, Any]]) -> int:
 
 
 def get_perturbable_problem(person: Person | None, ref: str) -> Problem:
-    """Return a problem that the person may perturb; raise Http404 for other problems."""
+    """Return a problem if the person may perturb it; otherwise, raise Http404."""
     found = get_object_or_404(Problem.objects.select_related("twin__contributor"), ref=ref)
     if not may_perturb(person, found):
         raise Http404
@@ -358,7 +358,7 @@ def get_perturbable_problem(person: Person | None, ref: str) -> Problem:
 
 
 def get_own_version(person: Person | None, ref: str) -> Problem:
-    """Return a person's own version; raise Http404 for those of other people."""
+    """Return a version if it belongs to the person; otherwise, raise Http404."""
     rows = Problem.objects.filter(gold=False, version__parent__isnull=False)
     rows = rows.exclude(twin__contributor=None).filter(twin__contributor=person)
     return get_object_or_404(rows.select_related("twin__contributor"), ref=ref)

@@ -60,7 +60,7 @@ class SentenceInput:
 
     @classmethod
     def from_form(cls, form: Mapping[str, Any], options: int) -> SentenceInput:
-        """Return the input of a submitted form, without invalid values.
+        """Read the input from a submitted form; invalid values are dropped.
 
         Args:
             form: The submitted form.
@@ -80,7 +80,7 @@ class SentenceInput:
 
     @classmethod
     def from_parent(cls, problem: Problem, against: str = "") -> SentenceInput:
-        """Return the initial input for perturbing a problem: its texts, without an answer."""
+        """Return the initial input for perturbing a problem: its texts, but no answer."""
         return cls(problem.sentence, tuple(problem.options), None, "", against)
 
     @classmethod
@@ -96,7 +96,7 @@ class SentenceInput:
         )
 
     def without_long_texts(self) -> SentenceInput:
-        """Return the input without texts that are too long for the rules."""
+        """Return a copy without texts that are too long to check."""
         sentence = checks.empty_if_long(self.sentence, checks.LONGEST_SENTENCE)
         options = tuple(
             checks.empty_if_long(option, checks.LONGEST_OPTION) for option in self.options
@@ -107,13 +107,13 @@ class SentenceInput:
 
     @property
     def depth(self) -> int | None:
-        """Return the declared depth; None if it is missing or not valid."""
+        """Return the declared depth, or None if it is missing or invalid."""
         usable = is_number(self.declared, 3)
         return int(self.declared) if usable else None
 
 
 FEWEST_WORDS = 5
-"""Minimum number of words; WinoGrande's range of 15 to 30 is for twins."""
+"""Minimum number of words; WinoGrande's range of 15 to 30 words applies only to twins."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,12 +132,12 @@ class Position:
 
     @classmethod
     def for_new_version(cls, person: Person | None, parent: Problem) -> Position:
-        """Return the position of a new version of a problem."""
+        """Return the position for a new version of a problem."""
         return cls(person, path_from_root(parent))
 
     @classmethod
     def for_revision(cls, person: Person | None, old: Problem) -> Position:
-        """Return the position of a version that replaces another version."""
+        """Return the position for a version that replaces an earlier version."""
         return cls(person, path_from_root(old)[:-1], old)
 
     @property
@@ -152,20 +152,20 @@ class Position:
 
 
 def has_usable_options(typed: SentenceInput) -> bool:
-    """Return whether the options are distinct, and none is too long."""
+    """Return whether the options are distinct and none of them is too long."""
     short = all(len(option) <= checks.LONGEST_OPTION for option in typed.options)
     return short and checks.are_usable_options(typed.options)
 
 
 def measure_input_depths(typed: SentenceInput, position: Position) -> Depths | None:
-    """Return the depths of the input; None unless it has exactly one blank."""
+    """Measure the depths of the typed sentence; None unless it has exactly one blank."""
     if typed.sentence.count(BLANK) != 1:
         return None
     return measure_depths(position.path, typed.sentence, declared=typed.depth)
 
 
 def run_checks(typed: SentenceInput, position: Position) -> list[Check]:
-    """Return all checks, in the order of the form; checks wait while a text is too long."""
+    """Run all checks, and return them in form order; most stay open while a text is too long."""
     read = typed.without_long_texts()
     found = [
         _check_blank(read),
@@ -322,7 +322,7 @@ SOURCE = "person"
 
 
 def is_revisable(person: Person | None, problem: Problem) -> bool:
-    """Return whether a problem is the person's own version and can be revised."""
+    """Return whether a problem is one of the person's own versions and can be revised."""
     version = Version.objects.filter(problem=problem, parent__isnull=False)
     return person is not None and may_revise(person, problem.twin) and version.exists()
 
@@ -353,7 +353,7 @@ def create_version(
     person = position.person
     assert person is not None  # noqa: S101 - nobody else writes
 
-    def act() -> dict[str, str]:
+    def create() -> dict[str, str]:
         if not has_agreed(person):
             raise InputError(_("First agree to the site’s texts; your text is kept."))
         current = _lock_position(position)
@@ -364,12 +364,12 @@ def create_version(
 
     old = position.revises
     what = f"revise {old.ref}" if old else f"perturb {position.parent.ref}"
-    result, _new = act_once(person, key, what, act)
+    result, _new = act_once(person, key, what, create)
     return Problem.objects.select_related("twin").get(ref=result["problem"])
 
 
 def _lock_position(position: Position) -> Position:
-    """Return the current position, with its problem locked.
+    """Reload a position, and lock its problem until the transaction ends.
 
     Raises:
         InputError: The person may no longer perturb or revise it.
@@ -423,7 +423,7 @@ def _store_version(person: Person, typed: SentenceInput, position: Position) -> 
 
 
 def _build_record(typed: SentenceInput, position: Position) -> dict[str, object]:
-    """Return the fields without a column; the pronoun is the parent's if the options are equal."""
+    """Return the fields that have no column; the pronoun is kept if the options are unchanged."""
     parent = position.parent
     edits = edit_script(tokens(parent.sentence), tokens(typed.sentence))
     same = list(typed.options) == list(parent.options)

@@ -36,7 +36,7 @@ View = Callable[Concatenate[HttpRequest, P], HttpResponseBase]
 
 @require_safe
 def show_start(request: HttpRequest) -> HttpResponse:
-    """Show instructions and the filtered public problems to perturb."""
+    """Show the instructions, and the public problems that can be perturbed."""
     filters = pages.SentenceFilters(request.GET)
     shown = page_of(filters.apply(), request.GET)
     note_twins_read(gates.existing_writer(request), shown.problems)
@@ -60,7 +60,7 @@ def show_start(request: HttpRequest) -> HttpResponse:
 
 
 def _require_consent(view: View[P]) -> View[P]:
-    """Ask for consent before showing a form; a form submitted without consent keeps its input."""
+    """Ask for consent before showing a form; submitting a form without consent keeps its input."""
     asks = gates.consent_required(view)
 
     @wraps(view)
@@ -125,7 +125,7 @@ def check_revision(request: HttpRequest, ref: str) -> HttpResponse:
 
 
 def _process_form(request: HttpRequest, position: Position) -> HttpResponse:
-    """Check or submit the input; the form always keeps the input."""
+    """Check or submit the input, and show it in the form again unless a version was created."""
     typed = SentenceInput.from_form(request.POST, len(position.parent.options))
     key = request.POST.get("key", "")
     get_context = partial(pages.get_context, position, typed)
@@ -154,7 +154,7 @@ def _process_form(request: HttpRequest, position: Position) -> HttpResponse:
 
 
 AGAINST = "perturb.against"
-"""Session key of the last chosen model."""
+"""Session key for the last chosen model."""
 
 
 def _render_checks(request: HttpRequest, position: Position) -> HttpResponse:
@@ -181,7 +181,7 @@ def _render(request: HttpRequest, context: dict[str, object], status: int = 200)
 
 @require_safe
 def show_version(request: HttpRequest, ref: str) -> HttpResponse:
-    """Show a version, its position in the family, and the models that it fooled."""
+    """Show a version, its position in its family, and the models that it fooled."""
     person = gates.existing_writer(request)
     version = _get_version(person, ref)
     problem = version.problem
@@ -214,7 +214,7 @@ def show_version(request: HttpRequest, ref: str) -> HttpResponse:
 
 @require_safe
 def show_predictions(request: HttpRequest, ref: str) -> HttpResponse:
-    """Return the models' results for a waiting page; status 204 if nothing has changed."""
+    """Return the models' results to a polling page; status 204 if nothing has changed."""
     person = gates.existing_writer(request)
     version = _get_version(person, ref)
     parent = version.parent if version.parent and is_visible_to(person, version.parent) else None
@@ -226,7 +226,7 @@ def show_predictions(request: HttpRequest, ref: str) -> HttpResponse:
 
 
 def _get_version(person: Person | None, ref: str) -> Version:
-    """Return a version that the person may see; raise Http404 for others."""
+    """Return a version if the person may see it; otherwise, raise Http404."""
     rows = Version.objects.select_related(
         "problem__twin__contributor", "root", "parent__twin", "against"
     )

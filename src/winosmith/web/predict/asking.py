@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 CHUNK = 500
-"""Number of rows added per transaction, which takes some tens of milliseconds."""
+"""Number of rows added per transaction; a transaction takes tens of milliseconds."""
 
 FRESH_AGE = timedelta(minutes=10)
 """Maximum age of a version whose contributor may still wait for an unavailable model."""
@@ -39,7 +39,7 @@ TOO_LATE = gettext_noop("The model took too long.")
 
 
 def request_predictions(problem: Problem, urgent: bool = True) -> None:
-    """Request predictions of a problem from every current model, in the caller's transaction.
+    """Request a prediction from every current model, within the caller's transaction.
 
     Another call only changes the urgency. Models never see problems under embargo or gold
     questions.
@@ -55,7 +55,7 @@ def request_predictions(problem: Problem, urgent: bool = True) -> None:
 
 
 def request_pairs(problem_ids: Iterable[int], model_ids: Iterable[int], *, urgent: bool) -> int:
-    """Request a prediction for each pair of problem and model; return the number of pairs."""
+    """Request a prediction for each problem–model pair; return the number of pairs."""
     model_ids = list(model_ids)
     rows = [
         Prediction(problem_id=problem, model_id=model, urgent=urgent)
@@ -75,9 +75,9 @@ def request_pairs(problem_ids: Iterable[int], model_ids: Iterable[int], *, urgen
 
 
 def get_current_predictions(problem: Problem) -> list[Prediction]:
-    """Return the current models' predictions of a problem, in the order of `site.toml`.
+    """Return the current models' predictions for a problem, in the order of `site.toml`.
 
-    Each prediction's `model` is loaded. Models without a request are omitted.
+    The `model` of each prediction is loaded. Models without a request are omitted.
     """
     found = Prediction.objects.filter(problem=problem, model__current=True)
     order = {rule.name: at for at, rule in enumerate(settings.RULES.models)}
@@ -97,14 +97,14 @@ def get_current_models() -> list[Model]:
 
 
 def erase_predictions(person: Person, texts: bool) -> None:
-    """Delete the predictions of unreleased texts that are erased with a person."""
+    """Delete predictions for an erased person's unreleased texts."""
     if texts:
         rows = Prediction.objects.filter(problem__twin__contributor=person)
         rows.filter(problem__released=False).delete()
 
 
 def retry_as_moderator(person: Person, model: Model) -> int:
-    """Retry a model's failed predictions if the person is a moderator; return their number.
+    """Retry a model's failed predictions on behalf of a moderator; return their number.
 
     Raises:
         InputError: The person is not a moderator.
@@ -130,7 +130,7 @@ def retry_failed_predictions(model: Model) -> int:
 
 
 def release_tasks(model_name: str, timed_out: bool) -> None:
-    """Release the leased tasks of a model's ended process.
+    """Release the tasks that a model's process had leased when it ended.
 
     A single task that timed out is marked as late. If there were several tasks, any of them may be
     the cause, so they are retried one at a time.
@@ -153,12 +153,12 @@ def store_process_state(model_name: str, state: Any) -> None:
 
 
 def get_waiting_predictions(keys: Sequence[int]) -> QuerySet[Prediction]:
-    """Return the predictions with these keys that are still waiting."""
+    """Return those of the given predictions that are still waiting."""
     return Prediction.objects.filter(pk__in=keys, stand=Status.WAITING)
 
 
 def get_predictable_problems() -> QuerySet[Problem]:
-    """Return the problems that models predict in the background: public ones, and all versions.
+    """Return the problems that models predict in the background: public problems and versions.
 
     A version is predicted for its contributor even if judges have not found it valid, unless it is
     withdrawn, replaced, or under embargo.
@@ -189,11 +189,11 @@ def queue_unseen_problems(model: Model) -> int:
 
 
 NOT_LOADED = gettext_noop("The model can't be loaded; see the site's log. Loading will be retried.")
-"""Message for users on a model that can't predict, without a path or a key."""
+"""Message for users on a model that can't predict; contains no path and no key."""
 
 
 def set_current_models(rules: Sequence[SolverRule]) -> None:
-    """Make the models in `site.toml` the current models; other models keep their predictions.
+    """Make the models in `site.toml` current; other models keep their predictions.
 
     A model that was never loaded has a row without a digest until its process registers it, so that
     predictions can be requested from the start.
@@ -238,13 +238,13 @@ def register_revision(rule: SolverRule, made: MadeSolver) -> Model:
 
 
 def store_model_fault(model_name: str, fault: str) -> None:
-    """Store the reason that a model can't predict at the moment, as a message for users."""
+    """Store a message for users on why a model can't predict at the moment."""
     with writing():
         Model.objects.filter(name=model_name, current=True).update(fault=fault, seen=timezone.now())
 
 
 MEDIAN_OVER = 100
-"""Number of newest predictions for the median time."""
+"""Number of recent predictions whose median time is shown."""
 
 MAX_FAILURES = 20
 
@@ -329,7 +329,7 @@ STARTING = gettext_noop("The model will restart in a moment.")
 
 
 def model_state(model: Model) -> tuple[bool, str]:
-    """Return whether a model predicts, or will soon, and its state as a message for users."""
+    """Return whether a model is available now or soon, and its state as a message for users."""
     if model.fault:
         return False, _(model.fault)
     if worker_is_gone() or model.process == Model.Process.STARTING:

@@ -10,7 +10,7 @@ from django.utils.translation import gettext, gettext_lazy as _
 
 
 class Model(models.Model):
-    """A revision of a model in the site's configuration.
+    """A revision of a model configured on the site.
 
     The digest determines the predictions; each digest has its own row, so that predictions of
     different revisions are never mixed.
@@ -67,7 +67,7 @@ class Status(models.TextChoices):
 
 
 class Prediction(models.Model):
-    """A prediction of a problem by a revision of a model; only the server writes it.
+    """A model revision's prediction for a problem; only the server writes it.
 
     Attributes:
         urgent: Whether a person waits for it.
@@ -80,7 +80,7 @@ class Prediction(models.Model):
         input: The digest of the model's input.
         leased_until: The end of the lease, before which no other process claims the prediction.
         tries: The number of attempts.
-        error: The reason for a missing prediction, as an untranslated message for users; see `why`.
+        error: The reason for a missing prediction, as an untranslated message for users.
     """
 
     problem = models.ForeignKey(
@@ -120,5 +120,5 @@ class Prediction(models.Model):
 
     @property
     def failure_reason(self) -> str:
-        """Return why there is no prediction, in the reader's language; "" if there is one."""
+        """Return why there is no prediction, in the reader's language, or ""."""
         return gettext(self.error) if self.error else ""

@@ -49,14 +49,14 @@ if TYPE_CHECKING:
 
 
 MAX_TRIES = 3
-"""Number of times that a process may end while predicting a problem before the prediction fails."""
+"""Number of process crashes on a problem after which its prediction fails."""
 
 CRASHED = gettext_noop("The model crashed several times on this sentence.")
 
 
 @dataclass(frozen=True)
 class Task:
-    """A prediction to make.
+    """A prediction that a model should make.
 
     Attributes:
         prediction: The key of the prediction's row.
@@ -81,7 +81,7 @@ class Task:
 
 @dataclass(frozen=True)
 class Outcome:
-    """The result of a task.
+    """The result of a prediction task.
 
     Attributes:
         task: The task.
@@ -133,7 +133,7 @@ def store_outcomes_and_claim(
 
 
 def claim_tasks(model: Model, max_tasks: int, lease_seconds: float) -> list[Task]:
-    """Lease a model's waiting predictions for some seconds, urgent predictions first.
+    """Lease a model's waiting predictions, urgent ones first, for a number of seconds.
 
     Tasks during which a process ended are claimed one at a time, and fail after the third attempt.
     """
@@ -158,7 +158,7 @@ def claim_tasks(model: Model, max_tasks: int, lease_seconds: float) -> list[Task
 
 
 def store_outcomes(model: Model, outcomes: Sequence[Outcome]) -> None:
-    """Store the outcomes of tasks in one transaction; rows that no longer wait are unchanged."""
+    """Store the outcomes of tasks in one transaction, except for rows that no longer wait."""
     with writing():
         for outcome in outcomes:
             get_waiting_predictions([outcome.task.prediction]).update(**outcome.row_values())
@@ -209,7 +209,7 @@ OnStart = Callable[[Sequence[Task]], None]
 
 
 class BatchSize:
-    """The batch size, adapted so that a batch takes about the target time."""
+    """A batch size that adapts so that each batch takes about the target time."""
 
     def __init__(self, at_once: int = 1) -> None:
         self.minimum = self.size = at_once
@@ -225,7 +225,7 @@ class BatchSize:
 def predict_tasks(
     made_solver: MadeSolver, tasks: Sequence[Task], limit: float, on_start: OnStart
 ) -> list[Outcome]:
-    """Run a solver on some problems.
+    """Predict the answers for some tasks with a solver.
 
     If a batch fails, its problems are solved one at a time, so that a bad sentence affects no other
     prediction.
@@ -305,13 +305,13 @@ MAX_PAUSE = 1.0
 """Maximum pause in seconds after a background batch; the pause is as long as the batch took."""
 
 GROWTH_GB = 1.5
-"""Growth of a process in GB after which it is replaced, if `memory_gb` is not set."""
+"""Memory growth in GB after which a process is replaced, if `memory_gb` is not set."""
 
 _LOG = logging.getLogger("winosmith.web.predict")
 
 
 class LoadedModel:
-    """A loaded model, and the loop in which it predicts."""
+    """A loaded model with its prediction loop."""
 
     def __init__(self, site: Site, rule: SolverRule, made: MadeSolver, model: Model) -> None:
         self.made, self.model = made, model
@@ -359,12 +359,12 @@ class LoadedModel:
 
 
 def set_time_limit(seconds: float) -> None:
-    """Make the kernel end this process after some seconds; 0 cancels the timer."""
+    """Let the kernel end this process after a number of seconds; 0 cancels the timer."""
     signal.setitimer(signal.ITIMER_REAL, seconds)
 
 
 def _memory_bytes() -> float:
-    """Return the bytes of memory of this process; 0 if unknown."""
+    """Return the memory usage of this process in bytes; 0 if unknown."""
     try:
         pages = int(Path("/proc/self/statm").read_text().split()[1])
     except OSError:
@@ -379,10 +379,10 @@ main()
 """
 
 MAX_LOADING_SECONDS = 900.0
-"""Maximum seconds for loading, or downloading, a model."""
+"""Maximum number of seconds for downloading and loading a model."""
 
 MODEL_FOLDER = "models"
-"""Folder in the site's folder for files of model processes."""
+"""Subfolder of the site's folder for the files of model processes."""
 
 
 def main() -> NoReturn:
@@ -406,7 +406,7 @@ def _exit_with_worker() -> None:
 
 
 def _load_model(site: Site, rule: SolverRule) -> LoadedModel | None:
-    """Load the model and register it; if that fails, store the reason and return None."""
+    """Load a model and register it; if this fails, store the reason and return None."""
     from winosmith import study
 
     fault = get_fault_path(site.folder, rule.name)
@@ -442,7 +442,7 @@ def _warm_up(made_solver: MadeSolver, rule: SolverRule) -> None:
 
 
 def get_fault_path(folder: Path, model_name: str) -> Path:
-    """Return the path of the admin's file with the reason that a model can't be loaded."""
+    """Return the path of the file that explains to admins why a model can't be loaded."""
     return folder / MODEL_FOLDER / f"{model_name}.fault"
 
 
@@ -464,7 +464,7 @@ class ModelProcess(Child):
         super().start()
 
     def on_exit(self, code: int) -> None:
-        """Settle the leased tasks of the ended process."""
+        """Release the tasks that the ended process had leased."""
         asking.store_process_state(self.name, Model.Process.STARTING)
         asking.release_tasks(self.name, timed_out=code == -signal.SIGALRM)
 

@@ -22,7 +22,7 @@ def show_models(request: HttpRequest) -> HttpResponse:
 
 @require_safe
 def show_model(request: HttpRequest, name: str) -> HttpResponse:
-    """Show a model's properties and revisions, and its failures to moderators."""
+    """Show a model's properties and revisions; moderators also see its failures."""
     found = get_object_or_404(Model, name=name, current=True)
     moderates = request.user.is_authenticated and request.user.moderates
     return render(

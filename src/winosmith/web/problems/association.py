@@ -53,7 +53,7 @@ FILE = "association.npy"
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """How well word association predicts one half.
+    """How well word association predicts the answer of a half.
 
     Attributes:
         share: The probability of the correct option, 0–1: 0.5 if the words don't distinguish the
@@ -68,7 +68,7 @@ class Reading:
 
 @dataclass(frozen=True, slots=True)
 class Meter:
-    """The readings of the association meter for one or more halves.
+    """The association meter's readings for one or more halves.
 
     Attributes:
         readings: One reading per half, in their order; empty before the first training.
@@ -80,7 +80,7 @@ class Meter:
 
 
 def measure_association(halves: Sequence[AnyHalf]) -> Meter:
-    """Return how well word pairs predict the answer of each half; halves may be unfinished."""
+    """Measure how well word pairs predict each half's answer; halves may be unfinished."""
     pairs = _PAIRS_FILE.latest()
     if pairs is None:
         return Meter()
@@ -88,7 +88,7 @@ def measure_association(halves: Sequence[AnyHalf]) -> Meter:
 
 
 def measure_half(half: AnyHalf, pairs: Pairs) -> Reading:
-    """Return how well word pairs predict the answer of a half."""
+    """Measure how well word pairs predict the answer of a half."""
     options = [_words(option) for option in half.options]
     if half.answer is None or len(options) < 2 or not all(options):
         return Reading(None)
@@ -119,7 +119,7 @@ def _sum_weights(weights: Mapping[str, float], option: Sequence[str], word: str)
 
 
 def softmax(scores: Sequence[float]) -> list[float]:
-    """Return probabilities for scores, which are log-probabilities up to a constant.
+    """Convert scores, which are log-probabilities up to a constant, to probabilities.
 
     >>> [round(share, 3) for share in softmax([0.0, math.log(3)])]
     [0.25, 0.75]
@@ -148,7 +148,7 @@ class Pairs:
 
     @classmethod
     def from_problems(cls, problems: Iterable[Problem]) -> Pairs:
-        """Compute the weights from problems with answers, which are read one at a time."""
+        """Compute the weights from problems with answers, reading one problem at a time."""
         from winosmith.solve import WordAssociation
 
         read = 0
@@ -170,7 +170,7 @@ class Pairs:
 
     @classmethod
     def read(cls, path: Path) -> Pairs:
-        """Return the pairs that `save` has written.
+        """Read the pairs that `save` has written.
 
         Raises:
             OSError: There is no such file.
@@ -183,12 +183,12 @@ class Pairs:
         return cls(table)
 
     def save(self, path: Path) -> None:
-        """Write the whole file atomically."""
+        """Write the pairs to a file atomically."""
         with atomic_write(path, "wb") as file:
             np.save(file, self.table, allow_pickle=False)
 
     def weights(self, pairs: Collection[str]) -> dict[str, float]:
-        """Return the weights of the given pairs that are in the table.
+        """Return the weights of the given pairs, except for unknown pairs.
 
         Args:
             pairs: The pairs as in `WordAssociation`: an option's word and another word, in lower
@@ -202,7 +202,7 @@ class Pairs:
 
 
 def train() -> Pairs:
-    """Train on the public problems of the site and the handwritten twins.
+    """Compute word-pair weights from the site's public problems and the handwritten twins.
 
     Problems under embargo and gold questions are omitted, because the words that the meter lists
     would reveal them.
@@ -211,7 +211,7 @@ def train() -> Pairs:
     rows = newest.values_list("ref", "sentence", "options", "answer")
 
     def problems() -> Iterator[Problem]:
-        """Yield one problem at a time, because a process keeps the memory of a whole list."""
+        """Yield the training problems one at a time, because a list would use more memory."""
         yield from practice.read_handwritten()
         for ref, text, options, answer in rows.iterator(chunk_size=CHUNK):
             yield Problem(f"site:{ref}", text, tuple(options), answer)
@@ -220,19 +220,19 @@ def train() -> Pairs:
 
 
 def train_and_save() -> None:
-    """Train the meter, and write the file that all processes read."""
+    """Train the association meter, and write the file that all processes read."""
     train().save(settings.SITE.folder / FILE)
 
 
 class PairsFile:
-    """The pairs in the file, read again when the file changes."""
+    """The weights file, which is read again whenever it changes."""
 
     def __init__(self) -> None:
         self.pairs: Pairs | None = None
         self.seen: tuple[int, int] | None = None
 
     def latest(self) -> Pairs | None:
-        """Return the pairs of the last training; None before the first."""
+        """Return the pairs from the last training, or None before the first training."""
         path = settings.SITE.folder / FILE
         stamp = file_stamp(path)
         if stamp != self.seen:
@@ -246,5 +246,5 @@ _PAIRS_FILE = PairsFile()
 
 
 def _digest(pair: str) -> int:
-    """Return an 8-byte digest; the probability of a collision in a million pairs is 3e-8."""
+    """Hash a pair to 8 bytes; the collision probability among a million pairs is 3e-8."""
     return int.from_bytes(blake2b(pair.encode(), digest_size=8).digest(), "little")

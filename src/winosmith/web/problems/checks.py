@@ -157,7 +157,7 @@ def find_invisible(text: str) -> list[str]:
 
 
 def find_foreign_lookalikes(text: str) -> list[str]:
-    """Return the names of characters that look like Latin letters in a Latin text.
+    """Return the names of non-Latin characters that look like Latin letters in a Latin text.
 
     >>> find_foreign_lookalikes("a sаfe word")  # the second "а" is Cyrillic
     ['CYRILLIC SMALL LETTER A']
@@ -171,7 +171,7 @@ def find_foreign_lookalikes(text: str) -> list[str]:
 
 
 def normalize_appearance(text: str) -> str:
-    r"""Return a text as a reader sees it: case-folded, in Latin letters, no invisible characters.
+    r"""Normalize a text to what readers see: case-folded Latin letters, no invisible characters.
 
     >>> normalize_appearance("ІDI\u00adOT")  # with a Cyrillic first letter and a soft hyphen
     'idiot'
@@ -204,7 +204,7 @@ _BIDI_CONTROLS = re.compile("[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 
 
 def normalize_text(text: str) -> str:
-    """Return a text on one line, with single spaces, composed letters and one `_` for a blank.
+    """Normalize a text: a single line, single spaces, composed letters, and one `_` per blank.
 
     >>> normalize_text(" The cup  hit the jug, and the ____ broke. ")
     'The cup hit the jug, and the _ broke.'
@@ -216,12 +216,12 @@ def normalize_text(text: str) -> str:
 
 
 def read_field(form: Mapping[str, Any], name: str) -> str:
-    """Return a field of a form, tidied but never truncated."""
+    """Return the normalized, but never truncated, value of a form field."""
     return normalize_text(str(form.get(name, "")))
 
 
 def empty_if_long(text: str, max_length: int) -> str:
-    """Return a text if it is short enough for the rules, otherwise "".
+    """Return a text, or "" if it is too long for the rules.
 
     The rules compare word by word, so 10,000 words would take seconds.
     """
@@ -229,7 +229,7 @@ def empty_if_long(text: str, max_length: int) -> str:
 
 
 def are_usable_options(options: Sequence[str]) -> bool:
-    """Return whether options differ in more than case, and none is empty or has a blank.
+    """Return whether all options are non-empty, have no blank, and differ in more than case.
 
     >>> [are_usable_options(options) for options in (("cup", "jug"), ("cup", "Cup"), ("cup", ""))]
     [True, False, False]
@@ -269,12 +269,12 @@ class Check:
     half: int | None = None
 
     def as_todo(self) -> Check:
-        """Return this check as open, without advice, because the text is too long to check."""
+        """Return a copy that is open and has no advice, for a text that is too long to check."""
         return replace(self, verdict="todo", figure="", advice="")
 
 
 def mark_rejected(checks: Iterable[Check], faults: Mapping[str, Sequence[str]]) -> list[Check]:
-    """Return the checks, of which those that caused a form's rejection are marked as failed."""
+    """Mark the checks that caused a form's rejection as failed; return all checks."""
     return [
         replace(one, verdict="fail") if one.advice in faults.get(one.field, ()) else one
         for one in checks
@@ -282,7 +282,7 @@ def mark_rejected(checks: Iterable[Check], faults: Mapping[str, Sequence[str]]) 
 
 
 def get_first_advice(checks: Sequence[Check]) -> str:
-    """Return the advice of the first failed check; if none failed, of the first open check."""
+    """Return the first failed check's advice, or else the first open check's advice."""
     halves = {None: "", 0: _("First half") + ": ", 1: _("Second half") + ": "}
     for verdict in ("fail", "todo"):
         for check in checks:
@@ -292,7 +292,7 @@ def get_first_advice(checks: Sequence[Check]) -> str:
 
 
 def summarize(checks: Sequence[Check]) -> dict[str, Any]:
-    """Return the summary of a checklist: counts, the next step, and whether it is complete."""
+    """Summarize a checklist: counts, the next step, and whether it is complete."""
     times = Counter(check.verdict for check in checks)
     return {
         "passed": times["pass"],
@@ -304,7 +304,7 @@ def summarize(checks: Sequence[Check]) -> dict[str, Any]:
 
 
 def form_context(options: Sequence[str], faults: Mapping[str, Sequence[str]]) -> dict[str, Any]:
-    """Return the context of a form's options and their errors."""
+    """Return the template context for a form's options and their errors."""
     return {
         "options": [
             {
@@ -333,7 +333,7 @@ def group_advice_by_field(checks: Iterable[Check]) -> dict[str, list[str]]:
 
 
 class RefusedError(InputError):
-    """The input violates rules; `faults` has the advice by form field."""
+    """The input violates rules; `faults` contains the advice by form field."""
 
     def __init__(self, faults: dict[str, list[str]]):
         self.faults = faults
@@ -351,7 +351,7 @@ def moderator_hints(
     skip_twin: int | None = None,
     family: Problem | None = None,
 ) -> list[str]:
-    """Return the hints on a twin for moderators, in the site's language, for `Problem.hints`.
+    """Return the hints on a twin for moderators (`Problem.hints`), in the site's language.
 
     A hint contains no text or id that the contributor may not see. However, the hints also report
     similar problems under embargo, so only moderators may see them.
@@ -376,7 +376,7 @@ def contributor_hints(
     family: Problem | None = None,
     include_hidden: bool = False,
 ) -> list[str]:
-    """Return the hints that a contributor may see while writing, in the language of the page."""
+    """Return the hints that a contributor sees while writing, in the language of the page."""
     near = find_lookalikes(
         halves,
         skip_twin=skip_twin,
@@ -389,7 +389,7 @@ def contributor_hints(
 
 
 def text_hints(halves: Sequence[AnyHalf], words_to_flag: Sequence[str] = ()) -> list[str]:
-    """Return the hints on the texts; a finding in both halves is listed only once."""
+    """Return the hints on the wording of halves; a finding in both halves is listed once."""
     found = [_find_all(half.sentence, tuple(half.options), tuple(words_to_flag)) for half in halves]
     kinds = (
         _("words on this site's list"),
@@ -410,7 +410,7 @@ def text_hints(halves: Sequence[AnyHalf], words_to_flag: Sequence[str] = ()) -> 
 def _find_all(
     sentence: str, options: tuple[str, ...], words_to_flag: tuple[str, ...]
 ) -> tuple[tuple[str, ...], ...]:
-    """Return the findings in a half, by kind; cached while the contributor edits the other half."""
+    """Return a half's findings by kind, cached while the contributor edits the other half."""
     texts = (sentence, *options)
     names = [find_full_names(sentence, options), *map(find_full_names, options)]
     return (
@@ -424,7 +424,7 @@ def _find_all(
 
 
 def lookalike_hints(lookalikes: Sequence[Lookalike]) -> list[str]:
-    """Return a hint for each near-duplicate, limited to what its reader may see."""
+    """Return a hint for each near-duplicate; hidden texts are not quoted."""
     return list(dict.fromkeys(map(_describe_lookalike, lookalikes)))
 
 

@@ -41,7 +41,7 @@ _ANY = ("1", "2")
 
 
 def hash_version(sentence: str, options: Sequence[str]) -> str:
-    """Return a digest that is equal for versions that differ only in the order of their options."""
+    """Hash a version; versions that differ only in the order of their options are equal."""
     seen = "\0".join((sentence, *sorted(options))).encode("utf-8", "surrogatepass")
     return hashlib.sha256(seen).hexdigest()
 
@@ -66,7 +66,7 @@ def path_from_root(problem: Problem) -> list[Problem]:
 def measure_depths(
     path: Sequence[Problem], sentence: str, *, declared: int | None = None, edits: Any = ()
 ) -> Depths:
-    """Return the depths of a new version of a path's last problem; see `winosmith.lineage`.
+    """Measure the depths of a new version of a path's last problem; see `winosmith.lineage`.
 
     The time depends on the path, not on the size of the family. If a text on the path was erased,
     the lineage depth is unknown; if the root's text was erased, so is the edit depth.
@@ -109,7 +109,7 @@ def lock_family_root(problem: Problem) -> Version:
 
 
 def add_to_family(problem: Problem, parent: Problem, **columns: Any) -> Version:
-    """Add a new problem to the family of a parent, with its depths, and under its embargo.
+    """Add a new problem to its parent's family, with its depths and the parent's embargo.
 
     The caller is in a transaction. The edits and the declared depth come from `Problem.record`.
 
@@ -143,7 +143,7 @@ def add_to_family(problem: Problem, parent: Problem, **columns: Any) -> Version:
 
 
 def _inherit_embargo(problem: Problem, parent: Problem) -> bool:
-    """Put a new version under its parent's embargo, if any; return whether there is one."""
+    """Put a new version under its parent's embargo, if any; return whether it is under embargo."""
     if problem.embargo or not Problem.objects.filter(pk=parent.pk, embargo=True).exists():
         return False
     Problem.objects.filter(pk=problem.pk).update(embargo=True)
@@ -169,7 +169,7 @@ UNPUBLISHED_STATES = (State.HELD, State.JUDGING, State.VALID)
 
 
 def may_perturb(person: Person | None, problem: Problem) -> bool:
-    """Return whether a person may perturb a problem: a public one, or their own unpublished one."""
+    """Return whether a problem is public, or the person's own, so that they may perturb it."""
     if problem.embargo or problem.gold:
         return False
     if problem.public:
@@ -179,7 +179,7 @@ def may_perturb(person: Person | None, problem: Problem) -> bool:
 
 
 SHOWN_STEPS = 5
-"""Maximum number of visible steps of a path; a page can unfold the others."""
+"""Maximum number of steps shown for a path; the other steps can be expanded."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,7 +198,7 @@ class Step:
 
 
 def get_visible_steps(path: Sequence[Problem], person: Person | None) -> list[Step]:
-    """Return the steps of a path, without texts and edits that a person may not see."""
+    """Return the steps of a path, omitting texts and edits that a person may not see."""
     found: list[Step] = []
     before = ""
     for number, row in enumerate(path):
@@ -213,7 +213,7 @@ def get_visible_steps(path: Sequence[Problem], person: Person | None) -> list[St
 
 
 def fold_steps(steps: list[Step]) -> dict[str, Any]:
-    """Split a path into its first step, the folded steps, and the last steps."""
+    """Split a path into its first step, the steps to collapse, and the last steps."""
     if len(steps) <= SHOWN_STEPS:
         return {"first_steps": steps, "folded_steps": [], "last_steps": []}
     cut = len(steps) - (SHOWN_STEPS - 1)
@@ -221,7 +221,7 @@ def fold_steps(steps: list[Step]) -> dict[str, Any]:
 
 
 COVERING_KINDS = {True: "cover", False: "uncover"}
-"""Kinds of the events of versions whose embargo begins or ends with that of an ancestor."""
+"""Event kinds for versions whose embargo begins or ends with an ancestor's embargo."""
 
 CHUNK = 500
 """Number of versions changed per statement."""
@@ -234,7 +234,7 @@ def set_embargo(problem: Problem, *, by: Person | None = None) -> int:
     caller logs the event of the problem.
 
     Returns:
-        The number of versions that are now under embargo because of it.
+        The number of versions that are now also under embargo.
     """
     _lock_family(problem)
     Problem.objects.filter(pk=problem.pk).update(embargo=True)
@@ -244,13 +244,13 @@ def set_embargo(problem: Problem, *, by: Person | None = None) -> int:
 
 
 def lift_embargo(problem: Problem, *, by: Person | None = None) -> int:
-    """Lift an embargo from a problem, and from versions that were covered by it.
+    """Lift the embargo on a problem and on the versions that it covered.
 
     Versions with their own embargo keep it, and so do the versions below them. If the parent is
     under embargo, the problem stays covered.
 
     Returns:
-        The number of versions whose embargo was lifted with it.
+        The number of versions whose embargo was also lifted.
     """
     _lock_family(problem)
     if has_embargoed_parent(problem):
@@ -268,7 +268,7 @@ def lift_embargo(problem: Problem, *, by: Person | None = None) -> int:
 
 
 def widen_embargo(problem_ids: Sequence[int]) -> int:
-    """Extend embargoes to versions that they do not cover yet; return the number of versions.
+    """Extend embargoes to versions not yet covered by them; return the number of versions.
 
     Bulk imports of versions (`winosmith.web._import`) call this.
     """
@@ -276,7 +276,7 @@ def widen_embargo(problem_ids: Sequence[int]) -> int:
 
 
 def covered_event(problem: Problem) -> Event:
-    """Return the unsaved event of a problem that is created under its parent's embargo."""
+    """Return an unsaved event for a problem that is created under its parent's embargo."""
     return _make_embargo_event(problem, None, embargo=True)
 
 

@@ -54,7 +54,7 @@ WIDTH = 3
 """Number of words in a shingle."""
 
 GAP = "•"
-"""Replaces the blank and each mention of an option, so that names don't distinguish texts."""
+"""Placeholder for the blank and each mention of an option, so that names make no difference."""
 
 LEAST_CONTENT = 0.5
 """Minimum fraction of shared content words; below it, sentences share mostly function words."""
@@ -63,7 +63,7 @@ _ARTICLES = frozenset("a an the his her their its my your our".split())
 
 
 class AnyHalf(Protocol):
-    """A sentence with its options and answer: `Half`, `winosmith.Problem`, the model `Problem`."""
+    """A sentence with options and an answer, such as a `Half` or a problem."""
 
     @property
     def sentence(self) -> str: ...  # noqa: D102
@@ -117,9 +117,9 @@ def find_lookalikes(
     minimum: float = MIN_SHARE,
     limit: int = 5,
 ) -> list[Lookalike]:
-    """Return the near-duplicates of halves, nearest first, at most one for each twin of the site.
+    """Return the near-duplicates of halves, nearest first, at most one per twin on the site.
 
-    Words are compared without punctuation and case, and with a gap for each option, so that
+    Words are compared ignoring punctuation and case, with placeholders for options, so that
     different names don't make a new sentence. Withdrawn and revised problems are ignored. Readers
     who are not moderators see the text of public and published problems and their own. All other
     similar problems give a single result without text or share, unless they are under embargo. Gold
@@ -184,7 +184,7 @@ def _load_comparable_sentences(keys: set[int], skip_twin: int | None) -> dict[in
 
 
 def _shared_fraction(row: Remembered, words: Sequence[str], root: Sequence[str] | None) -> float:
-    """Return the fraction of shared words; 0 if a row is similar only to the family's root."""
+    """Return the fraction of shared words; 0 if a row only resembles the family's root."""
     own = row.problem or row
     theirs = words_to_compare(own.sentence, own.options)
     share = compute_word_overlap(words, theirs)
@@ -192,7 +192,7 @@ def _shared_fraction(row: Remembered, words: Sequence[str], root: Sequence[str] 
 
 
 def index_problems(*problems: Problem, new: bool = False) -> None:
-    """Add problems to the sentences with which new sentences are compared, unless already added.
+    """Add problems to the near-duplicate index, unless they are already in it.
 
     Args:
         problems: The problems of the site.
@@ -212,7 +212,7 @@ def index_problems(*problems: Problem, new: bool = False) -> None:
 
 
 def unindex_problem(problem: Problem) -> None:
-    """Remove a problem from the comparison; must be called before its text is erased."""
+    """Remove a problem from the near-duplicate index; call this before erasing its text."""
     with writing():
         for row in Remembered.objects.filter(problem=problem):
             numbers = hash_sketch(words_to_compare(problem.sentence, problem.options))
@@ -223,7 +223,7 @@ def unindex_problem(problem: Problem) -> None:
 def index_published_dataset(
     dataset: Dataset, source: str, *, on_progress: Callable[[int], object] | None = None
 ) -> int:
-    """Add a published data set to the sentences with which new sentences are compared.
+    """Add the sentences of a published data set to the near-duplicate index.
 
     This function uses many small transactions. After an interrupt, or with a newer version of the
     data set, the same call adds the missing sentences.
@@ -299,7 +299,7 @@ def _look_up_hashes(hashes: Sequence[int]) -> list[tuple[int, int]]:
 
 
 def _rank_keys(stored: Sequence[tuple[int, int]], hashes: set[int]) -> list[int]:
-    """Return the keys with the most shared hashes; a frequent hash has a smaller weight."""
+    """Return the keys that share the most hashes; frequent hashes have smaller weights."""
     own = [(number, key) for number, key in stored if number in hashes]
     times = Counter(number for number, _ in own)
     weights: defaultdict[int, float] = defaultdict(float)
@@ -350,7 +350,7 @@ def _make_visible_lookalike(
 
 
 def words_to_compare(sentence: str, options: Sequence[str] = ()) -> list[str]:
-    """Return the words to compare: in lower case, without punctuation, with gaps for options.
+    """Return a sentence's words for comparison: lower-case, no punctuation, masked options.
 
     >>> words_to_compare("Ann thanked the old man because _ was kind.", ["Ann", "the old man"])
     ['•', 'thanked', 'the', '•', 'because', '•', 'was', 'kind']
@@ -378,7 +378,7 @@ def compute_word_overlap(first: Sequence[str], second: Sequence[str]) -> float:
 
 
 def hash_shingles(words: Sequence[str]) -> list[int]:
-    """Return the hashes by which a sentence is looked up, the hash of the whole sentence first.
+    """Hash a sentence and its shingles for a lookup; the whole sentence's hash comes first.
 
     Args:
         words: The words from `words_to_compare`.
@@ -398,7 +398,7 @@ def hash_shingles(words: Sequence[str]) -> list[int]:
 
 
 def hash_sketch(words: Sequence[str]) -> list[int]:
-    """Return the stored hashes of a sentence: of the whole sentence, and of `STORED` shingles."""
+    """Return the hashes to store for a sentence: its own hash, and those of `STORED` shingles."""
     return hash_shingles(words)[: 1 + STORED]
 
 

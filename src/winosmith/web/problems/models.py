@@ -145,7 +145,7 @@ class Event(models.Model):
 
 
 class Remembered(models.Model):
-    """A sentence with which new ones are compared: a problem of the site, or a published sentence.
+    """An indexed sentence with which new ones are compared: from the site, or published.
 
     Attributes:
         problem: The problem of the site, whose row has the text.
@@ -189,7 +189,7 @@ class Shingle(models.Model):
 
 
 class Version(models.Model):
-    """A problem's position in its family: the root, or a perturbed version of another problem.
+    """A problem's position in its family, as the root or as a perturbed version.
 
     A problem without versions has no row. The root gets a row with its first child; its parent is
     None and its depths are 0.
@@ -204,7 +204,7 @@ class Version(models.Model):
         edit: The token edit distance to the root.
         covered: Whether it is under embargo only because an ancestor is; see
             `winosmith.web.problems.family`.
-        digest: The digest of the sentence and the options, so that a family has no duplicates.
+        digest: The digest of the sentence and the options, which prevents duplicates in a family.
         against: The model that the contributor tried to fool, or None.
     """
 
@@ -239,7 +239,7 @@ class Version(models.Model):
 
 
 def new_ref() -> str:
-    """Return a random id for the data, which reveals nothing."""
+    """Return a random public id, which reveals nothing."""
     return secrets.token_hex(8)
 
 

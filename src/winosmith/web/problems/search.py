@@ -28,7 +28,7 @@ _WORD = re.compile(r"[^\W_]+")
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """A page of problems.
+    """A page of problems, with the queries of the neighbouring pages.
 
     Attributes:
         problems: The problems, in the requested order.
@@ -71,7 +71,7 @@ def parse_terms(text: str) -> list[Term]:
 
 
 RARE = 1000
-"""Maximum number of results that are all read and then sorted; with more, a page fills quickly."""
+"""Maximum number of results that are read completely and sorted; with more, a page fills fast."""
 
 _TRIGGERS = ("insert", "update", "delete")
 _VECTOR = "to_tsvector('simple', problems_problem.sentence)"
@@ -89,7 +89,7 @@ class FullTextIndex:
         self.table, self._only = table, only
 
     def ensure(self, alias: str = "default") -> None:
-        """Create and fill the index if it is missing.
+        """Create and fill the index if it doesn't exist.
 
         This method runs after every migration, because a migration that rebuilds the table of
         problems drops the index.
@@ -111,7 +111,7 @@ class FullTextIndex:
                     cursor.execute(statement)
 
     def build_match_argument(self, terms: Iterable[Term]) -> str:
-        """Return the argument of SQLite's MATCH; at least one term must be required.
+        """Build the argument of SQLite's MATCH; at least one term must be required.
 
         Words contain only letters and digits, so they can't close the quotation marks.
         """
@@ -120,12 +120,12 @@ class FullTextIndex:
         return text + "".join(f' NOT "{words}"' for words in unwanted)
 
     def build_key_query(self, terms: Iterable[Term]) -> tuple[str, list[str]]:
-        """Return SQLite's query for the keys of matching problems, and its parameters."""
+        """Build SQLite's query for the keys of matching problems, with its parameters."""
         query = f"SELECT rowid FROM {self.table} WHERE {self.table} MATCH %s"  # noqa: S608
         return query, [self.build_match_argument(terms)]
 
     def condition(self, terms: Iterable[Term]) -> tuple[str, list[str]]:
-        """Return PostgreSQL's condition for matching problems, and its parameters."""
+        """Build PostgreSQL's condition for matching problems, with its parameters."""
         wanted, unwanted = _split_terms(terms)
         parts = ["phraseto_tsquery('simple', %s)"] * len(wanted)
         parts += ["!!phraseto_tsquery('simple', %s)"] * len(unwanted)

@@ -65,7 +65,7 @@ def move(problem: Problem, state: State, *, by: Person | None, kind: str, **colu
 
 
 def lock_problem(problem_id: int) -> Problem:
-    """Return a fresh copy of a problem, with its twin, locked until the transaction ends."""
+    """Reload a problem with its twin, and lock it until the transaction ends."""
     rows = Problem.objects.select_related("twin__contributor")
     return rows.select_for_update(of=("self",), no_key=True).get(pk=problem_id)
 
@@ -76,7 +76,7 @@ OPEN = (State.HELD, State.JUDGING)
 DECIDED = (State.VALID, State.REJECTED)
 
 LATE = "late"
-"""Kind of the event of a half that became public although its other half is still undecided."""
+"""Event kind for a half that became public although its other half is undecided."""
 
 CHUNK = 250
 """Number of twins settled per transaction."""
@@ -91,7 +91,7 @@ def public_problems() -> QuerySet[Problem]:
 
 
 def gold_questions() -> QuerySet[Problem]:
-    """Return the gold questions in use; publishing the rest of their twins would reveal answers.
+    """Return the gold questions in use; publishing their other halves would reveal answers.
 
     Retired, withdrawn and replaced gold questions are not in use.
     """
@@ -117,7 +117,7 @@ def is_visible_to(person: Person | None, problem: Problem) -> bool:
 
 
 def update_waits(twins: Collection[int], newly_decided: Collection[int] = ()) -> None:
-    """Make decided halves wait for the rest of their twin, and end the waits that are over.
+    """Let decided halves wait for their other half, and end the waits that are over.
 
     A wait ends when no half is on hold or being judged. A wait also ends `SiteRules.wait_days` days
     after the first decision, which is logged. A wait never ends while a half is one of
@@ -172,7 +172,7 @@ def _log_late_halves(keys: Collection[int], twins: Iterable[list[Problem]]) -> N
 
 
 def publish_due_halves() -> int:
-    """Publish the halves whose wait is over; return the number of twins.
+    """Publish the halves whose wait is over; return the number of their twins.
 
     The worker calls this every hour, so a waiting problem becomes public within an hour after
     `SiteRules.wait_days`, and never earlier.
@@ -196,7 +196,7 @@ def _get_due_problems() -> QuerySet[Problem]:
 
 
 def latest_public_time(problem: Problem) -> datetime | None:
-    """Return the latest time at which a problem becomes public; None unless it waits for its twin.
+    """Return the latest time when a waiting problem becomes public; None if it isn't waiting.
 
     A problem that is not valid, is under embargo, or would reveal the answer of a gold question
     does not become public by waiting.
@@ -220,7 +220,7 @@ def _is_open(half: Problem) -> bool:
 
 
 def _compute_wait_end(halves: Iterable[Problem]) -> datetime | None:
-    """Return when the waiting time of a twin ends; None if no half is decided."""
+    """Return the time when a twin's wait ends, or None if no half is decided."""
     decided = [half.decided for half in halves if half.decided and half.state in DECIDED]
     return min(decided) + _get_waiting_time() if decided else None
 

@@ -48,11 +48,11 @@ class Closable(Protocol):
     """An object that can be closed: a file, or a generator that reads one."""
 
     def close(self) -> None:
-        """Close it."""
+        """Close the object."""
 
 
 class HeadedFile:
-    """The bytes of a file: a first line, and the content of a temporary file.
+    """A file made of a header line and the content of a temporary file.
 
     Args:
         first: The first line, perhaps empty.
@@ -76,7 +76,7 @@ class HeadedFile:
 
 
 class ClosingIterator:
-    """The parts of a response, with a source that Django closes at the end.
+    """An iterator over a response's parts; Django closes it, and thus the source, at the end.
 
     Args:
         parts: The parts of the response.
@@ -95,12 +95,12 @@ class ClosingIterator:
 
 
 def parse_header(table: str) -> list[str]:
-    """Return the column names of a CSV table; they never contain a newline."""
+    """Parse the column names of a CSV table; they never contain a newline."""
     return next(csv.reader([table.partition("\r\n")[0]]), [])
 
 
 def merge_columns(first: Sequence[str], second: Sequence[str]) -> list[str]:
-    """Return the columns of two tables, in an order that keeps that of each table.
+    """Merge the columns of two tables, preserving the order of each table.
 
     >>> merge_columns(["id", "sentence", "answer"],
     ...               ["id", "sentence", "option3", "answer", "anchor"])
@@ -117,7 +117,7 @@ def merge_columns(first: Sequence[str], second: Sequence[str]) -> list[str]:
 
 
 def align_columns(table_part: str, header: Sequence[str], *, with_header: bool) -> str:
-    r"""Return a part of a table with the columns of the whole file.
+    r"""Expand a part of a table to the columns of the whole file.
 
     >>> align_columns("a,c\r\n1,2\r\n", ["a", "b", "c"], with_header=True)
     'a,b,c\r\n1,,2\r\n'
@@ -138,18 +138,18 @@ FILES: dict[str, Format] = {
     "problems.csv": get_format("csv"),
     "problems.winogrande.jsonl": get_format("winogrande"),
 }
-"""File name → format. A site has no claims or questions, which other formats contain."""
+"""Maps file names to formats; formats for claims and questions are omitted."""
 
 TABLE = "csv"
 """The format whose files start with column names; in other formats, files can be concatenated."""
 
 MAX_LISTED = 5
-"""Maximum number of listed problems that don't fit a format."""
+"""Maximum number of problems listed as unfit for a format."""
 
 
 @dataclass(frozen=True, slots=True)
 class Content:
-    """The content of a download.
+    """The content of a file to download.
 
     Attributes:
         file_format: The format.
@@ -171,7 +171,7 @@ class Content:
 
 
 def survey(query: QuerySet[Problem], file_format: Format, *, skip_unfit: bool = False) -> Content:
-    """Read public problems once, and return the content of their file.
+    """Survey public problems in one pass; return the content of their file.
 
     Args:
         query: A part of `public_problems`; other problems in it are omitted.
@@ -225,7 +225,7 @@ def _write_part(data: Sequence[Datum], file_format: Format, *, silent: bool = Fa
 
 
 def iter_file(content: Content) -> Generator[bytes, None, None]:
-    """Yield the file, in UTF-8.
+    """Yield the parts of the file, encoded as UTF-8.
 
     Raises:
         InputError: A problem was withdrawn in the meantime; request the file again.
@@ -255,7 +255,7 @@ def _iter_verified_chunks(content: Content) -> Iterator[list[Datum]]:
 
 
 def gzip_parts(parts: Iterable[bytes]) -> Iterator[bytes]:
-    """Compress the parts as one gzip file without name and time, so that it is reproducible."""
+    """Compress parts into a reproducible gzip file, which contains no name and no time."""
     packer = zlib.compressobj(6, wbits=31)
     for part in parts:
         if packed := packer.compress(part):
@@ -319,7 +319,7 @@ def show_downloads(request: HttpRequest) -> HttpResponse:
 
 @require_safe
 def download_file(request: HttpRequest, name: str) -> HttpResponseBase:
-    """Send a file: `NAME`, `NAME.gz`, or a checksum of either, `NAME.sha256`."""
+    """Send the file `NAME` or `NAME.gz`, or the checksum of either."""
     wanted = name.removesuffix(".sha256")
     plain = wanted.removesuffix(".gz")
     if plain not in FILES and plain not in VOTES:
@@ -354,7 +354,7 @@ def file_response(
     """Send a file, or status 304 if the client's copy is current.
 
     Args:
-        request: The request, with the client's tag.
+        request: The request, with the client's ETag.
         name: The file name, whose extension determines the content type.
         digest: The digest of the data.
         source: The source, closed at the end, or immediately if no body is sent.

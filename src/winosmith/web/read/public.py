@@ -36,7 +36,7 @@ from winosmith.web.problems.states import public_problems
 
 @dataclass(frozen=True, slots=True)
 class SiteNumbers:
-    """Statistics of the site.
+    """Statistics of the site's problems.
 
     Attributes:
         problems: The number of public problems.
@@ -65,22 +65,22 @@ class SiteNumbers:
 
     @property
     def rejected(self) -> int:
-        """Return the number of judged problems that were not found valid."""
+        """Return the number of rejected problems."""
         return self.judged - self.valid
 
     @property
     def valid_percent(self) -> float | None:
-        """Return the percentage of judged problems that are valid; None if none was judged."""
+        """Return the percentage of judged problems that are valid; None if there are none."""
         return 100 * self.valid / self.judged if self.judged else None
 
     @property
     def rejected_percent(self) -> float | None:
-        """Return the percentage of judged problems that were rejected; None if none was judged."""
+        """Return the percentage of judged problems that were rejected; None if there are none."""
         return 100 * self.rejected / self.judged if self.judged else None
 
 
 def get_stats() -> SiteNumbers:
-    """Return the statistics of the site; a large site caches them for a while."""
+    """Return the site's statistics, which large sites cache for a while."""
     return cached("read.figures", _compute_site_numbers)
 
 
@@ -124,7 +124,7 @@ def _compute_site_numbers() -> SiteNumbers:
 
 
 def get_example() -> list[Problem]:
-    """Return the halves of the twin on the home page; an empty list if there is none.
+    """Return the halves of the home page's example twin, or an empty list.
 
     This is the public twin that a moderator chose last. If none was chosen, it is the twin with the
     most votes among those on which all judges agreed, or the oldest of several. So a twin is never
@@ -160,7 +160,7 @@ AGREEMENTS = [("all", _("all agreed")), ("most", _("most agreed")), ("none", _("
 
 @dataclass(frozen=True, slots=True)
 class Agreement:
-    """The agreement of judges with the answers.
+    """The judges' agreement with the answers.
 
     Attributes:
         problems: The number of public problems that were judged here.
@@ -176,7 +176,7 @@ class Agreement:
 
 
 def filter_by_agreement(query: QuerySet[Problem], level: str) -> QuerySet[Problem]:
-    """Filter problems by how far their judges agreed; `level` is one of `AGREEMENTS`."""
+    """Filter problems by the judges' agreement; `level` is one of `AGREEMENTS`."""
     if level == "none":
         return query.filter(verdict=None)
     if level == "most":
@@ -218,7 +218,7 @@ def _compute_agreement() -> Agreement | None:
 
 
 def card_context() -> dict[str, Any]:
-    """Return the context of the data card."""
+    """Return the template context for the data card."""
     return {
         "figures": get_stats(),
         "agreement": agreement(),
@@ -228,7 +228,7 @@ def card_context() -> dict[str, Any]:
 
 
 def render_card_markdown(card: dict[str, Any], site_url: str) -> str:
-    """Return the card as Markdown, in the site's language for every reader.
+    """Render the data card as Markdown, always in the site's default language.
 
     Args:
         card: The content, from `card_context`.
@@ -240,7 +240,7 @@ def render_card_markdown(card: dict[str, Any], site_url: str) -> str:
 
 
 MOST_COUNTED = 1_000
-"""Maximum number of counted problems; a page says "more than", because counting takes time."""
+"""Maximum number of counted problems; for more, a page shows "more than", which is fast."""
 
 
 def _make_choice(label: Any, *choices: tuple[str, Any]) -> forms.ChoiceField:
@@ -253,7 +253,7 @@ def _make_date(label: Any) -> forms.DateField:
 
 
 class Filters(forms.Form):
-    """The filters of public problems; every field may be empty."""
+    """Filters for public problems; every field may be empty."""
 
     q = forms.CharField(
         label=_("Words"),
@@ -314,7 +314,7 @@ class Filters(forms.Form):
         return any(self.data.get(field.name) for field in self.detail_fields)
 
     def get_query(self) -> QueryDict:
-        """Return the part of the request's query that belongs to the filters."""
+        """Return the filter parameters of the request's query."""
         kept = QueryDict(mutable=True)
         for name in self.fields:
             if self.data.get(name):
@@ -322,7 +322,7 @@ class Filters(forms.Form):
         return kept
 
     def apply(self) -> QuerySet[Problem]:
-        """Return the matching public problems; none if a field is not valid.
+        """Return the matching public problems; an invalid field matches none.
 
         The problems have the alias `place` for sorting, as in `problems.search.filter_by_terms`.
         """
@@ -354,7 +354,7 @@ class Filters(forms.Form):
 
 
 def count_rows(query: QuerySet[Problem]) -> tuple[int, bool]:
-    """Return the number of rows, at most MOST_COUNTED, and whether there are more."""
+    """Count rows up to MOST_COUNTED; also return whether there are more."""
     found = query.values("id")[: MOST_COUNTED + 1].count()
     return min(found, MOST_COUNTED), found > MOST_COUNTED
 
@@ -370,7 +370,7 @@ def _filter_by_completeness(query: QuerySet[Problem], complete: bool) -> QuerySe
 
 
 def _filter_public_family(query: QuerySet[Problem], ref: str) -> QuerySet[Problem]:
-    """Filter public problems by family; the id of a hidden problem works only for a root."""
+    """Filter public problems by family; a hidden problem's id is accepted only for a root."""
     known = public_problems().filter(ref=ref).exists()
     if known:
         return filter_by_family(query, ref)
@@ -390,7 +390,7 @@ MARK_LENGTH = 32
 
 
 def encrypt_key(key: int) -> str:
-    """Return a row's key as 32 hex digits that only this site can read.
+    """Encrypt a row's key as 32 hex digits that only this site can read.
 
     Rows are numbered consecutively, including hidden ones, so plain keys would reveal how many
     problems are hidden.
@@ -400,7 +400,7 @@ def encrypt_key(key: int) -> str:
 
 
 def decrypt_key(encrypted: str) -> int | None:
-    """Return the key that `encrypt_key` encrypted; None if this site did not encrypt it."""
+    """Decrypt a key from `encrypt_key`; return None if it wasn't encrypted by this site."""
     if len(encrypted) != MARK_LENGTH:
         return None
     try:

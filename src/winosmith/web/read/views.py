@@ -44,13 +44,13 @@ from winosmith.web.read.public import (
 
 @require_safe
 def show_home(request: HttpRequest) -> HttpResponse:
-    """Show the purpose of the site, its numbers, and how to take part."""
+    """Show the site's purpose and statistics, and how to take part."""
     return render(request, "read/home.html", {"figures": get_stats(), "example": get_example()})
 
 
 @require_safe
 def browse_problems(request: HttpRequest) -> HttpResponse:
-    """Show the public problems, searched and filtered, one page at a time."""
+    """Show a page of the public problems that match the search and filters."""
     filters = Filters(request.GET)
     query = filters.apply()
     shown = get_page(query, request.GET)
@@ -71,7 +71,7 @@ def browse_problems(request: HttpRequest) -> HttpResponse:
 
 @require_safe
 def show_problem(request: HttpRequest, ref: str) -> HttpResponse:
-    """Show a problem and its other half; 404 for people who may not see it."""
+    """Show a problem with its other half; raise Http404 if the reader may not see it."""
     person = existing_writer(request)
     found = Problem.objects.select_related("twin__contributor").filter(ref=ref).first()
     if found is None or not is_visible_to(person, found):
@@ -101,7 +101,7 @@ def show_guidelines(request: HttpRequest) -> HttpResponse:
 
 @require_safe
 def show_card(request: HttpRequest) -> HttpResponse:
-    """Show the content of the data, how they were made, and their limits."""
+    """Show the data card: what the data contain, how they were made, and their limitations."""
     return render(request, "read/card.html", {"card": card_context()})
 
 
@@ -114,7 +114,7 @@ def download_card(request: HttpRequest) -> HttpResponse:
 
 
 def reject_forgery(request: HttpRequest, reason: str = "") -> HttpResponse:
-    """Reject a form that did not come from a page of this site, with a link to the form."""
+    """Reject a form that was not sent from a page of this site, and link to the form."""
     return render(request, "forgery.html", {"form": current_page(request)}, status=403)
 
 
@@ -138,7 +138,7 @@ LOAN = "Paula lent Nadia her good umbrella on the way to the station, because _ 
 
 
 def guidelines_context() -> dict[str, Any]:
-    """Return the rules and examples for the page of the guidelines."""
+    """Return the rules and examples for the guidelines page."""
     rules = StructureRules()
     handwritten = practice.read_handwritten()
     least, most = rules.length or (0, 0)
@@ -226,7 +226,7 @@ class JudgeVotes:
 
 
 def count_votes(problem: Problem) -> JudgeVotes | None:
-    """Return the judges' votes; None before the decision, or if there are no votes."""
+    """Count the judges' votes; return None before the decision, or without votes."""
     if problem.state not in (State.VALID, State.REJECTED):
         return None
     votes = list_votes(problem)
@@ -244,7 +244,7 @@ def count_votes(problem: Problem) -> JudgeVotes | None:
 
 
 def family_context(person: Person | None, problem: Problem) -> dict[str, Any] | None:
-    """Return a problem's family for the problem's page; None if there is no family.
+    """Return the family context for a problem's page, or None if there is no family.
 
     Versions that the person may not see have neither text nor URL, and no edits that reveal them.
     An original has no path, and its family is included only if one of its versions is visible.
@@ -283,7 +283,7 @@ _BLANK = format_html('<span class="blank">{}</span>', BLANK)
 
 @register.simple_tag(name="sentence")
 def render_sentence(text: str, terms: Iterable[Term] = ()) -> SafeString:
-    """Return a sentence as escaped HTML, with its blank and the matched words highlighted."""
+    """Render a sentence as escaped HTML, highlighting the blank and matched words."""
     wanted = [r"[\W_]+".join(map(re.escape, term.words)) for term in terms or () if term.wanted]
     found = re.compile(rf"(?<![^\W_])(?:{'|'.join(wanted)})(?![^\W_])", re.I) if wanted else None
     pieces = [_highlight(piece, found) for piece in text.split(BLANK)]
@@ -302,14 +302,14 @@ def _highlight(text: str, pattern: re.Pattern[str] | None) -> SafeString:
 
 @register.filter("edited")
 def render_edits(pieces: Iterable[Change]) -> SafeString:
-    """Return a sentence as HTML, with deleted and inserted words also marked for screen readers."""
+    """Render a sentence as HTML, marking deleted and inserted words, also for screen readers."""
     spoken = {"del": _("[deleted:"), "ins": _("[inserted:")}
     return mark_safe("".join(_render_change(text, kind, spoken) for text, kind in pieces))  # noqa: S308
 
 
 @register.filter("marked")
 def highlight_differences(pieces: Iterable[Change]) -> SafeString:
-    """Return a sentence as HTML; words missing in the other sentence are highlighted."""
+    """Render a sentence as HTML, highlighting words that the other sentence lacks."""
     shown = ((_BLANK.join(map(escape, text.split(BLANK))), kind) for text, kind in pieces)
     return mark_safe("".join(f"<mark>{text}</mark>" if kind else text for text, kind in shown))  # noqa: S308
 
@@ -325,5 +325,5 @@ def _render_change(text: str, tag: str, labels: Mapping[str, str]) -> str:
 
 @register.filter("cell")
 def escape_cell(text: str) -> str:
-    """Return a text as one line of Markdown without markup, such as for a table cell."""
+    """Escape a text for a single line of Markdown, such as a table cell."""
     return for_markdown(text)

@@ -9,12 +9,12 @@ from django.apps import AppConfig
 
 
 class Config(AppConfig):
-    """The Django application; registers its jobs and its functions to erase data."""
+    """The Django application; registers its jobs and its data erasers."""
 
     name = "winosmith.web.rounds"
 
     def ready(self) -> None:
-        """Register the round's job, and the functions that erase texts."""
+        """Register the job for rounds, and the functions that erase texts."""
         from winosmith.web.jobs import ROUND, crash_hooks, stop_hooks, works
         from winosmith.web.people.privacy import cleaners, erasers
 

@@ -14,7 +14,7 @@ from winosmith.web._site import ROUNDS
 
 
 class Round(models.Model):
-    """A round, in which the public problems are filtered, solved and compared with the last round.
+    """A round: public problems are filtered and solved, and compared with the last round.
 
     Attributes:
         name: The name, which is part of the URLs and of the folder's path.
@@ -74,12 +74,12 @@ class Round(models.Model):
 
     @property
     def folder(self) -> Path:
-        """Return the folder of its files: `pool/`, and the `results/` of `winosmith round`."""
+        """Return the folder of the round's files: `pool/` and `results/`."""
         return Path(settings.SITE.folder, ROUNDS, self.name)
 
 
 class Place(models.Model):
-    """The result of a round for a problem of its pool; the problem itself is not changed.
+    """A round's result for a problem in its pool; the problem itself is not changed.
 
     Attributes:
         stage: The stage that omitted the problem ("aflite", "structure", …); "" if it was kept.

@@ -38,7 +38,7 @@ from winosmith.web.rounds.models import Place, Round
 
 
 def results_context(round_: Round) -> dict[str, Any]:
-    """Return the context of the page of a finished round."""
+    """Return the template context for the page of a finished round."""
     record: Mapping[str, Any] = round_.record or {}
     return {
         "work": _make_removal_context(record),
@@ -57,7 +57,7 @@ def results_context(round_: Round) -> dict[str, Any]:
 
 
 def count_problems(round_: Round) -> dict[str, int | None]:
-    """Return the numbers of collected and kept problems; both are None before the round is done."""
+    """Count the collected and the kept problems; both are None before the round is done."""
     if round_.record is None:
         return {"collected": None, "kept": None}
     build = round_.record["build"]
@@ -65,7 +65,7 @@ def count_problems(round_: Round) -> dict[str, int | None]:
 
 
 def list_funnel_stages(record: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Return the stages of the funnel, starting with the collected problems.
+    """List the stages of the funnel, starting with the collected problems.
 
     Each stage has its name; the number of problems left after it, also in percent of those
     collected; and the number of dropped problems, by reason and in total.
@@ -85,7 +85,7 @@ def list_funnel_stages(record: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 
 def compare_rounds(round_: Round) -> list[tuple[str, str, str, str]]:
-    """Return the changes since the last round: label, last value, current value, difference."""
+    """Return the changes since the last round: label, previous value, current value, difference."""
     rows = [Change(*change) for change in round_.changes]
     return [
         (
@@ -180,7 +180,7 @@ def _format_interval(estimate: Mapping[str, Any] | None) -> tuple[str, str] | No
 
 
 def get_public_roots(round_: Round) -> list[Problem]:
-    """Return the public problems among the roots that a round drew for the next one."""
+    """Return the roots that a round drew for the next round, if they are public."""
     rows = public_problems().filter(places__round=round_, places__root__isnull=False)
     return list(rows.order_by("places__root"))
 
@@ -231,12 +231,12 @@ _METRIC_LABELS = {
 
 
 def get_stage_label(stage: str) -> str:
-    """Return the label of a stage of the funnel."""
+    """Return the display label of a funnel stage."""
     return str(_STAGE_LABELS.get(stage, stage))
 
 
 def get_metric_label(metric: str) -> str:
-    """Return the label of a metric; a solver's metric starts with its name."""
+    """Return the display label of a metric; for solver metrics, it starts with the solver."""
     solver, colon, rest = metric.rpartition(": ")
     if colon and rest in _METRIC_LABELS:
         return f"{solver}: {_METRIC_LABELS[rest]}"
@@ -244,7 +244,7 @@ def get_metric_label(metric: str) -> str:
 
 
 FILES = {"kept.jsonl": True, "dropped.jsonl": False}
-"""File name → whether the file has the kept problems; otherwise it has the omitted ones."""
+"""Maps each file name to whether the file contains kept problems, not omitted ones."""
 
 POLICY = "; ".join(
     (
@@ -261,7 +261,7 @@ POLICY = "; ".join(
 
 
 def render_report(round_: Round) -> str:
-    """Return the report that `winosmith round` would write, limited to problems still public."""
+    """Render the report of `winosmith round`, limited to problems that are still public."""
     record = round_.record or {}
     fooled = public_problems().filter(places__round=round_).exclude(places__fools=[])
     found = dict(
@@ -279,13 +279,13 @@ def render_report(round_: Round) -> str:
 
 
 def get_build_report_path(round_: Round) -> Path | None:
-    """Return the file of the build's report, for moderators; None if it no longer exists."""
+    """Return the path of the build report for moderators, or None if it no longer exists."""
     path = round_.folder / "results" / "build" / "report.html"
     return path if path.exists() else None
 
 
 def iter_problems(round_: Round, *, kept: bool) -> Iterator[bytes]:
-    """Yield the problems of a round that are still public, one JSON record per line.
+    """Yield a round's problems that are still public as JSON Lines.
 
     Args:
         round_: A finished round.
@@ -322,7 +322,7 @@ def _make_omission_record(place: Place) -> dict[str, object]:
 
 @dataclass(frozen=True, slots=True)
 class Flag:
-    """The reason that a round omitted a problem.
+    """The reason why a round omitted a problem.
 
     Attributes:
         place: The stored result.
@@ -343,22 +343,22 @@ class Flag:
 
     @property
     def stage(self) -> str:
-        """Return the label of the stage that omitted it."""
+        """Return the label of the stage that omitted the problem."""
         return get_stage_label(self.place.stage)
 
     @property
     def score(self) -> str:
-        """Return the score with two digits, such as "0.87", or ""."""
+        """Return the score with two decimals, such as "0.87", or ""."""
         return "" if self.place.score is None else fixed(self.place.score, ".2f")
 
     @property
     def percent(self) -> int:
-        """Return the score in percent, for a bar."""
+        """Return the score in percent, for a bar chart."""
         return whole_percent(self.place.score or 0)
 
 
 def get_last_published_round() -> Round | None:
-    """Return the round that was published last."""
+    """Return the round that was published last, or None."""
     return Round.objects.exclude(published=None).order_by("-published").first()
 
 
@@ -370,7 +370,7 @@ def _find_flag(problem: Problem, round_: Round) -> Flag | None:
 
 
 def list_flagged_places(person: Person, round_: Round) -> QuerySet[Place]:
-    """Return a person's problems that a round omitted, sorted by stage and descending score."""
+    """List a person's problems that a round omitted, by stage and descending score."""
     rows = Place.objects.filter(
         round=round_,
         problem__twin__contributor=person,
@@ -381,7 +381,7 @@ def list_flagged_places(person: Person, round_: Round) -> QuerySet[Place]:
 
 
 def make_flag(place: Place, problem: Problem) -> Flag:
-    """Return the flag of an omitted problem, in words."""
+    """Make the flag for an omitted problem, with the reason in words."""
     reason, advice = _STAGE_TEXTS.get(place.stage, ("", ""))
     return Flag(place, problem, str(reason) or place.reason, str(advice))
 
@@ -455,12 +455,12 @@ register = template.Library()
 """Template tags for pages of other areas: flags, and the roots to perturb."""
 
 SHOWN_ROOTS = 6
-"""Number of roots shown on the page for perturbing; the page of the round shows all."""
+"""Number of roots shown on the *Perturb* page; the round's page shows all of them."""
 
 
 @register.simple_tag(takes_context=True)
 def get_own_flag(context: Any, problem: Problem) -> Flag | None:
-    """Return the flag on the reader's own problem, or None."""
+    """Return the flag on a problem if it is the reader's own; otherwise None."""
     request = context["request"]
     person, round_ = existing_writer(request), _get_cached_last_published_round(request)
     if person is None or round_ is None or round_.published is None:
@@ -472,7 +472,7 @@ def get_own_flag(context: Any, problem: Problem) -> Flag | None:
 
 @register.simple_tag(takes_context=True)
 def get_flag_for_moderators(context: Any, problem: Problem) -> Flag | None:
-    """Return the flag of the newest finished round; None for people who are not moderators."""
+    """Return the newest finished round's flag on a problem; None for non-moderators."""
     request = context["request"]
     if not (request.user.is_authenticated and request.user.moderates):
         return None
@@ -484,7 +484,7 @@ def get_flag_for_moderators(context: Any, problem: Problem) -> Flag | None:
 
 @register.simple_tag(takes_context=True)
 def count_flagged(context: Any) -> int:
-    """Return how many of the reader's problems the last published round omitted."""
+    """Count the reader's problems that the last published round omitted."""
     request = context["request"]
     person, round_ = existing_writer(request), _get_cached_last_published_round(request)
     return list_flagged_places(person, round_).count() if person and round_ else 0
@@ -492,7 +492,7 @@ def count_flagged(context: Any) -> int:
 
 @register.simple_tag(takes_context=True)
 def get_wanted_roots(context: Any) -> dict[str, Any]:
-    """Return the last published round, and the first of its roots."""
+    """Return the last published round, with its first few roots to perturb."""
     request = context["request"]
     round_ = _get_cached_last_published_round(request)
     if round_ is None:
@@ -510,7 +510,7 @@ def _get_cached_last_published_round(request: Any) -> Round | None:
 
 
 def erase_texts(person: Person, texts: bool) -> None:
-    """Delete an erased person's texts from rounds, except numbers and released texts.
+    """Delete an erased person's unreleased texts from rounds; numbers are kept.
 
     Reasons that may quote the texts are deleted now, lines of files after the commit.
     """
@@ -524,7 +524,7 @@ def erase_texts(person: Person, texts: bool) -> None:
 
 
 def erase_remaining_texts() -> int:
-    """Remove lines of erased texts from all files of rounds; return the number of changed files.
+    """Remove erased texts from the files of all rounds; return the number of changed files.
 
     Reports, which may quote the texts, are deleted; the site's own pages do not need them. This
     runs after each erasure, and regularly, for interrupted erasures and rounds that were running. A
@@ -550,7 +550,7 @@ def _clean_folder(folder: Path, erased_ids: Collection[str]) -> int:
 
 
 def _remove_lines(path: Path, erased_ids: Collection[str]) -> bool:
-    """Rewrite a file without records of these problems; return whether it changed."""
+    """Remove the records of erased problems from a file; return whether the file changed."""
     lines = path.read_text("utf-8").splitlines(keepends=True)
     left = [line for line in lines if not _has_erased_id(line, erased_ids)]
     if len(left) == len(lines):

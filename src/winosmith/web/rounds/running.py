@@ -50,17 +50,17 @@ from winosmith.web.problems.states import public_problems
 from winosmith.web.rounds.models import Place, Round
 
 PROBLEMS, VOTES = "problems.jsonl", "votes.jsonl"
-"""The files of a pool; the file of votes is empty if there are none."""
+"""The files of a pool; without votes, the votes file is empty."""
 
 SITE_KEYS = ("name", "data", "format", "votes_file")
 """Keys of a recipe that the site sets itself."""
 
 LEARNER = {"name": "taught-words", "solver": "association", "learn": True}
-"""A solver in addition to the site's models: word association, trained on each round's train_xl."""
+"""An additional solver: word association, trained on each round's train_xl."""
 
 
 def get_default_solvers() -> list[dict[str, Any]]:
-    """Return the solver tables of a round whose recipe names no solvers.
+    """Return the default solver tables for a recipe that names no solvers.
 
     These are the site's models and `LEARNER`, without chat models: they may cost money, so a recipe
     must name them.
@@ -76,7 +76,7 @@ def get_default_solvers() -> list[dict[str, Any]]:
 
 
 def list_recipes() -> list[str]:
-    """Return the names of the recipes in the site's folder, sorted."""
+    """List the names of the recipes in the site's folder, sorted."""
     folder = Path(settings.SITE.folder, RECIPES)
     return sorted(path.stem for path in folder.glob("*.toml") if RECIPE_NAME.fullmatch(path.stem))
 
@@ -96,7 +96,7 @@ def read_recipe(path: str | Path) -> tuple[dict[str, Any], str]:
 
 
 def complete_recipe(table: Mapping[str, Any], name: str) -> dict[str, Any]:
-    """Return a table with the round's name and the site's defaults.
+    """Complete a recipe table with the round's name and the site's defaults.
 
     The site's judges and moderators have already decided which problems are valid. Therefore, votes
     only measure agreement and drop no problems, unless the recipe has its own rules.
@@ -113,7 +113,7 @@ def complete_recipe(table: Mapping[str, Any], name: str) -> dict[str, Any]:
 
 
 def validate_recipe(table: Mapping[str, Any]) -> RoundRecipe:
-    """Check a complete table before the pool exists; return its recipe.
+    """Validate a complete recipe table before the pool exists; return the recipe.
 
     Raises:
         RecipeError: A key or a value is not valid.
@@ -122,7 +122,7 @@ def validate_recipe(table: Mapping[str, Any]) -> RoundRecipe:
 
 
 def load_recipe(round_: Round, pool: Path) -> RoundRecipe:
-    """Return the recipe of a round whose pool exists.
+    """Load the recipe of a round whose pool exists.
 
     Raises:
         RecipeError: A file that the recipe names does not exist.
@@ -144,7 +144,7 @@ class BusyError(InputError):
 
 
 def get_round(name: str) -> Round:
-    """Return the round with a name; InputError lists the existing names."""
+    """Return the round with this name; otherwise, raise InputError with the existing names."""
     found = Round.objects.filter(name=name).first()
     if found is None:
         known = ", ".join(Round.objects.order_by("pk").values_list("name", flat=True))
@@ -153,7 +153,7 @@ def get_round(name: str) -> Round:
 
 
 def suggest_next_name() -> str:
-    """Return the default name of the next round, such as "round-3"."""
+    """Suggest a name for the next round, such as "round-3"."""
     number = Round.objects.count() + 1
     while Round.objects.filter(name=f"round-{number}").exists():
         number += 1
@@ -163,7 +163,7 @@ def suggest_next_name() -> str:
 def create_round(
     name: str, table: Mapping[str, Any], base: str = "", by: Person | None = None
 ) -> Round:
-    """Create a round and queue its job; it is compared with the round that was published last.
+    """Create and queue a round, which will be compared with the last published round.
 
     Args:
         name: The name of the round: lower-case letters, digits and dashes.
@@ -232,7 +232,7 @@ def resume_round(round_: Round) -> None:
 
 
 def publish_round(by: Person | None, round_: Round) -> None:
-    """Publish the results of a round, and show contributors which of their problems it omitted.
+    """Publish a round's results; contributors then see which of their problems it omitted.
 
     Args:
         by: An admin; None for a command in a terminal.
@@ -262,7 +262,7 @@ def _raise_if_busy() -> None:
 
 
 def _save_and_queue(round_: Round) -> None:
-    """Save a waiting round, and queue its job."""
+    """Save a waiting round and queue its job."""
     try:
         with transaction.atomic():
             round_.save()
@@ -272,13 +272,13 @@ def _save_and_queue(round_: Round) -> None:
 
 
 def _lock_round(round_: Round) -> Round:
-    """Lock the rows of a round and its job, in the order in which `Job.stop` locks them."""
+    """Lock the rows of a round and of its job, in the same order as `Job.stop`."""
     Job.objects.select_for_update(no_key=True).filter(mark=_get_job_mark(round_)).first()
     return Round.objects.select_for_update(no_key=True).get(pk=round_.pk)
 
 
 EXPORTING, STORING = "handing over", "storing"
-"""The first and the last step; `winosmith.rounds.run_round` has the steps in between."""
+"""The first and the last step; `winosmith.rounds.run_round` runs the steps in between."""
 
 UPDATE_SECONDS = 1.0
 """Seconds between progress updates."""
@@ -286,7 +286,7 @@ UPDATE_SECONDS = 1.0
 
 @dataclass(frozen=True)
 class StepProgress:
-    """The progress of a running round.
+    """The progress of a running round's current step.
 
     Attributes:
         step: The title of the step, which is step `number` (from 1) of `of`.
@@ -309,14 +309,14 @@ class RoundCancelledError(Exception):
 
 
 def list_step_titles(solvers: list[str]) -> list[str]:
-    """Return the titles of all steps of a round, in order."""
+    """List the titles of a round's steps, in order."""
     building = ["reading", "checking", "embedding", "filtering", "measuring", "writing"]
     solving = [f"solving with {name}" for name in solvers]
     return [EXPORTING, *building, *solving, "measuring", "writing", STORING]
 
 
 class ProgressReporter:
-    """Writes the current step of a round to its row, and collects the times of finished steps."""
+    """Writes a round's progress to its row, and collects the durations of finished steps."""
 
     def __init__(self, round_: Round, recipe: RoundRecipe) -> None:
         self.round = round_
@@ -344,7 +344,7 @@ class ProgressReporter:
         self.timings.append((self.doing.number, title, seconds))
 
     def _find_step(self, title: str) -> int:
-        """Return the index of the next step with a title; steps may be skipped."""
+        """Return the index of the next step with this title; steps may be skipped."""
         later = [n for n in range(self.at + 1, len(self.steps)) if self.steps[n] == title]
         return later[0] if later else self.at
 
@@ -387,7 +387,7 @@ def get_round_progress(round_: Round) -> dict[str, Any] | None:
 
 
 def _estimate_seconds(round_: Round, step: StepProgress, fraction: float | None) -> float | None:
-    """Estimate the seconds until the round ends; None without an earlier round.
+    """Estimate the seconds until a round ends; None if there is no earlier round.
 
     The estimate uses the times of the last round's steps, scaled by how much longer the current
     step takes.
@@ -430,7 +430,7 @@ def _get_step_label(title: str) -> str:
 
 
 def write_pool(round_: Round) -> Path:
-    """Write the pool of a round once; return its folder.
+    """Write the pool of a round unless it exists; return its folder.
 
     Problems, votes and lineages come from one consistent snapshot, with pseudonyms for people. A
     resumed round keeps its original pool.
@@ -605,7 +605,7 @@ def _get_job_mark(round_: Round) -> str:
 
 
 def queue_round(round_: Round) -> Job:
-    """Queue the job of a round, which has the same job for all its attempts; return the job."""
+    """Queue and return the job of a round; all attempts share one job."""
     mark = _get_job_mark(round_)
     with writing():
         columns = {"kind": ROUND, "asked": {"name": round_.name}, "actor": round_.started_by}
@@ -622,12 +622,12 @@ def find_round(job: Job) -> Round:
 
 
 def fail_lost_round(job: Job) -> None:
-    """Mark a round as failed because the worker ended during it."""
+    """Mark a job's round as failed because the worker ended while running it."""
     _mark_failed(find_round(job), _(ENDED))
 
 
 def run_job(job: Job, progress: Progress) -> None:
-    """Run the round of a job, in the worker.
+    """Run a job's round in the worker.
 
     Raises:
         InputError: The round failed; its row also has the reason.

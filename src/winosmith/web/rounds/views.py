@@ -77,12 +77,10 @@ def start_round(request: HttpRequest) -> HttpResponse:
     if request.method == "POST" and form.is_valid():
         name, recipe = form.cleaned_data["name"], form.cleaned_data["recipe"]
         table, base = running.read_recipe(recipe) if recipe else ({}, "")
-
-        def act() -> None:
-            running.create_round(name, table, base, person)
-
         try:
-            gates.form_once(request, person, act)
+            gates.form_once(
+                request, person, lambda: running.create_round(name, table, base, person)
+            )
         except InputError as error:
             form.add_error(None, str(error))
         else:
@@ -94,7 +92,7 @@ def start_round(request: HttpRequest) -> HttpResponse:
 @require_POST
 @gates.admins_only
 def change_round(request: HttpRequest, name: str, do: str) -> HttpResponse:
-    """Publish, stop or resume a round, once per form; `do` is the action."""
+    """Publish, stop or resume a round, as stated by `do`, once per form."""
     round_, person = get_visible_round(request, name), cast(Person, request.user)
     acts: dict[str, tuple[Callable[[], object], str]] = {
         "publish": (lambda: running.publish_round(person, round_), _("The round is published.")),
@@ -126,7 +124,7 @@ def _render_round(
 
 
 def get_visible_round(request: HttpRequest, name: str) -> Round:
-    """Return a round that the reader may see; only moderators see unpublished rounds.
+    """Return a round if the reader may see it; only moderators see unpublished rounds.
 
     Raises:
         Http404: The round does not exist, or the reader may not see it.
@@ -145,7 +143,7 @@ SIZE = 20
 """Number of flags on a page."""
 
 MAX_DOWNLOADS = 240
-"""Maximum number of files, reports and downloads per hour, for one network or account."""
+"""Maximum number of file and report requests per hour for a network or account."""
 
 
 @require_safe
@@ -159,7 +157,7 @@ def show_report(request: HttpRequest, name: str) -> HttpResponseBase:
 @require_safe
 @gates.moderators_only
 def show_build_report(request: HttpRequest, name: str) -> HttpResponseBase:
-    """Show moderators the report of the round's build."""
+    """Show a round's build report to moderators."""
     path = results.get_build_report_path(_get_finished_round(request, name))
     if path is None:
         raise Http404
@@ -170,7 +168,7 @@ def show_build_report(request: HttpRequest, name: str) -> HttpResponseBase:
 
 @require_safe
 def download_file(request: HttpRequest, name: str, which: str) -> HttpResponseBase:
-    """Send the public problems that a round kept, or those that it omitted, with the reasons."""
+    """Send the public problems that a round kept, or those that it omitted with the reasons."""
     round_ = _get_finished_round(request, name)
     if which not in results.FILES:
         raise Http404

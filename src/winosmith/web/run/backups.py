@@ -51,7 +51,7 @@ def list_backups() -> list[dict[str, Any]]:
 def request_backup(person: Person) -> Job:
     """Request a backup, in the caller's transaction.
 
-    An empty file marks that the job was started in this folder. A backup contains the row of its
+    An empty file records that the job was started in this folder. A backup contains the row of its
     own job, in the state "running", but not this file, so a restored site does not run it again.
     """
     job = create_job(person, BACKUP, {}, state=Job.State.WAITING)
@@ -61,7 +61,7 @@ def request_backup(person: Person) -> Job:
 
 
 def make_backup(job: Job, progress: Progress) -> dict[str, Any]:
-    """Make the backup that a job requests, and delete the oldest backups beyond `MAX_BACKUPS`.
+    """Make the requested backup, and delete the oldest backups if there are too many.
 
     Raises:
         InputError: The job was started on another site, from whose backup this site was restored.

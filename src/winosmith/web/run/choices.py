@@ -40,7 +40,7 @@ def get_setting_label(name: str) -> str:
 
 
 def get_value_label(name: str, value: str) -> str:
-    """Return the label of a setting's value in the reader's language, or else the value."""
+    """Return the label of a setting's value in the reader's language, or the value itself."""
     choices: Mapping[str, str] = _get_editable_settings()[name]["choices"] or {}
     return _(choices[value]) if value in choices else value
 
@@ -69,21 +69,21 @@ class LinesField(forms.CharField):
     """A list of distinct texts, one per line."""
 
     def prepare_value(self, value: Any) -> Any:
-        """Return the content of the text field."""
+        """Return the texts as the content of a text area."""
         return "\n".join(value) if isinstance(value, tuple) else value
 
     def to_python(self, value: Any) -> tuple[str, ...]:
-        """Return the texts, without surrounding spaces."""
+        """Return the list of texts, without surrounding spaces."""
         lines = self.prepare_value(value or "").splitlines()
         return tuple(dict.fromkeys(text for line in lines if (text := " ".join(line.split()))))
 
     def has_changed(self, initial: Any, data: Any) -> bool:
-        """Return whether the texts differ."""
+        """Return whether the texts differ from the initial ones."""
         return self.to_python(initial) != self.to_python(data)
 
 
 class SettingsForm(forms.Form):
-    """The form for the site's settings; those in `site.toml` are read-only."""
+    """The form for the site's settings; settings in `site.toml` are read-only."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         rules, declared = settings.RULES, _get_editable_settings()
@@ -95,7 +95,7 @@ class SettingsForm(forms.Form):
                 field.help_text = _("Set in site.toml on the server.")
 
     def sections(self) -> list[dict[str, Any]]:
-        """Return the groups of the form, each with its fields and those behind "More".
+        """Return the groups of fields in the form, each divided into visible and collapsed fields.
 
         A group is opened if a setting behind "More" is invalid, or differs from its default.
         """
@@ -119,7 +119,7 @@ class SettingsForm(forms.Form):
         return found
 
     def clean(self) -> dict[str, Any]:
-        """Reject values that contradict each other, as the site does when it starts."""
+        """Reject values that contradict each other, using the site's start-up checks."""
         typed: dict[str, Any] = super().clean()
         if not self.errors:
             try:
@@ -129,12 +129,12 @@ class SettingsForm(forms.Form):
         return typed
 
     def add_recipe_error(self, error: RecipeError) -> None:
-        """Add the reason why a setting is invalid to the setting's field."""
+        """Add an error to the field of the invalid setting."""
         wanted = _(error.wanted) or str(error)
         self.add_error(error.key or None, f"{wanted[0].upper()}{wanted[1:]}.")
 
     def changed(self) -> dict[str, Any]:
-        """Return the settings that were edited in the form and differ from the current values."""
+        """Return the edited settings that differ from the current values."""
         rules = settings.RULES
         return {
             name: self.cleaned_data[name]
@@ -145,14 +145,14 @@ class SettingsForm(forms.Form):
 
 @contextmanager
 def lock_settings() -> Iterator[None]:
-    """Allow only one admin at a time to change settings, across all processes of the site."""
+    """Lock the settings, so that only one admin at a time can change them."""
     with (settings.SITE.folder / "choose.lock").open("wb") as file:
         wait_for_lock(file.fileno())
         yield
 
 
 def change_settings(person: Person, changed: dict[str, Any]) -> Job:
-    """Write changed settings and log them; they take effect in every process of the site.
+    """Write and log changed settings, which take effect in every process of the site.
 
     Settings equal to their default are omitted from the file. If the file can't be written, nothing
     is logged. The caller must hold `lock_settings`.

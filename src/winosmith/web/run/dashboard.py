@@ -30,7 +30,7 @@ SPANS = {"days": (1, 30), "weeks": (7, 26)}
 
 @dataclass(frozen=True, slots=True)
 class Statistics:
-    """The statistics of each period, oldest first; all lists have the same length.
+    """The statistics by period, oldest first; all lists have the same length.
 
     Attributes:
         first: The first day of each period, in UTC.
@@ -58,7 +58,7 @@ class Statistics:
 
 
 def load_statistics(view: str) -> Statistics:
-    """Return the statistics of a view; a large site caches them for a while.
+    """Return the statistics for a view ("day" or "week"), which large sites cache for a while.
 
     Args:
         view: One of `SPANS`.
@@ -68,7 +68,7 @@ def load_statistics(view: str) -> Statistics:
 
 @dataclass(frozen=True, slots=True)
 class Periods:
-    """The periods of a view.
+    """The days or weeks that a view shows.
 
     Attributes:
         start: The first day, in UTC.
@@ -81,7 +81,7 @@ class Periods:
     bars: int
 
     def count(self, rows: QuerySet[Any], time: str, *columns: str) -> Iterator[tuple[Any, ...]]:
-        """Yield the period of each group of rows, the group's columns, and its number of rows.
+        """Count rows by period and columns; yield the period, the columns and the count.
 
         Args:
             rows: The rows.
@@ -96,7 +96,7 @@ class Periods:
                 yield period, *rest
 
     def sum(self, pairs: Iterable[tuple[Any, ...]]) -> list[int]:
-        """Return the sum for each period, from pairs of a period and a number."""
+        """Sum (period, number) pairs by period."""
         sums = [0] * self.bars
         for period, n in pairs:
             sums[period] += n
@@ -104,7 +104,7 @@ class Periods:
 
 
 def compute_statistics(view: str, now: datetime) -> Statistics:
-    """Compute the statistics by day, or by periods of seven days, up to the day of `now`."""
+    """Compute the statistics by day or by seven days, up to the day of `now`."""
     days, bars = SPANS[view]
     start = now.astimezone(UTC).date() - timedelta(days=days * bars - 1)
     periods, problems = Periods(start, days, bars), Problem.objects.filter(gold=False)
@@ -158,7 +158,7 @@ LABELS = 6
 
 
 def draw_plots(statistics: Statistics) -> list[dict[str, Any]]:
-    """Return the charts of the page, each with a table.
+    """Draw the charts of the dashboard, each with a table.
 
     `parts` has the names of the numbers in a row; the second of two is stacked on the first. `rows`
     has a row per period, newest first: its day, and its formatted numbers.
@@ -264,7 +264,7 @@ def _round_up(maximum: float) -> float:
 
 
 def make_funnel_rows(statistics: Statistics) -> list[tuple[str, int, float | None]]:
-    """Return the numbers of submitted, decided and valid problems, with percentages of the decided.
+    """Return the numbers of submitted, decided and valid problems, with percentages.
 
     Decided problems may have been submitted earlier, so they are not a fraction of the submitted
     ones.
@@ -277,7 +277,7 @@ def make_funnel_rows(statistics: Statistics) -> list[tuple[str, int, float | Non
 
 
 def _count_waiting() -> Entry[dict[str, int]]:
-    """Count the problems by state, and the votes that are waiting."""
+    """Count the problems by state, and the pending votes."""
     problems = Problem.objects.filter(gold=False)
     states = Counter(dict(problems.values_list("state").annotate(n=Count("pk")).order_by()))
     by_kind = {
@@ -292,7 +292,7 @@ def _count_waiting() -> Entry[dict[str, int]]:
 
 
 def dashboard_context(asked: str) -> dict[str, Any]:
-    """Return the context of the page for a view; unknown views give the default view."""
+    """Return the template context for a view of the dashboard; unknown views become the default."""
     view = asked if asked in SPANS else next(iter(SPANS))
     found = load_statistics(view)
     return {

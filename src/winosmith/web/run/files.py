@@ -69,9 +69,9 @@ FORMATS = [
 
 
 class FileForm(forms.Form):
-    """A form with a file; if the file is too large for a request, a script uploads it in chunks.
+    """A form with a file; a script uploads files that are too large for a request in chunks.
 
-    Then `sent` is the mark of the uploaded chunks, and the form contains no file.
+    In that case, `sent` is the id of the uploaded chunks, and the form contains no file.
 
     Attributes:
         kind: The kind of the resulting job.
@@ -108,7 +108,7 @@ class FileForm(forms.Form):
         return typed
 
     def propose_job(self, person: Person, **values: str) -> Job:
-        """Store the file; return a preview as an unsaved job.
+        """Store the file; return an unsaved job with a preview.
 
         This may take seconds, so it must be called outside of a transaction.
 
@@ -127,7 +127,7 @@ class FileForm(forms.Form):
 
 
 class DataForm(FileForm):
-    """A form with a file of problems."""
+    """A form with a problem file."""
 
     format = forms.ChoiceField(label=gettext_lazy("Format"), choices=FORMATS, required=False)
     new_ids = forms.BooleanField(
@@ -148,7 +148,7 @@ class DataForm(FileForm):
 
 
 class ImportForm(DataForm):
-    """The form for importing a file of problems."""
+    """The form for importing a problem file."""
 
     kind = IMPORT
     asks = ("as_", "format", "new_ids", "embargo", "source")
@@ -174,7 +174,7 @@ class ImportForm(DataForm):
 
 @dataclass(frozen=True, slots=True)
 class FileContent:
-    """The content of a file.
+    """The content of an uploaded problem file.
 
     Attributes:
         format: The format in which it was read.
@@ -198,7 +198,7 @@ _LOCATION = re.compile(r".*?:[0-9]+: ")
 
 
 def translate_fault(line: str) -> str:
-    """Return one of `first_faults`, or another text of a job, in the reader's language.
+    """Translate one of `first_faults`, or another message of a job, for the reader.
 
     Jobs store reasons in English, because the worker doesn't know the language of their readers.
     """
@@ -214,7 +214,7 @@ READ, IDENTIFIED = 0.6, 0.75
 def read_file(
     path: Path, options: dict[str, Any], purpose: As | None, reading: Reading | None = None
 ) -> FileContent:
-    """Read an uploaded file with the options of its form.
+    """Read an uploaded file according to the form's options.
 
     Args:
         path: The path of the uploaded file.
@@ -270,7 +270,7 @@ def _is_parquet(path: Path) -> bool:
 
 
 def preview_import(job: Job, reading: Reading) -> None:
-    """Read the file of an import, and store a preview in the job.
+    """Read the file to import, and store a preview in the job.
 
     Raises:
         InputError: The file can't be read, or has no problem that can be imported.
@@ -297,7 +297,7 @@ def preview_import(job: Job, reading: Reading) -> None:
 
 
 def job_file(job: Job) -> Path:
-    """Return the file of a job.
+    """Return the path of a job's file.
 
     Raises:
         InputError: The file no longer exists.
@@ -309,7 +309,7 @@ def job_file(job: Job) -> Path:
 
 
 def first_faults(options: dict[str, Any], found: FileContent) -> list[str]:
-    """Return the first records that can't be imported, as "file:line: reason"."""
+    """List the first records that can't be imported, as "file:line: reason"."""
     return [f"{options['file']}:{line}: {reason}" for line, reason in found.refused[:LISTED]]
 
 
@@ -319,7 +319,7 @@ def _parse_purpose(options: dict[str, Any]) -> As | None:
 
 
 def run_import(job: Job, progress: Progress) -> dict[str, Any]:
-    """Carry out an import; after an interruption, another call resumes."""
+    """Carry out an import; another call resumes an interrupted import."""
     asked = job.asked
     as_ = _parse_purpose(asked)
     found = read_file(job_file(job), asked, as_)

@@ -56,7 +56,7 @@ class TestForm(DataForm):
 
 
 def preview_test(job: Job, reading: Reading) -> None:
-    """Read the file of a test, and store a preview of its sheets in the job.
+    """Read the problem file of a test, and store a preview of its sheets in the job.
 
     Raises:
         InputError: The file has errors, or no test can be made from it.
@@ -88,7 +88,7 @@ def _get_round_options(options: dict[str, Any]) -> dict[str, Any]:
 
 
 def open_test(job: Job, progress: Progress) -> dict[str, Any]:
-    """Open a human test; after an interruption, another call resumes."""
+    """Open a human test; another call resumes an interrupted one."""
     asked = job.asked
     opened = None
     if job.state == job.State.RUNNING:  # the test may have been opened before an interrupt
@@ -103,7 +103,7 @@ def open_test(job: Job, progress: Progress) -> dict[str, Any]:
 
 
 def propose_publishing(person: Person, name: str) -> Job:
-    """Return a preview of publishing a closed test, as an unsaved job.
+    """Return an unsaved job with a preview of publishing a closed test.
 
     Raises:
         InputError: The test is open or published, or another open test uses its problems.
@@ -119,7 +119,7 @@ def propose_publishing(person: Person, name: str) -> Job:
 
 
 def publish_test(job: Job, progress: Progress) -> dict[str, Any]:
-    """Publish a human test; after an interruption, another call resumes."""
+    """Publish a human test; another call resumes an interrupted publication."""
     name = job.asked["name"]
     published = rounds.get_round(name).published if job.state == job.State.RUNNING else None
     if published is not None and published >= job.at:

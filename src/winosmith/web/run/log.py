@@ -27,7 +27,7 @@ OTHERS = {"name": gettext_lazy("Name"), "drop": gettext_lazy("Treat unfinished s
 
 @register.filter("told")
 def describe_request(job: Job) -> list[tuple[Any, str]]:
-    """Return the labels and values of the form that started a job; "" for a checked box.
+    """Describe a job's request by form labels and values; the value of a checked box is "".
 
     Empty fields are omitted, except for settings.
     """

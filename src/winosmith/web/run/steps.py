@@ -52,7 +52,7 @@ class Step:
 
 
 def list_setup_steps() -> list[Step]:
-    """Return the steps in the recommended order."""
+    """List the setup steps in the recommended order."""
     return [
         _make_name_step(),
         _make_rules_step(),
@@ -67,12 +67,12 @@ def list_setup_steps() -> list[Step]:
 
 
 def count_incomplete(steps: list[Step]) -> int:
-    """Return the number of needed steps that are not complete."""
+    """Count the required steps that are not complete."""
     return sum(step.needed and not step.done for step in steps)
 
 
 def list_faults() -> list[str]:
-    """Return sentences on faults of the site that an admin must repair."""
+    """List the site's faults that an admin must repair, as sentences."""
     found = addresses.list_faults()
     if judges := count_address_judges():
         fault = _(

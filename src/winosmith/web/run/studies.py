@@ -94,7 +94,7 @@ class StudyForm(forms.ModelForm):
 
 
 def create_study_for(person: Person, values: dict[str, Any]) -> tuple[Study, str]:
-    """Create a study and log who did so; return it with the secret part of its link.
+    """Create a study and log its creator; return the study and its link token.
 
     Raises:
         InputError: The name is taken, or a value is not valid.
@@ -111,7 +111,7 @@ _FIRST = ("name", "provider", "kind", "amount")
 
 
 def replace_study_link(person: Person, name: str) -> tuple[Study, str]:
-    """Replace the link of a study; return the study and the link's secret part.
+    """Replace the link of a study; return the study and its new link token.
 
     Raises:
         InputError: There is no such study, or it is closed.
@@ -124,7 +124,7 @@ def replace_study_link(person: Person, name: str) -> tuple[Study, str]:
 
 
 def end_study(person: Person, name: str) -> Job:
-    """Close a study to new people; those who have started can finish.
+    """Close a study to new people; people who have started can finish.
 
     Raises:
         InputError: There is no such study, or it is closed.
@@ -134,7 +134,7 @@ def end_study(person: Person, name: str) -> Job:
 
 
 class PlacesForm(forms.Form):
-    """The form for the number of people whom the market may send."""
+    """The form for the number of people that the crowd market may send."""
 
     kind = jobs.STUDY_PLACES
 
@@ -143,7 +143,7 @@ class PlacesForm(forms.Form):
     )
 
     def propose_job(self, person: Person, *, name: str) -> Job:
-        """Return a preview of the new number of people, as an unsaved job."""
+        """Return an unsaved job with a preview of the new number of people."""
         places = self.cleaned_data["places"]
         return Job(
             actor=person,
@@ -159,7 +159,7 @@ class PlacesForm(forms.Form):
 
 
 class ListForm(FileForm):
-    """The form for a list of people to admit or exclude."""
+    """The form for a list of people who are admitted or excluded."""
 
     kind = jobs.STUDY_LIST
     asks = ("allowed", "require")
@@ -187,7 +187,7 @@ class ListForm(FileForm):
         self.fields["file"].help_text = _("The market’s ids, one per line, or a table (CSV).")
 
     def clean_require(self) -> str:
-        """Reject a line that is not a requirement."""
+        """Reject lines that are not requirements."""
         text = str(self.cleaned_data["require"])
         try:
             _parse_requirements(text)
@@ -197,7 +197,7 @@ class ListForm(FileForm):
 
 
 class DecisionForm(FileForm):
-    """The form for the market's decisions on submissions."""
+    """The form for the crowd market's decisions on submissions."""
 
     kind = jobs.STUDY_PAID
     asks = ("final",)
@@ -213,13 +213,13 @@ class DecisionForm(FileForm):
 
 
 def change_places(job: Job, progress: Progress) -> dict[str, Any]:
-    """Apply a change of the number of people whom the market may send."""
+    """Change the number of people that the crowd market may send."""
     set_places(get_study(job.asked["name"]), job.asked["places"])
     return dict(job.came)
 
 
 def preview_list(job: Job, _reading: Reading) -> None:
-    """Read a list of people, and store a preview of its effect in the job.
+    """Read a list of people, and store a preview of the effect in the job.
 
     Raises:
         InputError: The list can't be read, or is empty.
@@ -234,7 +234,7 @@ def preview_list(job: Job, _reading: Reading) -> None:
 
 
 def apply_list(job: Job, progress: Progress) -> dict[str, Any]:
-    """Admit only the people on a list, or exclude them; repeated calls have no effect."""
+    """Admit only the people on a list, or exclude these people; repeated calls have no effect."""
     study = get_study(job.asked["name"])
     return {
         **job.came,
@@ -243,7 +243,7 @@ def apply_list(job: Job, progress: Progress) -> dict[str, Any]:
 
 
 def preview_decisions(job: Job, _reading: Reading) -> None:
-    """Read the market's decisions, and store a preview of their effect in the job.
+    """Read the crowd market's decisions, and store a preview of the effect in the job.
 
     Raises:
         InputError: The file is not an export of this market; the message lists the lines.
@@ -252,7 +252,7 @@ def preview_decisions(job: Job, _reading: Reading) -> None:
 
 
 def apply_decisions(job: Job, progress: Progress) -> dict[str, Any]:
-    """Apply the market's decisions; after an interruption, another call resumes."""
+    """Apply the crowd market's decisions; another call resumes an interrupted one."""
     found, study = _make_plan(job), get_study(job.asked["name"])
     return {**_make_plan_record(found), "counted": apply_plan(study, found)}
 

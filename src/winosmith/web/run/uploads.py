@@ -21,7 +21,7 @@ from winosmith.outputs import write_error
 from winosmith.web.jobs import BUSY, UPLOADS, Job, previews
 
 DAY = timedelta(days=1)
-"""Time after which a file that nobody has confirmed is deleted."""
+"""Time after which an unconfirmed file is deleted."""
 
 MAX_FILES = 5
 """Maximum total size of all waiting uploads, as a multiple of the maximum file size."""
@@ -31,19 +31,19 @@ ABANDONED_AFTER = timedelta(minutes=10)
 space is needed."""
 
 CHUNK_BYTES = 900_000
-"""Maximum bytes of a file in one request; a whole request may have at most a million."""
+"""Maximum file size in bytes per request; the whole request may have at most a million."""
 
 
 def get_max_bytes() -> int:
-    """Return the maximum size, in bytes, of a file uploaded in the browser."""
+    """Return the maximum size in bytes for files uploaded in the browser."""
     return int(settings.RULES.upload_mb) * 1_000_000
 
 
 def store_chunk(upload_id: str, offset: int, data: bytes) -> None:
-    """Store a chunk of a file, readable only by the server's user; repeated calls have no effect.
+    """Store a chunk of an upload, readable only by the server's user; idempotent.
 
     Args:
-        upload_id: The mark of the future job, from `new_key`.
+        upload_id: The `mark` of the future job, from `new_key`.
         offset: The offset of the chunk in bytes; 0 starts a new file.
         data: `CHUNK_BYTES` bytes, or the rest of the file.
 
@@ -88,7 +88,7 @@ def _sum_other_sizes(excluded: Path) -> int:
 
 
 def make_too_large_message(size: int) -> str:
-    """Return the message for a file that is too large."""
+    """Make the error message for a file that is too large."""
     return _("The file has %(size).1f MB; the limit in the browser is %(most)d MB.") % {
         "size": size / 1e6,
         "most": settings.RULES.upload_mb,
@@ -96,11 +96,11 @@ def make_too_large_message(size: int) -> str:
 
 
 def store_file(job: Job, values: dict[str, Any]) -> Job:
-    """Store the file of a form; a small file is read now, a file sent in chunks by the worker.
+    """Store a form's file; a small file is read now, a chunked file later by the worker.
 
     Args:
         job: A new job, saved by the caller; its kind has a function in `previews`.
-        values: The form's data: `file`; or `sent`, the mark of an upload in chunks, and its size
+        values: The form's data: `file`; or `sent`, the id of a chunked upload, and its size
             `sent_bytes`.
 
     Raises:
@@ -130,7 +130,7 @@ def store_file(job: Job, values: dict[str, Any]) -> Job:
 
 
 def delete_unconfirmed_jobs(now: datetime, cutoff: datetime) -> int:
-    """Delete jobs that nobody confirmed within a day, with their files; return their number.
+    """Delete jobs that nobody confirmed within a day, and their files; return the number of jobs.
 
     Files without a job, because their form was never submitted, are deleted, too.
     """

@@ -72,7 +72,7 @@ def show_log(request: HttpRequest) -> HttpResponse:
 @require_safe
 @admins_only
 def show_jobs(request: HttpRequest) -> HttpResponse:
-    """Show waiting, running and failed jobs, and the site's regular tasks."""
+    """Show waiting, running and failed jobs, and the site's periodic tasks."""
     rows = _get_visible_jobs()
     context = {
         "busy": rows.filter(state__in=BUSY).exclude(mark__in=list(duties)),
@@ -99,7 +99,7 @@ def edit_settings(request: HttpRequest) -> HttpResponseBase:
 
 @admins_only
 def import_problems(request: HttpRequest) -> HttpResponseBase:
-    """Show the import form; store an uploaded file of problems, and show its preview."""
+    """Show the import form; on POST, store the problem file and show a preview."""
     initial = {"as_": request.GET.get("as", "judging")}
     form = files.ImportForm(request.POST or None, request.FILES or None, initial=initial)
     return _render_preview_page(request, form, "run/import.html")
@@ -107,7 +107,7 @@ def import_problems(request: HttpRequest) -> HttpResponseBase:
 
 @admins_only
 def show_tests(request: HttpRequest) -> HttpResponseBase:
-    """Show the human tests, and the form for another test; store its file, and show a preview."""
+    """List the human tests, with a form for a new one; on POST, store its file for a preview."""
     form = human_tests.TestForm(request.POST or None, request.FILES or None)
     return _render_preview_page(request, form, "run/tests.html")
 
@@ -120,7 +120,7 @@ def _render_preview_page(request: HttpRequest, form: files.FileForm, page: str) 
 
 
 def _store_preview(request: HttpRequest, form: Any, part: str = "", **values: str) -> str:
-    """Store a job to be confirmed; return its mark, or "" if the form has errors."""
+    """Save a job that awaits confirmation; return its `mark`, or "" if the form has errors."""
     sent = form.cleaned_data.get("sent", "")
     if sent and _get_admin_jobs().filter(mark=sent).exists():
         return str(sent)
@@ -130,13 +130,13 @@ def _store_preview(request: HttpRequest, form: Any, part: str = "", **values: st
         _add_error(form, "file" if "file" in form.fields else None, error)
         return ""
 
-    def act() -> str:
+    def save_job() -> str:
         job.save()
         return job.mark
 
     mark = ""
     try:
-        mark = _process_once(request, form, act, part)
+        mark = _process_once(request, form, save_job, part)
     finally:
         # After a repeated submission or a write error, the chunks are kept for another attempt.
         if mark != job.mark and not sent:
@@ -147,7 +147,7 @@ def _store_preview(request: HttpRequest, form: Any, part: str = "", **values: st
 @require_POST
 @admins_only
 def upload_chunk(request: HttpRequest, mark: str) -> HttpResponse:
-    """Store a chunk, with the byte offset `at`, of a file that is too large for one request."""
+    """Store one chunk, at byte offset `at`, of a file that is too large for a single request."""
     at = request.GET.get("at", "")
     if not (re.fullmatch("[0-9a-f]{32}", mark) and re.fullmatch("[0-9]{1,12}", at)):
         raise Http404
@@ -187,20 +187,20 @@ def close_test(request: HttpRequest, name: str) -> HttpResponseBase:
 @require_POST
 @admins_only
 def publish_test(request: HttpRequest, name: str) -> HttpResponseBase:
-    """Show a preview of the publication of a closed human test."""
+    """Show a preview of publishing a closed human test."""
     person: Person = request.user
 
-    def propose() -> Job:
+    def save_preview() -> Job:
         job = human_tests.propose_publishing(person, name)
         job.save()
         return job
 
-    done = _act_on_test(request, name, propose)
+    done = _act_on_test(request, name, save_preview)
     return redirect("run:job", done) if isinstance(done, str) else done
 
 
 def _act_on_test(request: HttpRequest, name: str, act: Callable[[], Job]) -> HttpResponseBase | str:
-    """Carry out an action on a test, once per form; return the job's mark, or an error page."""
+    """Carry out an action on a test, once per form; return the job's `mark` or an error page."""
     get_object_or_404(Round, name=name)
     try:
         done = form_once(request, request.user, lambda: {"job": act().mark})
@@ -213,16 +213,16 @@ def _act_on_test(request: HttpRequest, name: str, act: Callable[[], Job]) -> Htt
 
 @admins_only
 def show_studies(request: HttpRequest) -> HttpResponseBase:
-    """Show the studies, or create a study and show its link, which is not shown again."""
+    """List the studies, or create one and show its link, which is never shown again."""
     form, person = studies.StudyForm(request.POST or None), request.user
     made: list[tuple[Study, str]] = []
     if request.method == "POST" and form.is_valid():
 
-        def act() -> str:
+        def create_study() -> str:
             made.append(studies.create_study_for(person, form.cleaned_data))
             return made[0][0].name
 
-        if _process_once(request, form, act):
+        if _process_once(request, form, create_study):
             if not made:
                 messages.info(
                     request, _("This study already exists; its link was shown only once.")
@@ -242,7 +242,7 @@ STUDY_FORMS: dict[str, type[Any]] = {
 
 @admins_only
 def show_study(request: HttpRequest, name: str) -> HttpResponseBase:
-    """Show a study, and create previews of changes to its admissions or votes."""
+    """Show a study, and preview changes to its admissions or votes."""
     found = get_object_or_404(Study, name=name)
     which = request.POST.get("do", "")
     first = {"places": {"places": found.places}}
@@ -276,20 +276,18 @@ def show_study(request: HttpRequest, name: str) -> HttpResponseBase:
 @require_http_methods(["GET", "HEAD", "POST"])
 @admins_only
 def replace_link(request: HttpRequest, name: str) -> HttpResponseBase:
-    """After confirmation, replace the link of a study, and show the new one."""
+    """Ask for confirmation; on POST, replace a study's link and show the new one."""
     person: Person = request.user
     made: list[tuple[Study, str]] = []
-
-    def act() -> None:
-        made.append(studies.replace_study_link(person, name))
-
-    return _confirm_study_action(request, name, act, made)
+    return _confirm_study_action(
+        request, name, lambda: made.append(studies.replace_study_link(person, name)), made
+    )
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
 @admins_only
 def close_study(request: HttpRequest, name: str) -> HttpResponseBase:
-    """After confirmation, close a study to new people."""
+    """Ask for confirmation; on POST, close a study to new people."""
     person: Person = request.user
     return _confirm_study_action(request, name, lambda: studies.end_study(person, name), [])
 
@@ -330,14 +328,10 @@ def _render_studies(
 
 @admins_only
 def show_backups(request: HttpRequest) -> HttpResponseBase:
-    """Show the backups on the server, and request another backup."""
+    """List the backups on the server; on POST, request a new backup."""
     person, form = request.user, Form(request.POST or None)
     if request.method == "POST" and form.is_valid():
-
-        def act() -> str:
-            return backups.request_backup(person).mark
-
-        mark = _process_once(request, form, act)
+        mark = _process_once(request, form, lambda: backups.request_backup(person).mark)
         if mark:
             return redirect("run:job", mark)
     context = {

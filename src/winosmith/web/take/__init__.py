@@ -6,12 +6,12 @@ from django.apps import AppConfig
 
 
 class Config(AppConfig):
-    """The Django application; registers its job, and its functions to erase data."""
+    """The Django application; registers its job and its data erasers."""
 
     name = "winosmith.web.take"
 
     def ready(self) -> None:
-        """Register the functions for people who took tests."""
+        """Register the functions that concern people who take tests."""
         from winosmith.web.jobs import TEST_CLOSE, works
         from winosmith.web.judge import turns
         from winosmith.web.people import news, privacy

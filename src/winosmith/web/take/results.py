@@ -30,7 +30,7 @@ ResultsInput = tuple[Dataset, tuple[Response, ...], tuple[humans.Subject, ...]]
 
 
 def load_dataset(round_: Round) -> Dataset:
-    """Return a round's problems in the order of its data, without erased texts."""
+    """Load a round's problems in data order, without erased texts."""
     rows = Problem.objects.filter(pk__in=round_.materials.values("problem"))
     of = {row.pk: row for row in rows.select_related("twin__contributor")}
     keys = round_.materials.order_by("place").values_list("problem", flat=True)
@@ -38,7 +38,7 @@ def load_dataset(round_: Round) -> Dataset:
 
 
 def load_ledger(round_: Round) -> humans.Ledger:
-    """Return the assignments of a round, in the order in which they were made."""
+    """Load a round's assignments, in the order in which they were made."""
     rows = Sitting.objects.filter(subject__round=round_).order_by("pk")
     given = rows.values_list("subject__code", "sheet__code", "state")
     sheets = round_.sheets.filter(sittings__isnull=False).distinct()
@@ -49,7 +49,7 @@ def load_ledger(round_: Round) -> humans.Ledger:
 
 
 def load_sittings(round_: Round) -> list[humans.Sitting]:
-    """Return the submitted sheets, sorted by the respondent's code and the sheet's code.
+    """Load the submitted sheets, sorted by respondent code and sheet code.
 
     Sheets that are on hold because of their pace are omitted.
     """
@@ -100,7 +100,7 @@ def _format_time(at: datetime | None) -> str | None:
 
 
 def gather_input(dataset: Dataset, sittings: Sequence[humans.Sitting]) -> ResultsInput:
-    """Return the input of `humans.compute_results`, without questions whose text was erased."""
+    """Gather the input for `humans.compute_results`, omitting questions with erased texts."""
     asked = set(dataset.ids)
     responses = humans.make_responses(sittings)
     return (
@@ -119,7 +119,7 @@ def _drop_erased(subject: humans.Subject, known_ids: Collection[str]) -> humans.
 
 
 def compute_results(round_: Round, sittings: Sequence[humans.Sitting]) -> dict[str, Any] | None:
-    """Return the results of a round for JSON; None if there are no answers."""
+    """Compute the results of a round for JSON; None if there are no answers."""
     dataset, responses, subjects = gather_input(load_dataset(round_), sittings)
     if not responses:
         return None
@@ -130,7 +130,7 @@ def compute_results(round_: Round, sittings: Sequence[humans.Sitting]) -> dict[s
 
 
 def write_results(round_: Round, folder: str | Path, *, force: bool = False) -> dict[str, int]:
-    """Write the results of a round to a folder; return the number of items of each kind.
+    """Write a round's results to a folder; return the number of items by kind.
 
     Args:
         round_: An open or closed round; only submitted sheets are included.
@@ -155,7 +155,7 @@ def write_results(round_: Round, folder: str | Path, *, force: bool = False) -> 
 
 
 def write_round(out: OutputFolder, round_: Round, prefix: str = "") -> dict[str, int]:
-    """Add a round to a folder's files; return the number of items of each kind.
+    """Write a round's data to a folder; return the number of items by kind.
 
     The files are `sheets/*.json`, `answers/*.json` (in the format of the form for a browser),
     `responses.jsonl`, `subjects.jsonl`, `ledger.json`, and the problems in `private/schemas.jsonl`:
@@ -197,7 +197,7 @@ def _write_records(out: OutputFolder, name: str, records: Iterable[Any]) -> None
 
 
 def results_context(round_: Round) -> dict[str, Any]:
-    """Return the results for the page of a closed round: `fault`, or `tests` and the totals."""
+    """Return the template context for a closed round: `fault`, or `tests` and the totals."""
     figures = round_.figures
     if not figures:
         return {"fault": _("Nobody has submitted an answer.")}

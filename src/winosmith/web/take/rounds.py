@@ -64,7 +64,7 @@ def open_round(
     seed: int = 0,
     **options: Any,
 ) -> tuple[Round, tuple[Dropped, ...]]:
-    """Open a human test of problems on the site.
+    """Open a human test on the site.
 
     New problems are stored as valid and under embargo. Problems whose id exists on the site are put
     under embargo unless they are public. After an interruption, the same call resumes.
@@ -129,7 +129,7 @@ def open_round(
 def plan_round(
     dataset: Dataset, name: str, *, public: bool = False, **options: Any
 ) -> humans.Sheets:
-    """Return the sheets that a round would have, without writing anything.
+    """Plan the sheets of a round, without writing anything.
 
     Arguments and errors are those of `open_round` and `humans.make_sheets`. If a problem is new,
     the order of its options may differ in the round.
@@ -212,7 +212,7 @@ class Publication:
 
 
 def get_round(name: str) -> Round:
-    """Return the round with a name.
+    """Return the round with this name.
 
     Raises:
         InputError: There is no such round; the message lists the rounds.
@@ -225,7 +225,7 @@ def get_round(name: str) -> Round:
 
 
 def close_round(name: str, *, drop: bool = False) -> Round:
-    """Close a round, and wait for its results; the arguments are those of `end_round`.
+    """Close a round and wait for its results; takes the same arguments as `end_round`.
 
     Raises:
         InputError: There is no such round, it is closed, or sheets are in use; or the results can't
@@ -266,7 +266,7 @@ def end_round(name: str, *, drop: bool = False, by: Person | None = None) -> Job
 
 
 def _queue_results(round_: Round, by: Person | None = None, **options: bool) -> Job:
-    """Return a job that computes the results; must be called while the round is locked."""
+    """Queue a job that computes the results; must be called while the round is locked."""
     if (waiting := results_job(round_)) and waiting.state == Job.State.WAITING:
         return waiting
     return create_job(by, TEST_CLOSE, {"name": round_.name, **options}, state=Job.State.WAITING)
@@ -298,7 +298,7 @@ def store_results(round_: Round) -> None:
 
 
 def approve_sheet(round_: Round, ref: str, by: Person) -> None:
-    """Approve a sheet that is on hold because it was filled in too fast.
+    """Approve a sheet that is on hold because it was completed too fast.
 
     If the round is closed, the worker computes its results again.
 
@@ -345,7 +345,7 @@ def publish_round(name: str, *, by: Person | None = None) -> Publication:
 
 
 def plan_publication(name: str) -> Publication:
-    """Return the result that `publish_round` would have, without writing anything.
+    """Return the expected result of `publish_round`, without writing anything.
 
     The canary differs, because it is drawn when the round is published.
 
@@ -398,7 +398,7 @@ _COUNTS = {
 
 
 def round_progress(round_: Round) -> dict[str, Any]:
-    """Return the progress of a round.
+    """Return the progress of a human test.
 
     It contains the `round`, the number of `problems` in its data, and its `sheets`: code, test,
     order, number of questions, and how often each is being taken (`given`), was submitted (`done`),
@@ -421,7 +421,7 @@ def round_progress(round_: Round) -> dict[str, Any]:
 
 
 def list_assignments(round_: Round, by: Person) -> list[dict[str, Any]]:
-    """Return the assigned sheets with their respondent's code and progress, without answers.
+    """List the assigned sheets with the respondent's code and progress, without answers.
 
     `own` marks the sheets of `by`, the reader.
     """

@@ -45,7 +45,7 @@ SECONDS_A_QUESTION = 18.3
 
 
 def estimate_minutes(question_count: int) -> int:
-    """Estimate the minutes that a number of questions takes; the minimum is 1.
+    """Estimate the minutes needed for a number of questions; at least 1.
 
     >>> estimate_minutes(89)
     27
@@ -54,7 +54,7 @@ def estimate_minutes(question_count: int) -> int:
 
 
 def read_sheet(row: Sheet) -> humans.Sheet:
-    """Return the sheet stored in a row."""
+    """Convert a row to a sheet."""
     return humans.parse_sheet(row.record)
 
 
@@ -69,12 +69,12 @@ def get_instructions(sheet: humans.Sheet) -> dict[str, Any]:
 
 
 def _annotate_family(rows: QuerySet[Problem]) -> QuerySet[Problem]:
-    """Annotate problems with `kin`: the root's twin if perturbed, otherwise their own twin."""
+    """Annotate problems with `kin`: their root's twin if perturbed, or else their own twin."""
     return rows.annotate(kin=Coalesce(F("version__root__twin"), F("twin")))
 
 
 def find_known_problems(person: Person, round_: Round) -> set[str]:
-    """Return the ids of a round's problems that a person knows, or whose answers they could know.
+    """Find the ids of a round's problems that a person knows or whose answers they may know.
 
     The person knows all problems of a twin or family if they have written one of these or read it
     (`judge.models.Seen`), even if they read only its local context.
@@ -89,7 +89,7 @@ def find_known_problems(person: Person, round_: Round) -> set[str]:
 
 
 def record_reading(person: Person, sheet: Sheet) -> None:
-    """Record that a person reads a sheet, so that they judge none of its twins.
+    """Record that a person reads a sheet, so that they won't judge its twins.
 
     The other halves are also recorded, even if the site lets one person judge both halves, because
     a test reveals more than a judgement does.
@@ -101,19 +101,19 @@ def record_reading(person: Person, sheet: Sheet) -> None:
 
 
 CODE_CHARACTERS = "23456789BCDFGHJKLMNPQRSTVWXZ"
-"""The characters of respondents' codes, which don't look alike and form no words."""
+"""Characters for respondents' codes: they don't look alike and form no words."""
 
 LONGEST = 200
 """Maximum number of characters of a declared text or a note."""
 
 
 def may_take_tests(person: Person | None) -> bool:
-    """Return whether a person can take tests, which requires an active account."""
+    """Return whether a person may take tests, which requires an active account."""
     return person is not None and not person.anonymous and person.is_active and not person.erased
 
 
 def get_unfinished_sitting(person: Person) -> Sitting | None:
-    """Return the sheet of any round that a person is filling in, or None.
+    """Return the sheet that a person is filling in, of any round, or None.
 
     Until the sheet is submitted or given up, they get no other sheet and no problem to judge.
     """
@@ -160,7 +160,7 @@ def assign_sheet(person: Person, round_: Round, declared: Mapping[str, str]) -> 
 
 
 def choose_sheet(person: Person, round_: Round) -> Sheet:
-    """Choose the next sheet for a person by `humans.assign`, given all earlier assignments.
+    """Choose the next sheet for a person with `humans.assign`, given all earlier assignments.
 
     Raises:
         InputError: The round is closed, or the person knows part of each of its tests.
@@ -200,7 +200,7 @@ def _load_ledger(person: Person, sheets: Iterable[Sheet]) -> humans.Ledger:
 
 
 def _make_ledger_name(person_id: int | None, subject_id: int) -> str:
-    """Return a person's name in the ledger, which is the same in all rounds and never shown."""
+    """Return a person's internal name in the ledger, which is the same in all rounds."""
     return f"x{subject_id}" if person_id is None else f"p{person_id}"
 
 
@@ -214,7 +214,7 @@ def _get_or_create_subject(person: Person, round_: Round) -> Subject:
 
 
 def _clean_declared(round_: Round, declared: Mapping[str, str]) -> dict[str, str]:
-    """Return the declared values that the round asks for, with single spaces."""
+    """Validate the declared values that the round asks for; normalize their spaces."""
     checked = {}
     for each in round_.declared:
         value = " ".join(declared.get(each["name"], "").split())
@@ -231,18 +231,18 @@ MIN_ANSWERS = 5
 """Minimum number of answers for which a sheet's pace is measured."""
 
 LONGEST_UNSEEN = 600.0
-"""Maximum seconds recorded for a view if no script reports how long the page was visible."""
+"""Maximum seconds recorded for a page view if no script reports its visible time."""
 
 _SALT = "take.shown"
 
 
 def sign_time_shown(sitting: Sitting, number: int) -> str:
-    """Return a signed token with the time when a question's page was shown."""
+    """Return a signed token that contains the time when a question was shown."""
     return signing.dumps([sitting.pk, number, time.time()], salt=_SALT)
 
 
 def measure_time_shown(token: str, visible_seconds: str, sitting: Sitting, number: int) -> float:
-    """Return the number of seconds for which a question was visible before its form was sent.
+    """Return for how many seconds a question was visible before its form was submitted.
 
     Args:
         token: The token from `sign_time_shown`.
@@ -268,7 +268,7 @@ def measure_time_shown(token: str, visible_seconds: str, sitting: Sitting, numbe
 
 
 def measure_pace(sitting: Sitting) -> float | None:
-    """Return the median seconds between the answers of a sheet, by the server's clock.
+    """Measure the median seconds between a sheet's answers with the server's clock.
 
     The first interval starts when the sheet was assigned. The result is None for fewer than
     `MIN_ANSWERS` answers.
@@ -291,7 +291,7 @@ class SheetClosedError(InputError):
 
 
 def _lock_sitting(person: Person, ref: str) -> Sitting:
-    """Return a sheet that a person is filling in, locked until the transaction ends."""
+    """Lock and return a sheet that a person is filling in, until the transaction ends."""
     rows = Sitting.objects.select_for_update(of=("self",)).select_related("sheet", "subject__round")
     sitting = rows.filter(ref=ref, subject__person=person).first()
     if sitting is None or sitting.state != Sitting.State.GIVEN:
@@ -307,7 +307,7 @@ def _lock_sitting(person: Person, ref: str) -> Sitting:
 def store_answer(
     person: Person, ref: str, number: int, letter: str, seconds: float, *, goto: int | None = None
 ) -> Sitting:
-    """Store an answer, replacing an earlier one, and the time for which the question was shown.
+    """Store or replace an answer, and add the time for which the question was shown.
 
     Args:
         person: The respondent.
@@ -409,7 +409,7 @@ def remove_note(person: Person, ref: str, key: str) -> None:
 
 
 def submit_sheet(person: Person, ref: str) -> Sitting:
-    """Submit a sheet; unanswered questions stay unanswered, and nothing can be changed.
+    """Submit a sheet; after that, it can't be changed, even if questions are unanswered.
 
     A sheet with a median of less than `SiteRules.hold_pace_seconds` per question is put on hold: it
     is excluded from results until a moderator approves it.
@@ -421,7 +421,7 @@ def submit_sheet(person: Person, ref: str) -> Sitting:
 
 
 def give_up_sheet(person: Person, ref: str) -> Sitting:
-    """Give up a sheet, so that others can take it; its problems stay recorded as read.
+    """Give up a sheet, so that others can take it; its problems still count as read.
 
     Raises:
         SheetClosedError: The sheet is closed.
@@ -465,7 +465,7 @@ def iter_test_reminders(person: Person) -> Iterator[Work]:
 
 
 def erase_subject(person: Person, texts: bool) -> None:
-    """Unlink an erased person from their codes; their answers stay anonymous.
+    """Unlink an erased person from their codes; the answers are kept anonymously.
 
     Times, notes, and declared texts in their own words are deleted. A sheet that they are filling
     in is given up. If `texts`, their unreleased sentences are also blanked on all sheets.
@@ -511,7 +511,7 @@ def _blank_erased_items(person: Person) -> None:
 
 
 def _blank_items(sheet: Sheet, erased_ids: Collection[str]) -> None:
-    """Blank items of a sheet; the sheet's code depends only on ids and orders, so it stays."""
+    """Blank the erased items of a sheet; its code doesn't change, because it ignores texts."""
     for item in sheet.record["items"]:
         if item["problem"] in erased_ids:
             item["text"] = item["snippet"] = ["", BLANK, ""]
@@ -521,7 +521,7 @@ def _blank_items(sheet: Sheet, erased_ids: Collection[str]) -> None:
 
 
 def delete_old_times(_now: datetime, cutoff: datetime) -> int:
-    """Delete the times of answers given before the site's retention time."""
+    """Delete the times of answers that are older than the site's retention period."""
     with writing():
         timed = Answer.objects.filter(at__lt=cutoff).exclude(seconds=None)
         changed = timed.update(seconds=None)
@@ -540,7 +540,7 @@ def is_taking_test(person: Person) -> bool:
 
 
 def export_tests(person: Person) -> list[dict[str, Any]]:
-    """Return a person's sheets with their answers, for the export of their data."""
+    """Export a person's sheets with their answers."""
     rows = Sitting.objects.filter(subject__person=person).order_by("pk")
     return [
         {

@@ -27,7 +27,7 @@ MAX_STARTS = 60
 
 @require_safe
 def show_tests(request: HttpRequest) -> HttpResponse:
-    """Show the available tests, and those that the person has taken."""
+    """Show the available tests, and the tests that the person has taken."""
     person = _get_eligible_person(request)
     sittings = Sitting.objects.filter(subject__person=person) if person else Sitting.objects.none()
     page = {
@@ -55,7 +55,7 @@ def show_test(request: HttpRequest, name: str) -> HttpResponseBase:
 def _start_test(request: HttpRequest, round_: Round) -> HttpResponseBase:
     person = cast(Person, request.user)
 
-    def act() -> dict[str, Any]:
+    def assign_sheet() -> dict[str, Any]:
         if not request.POST.get("agree"):
             raise InputError(_("Tick the box to agree; without it, you can’t take the test."))
         gates.rate_limit(person, "enrol", MAX_STARTS)
@@ -67,7 +67,7 @@ def _start_test(request: HttpRequest, round_: Round) -> HttpResponseBase:
         }
 
     try:
-        done = gates.form_once(request, person, act)
+        done = gates.form_once(request, person, assign_sheet)
     except InputError as error:
         return _render_test(request, round_, error=str(error))
     return redirect("take:sheet", ref=done["ref"])
@@ -128,7 +128,7 @@ MAX_FORMS = 4000
 are hidden and shown."""
 
 NOTES = {"source": "recognised", "word": "word"}
-"""Name of each field for notes on a question's page, and the kind of its notes."""
+"""Maps each note field on a question's page to the kind of its notes."""
 
 
 @gates.accounts_only
@@ -169,7 +169,7 @@ def _process_answer(request: HttpRequest, sitting: Sitting, item: humans.Item) -
     person, sent = cast(Person, request.user), request.POST
     to = {"next": item.number + 1, "back": item.number - 1}.get(sent.get("do", "next"))
 
-    def act() -> dict[str, Any]:
+    def store_answer() -> dict[str, Any]:
         gates.rate_limit(person, "test", MAX_FORMS)
         seconds = sheets.measure_time_shown(
             sent.get("shown", ""), sent.get("seconds", ""), sitting, item.number
@@ -181,12 +181,14 @@ def _process_answer(request: HttpRequest, sitting: Sitting, item: humans.Item) -
         sheets.store_answer(person, sitting.ref, item.number, letter, seconds, goto=to)
         return {}
 
-    def again(error: str) -> HttpResponse:
+    def render_again(error: str) -> HttpResponse:
         return _render_question(
             request, sitting, sheets.read_sheet(sitting.sheet), item.number, error=error
         )
 
-    return _process_form(request, sitting, act, _question_url(sitting, to or item.number), again)
+    return _process_form(
+        request, sitting, store_answer, _question_url(sitting, to or item.number), render_again
+    )
 
 
 def _question_url(sitting: Sitting, number: int) -> str:
@@ -256,7 +258,7 @@ def show_end(request: HttpRequest, ref: str) -> HttpResponseBase:
     person, sent = cast(Person, request.user), request.POST
     what, _, which = sent.get("do", "").partition(" ")
 
-    def act() -> dict[str, Any]:
+    def store_form() -> dict[str, Any]:
         gates.rate_limit(person, "test", MAX_FORMS)
         if what == "note":
             sheets.add_note(person, ref, which, sent.get("number", ""), sent.get("text", ""))
@@ -268,7 +270,7 @@ def show_end(request: HttpRequest, ref: str) -> HttpResponseBase:
 
     to = reverse("take:sheet" if what == "finish" else "take:end", args=[ref])
     return _process_form(
-        request, sitting, act, to, lambda error: _render_end(request, sitting, error=error)
+        request, sitting, store_form, to, lambda error: _render_end(request, sitting, error=error)
     )
 
 
@@ -303,19 +305,21 @@ def give_up_test(request: HttpRequest, ref: str) -> HttpResponseBase:
     sitting = _get_sitting(request, ref)
     person = cast(Person, request.user)
 
-    def ask(error: str = "") -> HttpResponse:
+    def render_confirmation(error: str = "") -> HttpResponse:
         page = {"sitting": sitting, "error": error}
         return render(request, "take/give_up.html", page, status=422 if error else 200)
 
-    def act() -> dict[str, Any]:
+    def give_up() -> dict[str, Any]:
         sheets.give_up_sheet(person, ref)
         return {}
 
     if request.method == "POST":
-        return _process_form(request, sitting, act, reverse("take:sheet", args=[ref]), ask)
+        return _process_form(
+            request, sitting, give_up, reverse("take:sheet", args=[ref]), render_confirmation
+        )
     if sitting.state != Sitting.State.GIVEN:
         return redirect("take:sheet", ref=ref)
-    return ask()
+    return render_confirmation()
 
 
 def _render_thanks(request: HttpRequest, sitting: Sitting) -> HttpResponse:
@@ -326,7 +330,7 @@ def _render_thanks(request: HttpRequest, sitting: Sitting) -> HttpResponse:
 
 
 def _get_sitting(request: HttpRequest, ref: str) -> Sitting:
-    """Return a person's own sheet; raise Http404 for sheets of other people."""
+    """Return a sheet if it belongs to the person; otherwise, raise Http404."""
     rows = Sitting.objects.select_related("sheet", "subject__round")
     return get_object_or_404(rows, ref=ref, subject__person=cast(Person, request.user))
 

@@ -42,7 +42,7 @@ from winosmith.web.write.rules import TwinInput, check_twin
 
 
 class Piece(NamedTuple):
-    """A piece of a sentence: plain text, the filled blank, or a difference between the halves."""
+    """A piece of a sentence: plain text, a filled blank, or a difference between the halves."""
 
     text: str
     kind: Literal["", "filled", "differs"]
@@ -50,7 +50,7 @@ class Piece(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class FilledHalf:
-    """A reading of a half: the half with one of the options in its blank.
+    """A reading of a half, in which an option fills the blank.
 
     Attributes:
         right: Whether this is the reading that the contributor intends.
@@ -63,7 +63,7 @@ class FilledHalf:
 
 
 def make_readings(typed: TwinInput) -> list[tuple[FilledHalf, ...]]:
-    """Return the readings of each half, one per option; a half without one blank has no reading."""
+    """Fill each half's blank with each option; halves without exactly one blank have no reading."""
     first, second = typed.sentences
     return [
         tuple(
@@ -103,15 +103,15 @@ def draft_context(
     stored: Draft | None = None,
     error: str = "",
 ) -> dict[str, Any]:
-    """Return the context of the page of a draft.
+    """Return the template context for a draft's page.
 
     Args:
         draft: The draft as last read by this window.
         typed: The input in the form.
         person: The contributor.
-        faults: The advice for a rejected form, by field.
+        faults: The advice on a rejected form, by field.
         stored: The draft with newer input from another window, if any.
-        error: The reason that the action failed.
+        error: The reason why the action failed.
     """
     form, faults = typed.as_form(), faults or {}
     halves = [
@@ -146,7 +146,7 @@ def draft_context(
 def checks_context(
     draft: Draft, typed: TwinInput, person: Person, faults: dict[str, list[str]] | None = None
 ) -> dict[str, Any]:
-    """Return the context of the checklist, which is updated during typing."""
+    """Return the template context for the checklist, which is updated while the user types."""
     checks = mark_rejected(check_twin(typed, draft.anchors), faults or {})
     typed = typed.without_long_texts()
     halves = typed.halves()
@@ -176,7 +176,7 @@ def checks_context(
 
 
 def _find_near_duplicates(draft: Draft, typed: TwinInput, person: Person) -> list[dict[str, Any]]:
-    """Return the near-duplicates of both halves; halves of fewer than five words are skipped."""
+    """Find the near-duplicates of both halves; halves of fewer than five words are skipped."""
     begun = [half for half in typed.halves() if len(half.sentence.split()) >= 5]
     if not begun:
         return []
@@ -186,7 +186,7 @@ def _find_near_duplicates(draft: Draft, typed: TwinInput, person: Person) -> lis
 
 @dataclass(frozen=True, slots=True)
 class ProblemCounts:
-    """The numbers of a person's problems, and the site's goal.
+    """A person's problem counts, and the site's goal.
 
     Attributes:
         today: The number of problems (halves) that the person wrote since midnight, in the time
@@ -207,12 +207,12 @@ class ProblemCounts:
 
     @property
     def percent(self) -> int:
-        """Return the percentage of the goal that is reached, 0–100."""
+        """Return the percentage of the goal that has been reached, 0–100."""
         return min(100, self.site * 100 // self.goal) if self.goal else 0
 
 
 def count_problems(person: Person | None) -> ProblemCounts:
-    """Return the counts of a person; None for a visitor who has not written yet.
+    """Count a person's problems; None for a visitor who has not written yet.
 
     The count of the site's problems may be cached.
     """
@@ -231,7 +231,7 @@ def _count_public() -> Entry[int]:
 
 
 def version_context(person: Person | None, twin: Twin) -> dict[str, Any] | None:
-    """Return the context of a person's own perturbed problem; None for other twins.
+    """Return the template context for a person's perturbed problem; None for other twins.
 
     It contains the problem, its version with the depths, and its parent with the edits since then.
     Parent and edits are None if the person may not see the parent.
@@ -240,7 +240,7 @@ def version_context(person: Person | None, twin: Twin) -> dict[str, Any] | None:
 
 
 def version_contexts(person: Person | None, twins: Iterable[Twin]) -> dict[int, dict[str, Any]]:
-    """Return the `version_context` of each perturbed problem among twins, by the twin's key."""
+    """Return the `version_context` of each perturbed problem, by the twin's key."""
     rows = Version.objects.filter(problem__twin__in=list(twins), parent__isnull=False)
     found: dict[int, dict[str, Any]] = {}
     for version in rows.select_related("problem", "parent__twin").order_by("problem"):
@@ -261,19 +261,19 @@ SIZE = 20
 
 
 def list_own_twins(person: Person | None) -> QuerySet[Twin]:
-    """Return a person's twins with their halves, newest first, without gold questions."""
+    """List a person's twins with their halves, newest first, without gold questions."""
     halves = Problem.objects.filter(twin=OuterRef("pk"), gold=False)
     mine = Twin.objects.filter(contributor=person) if person else Twin.objects.none()
     return mine.filter(Exists(halves)).prefetch_related("problems").order_by("-pk")
 
 
 def twin_context(person: Person, twin: Twin, error: str = "", posted: Any = None) -> dict[str, Any]:
-    """Return the context of the page of a person's own twin.
+    """Return the template context for the page of a person's own twin.
 
     Args:
         person: The contributor.
         twin: The twin.
-        error: The reason that the action failed.
+        error: The reason why the action failed.
         posted: The submitted form, to be shown again.
     """
     problems = own_problems(person, twin)
@@ -327,7 +327,7 @@ def _make_history_rows(problem: Problem) -> list[Any]:
 
 
 def _describe_event(event: Event) -> str:
-    """Return the description of an event for its contributor; "" if the reason is enough."""
+    """Describe an event for the contributor; "" if the reason is enough."""
     if event.kind == "appeal":
         return _("You appealed")
     if event.kind == "exclude-vote":
@@ -344,7 +344,7 @@ def _describe_event(event: Event) -> str:
 
 
 def iter_submission_news(person: Person, after: datetime) -> Iterator[Item]:
-    """Yield news on the decisions of judges and moderators on a person's texts."""
+    """Yield news on judges' and moderators' decisions about a person's texts."""
     rows = Event.objects.filter(problem__twin__contributor=person, problem__gold=False)
     is_news = ~Q(before="") & (~Q(before=F("after")) | Q(kind__in=("decline", LATE)))
     rows = rows.filter(is_news, at__gt=after).exclude(actor=person)

@@ -37,7 +37,7 @@ MAX_DRAFTS = 50
 """Maximum number of drafts per person."""
 
 MAX_UNUSED_AGE = timedelta(hours=1)
-"""Age after which a topic without input is deleted when the person draws another topic."""
+"""Age after which an empty draft is deleted when the person draws another topic."""
 
 
 class StaleDraftError(InputError):
@@ -59,7 +59,7 @@ def draw_topic() -> Topic:
 
 
 def start_draft(person: Person, topic: Topic) -> Draft:
-    """Start a draft on a topic; the person's drafts without input for an hour are deleted.
+    """Start a draft on a topic, and delete the person's drafts left empty for an hour.
 
     Raises:
         InputError: The person has the maximum number of drafts.
@@ -80,7 +80,7 @@ def get_draft(person: Person | None, ref: str) -> Draft | None:
 
 
 def list_drafts(person: Person | None) -> list[Draft]:
-    """Return a person's drafts, last saved first, without drafts that have no input yet."""
+    """List a person's drafts that have input, last saved first."""
     if person is None:
         return []
     mine = Draft.objects.filter(person=person).exclude(version=0, revises=None)
@@ -110,7 +110,7 @@ def save_draft(draft: Draft, typed: TwinInput, version: int) -> Draft:
 
 
 def check_length(typed: TwinInput) -> None:
-    """Check that input is not too long for a draft.
+    """Check that the input is not too long for a draft.
 
     Raises:
         InputError: The input is too long.
@@ -121,7 +121,7 @@ def check_length(typed: TwinInput) -> None:
 
 
 def redraw_topic(draft: Draft, part: Literal["topic", "words"]) -> Draft:
-    """Draw another topic, or other anchor words from the same topic; the input is kept.
+    """Draw another topic, or other anchor words from the same topic; keep the input.
 
     Raises:
         InputError: The draft is a revision, or the source has no topics.
@@ -140,7 +140,7 @@ def discard_draft(draft: Draft) -> None:
 
 
 def get_or_create_revision(person: Person, twin: Twin, typed: TwinInput) -> Draft:
-    """Return the draft that revises a twin, or create one with the twin's text."""
+    """Return the draft that revises a twin; if there is none, create it from the twin's text."""
     with writing():
         draft, _new = Draft.objects.get_or_create(
             revises=twin,
@@ -185,7 +185,7 @@ def _draw_other_words(draft: Draft) -> Topic:
 
 
 def delete_old_drafts(_now: datetime, cutoff: datetime) -> int:
-    """Delete the drafts last saved before the site's retention time."""
+    """Delete drafts that are older than the site's retention period."""
     with writing():
         deleted, _rows = Draft.objects.filter(saved__lt=cutoff).delete()
     return int(deleted)
@@ -205,13 +205,13 @@ SOURCE = "crowd"
 """The source of texts written on the site, as stated in the data."""
 
 FORM_RULES = ("domain", "options differ")
-"""Rules on fields outside the halves; all other rules on the whole twin need both halves."""
+"""Rules on fields outside the halves; other rules on the whole twin need both halves."""
 
 
 def submit_draft(
     person: Person, typed: TwinInput, draft: Draft, *, precheck: Callable[[], object] | None = None
 ) -> Twin:
-    """Create a twin from the input, once per draft, and pass it to the judges or a moderator.
+    """Create a twin from the input, once per draft, for judging or moderation.
 
     The same transaction deletes the draft.
 
@@ -232,7 +232,7 @@ def submit_draft(
         [] if faults else checks.moderator_hints(typed.halves(), person, skip_twin=draft.revises_id)
     )
 
-    def act() -> dict[str, str]:
+    def create() -> dict[str, str]:
         if not has_agreed(person):
             raise InputError(_("First agree to the site’s texts; your text is kept."))
         if faults:
@@ -244,7 +244,7 @@ def submit_draft(
         return {"twin": made[0].ref}
 
     made: list[Twin] = []
-    result, _new = act_once(person, draft.ref, "twin", act)
+    result, _new = act_once(person, draft.ref, "twin", create)
     return made[0] if made else Twin.objects.get(ref=result["twin"])
 
 
@@ -253,8 +253,8 @@ def find_submitted(person: Person | None, key: str) -> str:
     return str(stored_result(person, key).get("twin", ""))
 
 
-def revise(person: Person, twin: Twin) -> Draft:
-    """Return the draft that revises a twin, filled with the twin's text.
+def open_revision(person: Person, twin: Twin) -> Draft:
+    """Open a draft for revising a twin, filled with the twin's text.
 
     Raises:
         InputError: The person can't revise the twin.
@@ -269,7 +269,7 @@ def revise(person: Person, twin: Twin) -> Draft:
 
 
 def to_input(twin: Twin) -> TwinInput:
-    """Convert a twin to the input of the form; a missing half is empty."""
+    """Convert a twin to form input; a missing half is empty."""
     problems = list(twin.problems.order_by("pk"))
     options = tuple(problems[0].options[:2]) if problems else ("", "")
     form: dict[str, object] = {"domain": twin.domain, "answer_1": "", "answer_2": ""}
@@ -281,7 +281,7 @@ def to_input(twin: Twin) -> TwinInput:
 
 
 def _find_faults(typed: TwinInput, anchors: Sequence[str]) -> dict[str, list[str]]:
-    """Return a submitted form's advice by field; an empty half gets only the advice to write it."""
+    """Find a submitted form's faults, as advice by field; an empty half gets only one."""
     open_checks = [
         check for check in check_twin(typed, anchors) if check.verdict in ("fail", "todo")
     ]
@@ -312,7 +312,7 @@ def _create_twin(person: Person, typed: TwinInput, draft: Draft, found: Sequence
 
 @dataclass(frozen=True, slots=True)
 class TwinInput:
-    """The input of the form for a twin.
+    """The form input for a twin.
 
     Attributes:
         domain: One of `DOMAINS`, or "".
@@ -348,7 +348,7 @@ class TwinInput:
         )
 
     def as_form(self) -> dict[str, str]:
-        """Return the values of the form's fields by name, for JSON."""
+        """Return the input as a JSON object with the form's field names."""
         (option_1, option_2), (sentence_1, sentence_2) = self.options, self.sentences
         answers = ("" if answer is None else str(answer) for answer in self.answers)
         answer_1, answer_2 = answers
@@ -363,7 +363,7 @@ class TwinInput:
         }
 
     def halves(self) -> tuple[Half, Half]:
-        """Return both halves with the options."""
+        """Return both halves, each with the options."""
         options = tuple(option for option in self.options if option)
         first, second = (
             Half(sentence, options, answer if len(options) == 2 else None)
@@ -372,7 +372,7 @@ class TwinInput:
         return first, second
 
     def without_long_texts(self) -> TwinInput:
-        """Return the input without texts that are too long for the rules."""
+        """Return a copy without texts that are too long to check."""
         first, second = (
             checks.empty_if_long(one, checks.LONGEST_SENTENCE) for one in self.sentences
         )
@@ -383,12 +383,12 @@ class TwinInput:
 
     @property
     def empty(self) -> bool:
-        """Return whether nothing has been typed yet."""
+        """Return whether the input is empty."""
         return not any((*self.options, *self.sentences))
 
     @property
     def size(self) -> int:
-        """Return the number of characters in all texts."""
+        """Return the total number of characters."""
         return sum(map(len, (*self.options, *self.sentences)))
 
 
@@ -406,7 +406,7 @@ PLACEHOLDERS = ("option 1", "option 2")
 
 
 def find_anchor(sentences: Sequence[str], anchors: Sequence[str]) -> str:
-    """Return the anchor words that occur in all sentences, or else the word in most sentences.
+    """Find the anchor words used in all sentences, or else the word used in most sentences.
 
     >>> find_anchor(["Boil the water now.", "Cool the water now."], ["boil", "water"])
     'water'
@@ -444,7 +444,7 @@ def check_twin(typed: TwinInput, anchors: Sequence[str]) -> list[Check]:
 
 @dataclass(frozen=True, slots=True)
 class _CheckedInput:
-    """The examined input with the findings."""
+    """The checked input, with the findings."""
 
     typed: TwinInput
     anchors: tuple[str, ...]
@@ -464,7 +464,7 @@ class _CheckedInput:
         return "pass" if self.found.checked.get(rule) else "todo"
 
     def is_unreadable(self, rule: str, half: int | None = None) -> bool:
-        """Return whether a rule can't be checked in the script of a half, or of either half."""
+        """Return whether a rule can't be checked because of a half's writing system."""
         sentences = [self.typed.sentences[half]] if half is not None else self.typed.sentences
         if rule in ENGLISH_RULES:
             return any(text.kind_of_script(one) != "latin" for one in (*sentences, *self.anchors))
@@ -642,7 +642,7 @@ def _check_edit(data: _CheckedInput) -> Check:
 
 
 def _joint_verdict(data: _CheckedInput, rule: str) -> Verdict:
-    """Return the verdict on both halves; an unfinished half does not fail."""
+    """Return the verdict on both halves together; an unfinished half does not fail."""
     verdict = data.verdict(rule)
     unfinished = any(data.is_short(half) for half in (0, 1))
     return "todo" if verdict == "fail" and unfinished else verdict

@@ -35,7 +35,7 @@ STARTS = 5
 @require_http_methods(["GET", "HEAD", "POST"])
 @gates.consent_required
 def show_start(request: HttpRequest) -> HttpResponse:
-    """Show how to write a twin, and the person's drafts; on POST, draw a topic and open a draft."""
+    """Show instructions and the person's drafts; on POST, draw a topic and open a draft."""
     error = ""
     if request.method == "POST":
         try:
@@ -49,14 +49,14 @@ def show_start(request: HttpRequest) -> HttpResponse:
 
 
 def _open_draft(request: HttpRequest) -> str:
-    """Open a draft on a new topic, once per form; return its URL."""
+    """Open a draft on a new topic, once per form; return the draft's URL."""
     person, topic = gates.get_or_create_writer(request), rules.draw_topic()
 
-    def act() -> dict[str, str]:
+    def start_draft() -> dict[str, str]:
         gates.rate_limit(request, "topic", STARTS * settings.RULES.writes_per_hour)
         return {"draft": rules.start_draft(person, topic).ref}
 
-    result, new = gates.act_once(person, request.POST.get("key", ""), request.path, act)
+    result, new = gates.act_once(person, request.POST.get("key", ""), request.path, start_draft)
     ref = str(result["draft"])
     exists = new or rules.get_draft(person, ref) is not None or rules.find_submitted(person, ref)
     return reverse("write:draft", args=[ref]) if exists else reverse("write:start")
@@ -64,7 +64,7 @@ def _open_draft(request: HttpRequest) -> str:
 
 @require_http_methods(["GET", "HEAD", "POST"])
 def show_draft(request: HttpRequest, ref: str) -> HttpResponse:
-    """Show a draft to its writer, and process its buttons."""
+    """Show a draft to its writer, and handle the form's buttons."""
     person = gates.existing_writer(request)
     found = rules.get_draft(person, ref)
     if found is None or person is None:
@@ -108,7 +108,7 @@ def show_draft(request: HttpRequest, ref: str) -> HttpResponse:
 
 @require_POST
 def check_draft(request: HttpRequest, ref: str) -> HttpResponse:
-    """Return the checklist for the input of a form, as a part of the page; nothing is stored.
+    """Render the checklist for the form's input as part of the page; nothing is stored.
 
     If the twin was submitted in the meantime, the status is 204, and the page does not change.
     """
@@ -131,7 +131,7 @@ def check_draft(request: HttpRequest, ref: str) -> HttpResponse:
 
 @require_POST
 def save_draft(request: HttpRequest, ref: str) -> HttpResponse:
-    """Save a window's input; return the new version, or the newer input of another window."""
+    """Save a window's input; return the new version, or another window's newer input."""
     person = gates.existing_writer(request)
     found = rules.get_draft(person, ref)
     if person is None:
@@ -233,7 +233,7 @@ def show_twins(request: HttpRequest) -> HttpResponse:
 
 @require_safe
 def show_twin(request: HttpRequest, ref: str) -> HttpResponse:
-    """Show a person's own twin; once it is decided, also the judges' votes."""
+    """Show a person's own twin and, once it is decided, the judges' votes."""
     person, found = _get_own_twin(request, ref)
     return render(request, "write/twin.html", pages.twin_context(person, found))
 
@@ -242,11 +242,11 @@ def show_twin(request: HttpRequest, ref: str) -> HttpResponse:
 def withdraw_twin(request: HttpRequest, ref: str) -> HttpResponse:
     """Withdraw a twin."""
 
-    def act(person: Person, found: Twin) -> str:
-        withdraw(person, found, request.POST.get("reason", "").strip()[:500])
+    def withdraw_and_confirm(person: Person, twin: Twin) -> str:
+        withdraw(person, twin, request.POST.get("reason", "").strip()[:500])
         return _("The text is withdrawn: only you and the moderators still see it.")
 
-    return _apply(request, ref, act)
+    return _apply(request, ref, withdraw_and_confirm)
 
 
 @require_POST
@@ -257,7 +257,7 @@ def revise_twin(request: HttpRequest, ref: str) -> HttpResponse:
     if version is not None:
         return redirect("perturb:revise", version["problem"].ref)
     try:
-        return redirect("write:draft", rules.revise(person, found).ref)
+        return redirect("write:draft", rules.open_revision(person, found).ref)
     except InputError as refused:
         return render(
             request, "write/twin.html", pages.twin_context(person, found, str(refused)), status=422
@@ -268,15 +268,15 @@ def revise_twin(request: HttpRequest, ref: str) -> HttpResponse:
 def appeal_decision(request: HttpRequest, ref: str) -> HttpResponse:
     """Ask a moderator to check one half again."""
 
-    def act(person: Person, found: Twin) -> str:
+    def appeal(person: Person, twin: Twin) -> str:
         wanted = request.POST.get("problem", "")
-        half = next((one for one in own_problems(person, found) if one.ref == wanted), None)
+        half = next((one for one in own_problems(person, twin) if one.ref == wanted), None)
         if half is None:
             raise InputError(_("This half is not part of the twin; open the page again."))
         decisions.appeal(person, half, request.POST.get("text", ""))
         return _("A moderator will read your appeal and answer here.")
 
-    return _apply(request, ref, act)
+    return _apply(request, ref, appeal)
 
 
 def _apply(request: HttpRequest, ref: str, action: Callable[[Person, Twin], str]) -> HttpResponse:
