@@ -84,8 +84,8 @@ def test_a_prediction_has_all_that_the_model_said(model: Any) -> None:
     assert first.scores == [0.1, 2.0]
     assert not first.tie
     assert first.seconds >= 0
-    assert len(first.input) == 64
-    assert first.input != second.input
+    assert len(first.input_digest) == 64
+    assert first.input_digest != second.input_digest
     assert first.answered_at
     assert first.leased_until is None
     assert model.seen
@@ -220,7 +220,7 @@ def test_the_kernel_ends_a_process_that_stands_still(model: Any, database: Any) 
     if not child:
         signal.signal(signal.SIGALRM, signal.SIG_DFL)  # pytest has its own
         try:
-            process.LoadedModel(site, RULE, study.MadeSolver(Still(), "d", "r"), model).work()
+            process.LoadedModel(site, RULE, study.MadeSolver(Still(), "d", "r"), model).run()
         finally:
             os._exit(7)
     _child, status = os.waitpid(child, 0)

@@ -254,7 +254,7 @@ def read_model(request: HttpRequest, name: Name) -> dict[str, Any]:
     """Read a model's full description and its previous revisions."""
     row = get_object_or_404(ModelRow, name=name, current=True)
     return {
-        **_model_record(request, asking.get_status(row)),
+        **_model_record(request, asking.get_model_status(row)),
         "about": row.about,
         "revisions": [
             {

@@ -70,7 +70,7 @@ class SentenceFilters(Filters):
         return SentenceFilters(data)
 
 
-def list_with_families(problems: list[Problem]) -> list[dict[str, Any]]:
+def list_problems_with_families(problems: list[Problem]) -> list[dict[str, Any]]:
     """Return each problem with information on its family, using two queries.
 
     Each problem has the `root`'s id, or None if nobody has perturbed it; its `step` from the root;

@@ -59,32 +59,32 @@ class SentenceInput:
     was_separated: bool = field(default=False, compare=False)
 
     @classmethod
-    def from_form(cls, form: Mapping[str, Any], options: int) -> SentenceInput:
+    def from_form(cls, form: Mapping[str, Any], option_count: int) -> SentenceInput:
         """Read the input from a submitted form; invalid values are dropped.
 
         Args:
             form: The submitted form.
-            options: The number of options.
+            option_count: The number of options.
         """
         answer = str(form.get("answer", ""))
         entered = checks.read_field(form, "sentence")
         sentence = separate_blank(entered)
         return cls(
             sentence,
-            tuple(checks.read_field(form, f"option_{n}") for n in range(1, options + 1)),
-            int(answer) if answer in map(str, range(options)) else None,
+            tuple(checks.read_field(form, f"option_{n}") for n in range(1, option_count + 1)),
+            int(answer) if answer in map(str, range(option_count)) else None,
             checks.read_field(form, "declared"),
             checks.read_field(form, "against"),
             sentence != entered,
         )
 
     @classmethod
-    def from_parent(cls, problem: Problem, against: str = "") -> SentenceInput:
+    def from_parent(cls, problem: Problem, target: str = "") -> SentenceInput:
         """Return the initial input for perturbing a problem: its texts, but no answer."""
-        return cls(problem.sentence, tuple(problem.options), None, "", against)
+        return cls(problem.sentence, tuple(problem.options), None, "", target)
 
     @classmethod
-    def from_version(cls, problem: Problem, against: str = "") -> SentenceInput:
+    def from_version(cls, problem: Problem, target: str = "") -> SentenceInput:
         """Return the initial input for revising a version."""
         declared = (problem.record.get("lineage") or {}).get("declared")
         return cls(
@@ -92,7 +92,7 @@ class SentenceInput:
             tuple(problem.options),
             problem.answer,
             "" if declared is None else str(declared),
-            against,
+            target,
         )
 
     def without_long_texts(self) -> SentenceInput:
@@ -353,18 +353,18 @@ def create_version(
     person = position.person
     assert person is not None  # noqa: S101 - nobody else writes
 
-    def create() -> dict[str, str]:
+    def store_version() -> dict[str, str]:
         if not has_agreed(person):
             raise InputError(_("First agree to the site’s texts; your text is kept."))
         current = _lock_position(position)
-        _check_rules(typed, current)
+        _reject_invalid_input(typed, current)
         if precheck:
             precheck()
         return {"problem": _store_version(person, typed, current).ref}
 
     old = position.revises
     what = f"revise {old.ref}" if old else f"perturb {position.parent.ref}"
-    result, _new = act_once(person, key, what, create)
+    result, _new = act_once(person, key, what, store_version)
     return Problem.objects.select_related("twin").get(ref=result["problem"])
 
 
@@ -393,7 +393,7 @@ def find_submitted(person: Person | None, key: str) -> str:
     return str(stored_result(person, key).get("problem", ""))
 
 
-def _check_rules(typed: SentenceInput, position: Position) -> None:
+def _reject_invalid_input(typed: SentenceInput, position: Position) -> None:
     faults = group_advice_by_field(
         one for one in run_checks(typed, position) if one.verdict in ("fail", "todo")
     )

@@ -46,7 +46,7 @@ def show_start(request: HttpRequest) -> HttpResponse:
     context = {
         "filters": filters,
         "page": shown,
-        "listed": pages.list_with_families(shown.problems),
+        "listed": pages.list_problems_with_families(shown.problems),
         "terms": parse_terms(filters.cleaned_data.get("q", "")),
         "count": count,
         "more": more,
@@ -64,16 +64,16 @@ def _require_consent(view: View[P]) -> View[P]:
     asks = gates.consent_required(view)
 
     @wraps(view)
-    def gated(request: HttpRequest, /, *args: P.args, **kwargs: P.kwargs) -> HttpResponseBase:
+    def wrapper(request: HttpRequest, /, *args: P.args, **kwargs: P.kwargs) -> HttpResponseBase:
         return (view if request.method == "POST" else asks)(request, *args, **kwargs)
 
-    return gated
+    return wrapper
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
 @_require_consent
 def perturb_sentence(request: HttpRequest, ref: str) -> HttpResponse:
-    """Show a sentence to perturb, and process the form's buttons."""
+    """Show a sentence to perturb, and handle the form's buttons."""
     person = gates.existing_writer(request)
     parent = pages.get_perturbable_problem(person, ref)
     position = Position.for_new_version(person, parent)
@@ -81,13 +81,13 @@ def perturb_sentence(request: HttpRequest, ref: str) -> HttpResponse:
     if request.method != "POST":
         against = request.GET.get("against", "") or str(request.session.get(AGAINST, ""))
         first = SentenceInput.from_parent(parent, against)
-        return _render(request, pages.get_context(position, first, gates.new_key()))
+        return _render_form(request, pages.get_context(position, first, gates.new_key()))
     return _process_form(request, position)
 
 
 @require_POST
 def check_sentence(request: HttpRequest, ref: str) -> HttpResponse:
-    """Check the form during typing; nothing is written."""
+    """Check the form while the user types; nothing is stored."""
     person = gates.existing_writer(request)
     parent = pages.get_perturbable_problem(person, ref)
     return _render_checks(request, Position.for_new_version(person, parent))
@@ -96,7 +96,7 @@ def check_sentence(request: HttpRequest, ref: str) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "POST"])
 @_require_consent
 def revise_version(request: HttpRequest, ref: str) -> HttpResponse:
-    """Show a person's own version to revise, and process the form's buttons."""
+    """Show one of the person's versions for revision, and handle the form's buttons."""
     person = gates.existing_writer(request)
     old = pages.get_own_version(person, ref)
     if not rules.is_revisable(person, old):
@@ -112,13 +112,13 @@ def revise_version(request: HttpRequest, ref: str) -> HttpResponse:
         version = Version.objects.select_related("against").get(problem=old)
         against = version.against.name if version.against else ""
         first = SentenceInput.from_version(old, against)
-        return _render(request, pages.get_context(position, first, gates.new_key()))
+        return _render_form(request, pages.get_context(position, first, gates.new_key()))
     return _process_form(request, position)
 
 
 @require_POST
 def check_revision(request: HttpRequest, ref: str) -> HttpResponse:
-    """Check the form of a revision during typing; nothing is written."""
+    """Check the form for a revision while the user types; nothing is stored."""
     person = gates.existing_writer(request)
     old = pages.get_own_version(person, ref)
     return _render_checks(request, Position.for_revision(person, old))
@@ -131,23 +131,23 @@ def _process_form(request: HttpRequest, position: Position) -> HttpResponse:
     get_context = partial(pages.get_context, position, typed)
     if request.POST.get("do") != "submit":
         _rate_limit_check(request)
-        return _render(request, get_context(key or gates.new_key()))
+        return _render_form(request, get_context(key or gates.new_key()))
     try:
         if (position.person or settings.RULES.anonymous) and missing_documents(position.person):
             consent = f"{reverse('people:consent')}?{urlencode({'next': request.path})}"
-            return _render(request, {**get_context(key), "consent": consent}, 422)
+            return _render_form(request, {**get_context(key), "consent": consent}, 422)
         current = replace(position, person=gates.get_or_create_writer(request))
         limit = partial(gates.rate_limit, request, "perturb", settings.RULES.perturbs_per_hour)
         made = rules.create_version(current, typed, key, precheck=limit)
     except RefusedError as refused:
-        return _render(request, get_context(key, faults=refused.faults), 422)
+        return _render_form(request, get_context(key, faults=refused.faults), 422)
     except gates.RateLimitError as many:
         again = _("You have reached the site’s limit per hour. Try again in %d minutes.")
-        answer = _render(request, get_context(key, error=again % many.minutes), 429)
+        answer = _render_form(request, get_context(key, error=again % many.minutes), 429)
         answer.headers["Retry-After"] = str(many.seconds)
         return answer
     except InputError as refused:
-        return _render(request, get_context(key or gates.new_key(), error=str(refused)), 422)
+        return _render_form(request, get_context(key or gates.new_key(), error=str(refused)), 422)
     if request.session.get(AGAINST) != typed.against:  # otherwise nothing is written
         request.session[AGAINST] = typed.against
     return redirect("perturb:made", made.ref)
@@ -170,7 +170,9 @@ def _rate_limit_check(request: HttpRequest) -> None:
     gates.rate_limit_typing(request, "check", settings.RULES.perturbs_per_hour)
 
 
-def _render(request: HttpRequest, context: dict[str, object], status: int = 200) -> HttpResponse:
+def _render_form(
+    request: HttpRequest, context: dict[str, object], status: int = 200
+) -> HttpResponse:
     revises = context["revises"]
     if isinstance(revises, Problem):
         where = reverse("perturb:revise", args=[revises.ref])

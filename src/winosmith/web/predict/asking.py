@@ -251,7 +251,7 @@ MAX_FAILURES = 20
 
 @dataclass(frozen=True)
 class ModelStatus:
-    """The status of a model.
+    """The status of a model, with the counts of its predictions.
 
     Attributes:
         model: The current revision.
@@ -287,7 +287,7 @@ def list_model_statuses() -> list[ModelStatus]:
     return [_make_status(model, counts, total) for model in models]
 
 
-def get_status(model: Model) -> ModelStatus:
+def get_model_status(model: Model) -> ModelStatus:
     """Return the status of a model."""
     counted = model.predictions.values_list("model", "stand").annotate(n=Count("pk"))
     counts = {(number, stand): n for number, stand, n in counted}

@@ -73,7 +73,7 @@ class Task:
     tries: int
 
     @property
-    def input(self) -> str:
+    def input_digest(self) -> str:
         """Return the digest of the model's input, 64 hexadecimal digits."""
         shown = [self.datum.sentence, list(self.datum.options), self.datum.pronoun]
         return hashlib.sha256(json.dumps(shown, ensure_ascii=False).encode()).hexdigest()
@@ -103,7 +103,7 @@ class Outcome:
             "seconds": round(self.seconds, 4),
             "answered_at": timezone.now(),
             "leased_until": None,
-            "input": self.task.input,
+            "input": self.task.input_digest,
         }
         if not self.scores:
             stand = Status.LATE if self.late else Status.FAILED
@@ -322,7 +322,7 @@ class LoadedModel:
         limit_gb = getattr(rule.settings, "memory_gb", None)
         self.max_bytes = limit_gb * 2.0**30 if limit_gb else _memory_bytes() + GROWTH_GB * 2.0**30
 
-    def work(self) -> None:
+    def run(self) -> None:
         """Predict until the process has grown too large."""
         while self.outcomes or _memory_bytes() < self.max_bytes:
             try:
@@ -388,18 +388,18 @@ MODEL_FOLDER = "models"
 def main() -> NoReturn:
     """Predict until the worker ends; the exit code is 1 if the model can't be loaded."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the server
-    threading.Thread(target=_exit_with_worker, name="parent", daemon=True).start()
+    threading.Thread(target=_exit_when_worker_ends, name="parent", daemon=True).start()
     set_time_limit(MAX_LOADING_SECONDS)
     site = settings.SITE
     loaded = _load_model(site, next(rule for rule in site.rules.models if rule.name == sys.argv[1]))
     set_time_limit(0)
     if loaded is not None:
-        loaded.work()
+        loaded.run()
     sys.stderr.flush()
     os._exit(0 if loaded else 1)  # threads of libraries are not waited for
 
 
-def _exit_with_worker() -> None:
+def _exit_when_worker_ends() -> None:
     while os.getppid() == int(os.environ[SERVER]):
         time.sleep(POLL_SECONDS)
     os._exit(0)
@@ -470,7 +470,7 @@ class ModelProcess(Child):
 
 
 def manage_processes() -> NoReturn:
-    """Start the process of each model of the site, and restart it whenever it ends."""
+    """Start the process of each model on the site, and restart it whenever it ends."""
     (settings.SITE.folder / MODEL_FOLDER).mkdir(mode=0o700, exist_ok=True)
     processes = [ModelProcess(rule) for rule in settings.SITE.rules.models]
     while True:

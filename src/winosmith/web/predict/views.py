@@ -29,7 +29,7 @@ def show_model(request: HttpRequest, name: str) -> HttpResponse:
         request,
         "predict/model.html",
         {
-            "stand": asking.get_status(found),
+            "stand": asking.get_model_status(found),
             "about": [(key, value) for key, value in found.about.items() if key != "solver"],
             "revisions": asking.list_previous_revisions(found),
             "failures": asking.list_failed_predictions(found) if moderates else (),

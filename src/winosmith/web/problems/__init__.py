@@ -9,7 +9,7 @@ from django.db.models.signals import post_migrate
 
 
 class Config(AppConfig):
-    """The Django application; registers its regular tasks."""
+    """The Django application; registers its periodic tasks."""
 
     name = "winosmith.web.problems"
 
@@ -20,7 +20,7 @@ class Config(AppConfig):
         from winosmith.web.problems.states import publish_due_halves
 
         add_duty(PUBLISH, HOUR, publish_due_halves)
-        add_duty(LEARN, association.INTERVAL, association.train_and_save)
+        add_duty(LEARN, association.INTERVAL, association.train_and_save_pairs)
         post_migrate.connect(_create_indexes, sender=self)
 
 

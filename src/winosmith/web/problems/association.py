@@ -81,21 +81,21 @@ class Meter:
 
 def measure_association(halves: Sequence[AnyHalf]) -> Meter:
     """Measure how well word pairs predict each half's answer; halves may be unfinished."""
-    pairs = _PAIRS_FILE.latest()
+    pairs = _PAIRS_FILE.load_latest()
     if pairs is None:
         return Meter()
-    return Meter(tuple(measure_half(half, pairs) for half in halves), pairs.problems)
+    return Meter(tuple(measure_half(half, pairs) for half in halves), pairs.problem_count)
 
 
 def measure_half(half: AnyHalf, pairs: Pairs) -> Reading:
     """Measure how well word pairs predict the answer of a half."""
-    options = [_words(option) for option in half.options]
+    options = [_get_unique_words(option) for option in half.options]
     if half.answer is None or len(options) < 2 or not all(options):
         return Reading(None)
     if not 0 <= half.answer < len(options):
         return Reading(None)
-    sentence = _words(half.sentence)
-    known = pairs.weights(
+    sentence = _get_unique_words(half.sentence)
+    known = pairs.get_weights(
         {f"{own} {word}" for option in options for own in option for word in sentence}
     )
     scores = [sum(_sum_weights(known, option, word) for word in sentence) for option in options]
@@ -110,7 +110,7 @@ def measure_half(half: AnyHalf, pairs: Pairs) -> Reading:
     return Reading(softmax(scores)[half.answer], tuple(strong[:MOST_WORDS]))
 
 
-def _words(text: str) -> list[str]:
+def _get_unique_words(text: str) -> list[str]:
     return sorted(set(units(text)) - {BLANK})
 
 
@@ -142,7 +142,7 @@ class Pairs:
         self.table = table
 
     @property
-    def problems(self) -> int:
+    def problem_count(self) -> int:
         """Return the number of training problems."""
         return int(self.table[1, 0])
 
@@ -153,14 +153,14 @@ class Pairs:
 
         read = 0
 
-        def counted() -> Iterator[Problem]:
+        def count_and_yield() -> Iterator[Problem]:
             nonlocal read
             for problem in problems:
                 read += 1
                 yield problem
 
-        known = WordAssociation.of_pairs(counted(), smoothing=SMOOTHING).weights
-        digests = np.fromiter(map(_digest, known), np.uint64, len(known))
+        known = WordAssociation.of_pairs(count_and_yield(), smoothing=SMOOTHING).weights
+        digests = np.fromiter(map(_hash_pair, known), np.uint64, len(known))
         weights = np.fromiter((weight for (weight,) in known.values()), np.float64, len(known))
         order = np.argsort(digests)
         table = np.zeros((2, len(known) + 1), np.uint64)
@@ -187,21 +187,21 @@ class Pairs:
         with atomic_write(path, "wb") as file:
             np.save(file, self.table, allow_pickle=False)
 
-    def weights(self, pairs: Collection[str]) -> dict[str, float]:
+    def get_weights(self, pairs: Collection[str]) -> dict[str, float]:
         """Return the weights of the given pairs, except for unknown pairs.
 
         Args:
             pairs: The pairs as in `WordAssociation`: an option's word and another word, in lower
                 case.
         """
-        asked = np.fromiter(map(_digest, pairs), np.uint64, len(pairs))
+        asked = np.fromiter(map(_hash_pair, pairs), np.uint64, len(pairs))
         places = np.searchsorted(self.table[0], asked).clip(max=self.table.shape[1] - 1)
         known = self.table[0, places] == asked
         weights = self.table[1, places].view(np.float64)
         return dict(zip(compress(pairs, known), weights[known].tolist(), strict=True))
 
 
-def train() -> Pairs:
+def train_pairs() -> Pairs:
     """Compute word-pair weights from the site's public problems and the handwritten twins.
 
     Problems under embargo and gold questions are omitted, because the words that the meter lists
@@ -219,9 +219,9 @@ def train() -> Pairs:
     return Pairs.from_problems(problems())
 
 
-def train_and_save() -> None:
+def train_and_save_pairs() -> None:
     """Train the association meter, and write the file that all processes read."""
-    train().save(settings.SITE.folder / FILE)
+    train_pairs().save(settings.SITE.folder / FILE)
 
 
 class PairsFile:
@@ -231,7 +231,7 @@ class PairsFile:
         self.pairs: Pairs | None = None
         self.seen: tuple[int, int] | None = None
 
-    def latest(self) -> Pairs | None:
+    def load_latest(self) -> Pairs | None:
         """Return the pairs from the last training, or None before the first training."""
         path = settings.SITE.folder / FILE
         stamp = file_stamp(path)
@@ -245,6 +245,6 @@ class PairsFile:
 _PAIRS_FILE = PairsFile()
 
 
-def _digest(pair: str) -> int:
+def _hash_pair(pair: str) -> int:
     """Hash a pair to 8 bytes; the collision probability among a million pairs is 3e-8."""
     return int.from_bytes(blake2b(pair.encode(), digest_size=8).digest(), "little")

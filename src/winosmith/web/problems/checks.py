@@ -390,7 +390,9 @@ def contributor_hints(
 
 def text_hints(halves: Sequence[AnyHalf], words_to_flag: Sequence[str] = ()) -> list[str]:
     """Return the hints on the wording of halves; a finding in both halves is listed once."""
-    found = [_find_all(half.sentence, tuple(half.options), tuple(words_to_flag)) for half in halves]
+    found = [
+        _find_issues(half.sentence, tuple(half.options), tuple(words_to_flag)) for half in halves
+    ]
     kinds = (
         _("words on this site's list"),
         _("possible contact data"),
@@ -407,7 +409,7 @@ def text_hints(halves: Sequence[AnyHalf], words_to_flag: Sequence[str] = ()) -> 
 
 
 @lru_cache(500)
-def _find_all(
+def _find_issues(
     sentence: str, options: tuple[str, ...], words_to_flag: tuple[str, ...]
 ) -> tuple[tuple[str, ...], ...]:
     """Return a half's findings by kind, cached while the contributor edits the other half."""

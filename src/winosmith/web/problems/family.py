@@ -169,7 +169,7 @@ UNPUBLISHED_STATES = (State.HELD, State.JUDGING, State.VALID)
 
 
 def may_perturb(person: Person | None, problem: Problem) -> bool:
-    """Return whether a problem is public, or the person's own, so that they may perturb it."""
+    """Return whether a person may perturb a problem: if it is public, or unpublished and theirs."""
     if problem.embargo or problem.gold:
         return False
     if problem.public:
@@ -183,7 +183,7 @@ SHOWN_STEPS = 5
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class PathStep:
     """A version on the path from the root.
 
     Attributes:
@@ -197,22 +197,22 @@ class Step:
     pieces: list[Change]
 
 
-def get_visible_steps(path: Sequence[Problem], person: Person | None) -> list[Step]:
+def get_visible_steps(path: Sequence[Problem], person: Person | None) -> list[PathStep]:
     """Return the steps of a path, omitting texts and edits that a person may not see."""
-    found: list[Step] = []
+    found: list[PathStep] = []
     before = ""
     for number, row in enumerate(path):
         if not is_visible_to(person, row):
-            found.append(Step(number, None, []))
+            found.append(PathStep(number, None, []))
             before = ""
             continue
         changed = changes(before, row.sentence) if before else [Change(row.sentence, "")]
-        found.append(Step(number, row, changed))
+        found.append(PathStep(number, row, changed))
         before = row.sentence
     return found
 
 
-def fold_steps(steps: list[Step]) -> dict[str, Any]:
+def fold_steps(steps: list[PathStep]) -> dict[str, Any]:
     """Split a path into its first step, the steps to collapse, and the last steps."""
     if len(steps) <= SHOWN_STEPS:
         return {"first_steps": steps, "folded_steps": [], "last_steps": []}

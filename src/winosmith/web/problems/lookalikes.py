@@ -387,12 +387,12 @@ def hash_shingles(words: Sequence[str]) -> list[int]:
         Distinct integers that fit a signed 64-bit column. Shingles with two content words come
         first, because they occur in fewer sentences; those without content words are omitted.
     """
-    whole = _hash("\0".join(("", *words)))
+    whole = _hash_text("\0".join(("", *words)))
     ranked = {}
     for start in range(len(words) - WIDTH + 1):
         three = words[start : start + WIDTH]
         if content := len(_select_content_words(three)):
-            number = _hash("\0".join(three))
+            number = _hash_text("\0".join(three))
             ranked[number] = (content < 2, number)
     return [whole, *sorted(ranked.keys() - {whole}, key=ranked.__getitem__)]
 
@@ -428,6 +428,6 @@ def _mask_option(words: Sequence[str], option: Sequence[str]) -> Iterator[str]:
             at += 1
 
 
-def _hash(text: str) -> int:
+def _hash_text(text: str) -> int:
     digest = blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest()
     return int.from_bytes(digest, "big", signed=True)

@@ -106,7 +106,7 @@ class Problem(models.Model):
         return f"{self.ref}: {self.sentence[:60]}"
 
     def sync_fields(self, **columns: Any) -> None:
-        """Set fields of this instance that a query changed; reload `waits` and `public` on use."""
+        """Set fields that a query has changed; `waits` and `public` are reloaded when used."""
         for name, value in columns.items():
             setattr(self, name, value)
         for name in ("waits", "public"):

@@ -159,7 +159,7 @@ def as_public(rows: Sequence[Problem]) -> list[Datum]:
 
 
 def filter_by_family(query: QuerySet[Problem], ref: str) -> QuerySet[Problem]:
-    """Filter problems by family.
+    """Keep only the problems of a family, given the id of any member.
 
     Args:
         query: The problems.

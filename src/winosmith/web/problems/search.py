@@ -78,7 +78,7 @@ _VECTOR = "to_tsvector('simple', problems_problem.sentence)"
 
 
 class FullTextIndex:
-    """A full-text index.
+    """A full-text index of sentences, in SQLite or PostgreSQL.
 
     Args:
         table: The name of the index, and the prefix of its triggers' names.

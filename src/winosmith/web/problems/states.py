@@ -164,7 +164,11 @@ def update_waits(twins: Collection[int], newly_decided: Collection[int] = ()) ->
 
 def _log_late_halves(keys: Collection[int], twins: Iterable[list[Problem]]) -> None:
     late = [
-        half.pk for both in twins if any(map(_is_open, both)) for half in both if half.pk in keys
+        half.pk
+        for both in twins
+        if any(map(_is_undecided, both))
+        for half in both
+        if half.pk in keys
     ]
     rows = public_problems().filter(pk__in=late).order_by("pk") if late else ()
     reason = _("its other half was not decided within %d days") % settings.RULES.wait_days
@@ -210,12 +214,12 @@ def latest_public_time(problem: Problem) -> datetime | None:
 
 def _must_wait(halves: Iterable[Problem]) -> bool:
     halves, over = list(halves), None
-    if any(map(_is_open, halves)):
+    if any(map(_is_undecided, halves)):
         over = _compute_wait_end(halves)
     return over is not None and timezone.now() < over
 
 
-def _is_open(half: Problem) -> bool:
+def _is_undecided(half: Problem) -> bool:
     return half.state in OPEN and not half.gold
 
 

@@ -132,7 +132,9 @@ def get_example() -> list[Problem]:
     """
     twin = _find_chosen_twin()
     if twin is None:
-        entry = cached("read.showpiece", lambda: Entry(get_stats().problems, _find_agreed_twin()))
+        entry = cached(
+            "read.showpiece", lambda: Entry(get_stats().problems, _find_most_agreed_twin())
+        )
         twin = entry.value
     halves = list(public_problems().filter(twin=twin).order_by("id")) if twin else []
     return halves if len(halves) == 2 else []
@@ -144,7 +146,7 @@ def _find_chosen_twin() -> int | None:
     return public.filter(halves=2).order_by("-chosen", "-pk").values_list("pk", flat=True).first()
 
 
-def _find_agreed_twin() -> int | None:
+def _find_most_agreed_twin() -> int | None:
     agreed = ~Q(verdict__counts__contains=",") & ~Q(verdict__counts="") & Q(verdict__valid=True)
     rows = public_problems().filter(agreed, verdict__isnull=False)
     other = rows.filter(twin=OuterRef("twin")).exclude(pk=OuterRef("pk"))
@@ -243,11 +245,11 @@ MOST_COUNTED = 1_000
 """Maximum number of counted problems; for more, a page shows "more than", which is fast."""
 
 
-def _make_choice(label: Any, *choices: tuple[str, Any]) -> forms.ChoiceField:
+def _make_choice_field(label: Any, *choices: tuple[str, Any]) -> forms.ChoiceField:
     return forms.ChoiceField(label=label, required=False, choices=[("", _("any")), *choices])
 
 
-def _make_date(label: Any) -> forms.DateField:
+def _make_date_field(label: Any) -> forms.DateField:
     widget = forms.DateInput(attrs={"type": "date"}, format="%Y-%m-%d")
     return forms.DateField(label=label, required=False, widget=widget)
 
@@ -261,11 +263,13 @@ class Filters(forms.Form):
         max_length=200,
         widget=forms.TextInput(attrs={"type": "search", "autocomplete": "off"}),
     )
-    domain = _make_choice(
+    domain = _make_choice_field(
         _("Domain"), ("social", _("social")), ("physical", _("physical")), ("other", _("other"))
     )
-    twins = _make_choice(_("Twins"), ("twins", _("whole twins")), ("singles", _("singles")))
-    kind = _make_choice(_("Kind"), ("original", _("originals")), ("perturbed", _("perturbed")))
+    twins = _make_choice_field(_("Twins"), ("twins", _("whole twins")), ("singles", _("singles")))
+    kind = _make_choice_field(
+        _("Kind"), ("original", _("originals")), ("perturbed", _("perturbed"))
+    )
     family = forms.CharField(
         label=_("Family of"),
         required=False,
@@ -274,7 +278,7 @@ class Filters(forms.Form):
             attrs={"placeholder": _("the id of a problem"), "autocomplete": "off"}
         ),
     )
-    agreement = _make_choice(_("Judges"), *AGREEMENTS)
+    agreement = _make_choice_field(_("Judges"), *AGREEMENTS)
     contributor = forms.CharField(
         label=_("Contributor"),
         required=False,
@@ -284,8 +288,8 @@ class Filters(forms.Form):
         ],
         widget=forms.TextInput(attrs={"placeholder": "p-…", "autocomplete": "off"}),
     )
-    since = _make_date(_("Written from"))
-    until = _make_date(_("Written until"))
+    since = _make_date_field(_("Written from"))
+    until = _make_date_field(_("Written until"))
 
     def __init__(self, *args: Any, **fields: Any):
         super().__init__(*args, label_suffix="", **fields)
@@ -345,9 +349,9 @@ class Filters(forms.Form):
         if data["contributor"]:
             query = query.filter(twin__contributor=find_person(data["contributor"]) or -1)
         if data["since"]:
-            query = query.filter(twin__created__gte=_combine_utc(data["since"], time.min))
+            query = query.filter(twin__created__gte=_make_utc_datetime(data["since"], time.min))
         if data["until"]:
-            query = query.filter(twin__created__lte=_combine_utc(data["until"], time.max))
+            query = query.filter(twin__created__lte=_make_utc_datetime(data["until"], time.max))
         if data["q"]:
             query = filter_by_terms(query, parse_terms(data["q"]))
         return query
@@ -377,7 +381,7 @@ def _filter_public_family(query: QuerySet[Problem], ref: str) -> QuerySet[Proble
     return query.filter(pk__in=Version.objects.filter(root__ref=ref).values("problem"))
 
 
-def _combine_utc(day: Any, clock_time: time) -> datetime:
+def _make_utc_datetime(day: Any, clock_time: time) -> datetime:
     return datetime.combine(day, clock_time, tzinfo=UTC)
 
 
@@ -429,11 +433,13 @@ def get_page(query: QuerySet[Problem], params: QueryDict) -> Page:
         rows.reverse()
     newer, older = (more, True) if back else (mark is not None, more)
     return Page(
-        rows, _page_query(params, rows, "before", newer), _page_query(params, rows, "after", older)
+        rows,
+        _make_page_query(params, rows, "before", newer),
+        _make_page_query(params, rows, "after", older),
     )
 
 
-def _page_query(params: QueryDict, rows: list[Problem], key: str, has_more: bool) -> str:
+def _make_page_query(params: QueryDict, rows: list[Problem], key: str, has_more: bool) -> str:
     if not has_more or not rows:
         return ""
     kept = params.copy()

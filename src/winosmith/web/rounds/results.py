@@ -120,7 +120,7 @@ def _make_summary_cards(record: Mapping[str, Any]) -> list[tuple[str, str]]:
     cards = [
         (
             f"{build['kept']:,}",
-            _("problems kept of %s") % _format_count(build["funnel"]["collected"]),
+            _("problems kept of %s") % f"{build['funnel']['collected']['problems']:,}",
         )
     ]
     if artifacts["after"] is not None:
@@ -144,10 +144,6 @@ def _make_summary_cards(record: Mapping[str, Any]) -> list[tuple[str, str]]:
     return cards
 
 
-def _format_count(count: Mapping[str, Any]) -> str:
-    return f"{count['problems']:,}"
-
-
 def _make_solver_row(name: str, result: Mapping[str, Any]) -> dict[str, Any]:
     return {
         "name": name,
@@ -160,14 +156,14 @@ def _make_solver_row(name: str, result: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _make_people_context(judged: Mapping[str, Any] | None) -> dict[str, Any] | None:
-    if judged is None:
+def _make_people_context(people: Mapping[str, Any] | None) -> dict[str, Any] | None:
+    if people is None:
         return None
     shares = {
-        f"{key}_percent": format_value(judged[key], ".1%") if judged[key] is not None else ""
+        f"{key}_percent": format_value(people[key], ".1%") if people[key] is not None else ""
         for key in ("agree", "unanimous", "accuracy")
     }
-    return {**judged, **shares}
+    return {**people, **shares}
 
 
 def _format_interval(estimate: Mapping[str, Any] | None) -> tuple[str, str] | None:
@@ -536,10 +532,10 @@ def erase_remaining_texts() -> int:
     if not gone:
         return 0
     ended = Round.objects.exclude(state__in=[Round.State.WAITING, Round.State.RUNNING])
-    return sum(_clean_folder(round_.folder, gone) for round_ in ended)
+    return sum(_erase_from_folder(round_.folder, gone) for round_ in ended)
 
 
-def _clean_folder(folder: Path, erased_ids: Collection[str]) -> int:
+def _erase_from_folder(folder: Path, erased_ids: Collection[str]) -> int:
     old_ids = BuildFiles(folder / "results" / "build").old_ids()
     known = {new for new, old in old_ids.items() if old in erased_ids} | {*erased_ids}
     files = [path for path in sorted(folder.rglob("*.jsonl")) if _remove_lines(path, known)]

@@ -29,7 +29,6 @@ from winosmith.finished import BuildFiles
 from winosmith.outputs import OutputFolder
 from winosmith.records import read_toml
 from winosmith.rounds import (
-    Change,
     Round as Found,
     RoundRecipe,
     find_changes,
@@ -339,7 +338,7 @@ class ProgressReporter:
             since=time.time(),
         )  # fmt: skip
         self._update_row(step=title, doing=asdict(self.doing))
-        yield self._advance
+        yield self._report_progress
         seconds = round(time.time() - self.doing.since, 2)
         self.timings.append((self.doing.number, title, seconds))
 
@@ -348,7 +347,7 @@ class ProgressReporter:
         later = [n for n in range(self.at + 1, len(self.steps)) if self.steps[n] == title]
         return later[0] if later else self.at
 
-    def _advance(self, done: int, note: str) -> None:
+    def _report_progress(self, done: int, note: str) -> None:
         self.doing = replace(self.doing, done=done, note=note)
         if time.monotonic() >= self.due:
             self.due = time.monotonic() + UPDATE_SECONDS
@@ -489,14 +488,13 @@ def store_results(
                 busy=False,
                 ended=timezone.now(),
                 record=dict(result.record),
-                changes=list(map(_change_record, find_changes(result.record, last))),
+                changes=[
+                    [change.what, change.before, change.now, change.form]
+                    for change in find_changes(result.record, last)
+                ],
                 timings=[list(timing) for timing in timings],
             )
         )
-
-
-def _change_record(change: Change) -> list[Any]:
-    return [change.what, change.before, change.now, change.form]
 
 
 def _iter_place_fields(result: Found) -> Iterator[tuple[str, dict[str, Any]]]:

@@ -64,7 +64,7 @@ def show_round(request: HttpRequest, name: str) -> HttpResponse:
 
 @require_safe
 def show_progress(request: HttpRequest, name: str) -> HttpResponse:
-    """Return the progress of a round to a waiting page, or make the page reload."""
+    """Return a round's progress to a polling page, or make the page reload."""
     round_ = get_visible_round(request, name)
     context = {"round": round_, "progress": running.get_round_progress(round_)}
     return waiting_page(request, "rounds/parts/progress.html", context, round_.busy)
@@ -72,7 +72,7 @@ def show_progress(request: HttpRequest, name: str) -> HttpResponse:
 
 @gates.admins_only
 def start_round(request: HttpRequest) -> HttpResponse:
-    """Show the form for a new round, or start the round, once per form."""
+    """Show the form for a new round; on POST, start the round, once per form."""
     form, person = StartForm(request.POST or None), cast(Person, request.user)
     if request.method == "POST" and form.is_valid():
         name, recipe = form.cleaned_data["name"], form.cleaned_data["recipe"]

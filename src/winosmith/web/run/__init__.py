@@ -6,7 +6,7 @@ from django.apps import AppConfig
 
 
 class Config(AppConfig):
-    """The Django application; registers its jobs and regular tasks."""
+    """The Django application; registers its jobs and periodic tasks."""
 
     name = "winosmith.web.run"
 

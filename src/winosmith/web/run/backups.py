@@ -28,7 +28,7 @@ NAME = re.compile(r"site-\d{8}-\d{6}\.tar\.gz")
 
 
 def get_backup_folder() -> Path:
-    """Return the folder of the backups."""
+    """Return the path of the backup folder."""
     return Path(settings.SITE.folder, BACKUPS)
 
 

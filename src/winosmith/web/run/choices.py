@@ -66,7 +66,7 @@ def _build_field(name: str, schema: Mapping[str, Any]) -> forms.Field:
 
 
 class LinesField(forms.CharField):
-    """A list of distinct texts, one per line."""
+    """A form field for a list of distinct texts, one per line."""
 
     def prepare_value(self, value: Any) -> Any:
         """Return the texts as the content of a text area."""

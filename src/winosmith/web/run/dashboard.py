@@ -111,17 +111,17 @@ def compute_statistics(view: str, now: datetime) -> Statistics:
     events = Event.objects.filter(problem__gold=False).exclude(before=F("after"))
     moves = list(periods.count(events, "at", "before", "after"))
 
-    def moved(matches: Callable[[Any, Any], bool]) -> list[int]:
+    def count_transitions(matches: Callable[[Any, Any], bool]) -> list[int]:
         return periods.sum((at, n) for at, before, after, n in moves if matches(before, after))
 
-    entered = moved(lambda before, after: before not in OPEN and after in OPEN)
-    left = moved(lambda before, after: before in OPEN and after not in OPEN)
+    entered = count_transitions(lambda before, after: before not in OPEN and after in OPEN)
+    left = count_transitions(lambda before, after: before in OPEN and after not in OPEN)
     waiting = problems.filter(state__in=OPEN).count()
     return Statistics(
         [start + timedelta(days=days * bar) for bar in range(bars)],
-        moved(lambda before, after: before == ""),
-        moved(lambda before, after: before in OPEN and after == State.VALID),
-        moved(lambda before, after: before in OPEN and after == State.REJECTED),
+        count_transitions(lambda before, after: before == ""),
+        count_transitions(lambda before, after: before in OPEN and after == State.VALID),
+        count_transitions(lambda before, after: before in OPEN and after == State.REJECTED),
         [waiting - sum(entered[bar + 1 :]) + sum(left[bar + 1 :]) for bar in range(bars)],
         periods.sum(periods.count(Slot.objects.votes(), "answered_at")),
         _compute_agreed_fractions(periods),

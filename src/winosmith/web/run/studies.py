@@ -227,7 +227,7 @@ def preview_list(job: Job, _reading: Reading) -> None:
     study = get_study(job.asked["name"])
     listed = study.screens.filter(allowed=_is_allowlist(job)).count()
     job.came = {
-        "people": len(_read_ids(job, study)),
+        "people": len(_read_listed_ids(job, study)),
         "listed": listed,
         "began": study.participations.count(),
     }
@@ -238,7 +238,7 @@ def apply_list(job: Job, progress: Progress) -> dict[str, Any]:
     study = get_study(job.asked["name"])
     return {
         **job.came,
-        "listed": add_screens(study, _read_ids(job, study), allowed=_is_allowlist(job)),
+        "listed": add_screens(study, _read_listed_ids(job, study), allowed=_is_allowlist(job)),
     }
 
 
@@ -276,7 +276,7 @@ def _make_plan(job: Job) -> Plan:
     return plan_changes(study, rows, final=job.asked["final"], sent=job.at)
 
 
-def _read_ids(job: Job, study: Study) -> list[str]:
+def _read_listed_ids(job: Job, study: Study) -> list[str]:
     path = job_file(job)
     with _show_file_name_in_errors(job, path):
         return read_ids(path, study.provider, _parse_requirements(job.asked["require"]))

@@ -85,7 +85,7 @@ def show_jobs(request: HttpRequest) -> HttpResponse:
 
 @admins_only
 def edit_settings(request: HttpRequest) -> HttpResponseBase:
-    """Show the settings of the site, and save changes."""
+    """Show the site's settings; on POST, save changes."""
     form, person = SettingsForm(request.POST or None), request.user
     if request.method == "POST" and form.is_valid():
         changed = form.changed()
@@ -94,7 +94,7 @@ def edit_settings(request: HttpRequest) -> HttpResponseBase:
         if chosen:
             messages.success(request, _("The settings are saved."))
             return redirect("run:settings")
-    return _render(request, "run/settings.html", form)
+    return _render_form(request, "run/settings.html", form)
 
 
 @admins_only
@@ -116,7 +116,7 @@ def _render_preview_page(request: HttpRequest, form: files.FileForm, page: str) 
     if request.method == "POST" and form.is_valid() and (mark := _store_preview(request, form)):
         return redirect("run:job", mark)
     jobs = _get_admin_jobs().filter(kind=form.kind)[:LAST]
-    return _render(request, page, form, jobs=jobs, **_make_kind_context(form.kind))
+    return _render_form(request, page, form, jobs=jobs, **_make_kind_context(form.kind))
 
 
 def _store_preview(request: HttpRequest, form: Any, part: str = "", **values: str) -> str:
@@ -207,7 +207,9 @@ def _act_on_test(request: HttpRequest, name: str, act: Callable[[], Job]) -> Htt
     except WinosmithError as error:
         jobs = _get_admin_jobs().filter(kind=TEST)[:LAST]
         context = {"jobs": jobs, "error": error, **_make_kind_context(TEST)}
-        return _render(request, "run/tests.html", human_tests.TestForm(), status=409, **context)
+        return _render_form(
+            request, "run/tests.html", human_tests.TestForm(), status=409, **context
+        )
     return str(done["job"])
 
 
@@ -228,7 +230,7 @@ def show_studies(request: HttpRequest) -> HttpResponseBase:
                     request, _("This study already exists; its link was shown only once.")
                 )
                 return redirect("run:studies")
-            return _render_studies(request, studies.StudyForm(), made=made[0])
+            return _render_studies(request, studies.StudyForm(), created=made[0])
     return _render_studies(request, form)
 
 
@@ -268,7 +270,7 @@ def show_study(request: HttpRequest, name: str) -> HttpResponseBase:
         "jobs": jobs,
         **forms,
     }
-    return _render(
+    return _render_form(
         request, "run/study.html", forms["places"] if asked is None else asked, **context
     )
 
@@ -293,7 +295,7 @@ def close_study(request: HttpRequest, name: str) -> HttpResponseBase:
 
 
 def _confirm_study_action(
-    request: HttpRequest, name: str, action: Callable[[], object], made: list[tuple[Study, str]]
+    request: HttpRequest, name: str, action: Callable[[], object], created: list[tuple[Study, str]]
 ) -> HttpResponseBase:
     study = get_object_or_404(Study, name=name)
     if request.method != "POST":
@@ -303,8 +305,8 @@ def _confirm_study_action(
         form_once(request, request.user, action)
     except InputError as error:
         return _render_studies(request, studies.StudyForm(), error=error, status=409)
-    if made:
-        return _render_studies(request, studies.StudyForm(), made=made[0])
+    if created:
+        return _render_studies(request, studies.StudyForm(), created=created[0])
     return redirect("run:studies")
 
 
@@ -312,18 +314,18 @@ def _render_studies(
     request: HttpRequest,
     form: studies.StudyForm,
     *,
-    made: tuple[Study, str] | None = None,
+    created: tuple[Study, str] | None = None,
     error: InputError | None = None,
     status: int = 200,
 ) -> HttpResponse:
-    study, token = made or (None, "")
+    study, token = created or (None, "")
     context = {
         "rows": [measure_progress(one) for one in Study.objects.order_by("-pk")],
         "made": study,
         "link": study_link(study.provider, token, _get_site_url(request)) if study else "",
         "error": error,
     }
-    return _render(request, "run/studies.html", form, status=status, **context)
+    return _render_form(request, "run/studies.html", form, status=status, **context)
 
 
 @admins_only
@@ -340,7 +342,7 @@ def show_backups(request: HttpRequest) -> HttpResponseBase:
         "folder": backups.get_backup_folder(),
         "jobs": _get_admin_jobs().filter(kind=BACKUP)[:LAST],
     }
-    return _render(request, "run/backups.html", form, **context)
+    return _render_form(request, "run/backups.html", form, **context)
 
 
 @require_safe
@@ -353,7 +355,7 @@ def show_job(request: HttpRequest, mark: str) -> HttpResponse:
 @require_safe
 @admins_only
 def show_progress(request: HttpRequest, mark: str) -> HttpResponse:
-    """Return the progress of a job to a waiting page, or make the page reload."""
+    """Return a job's progress to a polling page, or make the page reload."""
     found = _get_job(mark)
     return waiting_page(request, "run/parts/progress.html", {"job": found}, found.busy)
 
@@ -409,7 +411,7 @@ def _process_once(request: HttpRequest, form: Form, act: Callable[[], str], part
     return str(result["did"])
 
 
-def _render(
+def _render_form(
     request: HttpRequest, page: str, form: Form, *, status: int = 200, **context: Any
 ) -> HttpResponse:
     address = _get_site_url(request).rstrip("/")

@@ -166,7 +166,7 @@ def _find_site_problems(dataset: Dataset) -> dict[str, Problem]:
     return {row.ref: row for query in queries for row in query}
 
 
-def _check_site_problem(row: Problem, dataset: Dataset, public: bool) -> None:
+def _check_site_problem(row: Problem, dataset: Dataset, allow_public: bool) -> None:
     if row.gold or row.state not in (State.VALID, State.JUDGING):
         values = {
             "ref": row.ref,
@@ -177,7 +177,7 @@ def _check_site_problem(row: Problem, dataset: Dataset, public: bool) -> None:
         )
     if row.answer != dataset[dataset.row(row.ref)].answer:
         raise InputError(_("the problem %r has a different answer on this site") % row.ref)
-    if row.public and not public:
+    if row.public and not allow_public:
         raise InputError(
             _(
                 "the problem %r is public on this site, so people may have read "

@@ -442,7 +442,7 @@ def _end_sitting(person: Person, ref: str, state: str) -> Sitting:
 
 
 def iter_test_news(person: Person, after: datetime) -> Iterator[Item]:
-    """Yield the new tests that a person may take."""
+    """Yield news about new tests that a person may take."""
     if not may_take_tests(person):
         return
     rows = Round.objects.filter(state=Round.State.OPEN, created__gt=after)
@@ -452,7 +452,7 @@ def iter_test_news(person: Person, after: datetime) -> Iterator[Item]:
 
 
 def iter_test_reminders(person: Person) -> Iterator[Work]:
-    """Yield a reminder of the sheet that a person is filling in, if any."""
+    """Yield a reminder about the sheet that a person is filling in, if any."""
     out = get_unfinished_sitting(person)
     if out is not None:
         left = len(out.sheet.record["items"]) - out.answers.exclude(letter="").count()

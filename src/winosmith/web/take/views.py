@@ -44,7 +44,7 @@ def show_tests(request: HttpRequest) -> HttpResponse:
 
 
 def show_test(request: HttpRequest, name: str) -> HttpResponseBase:
-    """Show a test with its consent text; on POST, start it."""
+    """Show a test with its consent text; on POST, start the test."""
     round_ = get_object_or_404(Round, name=name)
     if request.method == "POST":
         return _start_test(request, round_)
@@ -153,7 +153,7 @@ def show_sheet(request: HttpRequest, ref: str) -> HttpResponseBase:
 
 @gates.accounts_only
 def show_question(request: HttpRequest, ref: str, number: int) -> HttpResponseBase:
-    """Show a question, or store its answer and go to another question."""
+    """Show a question; on POST, store the answer and go to another question."""
     sitting = _get_sitting(request, ref)
     asked = sheets.read_sheet(sitting.sheet)
     if not 1 <= number <= len(asked):
@@ -187,11 +187,11 @@ def _process_answer(request: HttpRequest, sitting: Sitting, item: humans.Item) -
         )
 
     return _process_form(
-        request, sitting, store_answer, _question_url(sitting, to or item.number), render_again
+        request, sitting, store_answer, _get_question_url(sitting, to or item.number), render_again
     )
 
 
-def _question_url(sitting: Sitting, number: int) -> str:
+def _get_question_url(sitting: Sitting, number: int) -> str:
     if number > len(sitting.sheet.record["items"]):
         return reverse("take:end", args=[sitting.ref])
     return reverse("take:question", args=[sitting.ref, max(1, number)])
@@ -249,7 +249,7 @@ def _render_question(
 
 @gates.accounts_only
 def show_end(request: HttpRequest, ref: str) -> HttpResponseBase:
-    """Show the unanswered questions and the notes; add a note, or submit the sheet."""
+    """Show unanswered questions and notes; on POST, change a note or submit the sheet."""
     sitting = _get_sitting(request, ref)
     if request.method != "POST":
         if sitting.state != Sitting.State.GIVEN:

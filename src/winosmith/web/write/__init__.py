@@ -17,6 +17,6 @@ class Config(AppConfig):
 
         privacy.cleaners["write"] = rules.delete_old_drafts
         privacy.erasers.append(rules.delete_drafts)
-        accounts.adopters.append(rules.adopt_drafts)
+        accounts.adopters.append(rules.transfer_drafts)
         news.news_sources.append(page.iter_submission_news)
         news.work_sources.append(page.iter_draft_reminders)

@@ -216,7 +216,7 @@ def count_problems(person: Person | None) -> ProblemCounts:
 
     The count of the site's problems may be cached.
     """
-    site, goal = cached("write.public", _count_public).value, settings.RULES.goal
+    site, goal = cached("write.public", _count_public_problems).value, settings.RULES.goal
     if person is None:
         return ProblemCounts(0, 0, 0, 0, site, goal)
     found = count_written(person)
@@ -225,7 +225,7 @@ def count_problems(person: Person | None) -> ProblemCounts:
     return ProblemCounts(today.count(), found.held, found.judging, found.valid, site, goal)
 
 
-def _count_public() -> Entry[int]:
+def _count_public_problems() -> Entry[int]:
     count = public_problems().count()
     return Entry(count, count)
 
@@ -387,7 +387,7 @@ def _describe_effect(event: Event) -> str:
 
 
 def iter_draft_reminders(person: Person) -> Iterator[Work]:
-    """Yield a reminder of a person's drafts, if any."""
+    """Yield a reminder about a person's drafts, if any."""
     n = len(rules.list_drafts(person))
     if n:
         text = ngettext("%d draft is not submitted yet", "%d drafts are not submitted yet", n)

@@ -115,7 +115,7 @@ def check_length(typed: TwinInput) -> None:
     Raises:
         InputError: The input is too long.
     """
-    if typed.size > checks.MAX_CHARACTERS:
+    if typed.character_count > checks.MAX_CHARACTERS:
         fault = _("This is far too long for a twin: more than %d characters.")
         raise InputError(fault % checks.MAX_CHARACTERS)
 
@@ -196,7 +196,7 @@ def delete_drafts(person: Person, _texts: bool) -> None:
     Draft.objects.filter(person=person).delete()
 
 
-def adopt_drafts(account: Person, anonymous: Person) -> None:
+def transfer_drafts(account: Person, anonymous: Person) -> None:
     """Move the drafts of an anonymous person to an account."""
     Draft.objects.filter(person=anonymous).update(person=account)
 
@@ -232,7 +232,7 @@ def submit_draft(
         [] if faults else checks.moderator_hints(typed.halves(), person, skip_twin=draft.revises_id)
     )
 
-    def create() -> dict[str, str]:
+    def store_twin() -> dict[str, str]:
         if not has_agreed(person):
             raise InputError(_("First agree to the site’s texts; your text is kept."))
         if faults:
@@ -244,7 +244,7 @@ def submit_draft(
         return {"twin": made[0].ref}
 
     made: list[Twin] = []
-    result, _new = act_once(person, draft.ref, "twin", create)
+    result, _new = act_once(person, draft.ref, "twin", store_twin)
     return made[0] if made else Twin.objects.get(ref=result["twin"])
 
 
@@ -331,10 +331,10 @@ class TwinInput:
 
     @classmethod
     def from_form(cls, form: Mapping[str, Any]) -> TwinInput:
-        """Read the input from a form or a stored draft, without invalid values."""
+        """Read the input from a form or a stored draft; invalid values are dropped."""
 
-        def answer(name: str, preset: int) -> int | None:
-            return {"0": 0, "1": 1, "": None}.get(str(form.get(name, preset)))
+        def parse_answer(name: str, default: int) -> int | None:
+            return {"0": 0, "1": 1, "": None}.get(str(form.get(name, default)))
 
         domain = read_field(form, "domain")
         first, second = (read_field(form, f"sentence_{number}") for number in (1, 2))
@@ -343,7 +343,7 @@ class TwinInput:
             domain if domain in DOMAINS else "",
             (read_field(form, "option_1"), read_field(form, "option_2")),
             separated,
-            (answer("answer_1", 0), answer("answer_2", 1)),
+            (parse_answer("answer_1", 0), parse_answer("answer_2", 1)),
             (separated[0] != first, separated[1] != second),
         )
 
@@ -382,12 +382,12 @@ class TwinInput:
         return TwinInput(self.domain, (one, other), (first, second), self.answers, self.separated)
 
     @property
-    def empty(self) -> bool:
+    def is_empty(self) -> bool:
         """Return whether the input is empty."""
         return not any((*self.options, *self.sentences))
 
     @property
-    def size(self) -> int:
+    def character_count(self) -> int:
         """Return the total number of characters."""
         return sum(map(len, (*self.options, *self.sentences)))
 
@@ -418,7 +418,7 @@ def find_anchor(sentences: Sequence[str], anchors: Sequence[str]) -> str:
 
 
 def check_twin(typed: TwinInput, anchors: Sequence[str]) -> list[Check]:
-    """Check a twin against all rules; return the results in the order of the form.
+    """Check a twin against all rules; return the results in form order.
 
     A separate rule reports text that is too long, in which case the other rules are not checked.
     """
@@ -452,7 +452,7 @@ class _CheckedInput:
     rows: dict[int, int]
     found: Examination
 
-    def verdict(self, rule: str, half: int | None = None) -> Verdict:
+    def get_verdict(self, rule: str, half: int | None = None) -> Verdict:
         needed = self.rows.keys() if half is not None else {0, 1}
         if (half is not None and half not in self.rows) or needed != needed & self.rows.keys():
             return "todo"
@@ -549,7 +549,7 @@ def _check_blank(data: _CheckedInput, half: int, field: str) -> Check:
 def _check_length(data: _CheckedInput, half: int, field: str) -> Check:
     sentence = data.typed.sentences[half]
     count = len(text.words(sentence))
-    verdict = data.verdict("length", half)
+    verdict = data.get_verdict("length", half)
     if verdict == "todo" and count > MOST_WORDS:
         verdict = "fail"
     if verdict == "fail" and count < LEAST_WORDS:
@@ -569,7 +569,7 @@ def _check_length(data: _CheckedInput, half: int, field: str) -> Check:
 
 def _check_options_named(data: _CheckedInput, half: int, field: str) -> Check:
     typed = data.typed
-    verdict = data.verdict("options", half) if data.usable else "todo"
+    verdict = data.get_verdict("options", half) if data.usable else "todo"
     if verdict == "fail" and data.is_short(half):
         verdict = "todo"
     sentence = typed.sentences[half].casefold()
@@ -582,7 +582,7 @@ def _check_options_named(data: _CheckedInput, half: int, field: str) -> Check:
 
 def _check_anchor(data: _CheckedInput, half: int, field: str) -> Check:
     anchor = find_anchor(data.typed.sentences, data.anchors)
-    verdict = data.verdict("anchor", half)
+    verdict = data.get_verdict("anchor", half)
     words = set(map(str.lower, text.tokens(data.typed.sentences[half])))
     used = [word for word in data.anchors if _contains_word(word, words)]
     if verdict == "fail" and (data.is_short(half) or (not used and data.is_short(1 - half))):
@@ -597,17 +597,17 @@ def _check_anchor(data: _CheckedInput, half: int, field: str) -> Check:
 def _check_twin(data: _CheckedInput) -> list[Check]:
     checks = [_check_answers_differ(data), _check_overlap(data), _check_edit(data)]
     if data.anchors:
-        verdict = data.verdict("function word")
+        verdict = data.get_verdict("function word")
         advice = _("Draw other words: these are function words.")
         label = _("The anchor is not a function word")
         checks.append(Check("function word", verdict, label, "", advice, "sentence_1"))
-    same = data.verdict("same options") if data.usable else "todo"
+    same = data.get_verdict("same options") if data.usable else "todo"
     label, advice = _("Both halves have the same options"), _("Write both halves.")
     return [*checks, Check("same options", same, label, "", advice, "option_2")]
 
 
 def _check_answers_differ(data: _CheckedInput) -> Check:
-    verdict = data.verdict("flipped answers") if data.usable else "todo"
+    verdict = data.get_verdict("flipped answers") if data.usable else "todo"
     if verdict == "todo" and None not in data.typed.answers and len(set(data.typed.answers)) == 1:
         verdict = "fail"
     if None in data.typed.answers:
@@ -643,6 +643,6 @@ def _check_edit(data: _CheckedInput) -> Check:
 
 def _joint_verdict(data: _CheckedInput, rule: str) -> Verdict:
     """Return the verdict on both halves together; an unfinished half does not fail."""
-    verdict = data.verdict(rule)
+    verdict = data.get_verdict(rule)
     unfinished = any(data.is_short(half) for half in (0, 1))
     return "todo" if verdict == "fail" and unfinished else verdict

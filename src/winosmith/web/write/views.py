@@ -70,7 +70,7 @@ def show_draft(request: HttpRequest, ref: str) -> HttpResponse:
     if found is None or person is None:
         return _redirect_to_twin(request, person, ref)
     if request.method != "POST":
-        return _render(
+        return _render_draft(
             request, pages.draft_context(found, rules.TwinInput.from_form(found.typed), person)
         )
     typed, do = rules.TwinInput.from_form(request.POST), request.POST.get("do", "check")
@@ -86,22 +86,26 @@ def show_draft(request: HttpRequest, ref: str) -> HttpResponse:
         ):
             raise rules.StaleDraftError(found)
         if do == "submit":
-            return _submit(request, person, found, typed)
+            return _submit_draft(request, person, found, typed)
         saved = rules.save_draft(found, typed, _parse_version(request))
         if do in ("topic", "words"):
             rules.redraw_topic(saved, "topic" if do == "topic" else "words")
     except rules.StaleDraftError as stale:
-        return _render(request, pages.draft_context(found, typed, person, stored=stale.draft), 409)
+        return _render_draft(
+            request, pages.draft_context(found, typed, person, stored=stale.draft), 409
+        )
     except RefusedError as refused:
         kept = _save_if_current(request, found, typed)
-        return _render(
+        return _render_draft(
             request, pages.draft_context(kept, typed, person, faults=refused.faults), 422
         )
     except gates.RateLimitError:
         _save_if_current(request, found, typed)
         raise
     except InputError as refused:
-        return _render(request, pages.draft_context(found, typed, person, error=str(refused)), 422)
+        return _render_draft(
+            request, pages.draft_context(found, typed, person, error=str(refused)), 422
+        )
     place = "topic" if do in ("topic", "words") else "checks"
     return redirect(f"{reverse('write:draft', args=[ref])}#{place}")
 
@@ -161,7 +165,7 @@ def save_draft(request: HttpRequest, ref: str) -> HttpResponse:
 
 @require_POST
 def discard_draft(request: HttpRequest, ref: str) -> HttpResponse:
-    """Delete a draft; repeated calls have no effect."""
+    """Delete a draft; idempotent."""
     found = rules.get_draft(gates.existing_writer(request), ref)
     if found is not None:
         rules.discard_draft(found)
@@ -169,7 +173,7 @@ def discard_draft(request: HttpRequest, ref: str) -> HttpResponse:
     return redirect("write:start")
 
 
-def _submit(
+def _submit_draft(
     request: HttpRequest, person: Person, draft: Draft, typed: rules.TwinInput
 ) -> HttpResponse:
     if not has_agreed(person):
@@ -213,7 +217,9 @@ def _copy_first_half(typed: rules.TwinInput) -> rules.TwinInput:
     return rules.TwinInput(typed.domain, typed.options, (first, first), typed.answers)
 
 
-def _render(request: HttpRequest, context: dict[str, object], status: int = 200) -> HttpResponse:
+def _render_draft(
+    request: HttpRequest, context: dict[str, object], status: int = 200
+) -> HttpResponse:
     return render(request, "write/draft.html", context, status=status)
 
 
