@@ -109,9 +109,9 @@ EXAMPLE_SENTENCES = (
 def get_examples() -> dict[str, list[dict[str, Any]]]:
     """Return the translated examples for the start page, with their measured depths.
 
-    The `good` ones are the steps of a family: the changes since the previous step, the options with
+    `good` contains the steps of a family: the changes since the previous step, the options and
     whether each is correct, whether the answer flipped, the depths, and the purpose of the step.
-    The `bad` ones are failed perturbations of the root, with the reason.
+    `bad` contains failed perturbations of the root, with the reasons.
     """
     family = _make_example_family()
     why = (
@@ -260,7 +260,7 @@ def _get_hints(position: Position, typed: SentenceInput) -> list[str]:
 
 
 POLL_MS = ((timedelta(seconds=8), 500), (timedelta(minutes=1), 2000), (timedelta(minutes=10), 5000))
-"""Maximum ages of a request, each with the milliseconds between polls of its page for results."""
+"""Maximum ages of a request, each with the polling interval of its page in milliseconds."""
 
 MAX_POLL_MS = 30_000
 
@@ -310,7 +310,7 @@ def _prediction_context(
     `target`: the contributor tried to fool this model. `waits`: the prediction is pending.
     `fooled`: the model's choice differs from the contributor's answer; None if unknown, and for a
     tie. `bars`: the options in order; none before the prediction is done. `down`: why the model
-    can't answer now. `parent_correct`: whether it was correct on the parent; None if unknown.
+    can't answer now. `parent`: whether it was correct on the parent; None if unknown.
     """
     done = row.stand == Status.DONE
     waits = row.stand == Status.WAITING

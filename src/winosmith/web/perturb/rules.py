@@ -47,7 +47,7 @@ class SentenceInput:
         options: The options, as many as the parent has, perhaps empty.
         answer: The 0-based index of the correct option; None if none is chosen.
         declared: The depth stated by the contributor, as text, or "".
-        against: The name of the model that they want to fool, or "".
+        against: The name of the model to fool, or "".
         was_separated: Whether the blank had to be separated from a word.
     """
 
@@ -118,7 +118,7 @@ FEWEST_WORDS = 5
 
 @dataclass(frozen=True, slots=True)
 class Position:
-    """The position of a sentence in its family.
+    """A position in a family at which a sentence is written.
 
     Attributes:
         person: The writer; None for a visitor who has not written anything yet.
@@ -217,7 +217,10 @@ def _check_differs_from_parent(typed: SentenceInput, position: Position) -> Chec
     )
     edits = edit_distance(tokens(parent.sentence), tokens(typed.sentence))
     figure = ngettext("%d edit", "%d edits", edits) % edits if edits else ""
-    label, advice = (_("A change is made"), _("Change a word: the sentence is still the parent’s."))
+    label, advice = (
+        _("A change is made"),
+        _("Change a word: the sentence still equals its parent."),
+    )
     return Check("changed", "todo" if same else "pass", label, figure, advice, "sentence")
 
 
@@ -280,7 +283,7 @@ def _check_options_in_sentence(typed: SentenceInput) -> Check:
         return Check("occur", "todo", label, "", "", "option_1")
     text = _casefold_words(typed.sentence)
     missing = [option for option in typed.options if f" {_strip_article(option)} " not in text]
-    advice = _("Not in the sentence: %s. Change the option along with the word, if you meant to.")
+    advice = _("Not in the sentence: %s. If you meant to change the word, change the option, too.")
     advice %= ", ".join(f"“{option}”" for option in missing)
     return Check("occur", "note" if missing else "pass", label, "", advice, "option_1")
 
@@ -318,7 +321,7 @@ def _check_declared_depth(typed: SentenceInput, position: Position) -> Check:
 
 
 SOURCE = "person"
-"""The kind of perturber; in EvoGrad: people, a chat model, or WordNet."""
+"""The kind of perturber; EvoGrad distinguishes people, a chat model and WordNet."""
 
 
 def is_revisable(person: Person | None, problem: Problem) -> bool:

@@ -41,12 +41,12 @@ TOO_LATE = gettext_noop("The model took too long.")
 def request_predictions(problem: Problem, urgent: bool = True) -> None:
     """Request a prediction from every current model, within the caller's transaction.
 
-    Another call only changes the urgency. Models never see problems under embargo or gold
+    Repeated calls only change the urgency. Models never see problems under embargo or gold
     questions.
 
     Args:
         problem: A stored problem.
-        urgent: Whether a person waits for it; if so, it is predicted before background problems.
+        urgent: Whether a person is waiting; urgent predictions precede background predictions.
     """
     if problem.embargo or problem.gold:
         return

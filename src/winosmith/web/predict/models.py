@@ -23,7 +23,7 @@ class Model(models.Model):
         about: The solver's description of what determines its scores, for pages.
         current: Whether this revision is configured now; older revisions keep their predictions.
         seen: The time of the last database update by the model's process.
-        fault: The reason why the model can't predict at the moment, or "".
+        fault: Why the model can't predict at the moment, or "".
         process: The state of its process.
     """
 
@@ -70,7 +70,7 @@ class Prediction(models.Model):
     """A model revision's prediction for a problem; only the server writes it.
 
     Attributes:
-        urgent: Whether a person waits for it.
+        urgent: Whether a person is waiting for the prediction.
         scores: One score per option, as given by the solver.
         choice: The 0-based index of the option with the highest score, the first if tied; None
             until it is done.

@@ -201,7 +201,7 @@ _REASONS = (
     (MemoryError, gettext_noop("The model ran out of memory on this sentence.")),
     (Exception, gettext_noop("The model failed on this sentence.")),
 )
-"""Messages for users, the most specific first; the log has the error itself."""
+"""Messages for users, the most specific first; the log contains the error itself."""
 
 
 OnStart = Callable[[Sequence[Task]], None]
@@ -277,7 +277,7 @@ def _predict_batch(made_solver: MadeSolver, tasks: Sequence[Task]) -> list[Outco
 
 def _check_scores(task: Task, scores: Sequence[float]) -> tuple[float, ...]:
     if len(scores) != len(task.datum.options) or not all(map(math.isfinite, scores)):
-        raise DataError("the solver gave no finite score for each option")
+        raise DataError("the solver must give a finite score for each option")
     return tuple(map(float, scores))
 
 
@@ -286,7 +286,7 @@ def _get_user_message(error: Exception) -> str:
 
 
 GRACE = 1.0
-"""Number of seconds after the limit at which the kernel ends a process."""
+"""Seconds after the time limit at which the kernel ends a process."""
 
 SOLVER_GRACE = 5.0
 """Same as GRACE, for a solver with its own timeout, such as a chat client; the kernel ends the

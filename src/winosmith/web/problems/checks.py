@@ -1,6 +1,6 @@
 """Checks of typed sentences: verdicts for the writer, and hints for moderators.
 
-The input may be incomplete. A hint is a short text on why a moderator should check a new twin:
+The input may be incomplete. A hint is a short message on why a moderator should check a new twin:
 near-duplicates, data of real people (contact data, names), unpleasant text, and look-alike
 characters.
 """

@@ -111,7 +111,7 @@ def lock_family_root(problem: Problem) -> Version:
 def add_to_family(problem: Problem, parent: Problem, **columns: Any) -> Version:
     """Add a new problem to its parent's family, with its depths and the parent's embargo.
 
-    The caller is in a transaction. The edits and the declared depth come from `Problem.record`.
+    Must be called in a transaction. The edits and the declared depth come from `Problem.record`.
 
     Args:
         problem: The new problem.
@@ -246,8 +246,8 @@ def set_embargo(problem: Problem, *, by: Person | None = None) -> int:
 def lift_embargo(problem: Problem, *, by: Person | None = None) -> int:
     """Lift the embargo on a problem and on the versions that it covered.
 
-    Versions with their own embargo keep it, and so do the versions below them. If the parent is
-    under embargo, the problem stays covered.
+    Versions with their own embargo, and the versions below them, stay under embargo. If the parent
+    is under embargo, the problem stays covered.
 
     Returns:
         The number of versions whose embargo was also lifted.

@@ -148,7 +148,7 @@ class Remembered(models.Model):
     """An indexed sentence with which new ones are compared: from the site, or published.
 
     Attributes:
-        problem: The problem of the site, whose row has the text.
+        problem: The problem on this site, whose row contains the text.
         source: The data set of a published sentence ("WinoGrande train_xl"), or "".
         ref: The id in that data set, or "".
         sentence, options: The published text.
@@ -178,7 +178,7 @@ class Remembered(models.Model):
 class Shingle(models.Model):
     """A hash in a sentence's sketch; see `problems.lookalikes`.
 
-    The index of the key finds the sentences with a hash without reading the table.
+    The primary key's index finds the sentences with a hash without reading the table.
     """
 
     pk = models.CompositePrimaryKey("value", "remembered_id")

@@ -31,7 +31,7 @@ MOVES = {
     State.REVISED: set(State),
     State.WITHDRAWN: set(State),
 }
-"""The states that can follow each state. Only an undo restores withdrawn and revised problems."""
+"""Maps each state to its next states. Only an undo restores withdrawn and revised problems."""
 
 REMOVED_STATES = (State.WITHDRAWN, State.REVISED)
 
@@ -178,7 +178,7 @@ def _log_late_halves(keys: Collection[int], twins: Iterable[list[Problem]]) -> N
 def publish_due_halves() -> int:
     """Publish the halves whose wait is over; return the number of their twins.
 
-    The worker calls this every hour, so a waiting problem becomes public within an hour after
+    The worker calls this function every hour, so a problem becomes public within an hour after
     `SiteRules.wait_days`, and never earlier.
     """
     twins = set(_get_due_problems().values_list("twin", flat=True))

@@ -44,9 +44,9 @@ class SiteNumbers:
         singles: The number of public originals whose other half is not public.
         perturbed: The number of public perturbed problems; `families` is the number of their roots.
         contributors: The number of contributors of public problems that were not imported.
-        judged: The number of problems that judges have decided here, without those under embargo,
+        judged: The number of problems that judges have decided here, except problems under embargo,
             those waiting for their other half, and those imported as valid.
-        valid: The number of public problems among these.
+        valid: The number of judged problems that are public.
         domains: The number of public problems by domain; "" for no domain.
         since, until: The days on which the first and the last problem were written.
     """
@@ -80,7 +80,7 @@ class SiteNumbers:
 
 
 def get_stats() -> SiteNumbers:
-    """Return the site's statistics, which large sites cache for a while."""
+    """Return the site's statistics, which are cached on large sites."""
     return cached("read.figures", _compute_site_numbers)
 
 
@@ -189,7 +189,7 @@ def filter_by_agreement(query: QuerySet[Problem], level: str) -> QuerySet[Proble
 def agreement() -> Agreement | None:
     """Return the judges' agreement on public problems; None if there are no votes.
 
-    Large sites cache the agreement for a while.
+    Large sites cache the agreement.
     """
     return cached("read.agreement", lambda: Entry(get_stats().problems, _compute_agreement())).value
 

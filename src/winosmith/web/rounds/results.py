@@ -384,7 +384,7 @@ def make_flag(place: Place, problem: Problem) -> Flag:
 
 _PREDICTED = (
     gettext_lazy(
-        "Simple linear models predicted its answer. They see only numbers that "
+        "Simple linear models predicted the problem’s answer. They see only numbers that "
         "represent its words, and were not trained on this sentence, so "
         "something in the words gives the answer away."
     ),
@@ -401,7 +401,7 @@ _STAGE_TEXTS = {
     "mirror": _PREDICTED,
     "pmi": (
         gettext_lazy(
-            "Over the whole pool, its words are associated with its "
+            "Across the pool, the problem’s words are associated with its "
             "answer more than chance predicts."
         ),
         gettext_lazy(
@@ -411,14 +411,14 @@ _STAGE_TEXTS = {
     ),
     "random": (
         gettext_lazy(
-            "It was removed at random to make the data set smaller. This is "
+            "The problem was removed at random to make the data set smaller. This is "
             "not a judgement of the problem."
         ),
         "",
     ),
     "copies": (
         gettext_lazy(
-            "It or its other half is in the data more than once. The data set "
+            "The problem or its other half is in the data more than once. The data set "
             "keeps one copy of each, in whole twins, and none if two copies have "
             "different answers."
         ),
@@ -426,7 +426,7 @@ _STAGE_TEXTS = {
     ),
     "embed split": (
         gettext_lazy(
-            "It was chosen at random to train the model that turns sentences "
+            "The problem was chosen at random to train the model that turns sentences "
             "into numbers, so that model can’t filter it. This is not a "
             "judgement of the problem."
         ),

@@ -167,7 +167,7 @@ def create_round(
     Args:
         name: The name of the round: lower-case letters, digits and dashes.
         table: The recipe, which `complete_recipe` completes.
-        base: The folder of relative paths in the recipe; "" for the site's folder.
+        base: The folder to which relative paths in the recipe refer; "" for the site's folder.
         by: An admin; None for a command.
 
     Raises:

@@ -58,7 +58,7 @@ class Statistics:
 
 
 def load_statistics(view: str) -> Statistics:
-    """Return the statistics for a view ("day" or "week"), which large sites cache for a while.
+    """Return the statistics for a view ("day" or "week"), which are cached on large sites.
 
     Args:
         view: One of `SPANS`.
@@ -174,7 +174,7 @@ def draw_plots(statistics: Statistics) -> list[dict[str, Any]]:
         (
             "decided",
             _("Outcome of problems"),
-            _("Decided problems: valid, and stacked in a pale colour, rejected."),
+            _("Decided problems: valid and, stacked in a pale colour, rejected."),
             {_("valid"): statistics.valid, _("not valid"): statistics.rejected},
         ),
         (
@@ -199,7 +199,7 @@ def draw_plots(statistics: Statistics) -> list[dict[str, Any]]:
             "people",
             _("Active people"),
             _(
-                "People who voted, and stacked in a pale colour, people who wrote but did "
+                "People who voted and, stacked in a pale colour, people who wrote but did "
                 "not vote. Each person is counted once."
             ),
             {_("voted"): statistics.judged, _("only wrote"): statistics.wrote},

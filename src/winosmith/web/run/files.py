@@ -1,7 +1,7 @@
 """Files of problems that an admin uploads: reading, preview, and import after confirmation.
 
 `winosmith.formats` reads the files, and the functions of `winosmith admin import` and `gold` import
-them. Records that can't be imported are skipped and listed with their line.
+them. Records that can't be imported are skipped and listed with their line numbers.
 """
 
 from __future__ import annotations
@@ -153,7 +153,7 @@ class ImportForm(DataForm):
     kind = IMPORT
     asks = ("as_", "format", "new_ids", "embargo", "source")
     as_ = forms.ChoiceField(
-        label=gettext_lazy("What to do with them"),
+        label=gettext_lazy("What to do with the problems"),
         choices=PURPOSES,
         initial="judging",
         widget=forms.RadioSelect,
@@ -166,7 +166,7 @@ class ImportForm(DataForm):
     source = forms.CharField(
         label=gettext_lazy("Name of the published data set"),
         help_text=gettext_lazy("Only for comparison: shown to people who write something "
-"similar. If empty, the file’s name."),
+"similar. If empty, the file’s name is used."),
         max_length=80,
         required=False,
     )  # fmt: skip
@@ -192,7 +192,7 @@ class FileContent:
 CLAIM = gettext_noop("a claim, not a problem")
 
 FAULTS = (*ROW_FAULTS, *REASONS, CLAIM)
-"""Reasons for which a record can't be imported."""
+"""Reasons why a record can't be imported."""
 
 _LOCATION = re.compile(r".*?:[0-9]+: ")
 

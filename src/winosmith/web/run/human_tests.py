@@ -34,15 +34,15 @@ class TestForm(DataForm):
     title = forms.CharField(label=gettext_lazy("Heading"), max_length=100, initial=TITLE)
     orders = forms.IntegerField(
         label=gettext_lazy("Orders of each sheet"),
-        help_text=gettext_lazy("More orders spread the effect of the order over people."),
+        help_text=gettext_lazy("Several orders average out the effects of question order."),
         min_value=1,
         max_value=MOST_ORDERS,
         initial=1,
     )
     consent = forms.CharField(
-        label=gettext_lazy("Text that people agree to first"),
+        label=gettext_lazy("Consent text for respondents"),
         help_text=gettext_lazy(
-            "If empty, the built-in text. Lines without a full stop are headings."
+            "If empty, the built-in text is used. Lines without a full stop are headings."
         ),
         widget=forms.Textarea(attrs={"rows": 4}),
         max_length=LONGEST_CONSENT,

@@ -76,9 +76,9 @@ def list_faults() -> list[str]:
     found = addresses.list_faults()
     if judges := count_address_judges():
         fault = _(
-            "All %d judges of an hour had the same address, so their votes decide nothing. If they "
-            "are in different places, add the missing proxy to `proxies` in site.toml; otherwise, "
-            "set `hold_accounts` to 0 for that time."
+            "All %d judges within an hour had the same address, so their votes decide nothing. If "
+            "they are in different places, add the missing proxy to `proxies` in site.toml; "
+            "otherwise, set `hold_accounts` to 0 for that time."
         )
         found.append(fault % judges)
     if people := people_to_erase_again():
@@ -218,7 +218,7 @@ def _make_study_step() -> Step:
         all=Count("pk"), open=Count("pk", filter=Q(closed__isnull=True))
     )
     return _make_count_step(
-        _("Pay people of a crowd market"),
+        _("Pay people from a crowd market"),
         _("People judge or write here through a study link, and the ledger shows their pay."),
         counts,
         reverse("run:studies"),
@@ -235,7 +235,7 @@ def _make_backup_step() -> Step:
     last = Job.objects.filter(kind=BACKUP, state=Job.State.DONE).order_by("-pk").first()
     return Step(
         _("Make a backup"),
-        _("It contains the whole site with its key, and stays on the server."),
+        _("A backup contains the whole site with its key, and stays on the server."),
         _("last backup: %s") % f"{date_format(last.at, _('j M Y, H:i'))} UTC"
         if last
         else _("no backup made in the browser yet"),

@@ -65,13 +65,13 @@ class StudyForm(forms.ModelForm):
             "code": gettext_lazy("Completion code"),
             "short_code": gettext_lazy("Code if no work is left"),
             "short_reward": gettext_lazy("Pay for that code"),
-            "market_study": gettext_lazy("The market’s id of the study"),
+            "market_study": gettext_lazy("The market’s study id"),
             "trust": gettext_lazy("Votes count immediately"),
         }
         help_texts: ClassVar = {
             "name": gettext_lazy("Letters, digits, dashes. Workers don’t see it."),
             "places": gettext_lazy(
-                "Up to half as many people more can start, to replace those who return their place."
+                "Up to 50 % more people can start, to replace people who return their place."
             ),
             "currency": gettext_lazy("GBP, USD, EUR …"),
             "least_wage": gettext_lazy("The ledger warns about lower pay."),

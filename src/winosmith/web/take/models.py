@@ -127,7 +127,7 @@ class Sitting(models.Model):
         ref: A random reference for URLs.
         state: The state, as in `humans.Assignment`; in every state, the person has seen the sheet.
         at: The number of the next question; at the end, the number of questions plus 1.
-        given: The time of its assignment; None after the retention time.
+        given: The time of its assignment; None after the retention period.
         ended: The time when it was submitted or given up; None before, or after retention.
         pace: The median seconds between answers; None before submission, or after retention.
         held: Whether the sheet was filled in faster than people read, and is excluded from results
@@ -171,7 +171,7 @@ class Answer(models.Model):
 
     Attributes:
         letter: The letter of an option, or "X"; empty if the question was only shown.
-        seconds: The seconds for which it was shown; None after the retention time.
+        seconds: The seconds for which it was shown; None after the retention period.
     """
 
     sitting = models.ForeignKey(Sitting, models.CASCADE, related_name="answers", db_index=False)

@@ -134,8 +134,8 @@ def assign_sheet(person: Person, round_: Round, declared: Mapping[str, str]) -> 
             ignored.
 
     Raises:
-        InputError: The person has no account, has a sheet of another round, or knows part of every
-            test; the round is closed; or a declared value is not one of the choices.
+        InputError: The person has no account, has a sheet from another round, or knows part of
+            every test; the round is closed; or a declared value is not one of the choices.
     """
     if not may_take_tests(person):
         raise InputError(_("You need an account to take a test; log in first."))
@@ -145,7 +145,9 @@ def assign_sheet(person: Person, round_: Round, declared: Mapping[str, str]) -> 
         if out is not None and out.subject.round_id == round_.pk:
             return out
         if out is not None:
-            raise InputError(_("You have a sheet of another test; finish it or give it up first."))
+            raise InputError(
+                _("You have an unfinished sheet from another test; finish or abandon it first.")
+            )
         round_ = Round.objects.select_for_update(no_key=True).get(pk=round_.pk)
         sheet = choose_sheet(person, round_)
         checked = _clean_declared(round_, declared)

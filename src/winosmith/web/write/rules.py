@@ -382,11 +382,6 @@ class TwinInput:
         return TwinInput(self.domain, (one, other), (first, second), self.answers, self.separated)
 
     @property
-    def is_empty(self) -> bool:
-        """Return whether the input is empty."""
-        return not any((*self.options, *self.sentences))
-
-    @property
     def character_count(self) -> int:
         """Return the total number of characters."""
         return sum(map(len, (*self.options, *self.sentences)))
@@ -402,7 +397,7 @@ WORD_RULES, ENGLISH_RULES = ("length", "overlap", "edit distance"), ("anchor", "
 """Rules that are not checked in text without spaces, and rules not checked in other scripts."""
 
 PLACEHOLDERS = ("option 1", "option 2")
-"""Options used while the typed options are not valid; rules on options are then ignored."""
+"""Options used while the typed options are invalid; rules on options are ignored meanwhile."""
 
 
 def find_anchor(sentences: Sequence[str], anchors: Sequence[str]) -> str:
@@ -625,7 +620,9 @@ def _check_overlap(data: _CheckedInput) -> Check:
     is_shown = first and second and not data.is_unreadable("overlap")
     figure = f"{int(share * 100)} %" if is_shown else ""
     label = _("At least %d %% of the words shared") % round(OVERLAP * 100)
-    advice = _("The second half must repeat the first, except for the words that decide.")
+    advice = _(
+        "The second half must repeat the first, except for the words that decide the answer."
+    )
     return Check("overlap", _joint_verdict(data, "overlap"), label, figure, advice, "sentence_2")
 
 

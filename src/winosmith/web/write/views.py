@@ -153,7 +153,7 @@ def save_draft(request: HttpRequest, ref: str) -> HttpResponse:
         context = {"draft": found, "stored": stale.draft, "stored_typed": other, "typed": typed}
         return render(request, "write/conflict.html", context, status=409)
     except gates.RateLimitError as many:
-        wait = _("Not saved: too many requests. Saving is retried in %d minutes.")
+        wait = _("Not saved: too many requests. Saving will be retried in %d minutes.")
         answer = JsonResponse({"reason": wait % many.minutes}, status=429)
         answer.headers["Retry-After"] = str(many.seconds)
         return answer
