@@ -291,9 +291,9 @@ def _count_waiting() -> Entry[dict[str, int]]:
     return Entry(states.total(), by_kind)
 
 
-def dashboard_context(asked: str) -> dict[str, Any]:
+def dashboard_context(requested_view: str) -> dict[str, Any]:
     """Return the template context for a view of the dashboard; unknown views become the default."""
-    view = asked if asked in SPANS else next(iter(SPANS))
+    view = requested_view if requested_view in SPANS else next(iter(SPANS))
     found = load_statistics(view)
     return {
         "view": view,

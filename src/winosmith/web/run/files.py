@@ -308,9 +308,9 @@ def job_file(job: Job) -> Path:
     return path
 
 
-def first_faults(options: dict[str, Any], found: FileContent) -> list[str]:
+def first_faults(options: dict[str, Any], content: FileContent) -> list[str]:
     """List the first records that can't be imported, as "file:line: reason"."""
-    return [f"{options['file']}:{line}: {reason}" for line, reason in found.refused[:LISTED]]
+    return [f"{options['file']}:{line}: {reason}" for line, reason in content.refused[:LISTED]]
 
 
 def _parse_purpose(options: dict[str, Any]) -> As | None:

@@ -199,11 +199,13 @@ def publish_test(request: HttpRequest, name: str) -> HttpResponseBase:
     return redirect("run:job", done) if isinstance(done, str) else done
 
 
-def _act_on_test(request: HttpRequest, name: str, act: Callable[[], Job]) -> HttpResponseBase | str:
+def _act_on_test(
+    request: HttpRequest, name: str, action: Callable[[], Job]
+) -> HttpResponseBase | str:
     """Carry out an action on a test, once per form; return the job's `mark` or an error page."""
     get_object_or_404(Round, name=name)
     try:
-        done = form_once(request, request.user, lambda: {"job": act().mark})
+        done = form_once(request, request.user, lambda: {"job": action().mark})
     except WinosmithError as error:
         jobs = _get_admin_jobs().filter(kind=TEST)[:LAST]
         context = {"jobs": jobs, "error": error, **_make_kind_context(TEST)}
@@ -401,10 +403,12 @@ def _get_site_url(request: HttpRequest) -> str:
     return site_settings.SITE.public_url or request.build_absolute_uri("/")
 
 
-def _process_once(request: HttpRequest, form: Form, act: Callable[[], str], part: str = "") -> str:
-    """Process a form once; return the result of `act`, or "" if the form has errors."""
+def _process_once(
+    request: HttpRequest, form: Form, action: Callable[[], str], part: str = ""
+) -> str:
+    """Process a form once; return the result of `action`, or "" if the form has errors."""
     try:
-        result = form_once(request, request.user, lambda: {"did": act()}, part)
+        result = form_once(request, request.user, lambda: {"did": action()}, part)
     except WinosmithError as error:
         _add_error(form, None, error)
         return ""

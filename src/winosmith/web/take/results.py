@@ -95,8 +95,8 @@ def _round_seconds(seconds: float | None) -> float | None:
     return None if seconds is None else round(seconds, 1)
 
 
-def _format_time(at: datetime | None) -> str | None:
-    return at.astimezone(UTC).isoformat(timespec="milliseconds") if at else None
+def _format_time(moment: datetime | None) -> str | None:
+    return moment.astimezone(UTC).isoformat(timespec="milliseconds") if moment else None
 
 
 def gather_input(dataset: Dataset, sittings: Sequence[humans.Sitting]) -> ResultsInput:

@@ -297,20 +297,20 @@ def store_results(round_: Round) -> None:
                 round_.save(update_fields=["figures"])
 
 
-def approve_sheet(round_: Round, ref: str, by: Person) -> None:
+def approve_sheet(round_: Round, ref: str, moderator: Person) -> None:
     """Approve a sheet that is on hold because it was completed too fast.
 
     If the round is closed, the worker computes its results again.
 
     Raises:
-        InputError: The sheet is not on hold, or belongs to `by`.
+        InputError: The sheet is not on hold, or belongs to `moderator`.
     """
     with writing():
         locked = Round.objects.select_for_update(no_key=True).get(pk=round_.pk)
         rows = Sitting.objects.filter(subject__round=locked, ref=ref, held=True)
-        if rows.filter(subject__person=by).exists():
+        if rows.filter(subject__person=moderator).exists():
             raise InputError(_("Other moderators check your own sheet."))
-        if not rows.update(held=False, looked_by=by):
+        if not rows.update(held=False, looked_by=moderator):
             raise InputError(_("This sheet is not on hold; open the page again."))
         if locked.state == Round.State.CLOSED:
             _queue_results(locked)
@@ -420,10 +420,10 @@ def round_progress(round_: Round) -> dict[str, Any]:
     return {"round": round_, "problems": problems, **totals, "sheets": sheets}
 
 
-def list_assignments(round_: Round, by: Person) -> list[dict[str, Any]]:
+def list_assignments(round_: Round, reader: Person) -> list[dict[str, Any]]:
     """List the assigned sheets with the respondent's code and progress, without answers.
 
-    `own` marks the sheets of `by`, the reader.
+    `own` marks the reader's own sheets.
     """
     rows = Sitting.objects.filter(subject__round=round_).select_related("subject", "sheet")
     rows = rows.annotate(answered=Count("answers", filter=~Q(answers__letter="")))
@@ -438,7 +438,7 @@ def list_assignments(round_: Round, by: Person) -> list[dict[str, Any]]:
             "ended": row.ended,
             "pace": row.pace,
             "held": row.held,
-            "own": row.subject.person_id == by.pk,
+            "own": row.subject.person_id == reader.pk,
             "ref": row.ref,
         }
         for row in rows.order_by("pk")

@@ -218,18 +218,18 @@ def _process_form(
 
 
 def _render_question(
-    request: HttpRequest, sitting: Sitting, asked: humans.Sheet, number: int, *, error: str = ""
+    request: HttpRequest, sitting: Sitting, sheet: humans.Sheet, number: int, *, error: str = ""
 ) -> HttpResponse:
-    item, sent = asked[number], request.POST
+    item, sent = sheet[number], request.POST
     stored = sitting.answers.filter(number=number).first()
     noted = dict(sitting.remarks.filter(number=number).values_list("kind", "text"))
     letter = sent.get("letter", "") if error else stored.letter if stored else ""
     page = {
         "sitting": sitting,
         "item": item,
-        "of": len(asked),
+        "of": len(sheet),
         "answered": sitting.answers.exclude(letter="").count(),
-        "asks": sheets.get_instructions(asked)["question"],
+        "asks": sheets.get_instructions(sheet)["question"],
         "choices": [
             {"letter": sign, "text": text, "chosen": sign == letter}
             for sign, text in zip(item.letters, item.options, strict=True)
