@@ -133,7 +133,7 @@ def fill(folder: Path) -> None:
 def _family(people: dict[str, Any], moderator: Any) -> str:
     """Perturb the root, let a moderator approve all but the last version, and return the last."""
     from winosmith.web.people.gates import new_key
-    from winosmith.web.perturb.rules import Place, SentenceInput, create_version
+    from winosmith.web.perturb.rules import Position, SentenceInput, create_version
     from winosmith.web.problems.models import Problem, State
     from winosmith.web.problems.states import move
 
@@ -144,7 +144,7 @@ def _family(people: dict[str, Any], moderator: Any) -> str:
     family = [root]
     for parent, sentence, options, answer, who in GROWN:
         typed = SentenceInput(sentence, options, answer)
-        version = create_version(Place.below(people[who], family[parent]), typed, new_key())
+        version = create_version(Position.for_new_version(people[who], family[parent]), typed, new_key())
         family.append(version)
         if sentence is GROWN[-1][1]:
             break

@@ -202,10 +202,10 @@ def test_consent_and_limits_come_first(
     def before() -> None:
         rate_limit(ann, "perturb", 1)
 
-    send(ann, root, before=before, key=KEY)
-    send(ann, root, before=before, key=KEY)
+    send(ann, root, precheck=before, key=KEY)
+    send(ann, root, precheck=before, key=KEY)
     with pytest.raises(RateLimitError):
-        send(ann, root, typed(GRANDCHILD), before=before)
+        send(ann, root, typed(GRANDCHILD), precheck=before)
     assert Problem.objects.count() == 2
 
 

@@ -203,7 +203,7 @@ def test_a_learning_that_fails_leaves_what_was_learnt(
     def broken() -> Any:
         raise OSError("the disk is gone")
 
-    monkeypatch.setattr(association, "train", broken)
+    monkeypatch.setattr(association, "train_pairs", broken)
     take_over_jobs()
     work_off()
     assert learning.load_latest().problem_count == SHIPPED

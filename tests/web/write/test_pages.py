@@ -252,7 +252,7 @@ def test_typing_is_checked_and_saved_so_often_and_no_more(
         form["version"], form["sentence_1"] = str(one.version), "Another _ ."
         full = client.post(f"{address}save/", form)
         assert full.status_code == client.post(address, {**form, "do": "topic"}).status_code == 429
-        assert "Saving is retried in" in full.json()["reason"]
+        assert "Saving will be retried in" in full.json()["reason"]
         assert int(full.headers["Retry-After"]) > 0
         one.refresh_from_db()
         assert (one.version, one.anchors) == kept
