@@ -234,7 +234,7 @@ def test_contributors_see_the_flags_of_their_own_problems_alone(
     assert "Nothing was deleted" in mine
     assert f"{left_out.count()} of your problems were removed" in mine
     twin = _plain(_text(visit(wren()).get(f"/write/mine/{place.problem.twin.ref}/")))
-    assert "Removed by the filter of one." in twin
+    assert "Removed by the filter in one." in twin
     assert told in twin
     assert f"removed {left_out.count()} of your problems" in _plain(
         _text(visit(wren()).get("/write/mine/"))
@@ -252,7 +252,7 @@ def test_flags_wait_until_the_round_is_published(
     made = stored(published=False)
     place = Place.objects.filter(round=made).exclude(stage="").first()
     twin = f"/write/mine/{place.problem.twin.ref}/"
-    assert "Removed by the filter of" not in _text(visit(wren()).get(twin))
+    assert "Removed by the filter in" not in _text(visit(wren()).get(twin))
     assert "No round has been published" in _text(visit(wren()).get("/rounds/mine/"))
     page = visit(person("eva", is_moderator=True)).get(f"/moderate/problems/{place.problem.ref}/")
     assert f"{place.guessed} of {place.asked} guesses were correct" in _plain(_text(page))
