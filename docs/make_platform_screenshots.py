@@ -144,7 +144,9 @@ def _family(people: dict[str, Any], moderator: Any) -> str:
     family = [root]
     for parent, sentence, options, answer, who in GROWN:
         typed = SentenceInput(sentence, options, answer)
-        version = create_version(Position.for_new_version(people[who], family[parent]), typed, new_key())
+        version = create_version(
+            Position.for_new_version(people[who], family[parent]), typed, new_key()
+        )
         family.append(version)
         if sentence is GROWN[-1][1]:
             break

@@ -169,9 +169,7 @@ def test_without_models_sentences_are_stored_all_the_same(desk: Any) -> None:
     _ann, client, _root = desk
     assert "This site currently has no models" in text(client.get("/perturb/root/"))
     where = client.post("/perturb/root/", form()).headers["Location"]
-    assert "Your sentence is stored. This site currently has no models" in text(
-        client.get(where)
-    )
+    assert "Your sentence is stored. This site currently has no models" in text(client.get(where))
 
 
 def test_the_result_leads_on(desk: Any) -> None:
