@@ -231,7 +231,7 @@ class Version(models.Model):
         app_label = "perturb"  # in "problems", the reference to "predict" would be circular
         indexes: ClassVar = [
             models.Index(fields=["root", "problem"], name="version_family"),
-            models.Index(fields=["root", "digest"], name="hash_version"),
+            models.Index(fields=["root", "digest"], name="version_digest"),
         ]
 
     def __str__(self) -> str:

@@ -400,7 +400,7 @@ def encrypt_key(key: int) -> str:
     problems are hidden.
     """
     nonce = keyed_digest("page", str(key))[:16]
-    return f"{nonce}{key ^ int(keyed_digest('page key', nonce)[:16], 16):016x}"
+    return f"{nonce}{key ^ int(keyed_digest('page number', nonce)[:16], 16):016x}"
 
 
 def decrypt_key(encrypted: str) -> int | None:
