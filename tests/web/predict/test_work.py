@@ -84,8 +84,8 @@ def test_a_prediction_has_all_that_the_model_said(model: Any) -> None:
     assert first.scores == [0.1, 2.0]
     assert not first.tie
     assert first.seconds >= 0
-    assert len(first.input_digest) == 64
-    assert first.input_digest != second.input_digest
+    assert len(first.input) == 64
+    assert first.input != second.input_digest
     assert first.answered_at
     assert first.leased_until is None
     assert model.seen
