@@ -85,7 +85,7 @@ def test_a_prediction_has_all_that_the_model_said(model: Any) -> None:
     assert not first.tie
     assert first.seconds >= 0
     assert len(first.input) == 64
-    assert first.input != second.input_digest
+    assert first.input != second.input
     assert first.answered_at
     assert first.leased_until is None
     assert model.seen
