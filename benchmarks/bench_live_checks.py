@@ -101,14 +101,14 @@ def timed(act, asked):
 def fill(args):
     from django.core.management import call_command
 
-    from winosmith.web.problems.lookalikes import remember_published
+    from winosmith.web.problems.lookalikes import index_published_dataset
 
     call_command("migrate", verbosity=0)
     data, start = originals(), time.perf_counter()
     done = 0
     sentences = mixed(data, args.sentences)
     while chunk := [p for _, p in zip(range(50_000), sentences, strict=False)]:
-        done += remember_published(Dataset(chunk), "published")
+        done += index_published_dataset(Dataset(chunk), "published")
     print(f"  {done:,} sentences remembered in {time.perf_counter() - start:.0f} s")
 
 

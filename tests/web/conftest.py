@@ -276,7 +276,7 @@ def twin() -> Callable[..., list[Any]]:
     texts are remembered for look-alikes, and its halves in judging have judges' places.
     """
     from winosmith.web.judge.votes import open_slots
-    from winosmith.web.problems.lookalikes import remember
+    from winosmith.web.problems.lookalikes import index_problems
     from winosmith.web.problems.models import Problem, State, Twin
 
     def make(
@@ -303,7 +303,7 @@ def twin() -> Callable[..., list[Any]]:
             )
             halves.append(half)
             if entered:
-                remember(half)
+                index_problems(half)
             if entered and half.state == "judging":
                 open_slots(half)
         return halves

@@ -133,11 +133,15 @@ def make() -> World:
 def _perturbed(world: World) -> str:
     """Let the owner perturb what is public; return the id of the version, which is being judged."""
     from winosmith.web.people.gates import new_key
-    from winosmith.web.perturb.rules import Place, SentenceInput, create_version
+    from winosmith.web.perturb.rules import Position, SentenceInput, create_version
 
     public = world.problems["public"]
     typed = SentenceInput(public.sentence.replace("too", "far too"), tuple(public.options), 0)
-    return str(create_version(Place.below(world.people["owner"], public), typed, new_key()).ref)
+    return str(
+        create_version(
+            Position.for_new_version(world.people["owner"], public), typed, new_key()
+        ).ref
+    )
 
 
 def _hold_something(world: World) -> None:

@@ -220,15 +220,15 @@ def models(site: Site, retry: str | None) -> None:
     Only this command, not the site, shows the full reason why a model can't be loaded.
     """
     from winosmith.web.predict import asking
-    from winosmith.web.predict.process import fault_file
+    from winosmith.web.predict.process import get_fault_path
 
-    known = asking.all_statuses()
+    known = asking.list_model_statuses()
     if retry is not None:
         found = next((one.model for one in known if one.model.name == retry), None)
         if found is None:
             names = ", ".join(one.model.name for one in known) or "none"
             raise InputError(f"--retry {retry}: the site has no such model; it has {names}")
-        count = asking.retry_failed(found)
+        count = asking.retry_failed_predictions(found)
         echo(f"{count_noun(count, 'prediction')} of {retry} will be retried")
         return
     if not known:
@@ -239,12 +239,12 @@ def models(site: Site, retry: str | None) -> None:
         echo(f"{model.name}  {model.solver} {model.revision} {model.digest[:12]}".rstrip())
         echo(f"  {one.state}")
         echo(f"  {one.done:,} of {one.total:,} predicted{speed}")
-        if one.retryable:
+        if one.retryable_count:
             echo(
                 f"  {one.late:,} timed out, {one.failed:,} failed; retry with: winosmith admin "
                 f"models {site.folder} --retry {model.name}"
             )
-        path = fault_file(site.folder, model.name)
+        path = get_fault_path(site.folder, model.name)
         if model.fault and path.exists():
             echo(f"  {path.read_text('utf-8').strip()}")
 
@@ -259,9 +259,9 @@ def tidy(site: Site) -> None:
     has waited wait_days for its other half is published; a running server checks this hourly.
     """
     from winosmith.web.people.privacy import delete_old_rows
-    from winosmith.web.problems.states import publish_due
+    from winosmith.web.problems.states import publish_due_halves
 
-    print_counts({"published": publish_due(), **delete_old_rows()})
+    print_counts({"published": publish_due_halves(), **delete_old_rows()})
 
 
 @click.command("backup")
@@ -391,10 +391,10 @@ def import_(
     """
     dataset = _options.read_data(file, format_name)
     if as_ == "published":
-        from winosmith.web.problems.lookalikes import remember_published
+        from winosmith.web.problems.lookalikes import index_published_dataset
 
         with progress("Importing", len(dataset)) as advance:
-            added = remember_published(
+            added = index_published_dataset(
                 dataset, source or dataset.name, on_progress=lambda done: advance(done, "")
             )
     else:
@@ -529,9 +529,9 @@ def show(site: Site, name: str, as_json: bool) -> None:
 
 
 def _print_round_progress(folder: Path, round_: Round) -> None:
-    from winosmith.web.rounds.running import round_progress
+    from winosmith.web.rounds.running import get_round_progress
 
-    progress = round_progress(round_)
+    progress = get_round_progress(round_)
     if progress is None or not progress["at_work"]:
         echo(f"no process is running it; resume it with: winosmith round --site {folder}")
     elif "step" not in progress:

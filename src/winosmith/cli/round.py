@@ -144,7 +144,7 @@ def _choose_round(recipe: str | None, name: str | None) -> Row:
     known: Row | None = Row.objects.select_related("last").filter(**wanted).first()
     if known is None:
         table, base = running.read_recipe(recipe) if recipe else ({}, "")
-        return running.create_round(name or running.next_name(), table, base)
+        return running.create_round(name or running.suggest_next_name(), table, base)
     if recipe:
         raise InputError(f"the round {known.name} already has a recipe; omit {recipe}")
     if not known.busy:

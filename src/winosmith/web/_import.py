@@ -26,11 +26,11 @@ from winosmith.web.judge.trust import add_gold
 from winosmith.web.judge.votes import open_many
 from winosmith.web.problems import models
 from winosmith.web.problems.checks import LONGEST_SENTENCE
-from winosmith.web.problems.family import COVERING_KINDS, cover_below, covered_event, version_digest
-from winosmith.web.problems.lookalikes import remember
+from winosmith.web.problems.family import COVERING_KINDS, covered_event, hash_version, widen_embargo
+from winosmith.web.problems.lookalikes import index_problems
 from winosmith.web.problems.models import Event, Problem, State, Twin, Version
-from winosmith.web.problems.records import as_problem, needed_columns, row_fields, twin_fields
-from winosmith.web.problems.states import settle_waits
+from winosmith.web.problems.records import as_problem, problem_fields, select_columns, twin_fields
+from winosmith.web.problems.states import update_waits
 
 As = Literal["judging", "valid", "gold"]
 
@@ -319,7 +319,7 @@ def _add_rows(data: Sequence[Datum], as_: As) -> Sequence[Problem]:
     twins = _add_twins(data)
     rows = Problem.objects.bulk_create(
         Problem(
-            **row_fields(datum),
+            **problem_fields(datum),
             twin=twins[_twin_ref(datum)],
             state=state,
             gold=as_ == "gold",
@@ -336,8 +336,8 @@ def _add_rows(data: Sequence[Datum], as_: As) -> Sequence[Problem]:
     elif as_ == "judging":
         open_many(rows)
     else:
-        settle_waits({row.twin_id for row in rows}, new=[row.pk for row in rows])
-    remember(*rows, new=True)
+        update_waits({row.twin_id for row in rows}, newly_decided=[row.pk for row in rows])
+    index_problems(*rows, new=True)
     return rows
 
 
@@ -402,14 +402,14 @@ def add_versions(data: Iterable[Datum]) -> tuple[int, int]:
             Version.objects.bulk_create(chunk, ignore_conflicts=True)
     for chunk in chunked([rows[name].pk for name in steps if rows[name].embargo], ROWS):
         with writing():
-            cover_below(chunk)
+            widen_embargo(chunk)
     linked = sum(name in steps for name in perturbed)
     return linked, len(perturbed) - linked
 
 
 def _load_families(perturbed: Mapping[str, str]) -> dict[str, Problem]:
     problems = Problem.objects.filter(gold=False).exclude(sentence=models.ERASED_SENTENCE)
-    query = needed_columns(problems.select_related("twin__contributor"))
+    query = select_columns(problems.select_related("twin__contributor"))
     named = set(perturbed.values())
     found = [
         row for refs in chunked({*perturbed, *named}, ROWS) for row in query.filter(ref__in=refs)
@@ -458,7 +458,7 @@ def _make_versions(
             lineage=of.lineage,
             edit=of.edit,
             covered=rows[datum.id].pk in covered,
-            digest=version_digest(datum.sentence, datum.options),
+            digest=hash_version(datum.sentence, datum.options),
         )
 
 

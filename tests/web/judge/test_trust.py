@@ -291,7 +291,10 @@ def test_admins_see_that_all_judges_share_an_address(
     """With a proxy that is not named, all seem to come from it, and the admin's page says so."""
     rules(hold_accounts=3, proxies=1)
     twin(halves=1)
-    admin, said = visit(person("adam", is_superuser=True)), "All 3 judges of an hour had the same"
+    admin, said = (
+        visit(person("adam", is_superuser=True)),
+        "All 3 judges within an hour had the same",
+    )
     for n in range(3):
         assert said not in admin.get("/admin/").content.decode()
         give_in(person(f"j{n}"), 9.0, address=_came(f"192.0.2.{n}, 10.0.0.2"))

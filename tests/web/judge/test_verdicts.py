@@ -246,19 +246,19 @@ def test_agreement_is_that_of_the_votes(db: Any, rules: Any, person: Maker) -> N
 
 def test_the_card_tells_what_judges_decided(db: Any, rules: Any, person: Maker) -> None:
     """What a moderator accepts against all votes has none for it; what nobody judged is none."""
-    from winosmith.web.read.public import agreement, numbers
+    from winosmith.web.read.public import agreement, get_stats
 
     *_valid, last = [twin(halves=1)[0] for _ in range(3)]
     for name, choices in (("a", (0, 0, 1)), ("b", (0, 1, 1)), ("c", (0, 0, 1))):
         judge = person(name)
         for choice in choices:
             give(judge, choice)
-    found = numbers()
+    found = get_stats()
     assert (found.problems, found.judged, found.valid, found.rejected) == (2, 3, 2, 1)
     last.refresh_from_db()
     move(last, State.VALID, by=person("moderator"), kind="accept")
     Problem.objects.filter(pk__in=[half.pk for half in twin(opened=False)]).update(state="valid")
-    found, of_votes = numbers(), agreement()
+    found, of_votes = get_stats(), agreement()
     assert (found.problems, found.judged, found.valid, found.rejected) == (5, 3, 3, 0)
     assert of_votes is not None
     assert (of_votes.problems, of_votes.votes) == (3, 9)

@@ -16,7 +16,7 @@ from winosmith.web.judge.votes import open_slots
 from winosmith.web.moderate.decisions import newest_events
 from winosmith.web.moderate.dossier import LogFilters, filter_log
 from winosmith.web.people.models import Person, pseudonym
-from winosmith.web.problems.lookalikes import remember
+from winosmith.web.problems.lookalikes import index_problems
 from winosmith.web.problems.models import Problem
 from winosmith.web.problems.states import move
 
@@ -46,7 +46,7 @@ def test_a_problem_is_shown_with_all_that_a_decision_needs(
     half, other = twin(ann, state="judging", hints=["names: Ada Lovelace"])
     near = twin(state="withdrawn")[0]
     near = twin(state="rejected")[0]
-    remember(near)
+    index_problems(near)
     open_slots(half)
     slot = next_problem(bob)
     assert slot is not None

@@ -16,7 +16,7 @@ from winosmith.web.moderate.people import count_written
 from winosmith.web.moderate.queue import QueueFilters, filter_queue, get_page
 from winosmith.web.people.models import Person, pseudonym
 from winosmith.web.predict.models import Model, Prediction, Status
-from winosmith.web.problems.lookalikes import remember
+from winosmith.web.problems.lookalikes import index_problems
 from winosmith.web.problems.models import Event, Problem, State, Version
 
 
@@ -104,7 +104,7 @@ def test_near_copies_inside_the_family_are_none(moderator: Any, visit: Any) -> N
     top = root()
     kin = child(top, new=("big", "huge"))
     made = child(top, new=("big", "large"), state="held")
-    remember(top, kin, made)
+    index_problems(top, kin, made)
 
     def near() -> str:
         page = visit(eva).get(f"/moderate/problems/{made.ref}/").content.decode()
@@ -115,7 +115,7 @@ def test_near_copies_inside_the_family_are_none(moderator: Any, visit: Any) -> N
     copy = root()
     copy.sentence = made.sentence
     copy.save()
-    remember(copy)
+    index_problems(copy)
     assert f">{copy.ref}</a>" in near()
     assert kin.ref not in near()
 

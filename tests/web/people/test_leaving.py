@@ -228,7 +228,7 @@ def test_what_waited_while_somebody_was_erased_does_nothing(
         "a password": lambda: accounts.set_new_password(ann, "jugs-and-cups-9"),
         "an address": lambda: news.confirm_address(ann, token),
         "news": lambda: news.set_news_mails(ann, True),
-        "a revision": lambda: rules.revise(ann, mine),
+        "a revision": lambda: rules.open_revision(ann, mine),
     }
     before = _everything()
     for act in acts.values():

@@ -27,10 +27,10 @@ from winosmith.web.judge.votes import measure_agreement as judges_agree
 from winosmith.web.people.privacy import agree
 from winosmith.web.predict.models import Model
 from winosmith.web.problems.models import Problem, Twin, Version
-from winosmith.web.problems.states import is_visible_to, public_problems, settle_waits
+from winosmith.web.problems.states import is_visible_to, public_problems, update_waits
 from winosmith.web.read import downloads
 from winosmith.web.read.downloads import FILES
-from winosmith.web.read.public import agreement, numbers
+from winosmith.web.read.public import agreement, get_stats
 from winosmith.web.rounds.models import Round
 from winosmith.web.rounds.running import write_pool
 from winosmith.web.write.page import count_problems
@@ -135,7 +135,7 @@ def twins(cases: Iterable[Case], author: Any) -> Iterator[tuple[Case, Any, Any]]
             two = _half(twin, f"zq{number:04}b", 1, state=case.other, decided=decided[case.late])
         keys = [Problem.objects.bulk_create([half])[0].pk for half in (one, two) if half]
         with writing():
-            settle_waits([twin.pk], new=keys)
+            update_waits([twin.pk], newly_decided=keys)
         yield case, one, two
 
 
@@ -276,7 +276,7 @@ def _counts(client: Any, world: World) -> Iterator[tuple[str, int, int]]:
         cursor.execute("SELECT count(*) FROM read_search WHERE read_search MATCH 'cup'")
         (indexed,) = cursor.fetchone()
     public, versions = len(world.public), len(world.versions)
-    found = numbers()
+    found = get_stats()
     yield "figures", found.problems, public
     yield "words that can be found", indexed, public
     yield "rejected", found.rejected, world.rejected

@@ -28,11 +28,11 @@ from winosmith.web.judge.trust import add_gold, askable_questions, settle_contes
 from winosmith.web.problems.family import lift_embargo, set_embargo
 from winosmith.web.problems.models import Problem as Row, State
 from winosmith.web.problems.states import (
-    _due_problems,
+    _get_due_problems,
     latest_public_time,
     move,
     public_problems,
-    publish_due,
+    publish_due_halves,
 )
 
 
@@ -53,7 +53,7 @@ def _later(halves: Iterable[Any], **time: float) -> None:
     """Let time pass for a twin, and the hourly look come round."""
     rows = type(next(iter(halves))).objects.filter(pk__in=[half.pk for half in halves])
     rows.update(decided=F("decided") - timedelta(**time))
-    publish_due()
+    publish_due_halves()
 
 
 def _public(*halves: Any) -> list[bool]:
@@ -159,7 +159,7 @@ def test_what_tells_the_answer_of_an_attention_question_is_not_public(
     _to(one, "valid")
     _later([one], days=30)
     assert _public(one) == [False]
-    assert (publish_due(), latest_public_time(one)) == (0, None)
+    assert (publish_due_halves(), latest_public_time(one)) == (0, None)
     page = visit(one.twin.contributor).get(f"/problems/{one.ref}/").content.decode()
     assert "This half is waiting for the other half" in page
     assert "No date is set yet." in page
@@ -264,7 +264,7 @@ def test_what_is_public_and_what_waits_is_found_by_small_indexes(db: Any) -> Non
     waiting = Problem.objects.filter(waits=True).order_by("-created", "-pk")
     plans = {
         "problem_public": public_problems().order_by("-id")[:20].explain(),
-        "problem_waits": _due_problems().values_list("twin", flat=True).explain(),
+        "problem_waits": _get_due_problems().values_list("twin", flat=True).explain(),
         "problem_waits ": waiting[:20].explain(),
     }
     assert [name for name, plan in plans.items() if f"INDEX {name.strip()}" not in plan] == []

@@ -63,9 +63,9 @@ def fill(twins: int, *, votes: bool = True) -> list[str]:
 
 def _fields(problem: Any) -> dict[str, Any]:
     """Return a row's columns as if it had been written on the site: with no origin of its own."""
-    from winosmith.web.problems.records import row_fields
+    from winosmith.web.problems.records import problem_fields
 
-    fields = row_fields(problem)
+    fields = problem_fields(problem)
     fields["record"] = {k: v for k, v in fields["record"].items() if k != "origin"}
     return fields
 

@@ -491,7 +491,7 @@ def test_an_import_is_stopped_and_gone_on_with(
     assert not job.file.exists()
     assert Problem.objects.count() == 2
     page = send(f"/admin/jobs/{job.mark}/", method="get").content.decode()
-    assert "stopped after 2 of 4; the finished ones are kept" in page
+    assert "stopped after 2 of 4 items; finished items are kept" in page
     assert send(f"/admin/jobs/{job.mark}/confirm/", do="stop").status_code == 409
     again = done(_proposed(send, file=four))
     assert (again.came["added"], again.came["known"]) == (2, 2)

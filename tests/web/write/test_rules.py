@@ -16,7 +16,7 @@ from winosmith.web.people.gates import RateLimitError, new_key, rate_limit
 from winosmith.web.people.models import Done
 from winosmith.web.problems.checks import RefusedError
 from winosmith.web.problems.models import Problem, Remembered, Twin
-from winosmith.web.write.rules import TwinInput, _find_faults, read_twin, revise
+from winosmith.web.write.rules import TwinInput, _find_faults, open_revision, to_input
 
 
 def test_a_twin_that_is_sent_goes_to_the_judges(db: Any, contributor: Any) -> None:
@@ -122,10 +122,10 @@ def test_a_revision_replaces_the_old_halves(db: Any, contributor: Any) -> None:
     ann = contributor()
     old = submitted(ann)
     Problem.objects.filter(twin=old).update(embargo=True)
-    draft = revise(ann, old)
-    assert revise(ann, old) == draft
+    draft = open_revision(ann, old)
+    assert open_revision(ann, old) == draft
     assert draft.revises == old
-    assert set(read_twin(old).sentences) == {FORM["sentence_1"], FORM["sentence_2"]}
+    assert set(to_input(old).sentences) == {FORM["sentence_1"], FORM["sentence_2"]}
     new = submitted(ann, draft.ref, typed=typed(option_2="bucket"), revises=old)
     assert {half.state for half in old.problems.all()} == {"revised"}
     assert {half.state for half in new.problems.all()} == {"judging"}
@@ -133,7 +133,7 @@ def test_a_revision_replaces_the_old_halves(db: Any, contributor: Any) -> None:
     assert all(half.embargo for half in new.problems.all())
     assert not Slot.objects.filter(problem__twin=old, open=True).exists()
     with pytest.raises(InputError, match="can’t be revised"):
-        revise(ann, old)
+        open_revision(ann, old)
     with pytest.raises(InputError, match="can’t be revised"):
         submitted(ann, revises=old)
     assert not may_withdraw(ann, old)
@@ -146,7 +146,7 @@ def test_only_the_contributor_revises_or_withdraws(db: Any, contributor: Any) ->
         with pytest.raises(InputError):
             withdraw_twin(other, twin)
         with pytest.raises(InputError):
-            revise(other, twin)
+            open_revision(other, twin)
         with pytest.raises(InputError):
             submitted(other, revises=twin)
     assert {half.state for half in twin.problems.all()} == {"judging"}

@@ -17,7 +17,7 @@ from winosmith.web.families.page import get_root, get_version_number
 from winosmith.web.families.trees import DEPTHS, Tree, load_tree
 from winosmith.web.judge.models import note_twins_read
 from winosmith.web.predict import asking
-from winosmith.web.predict.asking import current_models
+from winosmith.web.predict.asking import get_current_models
 from winosmith.web.predict.models import Model as ModelRow, Prediction
 from winosmith.web.problems.models import Problem as Row
 from winosmith.web.problems.search import parse_terms
@@ -105,7 +105,7 @@ SIZE = 100
 def list_families(request: HttpRequest, wanted: Query[FamiliesQuery]) -> dict[str, Any]:
     """List the families with a public root."""
     shown = families_page(parse_terms(wanted.q), wanted.sort, wanted.page)
-    models = current_models()
+    models = get_current_models()
     roots = [family.problem for family in shown]
     note_twins_read(reader(request), roots)
     return {
@@ -141,7 +141,7 @@ def list_versions(request: HttpRequest, ref: Ref, wanted: Query[VersionsQuery]) 
     note_twins_read(reader(request), [rows[at] for at in here if tree.public[at] or at == 0])
     records = dict(zip(here, to_records([rows[at] for at in here]), strict=True))
     predictions = _load_predictions([row.pk for row in rows.values()])
-    models = current_models()
+    models = get_current_models()
     return {
         "items": [
             {
@@ -239,7 +239,7 @@ class WholeModel(Model):
 )
 def list_models(request: HttpRequest) -> list[dict[str, Any]]:
     """List the models that predict perturbed problems."""
-    return [_model_record(request, figures) for figures in asking.all_statuses()]
+    return [_model_record(request, figures) for figures in asking.list_model_statuses()]
 
 
 @router.get(
@@ -254,14 +254,14 @@ def read_model(request: HttpRequest, name: Name) -> dict[str, Any]:
     """Read a model's full description and its previous revisions."""
     row = get_object_or_404(ModelRow, name=name, current=True)
     return {
-        **_model_record(request, asking.get_status(row)),
+        **_model_record(request, asking.get_model_status(row)),
         "about": row.about,
         "revisions": [
             {
                 **{field: getattr(one, field) for field in ("revision", "digest", "since")},
                 "predictions": count,
             }
-            for one, count in asking.former_revisions(row)
+            for one, count in asking.list_previous_revisions(row)
         ],
     }
 

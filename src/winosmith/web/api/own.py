@@ -146,7 +146,7 @@ def revoke_token(request: HttpRequest) -> HttpResponse:
 @router.get("/me/twins", response=Twins, summary="List your twins", **access())
 def list_twins(request: HttpRequest, wanted: Query[TwinsQuery]) -> dict[str, Any]:
     """List your twins and perturbed sentences, newest first."""
-    page = Paginator(pages.own_twins(get_owner(request)), pages.SIZE).get_page(wanted.page)
+    page = Paginator(pages.list_own_twins(get_owner(request)), pages.SIZE).get_page(wanted.page)
     return {
         "items": [_twin_summary(twin) for twin in page.object_list],
         "page": page.number,

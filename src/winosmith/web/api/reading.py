@@ -28,7 +28,7 @@ from winosmith.web.problems.models import Problem as Row
 from winosmith.web.problems.search import Page
 from winosmith.web.problems.states import is_visible_to, latest_public_time
 from winosmith.web.read.downloads import FILES, VOTES
-from winosmith.web.read.public import Agreement, Filters, agreement, capped_count, get_page, numbers
+from winosmith.web.read.public import Agreement, Filters, agreement, count_rows, get_page, get_stats
 from winosmith.web.read.views import JudgeVotes, count_votes, family_context
 
 
@@ -154,7 +154,7 @@ def list_problems(request: HttpRequest, wanted: Query[ProblemsQuery]) -> dict[st
     query = make_filters(wanted).apply()
     shown = get_page(query, _make_query({"after": wanted.after, "before": wanted.before}))
     note_twins_read(reader(request), shown.problems)
-    count, more = capped_count(query)
+    count, more = count_rows(query)
     return {
         "items": to_records(shown.problems),
         "count": count,
@@ -215,7 +215,7 @@ def _family_record(found: dict[str, Any]) -> dict[str, Any]:
 @router.get("/downloads", response=list[File], summary="Files", **access(public=True))
 def list_downloads(request: HttpRequest, wanted: Query[ProblemFilters]) -> list[dict[str, str]]:
     """List the files of the matching problems, in every format, and the files of judges' votes."""
-    query = make_filters(wanted).kept().urlencode()
+    query = make_filters(wanted).get_query().urlencode()
     titles = {name: file.title for name, file in FILES.items()} | VOTES
     return [
         {
@@ -231,7 +231,7 @@ def list_downloads(request: HttpRequest, wanted: Query[ProblemFilters]) -> list[
 @router.get("/figures", response=Figures, summary="Figures", **access(public=True))
 def read_figures(request: HttpRequest) -> dict[str, Any]:
     """Read statistics on the public problems."""
-    found = numbers()
+    found = get_stats()
     days = {name: getattr(found, name) for name in ("since", "until")}
     return {
         **asdict(found),

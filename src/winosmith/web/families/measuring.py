@@ -26,10 +26,10 @@ from winosmith.records import dump_json, problem_record
 from winosmith.web._lock import writing
 from winosmith.web.families.models import Measured
 from winosmith.web.families.trees import DEPTHS
-from winosmith.web.predict.asking import current_models
+from winosmith.web.predict.asking import get_current_models
 from winosmith.web.predict.models import Model, Prediction as Row, Status
 from winosmith.web.problems.models import Problem
-from winosmith.web.problems.records import as_public, iter_rows, load_keys, needed_columns
+from winosmith.web.problems.records import as_public, iter_rows, load_keys, select_columns
 from winosmith.web.problems.states import public_problems
 from winosmith.web.read.downloads import HeadedFile
 
@@ -97,7 +97,7 @@ def predictions_file(model: Model, *, families: bool = True) -> tuple[str, Heade
     query = answered_problems(model, families=families)
     file = tempfile.TemporaryFile()  # noqa: SIM115 - closed after sending
     data_digest, file_digest, count = hashlib.sha256(), hashlib.sha256(), 0
-    for chunk in iter_rows(load_keys(query.order_by("place")), needed_columns(public_problems())):
+    for chunk in iter_rows(load_keys(query.order_by("place")), select_columns(public_problems())):
         blind = Dataset(as_public(chunk)).blind()
         known = {row.pk: row.ref for row in chunk}
         for prediction in load_predictions(model, known):
@@ -135,7 +135,7 @@ def inputs_digest() -> str:
     with connection.cursor() as cursor:
         cursor.execute(_INPUTS)
         sums = [[int(value) for value in row] for row in cursor.fetchall()]
-    names = [(model.pk, model.name) for model in current_models()]
+    names = [(model.pk, model.name) for model in get_current_models()]
     inputs = repr((names, sorted(sums), __version__))
     return hashlib.sha256(inputs.encode()).hexdigest()
 
@@ -156,7 +156,7 @@ def measure_if_changed() -> bool:
     if Measured.objects.filter(stamp=stamp).count() == len(DEPTHS):
         return False
     start = time.monotonic()
-    graded = [(model, *_grade_model(model)) for model in current_models()]
+    graded = [(model, *_grade_model(model)) for model in get_current_models()]
     rows = [_measure_depth(depth, graded) for depth in DEPTHS]
     for row in rows:
         row.stamp, row.made_at, row.seconds = stamp, timezone.now(), time.monotonic() - start

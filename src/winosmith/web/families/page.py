@@ -21,7 +21,7 @@ from winosmith.web.families.figures import Answers
 from winosmith.web.families.trees import DEPTHS, Tree, VisibleNode
 from winosmith.web.pages import fixed, percent
 from winosmith.web.people.models import Person
-from winosmith.web.predict.asking import current_models
+from winosmith.web.predict.asking import get_current_models
 from winosmith.web.predict.models import Model, Prediction, Status
 from winosmith.web.problems.models import Problem, State
 from winosmith.web.problems.states import is_visible_to, public_problems
@@ -65,7 +65,7 @@ def read_options(request: HttpRequest, tree: Tree) -> ViewOptions:
     Raises:
         Http404: There is no such model or depth.
     """
-    models = current_models()
+    models = get_current_models()
     name = request.GET.get("model", models[0].name if models else "")
     chosen = models if name == ALL else [model for model in models if model.name == name]
     kind = next((k for k in DEPTHS if k == request.GET.get("depth", tree.kind)), None)

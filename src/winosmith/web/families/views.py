@@ -19,7 +19,7 @@ from winosmith.web.families.trees import DEPTHS, Tree, VisibleNode, is_public, l
 from winosmith.web.judge.models import note_twins_read
 from winosmith.web.people.gates import existing_writer, rate_limit_reading
 from winosmith.web.people.models import Person, pseudonym
-from winosmith.web.predict.asking import current_models
+from winosmith.web.predict.asking import get_current_models
 from winosmith.web.predict.models import Model
 from winosmith.web.problems.models import Problem
 from winosmith.web.problems.search import parse_terms
@@ -37,7 +37,7 @@ def show_families(request: HttpRequest) -> HttpResponse:
     sort = request.GET.get("sort", "size")
     terms = parse_terms(words)
     shown = families_page(terms, sort, request.GET.get("page"))
-    models = current_models()
+    models = get_current_models()
     note_twins_read(existing_writer(request), [family.problem for family in shown])
     context = {
         "rows": [(family, map(family.model_summary, models)) for family in shown],
@@ -128,7 +128,7 @@ def show_below(request: HttpRequest, ref: str, version: str) -> HttpResponseBase
 def show_board(request: HttpRequest) -> HttpResponse:
     """Show the leaderboard of contributors, with their pseudonyms."""
     sort = request.GET.get("sort", "fools")
-    models = current_models()
+    models = get_current_models()
     shown = board_page(sort, request.GET.get("page"))
     person = existing_writer(request)
     context = {
@@ -212,11 +212,11 @@ def show_models(request: HttpRequest) -> HttpResponse:
         "faults": [one for one in answers if one["fault"]],
         "by_depth": _rows_by_depth(answers),
         "models": [
-            (model, measuring.answered_problems(model).count()) for model in current_models()
+            (model, measuring.answered_problems(model).count()) for model in get_current_models()
         ],
         "problems": measuring.family_problems().count(),
         "against": [f"{name} ({n})" for name, n in measuring.count_versions_against()],
-        "files": " ".join(f"{model.name}.jsonl" for model in current_models()),
+        "files": " ".join(f"{model.name}.jsonl" for model in get_current_models()),
     }
     return render(request, "families/models.html", context)
 

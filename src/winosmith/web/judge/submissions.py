@@ -19,7 +19,7 @@ from winosmith.web.judge.models import Contest, Judge, Seen, Skip, Slot, inherit
 from winosmith.web.judge.votes import close_slots, open_many, return_slot
 from winosmith.web.people.models import Person
 from winosmith.web.problems import models
-from winosmith.web.problems.lookalikes import AnyHalf, forget, remember
+from winosmith.web.problems.lookalikes import AnyHalf, index_problems, unindex_problem
 from winosmith.web.problems.models import Event, Problem, State, Twin, Version, new_ref
 from winosmith.web.problems.states import REMOVED_STATES, is_visible_to, move
 
@@ -71,7 +71,7 @@ def submit_twin(
     Event.objects.bulk_create(
         Event(problem=one, actor=writer, kind=kind, after=state) for one in entered
     )
-    remember(*entered, new=True)
+    index_problems(*entered, new=True)
     if state == State.JUDGING:
         open_many(entered)
     if twin.revises:
@@ -287,7 +287,7 @@ def _blank_texts(person: Person) -> None:
             event = move(problem, State(State.WITHDRAWN), by=person, kind="erase")
             if event.before == State.JUDGING:
                 close_slots(problem)
-        forget(problem)
+        unindex_problem(problem)
     _blank_families(unreleased)
     unreleased.update(
         sentence=models.ERASED_SENTENCE,

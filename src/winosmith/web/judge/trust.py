@@ -29,7 +29,7 @@ from winosmith.web.judge.votes import count_votes, queue_place, return_slot, set
 from winosmith.web.people.addresses import read_address
 from winosmith.web.people.models import Person, keyed_digest
 from winosmith.web.problems.models import Problem, State
-from winosmith.web.problems.states import gold_questions, settle_waits
+from winosmith.web.problems.states import gold_questions, update_waits
 
 HOUR = timedelta(hours=1)
 
@@ -598,4 +598,4 @@ def settle_contest(contested: Contest, by: Person, *, upheld: bool, answer: str 
             if judge.held is None:
                 check_gold(judge)
         else:  # judges must be locked before twins, as in answers
-            settle_waits([contest.slot.twin_id])
+            update_waits([contest.slot.twin_id])

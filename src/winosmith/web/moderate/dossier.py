@@ -23,7 +23,7 @@ from winosmith.web.pages import whole_percent
 from winosmith.web.people.models import Person, find_person, pseudonym
 from winosmith.web.predict import asking
 from winosmith.web.predict.models import Prediction
-from winosmith.web.problems.family import fold_steps, path_from_root, visible_steps
+from winosmith.web.problems.family import fold_steps, get_visible_steps, path_from_root
 from winosmith.web.problems.lookalikes import find_lookalikes
 from winosmith.web.problems.models import Event, Problem, Version
 from winosmith.web.problems.states import LATE, latest_public_time
@@ -89,9 +89,9 @@ def family_context(reader: Person, problem: Problem) -> dict[str, Any] | None:
     return {
         "root": root,
         "path": path,
-        **fold_steps(visible_steps(path, reader)),
+        **fold_steps(get_visible_steps(path, reader)),
         "predictions": [
-            _prediction_row(problem, row) for row in asking.current_predictions(problem)
+            _prediction_row(problem, row) for row in asking.get_current_predictions(problem)
         ],
         "size": Version.objects.filter(root=root).count(),
         "all": _queue_link(root),
@@ -128,7 +128,7 @@ def problem_context(reader: Person, problem: Problem) -> dict[str, Any]:
             (match, whole_percent(match.share))
             for match in find_lookalikes(
                 [problem],
-                without=problem.twin_id,
+                skip_twin=problem.twin_id,
                 family=family["root"] if family else None,
                 reader=reader,
             )

@@ -29,10 +29,10 @@ from winosmith.web.people.gates import may_judge
 from winosmith.web.people.models import Person, find_person
 from winosmith.web.people.news import MAX_ITEMS, Item, Work
 from winosmith.web.problems.models import Problem, State, Twin
-from winosmith.web.problems.records import filter_family, filter_kind
-from winosmith.web.problems.search import FullText, Page, Term, parse_terms
+from winosmith.web.problems.records import filter_by_family, filter_by_kind
+from winosmith.web.problems.search import FullTextIndex, Page, Term, parse_terms
 
-_INDEX = FullText("moderate_search")
+_INDEX = FullTextIndex("moderate_search")
 
 _INDEXES = (
     "CREATE INDEX IF NOT EXISTS moderate_waiting ON problems_problem (state, created, id)",
@@ -72,7 +72,7 @@ def filter_by_terms(query: QuerySet[Problem], terms: list[Term]) -> QuerySet[Pro
     if connections[query.db].vendor == "postgresql":
         condition, values = _INDEX.condition(terms)
     else:
-        rows, values = _INDEX.key_query(terms)
+        rows, values = _INDEX.build_key_query(terms)
         condition = f"EXISTS ({rows} AND rowid = problems_problem.id)"
     return query.extra(where=[condition], params=values)  # noqa: S610
 
@@ -199,9 +199,9 @@ def filter_queue(where: QueueFilters) -> QuerySet[Problem]:
         other = Problem.objects.filter(twin=OuterRef("twin")).exclude(pk=OuterRef("pk"))
         query = query.filter(Exists(other))
     elif where.kind:
-        query = filter_kind(query, where.kind)
+        query = filter_by_kind(query, where.kind)
     if where.family:
-        query = filter_family(query, where.family)
+        query = filter_by_family(query, where.family)
     if where.age:
         since = timezone.now() - _AGE_SPANS[where.age.removeprefix("over-")]
         older = where.age.startswith("over-")

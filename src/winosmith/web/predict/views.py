@@ -17,22 +17,22 @@ from winosmith.web.predict.models import Model
 @require_safe
 def show_models(request: HttpRequest) -> HttpResponse:
     """List the models that predict perturbed problems, with their progress."""
-    return render(request, "predict/models.html", {"models": asking.all_statuses()})
+    return render(request, "predict/models.html", {"models": asking.list_model_statuses()})
 
 
 @require_safe
 def show_model(request: HttpRequest, name: str) -> HttpResponse:
-    """Show a model's properties and revisions, and its failures to moderators."""
+    """Show a model's properties and revisions; moderators also see its failures."""
     found = get_object_or_404(Model, name=name, current=True)
     moderates = request.user.is_authenticated and request.user.moderates
     return render(
         request,
         "predict/model.html",
         {
-            "stand": asking.get_status(found),
+            "stand": asking.get_model_status(found),
             "about": [(key, value) for key, value in found.about.items() if key != "solver"],
-            "revisions": asking.former_revisions(found),
-            "failures": asking.failed_predictions(found) if moderates else (),
+            "revisions": asking.list_previous_revisions(found),
+            "failures": asking.list_failed_predictions(found) if moderates else (),
             "moderates": moderates,
         },
     )

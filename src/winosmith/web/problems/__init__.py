@@ -9,7 +9,7 @@ from django.db.models.signals import post_migrate
 
 
 class Config(AppConfig):
-    """The Django application; registers its regular tasks."""
+    """The Django application; registers its periodic tasks."""
 
     name = "winosmith.web.problems"
 
@@ -17,10 +17,10 @@ class Config(AppConfig):
         """Register the tasks that publish waiting halves and train the association meter."""
         from winosmith.web.jobs import HOUR, LEARN, PUBLISH, add_duty
         from winosmith.web.problems import association
-        from winosmith.web.problems.states import publish_due
+        from winosmith.web.problems.states import publish_due_halves
 
-        add_duty(PUBLISH, HOUR, publish_due)
-        add_duty(LEARN, association.INTERVAL, association.train_and_save)
+        add_duty(PUBLISH, HOUR, publish_due_halves)
+        add_duty(LEARN, association.INTERVAL, association.train_and_save_pairs)
         post_migrate.connect(_create_indexes, sender=self)
 
 

@@ -30,7 +30,7 @@ ResultsInput = tuple[Dataset, tuple[Response, ...], tuple[humans.Subject, ...]]
 
 
 def load_dataset(round_: Round) -> Dataset:
-    """Return a round's problems in the order of its data, without erased texts."""
+    """Load a round's problems in data order, without erased texts."""
     rows = Problem.objects.filter(pk__in=round_.materials.values("problem"))
     of = {row.pk: row for row in rows.select_related("twin__contributor")}
     keys = round_.materials.order_by("place").values_list("problem", flat=True)
@@ -38,7 +38,7 @@ def load_dataset(round_: Round) -> Dataset:
 
 
 def load_ledger(round_: Round) -> humans.Ledger:
-    """Return the assignments of a round, in the order in which they were made."""
+    """Load a round's assignments, in the order in which they were made."""
     rows = Sitting.objects.filter(subject__round=round_).order_by("pk")
     given = rows.values_list("subject__code", "sheet__code", "state")
     sheets = round_.sheets.filter(sittings__isnull=False).distinct()
@@ -49,7 +49,7 @@ def load_ledger(round_: Round) -> humans.Ledger:
 
 
 def load_sittings(round_: Round) -> list[humans.Sitting]:
-    """Return the submitted sheets, sorted by the respondent's code and the sheet's code.
+    """Load the submitted sheets, sorted by respondent code and sheet code.
 
     Sheets that are on hold because of their pace are omitted.
     """
@@ -95,31 +95,31 @@ def _round_seconds(seconds: float | None) -> float | None:
     return None if seconds is None else round(seconds, 1)
 
 
-def _format_time(at: datetime | None) -> str | None:
-    return at.astimezone(UTC).isoformat(timespec="milliseconds") if at else None
+def _format_time(moment: datetime | None) -> str | None:
+    return moment.astimezone(UTC).isoformat(timespec="milliseconds") if moment else None
 
 
 def gather_input(dataset: Dataset, sittings: Sequence[humans.Sitting]) -> ResultsInput:
-    """Return the input of `humans.compute_results`, without questions whose text was erased."""
+    """Gather the input for `humans.compute_results`, omitting questions with erased texts."""
     asked = set(dataset.ids)
     responses = humans.make_responses(sittings)
     return (
         dataset,
         tuple(response for response in responses if response.problem_id in asked),
-        tuple(_without_erased(subject, asked) for subject in humans.make_subjects(sittings)),
+        tuple(_drop_erased(subject, asked) for subject in humans.make_subjects(sittings)),
     )
 
 
-def _without_erased(subject: humans.Subject, asked: Collection[str]) -> humans.Subject:
+def _drop_erased(subject: humans.Subject, known_ids: Collection[str]) -> humans.Subject:
     taken = (
-        replace(each, problems=tuple(p for p in each.problems if p in asked))
+        replace(each, problems=tuple(p for p in each.problems if p in known_ids))
         for each in subject.taken
     )
     return replace(subject, taken=tuple(taken))
 
 
 def compute_results(round_: Round, sittings: Sequence[humans.Sitting]) -> dict[str, Any] | None:
-    """Return the results of a round for JSON; None if there are no answers."""
+    """Compute the results of a round for JSON; None if there are no answers."""
     dataset, responses, subjects = gather_input(load_dataset(round_), sittings)
     if not responses:
         return None
@@ -130,7 +130,7 @@ def compute_results(round_: Round, sittings: Sequence[humans.Sitting]) -> dict[s
 
 
 def write_results(round_: Round, folder: str | Path, *, force: bool = False) -> dict[str, int]:
-    """Write the results of a round to a folder; return the number of items of each kind.
+    """Write a round's results to a folder; return the number of items by kind.
 
     Args:
         round_: An open or closed round; only submitted sheets are included.
@@ -154,8 +154,8 @@ def write_results(round_: Round, folder: str | Path, *, force: bool = False) -> 
         return write_round(out, round_)
 
 
-def write_round(out: OutputFolder, round_: Round, under: str = "") -> dict[str, int]:
-    """Add a round to a folder's files; return the number of items of each kind.
+def write_round(out: OutputFolder, round_: Round, prefix: str = "") -> dict[str, int]:
+    """Write a round's data to a folder; return the number of items by kind.
 
     The files are `sheets/*.json`, `answers/*.json` (in the format of the form for a browser),
     `responses.jsonl`, `subjects.jsonl`, `ledger.json`, and the problems in `private/schemas.jsonl`:
@@ -165,22 +165,22 @@ def write_round(out: OutputFolder, round_: Round, under: str = "") -> dict[str, 
     Args:
         out: The output folder.
         round_: An open or closed round.
-        under: The prefix of the files' names, such as "private/tests/NAME/".
+        prefix: The prefix of the files' names, such as "private/tests/NAME/".
     """
     sittings = load_sittings(round_)
     dataset, responses, subjects = gather_input(load_dataset(round_), sittings)
     for sheet in map(read_sheet, round_.sheets.order_by("pk")):
-        _write_records(out, f"{under}sheets/{sheet.name}.json", [humans.make_sheet_record(sheet)])
+        _write_records(out, f"{prefix}sheets/{sheet.name}.json", [humans.make_sheet_record(sheet)])
     for record in map(humans.make_answers_record, sittings):
-        name = f"{under}answers/answers-{record['subject']}-{record['sheet']}.json"
+        name = f"{prefix}answers/answers-{record['subject']}-{record['sheet']}.json"
         with out.write(name) as file:
             file.write(json.dumps(record, ensure_ascii=False, indent=1) + "\n")
-    write_votes(responses, out.path / f"{under}responses.jsonl")
-    out.add(f"{under}responses.jsonl")
-    _write_records(out, f"{under}subjects.jsonl", map(humans.make_subject_record, subjects))
-    humans.write_ledger(load_ledger(round_), out.path / f"{under}ledger.json")
-    out.add(f"{under}ledger.json")
-    _write_records(out, f"{under}{PRIVATE}/schemas.jsonl", map(problem_record, dataset))
+    write_votes(responses, out.path / f"{prefix}responses.jsonl")
+    out.add(f"{prefix}responses.jsonl")
+    _write_records(out, f"{prefix}subjects.jsonl", map(humans.make_subject_record, subjects))
+    humans.write_ledger(load_ledger(round_), out.path / f"{prefix}ledger.json")
+    out.add(f"{prefix}ledger.json")
+    _write_records(out, f"{prefix}{PRIVATE}/schemas.jsonl", map(problem_record, dataset))
     held = Sitting.objects.filter(subject__round=round_, held=True).count()
     return {
         "sheets": round_.sheets.count(),
@@ -197,7 +197,7 @@ def _write_records(out: OutputFolder, name: str, records: Iterable[Any]) -> None
 
 
 def results_context(round_: Round) -> dict[str, Any]:
-    """Return the results for the page of a closed round: `fault`, or `tests` and the totals."""
+    """Return the template context for a closed round: `fault`, or `tests` and the totals."""
     figures = round_.figures
     if not figures:
         return {"fault": _("Nobody has submitted an answer.")}
@@ -210,8 +210,8 @@ def results_context(round_: Round) -> dict[str, Any]:
         "right": figures["right"],
         "answers": figures["answers"],
         "subjects": figures["subjects"],
-        "tests": [_test_context(test, texts) for test in figures["tests"]],
-        "halves": [_halves_context(level) for level in figures["halves"]],
+        "tests": [_make_test_context(test, texts) for test in figures["tests"]],
+        "halves": [_make_halves_context(level) for level in figures["halves"]],
         "pace": [
             {**pace, "seconds": fixed(pace["seconds"], 1), "times": fixed(pace["times_median"], 2)}
             for pace in figures["pace"]
@@ -221,11 +221,11 @@ def results_context(round_: Round) -> dict[str, Any]:
     }
 
 
-def _test_context(test: Mapping[str, Any], texts: Mapping[str, Problem]) -> dict[str, Any]:
+def _make_test_context(test: Mapping[str, Any], texts: Mapping[str, Problem]) -> dict[str, Any]:
     items = sorted(test["items"], key=lambda item: item["right"] / item["asked"])
     return {
         "name": test["name"],
-        "facts": _test_facts(test),
+        "facts": _list_test_facts(test),
         "subjects": [{**row, "percent": percent(row["share"])} for row in test["people"]],
         "histogram": test["histogram"],
         "items": [{**item, "row": texts.get(item["problem"])} for item in items],
@@ -233,7 +233,7 @@ def _test_context(test: Mapping[str, Any], texts: Mapping[str, Problem]) -> dict
     }
 
 
-def _test_facts(test: Mapping[str, Any]) -> list[tuple[str, str]]:
+def _list_test_facts(test: Mapping[str, Any]) -> list[tuple[str, str]]:
     share, chance = test["share"], test["chance"]
     facts = [
         (_("intended answers"), f"{percent(share['value'])} ({share['right']} / {share['n']})"),
@@ -256,18 +256,18 @@ def _test_facts(test: Mapping[str, Any]) -> list[tuple[str, str]]:
     return facts
 
 
-def _format_agreement(found: Mapping[str, Any]) -> str:
-    if found["value"] is None or found["interval"] is None:
-        return _("not defined: %s") % translate_undefined_reason(found["reason"])
-    return f"{fixed(found['value'], 2)} ({_format_interval(found['interval'], 1, 2)})"
+def _format_agreement(estimate: Mapping[str, Any]) -> str:
+    if estimate["value"] is None or estimate["interval"] is None:
+        return _("not defined: %s") % translate_undefined_reason(estimate["reason"])
+    return f"{fixed(estimate['value'], 2)} ({_format_interval(estimate['interval'], 1, 2)})"
 
 
-def _halves_context(level: Mapping[str, Any]) -> dict[str, Any]:
+def _make_halves_context(level: Mapping[str, Any]) -> dict[str, Any]:
     better, other = (
         f"{right} / {of}" for right, of in zip(level["right"], level["of"], strict=True)
     )
     return {"better": better, "other": other, "schemas": level["schemas"]}
 
 
-def _format_interval(interval: list[float], scale: float, places: int) -> str:
-    return "–".join(fixed(scale * end, places) for end in interval)
+def _format_interval(interval: list[float], scale: float, digits: int) -> str:
+    return "–".join(fixed(scale * end, digits) for end in interval)
