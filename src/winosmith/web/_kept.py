@@ -19,7 +19,7 @@ MAX_AGE = 600
 """Maximum age of statistics in seconds."""
 
 
-class Counted(Protocol):
+class HasProblemCount(Protocol):
     """Statistics about a number of problems, on which the caching time depends."""
 
     @property
@@ -28,7 +28,7 @@ class Counted(Protocol):
         ...
 
 
-Figures = TypeVar("Figures", bound=Counted)
+Figures = TypeVar("Figures", bound=HasProblemCount)
 Value = TypeVar("Value")
 
 
@@ -40,7 +40,7 @@ class Entry(Generic[Value]):
     value: Value
 
 
-def cached(name: str, count: Callable[[], Figures]) -> Figures:
+def cached(name: str, compute: Callable[[], Figures]) -> Figures:
     """Return cached statistics, which are recomputed after some seconds.
 
     Statistics are cached for one second per `PROBLEMS_PER_SECOND` problems, up to `MAX_AGE`. On a
@@ -48,27 +48,27 @@ def cached(name: str, count: Callable[[], Figures]) -> Figures:
 
     Args:
         name: The name of the statistics, which is the cache key.
-        count: A function that computes the statistics.
+        compute: A function that computes the statistics.
     """
-    return cached_each(name, [0], lambda _: {0: count()})[0]
+    return cached_each(name, [0], lambda _: {0: compute()})[0]
 
 
 def cached_each(
-    name: str, keys: Sequence[int], count: Callable[[list[int]], dict[int, Figures]]
+    name: str, keys: Sequence[int], compute: Callable[[list[int]], dict[int, Figures]]
 ) -> dict[int, Figures]:
     """Return cached statistics for each key; the number of problems sets the caching time.
 
     Args:
         name: The name of the statistics, which is the start of the cache keys.
         keys: The keys.
-        count: A function that computes the statistics for several keys.
+        compute: A function that computes the statistics for several keys.
     """
     names = {f"{name}.{key}": key for key in keys}
     found: dict[int, Figures] = {
         names[known]: figures for known, figures in cache.get_many(names).items()
     }
     if missing := [key for key in keys if key not in found]:
-        for key, figures in count(missing).items():
+        for key, figures in compute(missing).items():
             found[key] = figures
             if seconds := min(MAX_AGE, figures.problems // PROBLEMS_PER_SECOND):
                 cache.set(f"{name}.{key}", figures, seconds)
@@ -102,8 +102,7 @@ class RefreshedValue(Generic[Value]):
     def latest(self) -> Value:
         """Return the cached value; the first call waits until the value is computed.
 
-        If a later computation fails, the error is logged, and the old value is used for another
-        `RETRY_SECONDS`.
+        If a later computation fails, the error is logged; the old value stays for `RETRY_SECONDS`.
         """
         held = self._made
         if self._lock.acquire(blocking=not held):
@@ -126,7 +125,7 @@ class RefreshedValue(Generic[Value]):
                 self._lock.release()
         return held[0]
 
-    def forget(self) -> None:
+    def clear(self) -> None:
         """Discard the value, so that the next call recomputes it."""
         with self._lock:
             self._made = []

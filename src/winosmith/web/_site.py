@@ -94,7 +94,7 @@ class Site:
         return cls(
             path,
             _read_or_create_key(path / "secret", location),
-            SiteRules.read(path / "site.toml").with_chosen(path, fixed),
+            SiteRules.read(path / "site.toml").with_saved(path, fixed),
             location,
             public_url,
             fixed,
@@ -159,8 +159,7 @@ class Site:
 def _read_or_create_key(path: Path, database: Database) -> str:
     """Return the site's key; create one for a new site, readable only by its owner.
 
-    If an existing site lacks its key, no key is created. `hosting.prepare` checks whether the key
-    belongs to a PostgreSQL database.
+    If an existing site lacks its key, no key is created. `hosting.prepare` checks the key.
     """
     if not path.exists():
         # The second look: another process may have created both in the meantime.
@@ -241,11 +240,11 @@ _NAME = re.compile(
 
 
 def is_site_file(name: str) -> bool:
-    """Return whether `site_files` may yield a name, which therefore stays inside the folder."""
+    """Return whether a name is one that `iter_site_files` may yield, inside the folder."""
     return _NAME.fullmatch(name) is not None
 
 
-def site_files(folder: Path) -> Iterator[str]:
+def iter_site_files(folder: Path) -> Iterator[str]:
     """Yield the names of the files that belong in a backup, relative to the folder, with "/".
 
     These are the settings from the browser, the erasure log, recipes, and files of finished rounds.

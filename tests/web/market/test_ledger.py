@@ -22,7 +22,7 @@ from tests.web.together import at_once
 from winosmith.errors import InputError
 from winosmith.web.judge.exclusion import resume_judge
 from winosmith.web.judge.models import Slot
-from winosmith.web.market.ledger import compute_ledger, due_payments, record_bonuses
+from winosmith.web.market.ledger import compute_ledger, iter_payments, record_bonuses
 from winosmith.web.market.models import Identity, Participation, Payment
 from winosmith.web.market.studies import create_study
 from winosmith.web.market.workers import count_work_seconds, finish_participation
@@ -311,7 +311,7 @@ def test_pay_of_a_job_that_is_held_waits_for_a_moderator(
     finish_participation(part)
     Participation.objects.filter(pk=part.pk).update(verdict="approved")
     (entry,) = compute_ledger(made).entries
-    assert (entry.due, list(due_payments(compute_ledger(made)))) == (Decimal(0), [])
+    assert (entry.due, list(iter_payments(compute_ledger(made)))) == (Decimal(0), [])
     assert str(compute_ledger(made).due) == "0.00"  # as other sums are shown
     assert entry.pace.over == 3
     assert any("moderator" in note for note in entry.notes)

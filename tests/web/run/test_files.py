@@ -21,7 +21,7 @@ from tests.web.working import work_off
 from winosmith.errors import InputError
 from winosmith.web import _import, jobs
 from winosmith.web.jobs import Job, create_job
-from winosmith.web.judge.trust import askable_questions
+from winosmith.web.judge.trust import get_askable_questions
 from winosmith.web.people.gates import new_key
 from winosmith.web.people.privacy import delete_old_rows
 from winosmith.web.problems.models import Problem, Remembered
@@ -72,7 +72,7 @@ def test_gold_comes_in_as_the_command_lets_it(
         "cups.csv:3"
     ]
     assert done(job).came["added"] == 1
-    assert askable_questions().get().as_gold.explanation == "Small boxes are small."
+    assert get_askable_questions().get().as_gold.explanation == "Small boxes are small."
 
 
 def test_another_file_of_the_same_name_gets_ids_of_its_own(

@@ -13,7 +13,7 @@ from winosmith.errors import InputError
 from winosmith.web._lock import writing
 from winosmith.web.jobs import Progress
 from winosmith.web.judge.models import Judge, Slot, Slots
-from winosmith.web.judge.trust import ADDRESS, MODERATOR, end_hold, put_on_hold, waiting_votes
+from winosmith.web.judge.trust import ADDRESS, MODERATOR, end_hold, get_pending_votes, put_on_hold
 from winosmith.web.judge.votes import add_slots, count_votes, decide_by_votes, settle_votes
 from winosmith.web.people.models import Person
 from winosmith.web.problems.models import Problem, State
@@ -24,7 +24,7 @@ def resume_judge(person: Person, by: Person) -> None:
     """End a judge's hold and let the judge continue.
 
     Afterwards, new votes count, and the measurement of pace and gold questions restarts.
-    To count the waiting votes, call `change_votes`. A judge who was on hold because of their
+    To count the pending votes, call `change_votes`. A judge who was on hold because of their
     address is never put on hold for this reason again.
 
     Raises:
@@ -42,7 +42,7 @@ def resume_judge(person: Person, by: Person) -> None:
 
 
 def pause_judge(person: Person, by: Person) -> None:
-    """Put a judge on hold: their votes wait, and they get no more problems.
+    """Put a judge on hold: their votes are pending, and they get no more problems.
 
     They can still answer the problem that is reserved for them.
 
@@ -60,9 +60,8 @@ CHANGES = ("exclude", "include", "resume", "discard")
 
 - exclude: exclude all votes.
 - include: count excluded votes again. Later votes are no longer excluded because of their address.
-- resume: count the votes that wait for a moderator; call `resume_judge` first. Votes that wait for
-  a market still wait.
-- discard: exclude the votes that wait. Problems decided by other votes stay decided.
+- resume: count the votes that wait for a moderator, not for a market. Call `resume_judge` first.
+- discard: exclude the pending votes. Problems decided by other votes stay decided.
 """
 
 
@@ -88,8 +87,7 @@ def change_votes(
         by: The moderator.
         reason: The reason for the audit log.
         until: The time after which votes stay unchanged; None to change all votes.
-        progress: A function that is called, in each problem's transaction, with the number of votes
-            changed so far.
+        progress: A function called in each problem's transaction with the number of changed votes.
 
     Returns:
         The number of votes that this call changed.
@@ -105,43 +103,43 @@ def change_votes(
             Judge.objects.filter(person=person).update(cleared=True)
     out = kind in ("exclude", "discard")
     market = Judge.objects.filter(person=person, provisional=True).exists()
-    rows = votes_to_change(person, kind, until)
+    rows = find_votes_to_change(person, kind, until)
     counts = "exclude" if out else "include"
-    return _change_votes_where(
+    return _update_votes(
         rows, by, reason, counts, progress, excluded=out, provisional=out and market
     )
 
 
-def _change_votes_where(
+def _update_votes(
     rows: Slots,
     by: Person | None,
     reason: str,
     kind: str,
     progress: Progress = lambda _: None,
-    **to: bool,
+    **values: bool,
 ) -> int:
     """Change votes and update verdicts, problem by problem; return the number of changed votes."""
     changed = 0
     for key in list(rows.order_by("problem_id").values_list("problem_id", flat=True)):
         with writing():
             problem = lock_problem(key)
-            if n := rows.filter(problem=problem).update(**to):
+            if n := rows.filter(problem=problem).update(**values):
                 recount_votes(problem, by, reason, kind)
                 changed += n
                 progress(changed)
     return changed
 
 
-def exclude_waiting_votes(person: Person) -> None:
-    """Exclude the votes on hold of a judge who is being erased."""
+def exclude_pending_votes(person: Person) -> None:
+    """Exclude the pending votes of a judge who is being erased."""
     judge = Judge.objects.filter(person=person, held__isnull=False).first()
     if judge is not None:
         reason = "the judge was erased before a moderator checked the votes"
-        _change_votes_where(waiting_votes(judge), None, reason, "exclude", excluded=True)
+        _update_votes(get_pending_votes(judge), None, reason, "exclude", excluded=True)
 
 
-def votes_to_change(person: Person, kind: str, until: datetime | None) -> Slots:
-    """Return the votes of a judge that a change applies to.
+def find_votes_to_change(person: Person, kind: str, until: datetime | None) -> Slots:
+    """Return the votes of a judge to which a change applies.
 
     A moderator can't include votes that a market has not confirmed.
 
@@ -188,7 +186,7 @@ def recount_votes(problem: Problem, by: Person | None, reason: str, kind: str) -
 def _close_spare_slot(problem: Problem) -> None:
     """Close the replacement slot of a re-included vote, unless a judge has leased the slot.
 
-    Otherwise, the number of votes would be even, and a tie would be possible.
+    Otherwise, the number of votes would be even, so that a tie would be possible.
     """
     waiting = Slot.objects.filter(problem=problem, gold=False, open=True)
     total = count_votes(problem) + waiting.count()
@@ -207,8 +205,8 @@ def _check_moderator(person: Person, by: Person) -> None:
         raise InputError(_("Another moderator must do this."))
 
 
-def confirm_job(job: int, reason: str, *, refused: bool = False) -> int:
-    """Include the answers of paid work as votes; problems that waited only for them are decided.
+def include_paid_votes(job: int, reason: str, *, refused: bool = False) -> int:
+    """Count the answers of paid work as votes, and decide problems that waited only for them.
 
     Votes that a moderator excluded stay excluded, and votes on hold still wait.
 
@@ -229,11 +227,11 @@ def confirm_job(job: int, reason: str, *, refused: bool = False) -> int:
         if not refused:
             rows.filter(excluded=True).update(provisional=False)
             rows = rows.filter(excluded=False)
-    return _change_votes_where(rows, None, reason, "include", provisional=False, excluded=False)
+    return _update_votes(rows, None, reason, "include", provisional=False, excluded=False)
 
 
-def refuse_job(job: int, reason: str) -> int:
-    """Exclude the answers of paid work; other judges replace the missing votes.
+def exclude_paid_votes(job: int, reason: str) -> int:
+    """Exclude the answers of paid work, so that other judges replace the missing votes.
 
     Returns:
         The number of answers that this call excluded.
@@ -242,4 +240,4 @@ def refuse_job(job: int, reason: str) -> int:
         Judge.objects.filter(job=job).update(provisional=True)
         Slot.objects.filter(job=job, gold=True).update(provisional=True)
     rows = Slot.objects.filter(job=job, excluded=False).votes()
-    return _change_votes_where(rows, None, reason, "exclude", provisional=True, excluded=True)
+    return _update_votes(rows, None, reason, "exclude", provisional=True, excluded=True)

@@ -27,7 +27,7 @@ from winosmith.errors import InputError
 from winosmith.web._lock import writing
 from winosmith.web.judge.models import Slot
 from winosmith.web.market.models import WORKER, Participation, Screen, Study
-from winosmith.web.market.providers import PROVIDERS, id_digest, read_cells, read_table
+from winosmith.web.market.providers import PROVIDERS, digest_id, read_cells, read_table
 from winosmith.web.people.models import token_digest
 
 ID_COLUMNS = ("worker", "worker id", "workerid", "participant id", "prolific_pid", "id")
@@ -92,8 +92,7 @@ def read_ids(path: Path, provider: str, require: Sequence[Requirement] = ()) -> 
         require: Conditions on other columns; rows that don't meet them are skipped.
 
     Raises:
-        InputError: An id is not valid, a column or number is missing (with file and line), or the
-            file is not text.
+        InputError: An id is not valid, a column or number is missing, or the file is not text.
     """
     table, ids = read_table(path), []
     header = [name.lower() for name in table.header]
@@ -121,8 +120,8 @@ def read_ids(path: Path, provider: str, require: Sequence[Requirement] = ()) -> 
 
 
 def add_screens(study: Study, ids: Sequence[str], *, allowed: bool) -> int:
-    """Admit only the listed people, or exclude them; return the number of listed people."""
-    digests = (id_digest(study.provider, WORKER, worker) for worker in ids)
+    """Admit only the listed workers, or exclude them; return the number of listed workers."""
+    digests = (digest_id(study.provider, WORKER, worker) for worker in ids)
     with writing():
         Screen.objects.bulk_create(
             (Screen(study=study, digest=digest, allowed=allowed) for digest in digests),
@@ -166,10 +165,9 @@ def create_study(
     trust: bool = False,
     screens: Iterable[tuple[Sequence[str], bool]] = (),
 ) -> tuple[Study, str]:
-    """Create a study; return it with the secret part of its link, which is not stored.
+    """Create a study; return the study and the secret part of its link, which is not stored.
 
-    Each of `screens` is a list of workers' ids and whether these workers are admitted; the other
-    parameters are those of `Study`.
+    Each item of `screens` is a list of workers' ids and whether to admit them; see also `Study`.
 
     Raises:
         InputError: The name is taken, or a value is not valid.
@@ -234,8 +232,8 @@ def find_study(token: str) -> Study | None:
     return study if study and hmac.compare_digest(study.digest, digest) else None
 
 
-def is_replaced(token: str) -> bool:
-    """Return whether a link was replaced by a newer link of its study."""
+def is_link_replaced(token: str) -> bool:
+    """Return whether a link was replaced by a newer link to its study."""
     return Study.objects.filter(replaced__contains=token_digest(token)).exists()
 
 
@@ -338,7 +336,7 @@ class Progress:
 def measure_progress(study: Study) -> Progress:
     """Return the progress of a study."""
     rows = list(study.participations.values_list("pk", "state", "verdict"))
-    votes = Slot.objects.filter(job__in=[pk for pk, _, _ in rows]).waiting()
+    votes = Slot.objects.filter(job__in=[pk for pk, _, _ in rows]).pending()
     states, verdicts = (Counter(row[at] for row in rows) for at in (1, 2))
     return Progress(
         study,

@@ -21,5 +21,5 @@ class Config(AppConfig):
         search.indexes.append(queue.create_indexes)
         privacy.erasers.append(decisions.erase_appeal_texts)
         accounts.adopters.append(decisions.adopt_appeals)
-        news.news_sources += [queue.moderation_news, people.votes_news]
-        news.work_sources.append(queue.moderation_work)
+        news.news_sources += [queue.iter_moderation_news, people.iter_votes_news]
+        news.work_sources.append(queue.iter_moderation_work)

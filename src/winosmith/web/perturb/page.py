@@ -19,7 +19,7 @@ from winosmith import Dataset, Problem as Datum
 from winosmith.lineage import depths, edit_script, make_child
 from winosmith.problem import BLANK
 from winosmith.text import changes, tokens
-from winosmith.web.pages import whole_percent
+from winosmith.web.pages import round_percent
 from winosmith.web.people.models import Person
 from winosmith.web.perturb.rules import Place, SentenceInput, are_usable, input_depths, run_checks
 from winosmith.web.predict.asking import current_models, current_predictions, model_state
@@ -326,7 +326,7 @@ def _prediction_context(
 
 def _option_bars(row: Prediction, problem: Problem) -> list[dict[str, Any]]:
     known = len(row.scores) == len(problem.options)
-    shares = [whole_percent(share) for share in softmax(row.scores)] if known else None
+    shares = [round_percent(share) for share in softmax(row.scores)] if known else None
     chosen = None if row.tie else row.choice
     return [
         {

@@ -17,7 +17,7 @@ from winosmith.records import problem_record
 from winosmith.text import edit_distance, kind_of_script, separate_blank, tokens, words
 from winosmith.web.judge.submissions import may_revise, retire_replaced_halves, submit_twin
 from winosmith.web.pages import is_number
-from winosmith.web.people.gates import act_once, stored_result
+from winosmith.web.people.gates import get_stored_result, process_once
 from winosmith.web.people.models import Person
 from winosmith.web.people.privacy import has_agreed
 from winosmith.web.predict.asking import request_predictions
@@ -366,7 +366,7 @@ def create_version(
         return {"problem": _create_version(person, typed, now).ref}
 
     what = f"revise {place.revises.ref}" if place.revises else f"perturb {place.parent.ref}"
-    result, _new = act_once(person, key, what, act)
+    result, _new = process_once(person, key, what, act)
     return Problem.objects.select_related("twin").get(ref=result["problem"])
 
 
@@ -392,7 +392,7 @@ def _lock_place(place: Place) -> Place:
 
 def submitted_problem(person: Person | None, key: str) -> str:
     """Return the `ref` of the problem that a form created; "" if it was not submitted."""
-    return str(stored_result(person, key).get("problem", ""))
+    return str(get_stored_result(person, key).get("problem", ""))
 
 
 def _check_rules(typed: SentenceInput, place: Place) -> None:

@@ -20,7 +20,7 @@ from winosmith.errors import InputError
 from winosmith.web.judge.models import note_twins_read
 from winosmith.web.people import gates
 from winosmith.web.people.models import Person
-from winosmith.web.people.privacy import missing_documents
+from winosmith.web.people.privacy import get_missing_documents
 from winosmith.web.perturb import page as pages, rules
 from winosmith.web.perturb.rules import Place, SentenceInput
 from winosmith.web.problems.checks import RefusedError
@@ -39,7 +39,7 @@ def show_start(request: HttpRequest) -> HttpResponse:
     """Show instructions and the filtered public problems to perturb."""
     filters = pages.SentenceFilters(request.GET)
     shown = page_of(filters.apply(), request.GET)
-    note_twins_read(gates.existing_writer(request), shown.problems)
+    note_twins_read(gates.get_current_writer(request), shown.problems)
     count, more = capped_count(filters.apply())
     perturbed = None if filters.chosen or not filters.is_valid() else filters.perturbed()
     others, more_others = capped_count(perturbed.apply()) if perturbed else (0, False)
@@ -74,7 +74,7 @@ def _require_consent(view: View[P]) -> View[P]:
 @_require_consent
 def perturb_sentence(request: HttpRequest, ref: str) -> HttpResponse:
     """Show a sentence to perturb, and process the form's buttons."""
-    person = gates.existing_writer(request)
+    person = gates.get_current_writer(request)
     parent = pages.get_perturbable(person, ref)
     place = Place.below(person, parent)
     note_twins_read(person, [row for row in place.path if is_visible_to(person, row)])
@@ -88,7 +88,7 @@ def perturb_sentence(request: HttpRequest, ref: str) -> HttpResponse:
 @require_POST
 def check_sentence(request: HttpRequest, ref: str) -> HttpResponse:
     """Check the form during typing; nothing is written."""
-    person = gates.existing_writer(request)
+    person = gates.get_current_writer(request)
     return _render_checks(request, Place.below(person, pages.get_perturbable(person, ref)))
 
 
@@ -96,7 +96,7 @@ def check_sentence(request: HttpRequest, ref: str) -> HttpResponse:
 @_require_consent
 def revise_version(request: HttpRequest, ref: str) -> HttpResponse:
     """Show a person's own version to revise, and process the form's buttons."""
-    person = gates.existing_writer(request)
+    person = gates.get_current_writer(request)
     old = pages.get_own_version(person, ref)
     if not rules.is_revisable(person, old):
         done = rules.submitted_problem(person, request.POST.get("key", ""))
@@ -118,7 +118,7 @@ def revise_version(request: HttpRequest, ref: str) -> HttpResponse:
 @require_POST
 def check_revision(request: HttpRequest, ref: str) -> HttpResponse:
     """Check the form of a revision during typing; nothing is written."""
-    person = gates.existing_writer(request)
+    person = gates.get_current_writer(request)
     return _render_checks(request, Place.for_revision(person, pages.get_own_version(person, ref)))
 
 
@@ -130,7 +130,7 @@ def _process_form(request: HttpRequest, place: Place) -> HttpResponse:
         _count_check(request)
         return _render(request, pages.context(place, typed, key or gates.new_key()))
     try:
-        if (place.person or settings.RULES.anonymous) and missing_documents(place.person):
+        if (place.person or settings.RULES.anonymous) and get_missing_documents(place.person):
             consent = f"{reverse('people:consent')}?{urlencode({'next': request.path})}"
             return _render(request, {**pages.context(place, typed, key), "consent": consent}, 422)
         current = replace(place, person=gates.get_or_create_writer(request))
@@ -183,7 +183,7 @@ def _render(request: HttpRequest, context: dict[str, object], status: int = 200)
 @require_safe
 def show_version(request: HttpRequest, ref: str) -> HttpResponse:
     """Show a version, its position in the family, and the models that it fooled."""
-    person = gates.existing_writer(request)
+    person = gates.get_current_writer(request)
     version = _get_version(person, ref)
     problem = version.problem
     path = path_from_root(problem)
@@ -216,7 +216,7 @@ def show_version(request: HttpRequest, ref: str) -> HttpResponse:
 @require_safe
 def show_predictions(request: HttpRequest, ref: str) -> HttpResponse:
     """Return the models' results for a waiting page; status 204 if nothing has changed."""
-    person = gates.existing_writer(request)
+    person = gates.get_current_writer(request)
     version = _get_version(person, ref)
     parent = version.parent if version.parent and is_visible_to(person, version.parent) else None
     context = pages.predictions_context(person, version.problem, version, parent)

@@ -28,8 +28,8 @@ from winosmith.records import canonical, parse_json
 from winosmith.report import fixed, format_value
 from winosmith.rounds import Change, NextRound, make_round_page
 from winosmith.web.judge.models import note_twins_read
-from winosmith.web.pages import whole_percent
-from winosmith.web.people.gates import existing_writer
+from winosmith.web.pages import round_percent
+from winosmith.web.people.gates import get_current_writer
 from winosmith.web.people.models import Person
 from winosmith.web.problems.models import ERASED_SENTENCE, Problem, State
 from winosmith.web.problems.records import as_public, iter_rows, load_keys, needed_columns
@@ -76,7 +76,7 @@ def funnel_stages(record: Mapping[str, Any]) -> list[dict[str, Any]]:
         {
             "name": stage_label(step["stage"]),
             "left": step["kept"]["problems"],
-            "percent": whole_percent(step["kept"]["problems"] / whole) if whole else 0,
+            "percent": round_percent(step["kept"]["problems"] / whole) if whole else 0,
             "dropped": list(step["dropped"].items()),
             "gone": sum(step["dropped"].values()),
         }
@@ -354,7 +354,7 @@ class Flag:
     @property
     def percent(self) -> int:
         """Return the score in percent, for a bar."""
-        return whole_percent(self.place.score or 0)
+        return round_percent(self.place.score or 0)
 
 
 def last_published() -> Round | None:
@@ -462,7 +462,7 @@ SHOWN_ROOTS = 6
 def flag_of(context: Any, problem: Problem) -> Flag | None:
     """Return the flag on the reader's own problem, or None."""
     request = context["request"]
-    person, round_ = existing_writer(request), _cached_last_published(request)
+    person, round_ = get_current_writer(request), _cached_last_published(request)
     if person is None or round_ is None or round_.published is None:
         return None
     if problem.twin.contributor_id != person.pk or problem.gold:
@@ -486,7 +486,7 @@ def flag_for_moderators(context: Any, problem: Problem) -> Flag | None:
 def flagged_count(context: Any) -> int:
     """Return how many of the reader's problems the last published round omitted."""
     request = context["request"]
-    person, round_ = existing_writer(request), _cached_last_published(request)
+    person, round_ = get_current_writer(request), _cached_last_published(request)
     return flagged_places(person, round_).count() if person and round_ else 0
 
 
@@ -498,7 +498,7 @@ def wanted_roots(context: Any) -> dict[str, Any]:
     if round_ is None:
         return {"round": None, "roots": ()}
     roots = public_roots(round_)
-    note_twins_read(existing_writer(request), roots[:SHOWN_ROOTS])
+    note_twins_read(get_current_writer(request), roots[:SHOWN_ROOTS])
     return {"round": round_, "roots": roots[:SHOWN_ROOTS], "more": len(roots) > SHOWN_ROOTS}
 
 

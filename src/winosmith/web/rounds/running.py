@@ -41,8 +41,8 @@ from winosmith.validate import write_votes
 from winosmith.web._export import chunks, read_snapshot
 from winosmith.web._lock import chunked, writing
 from winosmith.web._site import RECIPE_NAME, RECIPES
-from winosmith.web.jobs import BUSY, ENDED, ROUND, Job, Progress, rounds_are_idle
-from winosmith.web.judge.votes import iter_responses, vote_rules
+from winosmith.web.jobs import BUSY, ENDED, ROUND, Job, Progress, are_rounds_idle
+from winosmith.web.judge.votes import get_vote_rules, iter_responses
 from winosmith.web.people.models import Person
 from winosmith.web.problems.models import Problem
 from winosmith.web.problems.records import as_public
@@ -102,7 +102,7 @@ def complete_recipe(table: Mapping[str, Any], name: str) -> dict[str, Any]:
     only measure agreement and drop no problems, unless the recipe has its own rules.
     """
     filled = {key: value for key, value in table.items() if key not in SITE_KEYS}
-    rules = vote_rules()
+    rules = get_vote_rules()
     off = dict.fromkeys(("correct", "unambiguous", "unassociated", "local"), "off")
     filled.setdefault(
         "votes",
@@ -371,8 +371,8 @@ def round_progress(round_: Round) -> dict[str, Any] | None:
     """
     if not round_.busy:
         return None
-    if rounds_are_idle() or not round_.doing:
-        return {"at_work": not rounds_are_idle()}
+    if are_rounds_idle() or not round_.doing:
+        return {"at_work": not are_rounds_idle()}
     doing = StepProgress(**round_.doing)
     share = min(1.0, doing.done / doing.total) if doing.total else None
     seconds = _seconds_left(round_, doing, share)
@@ -631,7 +631,7 @@ def run_job(job: Job, progress: Progress) -> None:
 
     Raises:
         InputError: The round failed; its row also has the reason.
-        Stopped: The round was just cancelled.
+        JobStopped: The round was just cancelled.
     """
     round_ = find_round(job)
     if round_.state in (Round.State.FAILED, Round.State.CANCELLED):  # an admin retried the job

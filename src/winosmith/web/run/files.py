@@ -21,10 +21,10 @@ from winosmith.problem import Problem
 from winosmith.web._import import (
     NUL,
     REASONS,
-    As,
+    Purpose,
     contains_nul,
     count_existing,
-    find_unfit,
+    find_unimportable,
     import_problems,
     with_free_ids,
 )
@@ -212,7 +212,7 @@ READ, IDENTIFIED = 0.6, 0.75
 
 
 def read_file(
-    path: Path, asked: dict[str, Any], as_: As | None, reading: Reading | None = None
+    path: Path, asked: dict[str, Any], as_: Purpose | None, reading: Reading | None = None
 ) -> FileContent:
     """Read an uploaded file with the options of its form.
 
@@ -250,7 +250,7 @@ def read_file(
         data = with_free_ids(data, settings.SITE.secret)
     report(IDENTIFIED)
     lines = {problem.id: line for (line, _p), problem in zip(problems, data, strict=True)}
-    while as_ and (unfit := list(find_unfit(data, as_))):
+    while as_ and (unfit := list(find_unimportable(data, as_))):
         bad += [(lines[problem.id], str(error)) for problem, error in unfit]
         out = {problem.id for problem, _error in unfit}
         data = Dataset((problem for problem in data if problem.id not in out), data.name)
@@ -313,8 +313,8 @@ def first_faults(asked: dict[str, Any], found: FileContent) -> list[str]:
     return [f"{asked['file']}:{line}: {reason}" for line, reason in found.refused[:LISTED]]
 
 
-def _parse_purpose(asked: dict[str, Any]) -> As | None:
-    found: As | None = None if asked["as"] == "published" else asked["as"]
+def _parse_purpose(asked: dict[str, Any]) -> Purpose | None:
+    found: Purpose | None = None if asked["as"] == "published" else asked["as"]
     return found
 
 
