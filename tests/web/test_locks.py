@@ -257,7 +257,7 @@ def test_what_a_database_refuses_is_told_in_words(db: Any, tmp_path: Path) -> No
         connection.wrap_database_errors,
     ):
         database.execute("CREATE TABLE cups (x)")
-    assert healthy._error_message(refused.value) == healthy.READ_ONLY
+    assert healthy._get_error_message(refused.value) == healthy.READ_ONLY
 
 
 @pytest.mark.postgres

@@ -86,7 +86,7 @@ def test_work_of_judges_is_not_thrown_away(db: Any, moderator: Any, twin: Any, d
     """Once a judge has voted on what was let through, that can be held, not undone."""
     from winosmith.web.judge.turns import (
         lease_next_problem,
-        needs_local,
+        needs_local_answer,
         store_answer,
         store_local_answer,
     )
@@ -96,7 +96,7 @@ def test_work_of_judges_is_not_thrown_away(db: Any, moderator: Any, twin: Any, d
     do(eva, "let-through", half)
     slot = lease_next_problem(bob)
     assert slot is not None
-    if needs_local(slot):
+    if needs_local_answer(slot):
         store_local_answer(bob, slot.ref, 0)
     store_answer(bob, slot.ref, 0)
     with pytest.raises(InputError, match="judges have voted"):

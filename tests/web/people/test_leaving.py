@@ -14,7 +14,7 @@ from django.test.utils import CaptureQueriesContext
 from winosmith.errors import InputError
 from winosmith.web.judge.turns import (
     lease_next_problem,
-    needs_local,
+    needs_local_answer,
     store_answer,
     store_local_answer,
 )
@@ -53,7 +53,7 @@ def _everything() -> str:
 def _judge(person: Any, **more: Any) -> None:
     """Let a person judge the next problem."""
     slot = lease_next_problem(person)
-    if needs_local(slot):
+    if needs_local_answer(slot):
         store_local_answer(person, slot.ref, 0)
     store_answer(person, slot.ref, 0, **more)
 
