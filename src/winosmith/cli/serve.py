@@ -62,7 +62,7 @@ def command(
     workers = hosting.count_workers(workers)
     hosting.store_address(lock, site.public_url or hosting.get_browser_address(door))
     _print_start(site, hosting.get_browser_address(door))
-    hosting.run(site, door, workers=workers, work=work)
+    hosting.run(site, door, workers=workers, run_jobs=work)
 
 
 def _print_start(site: Site, door: str) -> None:

@@ -104,7 +104,7 @@ def read_snapshot() -> Iterator[None]:
 
 def _write_public(output: OutputFolder, format_name: str, suffix: str) -> int:
     name = f"problems{suffix}"
-    data = (one for rows in chunks(public_problems()) for one in as_public(rows))
+    data = (one for rows in iter_chunks(public_problems()) for one in as_public(rows))
     if format_name == "winosmith":
         with output.write(name) as file:
             return sum(1 for line in formats.to_lines(data, marked=True) if file.write(line))
@@ -218,10 +218,10 @@ _PRIVATE: dict[str, Callable[[], Records]] = {
 
 def _iter_rows(query: Any) -> Iterator[Any]:
     """Yield the rows in ascending order of their keys, reading one chunk at a time."""
-    return chain.from_iterable(chunks(query))
+    return chain.from_iterable(iter_chunks(query))
 
 
-def chunks(query: Any) -> Iterator[list[Any]]:
+def iter_chunks(query: Any) -> Iterator[list[Any]]:
     """Yield the rows in chunks of a thousand, in ascending order of their keys."""
     query, last = query.order_by("pk"), 0
     while chunk := list(query.filter(pk__gt=last)[:1000]):

@@ -20,7 +20,7 @@ MAX_AGE = 600
 
 
 class HasProblemCount(Protocol):
-    """Statistics about a number of problems, on which the caching time depends."""
+    """Protocol of statistics with a number of problems, on which the caching time depends."""
 
     @property
     def problems(self) -> int:
@@ -41,7 +41,7 @@ class Entry(Generic[Value]):
 
 
 def cached(name: str, compute: Callable[[], Figures]) -> Figures:
-    """Return cached statistics, which are recomputed after some seconds.
+    """Return cached statistics, recomputing them after some seconds.
 
     Statistics are cached for one second per `PROBLEMS_PER_SECOND` problems, up to `MAX_AGE`. On a
     site with fewer problems than that, they are always current.

@@ -122,12 +122,12 @@ MOST_WORDS = 10_000
 
 
 def _make_validator(is_valid: Callable[[Any], object], message: str) -> AfterValidator:
-    def check(value: Any) -> Any:
+    def validate(value: Any) -> Any:
         if not is_valid(value):
             raise ValueError(message)
         return value
 
-    return AfterValidator(check)
+    return AfterValidator(validate)
 
 
 _MUST_BE_ODD = _make_validator(
@@ -336,7 +336,7 @@ class SiteRules:
             raise RecipeError(f"{path}: {error}") from None
 
     def with_saved(self: Rules, folder: Path, fixed: Collection[str]) -> Rules:
-        """Return these settings, combined with the settings that admins changed in the browser.
+        """Return these settings, combined with those that admins saved in the browser.
 
         Args:
             folder: The site's folder.
@@ -389,7 +389,7 @@ def get_editable(rules_class: type = SiteRules) -> dict[str, dict[str, Any]]:
 
 
 def split_label(key: Mapping[str, Any]) -> tuple[str, str]:
-    """Return the label and the hint of a setting, each on one line."""
+    """Split a setting's description into its label and its hint."""
     label, _stop, rest = describe_setting(key).partition(". ")
     return label.removesuffix("."), rest
 
@@ -419,7 +419,7 @@ def read_settings(path: Path) -> dict[str, Any]:
 
 
 def read_saved(folder: Path, rules_class: type = SiteRules) -> dict[str, Any]:
-    """Return the settings that admins changed in the browser, by name.
+    """Return the settings that admins saved in the browser, by name.
 
     Raises:
         RecipeError: The file can't be read, or contains keys that are not settings.

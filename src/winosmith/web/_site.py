@@ -116,7 +116,7 @@ class Site:
             public_url=os.environ.get(ADDRESS) or None,
         )
 
-    def environment(self) -> dict[str, str]:
+    def get_environment(self) -> dict[str, str]:
         """Return the environment variables that make a process use this site."""
         return {
             FOLDER: str(self.folder),
@@ -139,7 +139,7 @@ class Site:
 
         if settings.configured and str(self.folder) != str(settings.SITE.folder):
             raise InputError(f"this process already serves {settings.SITE.folder}")
-        os.environ.update(self.environment())
+        os.environ.update(self.get_environment())
         django.setup()
 
     def check_host(self, host: str) -> None:

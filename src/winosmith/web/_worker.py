@@ -79,25 +79,25 @@ def supervise(targets: Sequence[Callable[[], None]], children: Sequence[Child] =
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda sign, _: received.append(sign))
 
-    def start(target: Callable[[], None]) -> BaseProcess:
-        process = multiprocessing.get_context("fork").Process(target=run, args=(target,))
+    def start_process(target: Callable[[], None]) -> BaseProcess:
+        process = multiprocessing.get_context("fork").Process(target=run_target, args=(target,))
         process.start()
         return process
 
-    def run(target: Callable[[], None]) -> None:
+    def run_target(target: Callable[[], None]) -> None:
         signal.signal(signal.SIGINT, signal.SIG_IGN)
         signal.signal(signal.SIGTERM, signal.SIG_DFL)
         if not received:  # a signal may have arrived after the fork, before the lines above
             target()
 
-    processes = [start(target) for target in targets]
+    processes = [start_process(target) for target in targets]
     while not received:
         try:
             for child in children:
                 child.restart_if_ended()
             for place, process in enumerate(processes):
                 if not process.is_alive():
-                    processes[place] = start(targets[place])
+                    processes[place] = start_process(targets[place])
         except OSError:  # no process can be started now
             logging.getLogger(__name__).exception("a server process can't be replaced")
         time.sleep(POLL_SECONDS)

@@ -192,7 +192,7 @@ def _migrate() -> None:
     from django.core.management.sql import emit_post_migrate_signal
     from django.db import connection
 
-    with _migration_lock():
+    with _hold_migration_lock():
         if not connection.introspection.table_names():
             _create_tables()
         if _needs_migration():
@@ -224,7 +224,7 @@ def _create_tables() -> None:
 
 
 @contextmanager
-def _migration_lock() -> Iterator[None]:
+def _hold_migration_lock() -> Iterator[None]:
     from django.db import connection
 
     if connection.vendor != "postgresql":
@@ -431,7 +431,7 @@ def count_workers(requested: int | None) -> int:
     return min(workers, most)
 
 
-def run(site: Site, listener: socket.socket, *, workers: int, work: bool = True) -> None:
+def run(site: Site, listener: socket.socket, *, workers: int, run_jobs: bool = True) -> None:
     """Serve the site until SIGTERM or Ctrl-C, after which current requests are finished.
 
     Django must already be set up.
@@ -440,7 +440,7 @@ def run(site: Site, listener: socket.socket, *, workers: int, work: bool = True)
         site: The site.
         listener: The listening socket, from `listen`.
         workers: The number of processes that answer requests.
-        work: Whether to run the site's background jobs, too.
+        run_jobs: Whether to run the site's background jobs, too.
 
     Raises:
         Interrupted: After Ctrl-C; nothing is lost.
@@ -456,7 +456,7 @@ def run(site: Site, listener: socket.socket, *, workers: int, work: bool = True)
     preload()
     gc.freeze()  # shared memory stays shared
     connections.close_all()  # a worker must not inherit a connection
-    jobs = [make_worker_process(site)] if work else []
+    jobs = [make_worker_process(site)] if run_jobs else []
     answer = partial(
         _worker.answer_requests, listener, _worker.raise_connection_limit(), _lock.limit_lock_waits
     )

@@ -168,7 +168,7 @@ class Job(models.Model):
         Raises:
             InputError: The job was already confirmed or discarded.
         """
-        self._decide(Q(state=State.SHOWN), ALREADY, State.WAITING, decided=person)
+        self._change_state(Q(state=State.SHOWN), ALREADY, State.WAITING, decided=person)
 
     def discard(self, person: Any = None) -> None:
         """Discard a job after its preview; `person` is None if nobody confirmed it in time.
@@ -176,7 +176,7 @@ class Job(models.Model):
         Raises:
             InputError: The job was already confirmed or discarded.
         """
-        self._decide(Q(state=State.SHOWN), ALREADY, State.DROPPED, decided=person)
+        self._change_state(Q(state=State.SHOWN), ALREADY, State.DROPPED, decided=person)
 
     def stop(self, person: Any) -> None:
         """Stop a job that has changed nothing yet, or that runs in parts; finished parts are kept.
@@ -188,7 +188,7 @@ class Job(models.Model):
         allowed = by_a_person | Q(state__in=BUSY, kind__in=IN_PARTS)
         refusal = gettext_noop("This job can no longer be stopped.")
         with writing():
-            self._decide(allowed, refusal, State.STOPPED, decided=person)
+            self._change_state(allowed, refusal, State.STOPPED, decided=person)
             if self.kind in stop_hooks:
                 stop_hooks[self.kind](self)
 
@@ -207,9 +207,9 @@ class Job(models.Model):
         columns = {} if unread else {"decided": person}
         ended = Q(state=State.FAILED) & ~Q(kind=MAIL) | Q(state=State.STOPPED, kind__in=CONTINUABLE)
         why = gettext_noop("This job has not failed, or it can’t run again.")
-        self._decide(ended, why, state, tries=0, error="", **columns)
+        self._change_state(ended, why, state, tries=0, error="", **columns)
 
-    def _decide(self, allowed: Q, refusal: str, state: Any, **columns: Any) -> None:
+    def _change_state(self, allowed: Q, refusal: str, state: Any, **columns: Any) -> None:
         """Change the job's row, or raise an error if the row does not match `allowed`."""
         is_over = state in (State.DROPPED, State.STOPPED)
         ended = timezone.now() if is_over else None
@@ -353,35 +353,35 @@ def run_next_job(
         return False
     try:
         with suppress(JobStopped):
-            _run(job, job.tries + (job.pk not in postponed))
+            _run_job(job, job.tries + (job.pk not in postponed))
     except OperationalError as error:
         raise UnavailableError(job.pk) from error
     return True
 
 
-def _run(job: Job, tries: int) -> None:
+def _run_job(job: Job, tries: int) -> None:
     try:
         if job.state == State.READING:
-            _update(job, tries=tries)
+            _update_row(job, tries=tries)
             previews[job.kind](job, _make_reading_reporter(job))
-            return _update(job, state=State.SHOWN, tries=0, total=job.total, came=job.came)
-        _update(job, state=State.RUNNING, tries=tries)
+            return _update_row(job, state=State.SHOWN, tries=0, total=job.total, came=job.came)
+        _update_row(job, state=State.RUNNING, tries=tries)
         came = works[job.kind](job, lambda done: _store_progress(job, done))
     except (JobStopped, OperationalError, UnavailableError):
         raise  # the worker tries the job again later
     except WinosmithError as error:
-        _finish(job, State.FAILED, error=str(error))
+        _finish_job(job, State.FAILED, error=str(error))
         if job.state == State.READING:  # other jobs keep their file for a day, for a retry
             _delete_file(job)
     except Exception:
         logging.getLogger(__name__).exception("%s of %s failed", job.kind, job.at)
-        _finish(job, State.FAILED, error=FAULT)
+        _finish_job(job, State.FAILED, error=FAULT)
     else:
-        _finish(job, State.DONE, came=came or {}, error="")
+        _finish_job(job, State.DONE, came=came or {}, error="")
         _delete_file(job)
 
 
-def _finish(job: Job, state: Any, **columns: Any) -> None:
+def _finish_job(job: Job, state: Any, **columns: Any) -> None:
     """Store a job's outcome, reschedule a periodic job, and delete a mail's address."""
     if job.kind == MAIL:
         if state == State.DONE:
@@ -392,7 +392,7 @@ def _finish(job: Job, state: Any, **columns: Any) -> None:
     now = timezone.now()
     if job.mark in duties:
         state, columns["at"] = State.WAITING, now + timedelta(seconds=duties[job.mark])
-    _update(job, state=state, tries=0, ended=now, **columns)
+    _update_row(job, state=state, tries=0, ended=now, **columns)
 
 
 def _delete_file(job: Job) -> None:
@@ -413,7 +413,7 @@ def _make_reading_reporter(job: Job) -> Reading:
         if time.monotonic() >= last + REPORT_SECONDS:
             last = time.monotonic()
             with suppress(OperationalError):  # the next report may succeed
-                _update(job, came={"read": int(100 * fraction)})
+                _update_row(job, came={"read": int(100 * fraction)})
 
     return report_progress
 
@@ -432,7 +432,7 @@ def _store_progress(job: Job, done: int) -> None:
         raise JobStopped
 
 
-def _update(job: Job, **columns: Any) -> None:
+def _update_row(job: Job, **columns: Any) -> None:
     """Change the row of a running job."""
     with writing():
         if not Job.objects.filter(pk=job.pk, state__in=BUSY).update(**columns):
@@ -475,7 +475,7 @@ def run_worker() -> None:
         return not ended.wait(EVERY) and server in (0, os.getppid())
 
     _lock.limit_lock_waits()
-    while (_lock_of_worker := _take_lock(LOCK, ONE_WORKER, {"process": os.getpid()})) is None:
+    while (_lock_of_worker := _acquire_lock(LOCK, ONE_WORKER, {"process": os.getpid()})) is None:
         if not should_continue():
             return
     take_over_jobs()
@@ -497,7 +497,7 @@ def run_worker() -> None:
     os._exit(0)  # unfinished jobs run again
 
 
-def _take_lock(name: str, key: int, note: object = None) -> ExitStack | None:
+def _acquire_lock(name: str, key: int, note: object = None) -> ExitStack | None:
     """Acquire the lock file and the PostgreSQL lock; return None if either is already held."""
     file = FileLock.acquire(settings.SITE.folder / name)
     if file is None:
@@ -554,7 +554,7 @@ def wait_for_job(job: Job) -> None:
     """
     postponed: dict[int, float] = {}
     while Job.objects.get(pk=job.pk).busy:
-        lock = _take_lock(ROUND_LOCK, ROUND_KEY) if is_worker_gone() else None
+        lock = _acquire_lock(ROUND_LOCK, ROUND_KEY) if is_worker_gone() else None
         if lock is None:
             time.sleep(1)
             continue
@@ -576,7 +576,7 @@ def take_over_jobs(kinds: Iterable[str] = Job.Kind.values) -> None:
     left = Job.objects.filter(state__in=BEGUN, kind__in=kinds, tries__gte=MAX_TRIES)
     for job in left:
         with suppress(JobStopped):
-            _finish(job, State.FAILED, error=ENDED)
+            _finish_job(job, State.FAILED, error=ENDED)
             crash_hooks[job.kind](job) if job.kind in crash_hooks else None
     now = timezone.now()
     with writing():
@@ -599,7 +599,7 @@ def _run_jobs_forever(kinds: Iterable[str]) -> None:
             reload_rules()
             if ROUND not in kinds:
                 more = run_next_job(kinds, postponed)
-            elif lock := _take_lock(ROUND_LOCK, ROUND_KEY):
+            elif lock := _acquire_lock(ROUND_LOCK, ROUND_KEY):
                 with lock:
                     more = run_next_job(kinds, postponed)
             else:
@@ -673,4 +673,4 @@ class Child:
 
 def make_worker_process(site: Site) -> Child:
     """Return a site's worker process, for the server to start and restart."""
-    return Child(["-m", "winosmith", "work", str(site.folder)], site.environment())
+    return Child(["-m", "winosmith", "work", str(site.folder)], site.get_environment())

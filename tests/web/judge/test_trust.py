@@ -140,7 +140,7 @@ def test_pace_is_measured_from_the_answer_before(
             answered_at=now + timedelta(seconds=at * step),
         )  # fmt: skip
     assert measure_pace(ann.pk) == Pace(seconds, 4)
-    assert measure_pace(ann.pk, over=1) == Pace(seconds, 1)
+    assert measure_pace(ann.pk, limit=1) == Pace(seconds, 1)
     assert measure_pace(person("bob").pk) == Pace(None, 0)
 
 

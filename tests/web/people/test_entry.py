@@ -15,10 +15,10 @@ from tests.web.together import at_once
 from winosmith.errors import InputError
 from winosmith.web.judge.turns import lease_next_problem
 from winosmith.web.people.accounts import (
-    adopt,
     create_reset_link,
     find_invitation,
     invite,
+    merge_visitor,
     revoke_invitation,
     sign_up,
 )
@@ -128,7 +128,7 @@ def test_what_its_writer_has_judged_in_secret_is_withdrawn(db: Any, person: Any,
     ann, hidden = person("ann", is_judge=True), Person.objects.create_anonymous()
     twin(hidden)
     assert lease_next_problem(ann) is not None
-    adopt(ann, hidden)
+    merge_visitor(ann, hidden)
     assert set(Problem.objects.values_list("state", flat=True)) == {"withdrawn"}
 
 

@@ -19,7 +19,7 @@ from winosmith.web.judge.turns import (
     store_local_answer,
 )
 from winosmith.web.people import accounts, gates, news, privacy
-from winosmith.web.people.accounts import adopt
+from winosmith.web.people.accounts import merge_visitor
 from winosmith.web.people.gates import new_key, process_once
 from winosmith.web.people.models import Person, pseudonym
 from winosmith.web.people.privacy import (
@@ -27,7 +27,7 @@ from winosmith.web.people.privacy import (
     agree,
     erase,
     export_personal_data,
-    hide_texts,
+    withdraw_texts,
 )
 from winosmith.web.predict.models import Model, Prediction
 from winosmith.web.problems.family import path_from_root
@@ -308,7 +308,7 @@ def test_ones_versions_are_hidden_alone(db: Any, person: Any) -> None:
     ann, bob = person("ann"), person("bob")
     middle = child(root(bob), ann)
     made = child(middle, bob, new=("fit", "belong"))
-    assert hide_texts(ann) == 1
+    assert withdraw_texts(ann) == 1
     assert [Problem.objects.get(pk=one.pk).state for one in (middle, made)] == [
         "withdrawn", "valid",
     ]  # fmt: skip
@@ -321,7 +321,7 @@ def test_versions_written_without_an_account_join_one(db: Any, person: Any) -> N
     nobody, ann = Person.objects.create_anonymous(), person("ann", is_judge=True)
     top = root()
     made = child(top, nobody, state="judging")
-    adopt(ann, nobody)
+    merge_visitor(ann, nobody)
     made.twin.refresh_from_db()
     assert made.twin.contributor == ann
     assert lease_next_problem(ann) is None

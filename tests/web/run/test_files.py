@@ -402,7 +402,7 @@ def test_how_much_of_a_file_is_read_is_told(
     data, mark = _large(20), new_key()
     _pieces(send, data, 900, mark)
     send("/admin/import/", **_sent(mark, data, as_="published"))
-    page, real, told = f"/admin/jobs/{mark}/", jobs._update, list[str]()
+    page, real, told = f"/admin/jobs/{mark}/", jobs._update_row, list[str]()
 
     def noted(job: Any, **columns: Any) -> None:
         real(job, **columns)
@@ -416,7 +416,7 @@ def test_how_much_of_a_file_is_read_is_told(
             if len(told) == 4:
                 send(f"{page}confirm/", do="stop")
 
-    monkeypatch.setattr(jobs, "_update", noted)
+    monkeypatch.setattr(jobs, "_update_row", noted)
     work_off()
     assert told == ["2", "taken", "32", "46"]
     assert Job.objects.get(mark=mark).state == "stopped"

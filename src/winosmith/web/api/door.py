@@ -242,7 +242,7 @@ class _Gate:
 
 
 def auth(*, public: bool = False) -> dict[str, Any]:
-    """Return the decorator arguments that define who may call an operation.
+    """Return the decorator arguments that authenticate an operation's caller.
 
     >>> # @router.get("/problems", response=Problems, **auth(public=True))
     """

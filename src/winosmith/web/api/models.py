@@ -12,7 +12,7 @@ from django.utils.translation import gettext as _
 
 from winosmith.errors import InputError
 from winosmith.web._lock import writing
-from winosmith.web.people.models import Person, token_digest
+from winosmith.web.people.models import Person, digest_token
 
 
 class Tokens(models.QuerySet["Token"]):
@@ -98,7 +98,7 @@ def create_token(person: Person, name: str, days: int = DAYS) -> tuple[Token, st
         token = Token.objects.create(
             person=person,
             name=name,
-            digest=token_digest(text),
+            digest=digest_token(text),
             start=text[:VISIBLE_LENGTH],
             expires=timezone.now() + timedelta(days=days),
         )
@@ -113,7 +113,7 @@ def find_token(text: str) -> Token | None:
     if not text.startswith(PREFIX):
         return None
     found = (
-        Token.objects.active().select_related("person").filter(digest=token_digest(text)).first()
+        Token.objects.active().select_related("person").filter(digest=digest_token(text)).first()
     )
     if found is None or not may_have_tokens(found.person):
         return None

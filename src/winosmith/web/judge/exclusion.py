@@ -20,7 +20,7 @@ from winosmith.web.problems.models import Problem, State
 from winosmith.web.problems.states import lock_problem, move
 
 
-def resume_judge(person: Person, by: Person) -> None:
+def resume_judge(person: Person, moderator: Person) -> None:
     """End a judge's hold and let the judge continue.
 
     Afterwards, new votes count, and the measurement of pace and gold questions restarts.
@@ -28,9 +28,9 @@ def resume_judge(person: Person, by: Person) -> None:
     address is never put on hold for this reason again.
 
     Raises:
-        InputError: `by` is not allowed to do this, or the votes are not on hold.
+        InputError: `moderator` is not allowed to do this, or the votes are not on hold.
     """
-    _check_moderator(person, by)
+    _check_moderator(person, moderator)
     with writing():
         judge = Judge.objects.select_for_update().filter(person=person).first()
         if judge is None or judge.held is None:
@@ -41,15 +41,15 @@ def resume_judge(person: Person, by: Person) -> None:
         end_hold(judge)
 
 
-def pause_judge(person: Person, by: Person) -> None:
+def pause_judge(person: Person, moderator: Person) -> None:
     """Put a judge on hold: their votes are pending, and they get no more problems.
 
     They can still answer the problem that is reserved for them.
 
     Raises:
-        InputError: `by` is not allowed to do this.
+        InputError: `moderator` is not allowed to do this.
     """
-    _check_moderator(person, by)
+    _check_moderator(person, moderator)
     with writing():
         Judge.objects.get_or_create(person=person)
         put_on_hold(Judge.objects.select_for_update().get(person=person), MODERATOR)
@@ -68,7 +68,7 @@ CHANGES = ("exclude", "include", "resume", "discard")
 def change_votes(
     person: Person,
     kind: str,
-    by: Person,
+    moderator: Person,
     reason: str,
     *,
     until: datetime | None = None,
@@ -84,7 +84,7 @@ def change_votes(
     Args:
         person: The judge.
         kind: One of `CHANGES`.
-        by: The moderator.
+        moderator: The moderator.
         reason: The reason for the audit log.
         until: The time after which votes stay unchanged; None to change all votes.
         progress: A function called in each problem's transaction with the number of changed votes.
@@ -93,9 +93,9 @@ def change_votes(
         The number of votes that this call changed.
 
     Raises:
-        InputError: `by` is not allowed to do this, or the reason is empty.
+        InputError: `moderator` is not allowed to do this, or the reason is empty.
     """
-    _check_moderator(person, by)
+    _check_moderator(person, moderator)
     if not (reason := reason.strip()):
         raise InputError(_("Give a reason; it is recorded in the audit log."))
     if kind == "include":
@@ -106,7 +106,7 @@ def change_votes(
     rows = find_votes_to_change(person, kind, until)
     counts = "exclude" if out else "include"
     return _update_votes(
-        rows, by, reason, counts, progress, excluded=out, provisional=out and market
+        rows, moderator, reason, counts, progress, excluded=out, provisional=out and market
     )
 
 
@@ -200,8 +200,8 @@ def _is_decided_by_votes(problem: Problem) -> bool:
     return moved is not None and moved.kind in ("verdict", "recount")
 
 
-def _check_moderator(person: Person, by: Person) -> None:
-    if not by.moderates or by.pk == person.pk:
+def _check_moderator(person: Person, moderator: Person) -> None:
+    if not moderator.moderates or moderator.pk == person.pk:
         raise InputError(_("Another moderator must do this."))
 
 

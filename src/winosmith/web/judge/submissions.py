@@ -230,7 +230,7 @@ def get_visible_ref(person: Person, problem: Problem | None) -> str | None:
     return problem.ref if problem is not None and is_visible_to(person, problem) else None
 
 
-def hide_texts(person: Person) -> int:
+def withdraw_texts(person: Person) -> int:
     """Withdraw everything that a person wrote; return the number of withdrawn twins."""
     twins = [t for t in Twin.objects.filter(contributor=person) if may_withdraw(person, t)]
     for twin in twins:

@@ -52,7 +52,7 @@ class Pace:
     over: int = 0
 
 
-def measure_pace(person: int, since: datetime | None = None, over: int | None = None) -> Pace:
+def measure_pace(person: int, since: datetime | None = None, limit: int | None = None) -> Pace:
     """Return the median time that a judge took for their newest answers.
 
     The time of an answer starts when the problem was shown, or at the judge's previous answer if
@@ -62,17 +62,17 @@ def measure_pace(person: int, since: datetime | None = None, over: int | None = 
     Args:
         person: The judge's primary key.
         since: The time before which answers are ignored; None to include all answers.
-        over: The maximum number of answers; None for the site's setting.
+        limit: The maximum number of answers; None for the site's setting.
     """
-    over = settings.RULES.hold_pace_over if over is None else over
+    limit = settings.RULES.hold_pace_over if limit is None else limit
     rows = Slot.objects.filter(holder=person, answered_at__isnull=False, taken_at__isnull=False)
     if since is not None:
         rows = rows.filter(answered_at__gt=since)
-    times = list(rows.order_by("-answered_at").values_list("taken_at", "answered_at")[: over + 1])
+    times = list(rows.order_by("-answered_at").values_list("taken_at", "answered_at")[: limit + 1])
     before = [answered for _, answered in times[1:]] + [taken for taken, _ in times[-1:]]
     seconds = [
         max(0.0, (answered - max(taken, earlier)).total_seconds())
-        for (taken, answered), earlier in zip(times[:over], before, strict=False)
+        for (taken, answered), earlier in zip(times[:limit], before, strict=False)
     ]
     return Pace(median(seconds), len(seconds)) if seconds else Pace()
 
@@ -209,7 +209,7 @@ def waive_training(judge: Judge) -> None:
         put_on_hold(judge, TRAINING)
 
 
-def digest_origin(address: str, at: datetime | None = None) -> str:
+def digest_origin(address: str, time: datetime | None = None) -> str:
     """Return a digest of a judge's network address, or "" if the address is unknown.
 
     The digest depends on the site's key and the hour, so that the digest of an address changes
@@ -222,7 +222,7 @@ def digest_origin(address: str, at: datetime | None = None) -> str:
     network = str(found)
     if found.version == 6:
         network = str(ip_network((found, 64), strict=False))
-    hour = (at or timezone.now()).replace(minute=0, second=0, microsecond=0)
+    hour = (time or timezone.now()).replace(minute=0, second=0, microsecond=0)
     return keyed_digest("judging", f"{hour.isoformat()} {network}")
 
 
@@ -565,11 +565,13 @@ def contest_gold(person: Person, ref: str, text: str) -> Contest:
         return Contest.objects.get_or_create(slot=slot, defaults={"text": text})[0]
 
 
-def settle_contest(contested: Contest, by: Person, *, upheld: bool, answer: str = "") -> None:
+def settle_contest(
+    contested: Contest, moderator: Person, *, upheld: bool, answer: str = ""
+) -> None:
     """Settle a contest; if it is upheld, retire the question for everybody.
 
     Raises:
-        InputError: The contest was already settled, or `by` is the judge.
+        InputError: The contest was already settled, or the moderator is the judge.
     """
     with writing():
         contest = (
@@ -579,9 +581,9 @@ def settle_contest(contested: Contest, by: Person, *, upheld: bool, answer: str 
         )
         if contest.upheld is not None:
             raise InputError(gettext("another moderator has decided this; open the page again"))
-        if contest.slot.holder_id == by.pk:
+        if contest.slot.holder_id == moderator.pk:
             raise InputError(gettext("other moderators decide your own contests"))
-        contest.upheld, contest.settled_by, contest.answer = upheld, by, answer.strip()
+        contest.upheld, contest.settled_by, contest.answer = upheld, moderator, answer.strip()
         contest.settled_at = timezone.now()
         contest.save()
         if upheld:

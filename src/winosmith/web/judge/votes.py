@@ -311,13 +311,13 @@ _RESPONSE_COLUMNS = (
 )  # fmt: skip
 
 
-def _iter_slot_responses(row: Mapping[str, Any], ref: str, who: str) -> Iterator[Response]:
+def _iter_slot_responses(row: Mapping[str, Any], ref: str, respondent: str) -> Iterator[Response]:
     shown, local = tuple(row["shown"]), row["local_choice"]
     if local is not None:
-        yield Response(ref, who, "local", local, shown=shown, seconds=row["local_seconds"])
+        yield Response(ref, respondent, "local", local, shown=shown, seconds=row["local_seconds"])
     names = ("choice", "ambiguous", "associative", "seconds")
     values = {name: row[name] for name in names}
-    yield Response(ref, who, "validate", shown=shown, **values)
+    yield Response(ref, respondent, "validate", shown=shown, **values)
 
 
 def count_skips(problem: Problem) -> dict[str, int]:
@@ -485,11 +485,11 @@ def compute_chance_agreement(counts: Mapping[tuple[Any, Any], int]) -> float:
 
 
 def _compare_judge(
-    judge: int, mine: dict[int, int | None], chosen: dict[int, dict[int, int | None]]
+    judge: int, own: dict[int, int | None], chosen: dict[int, dict[int, int | None]]
 ) -> AgreementWithOthers | None:
     pairs: Counter[tuple[int | None, int | None]] = Counter()
     ties = 0
-    for problem, choice in mine.items():
+    for problem, choice in own.items():
         others = Counter(other for who, other in chosen[problem].items() if who != judge)
         if others.total() < 2:
             continue

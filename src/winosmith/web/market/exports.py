@@ -137,7 +137,9 @@ def read_export(path: Path, provider: str, currency: str = "") -> list[Row]:
     faults, lines = [], dict[str, int]()
     for line in table.rows():
         try:
-            rows.append(_read_row(line.place.number, read_cells(line), format_, provider, currency))
+            rows.append(
+                _parse_row(line.place.number, read_cells(line), format_, provider, currency)
+            )
             key = rows[-1].submission or f"of {rows[-1].worker}"
             if key in lines:
                 raise InputError(_("the same submission as in line %d") % lines[key])
@@ -151,7 +153,7 @@ def read_export(path: Path, provider: str, currency: str = "") -> list[Row]:
     return rows
 
 
-def _read_row(
+def _parse_row(
     line: int, cells: Mapping[str, str], format_: Format, provider: str, currency: str
 ) -> Row:
     pattern, needs_submission = PROVIDERS[provider].id_pattern, PROVIDERS[provider].needs_submission

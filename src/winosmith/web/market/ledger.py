@@ -257,23 +257,23 @@ def record_bonuses(study: Study, path: Path) -> int:
         return len(Payment.objects.bulk_create(payment for _where, payment in found.values()))
 
 
-def _parse_payment(study: Study, cells: list[str], where: str) -> Payment:
+def _parse_payment(study: Study, cells: list[str], location: str) -> Payment:
     worker, amount, currency, key = cells
     if not PAYMENT_ID.fullmatch(key):
-        raise InputError(f"{where}: {key!r} is not a payment id")
+        raise InputError(f"{location}: {key!r} is not a payment id")
     if currency != study.currency:
         raise InputError(
-            f"{where}: the currency is {currency!r}, and the study pays in {study.currency}"
+            f"{location}: the currency is {currency!r}, and the study pays in {study.currency}"
         )
     try:
         paid = parse_amount(amount, study.currency)
     except InputError as error:
-        raise InputError(f"{where}: {error}") from None
+        raise InputError(f"{location}: {error}") from None
     if not paid:
-        raise InputError(f"{where}: the amount is 0; remove the line")
+        raise InputError(f"{location}: the amount is 0; remove the line")
     part = _find_participation(study, worker, key)
     if part is None:
-        raise InputError(f"{where}: nobody with this id took part in the study")
+        raise InputError(f"{location}: nobody with this id took part in the study")
     return Payment(study=study, participation_id=part, key=key, amount=paid)
 
 

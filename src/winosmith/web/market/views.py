@@ -23,7 +23,7 @@ from winosmith.web.market.models import UNUSED_VERDICTS, WORKING, WRITE, Partici
 from winosmith.web.market.studies import find_study, is_link_replaced
 from winosmith.web.pages import make_csv_response
 from winosmith.web.people import gates
-from winosmith.web.people.accounts import adopt
+from winosmith.web.people.accounts import merge_visitor
 from winosmith.web.people.privacy import get_missing_documents
 
 MAX_STARTS = 240
@@ -71,7 +71,7 @@ def show_welcome(request: HttpRequest) -> HttpResponse:
         logged_in = request.user.is_authenticated
         if before is not None and logged_in and request.user.pk == before.person_id:
             return redirect("market:work")
-        page = _page_context(request, study, before)
+        page = _make_welcome_context(request, study, before)
         if request.method == "POST" and page["may_begin"]:
             return _start_study(request, study, arrival)
     except tuple(ERROR_STATUS) as error:
@@ -82,20 +82,20 @@ def show_welcome(request: HttpRequest) -> HttpResponse:
     return render(request, "market/welcome.html", page, status=status)
 
 
-def _page_context(
-    request: HttpRequest, study: Study, before: Participation | None
+def _make_welcome_context(
+    request: HttpRequest, study: Study, started: Participation | None
 ) -> dict[str, Any]:
     part = workers.find_participation(gates.get_current_writer(request))
     account = request.user.is_authenticated and part is None
     busy = part is not None and part.state == WORKING
     free = Q(lease_until=None) | Q(lease_until__lte=timezone.now())
     slots = Slot.objects.filter(free, open=True, gold=False)
-    left = before is not None or study.kind == WRITE or slots.exists()
+    left = started is not None or study.kind == WRITE or slots.exists()
     return {
         "study": study,
         "provider": providers.PROVIDERS[study.provider],
         "wage": compute_planned_wage(study),
-        "before": before,
+        "before": started,
         "account": account,
         "busy": busy,
         "left": left,
@@ -110,7 +110,7 @@ def _start_study(request: HttpRequest, study: Study, arrival: workers.Arrival) -
     with writing():
         part = workers.start_participation(study, arrival)
         if before is not None and before.anonymous:
-            adopt(part.person, before)
+            merge_visitor(part.person, before)
         gates.begin_session(request, part.person)
     if get_missing_documents(part.person, judging=True):
         return redirect(f"{reverse('people:consent')}?next={reverse('market:work')}")
@@ -140,13 +140,13 @@ def give_up_work(request: HttpRequest) -> HttpResponse:
     return _end_work(request, workers.leave_participation)
 
 
-def _end_work(request: HttpRequest, act: Callable[[Participation], None]) -> HttpResponse:
+def _end_work(request: HttpRequest, end: Callable[[Participation], None]) -> HttpResponse:
     part = workers.find_participation(gates.get_current_writer(request))
     if part is None:
         return redirect("market:work")
 
     try:
-        gates.process_form(request, part.person, lambda: act(part))
+        gates.process_form(request, part.person, lambda: end(part))
     except InputError as error:
         return _render_work(request, part, error=str(error), status=422)
     return redirect("market:work")

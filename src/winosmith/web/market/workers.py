@@ -371,7 +371,9 @@ def start_participation(study: Study, arrival: Arrival) -> Participation:
         with writing():
             made = find_started(study, arrival) or _create_participation(study, arrival)
             others = Participation.objects.filter(browser=arrival.browser).exclude(pk=made.pk)
-            _mark_as_read(made.person, list(others), spared=_find_spared_twins(made.person, others))
+            _mark_as_read(
+                made.person, list(others), excluded=_find_training_twins(made.person, others)
+            )
             return made
     except (
         IntegrityError,
@@ -465,7 +467,7 @@ def _find_last_action(part: Participation) -> datetime:
 
 
 def _mark_as_read(
-    person: Person, earlier: list[Participation], spared: Collection[int] = ()
+    person: Person, earlier: list[Participation], excluded: Collection[int] = ()
 ) -> None:
     """Mark all texts read or written in other participations as read by a person."""
     others = [one.person_id for one in earlier]
@@ -478,7 +480,7 @@ def _mark_as_read(
             twin_id=row.twin_id,
             problem_id=row.problem_id,
         )
-        for row in Seen.objects.filter(person__in=others).exclude(twin__in=spared)
+        for row in Seen.objects.filter(person__in=others).exclude(twin__in=excluded)
     ]
     wrote: QuerySet[Problem] = Problem.objects.filter(twin__contributor__in=others)
     rows += [
@@ -488,7 +490,7 @@ def _mark_as_read(
     Seen.objects.bulk_create(rows, ignore_conflicts=True)
 
 
-def _find_spared_twins(person: Person, others: QuerySet[Participation]) -> list[int]:
+def _find_training_twins(person: Person, others: QuerySet[Participation]) -> list[int]:
     """Return the twins of gold questions, already read, that a person's training needs.
 
     On a shared computer the first worker may have used all questions. If too few are left, return
@@ -535,17 +537,16 @@ def delete_old_ids(_now: datetime, before: datetime) -> int:
         return settled.update(sealed="")
 
 
-def _get_stored_ids(part: Participation) -> Iterable[Identity]:
-    return part.identities.exclude(sealed="").order_by("pk")
-
-
 def export_studies(person: Person) -> list[dict[str, Any]]:
     """Return a person's participations in studies, with their market ids."""
     rows = Participation.objects.filter(person=person).select_related("study")
     return [
         {
             "market": part.study.provider,
-            "ids": {row.kind: decrypt(ID_PURPOSE, row.sealed) for row in _get_stored_ids(part)},
+            "ids": {
+                row.kind: decrypt(ID_PURPOSE, row.sealed)
+                for row in part.identities.exclude(sealed="").order_by("pk")
+            },
             "work": part.study.kind,
             "began": part.began,
             "ended": part.ended,

@@ -65,7 +65,7 @@ class Pair:
     @property
     def kappa(self) -> float | None:
         """Return Cohen's kappa (1960), up to 1; None if both gave only one answer."""
-        return self._beyond_chance(self.share)
+        return self._correct_for_chance(self.share)
 
     @property
     def kappa_interval(self) -> tuple[float, float] | None:
@@ -74,11 +74,11 @@ class Pair:
         The usual interval (Fleiss, Cohen & Everitt 1969) contains a kappa of 0.9 in only 63 % of
         samples of 20; this interval does in 93 %.
         """
-        low, high = (self._beyond_chance(end) for end in self.interval)
+        low, high = (self._correct_for_chance(end) for end in self.interval)
         return None if low is None or high is None else (low, high)
 
-    def _beyond_chance(self, share: float) -> float | None:
-        return None if self.chance >= 1 else (share - self.chance) / (1 - self.chance)
+    def _correct_for_chance(self, fraction: float) -> float | None:
+        return None if self.chance >= 1 else (fraction - self.chance) / (1 - self.chance)
 
 
 def list_pairs(judge: Person | None = None) -> list[tuple[str, str, Pair]]:
@@ -108,7 +108,7 @@ COLUMNS = (
 """Columns of the CSV file. Fractions are 0–1; `waiting` counts problems with a waiting vote."""
 
 
-def csv_rows(pairs: Sequence[tuple[str, str, Pair]]) -> Iterator[Sequence[object]]:
+def iter_csv_rows(pairs: Sequence[tuple[str, str, Pair]]) -> Iterator[Sequence[object]]:
     """Yield the columns and the pairs for a CSV file."""
     yield COLUMNS
     for one, other, pair in pairs:

@@ -215,10 +215,10 @@ def _undo(batch: Batch, event: Event) -> None:
     decisions.undo(batch.actor, event, reason=batch.reason, batch=batch.mark)
 
 
-def _skip(batch: Batch, ref: str, why: str) -> None:
+def _skip(batch: Batch, ref: str, reason: str) -> None:
     batch.left_count += 1
     if len(batch.left) < MAX_LISTED:
-        batch.left = [*batch.left, [ref, why]]
+        batch.left = [*batch.left, [ref, reason]]
 
 
 MAX_SELECTED = 200
@@ -271,17 +271,17 @@ class ActionRequest:
             max(expected, 0),
         )
 
-    def selected_problems(self) -> list[Problem]:
+    def get_selected_problems(self) -> list[Problem]:
         """Return the selected problems."""
         refs = [] if self.all_matching else [ref for ref, _seen in self.picks]
         query = Problem.objects.filter(ref__in=refs).select_related("twin__contributor")
         return list(query.order_by("pk"))
 
-    def count_problems(self, at: NewestKeys) -> int:
+    def count_problems(self, newest: NewestKeys) -> int:
         """Return the number of problems that the action applies to."""
         if not self.all_matching:
             return len(self.picks)
-        return filter_queue(self.where).filter(pk__lte=at[1]).count()
+        return filter_queue(self.where).filter(pk__lte=newest[1]).count()
 
     def get_reason(self, action: decisions.Action) -> str:
         """Return the full reason for the log."""

@@ -310,7 +310,7 @@ def erase_appeal_texts(person: Person, _texts: bool) -> None:
     Appeal.objects.filter(person=person).update(text="")
 
 
-def adopt_appeals(account: Person, anonymous: Person) -> None:
+def move_appeals_to_account(account: Person, anonymous: Person) -> None:
     """Move the appeals of a person without an account to an account."""
     Appeal.objects.filter(person=anonymous).update(person=account)
 
@@ -503,12 +503,12 @@ def _get_state_before_withdrawal(problem: Problem) -> State:
     return State(next(event.before for event in in_force if event.before != State.WITHDRAWN))
 
 
-def _move_problem(problem: Problem, to: State, **note: Any) -> Event:
+def _move_problem(problem: Problem, state: State, **note: Any) -> Event:
     before = State(problem.state)
-    event = move(problem, to, **note)
-    if before == State.JUDGING != to:
+    event = move(problem, state, **note)
+    if before == State.JUDGING != state:
         close_slots(problem)
-    if to == State.JUDGING != before:
+    if state == State.JUDGING != before:
         open_slots(problem)
     return event
 

@@ -243,9 +243,9 @@ def _find_person_keys(name: str) -> list[int]:
     return [person.pk] if person is not None else []
 
 
-def _parse_day(text: str, when: time) -> datetime | None:
+def _parse_day(text: str, time_of_day: time) -> datetime | None:
     try:
         day = parse_date(text)
     except ValueError:
         return None
-    return datetime.combine(day, when, UTC) if day else None
+    return datetime.combine(day, time_of_day, UTC) if day else None

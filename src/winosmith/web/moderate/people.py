@@ -158,9 +158,9 @@ class JudgingRecord:
         return f"{cause}: {numbers % values}" if values else cause
 
 
-def _format_fraction(share: float, interval: tuple[float, float], n: int, of: int) -> str:
+def _format_fraction(fraction: float, interval: tuple[float, float], n: int, total: int) -> str:
     low, high = (to_fixed(100 * end, 0) for end in interval)
-    return f"{to_percent(share, 0)} ({low}–{high}), {n} / {of}"
+    return f"{to_percent(fraction, 0)} ({low}–{high}), {n} / {total}"
 
 
 def get_judging_record(person: Person) -> JudgingRecord:
@@ -194,8 +194,8 @@ def get_judging_records(people: Sequence[Person]) -> dict[int, JudgingRecord]:
     }
 
 
-def _make_gold_fraction(right: int, n: int) -> Proportion | None:
-    return proportion([True] * right + [False] * (n - right)) if n else None
+def _make_gold_fraction(correct: int, n: int) -> Proportion | None:
+    return proportion([True] * correct + [False] * (n - correct)) if n else None
 
 
 def get_paused_people() -> QuerySet[Judge]:
@@ -351,7 +351,7 @@ _HOLD_KINDS = (Kind.PAUSE, Kind.RESUME, Kind.DISCARD)
 second only waiting votes."""
 
 
-def iter_votes_news(person: Person, after: datetime) -> Iterator[Item]:
+def iter_vote_news(person: Person, after: datetime) -> Iterator[Item]:
     """Yield moderators' decisions on a judge's votes; only the log has the reasons."""
     texts = {
         Kind.EXCLUDE: _("A moderator excluded your votes"),

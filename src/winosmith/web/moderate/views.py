@@ -17,7 +17,7 @@ from winosmith.web.jobs import MODERATOR_KINDS, Job
 from winosmith.web.judge import trust
 from winosmith.web.judge.models import Contest
 from winosmith.web.moderate import batches, dossier, people as members, queue as lists
-from winosmith.web.moderate.agreement import MAX_JUDGES, MIN_SHARED, csv_rows, list_pairs
+from winosmith.web.moderate.agreement import MAX_JUDGES, MIN_SHARED, iter_csv_rows, list_pairs
 from winosmith.web.moderate.decisions import ACTIONS, MAX_REASON, UNDO, ConflictError
 from winosmith.web.moderate.models import Appointment, Batch
 from winosmith.web.people.gates import moderators_only, process_form
@@ -104,7 +104,7 @@ def apply_action(request: HttpRequest) -> HttpResponse:
         return _render_conflict(request, asked, conflict)
     except InputError as error:
         return _render_confirmation(request, asked, error)
-    return redirect(_next_url(asked.back, result["mark"]))
+    return redirect(_get_next_url(asked.back, result["mark"]))
 
 
 @require_POST
@@ -128,7 +128,7 @@ def undo_decisions(request: HttpRequest) -> HttpResponse:
         result = process_form(request, request.user, undo_selected)
     except InputError as error:
         return render(request, "moderate/refused.html", {"error": error, "back": back}, status=409)
-    return redirect(_next_url(back, result["mark"]))
+    return redirect(_get_next_url(back, result["mark"]))
 
 
 @require_safe
@@ -185,7 +185,7 @@ def _render_confirmation(
             "error": error,
             "at": at,
             "count": action.count_problems(at),
-            "rows": dossier.list_rows(request.user, action.selected_problems()),
+            "rows": dossier.list_rows(request.user, action.get_selected_problems()),
         },
         status=200 if error is None else 422,
     )
@@ -205,7 +205,7 @@ def _render_conflict(
     return render(request, "moderate/conflict.html", context, status=409)
 
 
-def _next_url(back: str, mark: str) -> str:
+def _get_next_url(back: str, mark: str) -> str:
     """Return the next page's URL: the list, or the batch if it is running or skipped problems."""
     made = Batch.objects.select_related("job").get(mark=mark)
     if made.busy or made.left_count:
@@ -242,14 +242,14 @@ def settle_contest(request: HttpRequest, number: int) -> HttpResponse:
     one = get_object_or_404(Contest, pk=number)
     upheld, words = request.POST.get("upheld") == "1", request.POST.get("answer", "")
 
-    def act() -> dict[str, Any]:
+    def settle() -> dict[str, Any]:
         if not 1 <= len(words.strip()) <= MAX_REASON:
             raise InputError(_("Answer the judge in 1 to %d characters.") % MAX_REASON)
         trust.settle_contest(one, request.user, upheld=upheld, answer=words)
         return {"contest": one.pk}
 
     try:
-        process_form(request, request.user, act)
+        process_form(request, request.user, settle)
     except InputError as error:
         return _render_contests(request, error, one.pk, words)
     return redirect("moderate:contests")
@@ -376,7 +376,9 @@ def show_agreement(request: HttpRequest) -> HttpResponse:
 @moderators_only
 def download_pairs(request: HttpRequest) -> StreamingHttpResponse:
     """Send the agreement of pairs of judges as CSV."""
-    return pages.make_csv_response(csv_rows(list_pairs(_find_person(request)[1])), "agreement.csv")
+    return pages.make_csv_response(
+        iter_csv_rows(list_pairs(_find_person(request)[1])), "agreement.csv"
+    )
 
 
 @require_safe
@@ -392,7 +394,7 @@ def appoint(request: HttpRequest, name: str) -> HttpResponse:
     """Change a person's roles or votes, once per form."""
     other, kind = _get_person(name), request.POST.get("kind", "")
 
-    def act() -> None:
+    def appoint_all() -> None:
         others = members.get_people_held_together(other) if kind.endswith(TOGETHER) else []
         for one in (other, *others):
             members.appoint(
@@ -400,7 +402,7 @@ def appoint(request: HttpRequest, name: str) -> HttpResponse:
             )
 
     try:
-        process_form(request, request.user, act, kind)
+        process_form(request, request.user, appoint_all, kind)
     except InputError as error:
         return _render_person(request, other, error, request.POST.get("reason", ""), kind)
     return redirect("moderate:person", name=name)

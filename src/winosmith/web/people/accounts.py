@@ -33,9 +33,9 @@ from winosmith.web.people.models import (
     Invitation,
     Person,
     check_still_active,
+    digest_token,
     get_name_skeleton,
     new_salt,
-    token_digest,
 )
 
 Role = Literal["contributor", "judge", "moderator", "admin"]
@@ -97,7 +97,7 @@ def may_invite(by: Person, role: str) -> bool:
 
 def find_invitation(token: str) -> Invitation | None:
     """Return the active link with a token, or None."""
-    return _get_active_links().filter(digest=token_digest(token)).select_related("person").first()
+    return _get_active_links().filter(digest=digest_token(token)).select_related("person").first()
 
 
 def find_past_invitation(token: str) -> Invitation | None:
@@ -105,7 +105,7 @@ def find_past_invitation(token: str) -> Invitation | None:
 
     Expired links are deleted after `SiteRules.retention_days`.
     """
-    return Invitation.objects.filter(digest=token_digest(token)).first()
+    return Invitation.objects.filter(digest=digest_token(token)).first()
 
 
 def get_recovery_links(person: Person) -> QuerySet[Invitation]:
@@ -141,7 +141,7 @@ def _create_link(minutes: int, **fields: object) -> str:
     token = secrets.token_urlsafe(24)
     with writing():
         Invitation.objects.create(
-            digest=token_digest(token),
+            digest=digest_token(token),
             expires=timezone.now() + timedelta(minutes=minutes),
             **fields,
         )
@@ -357,7 +357,7 @@ adopters: list[Callable[[Person, Person], None]] = []
 """Functions that move an area's rows to an account (first argument) from a visitor (second)."""
 
 
-def adopt(account: Person, anonymous: Person) -> None:
+def merge_visitor(account: Person, anonymous: Person) -> None:
     """Move a visitor's texts and other rows to an account, which never judges these texts.
 
     Texts that the account has already read are withdrawn. Each of `adopters` moves its own rows.

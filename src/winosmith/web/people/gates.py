@@ -40,9 +40,9 @@ from winosmith.web.people.models import (
     Person,
     Session,
     check_still_active,
+    digest_token,
     keyed_digest,
     pseudonym,
-    token_digest,
 )
 from winosmith.web.people.privacy import get_missing_documents
 
@@ -64,18 +64,18 @@ class SessionStore(DatabaseStore):
     def create_model_instance(self, data: dict[str, Any]) -> Session:
         """Return the row of a new session, with its user in a column."""
         row: Session = super().create_model_instance(data)
-        row.session_key = token_digest(row.session_key)
+        row.session_key = digest_token(row.session_key)
         person = data.get(SESSION_KEY) or data.get(WRITER)
         row.person_id = int(person) if person else None
         return row
 
     def exists(self, session_key: str | None) -> bool:
         """Return whether a session with this key exists."""
-        return bool(super().exists(token_digest(session_key or "")))
+        return bool(super().exists(digest_token(session_key or "")))
 
     def load(self) -> dict[str, Any]:
         """Return the session's data; if there is no session, return {} and save under a new key."""
-        key = token_digest(self.session_key or "")
+        key = digest_token(self.session_key or "")
         rows = Session.objects.filter(session_key=key, expire_date__gt=timezone.now())
         for data in rows.values_list("session_data", flat=True):
             session: dict[str, Any] = self.decode(data)
@@ -98,7 +98,7 @@ class SessionStore(DatabaseStore):
     def delete(self, session_key: str | None = None) -> None:
         """Delete the session with a key, by default this session."""
         with writing():
-            super().delete(token_digest(session_key or self.session_key or ""))
+            super().delete(digest_token(session_key or self.session_key or ""))
 
 
 def begin_session(request: HttpRequest, person: Person) -> None:
@@ -225,10 +225,10 @@ def rate_limit_typing(actor: HttpRequest | Person, action: str, limit: int) -> N
 
 
 def _compute_retry_time(
-    before: int, count: int, limit: int, hour: datetime, now: datetime
+    previous: int, count: int, limit: int, hour: datetime, now: datetime
 ) -> datetime:
     if count + 1 <= limit:
-        return max(now, hour + HOUR * (1 - (limit - count - 1) / max(1, before)))
+        return max(now, hour + HOUR * (1 - (limit - count - 1) / max(1, previous)))
     return hour + HOUR + HOUR * (1 - max(0, limit - 1) / max(1, count))
 
 
@@ -437,7 +437,7 @@ def get_current_page(request: HttpRequest) -> str:
     if request.method in ("GET", "HEAD"):
         return request.get_full_path()
     before = request.headers.get("Referer", "")
-    return before if _is_own_url(request, before) else reverse("read:home")
+    return before if _is_site_url(request, before) else reverse("read:home")
 
 
 def account_context(request: HttpRequest) -> dict[str, Any]:
@@ -453,7 +453,7 @@ def account_context(request: HttpRequest) -> dict[str, Any]:
     return {"account": "", "back": back, "new_key": new_key}
 
 
-def _is_own_url(request: HttpRequest, url: str) -> bool:
+def _is_site_url(request: HttpRequest, url: str) -> bool:
     return url_has_allowed_host_and_scheme(
         url, allowed_hosts={request.get_host()}, require_https=request.is_secure()
     )
@@ -463,7 +463,7 @@ def get_safe_next(request: HttpRequest) -> str:
     """Return the URL in `next` if it is on this site, otherwise the home page."""
     to = request.POST.get("next") or request.GET.get("next") or ""
     # Django would read a word without a slash as the name of a view, which may not exist.
-    return to if "/" in to and _is_own_url(request, to) else reverse("read:home")
+    return to if "/" in to and _is_site_url(request, to) else reverse("read:home")
 
 
 def is_writing_page(url: str) -> bool:

@@ -232,7 +232,7 @@ class Hits(models.Model):
 
 
 class Session(AbstractBaseSession):
-    """A log-in session, with its person in a column, so that it can be ended.
+    """A log-in session that stores its user in a column, so that the session can be ended.
 
     Attributes:
         session_key: The digest of the cookie's key; see `gates.SessionStore`.
@@ -278,7 +278,7 @@ class Done(models.Model):
         return f"a form, {self.at:%Y-%m-%d %H:%M}"
 
 
-def token_digest(token: str) -> str:
+def digest_token(token: str) -> str:
     """Return the stored digest of a token; 64 hex digits."""
     return sha256(token.encode("utf-8", "surrogatepass")).hexdigest()
 

@@ -210,7 +210,7 @@ def _export_row(row: Model, about: Iterable[str], person: Person) -> dict[str, A
     return values | {name: known for name, known in names.items() if known is not None}
 
 
-def hide_texts(person: Person) -> int:
+def withdraw_texts(person: Person) -> int:
     """Withdraw everything that a person wrote; return the number of withdrawn twins.
 
     Only moderators and the contributor still see these texts.

@@ -355,7 +355,7 @@ def _start_session(request: HttpRequest, person: Person) -> None:
     before = gates.get_current_writer(request)
     with writing():
         if before is not None and before.anonymous and before.pk != person.pk:
-            accounts.adopt(person, before)
+            accounts.merge_visitor(person, before)
         gates.begin_session(request, person)
 
 
@@ -441,10 +441,12 @@ def download_data(request: HttpRequest, person: Person) -> HttpResponse:
 
 @require_POST
 @_for_current_person
-def hide_texts(request: HttpRequest, person: Person) -> HttpResponse:
+def withdraw_texts(request: HttpRequest, person: Person) -> HttpResponse:
     """Withdraw everything that the person wrote."""
     try:
-        done = gates.process_form(request, person, lambda: {"twins": privacy.hide_texts(person)})
+        done = gates.process_form(
+            request, person, lambda: {"twins": privacy.withdraw_texts(person)}
+        )
     except InputError as error:
         messages.error(request, str(error))
         return redirect("people:me")

@@ -38,7 +38,7 @@ from winosmith.rounds import (
 )
 from winosmith.study import find_training_data, make_solver
 from winosmith.validate import write_votes
-from winosmith.web._export import chunks, read_snapshot
+from winosmith.web._export import iter_chunks, read_snapshot
 from winosmith.web._lock import chunked, writing
 from winosmith.web._site import RECIPE_NAME, RECIPES
 from winosmith.web.jobs import BUSY, ENDED, ROUND, Job, Progress, are_rounds_idle
@@ -441,7 +441,7 @@ def write_pool(round_: Round) -> Path:
         return folder
     votes = []
     with read_snapshot(), output.write(PROBLEMS) as file:
-        for rows in chunks(public_problems()):
+        for rows in iter_chunks(public_problems()):
             file.writelines(formats.to_lines(as_public(rows), marked=True))
             votes += list(iter_responses(rows))
     write_votes(votes, folder / VOTES)
