@@ -31,7 +31,7 @@ from winosmith.records import parse_json
 from winosmith.web._site import BACKUPS, ERASURES, Site, is_site_file, iter_site_files
 
 LAYOUT = 1
-"""Version of the archive's layout. An archive with a higher number needs a newer winosmith."""
+"""Version of the archive layout. An archive with a higher version needs a newer winosmith."""
 
 MANIFEST, SECRET, SETTINGS = "manifest.json", "secret", "site.toml"
 DUMPS = {"sqlite": "site.sqlite3", "postgresql": "database.pgdump"}

@@ -47,7 +47,7 @@ MOST_OPTIONS = 5
 """Maximum number of options that fit on the site's pages."""
 
 LONGEST = 80
-"""Maximum number of characters of an id, which becomes part of a URL."""
+"""Maximum number of characters in an id, which becomes part of a URL."""
 
 NUL = gettext_noop("it contains NUL, the character 0, which PostgreSQL can't store")
 _BAD_ID = gettext_noop(
@@ -60,11 +60,11 @@ _NO_SENTENCE = gettext_noop(
 _TOO_LONG = gettext_noop(
     "the sentence or an option of %(id)s has %(n)s characters; a site allows at most %(most)s"
 )
-_NO_ANSWER = gettext_noop("the problem %(id)s has no answer; judging needs one")
+_NO_ANSWER = gettext_noop("the problem %(id)s has no answer, which judging requires")
 _NO_GOLD_ANSWER = gettext_noop("the problem %(id)s has no answer; a gold question needs one")
 _NO_EXPLANATION = gettext_noop(
-    "the problem %(id)s does not explain its answer to judges; add the explanation to extra as "
-    "%(key)s (in CSV, the column of that name)"
+    "the problem %(id)s has no explanation of its answer for judges; add one to `extra` under "
+    "%(key)s (in CSV, a column with that name)"
 )
 _OTHER_TWIN = gettext_noop(
     "the site already has another twin %(twin)s, whose problem %(id)s is not in the file; import "

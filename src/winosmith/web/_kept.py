@@ -76,7 +76,7 @@ def cached_each(
 
 
 QUICK_SECONDS = 0.03
-"""Maximum number of seconds of a computation whose value is not cached."""
+"""Maximum duration in seconds of a computation whose value is not cached."""
 
 CACHE_FACTOR = 20
 """Factor by which the caching time exceeds the computing time, so that a value takes at most 5 % of

@@ -24,7 +24,7 @@ from winosmith.locks import wait_for_lock
 Row = TypeVar("Row")
 
 MAX_WAIT = 5.0
-"""Maximum seconds that a write waits for other writes."""
+"""Maximum number of seconds that a write waits for other writes."""
 
 MIN_WAIT = 0.1
 """Minimum seconds that a write waits, and the seconds for which a write polls a locked SQLite

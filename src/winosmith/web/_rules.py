@@ -115,7 +115,7 @@ _REVIEW = {
 }
 
 LONGEST = 1000
-"""Maximum number of characters of a name, an address, or a word."""
+"""Maximum number of characters in a name, an address, or a word."""
 
 MOST_WORDS = 10_000
 """Maximum number of words in `SiteRules.words_to_flag`."""
@@ -360,7 +360,9 @@ class SiteRules:
 
 def _parse_models(tables: Any) -> tuple[SolverRule, ...]:
     if not isinstance(tables, list):
-        raise RecipeError(f"models is {tables!r}; it must be tables, [[models]], or [] for none")
+        raise RecipeError(
+            f"models is {tables!r}; it must be a list of tables ([[models]]), or [] for none"
+        )
     rules = tuple(map(SolverRule.of, tables))
     for rule in rules:
         if rule.options.get("sees") == "pronoun":
@@ -432,9 +434,9 @@ def read_saved(folder: Path, rules_class: type = SiteRules) -> dict[str, Any]:
     except ValueError as error:
         raise RecipeError(f"{path}: {error}; correct the file, or remove it") from None
     except OSError as error:
-        raise RecipeError(f"{path}: {error.strerror}; let the server read it") from error
+        raise RecipeError(f"{path}: {error.strerror}; make it readable for the server") from error
     if not isinstance(found, dict) or not found.keys() <= get_editable(rules_class).keys():
-        raise RecipeError(f"{path} contains keys that are not settings of the browser; remove it")
+        raise RecipeError(f"{path} contains keys that can't be set in the browser; remove the file")
     return found
 
 

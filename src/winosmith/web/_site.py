@@ -18,7 +18,7 @@ FOLDER, DATABASE, ADDRESS = "WINOSMITH_SITE", "WINOSMITH_DATABASE", "WINOSMITH_P
 """Environment variables from which Django's settings read the site of a process."""
 
 MIN_KEY_LENGTH = 50
-"""Minimum number of characters of the key; Django warns about shorter ones."""
+"""Minimum number of characters in the key; Django warns about shorter keys."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -220,7 +220,7 @@ RECIPES = "recipes"
 """Folder in the site's folder for the admins' recipes."""
 
 ROUNDS = "rounds"
-"""Folder in the site's folder with one folder of files for each round."""
+"""Folder in the site's folder with a subfolder for each round."""
 
 DONE = Path("results", "round.json")
 """The last file that a round writes."""

@@ -40,7 +40,7 @@ FILES = 16_384
 files."""
 
 IN_MEMORY = 1 << 16
-"""Maximum bytes of a request or response in memory; the rest is stored in a temporary file."""
+"""Maximum number of bytes of a request or response in memory; the rest is in a temporary file."""
 
 HEADERS = 1 << 15
 """Maximum size of a request's headers in bytes."""

@@ -239,7 +239,7 @@ IN_PARTS = (IMPORT, *CONTINUABLE)
 """Kinds of jobs that can be stopped while they run."""
 
 BEFORE = (State.READING, State.WAITING)
-"""States before the job has changed anything: the worker reads its file, or has yet to run it."""
+"""States before the job has changed anything: the worker reads its file, or has not run it yet."""
 
 BUSY = (*BEFORE, State.RUNNING)
 
@@ -257,10 +257,10 @@ ENDED = gettext_noop(
 
 Progress = Callable[[int], object]
 """Function that a job calls with its number of finished problems or votes, possibly within the
-transaction that finishes them. It raises `JobStopped` if somebody has stopped the job."""
+transaction that finishes them. It raises `JobStopped` if a user has stopped the job."""
 
 works: dict[str, Callable[[Job, Progress], dict[str, Any] | None]] = {}
-"""For each kind, the function that runs a job and returns its result. Another call must continue
+"""For each kind, the function that runs a job and returns its result. A second call must resume
 the job."""
 
 Reading = Callable[[float], object]

@@ -106,7 +106,7 @@ def test_what_was_read_under_the_looser_rule_still_counts(
 def test_anonymous_people_never_judge(db: Any, rules: Any) -> None:
     """A person without an account is refused."""
     twin()
-    with pytest.raises(InputError, match="may not judge"):
+    with pytest.raises(InputError, match="not allowed to judge"):
         lease_next_problem(Person.objects.create_anonymous())
 
 
@@ -114,7 +114,7 @@ def test_only_judges_judge_where_the_site_says_so(db: Any, rules: Any, person: M
     """Without open judging, an account needs the role."""
     rules(open_judging=False)
     twin()
-    with pytest.raises(InputError, match="may not judge"):
+    with pytest.raises(InputError, match="not allowed to judge"):
         lease_next_problem(person("ann"))
     assert lease_next_problem(person("bob", is_judge=True)) is not None
 

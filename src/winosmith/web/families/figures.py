@@ -24,7 +24,7 @@ from winosmith.web.predict.models import Model, Prediction as Row, Status
 from winosmith.web.problems.models import Problem
 
 UNASKED, WAITING, STUCK, RIGHT, WRONG, TIED = range(6)
-"""States of a model's answer to a version; `STUCK` is a failed prediction."""
+"""States of a model's answer to a version; `STUCK` marks a failed prediction."""
 
 STANDS = 8
 """Factor that packs a version's key and its state into one number: key * STANDS + state."""
@@ -311,7 +311,7 @@ MAX_LABELS = 14
 """Maximum number of labelled depths in the chart."""
 
 FEW = 5
-"""Number of versions below which a bar is pale."""
+"""Number of versions below which a bar is drawn pale."""
 
 
 def draw_chart(

@@ -161,7 +161,7 @@ _FAMILY = """SELECT v.problem_id, v.parent_id, v.step, v.declared, v.lineage, v.
     WHERE v.root_id = %s ORDER BY v.step, v.problem_id"""
 
 Row = tuple[int, int | None, int, int | None, int | None, int | None, int, int]
-"""A version's problem, parent, step, three depths, public flag, and number of options."""
+"""A version's problem, parent, step, three depths, public flag and number of options."""
 
 
 def _compute_stamp(root: Problem) -> tuple[Any, ...]:

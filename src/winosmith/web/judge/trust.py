@@ -459,7 +459,9 @@ def add_gold(problem: Problem, explanation: str, *, attention: bool = False) -> 
     if problem.answer is None:
         raise InputError(f"the problem {problem.ref} has no answer; a gold question needs one")
     if not explanation.strip():
-        raise InputError(f"explain the answer of {problem.ref}; judges will read the explanation")
+        raise InputError(
+            f"the answer of {problem.ref} needs an explanation, which judges will read"
+        )
     with writing():
         rows = Slot.objects.filter(problem=problem, gold=False)
         if rows.exclude(answered_at=None).exists():
@@ -580,9 +582,13 @@ def settle_contest(
             .get(pk=contested.pk)
         )
         if contest.upheld is not None:
-            raise InputError(gettext("another moderator has decided this; open the page again"))
+            raise InputError(
+                gettext("another moderator has already decided this; open the page again")
+            )
         if contest.slot.holder_id == moderator.pk:
-            raise InputError(gettext("other moderators decide your own contests"))
+            raise InputError(
+                gettext("you can't decide on your own contest; another moderator must")
+            )
         contest.upheld, contest.settled_by, contest.answer = upheld, moderator, answer.strip()
         contest.settled_at = timezone.now()
         contest.save()

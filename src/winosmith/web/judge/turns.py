@@ -112,7 +112,7 @@ def lock_judge(person: Person) -> Judge:
         InputError: The person may not judge.
     """
     if not may_judge(person):
-        raise InputError(_("this account may not judge; a moderator can change that"))
+        raise InputError(_("this account is not allowed to judge; ask a moderator for the role"))
     judge, _new = Judge.objects.select_for_update().get_or_create(person=person)
     judge.person = person
     return judge
@@ -357,7 +357,7 @@ _OF_ANSWER = (
     *("choice", "ambiguous", "associative", "comment", "answered_at", "open"),
     *("seconds", "right", "job", "provisional", "origin"),
 )
-"""The model fields that an answer fills."""
+"""Model fields that an answer sets."""
 
 
 def skip_problem(person: Person, ref: str, reason: str, comment: str = "") -> None:
@@ -392,7 +392,9 @@ def undo_answer(person: Person, ref: str) -> Slot:
             raise ProblemLostError(_("This answer can no longer be undone."))
         slot.problem = lock_problem(slot.problem_id)
         if slot.problem.state != State.JUDGING:
-            raise ProblemLostError(_("The problem has been decided; the answer stays."))
+            raise ProblemLostError(
+                _("The problem has been decided, so the answer can no longer be undone.")
+            )
         slot.open, slot.answered_at, slot.seconds = True, None, None
         slot.job, slot.provisional, slot.origin = None, False, ""
         slot.lease_until = timezone.now() + get_lease_length()

@@ -31,7 +31,7 @@ CHUNK = 500
 """Number of slots, or of problems with their votes, that are read or written per batch."""
 
 WIDTH = 1000
-"""Number of queue positions reserved for each problem; more than the number of its judges."""
+"""Number of queue positions reserved for each problem; must exceed the number of its judges."""
 
 
 def count_awaited_and_cast(problem: Problem) -> tuple[int, int]:
@@ -210,7 +210,7 @@ UNDEFINED = (
         "the items have %(least)s to %(most)s answers; Fleiss' kappa needs the same number for each"
     ),
 )
-"""Texts of `Reliability.reason`, for an undefined coefficient of agreement."""
+"""Values of `Reliability.reason` for an undefined agreement coefficient."""
 
 
 def translate_undefined_reason(reason: str) -> str:

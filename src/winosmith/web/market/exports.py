@@ -142,7 +142,7 @@ def read_export(path: Path, provider: str, currency: str = "") -> list[Row]:
             )
             key = rows[-1].submission or f"of {rows[-1].worker}"
             if key in lines:
-                raise InputError(_("the same submission as in line %d") % lines[key])
+                raise InputError(_("repeats the submission in line %d") % lines[key])
             lines[key] = line.place.number
         except InputError as error:
             faults.append(f"{line.place}: {error}")
@@ -310,7 +310,7 @@ class Plan:
 
 
 CENTS_FACTOR = 10
-"""A sum above this multiple of the reward is assumed to be in cents."""
+"""Multiple of the reward above which an amount is assumed to be in cents."""
 
 
 def plan_changes(
@@ -406,15 +406,15 @@ def _collect_notes(row: Row, part: Participation) -> list[tuple[int, str]]:
     expected = workers.get_completion_code(part)
     if row.code and row.code != "NOCODE" and row.verdict not in models.UNUSED_VERDICTS:
         if part.state not in (models.COMPLETE, models.SHORT):
-            notes.append((row.line, _("a code was entered, but the site did not give one")))
+            notes.append((row.line, _("a code was entered, although the site did not issue one")))
         elif expected and row.code != expected:
-            notes.append((row.line, _("the code differs from the one that the site gave")))
+            notes.append((row.line, _("the code differs from the code that the site issued")))
     if workers.is_on_hold(part) and row.verdict not in models.UNUSED_VERDICTS:
         notes.append((row.line, _("the votes are on hold: a moderator must check them first")))
     if row.verdict not in models.UNUSED_VERDICTS and (note := workers.describe_training(part)):
         notes.append((row.line, note))
     if row.verdict == models.APPROVED and part.state != models.COMPLETE and not row.is_partial:
-        notes.append((row.line, _("approved, but not all of the work is stored")))
+        notes.append((row.line, _("approved, although the stored work is incomplete")))
     if row.verdict not in models.UNUSED_VERDICTS and (
         note := workers.describe_missing_work(part, workers.count_done(part))
     ):

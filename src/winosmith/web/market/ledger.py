@@ -174,7 +174,7 @@ def _iter_notes(entry: Entry) -> Iterator[str]:
     if note := workers.describe_training(part):
         yield note
     if entry.paid and not entry.done:
-        yield _("paid without work")
+        yield _("paid although no work was done")
     elif entry.paid and entry.done < part.study.amount and part.state != models.SHORT:
         yield _("paid in full for part of the work")
     elif part.verdict not in models.UNUSED_VERDICTS and (
@@ -182,7 +182,7 @@ def _iter_notes(entry: Entry) -> Iterator[str]:
     ):
         yield note
     if entry.done and not entry.paid and part.verdict in models.UNUSED_VERDICTS:
-        yield _("worked without pay")
+        yield _("worked, but was not paid")
     elif entry.done and not entry.paid and part.state == models.LEFT:
         yield _("gave up, without pay")
     if entry.due:
@@ -242,7 +242,7 @@ def record_bonuses(study: Study, path: Path) -> int:
             )
         payment = _parse_payment(study, [cell.strip() for cell in row.values.values()], where)
         if payment.key in found:
-            raise InputError(f"{where}: the payment {payment.key} is in the file twice")
+            raise InputError(f"{where}: the file contains the payment {payment.key} twice")
         found[payment.key] = where, payment
     with writing():
         Study.objects.select_for_update().get(pk=study.pk)  # one file at a time

@@ -18,7 +18,7 @@ without a limit anyone with a link could start with any number of invented ids."
 
 
 ID_PURPOSE = "market ids"
-"""The purpose of the encryption of `Identity.sealed`."""
+"""Encryption purpose of `Identity.sealed`."""
 
 
 class Study(models.Model):

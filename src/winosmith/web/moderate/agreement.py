@@ -105,7 +105,7 @@ COLUMNS = (
     "judge", "other_judge", "both_judged", "same", "share", "low", "high", "chance", "kappa",
     "kappa_low", "kappa_high", "waiting",
 )  # fmt: skip
-"""Columns of the CSV file. Fractions are 0–1; `waiting` counts problems with a waiting vote."""
+"""Columns of the CSV file. Fractions are 0–1; `waiting` counts problems with a pending vote."""
 
 
 def iter_csv_rows(pairs: Sequence[tuple[str, str, Pair]]) -> Iterator[Sequence[object]]:

@@ -31,7 +31,7 @@ from winosmith.web.problems.states import LATE, lock_problem, move
 register = template.Library()
 
 UNDO = "undo"
-"""The kind of events that undo others."""
+"""Kind of the events that undo other events."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -259,7 +259,7 @@ def _list_offered_reasons() -> tuple[str, ...]:
 
 
 MAX_REASON = 2000
-"""Maximum number of characters of a reason or an appeal."""
+"""Maximum number of characters in a reason or an appeal."""
 
 AUTOMATIC_KINDS = (*COVERING_KINDS.values(), LATE)
 """Kinds of automatic events, which don't invalidate a moderator's decision."""

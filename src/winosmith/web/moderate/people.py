@@ -348,7 +348,7 @@ def _find_votes_to_change(decision: Appointment) -> Slots:
 _INCLUSION_KINDS = (Kind.EXCLUDE, Kind.INCLUDE)
 _HOLD_KINDS = (Kind.PAUSE, Kind.RESUME, Kind.DISCARD)
 """The last decision of the kinds in each tuple applies. The first tuple concerns all votes, and the
-second only waiting votes."""
+second only pending votes."""
 
 
 def iter_vote_news(person: Person, after: datetime) -> Iterator[Item]:

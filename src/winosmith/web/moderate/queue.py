@@ -80,7 +80,7 @@ SIZE = 25
 """Number of problems on a page."""
 
 RARE_LIMIT = 500
-"""Number of twins below which the problems of a domain are looked up by their twins."""
+"""Number of twins below which a domain's problems are looked up by twin."""
 
 AGES = {
     "day": _("the last day"),
