@@ -455,7 +455,7 @@ def _get_earlier_participations(worker: str) -> list[Participation]:
 def _explain_id_in_use() -> str:
     return _(
         "Your id is already in use in another study on this site. Finish that "
-        "study or give it up, in the browser in which you started it."
+        "study or give up, in the browser in which you started it."
     )
 
 
