@@ -196,7 +196,7 @@ def translate_message(text: str, phrases: Iterable[str]) -> str:
         phrases: The phrases, such as "%(n)s of %(of)s judges", marked for translation.
     """
     for phrase in phrases:
-        if found := _phrase_pattern(phrase).fullmatch(text):
+        if found := _compile_phrase(phrase).fullmatch(text):
             return _(phrase) % found.groupdict()
     return text
 
@@ -238,7 +238,7 @@ def translate_row_fault(reason: str | None) -> str:
 
 
 @cache
-def _phrase_pattern(phrase: str) -> re.Pattern[str]:
+def _compile_phrase(phrase: str) -> re.Pattern[str]:
     parts = re.split(r"%\((\w+)\)s", phrase)
     found = [re.escape(parts[0])]
     for at in range(1, len(parts), 2):

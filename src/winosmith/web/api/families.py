@@ -174,8 +174,8 @@ def _load_rows(tree: Tree, numbers: Any) -> dict[int, Row]:
     return {keys[key]: row for key, row in found.items()}
 
 
-def _get_known_depth(tree: Tree, kind: Any, at: int) -> int | None:
-    depth = int(tree.depths[kind][at])
+def _get_known_depth(tree: Tree, kind: Any, number: int) -> int | None:
+    depth = int(tree.depths[kind][number])
     return None if depth < 0 else depth
 
 

@@ -125,14 +125,14 @@ class Figures(Response):
 router = Router(tags=["read"])
 
 
-def make_filters(parameters: ProblemFilters, form: type[Filters] = Filters) -> Filters:
+def make_filters(parameters: ProblemFilters) -> Filters:
     """Return the filter form for the filters of a request.
 
     Raises:
         MalformedRequestError: The filters contradict each other.
     """
     values = parameters.model_dump(mode="json", exclude_none=True)
-    filters = form(_make_query({key: value for key, value in values.items() if value != ""}))
+    filters = Filters(_make_query({key: value for key, value in values.items() if value != ""}))
     if not filters.is_valid():
         raise MalformedRequestError(
             {name: list(map(str, found)) for name, found in filters.errors.items()}

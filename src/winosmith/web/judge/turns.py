@@ -245,7 +245,7 @@ class NoWorkReason:
 
     Attributes:
         own: The number of open slots on problems of the judge's own twins.
-        seen: The number of open slots on problems of which the judge has read a half.
+        seen: The number of open slots on problems whose twin the judge has read, at least in part.
         held: The number of slots leased to other judges that the judge could otherwise take.
         until: The time when the first of these leases ends; None if there are no leases.
     """

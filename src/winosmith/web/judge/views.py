@@ -167,10 +167,10 @@ def submit_contest(request: HttpRequest, ref: str) -> HttpResponse:
     return redirect("judge:checked", ref=ref)
 
 
-def _redirect(request: HttpRequest, to: str) -> HttpResponse:
+def _redirect(request: HttpRequest, target: str) -> HttpResponse:
     if request.htmx:
-        return HttpResponse(status=204, headers={"HX-Redirect": resolve_url(to)})
-    return redirect(to)
+        return HttpResponse(status=204, headers={"HX-Redirect": resolve_url(target)})
+    return redirect(target)
 
 
 def _render_problem(

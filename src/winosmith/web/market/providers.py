@@ -148,10 +148,6 @@ class Provider:
             raise InputError(_("The link belongs to another study of the market."))
         return Claim(worker, submission)
 
-    def parameters(self) -> tuple[str, ...]:
-        """Return the names of the query parameters that can contain an id."""
-        return tuple(filter(None, (self.worker, self.submission, self.study)))
-
     def make_return_url(self, code: str) -> str:
         """Return the URL to which a worker returns with a code, or ""."""
         return self.return_url + urlencode({"cc": code}) if self.return_url else ""

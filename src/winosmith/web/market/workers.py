@@ -105,15 +105,15 @@ MAX_GAP = {models.JUDGE: timedelta(minutes=5), models.WRITE: timedelta(minutes=3
 shortened. A problem takes seconds; a twin, which is a single action, takes many minutes."""
 
 
-def sum_work_seconds(times: Iterable[datetime], idle: timedelta) -> int:
-    """Return the seconds from the first to the last time, with each gap limited to `idle`.
+def sum_work_seconds(times: Iterable[datetime], max_gap: timedelta) -> int:
+    """Return the seconds from the first to the last time, with each gap limited to `max_gap`.
 
     >>> from datetime import datetime, timedelta
     >>> at = [datetime(2026, 1, 1, 12, minute) for minute in (0, 1, 31)]
     >>> sum_work_seconds(at, timedelta(minutes=5))
     360
     """
-    gaps = (min(later - earlier, idle) for earlier, later in pairwise(sorted(times)))
+    gaps = (min(later - earlier, max_gap) for earlier, later in pairwise(sorted(times)))
     return round(sum(gaps, timedelta()).total_seconds())
 
 

@@ -21,10 +21,10 @@ class Config(AppConfig):
         register_periodic_task(TIDY, DAY, privacy.delete_old_rows)
         register_periodic_task(NEWS, DAY, news.send_news)
         works[MAIL] = news.send_mail
-        post_migrate.connect(_first_documents, sender=self)
+        post_migrate.connect(_create_missing_documents, sender=self)
 
 
-def _first_documents(sender: Any, using: str, **_: Any) -> None:
+def _create_missing_documents(sender: Any, using: str, **_: Any) -> None:
     from django.db import connections
 
     from winosmith.web.people.models import Document

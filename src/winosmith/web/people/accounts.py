@@ -323,7 +323,7 @@ def count_access(person: Person) -> OpenAccess:
 
 
 def end_access(person: Person) -> OpenAccess:
-    """End and return a person's access: log them out everywhere, revoke tokens and links."""
+    """End a person's log-ins, and revoke their tokens and links; return their numbers."""
     with writing():
         ended = count_access(person)
         person.entry = new_salt()
@@ -337,7 +337,7 @@ def end_access(person: Person) -> OpenAccess:
 def set_new_password(
     person: Person, password: str, invitation: Invitation | None = None
 ) -> OpenAccess:
-    """Set a new password, and end and return all other access to the account.
+    """Set a new password, and end all log-ins, tokens and links; return their numbers.
 
     Raises:
         ValidationError: The password is too easy to guess.
