@@ -112,7 +112,7 @@ def change_votes(
 
 def _update_votes(
     rows: Slots,
-    by: Person | None,
+    actor: Person | None,
     reason: str,
     kind: str,
     progress: Progress = lambda _: None,
@@ -124,7 +124,7 @@ def _update_votes(
         with writing():
             problem = lock_problem(key)
             if n := rows.filter(problem=problem).update(**values):
-                recount_votes(problem, by, reason, kind)
+                recount_votes(problem, actor, reason, kind)
                 changed += n
                 progress(changed)
     return changed
@@ -158,16 +158,16 @@ def find_votes_to_change(person: Person, kind: str, until: datetime | None) -> S
     return rows if until is None else rows.filter(answered_at__lte=until)
 
 
-def recount_votes(problem: Problem, by: Person | None, reason: str, kind: str) -> None:
+def recount_votes(problem: Problem, actor: Person | None, reason: str, kind: str) -> None:
     """Log that votes changed, and update the verdict; the caller has locked the problem.
 
     Args:
         problem: The problem whose votes changed.
-        by: The person who changed them; None for the site.
+        actor: The person who changed them; None for the site.
         reason: The reason for the audit log.
         kind: "exclude" or "include".
     """
-    problem.log_event(f"{kind}-vote", by=by, reason=reason)
+    problem.log_event(f"{kind}-vote", by=actor, reason=reason)
     missing = settings.RULES.judges - count_votes(problem)
     if problem.state == State.JUDGING:
         missing -= Slot.objects.filter(problem=problem, gold=False, open=True).count()
@@ -177,10 +177,10 @@ def recount_votes(problem: Problem, by: Person | None, reason: str, kind: str) -
         settle_votes(problem)
     elif problem.state in (State.VALID, State.REJECTED) and _is_decided_by_votes(problem):
         if missing > 0:
-            move(problem, State("judging"), by=by, kind="recount", reason=reason)
+            move(problem, State("judging"), by=actor, kind="recount", reason=reason)
             add_slots(problem, missing)
         else:
-            decide_by_votes(problem, by=by, kind="recount")
+            decide_by_votes(problem, actor=actor, kind="recount")
 
 
 def _close_spare_slot(problem: Problem) -> None:

@@ -145,14 +145,16 @@ def settle_votes(problem: Problem) -> None:
         decide_by_votes(problem)
 
 
-def decide_by_votes(problem: Problem, *, by: Person | None = None, kind: str = "verdict") -> None:
+def decide_by_votes(
+    problem: Problem, *, actor: Person | None = None, kind: str = "verdict"
+) -> None:
     """Decide from a problem's votes whether the problem is valid.
 
     The reasons are stored with the problem, in the words of `winosmith.validate`.
 
     Args:
         problem: A problem in any state that can lead to a verdict.
-        by: The moderator who made the decision; None if the last vote settled it.
+        actor: The moderator who made the decision; None if the last vote settled it.
         kind: The kind of the logged event.
     """
     with writing():
@@ -161,7 +163,7 @@ def decide_by_votes(problem: Problem, *, by: Person | None = None, kind: str = "
         reasons = dropped[0].reason.split(" | ") if dropped else []
         to = State("rejected" if dropped else "valid")
         if problem.state != to:
-            move(problem, to, by=by, kind=kind, reason="; ".join(reasons))
+            move(problem, to, by=actor, kind=kind, reason="; ".join(reasons))
         problem.reasons = reasons
         problem.save(update_fields=["reasons"])
         _record_validation(problem, not dropped)

@@ -50,7 +50,7 @@ ROLES: dict[str, tuple[str, ...]] = {
 
 
 def invite(
-    roles: Iterable[Role], minutes: int, *, by: Person | None = None, label: str = ""
+    roles: Iterable[Role], minutes: int, *, creator: Person | None = None, label: str = ""
 ) -> str:
     """Return the path of a new link that creates one account with these roles.
 
@@ -58,31 +58,31 @@ def invite(
     the database or of a backup can't use the link.
 
     Raises:
-        InputError: `by` may not give one of the roles, or a role is unknown.
+        InputError: `creator` may not give one of the roles, or a role is unknown.
     """
     given: dict[str, bool] = {}
     for role in roles:
         if role not in ROLES:
             raise InputError(f"unknown role {role!r}; use one of {', '.join(ROLES)}")
-        if by is not None and not may_invite(by, role):
+        if creator is not None and not may_invite(creator, role):
             raise InputError(_("You may not give this role; ask an admin."))
         given |= dict.fromkeys(ROLES[role], True)
-    return _create_link(minutes, made_by=by, label=label, **given)
+    return _create_link(minutes, made_by=creator, label=label, **given)
 
 
-def create_reset_link(person: Person, minutes: int, *, by: Person | None = None) -> str:
+def create_reset_link(person: Person, minutes: int, *, creator: Person | None = None) -> str:
     """Return the path of a new password-reset link for a person.
 
     Raises:
-        InputError: There is no such account, or `by` is not an admin.
+        InputError: There is no such account, or `creator` is not an admin.
     """
     if not person.is_active or person.anonymous:
         raise InputError(_("There is no account with this name."))
-    if by is not None and not (by.is_active and by.is_superuser):
+    if creator is not None and not (creator.is_active and creator.is_superuser):
         raise InputError(_("Only admins can restore access."))
     with writing():
         get_recovery_links(person).update(used=timezone.now())
-        return _create_link(minutes, made_by=by, person=person)
+        return _create_link(minutes, made_by=creator, person=person)
 
 
 def create_recovery_link(person: Person, minutes: int) -> str:
@@ -90,9 +90,11 @@ def create_recovery_link(person: Person, minutes: int) -> str:
     return _create_link(minutes, person=person)
 
 
-def may_invite(by: Person, role: str) -> bool:
+def may_invite(creator: Person, role: str) -> bool:
     """Return whether a person may grant a role: moderators invite judges, and admins anybody."""
-    return by.is_active and (by.is_superuser or (by.moderates and role in ("contributor", "judge")))
+    return creator.is_active and (
+        creator.is_superuser or (creator.moderates and role in ("contributor", "judge"))
+    )
 
 
 def find_invitation(token: str) -> Invitation | None:

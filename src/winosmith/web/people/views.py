@@ -549,29 +549,29 @@ def show_text(request: HttpRequest, kind: str, version: int) -> HttpResponse:
 @gates.moderators_only
 def manage_invitations(request: HttpRequest) -> HttpResponseBase:
     """Show the active invitations, and create a new one, whose URL is shown only once."""
-    by = cast(Person, request.user)
-    roles = [role for role in accounts.ROLES if accounts.may_invite(by, role)]
+    creator = cast(Person, request.user)
+    roles = [role for role in accounts.ROLES if accounts.may_invite(creator, role)]
     form, link = InviteForm(roles, request.POST or None), ""
     if request.method == "POST" and form.is_valid():
         with _show_errors_on(form, "name" if form.cleaned_data.get("name") else None):
-            link = request.build_absolute_uri(_create_link(by, form))
+            link = request.build_absolute_uri(_create_link(creator, form))
             form = InviteForm(roles)
     rows = Invitation.objects.filter(used=None, expires__gt=timezone.now())
-    if not by.is_superuser:
-        rows = rows.filter(made_by=by)
+    if not creator.is_superuser:
+        rows = rows.filter(made_by=creator)
     rows = rows.select_related("made_by", "person").order_by("-created")[:200]
     return _render_form(request, "invitations", form, link=link, rows=rows)
 
 
-def _create_link(by: Person, form: InviteForm) -> str:
+def _create_link(creator: Person, form: InviteForm) -> str:
     typed, minutes = form.cleaned_data, form.cleaned_data["days"] * MINUTES_PER_DAY
     if name := typed.get("name"):
         try:
             person = Person.objects.get_by_natural_key(name)
         except Person.DoesNotExist:
             raise InputError(_("There is no account with this name.")) from None
-        return accounts.create_reset_link(person, minutes, by=by)
-    return accounts.invite([typed["role"]], minutes, by=by, label=typed["label"])
+        return accounts.create_reset_link(person, minutes, creator=creator)
+    return accounts.invite([typed["role"]], minutes, creator=creator, label=typed["label"])
 
 
 @gates.moderators_only
