@@ -188,7 +188,7 @@ def test_a_contested_answer_counts_only_when_it_is_settled(
     settle(made, eva, upheld=False)
     assert _paused(ann)
     assert count_gold_answers([ann])[ann.pk] == (4, 10)
-    with pytest.raises(InputError, match="another moderator has decided this"):
+    with pytest.raises(InputError, match="another moderator has already decided this"):
         settle(made, eva, upheld=True)
     other = contest_gold(ann, slots[8].ref, "Both fit.")
     settle(other, eva, upheld=True)
@@ -257,7 +257,7 @@ def test_gold_needs_an_answer_an_explanation_and_no_votes(
     (plain,) = twin(halves=1, opened=False)
     for problem, words, why in (
         (withheld, "because", "no answer"),
-        (plain, " ", "explain the answer"),
+        (plain, " ", "needs an explanation"),
         (voted, "because", "already has votes"),
     ):
         with pytest.raises(InputError, match=why):

@@ -62,7 +62,7 @@ def test_all_of_a_person_in_a_family_is_done_undone_and_logged(
     child(other, bob)
     before = dict(Problem.objects.values_list("ref", "state"))
     where = QueueFilters.read(f"state=&family={top.ref}&by={pseudonym(bob)}")
-    batch = apply_to_matching(eva, "withdraw", where, "spam", at=get_newest_keys(), expected=2)
+    batch = apply_to_matching(eva, "withdraw", where, "spam", newest=get_newest_keys(), expected=2)
     assert batch.done == 2
     after = dict(Problem.objects.values_list("ref", "state"))
     assert {ref for ref in before if before[ref] != after[ref]} == {one.ref, two.ref}
