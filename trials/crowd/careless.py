@@ -59,7 +59,7 @@ def clear_sessions() -> None:
     """Store session keys unprotected."""
     from winosmith.web.people import gates
 
-    vars(gates)["token_digest"] = str
+    vars(gates)["digest_token"] = str
 
 
 FAULTS: dict[str, Callable[[], None]] = {
