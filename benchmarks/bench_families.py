@@ -137,10 +137,10 @@ def _answer(problem, model, rng):
 def rival(model):
     """Return the result of `metrics.stability` for the family, read from the database."""
     from winosmith import Dataset, metrics
-    from winosmith.web.families.measuring import answered_problems, load_predictions
+    from winosmith.web.families.measuring import get_answered_problems, load_predictions
     from winosmith.web.problems.records import as_problem
 
-    query = answered_problems(model)
+    query = get_answered_problems(model)
     refs = dict(query.order_by("place").values_list("pk", "ref"))
     data = Dataset(map(as_problem, query.select_related("twin__contributor").order_by("pk")))
     return metrics.stability(metrics.grade(data, load_predictions(model, refs)), depth="lineage")

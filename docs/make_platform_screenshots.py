@@ -189,19 +189,19 @@ def _twin(halves: list[Any], contributor: Any, state: Any) -> None:
 def _judge(judges: list[Any], rng: random.Random) -> None:
     """Let judges answer the problems that they get, nine of ten correctly."""
     from winosmith.web.judge.turns import (
-        needs_local,
-        next_problem,
+        lease_next_problem,
+        needs_local_answer,
         store_answer,
         store_local_answer,
     )
 
     for turn in range(300):
         person = judges[turn % len(judges)]
-        slot = next_problem(person)
+        slot = lease_next_problem(person)
         if slot is None:
             continue
         right = slot.problem.answer
-        if needs_local(slot):
+        if needs_local_answer(slot):
             store_local_answer(person, slot.ref, rng.randrange(2))
         choice = right if rng.random() < 0.93 else 1 - right
         store_answer(person, slot.ref, choice, ambiguous=rng.random() < 0.05)

@@ -343,7 +343,7 @@ def test_what_is_imported_from_winosmith_is_there() -> None:
     "source",
     [
         "from winosmith.web." + "judging import votes",
-        "def f():\n    from winosmith.web.judge.votes import open_many, " + "no_votes",
+        "def f():\n    from winosmith.web.judge.votes import open_all_slots, " + "no_votes",
         "import winosmith." + "twins",
         "run(['-c', 'from winosmith.text " + "import no_words'])",
     ],

@@ -123,7 +123,9 @@ def _postgres_settings(ready_site: Any, postgres: Any) -> dict[str, Any]:
     """Return Django's settings for a migrated database of this process's own on the server."""
     from winosmith.web import settings
 
-    made: dict[str, Any] = settings._postgresql(postgres.create(f"tests_{os.getpid()}", PREPARED))
+    made: dict[str, Any] = settings._make_postgresql_settings(
+        postgres.create(f"tests_{os.getpid()}", PREPARED)
+    )
     return made
 
 

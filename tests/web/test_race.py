@@ -9,7 +9,7 @@ import pytest
 
 from tests.conftest import absent
 from trials.crowd.postgres import find_postgres
-from winosmith.web.people.gates import act_once
+from winosmith.web.people.gates import process_once
 
 DATABASES = ("sqlite", pytest.param("postgresql", marks=pytest.mark.postgres))
 
@@ -50,7 +50,7 @@ def test_a_fault_takes_what_it_replaces(db: Any) -> None:
     """Forms with a fault on purpose are asked as the site asks its own."""
     from crowd.careless import once_unlocked
 
-    assert [*signature(once_unlocked).parameters] == [*signature(act_once).parameters]
+    assert [*signature(once_unlocked).parameters] == [*signature(process_once).parameters]
 
 
 @pytest.mark.long

@@ -43,7 +43,7 @@ def unlocked_votes() -> None:
     """Count votes before inserting them, as popular annotation tools do."""
     from winosmith.web.judge import turns
 
-    _everywhere(turns.next_problem, take_unlocked)
+    _everywhere(turns.lease_next_problem, take_unlocked)
     _everywhere(turns.store_answer, answer_unlocked)
     _everywhere(turns.store_local_answer, lambda person, ref, choice: None)
 
@@ -52,14 +52,14 @@ def forgetful_forms() -> None:
     """Let a form’s key be looked up first and noted last: two clicks at once both act."""
     from winosmith.web.people import gates
 
-    _everywhere(gates.act_once, once_unlocked)
+    _everywhere(gates.process_once, once_unlocked)
 
 
 def clear_sessions() -> None:
     """Store session keys unprotected."""
     from winosmith.web.people import gates
 
-    vars(gates)["token_digest"] = str
+    vars(gates)["digest_token"] = str
 
 
 FAULTS: dict[str, Callable[[], None]] = {

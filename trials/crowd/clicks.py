@@ -103,8 +103,8 @@ def _job(problems: int) -> dict[str, Any]:
     """Let three workers finish a study's job immediately, and the market approve them."""
     from decimal import Decimal
 
-    from winosmith.web.judge.exclusion import confirm_job
-    from winosmith.web.judge.turns import next_problem, store_answer, store_local_answer
+    from winosmith.web.judge.exclusion import include_paid_votes
+    from winosmith.web.judge.turns import lease_next_problem, store_answer, store_local_answer
     from winosmith.web.market.providers import Claim
     from winosmith.web.market.studies import create_study
     from winosmith.web.market.workers import Arrival, start_participation
@@ -123,12 +123,12 @@ def _job(problems: int) -> dict[str, Any]:
         part = start_participation(study, Arrival(study.pk, claimed, f"browser {n}"))
         agree(part.person)
         for _ in range(problems // 2):
-            slot = next_problem(part.person)
+            slot = lease_next_problem(part.person)
             if slot is None:
                 break
             store_local_answer(part.person, slot.ref, 0)
             store_answer(part.person, slot.ref, 0)
-        confirm_job(part.pk, "the market approved the submission")
+        include_paid_votes(part.pk, "the market approved the submission")
     return _came_to()
 
 
@@ -168,8 +168,8 @@ def honest(folder: Path, database: str | None, judges: int, votes: int) -> dict[
     from winosmith.web.judge.models import Judge, Slot, Verdict
     from winosmith.web.judge.trust import add_gold
     from winosmith.web.judge.turns import (
-        needs_local,
-        next_problem,
+        lease_next_problem,
+        needs_local_answer,
         store_answer,
         store_local_answer,
     )
@@ -188,11 +188,11 @@ def honest(folder: Path, database: str | None, judges: int, votes: int) -> dict[
     crowd = [Person.objects.get(pk=one.key) for one in people]
     for _ in range(votes):
         for person in rng.sample(crowd, len(crowd)):
-            slot = next_problem(person)
+            slot = lease_next_problem(person)
             if slot is None:
                 continue  # on hold, with the maximum number of waiting votes
             ref, right = slot.ref, slot.problem.answer
-            if needs_local(slot):
+            if needs_local_answer(slot):
                 store_local_answer(person, ref, rng.randrange(2))
             passes(person.pk, MEDIAN * rng.lognormvariate(0.0, SPREAD))
             store_answer(person, ref, right if rng.random() < RIGHT else 1 - right)

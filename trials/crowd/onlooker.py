@@ -32,7 +32,7 @@ def look_on(
     opened(folder, database, gold_every=0, wait_days=wait_days, **UNWATCHED)
     from django.test import Client
 
-    from winosmith.web.judge.turns import next_problem, store_answer, store_local_answer
+    from winosmith.web.judge.turns import lease_next_problem, store_answer, store_local_answer
     from winosmith.web.people.models import Person
     from winosmith.web.problems.models import Problem
 
@@ -45,7 +45,7 @@ def look_on(
     votes, tired = 0, 0
     while tired < 20:
         judge = rng.choice(judges)
-        slot = next_problem(judge)
+        slot = lease_next_problem(judge)
         if slot is None:
             tired += 1
             continue

@@ -120,7 +120,7 @@ def _rows(first: int, count: int, contributors: list[int]) -> dict[str, list[Any
     from django.conf import settings
 
     from winosmith.web.judge.models import Slot
-    from winosmith.web.judge.votes import queue_place
+    from winosmith.web.judge.votes import get_queue_position
     from winosmith.web.problems.models import Event, Problem, Twin
 
     made: dict[str, list[Any]] = {"twins": [], "problems": [], "slots": [], "events": []}
@@ -150,7 +150,7 @@ def _rows(first: int, count: int, contributors: list[int]) -> dict[str, list[Any
                     Slot(
                         problem=problem,
                         n=n,
-                        place=queue_place(problem) + n,
+                        place=get_queue_position(problem) + n,
                         twin=twin,
                         contributor_id=twin.contributor_id,
                     )
@@ -161,14 +161,14 @@ def _rows(first: int, count: int, contributors: list[int]) -> dict[str, list[Any
 
 def _claims(judges: list[Any]) -> Iterator[float]:
     """Let judges take problem after problem and answer; yield how long each taking took."""
-    from winosmith.web.judge.turns import next_problem, store_answer, store_local_answer
+    from winosmith.web.judge.turns import lease_next_problem, store_answer, store_local_answer
     from winosmith.web.people.models import Person
 
     people = [Person.objects.get(pk=judge.key) for judge in judges]
     while True:
         for person in people:
             start = time.perf_counter()
-            slot = next_problem(person)
+            slot = lease_next_problem(person)
             yield time.perf_counter() - start
             assert slot is not None
             store_local_answer(person, slot.ref, 0)

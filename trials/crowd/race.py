@@ -85,7 +85,7 @@ def _judge(key: int, seed: int, happened: dict[str, int], lock: threading.Lock) 
 
     while idle < 3:
         try:
-            slot = turns.next_problem(person)
+            slot = turns.lease_next_problem(person)
         except (InputError, DatabaseError):
             count("errors")
             slot = None

@@ -37,9 +37,9 @@ def command(context: click.Context, folder: str) -> None:
 
 def print_link(study: Study, token: str, address: str) -> None:
     """Print the study link to enter on the crowd market."""
-    from winosmith.web.market.providers import study_link
+    from winosmith.web.market.providers import make_study_link
 
-    echo(study_link(study.provider, token, address))
+    echo(make_study_link(study.provider, token, address))
     say("Keep the link secret: anyone with it can pretend to be a worker. It is shown only once.")
 
 
@@ -104,7 +104,7 @@ def create(site: Site, /, name: str, **options: Any) -> None:
         raise click.UsageError("give --judge N or --write N")
     if options["require"] and not options["only"]:
         raise click.UsageError("--require needs --only FILE, a table with the required columns")
-    from winosmith.web.market.ledger import planned_wage
+    from winosmith.web.market.ledger import compute_planned_wage
     from winosmith.web.market.studies import Requirement, create_study, read_ids
 
     only: list[str] = []
@@ -129,7 +129,7 @@ def create(site: Site, /, name: str, **options: Any) -> None:
         say(f"{len(only):,} people may take part.")
     if never:
         say(f"{len(never):,} people may not take part.")
-    wage = planned_wage(study)
+    wage = compute_planned_wage(study)
     say(f"The hourly pay is {wage} {study.currency} if the study takes {study.minutes} minutes.")
     if study.least_wage is not None and wage < study.least_wage:
         say(f"That is less than {study.least_wage} {study.currency}: raise the reward.")
@@ -237,7 +237,7 @@ def pay(
     site: Site, name: str, table: str | None, bonuses: str | None, paid: str | None, as_json: bool
 ) -> None:
     """Show the work, time, pay and hourly pay of each worker in the study NAME."""
-    from winosmith.web.market.ledger import COLUMNS, compute_ledger, due_payments, record_bonuses
+    from winosmith.web.market.ledger import COLUMNS, compute_ledger, iter_payments, record_bonuses
     from winosmith.web.market.studies import get_study
 
     study = get_study(name)
@@ -249,7 +249,7 @@ def pay(
     if table:
         _write_private_csv(table, [COLUMNS, *([guard_cell(cell) for cell in row] for row in rows)])
     if bonuses:
-        lines = list(due_payments(book))
+        lines = list(iter_payments(book))
         _write_private_csv(bonuses, lines)
         say(f"{len(lines)} lines with the market's ids; delete {bonuses} after the payment.")
     if as_json:

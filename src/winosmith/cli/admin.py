@@ -107,12 +107,12 @@ def address_option(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _choose_address(ctx: click.Context, param: click.Parameter, address: str | None) -> str:
-    from winosmith.web.hosting import last_address
+    from winosmith.web.hosting import read_last_address
 
     if address:
         return address
     # Click processes omitted options last: DIR is known by now, from the command or its group.
-    return last_address(Path(ctx.obj or ctx.params["folder"])) or _DEFAULT_ADDRESS
+    return read_last_address(Path(ctx.obj or ctx.params["folder"])) or _DEFAULT_ADDRESS
 
 
 def print_counts(counts: Mapping[str, int]) -> None:
@@ -312,11 +312,11 @@ def restore(file: str, folder: str, erased: str | None, database: str | None) ->
 
 def _print_erased_people(site: Site, extra_options: str) -> None:
     from winosmith.web.people.models import pseudonym
-    from winosmith.web.people.privacy import has_erasure_log, people_to_erase_again
+    from winosmith.web.people.privacy import find_people_to_erase_again, has_erasure_log
 
     if not has_erasure_log():
         echo("No log of erasures was found; if anyone was erased since then, erase them again.")
-    if names := [pseudonym(person) for person, _texts in people_to_erase_again()]:
+    if names := [pseudonym(person) for person, _texts in find_people_to_erase_again()]:
         echo(f"Erased since this backup: {', '.join(names)}")
         echo(f"Erase them again with: winosmith admin erase-again {site.folder}{extra_options}")
 
@@ -431,7 +431,7 @@ def _add_lines_to_errors(file: str, format_name: str | None, dataset: Dataset) -
 
     try:
         yield
-    except hosting.UnfitError as unfit:
+    except hosting.NotImportableError as unfit:
         lines = formats.scan(file, format_name, **_options.get_reading_arguments()).lines
         line = lines[dataset.row(unfit.problem)]
         raise FormatError(str(unfit), file, line) from None

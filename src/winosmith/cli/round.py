@@ -121,12 +121,12 @@ def _run_on_site(recipe: str | None, name: str | None) -> None:
 
     If the site has a worker, the worker runs the round, even after Ctrl-C here.
     """
-    from winosmith.web.jobs import wait_for
+    from winosmith.web.jobs import wait_for_job
     from winosmith.web.rounds.models import Round as Row
     from winosmith.web.rounds.running import queue_round
 
     row = _choose_round(recipe, name)
-    wait_for(queue_round(row))
+    wait_for_job(queue_round(row))
     now = Row.objects.get(pk=row.pk)
     if now.state == Row.State.FAILED or now.busy:
         reason = now.error or "the worker ended during the round; see its log and the jobs page"

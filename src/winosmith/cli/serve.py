@@ -60,13 +60,13 @@ def command(
     door = hosting.listen(host, port)
     hosting.prepare(site)
     workers = hosting.count_workers(workers)
-    hosting.store_address(lock, site.public_url or hosting.browser_address(door))
-    _print_startup_message(site, hosting.browser_address(door))
-    hosting.run(site, door, workers=workers, work=work)
+    hosting.store_address(lock, site.public_url or hosting.get_browser_address(door))
+    _print_startup_message(site, hosting.get_browser_address(door))
+    hosting.run(site, door, workers=workers, run_jobs=work)
 
 
 def _print_startup_message(site: Site, url: str) -> None:
-    from winosmith.web.hosting import first_admin_path
+    from winosmith.web.hosting import get_first_admin_path
 
     address = site.public_url or url
     lines = [
@@ -76,7 +76,7 @@ def _print_startup_message(site: Site, url: str) -> None:
     ]
     if site.public_url:
         lines.append(f"Listens at  {url}")
-    if path := first_admin_path(_MINUTES):
+    if path := get_first_admin_path(_MINUTES):
         lines += [f"First admin {address}{path}", f"            (once, within {_MINUTES} minutes)"]
     echo("\n".join([*lines, "Stop with Ctrl-C."]))
 

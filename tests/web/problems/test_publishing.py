@@ -24,7 +24,7 @@ from winosmith.errors import InputError
 from winosmith.web import hosting
 from winosmith.web._lock import writing
 from winosmith.web.judge.models import Contest, Gold, Judge, Slot
-from winosmith.web.judge.trust import add_gold, askable_questions, settle_contest as settle
+from winosmith.web.judge.trust import add_gold, get_askable_questions, settle_contest as settle
 from winosmith.web.problems.family import lift_embargo, set_embargo
 from winosmith.web.problems.models import Problem as Row, State
 from winosmith.web.problems.states import (
@@ -183,9 +183,9 @@ def test_no_attention_question_is_asked_beside_what_is_public(db: Any) -> None:
         add_gold(two, "A small jug holds little.")
     type(two).objects.filter(pk=two.pk).update(gold=True)
     Gold.objects.create(problem=two, explanation="A small jug holds little.")
-    assert not askable_questions().exists()
+    assert not get_askable_questions().exists()
     _to(one, "rejected")
-    assert list(askable_questions()) == [two]
+    assert list(get_askable_questions()) == [two]
 
 
 def test_lifting_an_embargo_publishes_no_half_ahead_of_the_other(db: Any, person: Any) -> None:

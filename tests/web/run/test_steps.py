@@ -14,7 +14,7 @@ from django.test import override_settings
 from tests.web.run.visits import choices
 from winosmith.testing import make_twins
 from winosmith.web._import import import_problems
-from winosmith.web.hosting import first_admin_path
+from winosmith.web.hosting import get_first_admin_path
 from winosmith.web.jobs import Job, create_job
 from winosmith.web.judge.models import Slot, Verdict
 from winosmith.web.judge.trust import add_gold
@@ -94,7 +94,7 @@ def test_an_old_backup_is_none(db: Any, adam: Any) -> None:
 def test_the_first_admin_comes_to_the_steps(db: Any, visit: Callable[..., Any]) -> None:
     """The link of the first start makes an account, and leads to what is to be done next."""
     sent = {"name": "adam", "password": "cups-jugs", "again": "cups-jugs"}
-    answer = visit().post(first_admin_path(30), sent)
+    answer = visit().post(get_first_admin_path(30), sent)
     assert answer["Location"] == "/admin/"
 
 

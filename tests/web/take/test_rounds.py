@@ -14,7 +14,7 @@ from tests.web.working import work_off
 from winosmith.errors import InputError
 from winosmith.humans import QUESTIONS, SurveyQuestion
 from winosmith.web import hosting
-from winosmith.web.judge.turns import current_slot, next_problem
+from winosmith.web.judge.turns import get_current_slot, lease_next_problem
 from winosmith.web.people.models import Person, pseudonym
 from winosmith.web.problems.models import Event, Problem, State, Twin, Version
 from winosmith.web.problems.states import public_problems
@@ -119,12 +119,12 @@ def test_a_second_window_gets_the_same_sheet(opened: Maker, person: Maker) -> No
 
 def test_nobody_is_tested_on_what_they_judged_or_wrote(opened: Maker, person: Maker) -> None:
     """A judge of one half, and the contributor of a twin, get no sheet with any half of it."""
-    from winosmith.web.judge.turns import next_problem, store_answer, store_local_answer
+    from winosmith.web.judge.turns import lease_next_problem, store_answer, store_local_answer
 
     data = twins(4, singles=11)
     hosting.import_problems(data[:8], "judging")
     bob, eve, fay = person("bob"), person("eve"), person("fay")
-    slot = next_problem(bob)
+    slot = lease_next_problem(bob)
     assert slot is not None
     store_local_answer(bob, slot.ref, 0)
     store_answer(bob, slot.ref, 0)
@@ -161,20 +161,20 @@ def test_subjects_judge_neither_half_of_what_they_were_asked(
     made, ann, bob = opened(data), person("ann"), person("bob")
     sitting = assign_sheet(ann, made, {})
     give_up_sheet(ann, sitting.ref)
-    assert next_problem(ann) is None
-    assert next_problem(bob) is not None
+    assert lease_next_problem(ann) is None
+    assert lease_next_problem(bob) is not None
 
 
 def test_whoever_is_in_a_test_gets_nothing_to_judge(opened: Maker, person: Maker) -> None:
     """A judge's problem goes back when they begin a test; the next comes when it is over."""
     hosting.import_problems(twins(3, start=40), "judging")
     made, ann = opened(), person("ann")
-    assert next_problem(ann) is not None
+    assert lease_next_problem(ann) is not None
     sitting = assign_sheet(ann, made, {})
-    assert current_slot(ann) is None
-    assert next_problem(ann) is None
+    assert get_current_slot(ann) is None
+    assert lease_next_problem(ann) is None
     submit_sheet(ann, sitting.ref)
-    assert next_problem(ann) is not None
+    assert lease_next_problem(ann) is not None
 
 
 def test_only_people_with_an_account_take_tests(opened: Maker, person: Maker) -> None:

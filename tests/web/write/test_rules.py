@@ -10,8 +10,8 @@ from tests.web.write.conftest import ANCHORS, FORM, rules, submitted, typed
 from winosmith.errors import InputError
 from winosmith.web.judge.models import Slot
 from winosmith.web.judge.submissions import may_revise, may_withdraw, withdraw_twin
-from winosmith.web.judge.turns import next_problem
-from winosmith.web.moderate.decisions import ACTIONS, decide, possible_actions
+from winosmith.web.judge.turns import lease_next_problem
+from winosmith.web.moderate.decisions import ACTIONS, decide, get_possible_actions
 from winosmith.web.people.gates import RateLimitError, new_key, rate_limit
 from winosmith.web.people.models import Done
 from winosmith.web.problems.checks import RefusedError
@@ -170,13 +170,13 @@ def test_who_judged_a_twin_does_not_judge_its_revision(db: Any, contributor: Any
     """Whoever has read a version of a twin gets no half of the next one, nor of the one after."""
     ann, bob = contributor(), contributor("bob")
     first = submitted(ann)
-    slot = next_problem(bob)
+    slot = lease_next_problem(bob)
     assert slot is not None
     second = submitted(ann, revises=first)
-    assert next_problem(bob) is None
+    assert lease_next_problem(bob) is None
     submitted(ann, revises=second)
-    assert next_problem(bob) is None
-    assert next_problem(contributor("cat")) is not None
+    assert lease_next_problem(bob) is None
+    assert lease_next_problem(contributor("cat")) is not None
 
 
 def test_a_contributor_withdraws_what_a_moderator_withdrew(
@@ -189,10 +189,10 @@ def test_a_contributor_withdraws_what_a_moderator_withdrew(
     seen = half.events.last().pk
     decide(eva, ACTIONS["withdraw"], half, reason="unkind", seen=seen, batch="b1")
     half.refresh_from_db()
-    assert ACTIONS["restore"] in possible_actions(eva, half)
+    assert ACTIONS["restore"] in get_possible_actions(eva, half)
     withdraw_twin(ann, twin, "I want it gone")
     half.refresh_from_db()
-    assert ACTIONS["restore"] not in possible_actions(eva, half)
+    assert ACTIONS["restore"] not in get_possible_actions(eva, half)
     assert half.events.last().reason == "I want it gone"
     assert not may_withdraw(ann, twin)
 

@@ -34,7 +34,7 @@ from winosmith.web.problems.states import public_problems
 from winosmith.web.read.downloads import HeadedFile
 
 
-def family_problems() -> QuerySet[Problem]:
+def get_family_problems() -> QuerySet[Problem]:
     """Return the public problems of families, including the roots."""
     return public_problems().filter(version__isnull=False).alias(place=F("id"))
 
@@ -45,19 +45,19 @@ def count_versions_against() -> list[tuple[str, int]]:
     Contributors chose these models and saw their answers. The versions are therefore selected
     against these models, so these models look worse than they are, compared with other models.
     """
-    rows = family_problems().filter(version__against__isnull=False).order_by()
+    rows = get_family_problems().filter(version__against__isnull=False).order_by()
     counts = dict(rows.values_list("version__against__name").annotate(n=Count("pk")))
     return sorted(counts.items(), key=lambda one: (-one[1], one[0]))
 
 
-def answered_problems(model: Model, *, families: bool = True) -> QuerySet[Problem]:
+def get_answered_problems(model: Model, *, families: bool = True) -> QuerySet[Problem]:
     """Return the public problems that a model has answered and whose answer is public.
 
     Args:
         model: Any revision of a model.
         families: Whether to return only the problems of families.
     """
-    public = family_problems() if families else public_problems().alias(place=F("id"))
+    public = get_family_problems() if families else public_problems().alias(place=F("id"))
     return public.filter(
         answer__isnull=False,
         predictions__model=model,
@@ -83,18 +83,18 @@ def _read_prediction(ref: str, choice: int, scores: tuple[float, ...]) -> Predic
     return Prediction(ref, choice, scores, best if len(best) > 1 and choice in best else ())
 
 
-def header_parameters(model: Model) -> dict[str, str]:
+def get_header_parameters(model: Model) -> dict[str, str]:
     """Return the model's parameters for the header of its predictions file."""
     return {"solver": model.solver, "revision": model.revision, "digest": model.digest}
 
 
-def predictions_file(model: Model, *, families: bool = True) -> tuple[str, HeadedFile]:
+def write_predictions_file(model: Model, *, families: bool = True) -> tuple[str, HeadedFile]:
     """Write a model's predictions to a temporary file; return a digest and the open file.
 
     The caller closes the file. The format is that of `winosmith.answers.write_predictions`. Memory
     use does not grow with the number of problems.
     """
-    query = answered_problems(model, families=families)
+    query = get_answered_problems(model, families=families)
     file = tempfile.TemporaryFile()  # noqa: SIM115 - closed after sending
     data_digest, file_digest, count = hashlib.sha256(), hashlib.sha256(), 0
     for chunk in iter_rows(load_keys(query.order_by("place")), select_columns(public_problems())):
@@ -111,7 +111,7 @@ def predictions_file(model: Model, *, families: bool = True) -> tuple[str, Heade
         count += len(blind)
     header = {
         "predictions": model.name,
-        "parameters": header_parameters(model),
+        "parameters": get_header_parameters(model),
         "data": data_digest.hexdigest(),
         "n": count,
         "version": __version__,
@@ -125,12 +125,12 @@ SEED = 0
 """The random seed of bootstraps and null models: the default of `winosmith score`."""
 
 
-def last_measurement(depth: str) -> Measured | None:
+def get_last_measurement(depth: str) -> Measured | None:
     """Return the last measurement for a kind of depth, or None."""
     return Measured.objects.filter(depth=depth).first()
 
 
-def inputs_digest() -> str:
+def compute_inputs_digest() -> str:
     """Return a digest of the measured versions, answers and models, and of winosmith's version."""
     with connection.cursor() as cursor:
         cursor.execute(_INPUTS)
@@ -152,7 +152,7 @@ _INPUTS = """SELECT r.model_id, count(*), sum(v.problem_id), sum(v.problem_id * 
 
 def measure_if_changed() -> bool:
     """Measure the stability again if the inputs have changed; return whether they have."""
-    stamp = inputs_digest()
+    stamp = compute_inputs_digest()
     if Measured.objects.filter(stamp=stamp).count() == len(DEPTHS):
         return False
     start = time.monotonic()
@@ -172,7 +172,7 @@ def measure_if_changed() -> bool:
 
 def _grade_model(model: Model) -> tuple[Graded | None, str]:
     """Return a model's graded answers and "", or None and the reason."""
-    found = list(answered_problems(model).order_by("place"))
+    found = list(get_answered_problems(model).order_by("place"))
     dataset = Dataset(as_public(found))
     predictions = load_predictions(model, {row.pk: row.ref for row in found})
     try:
@@ -201,13 +201,13 @@ def _measure_depth(depth: Any, graded: list[tuple[Model, Graded | None, str]]) -
     return Measured(depth=depth, answers=answers, drawings=draw_stability(found) if found else [])
 
 
-def draw_stability(found: Mapping[str, Stability]) -> list[str]:
+def draw_stability(stabilities: Mapping[str, Stability]) -> list[str]:
     """Draw the survival curves and the accuracies by depth, as SVG for a page.
 
     Args:
-        found: The stability of each model by the model's name, all for the same kind of depth.
+        stabilities: Map each model's name to its stability, all for the same kind of depth.
     """
-    made = [svg for panels in metrics.draw_stability(found) for svg in panels]
+    made = [svg for panels in metrics.draw_stability(stabilities) for svg in panels]
     return [styles_to_attributes(svg.inline(f"d{at}")) for at, svg in enumerate(made)]
 
 

@@ -19,7 +19,7 @@ from winosmith import Dataset, Problem as Datum
 from winosmith.lineage import depths, find_edits, make_child
 from winosmith.problem import BLANK
 from winosmith.text import diff_text, tokens
-from winosmith.web.pages import whole_percent
+from winosmith.web.pages import round_percent
 from winosmith.web.people.models import Person
 from winosmith.web.perturb import rules
 from winosmith.web.perturb.rules import Position, SentenceInput
@@ -327,7 +327,7 @@ def _prediction_context(
 
 def _make_option_bars(row: Prediction, problem: Problem) -> list[dict[str, Any]]:
     known = len(row.scores) == len(problem.options)
-    shares = [whole_percent(share) for share in softmax(row.scores)] if known else None
+    shares = [round_percent(share) for share in softmax(row.scores)] if known else None
     chosen = None if row.tie else row.choice
     return [
         {

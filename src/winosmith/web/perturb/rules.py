@@ -17,7 +17,7 @@ from winosmith.records import problem_record
 from winosmith.text import detect_script, edit_distance, separate_blank, tokens, words
 from winosmith.web.judge.submissions import may_revise, retire_replaced_halves, submit_twin
 from winosmith.web.pages import is_number
-from winosmith.web.people.gates import act_once, stored_result
+from winosmith.web.people.gates import get_stored_result, process_once
 from winosmith.web.people.models import Person
 from winosmith.web.people.privacy import has_agreed
 from winosmith.web.predict.asking import request_predictions
@@ -367,7 +367,7 @@ def create_version(
 
     old = position.revises
     what = f"revise {old.ref}" if old else f"perturb {position.parent.ref}"
-    result, _new = act_once(person, key, what, store_version)
+    result, _new = process_once(person, key, what, store_version)
     return Problem.objects.select_related("twin").get(ref=result["problem"])
 
 
@@ -393,7 +393,7 @@ def _lock_position(position: Position) -> Position:
 
 def find_submitted(person: Person | None, key: str) -> str:
     """Return the `ref` of the problem that a form created; "" if it was not submitted."""
-    return str(stored_result(person, key).get("problem", ""))
+    return str(get_stored_result(person, key).get("problem", ""))
 
 
 def _reject_invalid_input(typed: SentenceInput, position: Position) -> None:

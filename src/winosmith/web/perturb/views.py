@@ -20,7 +20,7 @@ from winosmith.errors import InputError
 from winosmith.web.judge.models import note_twins_read
 from winosmith.web.people import gates
 from winosmith.web.people.models import Person
-from winosmith.web.people.privacy import missing_documents
+from winosmith.web.people.privacy import get_missing_documents
 from winosmith.web.perturb import page as pages, rules
 from winosmith.web.perturb.rules import Position, SentenceInput
 from winosmith.web.problems.checks import RefusedError
@@ -39,7 +39,7 @@ def show_start(request: HttpRequest) -> HttpResponse:
     """Show the instructions, and the public problems that can be perturbed."""
     filters = pages.SentenceFilters(request.GET)
     shown = page_of(filters.apply(), request.GET)
-    note_twins_read(gates.existing_writer(request), shown.problems)
+    note_twins_read(gates.get_current_writer(request), shown.problems)
     count, more = count_rows(filters.apply())
     perturbed = None if filters.chosen or not filters.is_valid() else filters.copy_for_perturbed()
     others, more_others = count_rows(perturbed.apply()) if perturbed else (0, False)
@@ -74,7 +74,7 @@ def _require_consent(view: View[P]) -> View[P]:
 @_require_consent
 def perturb_sentence(request: HttpRequest, ref: str) -> HttpResponse:
     """Show a sentence to perturb, and handle the form's buttons."""
-    person = gates.existing_writer(request)
+    person = gates.get_current_writer(request)
     parent = pages.get_perturbable_problem(person, ref)
     position = Position.for_new_version(person, parent)
     note_twins_read(person, [row for row in position.path if is_visible_to(person, row)])
@@ -88,7 +88,7 @@ def perturb_sentence(request: HttpRequest, ref: str) -> HttpResponse:
 @require_POST
 def check_sentence(request: HttpRequest, ref: str) -> HttpResponse:
     """Check the form while the user types; nothing is stored."""
-    person = gates.existing_writer(request)
+    person = gates.get_current_writer(request)
     parent = pages.get_perturbable_problem(person, ref)
     return _render_checks(request, Position.for_new_version(person, parent))
 
@@ -97,7 +97,7 @@ def check_sentence(request: HttpRequest, ref: str) -> HttpResponse:
 @_require_consent
 def revise_version(request: HttpRequest, ref: str) -> HttpResponse:
     """Show one of the person's versions for revision, and handle the form's buttons."""
-    person = gates.existing_writer(request)
+    person = gates.get_current_writer(request)
     old = pages.get_own_version(person, ref)
     if not rules.is_revisable(person, old):
         done = rules.find_submitted(person, request.POST.get("key", ""))
@@ -119,7 +119,7 @@ def revise_version(request: HttpRequest, ref: str) -> HttpResponse:
 @require_POST
 def check_revision(request: HttpRequest, ref: str) -> HttpResponse:
     """Check the form for a revision while the user types; nothing is stored."""
-    person = gates.existing_writer(request)
+    person = gates.get_current_writer(request)
     old = pages.get_own_version(person, ref)
     return _render_checks(request, Position.for_revision(person, old))
 
@@ -133,7 +133,7 @@ def _process_form(request: HttpRequest, position: Position) -> HttpResponse:
         _rate_limit_check(request)
         return _render_form(request, get_context(key or gates.new_key()))
     try:
-        if (position.person or settings.RULES.anonymous) and missing_documents(position.person):
+        if (position.person or settings.RULES.anonymous) and get_missing_documents(position.person):
             consent = f"{reverse('people:consent')}?{urlencode({'next': request.path})}"
             return _render_form(request, {**get_context(key), "consent": consent}, 422)
         current = replace(position, person=gates.get_or_create_writer(request))
@@ -184,7 +184,7 @@ def _render_form(
 @require_safe
 def show_version(request: HttpRequest, ref: str) -> HttpResponse:
     """Show a version, its position in its family, and the models that it fooled."""
-    person = gates.existing_writer(request)
+    person = gates.get_current_writer(request)
     version = _get_version(person, ref)
     problem = version.problem
     path = path_from_root(problem)
@@ -217,7 +217,7 @@ def show_version(request: HttpRequest, ref: str) -> HttpResponse:
 @require_safe
 def show_predictions(request: HttpRequest, ref: str) -> HttpResponse:
     """Return the models' results to a polling page; status 204 if nothing has changed."""
-    person = gates.existing_writer(request)
+    person = gates.get_current_writer(request)
     version = _get_version(person, ref)
     parent = version.parent if version.parent and is_visible_to(person, version.parent) else None
     context = pages.predictions_context(person, version.problem, version, parent)

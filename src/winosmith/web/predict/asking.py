@@ -19,7 +19,7 @@ from django.utils.translation import gettext as _, gettext_noop
 
 from winosmith.errors import InputError
 from winosmith.web._lock import writing
-from winosmith.web.jobs import worker_is_gone
+from winosmith.web.jobs import is_worker_gone
 from winosmith.web.people.models import Person
 from winosmith.web.predict.models import Model, Prediction, Status
 from winosmith.web.problems.models import Problem, State
@@ -332,7 +332,7 @@ def model_state(model: Model) -> tuple[bool, str]:
     """Return whether a model is available now or soon, and its state as a message for users."""
     if model.fault:
         return False, _(model.fault)
-    if worker_is_gone() or model.process == Model.Process.STARTING:
+    if is_worker_gone() or model.process == Model.Process.STARTING:
         return False, _(STARTING)
     return True, _(LOADING if model.process == Model.Process.LOADING else READY)
 

@@ -9,7 +9,7 @@ from django.utils.translation import ngettext
 from django.views.decorators.http import require_POST, require_safe
 
 from winosmith.errors import InputError
-from winosmith.web.people.gates import form_once, moderators_only
+from winosmith.web.people.gates import moderators_only, process_form
 from winosmith.web.predict import asking
 from winosmith.web.predict.models import Model
 
@@ -44,7 +44,7 @@ def retry_predictions(request: HttpRequest, name: str) -> HttpResponse:
     """Retry the model's timed-out and failed predictions, once per form."""
     found = get_object_or_404(Model, name=name, current=True)
     try:
-        result = form_once(
+        result = process_form(
             request, request.user, lambda: {"count": asking.retry_as_moderator(request.user, found)}
         )
     except InputError as refused:

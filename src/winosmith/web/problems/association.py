@@ -25,7 +25,7 @@ from winosmith import Problem, practice
 from winosmith.outputs import atomic_write
 from winosmith.problem import BLANK
 from winosmith.text import is_content, units
-from winosmith.web.pages import file_stamp
+from winosmith.web.pages import read_file_stamp
 from winosmith.web.problems.lookalikes import AnyHalf
 from winosmith.web.problems.states import public_problems
 
@@ -234,7 +234,7 @@ class PairsFile:
     def load_latest(self) -> Pairs | None:
         """Return the pairs from the last training, or None before the first training."""
         path = settings.SITE.folder / FILE
-        stamp = file_stamp(path)
+        stamp = read_file_stamp(path)
         if stamp != self.seen:
             self.seen = stamp
             with suppress(OSError, ValueError, EOFError):  # the file is written again soon

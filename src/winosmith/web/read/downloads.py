@@ -36,7 +36,7 @@ from winosmith.records import dump_json, problem_record
 from winosmith.validate import write_votes
 from winosmith.web._lock import chunked
 from winosmith.web.judge.votes import iter_responses
-from winosmith.web.pages import BOM, as_download
+from winosmith.web.pages import BOM, mark_as_download
 from winosmith.web.people.gates import accepts_html, rate_limit_reading
 from winosmith.web.problems.models import Problem
 from winosmith.web.problems.records import CHUNK, as_public, iter_rows, load_keys, select_columns
@@ -369,7 +369,7 @@ def file_response(
         response = HttpResponse(status=304)
     else:
         body = () if request.method == "HEAD" else ClosingIterator(parts or source, source)
-        response = as_download(StreamingHttpResponse(body), name)
+        response = mark_as_download(StreamingHttpResponse(body), name)
         response.headers["Content-Type"] = TYPES[name[name.rindex(".") :]]
     response.headers["ETag"] = tag
     response.headers["X-Data-Digest"] = digest

@@ -27,7 +27,7 @@ from winosmith.validate import DOMAINS
 from winosmith.web._kept import Entry, cached
 from winosmith.web.judge.models import Slot, Verdict
 from winosmith.web.people.models import find_person, keyed_digest
-from winosmith.web.people.privacy import current_documents
+from winosmith.web.people.privacy import get_current_documents
 from winosmith.web.problems.models import Problem, State, Twin, Version
 from winosmith.web.problems.records import filter_by_family, filter_by_kind
 from winosmith.web.problems.search import Page, filter_by_terms, parse_terms
@@ -199,7 +199,7 @@ def _compute_agreement() -> Agreement | None:
     # If judges found a problem valid, most of them chose its answer. If a moderator accepted it
     # against their votes, the votes themselves are read.
     answered = Count("pk", filter=Q(choice=F("problem__answer")))
-    against = Slot.objects.counting().filter(problem__in=rows.filter(verdict__valid=False))
+    against = Slot.objects.counted().filter(problem__in=rows.filter(verdict__valid=False))
     overruled = list(
         against.values("problem").annotate(votes=Count("pk"), right=answered).order_by()
     )
@@ -225,7 +225,7 @@ def card_context() -> dict[str, Any]:
         "figures": get_stats(),
         "agreement": agreement(),
         "rules": settings.RULES,
-        "documents": current_documents(),
+        "documents": get_current_documents(),
     }
 
 

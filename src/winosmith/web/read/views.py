@@ -24,8 +24,8 @@ from winosmith.text import Change
 from winosmith.validate import StructureRules
 from winosmith.web.judge.models import note_twins_read
 from winosmith.web.judge.votes import list_votes
-from winosmith.web.pages import as_download
-from winosmith.web.people.gates import current_page, existing_writer
+from winosmith.web.pages import mark_as_download
+from winosmith.web.people.gates import get_current_page, get_current_writer
 from winosmith.web.people.models import Person, pseudonym
 from winosmith.web.problems.family import fold_steps, get_visible_steps, may_perturb, path_from_root
 from winosmith.web.problems.models import Problem, State, Twin
@@ -54,7 +54,7 @@ def browse_problems(request: HttpRequest) -> HttpResponse:
     filters = Filters(request.GET)
     query = filters.apply()
     shown = get_page(query, request.GET)
-    note_twins_read(existing_writer(request), shown.problems)
+    note_twins_read(get_current_writer(request), shown.problems)
     count, more = count_rows(query)
     context = {
         "filters": filters,
@@ -72,7 +72,7 @@ def browse_problems(request: HttpRequest) -> HttpResponse:
 @require_safe
 def show_problem(request: HttpRequest, ref: str) -> HttpResponse:
     """Show a problem with its other half; raise Http404 if the reader may not see it."""
-    person = existing_writer(request)
+    person = get_current_writer(request)
     found = Problem.objects.select_related("twin__contributor").filter(ref=ref).first()
     if found is None or not is_visible_to(person, found):
         raise Http404
@@ -110,12 +110,12 @@ def download_card(request: HttpRequest) -> HttpResponse:
     """Send the data card as Markdown."""
     text = render_card_markdown(card_context(), request.build_absolute_uri("/"))
     response = HttpResponse(text, content_type="text/markdown; charset=utf-8")
-    return as_download(response, "data-card.md")
+    return mark_as_download(response, "data-card.md")
 
 
 def reject_forgery(request: HttpRequest, reason: str = "") -> HttpResponse:
     """Reject a form that was not sent from a page of this site, and link to the form."""
-    return render(request, "forgery.html", {"form": current_page(request)}, status=403)
+    return render(request, "forgery.html", {"form": get_current_page(request)}, status=403)
 
 
 def _get_credited_name(twin: Twin) -> str:

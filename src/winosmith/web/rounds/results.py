@@ -28,8 +28,8 @@ from winosmith.records import dump_json, parse_json
 from winosmith.report import fixed, format_value
 from winosmith.rounds import Change, NextRound, make_round_page
 from winosmith.web.judge.models import note_twins_read
-from winosmith.web.pages import whole_percent
-from winosmith.web.people.gates import existing_writer
+from winosmith.web.pages import round_percent
+from winosmith.web.people.gates import get_current_writer
 from winosmith.web.people.models import Person
 from winosmith.web.problems.models import ERASED_SENTENCE, Problem, State
 from winosmith.web.problems.records import as_public, iter_rows, load_keys, select_columns
@@ -76,7 +76,7 @@ def list_funnel_stages(record: Mapping[str, Any]) -> list[dict[str, Any]]:
         {
             "name": get_stage_label(step["stage"]),
             "left": step["kept"]["problems"],
-            "percent": whole_percent(step["kept"]["problems"] / whole) if whole else 0,
+            "percent": round_percent(step["kept"]["problems"] / whole) if whole else 0,
             "dropped": list(step["dropped"].items()),
             "gone": sum(step["dropped"].values()),
         }
@@ -350,7 +350,7 @@ class Flag:
     @property
     def percent(self) -> int:
         """Return the score in percent, for a bar chart."""
-        return whole_percent(self.place.score or 0)
+        return round_percent(self.place.score or 0)
 
 
 def get_last_published_round() -> Round | None:
@@ -458,7 +458,7 @@ SHOWN_ROOTS = 6
 def get_own_flag(context: Any, problem: Problem) -> Flag | None:
     """Return the flag on a problem if it is the reader's own; otherwise None."""
     request = context["request"]
-    person, round_ = existing_writer(request), _get_cached_last_published_round(request)
+    person, round_ = get_current_writer(request), _get_cached_last_published_round(request)
     if person is None or round_ is None or round_.published is None:
         return None
     if problem.twin.contributor_id != person.pk or problem.gold:
@@ -482,7 +482,7 @@ def get_flag_for_moderators(context: Any, problem: Problem) -> Flag | None:
 def count_flagged(context: Any) -> int:
     """Count the reader's problems that the last published round omitted."""
     request = context["request"]
-    person, round_ = existing_writer(request), _get_cached_last_published_round(request)
+    person, round_ = get_current_writer(request), _get_cached_last_published_round(request)
     return list_flagged_places(person, round_).count() if person and round_ else 0
 
 
@@ -494,7 +494,7 @@ def get_wanted_roots(context: Any) -> dict[str, Any]:
     if round_ is None:
         return {"round": None, "roots": ()}
     roots = get_public_roots(round_)
-    note_twins_read(existing_writer(request), roots[:SHOWN_ROOTS])
+    note_twins_read(get_current_writer(request), roots[:SHOWN_ROOTS])
     return {"round": round_, "roots": roots[:SHOWN_ROOTS], "more": len(roots) > SHOWN_ROOTS}
 
 

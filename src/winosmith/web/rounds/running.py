@@ -37,11 +37,11 @@ from winosmith.rounds import (
 )
 from winosmith.study import find_training_data, make_solver
 from winosmith.validate import write_votes
-from winosmith.web._export import chunks, read_snapshot
+from winosmith.web._export import iter_chunks, read_snapshot
 from winosmith.web._lock import chunked, writing
 from winosmith.web._site import RECIPE_NAME, RECIPES
-from winosmith.web.jobs import BUSY, ENDED, ROUND, Job, Progress, rounds_are_idle
-from winosmith.web.judge.votes import iter_responses, vote_rules
+from winosmith.web.jobs import BUSY, ENDED, ROUND, Job, Progress, are_rounds_idle
+from winosmith.web.judge.votes import get_vote_rules, iter_responses
 from winosmith.web.people.models import Person
 from winosmith.web.problems.models import Problem
 from winosmith.web.problems.records import as_public
@@ -101,7 +101,7 @@ def complete_recipe(table: Mapping[str, Any], name: str) -> dict[str, Any]:
     only measure agreement and drop no problems, unless the recipe has its own rules.
     """
     filled = {key: value for key, value in table.items() if key not in SITE_KEYS}
-    rules = vote_rules()
+    rules = get_vote_rules()
     off = dict.fromkeys(("correct", "unambiguous", "unassociated", "local"), "off")
     filled.setdefault(
         "votes",
@@ -370,8 +370,8 @@ def get_round_progress(round_: Round) -> dict[str, Any] | None:
     """
     if not round_.busy:
         return None
-    if rounds_are_idle() or not round_.doing:
-        return {"at_work": not rounds_are_idle()}
+    if are_rounds_idle() or not round_.doing:
+        return {"at_work": not are_rounds_idle()}
     doing = StepProgress(**round_.doing)
     share = min(1.0, doing.done / doing.total) if doing.total else None
     seconds = _estimate_seconds(round_, doing, share)
@@ -440,7 +440,7 @@ def write_pool(round_: Round) -> Path:
         return folder
     votes = []
     with read_snapshot(), output.write(PROBLEMS) as file:
-        for rows in chunks(public_problems()):
+        for rows in iter_chunks(public_problems()):
             file.writelines(formats.to_lines(as_public(rows), marked=True))
             votes += list(iter_responses(rows))
     write_votes(votes, folder / VOTES)
@@ -629,7 +629,7 @@ def run_job(job: Job, progress: Progress) -> None:
 
     Raises:
         InputError: The round failed; its row also has the reason.
-        Stopped: The round was just cancelled.
+        JobStopped: The round was just cancelled.
     """
     round_ = find_round(job)
     if round_.state in (Round.State.FAILED, Round.State.CANCELLED):  # an admin retried the job

@@ -22,7 +22,7 @@ from django.views.decorators.http import require_POST, require_safe
 
 from winosmith.errors import InputError
 from winosmith.web.judge.models import note_twins_read
-from winosmith.web.pages import adjacent_pages, as_download, waiting_page
+from winosmith.web.pages import list_adjacent_pages, mark_as_download, render_waiting_page
 from winosmith.web.people import gates
 from winosmith.web.people.models import Person
 from winosmith.web.rounds import results, running
@@ -67,7 +67,7 @@ def show_progress(request: HttpRequest, name: str) -> HttpResponse:
     """Return a round's progress to a polling page, or make the page reload."""
     round_ = get_visible_round(request, name)
     context = {"round": round_, "progress": running.get_round_progress(round_)}
-    return waiting_page(request, "rounds/parts/progress.html", context, round_.busy)
+    return render_waiting_page(request, "rounds/parts/progress.html", context, round_.busy)
 
 
 @gates.admins_only
@@ -78,7 +78,7 @@ def start_round(request: HttpRequest) -> HttpResponse:
         name, recipe = form.cleaned_data["name"], form.cleaned_data["recipe"]
         table, base = running.read_recipe(recipe) if recipe else ({}, "")
         try:
-            gates.form_once(
+            gates.process_form(
                 request, person, lambda: running.create_round(name, table, base, person)
             )
         except InputError as error:
@@ -101,7 +101,7 @@ def change_round(request: HttpRequest, name: str, do: str) -> HttpResponse:
     }
     change, message = acts[do]
     try:
-        gates.form_once(request, person, change)
+        gates.process_form(request, person, change)
     except InputError as error:
         return _render_round(request, get_visible_round(request, name), error)
     messages.success(request, message)
@@ -118,7 +118,7 @@ def _render_round(
     }
     if round_.state == Round.State.DONE:
         roots = results.get_public_roots(round_)
-        note_twins_read(gates.existing_writer(request), roots)
+        note_twins_read(gates.get_current_writer(request), roots)
         context |= {**results.results_context(round_), "roots": roots}
     return render(request, "rounds/round.html", context, status=409 if error else 200)
 
@@ -178,20 +178,20 @@ def download_file(request: HttpRequest, name: str, which: str) -> HttpResponseBa
     )
     response = StreamingHttpResponse(parts, content_type="application/x-ndjson")
     response.headers["X-Robots-Tag"] = "noindex"
-    return as_download(response, f"{round_.name}-{which}")
+    return mark_as_download(response, f"{round_.name}-{which}")
 
 
 @require_safe
 def show_flags(request: HttpRequest) -> HttpResponse:
     """Show which of the person's problems the last published round omitted, and why."""
-    person, round_ = gates.existing_writer(request), results.get_last_published_round()
+    person, round_ = gates.get_current_writer(request), results.get_last_published_round()
     rows = results.list_flagged_places(person, round_) if person and round_ else ()
     shown = Paginator(rows, SIZE).get_page(request.GET.get("page"))
     context = {
         "round": round_,
         "flags": [results.make_flag(place, place.problem) for place in shown.object_list],
         "count": shown.paginator.count,
-        "page": adjacent_pages(shown),
+        "page": list_adjacent_pages(shown),
     }
     return render(request, "rounds/mine.html", context)
 

@@ -21,7 +21,7 @@ from winosmith.errors import RecipeError
 from winosmith.locks import wait_for_lock
 from winosmith.outputs import atomic_write
 from winosmith.web._lock import writing
-from winosmith.web._rules import CHOSEN, GROUPS, editable, label_and_hint, read_chosen, settings_of
+from winosmith.web._rules import CHOSEN, GROUPS, get_editable, get_settings, read_saved, split_label
 from winosmith.web.jobs import SETTINGS, Job, create_job
 from winosmith.web.pages import reload_rules
 from winosmith.web.people.models import Person
@@ -31,12 +31,12 @@ PENDING = "chosen.new"
 
 
 def _get_editable_settings() -> dict[str, dict[str, Any]]:
-    return editable(type(settings.RULES))
+    return get_editable(type(settings.RULES))
 
 
 def get_setting_label(name: str) -> str:
     """Return the label of a setting, in the reader's language."""
-    return _(label_and_hint(_get_editable_settings()[name])[0])
+    return _(split_label(_get_editable_settings()[name])[0])
 
 
 def get_value_label(name: str, value: str) -> str:
@@ -48,7 +48,7 @@ def get_value_label(name: str, value: str) -> str:
 def _build_field(name: str, schema: Mapping[str, Any]) -> forms.Field:
     # The form also contains the initial values, so that saving it does not revert a setting that
     # another admin has changed in the meantime.
-    hint = label_and_hint(schema)[1]
+    hint = split_label(schema)[1]
     words: dict[str, Any] = {"label": get_setting_label(name), "help_text": hint and _(hint)}
     words["show_hidden_initial"] = True
     if "enum" in schema:
@@ -101,7 +101,7 @@ class SettingsForm(forms.Form):
         """
         found = []
         for group in GROUPS:
-            keys = settings_of(group, type(settings.RULES))
+            keys = get_settings(group, type(settings.RULES))
             more = [self[name] for name, key in keys.items() if key["more"]]
             found.append(
                 {
@@ -169,7 +169,7 @@ def change_settings(person: Person, changed: dict[str, Any]) -> Job:
     rules = replace(settings.RULES, **changed)
     folder, declared = settings.SITE.folder, _get_editable_settings()
     with writing():
-        chosen = read_chosen(folder) | {key: _to_json(getattr(rules, key)) for key in changed}
+        chosen = read_saved(folder) | {key: _to_json(getattr(rules, key)) for key in changed}
         kept = {
             name: chosen[name]
             for name, key in declared.items()

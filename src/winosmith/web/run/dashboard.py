@@ -20,7 +20,7 @@ from django.utils.translation import gettext as _
 
 from winosmith.web._kept import Entry, cached
 from winosmith.web.judge.models import Slot, Verdict
-from winosmith.web.pages import bar_chart, fixed
+from winosmith.web.pages import make_bar_chart, to_fixed
 from winosmith.web.problems.models import Event, Problem, State, Twin
 from winosmith.web.problems.states import DECIDED, OPEN
 
@@ -232,7 +232,7 @@ def _draw_plot(
         "rows": [
             (day, [_format_value(one, unit) for one in values]) for day, *values in reversed(rows)
         ],
-        "drawing": bar_chart(
+        "drawing": make_bar_chart(
             [
                 [(value, part > 0) for part, value in enumerate(values) if value]
                 for _day, *values in rows
@@ -251,7 +251,7 @@ def _draw_plot(
 def _format_value(value: float | None, unit: str) -> str:
     if value is None:
         return "–"
-    return fixed(value, 1 if unit else 0) + unit
+    return to_fixed(value, 1 if unit else 0) + unit
 
 
 def _round_up(maximum: float) -> float:
@@ -285,7 +285,7 @@ def _count_waiting() -> Entry[dict[str, int]]:
         "judging": states[State.JUDGING],
         "votes": Slot.objects.filter(open=True, gold=False).count(),
         "waits": problems.filter(waits=True).count(),
-        "provisional": Slot.objects.waiting().count(),
+        "provisional": Slot.objects.pending().count(),
         "decided": sum(states[state] for state in DECIDED),
     }
     return Entry(states.total(), by_kind)

@@ -21,10 +21,10 @@ from winosmith.problem import Problem
 from winosmith.web._import import (
     NUL,
     REASONS,
-    As,
+    Purpose,
     contains_nul,
     count_existing,
-    find_unfit,
+    find_unimportable,
     import_problems,
     with_free_ids,
 )
@@ -212,7 +212,7 @@ READ, IDENTIFIED = 0.6, 0.75
 
 
 def read_file(
-    path: Path, options: dict[str, Any], purpose: As | None, reading: Reading | None = None
+    path: Path, options: dict[str, Any], purpose: Purpose | None, reading: Reading | None = None
 ) -> FileContent:
     """Read an uploaded file according to the form's options.
 
@@ -250,7 +250,7 @@ def read_file(
         data = with_free_ids(data, settings.SITE.secret)
     report(IDENTIFIED)
     lines = {problem.id: line for (line, _p), problem in zip(problems, data, strict=True)}
-    while purpose and (unfit := list(find_unfit(data, purpose))):
+    while purpose and (unfit := list(find_unimportable(data, purpose))):
         bad += [(lines[problem.id], str(error)) for problem, error in unfit]
         out = {problem.id for problem, _error in unfit}
         data = Dataset((problem for problem in data if problem.id not in out), data.name)
@@ -313,8 +313,8 @@ def first_faults(options: dict[str, Any], content: FileContent) -> list[str]:
     return [f"{options['file']}:{line}: {reason}" for line, reason in content.refused[:LISTED]]
 
 
-def _parse_purpose(options: dict[str, Any]) -> As | None:
-    found: As | None = None if options["as"] == "published" else options["as"]
+def _parse_purpose(options: dict[str, Any]) -> Purpose | None:
+    found: Purpose | None = None if options["as"] == "published" else options["as"]
     return found
 
 

@@ -13,13 +13,13 @@ from django.utils import timezone
 from django.utils.formats import date_format
 from django.utils.translation import gettext as _, ngettext
 
-from winosmith.web._rules import GROUPS, SiteRules, editable, settings_of
+from winosmith.web._rules import GROUPS, SiteRules, get_editable, get_settings
 from winosmith.web.jobs import BACKUP, SETTINGS, Job
-from winosmith.web.judge.trust import askable_questions, count_address_judges, has_enough_gold
+from winosmith.web.judge.trust import count_address_judges, get_askable_questions, has_enough_gold
 from winosmith.web.market.models import Study
 from winosmith.web.people import addresses
 from winosmith.web.people.models import Invitation, Person, pseudonym
-from winosmith.web.people.privacy import people_to_erase_again
+from winosmith.web.people.privacy import find_people_to_erase_again
 from winosmith.web.predict.asking import get_current_models, model_state
 from winosmith.web.problems.models import Problem
 from winosmith.web.take.models import Round
@@ -81,7 +81,7 @@ def list_faults() -> list[str]:
             "otherwise, set `hold_accounts` to 0 for that time."
         )
         found.append(fault % judges)
-    if people := people_to_erase_again():
+    if people := find_people_to_erase_again():
         fault = _(
             "This site was restored from a backup. Erased since: %(names)s. Run on the server: "
             "winosmith admin erase-again %(folder)s"
@@ -114,7 +114,7 @@ def _make_rules_step() -> Step:
     rules = settings.RULES
     judges = ngettext("%d judge per problem", "%d judges per problem", rules.judges) % rules.judges
     join = _("everyone can sign up") if rules.signup == "open" else _("accounts only by invitation")
-    others = editable().keys() - settings_of(GROUPS[0]).keys()
+    others = get_editable().keys() - get_settings(GROUPS[0]).keys()
     looked = bool(settings.SITE.fixed & others) or Job.objects.filter(kind=SETTINGS).exists()
     return Step(
         _("Check the rules"),
@@ -149,7 +149,7 @@ def _make_problems_step() -> Step:
 
 def _make_gold_step() -> Step:
     wanted = settings.RULES.training_questions
-    count = askable_questions().values("twin").distinct().count()
+    count = get_askable_questions().values("twin").distinct().count()
     if count < wanted:
         state = _("%(count)d of the %(wanted)d needed for training") % {
             "count": count,

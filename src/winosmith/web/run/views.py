@@ -16,12 +16,12 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from winosmith.errors import InputError, RecipeError, WinosmithError
-from winosmith.web.jobs import BACKUP, BUSY, MAIL, TEST, Job, duties, worker_process_id
+from winosmith.web.jobs import BACKUP, BUSY, MAIL, TEST, Job, duties, get_worker_process_id
 from winosmith.web.market.models import Study
-from winosmith.web.market.providers import study_link
+from winosmith.web.market.providers import make_study_link
 from winosmith.web.market.studies import measure_progress
-from winosmith.web.pages import newest_rows, waiting_page
-from winosmith.web.people.gates import admins_only, form_once
+from winosmith.web.pages import get_newest_rows, render_waiting_page
+from winosmith.web.people.gates import admins_only, process_form
 from winosmith.web.people.models import Person
 from winosmith.web.run import backups, files, human_tests, studies
 from winosmith.web.run.choices import SettingsForm, change_settings, lock_settings
@@ -64,7 +64,7 @@ def show_dashboard(request: HttpRequest) -> HttpResponse:
 @admins_only
 def show_log(request: HttpRequest) -> HttpResponse:
     """Show the admins' actions on these pages, newest first."""
-    jobs, older = newest_rows(_get_admin_jobs(), request.GET.get("before", ""), SIZE)
+    jobs, older = get_newest_rows(_get_admin_jobs(), request.GET.get("before", ""), SIZE)
     page = {"older": f"before={older}" if older else "", "newer": ""}
     return render(request, "run/log.html", {"jobs": jobs, "page": page})
 
@@ -78,7 +78,7 @@ def show_jobs(request: HttpRequest) -> HttpResponse:
         "busy": rows.filter(state__in=BUSY).exclude(mark__in=list(duties)),
         "failed": rows.filter(state=Job.State.FAILED)[:SIZE],
         "duties": rows.filter(mark__in=list(duties)).order_by("at"),
-        "worker": worker_process_id(site_settings.SITE.folder),
+        "worker": get_worker_process_id(site_settings.SITE.folder),
     }
     return render(request, "run/running.html", context)
 
@@ -205,7 +205,7 @@ def _act_on_test(
     """Carry out an action on a test, once per form; return the job's `mark` or an error page."""
     get_object_or_404(Round, name=name)
     try:
-        done = form_once(request, request.user, lambda: {"job": action().mark})
+        done = process_form(request, request.user, lambda: {"job": action().mark})
     except WinosmithError as error:
         jobs = _get_admin_jobs().filter(kind=TEST)[:LAST]
         context = {"jobs": jobs, "error": error, **_make_kind_context(TEST)}
@@ -304,7 +304,7 @@ def _confirm_study_action(
         page = {"row": measure_progress(study)}
         return render(request, "run/ask_study.html", page)
     try:
-        form_once(request, request.user, action)
+        process_form(request, request.user, action)
     except InputError as error:
         return _render_studies(request, studies.StudyForm(), error=error, status=409)
     if created:
@@ -324,7 +324,7 @@ def _render_studies(
     context = {
         "rows": [measure_progress(one) for one in Study.objects.order_by("-pk")],
         "made": study,
-        "link": study_link(study.provider, token, _get_site_url(request)) if study else "",
+        "link": make_study_link(study.provider, token, _get_site_url(request)) if study else "",
         "error": error,
     }
     return _render_form(request, "run/studies.html", form, status=status, **context)
@@ -359,7 +359,7 @@ def show_job(request: HttpRequest, mark: str) -> HttpResponse:
 def show_progress(request: HttpRequest, mark: str) -> HttpResponse:
     """Return a job's progress to a polling page, or make the page reload."""
     found = _get_job(mark)
-    return waiting_page(request, "run/parts/progress.html", {"job": found}, found.busy)
+    return render_waiting_page(request, "run/parts/progress.html", {"job": found}, found.busy)
 
 
 @require_POST
@@ -372,7 +372,7 @@ def decide_job(request: HttpRequest, mark: str) -> HttpResponseBase:
     if act is None:
         return _render_job(request, job, status=422)
     try:
-        form_once(request, person, lambda: act(person))
+        process_form(request, person, lambda: act(person))
     except InputError as error:
         return _render_job(request, _get_job(mark), error, status=409)
     return redirect("run:job", mark)
@@ -408,7 +408,7 @@ def _process_once(
 ) -> str:
     """Process a form once; return the result of `action`, or "" if the form has errors."""
     try:
-        result = form_once(request, request.user, lambda: {"did": action()}, part)
+        result = process_form(request, request.user, lambda: {"did": action()}, part)
     except WinosmithError as error:
         _add_error(form, None, error)
         return ""

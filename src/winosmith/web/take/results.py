@@ -19,7 +19,7 @@ from winosmith.outputs import PRIVATE, OutputFolder
 from winosmith.records import dump_json, problem_record
 from winosmith.validate import write_votes
 from winosmith.web.judge.votes import translate_undefined_reason
-from winosmith.web.pages import fixed, percent
+from winosmith.web.pages import to_fixed, to_percent
 from winosmith.web.problems.models import Problem
 from winosmith.web.problems.records import as_problem
 from winosmith.web.take.models import Answer, Remark, Round, Sitting
@@ -206,14 +206,18 @@ def results_context(round_: Round) -> dict[str, Any]:
     asked = {item["problem"] for test in figures["tests"] for item in test["items"]}
     texts = {row.ref: row for row in Problem.objects.filter(ref__in=asked)}
     return {
-        "share": percent(figures["right"] / figures["answers"]),
+        "share": to_percent(figures["right"] / figures["answers"]),
         "right": figures["right"],
         "answers": figures["answers"],
         "subjects": figures["subjects"],
         "tests": [_make_test_context(test, texts) for test in figures["tests"]],
         "halves": [_make_halves_context(level) for level in figures["halves"]],
         "pace": [
-            {**pace, "seconds": fixed(pace["seconds"], 1), "times": fixed(pace["times_median"], 2)}
+            {
+                **pace,
+                "seconds": to_fixed(pace["seconds"], 1),
+                "times": to_fixed(pace["times_median"], 2),
+            }
             for pace in figures["pace"]
         ],
         "recognised": figures["recognised"],
@@ -226,7 +230,7 @@ def _make_test_context(test: Mapping[str, Any], texts: Mapping[str, Problem]) ->
     return {
         "name": test["name"],
         "facts": _list_test_facts(test),
-        "subjects": [{**row, "percent": percent(row["share"])} for row in test["people"]],
+        "subjects": [{**row, "percent": to_percent(row["share"])} for row in test["people"]],
         "histogram": test["histogram"],
         "items": [{**item, "row": texts.get(item["problem"])} for item in items],
         "flagged": sum(item["flagged"] for item in items),
@@ -236,30 +240,30 @@ def _make_test_context(test: Mapping[str, Any], texts: Mapping[str, Problem]) ->
 def _list_test_facts(test: Mapping[str, Any]) -> list[tuple[str, str]]:
     share, chance = test["share"], test["chance"]
     facts = [
-        (_("intended answers"), f"{percent(share['value'])} ({share['right']} / {share['n']})"),
+        (_("intended answers"), f"{to_percent(share['value'])} ({share['right']} / {share['n']})"),
         (_("95 % interval"), _format_interval(share["interval"], 100, 1)),
-        (_("chance"), percent(chance["share"])),
-        (_("the item’s most frequent answer"), percent(test["same"])),
+        (_("chance"), to_percent(chance["share"])),
+        (_("the item’s most frequent answer"), to_percent(test["same"])),
         (_("answers “X”"), str(test["ambiguous"])),
         (_("Fleiss’ kappa"), _format_agreement(test["kappa"])),
         (_("Krippendorff’s alpha"), _format_agreement(test["alpha"])),
     ]
     if test["deviation"] is not None:
-        points = _("%s points") % fixed(100 * test["deviation"], 1)
+        points = _("%s points") % to_fixed(100 * test["deviation"], 1)
         facts.insert(2, (_("deviation of scores"), points))
     if groups := test["groups"]:
-        means = " / ".join(percent(mean) for mean in groups["means"])
+        means = " / ".join(to_percent(mean) for mean in groups["means"])
         facts.append((_("native speakers, others"), means))
     if without := test["without"]:
         left = ", ".join(without["left_out"])
-        facts.append((_("without %s") % left, percent(without["mean"])))
+        facts.append((_("without %s") % left, to_percent(without["mean"])))
     return facts
 
 
 def _format_agreement(estimate: Mapping[str, Any]) -> str:
     if estimate["value"] is None or estimate["interval"] is None:
         return _("not defined: %s") % translate_undefined_reason(estimate["reason"])
-    return f"{fixed(estimate['value'], 2)} ({_format_interval(estimate['interval'], 1, 2)})"
+    return f"{to_fixed(estimate['value'], 2)} ({_format_interval(estimate['interval'], 1, 2)})"
 
 
 def _make_halves_context(level: Mapping[str, Any]) -> dict[str, Any]:
@@ -270,4 +274,4 @@ def _make_halves_context(level: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _format_interval(interval: list[float], scale: float, digits: int) -> str:
-    return "–".join(fixed(scale * end, digits) for end in interval)
+    return "–".join(to_fixed(scale * end, digits) for end in interval)

@@ -19,7 +19,7 @@ from winosmith import Dataset, humans
 from winosmith.errors import InputError
 from winosmith.web._import import import_problems
 from winosmith.web._lock import chunked, writing
-from winosmith.web.jobs import TEST_CLOSE, Job, Progress, create_job, wait_for
+from winosmith.web.jobs import TEST_CLOSE, Job, Progress, create_job, wait_for_job
 from winosmith.web.problems.family import lift_embargo, set_embargo
 from winosmith.web.problems.models import Problem, State
 from winosmith.web.problems.records import as_problem
@@ -232,7 +232,7 @@ def close_round(name: str, *, drop: bool = False) -> Round:
             be computed.
     """
     job = end_round(name, drop=drop)
-    wait_for(job)
+    wait_for_job(job)
     job.refresh_from_db()
     if job.state != Job.State.DONE:
         raise InputError(job.error)

@@ -29,7 +29,7 @@ from winosmith.errors import DataError, InputError
 from winosmith.problem import BLANK
 from winosmith.web._lock import writing
 from winosmith.web.judge.models import Seen, lock_reader, note_all
-from winosmith.web.judge.turns import current_slot
+from winosmith.web.judge.turns import get_current_slot
 from winosmith.web.judge.votes import return_slot
 from winosmith.web.pages import is_number
 from winosmith.web.people.news import MAX_ITEMS, Item, Work
@@ -151,7 +151,7 @@ def assign_sheet(person: Person, round_: Round, declared: Mapping[str, str]) -> 
         round_ = Round.objects.select_for_update(no_key=True).get(pk=round_.pk)
         sheet = choose_sheet(person, round_)
         checked = _clean_declared(round_, declared)
-        slot = current_slot(person)
+        slot = get_current_slot(person)
         if slot is not None:
             return_slot(slot)
         subject = _get_or_create_subject(person, round_)

@@ -15,7 +15,7 @@ from winosmith import humans
 from winosmith.errors import InputError
 from winosmith.web.people import gates
 from winosmith.web.people.models import Person
-from winosmith.web.people.privacy import agree, missing_documents
+from winosmith.web.people.privacy import agree, get_missing_documents
 from winosmith.web.take import sheets
 from winosmith.web.take.models import Remark, Round, Sitting
 from winosmith.web.take.results import results_context
@@ -59,7 +59,7 @@ def _start_test(request: HttpRequest, round_: Round) -> HttpResponseBase:
         if not request.POST.get("agree"):
             raise InputError(_("Tick the box to agree; without it, you can’t take the test."))
         gates.rate_limit(person, "assign_all", MAX_STARTS)
-        agree(person, gates.shown_documents(request))
+        agree(person, gates.read_shown_documents(request))
         prefix = "declared-"
         declared = {k[len(prefix) :]: v for k, v in request.POST.items() if k.startswith(prefix)}
         return {
@@ -67,7 +67,7 @@ def _start_test(request: HttpRequest, round_: Round) -> HttpResponseBase:
         }
 
     try:
-        done = gates.form_once(request, person, assign_sheet)
+        done = gates.process_form(request, person, assign_sheet)
     except InputError as error:
         return _render_test(request, round_, error=str(error))
     return redirect("take:sheet", ref=done["ref"])
@@ -75,8 +75,8 @@ def _start_test(request: HttpRequest, round_: Round) -> HttpResponseBase:
 
 def _render_test(request: HttpRequest, round_: Round, *, error: str = "") -> HttpResponse:
     person = _get_eligible_person(request)
-    documents = missing_documents(person) if person else []
-    read = {document.pk for document in documents} <= gates.shown_documents(request)
+    documents = get_missing_documents(person) if person else []
+    read = {document.pk for document in documents} <= gates.read_shown_documents(request)
     page = {
         "round": round_,
         **_get_sheet_sizes(round_),
@@ -205,7 +205,7 @@ def _process_form(
     render_again: Callable[[str], HttpResponse],
 ) -> HttpResponseBase:
     try:
-        gates.form_once(request, cast(Person, request.user), action)
+        gates.process_form(request, cast(Person, request.user), action)
     except sheets.SheetClosedError as error:
         return render(request, "take/over.html", {"reason": str(error)}, status=409)
     except InputError as error:

@@ -18,15 +18,15 @@ from winosmith.text import Change, diff_text, mark_differences
 from winosmith.validate import DOMAINS
 from winosmith.web._kept import Entry, cached
 from winosmith.web.judge.submissions import (
+    get_contributor_reason,
+    get_own_halves,
     may_revise,
     may_withdraw,
-    own_problems,
-    reason_for_contributor,
 )
 from winosmith.web.judge.votes import Vote, list_votes
 from winosmith.web.moderate import decisions
-from winosmith.web.moderate.people import count_written
-from winosmith.web.pages import whole_percent
+from winosmith.web.moderate.people import count_problems_by_state
+from winosmith.web.pages import round_percent
 from winosmith.web.people.models import Person
 from winosmith.web.people.news import MAX_ITEMS, Item, Work
 from winosmith.web.problems import checks
@@ -165,7 +165,7 @@ def checks_context(
         "readings": [
             {
                 "number": number,
-                "percent": whole_percent(reading.share),
+                "percent": round_percent(reading.share),
                 "words": ", ".join(reading.words),
                 "strong": reading.share >= 0.65,
             }
@@ -181,7 +181,7 @@ def _find_near_duplicates(draft: Draft, typed: TwinInput, person: Person) -> lis
     if not begun:
         return []
     near = find_lookalikes(begun, skip_twin=draft.revises_id, reader=person, limit=MOST_NEAR)
-    return [{"one": one, "percent": whole_percent(one.share)} for one in near]
+    return [{"one": one, "percent": round_percent(one.share)} for one in near]
 
 
 @dataclass(frozen=True, slots=True)
@@ -219,7 +219,7 @@ def count_problems(person: Person | None) -> ProblemCounts:
     site, goal = cached("write.public", _count_public_problems).value, settings.RULES.goal
     if person is None:
         return ProblemCounts(0, 0, 0, 0, site, goal)
-    found = count_written(person)
+    found = count_problems_by_state(person)
     midnight = timezone.localtime().replace(hour=0, minute=0, second=0, microsecond=0)
     today = Problem.objects.filter(twin__contributor=person, gold=False, created__gte=midnight)
     return ProblemCounts(today.count(), found.held, found.judging, found.valid, site, goal)
@@ -276,7 +276,7 @@ def twin_context(person: Person, twin: Twin, error: str = "", posted: Any = None
         error: The reason why the action failed.
         posted: The submitted form, to be shown again.
     """
-    problems = own_problems(person, twin)
+    problems = get_own_halves(person, twin)
     held = any(problem.state == State.HELD for problem in problems)
     posted = posted or {}
     readings = make_readings(rules.to_input(twin)) if len(problems) == 2 else [()] * len(problems)
@@ -291,7 +291,7 @@ def twin_context(person: Person, twin: Twin, error: str = "", posted: Any = None
                 "readings": reading,
                 "votes": _list_visible_votes(problem),
                 "history": _make_history_rows(problem),
-                "appeal": decisions.open_appeal(problem),
+                "appeal": decisions.get_open_appeal(problem),
                 "may_appeal": decisions.may_appeal(person, problem),
                 "typed": posted.get("text", "") if posted.get("problem") == problem.ref else "",
             }
@@ -320,7 +320,7 @@ def _list_visible_votes(problem: Problem) -> list[Vote]:
 
 def _make_history_rows(problem: Problem) -> list[Any]:
     entries = (
-        (event.at, _describe_event(event), reason_for_contributor(event))
+        (event.at, _describe_event(event), get_contributor_reason(event))
         for event in problem.events.order_by("pk")
     )
     return [entry for entry in entries if any(entry[1:])]
@@ -355,7 +355,7 @@ def iter_submission_news(person: Person, after: datetime) -> Iterator[Item]:
             _describe_effect(event),
             to,
             event.problem.sentence,
-            reason_for_contributor(event),
+            get_contributor_reason(event),
         )
 
 

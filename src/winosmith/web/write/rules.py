@@ -24,7 +24,7 @@ from winosmith.topics import Topic, open_topics
 from winosmith.validate import DOMAINS, Examination, StructureRules, examine_structure
 from winosmith.web._lock import writing
 from winosmith.web.judge.submissions import may_revise, retire_replaced_halves, submit_twin
-from winosmith.web.people.gates import act_once, stored_result
+from winosmith.web.people.gates import get_stored_result, process_once
 from winosmith.web.people.models import Person, check_still_active
 from winosmith.web.people.privacy import has_agreed
 from winosmith.web.problems import checks
@@ -244,13 +244,13 @@ def submit_draft(
         return {"twin": made[0].ref}
 
     made: list[Twin] = []
-    result, _new = act_once(person, draft.ref, "twin", store_twin)
+    result, _new = process_once(person, draft.ref, "twin", store_twin)
     return made[0] if made else Twin.objects.get(ref=result["twin"])
 
 
 def find_submitted(person: Person | None, key: str) -> str:
     """Return the `ref` of the twin that a form created; "" if it was not submitted."""
-    return str(stored_result(person, key).get("twin", ""))
+    return str(get_stored_result(person, key).get("twin", ""))
 
 
 def open_revision(person: Person, twin: Twin) -> Draft:

@@ -17,9 +17,9 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from winosmith.errors import InputError
-from winosmith.web.judge.submissions import get_own_twin, own_problems, withdraw_twin as withdraw
+from winosmith.web.judge.submissions import get_own_halves, get_own_twin, withdraw_twin as withdraw
 from winosmith.web.moderate import decisions
-from winosmith.web.pages import adjacent_pages, clock, is_number
+from winosmith.web.pages import format_clock, is_number, list_adjacent_pages
 from winosmith.web.people import gates
 from winosmith.web.people.models import Person
 from winosmith.web.people.privacy import has_agreed
@@ -42,7 +42,7 @@ def show_start(request: HttpRequest) -> HttpResponse:
             return redirect(_open_draft(request))
         except InputError as refused:
             error = str(refused)
-    person = gates.existing_writer(request)
+    person = gates.get_current_writer(request)
     shown = [(one, rules.TwinInput.from_form(one.typed)) for one in rules.list_drafts(person)]
     context = {"drafts": shown, "counts": pages.count_problems(person), "error": error}
     return render(request, "write/start.html", context, status=422 if error else 200)
@@ -56,7 +56,7 @@ def _open_draft(request: HttpRequest) -> str:
         gates.rate_limit(request, "topic", STARTS * settings.RULES.writes_per_hour)
         return {"draft": rules.start_draft(person, topic).ref}
 
-    result, new = gates.act_once(person, request.POST.get("key", ""), request.path, start_draft)
+    result, new = gates.process_once(person, request.POST.get("key", ""), request.path, start_draft)
     ref = str(result["draft"])
     exists = new or rules.get_draft(person, ref) is not None or rules.find_submitted(person, ref)
     return reverse("write:draft", args=[ref]) if exists else reverse("write:start")
@@ -65,7 +65,7 @@ def _open_draft(request: HttpRequest) -> str:
 @require_http_methods(["GET", "HEAD", "POST"])
 def show_draft(request: HttpRequest, ref: str) -> HttpResponse:
     """Show a draft to its writer, and handle the form's buttons."""
-    person = gates.existing_writer(request)
+    person = gates.get_current_writer(request)
     found = rules.get_draft(person, ref)
     if found is None or person is None:
         return _redirect_to_twin(request, person, ref)
@@ -116,7 +116,7 @@ def check_draft(request: HttpRequest, ref: str) -> HttpResponse:
 
     If the twin was submitted in the meantime, the status is 204, and the page does not change.
     """
-    person = gates.existing_writer(request)
+    person = gates.get_current_writer(request)
     found = rules.get_draft(person, ref)
     if person is None or found is None:
         if rules.find_submitted(person, ref):
@@ -136,7 +136,7 @@ def check_draft(request: HttpRequest, ref: str) -> HttpResponse:
 @require_POST
 def save_draft(request: HttpRequest, ref: str) -> HttpResponse:
     """Save a window's input; return the new version, or another window's newer input."""
-    person = gates.existing_writer(request)
+    person = gates.get_current_writer(request)
     found = rules.get_draft(person, ref)
     if person is None:
         return JsonResponse({"reason": _("Not saved: you are logged out.")}, status=401)
@@ -159,14 +159,14 @@ def save_draft(request: HttpRequest, ref: str) -> HttpResponse:
         return answer
     except InputError as refused:
         return JsonResponse({"reason": str(refused)}, status=422)
-    message = format_html(_("Saved at {}."), clock(saved.saved))
+    message = format_html(_("Saved at {}."), format_clock(saved.saved))
     return JsonResponse({"version": saved.version, "said": message})
 
 
 @require_POST
 def discard_draft(request: HttpRequest, ref: str) -> HttpResponse:
     """Delete a draft; idempotent."""
-    found = rules.get_draft(gates.existing_writer(request), ref)
+    found = rules.get_draft(gates.get_current_writer(request), ref)
     if found is not None:
         rules.discard_draft(found)
         messages.info(request, _("The draft on “%s” is discarded.") % found.topic)
@@ -226,12 +226,12 @@ def _render_draft(
 @require_safe
 def show_twins(request: HttpRequest) -> HttpResponse:
     """Show the person's twins, newest first."""
-    person = gates.existing_writer(request)
+    person = gates.get_current_writer(request)
     page = Paginator(pages.list_own_twins(person), pages.SIZE).get_page(request.GET.get("page"))
     places = pages.version_contexts(person, page.object_list)
     context = {
         "twins": [(twin, places.get(twin.pk)) for twin in page.object_list],
-        "page": adjacent_pages(page),
+        "page": list_adjacent_pages(page),
         "counts": pages.count_problems(person),
     }
     return render(request, "write/mine.html", context)
@@ -276,7 +276,7 @@ def appeal_decision(request: HttpRequest, ref: str) -> HttpResponse:
 
     def appeal(person: Person, twin: Twin) -> str:
         wanted = request.POST.get("problem", "")
-        half = next((one for one in own_problems(person, twin) if one.ref == wanted), None)
+        half = next((one for one in get_own_halves(person, twin) if one.ref == wanted), None)
         if half is None:
             raise InputError(_("This half is not part of the twin; open the page again."))
         decisions.appeal(person, half, request.POST.get("text", ""))
@@ -288,7 +288,7 @@ def appeal_decision(request: HttpRequest, ref: str) -> HttpResponse:
 def _apply(request: HttpRequest, ref: str, action: Callable[[Person, Twin], str]) -> HttpResponse:
     person, twin = _get_own_twin(request, ref)
     try:
-        result = gates.form_once(request, person, lambda: {"said": action(person, twin)})
+        result = gates.process_form(request, person, lambda: {"said": action(person, twin)})
     except InputError as refused:
         context = pages.twin_context(person, twin, str(refused), request.POST)
         return render(request, "write/twin.html", context, status=422)
@@ -297,7 +297,7 @@ def _apply(request: HttpRequest, ref: str, action: Callable[[Person, Twin], str]
 
 
 def _get_own_twin(request: HttpRequest, ref: str) -> tuple[Person, Twin]:
-    person = gates.existing_writer(request)
+    person = gates.get_current_writer(request)
     if person is None:
         raise Http404
     return person, get_own_twin(person, ref)
