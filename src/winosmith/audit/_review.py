@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from winosmith.audit._items import Step, find_uneven, has_unfilled_field, report_progress
+from winosmith.audit._items import Step, find_uneven_items, has_unfilled_field, make_reporter
 from winosmith.blocks import comparable_text, copies as rows_of_copies
 from winosmith.data import strip_sheet
 from winosmith.dataset import Dataset
@@ -59,8 +59,8 @@ _ENDS = " .,;:"
 """Final characters that are ignored when options are compared."""
 
 
-def _declaration_record(found: tuple[str, str] | None) -> dict[str, str] | None:
-    return found and dict(zip(("says", "where"), found, strict=True))
+def _make_declaration_record(declared: tuple[str, str] | None) -> dict[str, str] | None:
+    return declared and dict(zip(("says", "where"), declared, strict=True))
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,8 +73,8 @@ class Declarations(Result):
             and name of the file; None if no canary is declared.
     """
 
-    licence: tuple[str, str] | None = field(metadata={"json": _declaration_record})
-    canary: tuple[str, str] | None = field(metadata={"json": _declaration_record})
+    licence: tuple[str, str] | None = field(metadata={"json": _make_declaration_record})
+    canary: tuple[str, str] | None = field(metadata={"json": _make_declaration_record})
 
 
 def find_declarations(path: str | Path, dataset: Dataset | None = None) -> Declarations:
@@ -116,8 +116,8 @@ def _find_licence(texts: Mapping[str, str]) -> tuple[str, str] | None:
     return None
 
 
-def _ids_metadata(key: str) -> dict[str, Any]:
-    """Return metadata of a field whose record contains the number of ids and the first ids."""
+def _make_ids_metadata(key: str) -> dict[str, Any]:
+    """Make the metadata of a field that is recorded as its number of ids and the first ids."""
     return {"key": key, "json": lambda ids: {"count": len(ids), "examples": ids[:SHOWN]}}
 
 
@@ -138,13 +138,13 @@ class Review(Result):
         withheld: number of items without a key.
     """
 
-    equal: tuple[str, ...] = field(metadata=_ids_metadata("equal_options"))
-    uneven: tuple[str, ...] = field(metadata=_ids_metadata("other_number_of_options"))
-    unfilled: tuple[str, ...] = field(metadata=_ids_metadata("unfilled_fields"))
+    equal: tuple[str, ...] = field(metadata=_make_ids_metadata("equal_options"))
+    uneven: tuple[str, ...] = field(metadata=_make_ids_metadata("other_number_of_options"))
+    unfilled: tuple[str, ...] = field(metadata=_make_ids_metadata("unfilled_fields"))
     copies: Copies = field(metadata={"json": "flat"})
-    alike: tuple[tuple[str, str], ...] = field(metadata=_ids_metadata("near_duplicates"))
+    alike: tuple[tuple[str, str], ...] = field(metadata=_make_ids_metadata("near_duplicates"))
     differing: tuple[tuple[str, str], ...] = field(
-        metadata=_ids_metadata("near_duplicates_that_differ")
+        metadata=_make_ids_metadata("near_duplicates_that_differ")
     )
     leaks: tuple[Leak, ...] | None
     unlicensed: int = field(metadata={"key": "without_licence"})
@@ -160,15 +160,15 @@ def review(dataset: Dataset, seed: int = 0, step: Step = lambda _: None) -> Revi
         seed: random seed of the folds for the test of fields.
         step: called with progress reports if the review takes minutes.
     """
-    alike = _near_duplicates(dataset, step)
+    alike = _find_unrelated_near_duplicates(dataset, step)
     return Review(
         tuple(p.id for p in dataset if len({*map(_normalise_option, p.options)}) < len(p.options)),
-        find_uneven(dataset),
+        find_uneven_items(dataset),
         tuple(p.id for p in dataset if has_unfilled_field(p)),
         copies(dataset),
         tuple((one.id, other.id) for one, other in alike),
-        tuple((one.id, other.id) for one, other in _pairs_with_different_answers(alike)),
-        _field_leaks(dataset, seed, step),
+        tuple((one.id, other.id) for one, other in _select_pairs_with_different_answers(alike)),
+        _find_field_leaks(dataset, seed, step),
         sum(not (problem.origin and problem.origin.licence) for problem in dataset),
         sum(answer is None for answer in dataset.answers),
     )
@@ -178,15 +178,15 @@ def _normalise_option(option: str) -> str:
     return comparable_text(option).rstrip(_ENDS)
 
 
-def _field_leaks(dataset: Dataset, seed: int, step: Step) -> tuple[Leak, ...] | None:
+def _find_field_leaks(dataset: Dataset, seed: int, step: Step) -> tuple[Leak, ...] | None:
     if not any(answer is not None for answer in dataset.answers):
         return None
     tried = 1 + sum(1 for _ in iterate_columns(dataset))
-    found = leaks(dataset, seed, report_progress(step, "fields", tried, "fields"))
+    found = leaks(dataset, seed, make_reporter(step, "fields", tried, "fields"))
     return found and tuple(leak for leak in found if leak.field != "options")
 
 
-def _near_duplicates(dataset: Dataset, step: Step) -> list[tuple[Problem, Problem]]:
+def _find_unrelated_near_duplicates(dataset: Dataset, step: Step) -> list[tuple[Problem, Problem]]:
     same = {row: at for at, rows in enumerate(rows_of_copies(dataset)) for row in rows}
     pairs = find_near_duplicates(list(dataset), step=step)
     return [
@@ -197,7 +197,7 @@ def _near_duplicates(dataset: Dataset, step: Step) -> list[tuple[Problem, Proble
     ]
 
 
-def _pairs_with_different_answers(
+def _select_pairs_with_different_answers(
     pairs: Sequence[tuple[Problem, Problem]],
 ) -> list[tuple[Problem, Problem]]:
     same: list[tuple[Problem, Problem]] = []
@@ -210,8 +210,8 @@ def _pairs_with_different_answers(
     return same + others
 
 
-def _are_related(one: Problem, other: Problem) -> bool:
-    return one.root == other.root or (one.twin_id is not None and one.twin_id == other.twin_id)
+def _are_related(a: Problem, b: Problem) -> bool:
+    return a.root == b.root or (a.twin_id is not None and a.twin_id == b.twin_id)
 
 
 def find_near_duplicates(
@@ -219,7 +219,7 @@ def find_near_duplicates(
     owners: Sequence[Hashable] | None = None,
     step: Step = lambda _: None,
 ) -> list[tuple[int, int]]:
-    """Return the pairs of items whose words have a Jaccard similarity of at least `ALIKE`.
+    """Find the pairs of items whose words have a Jaccard similarity of at least `ALIKE`.
 
     A pair is omitted only if each of its items is reported with `MOST` other items. Without this
     limit, ten thousand items from one template would make fifty million pairs.
@@ -238,7 +238,7 @@ def find_near_duplicates(
         owner = np.array([number.setdefault(one, len(number)) for one in owners])
     found = PartnerCollector(np.full(len(problems), MOST), owner)
     words = [tuple({*map(intern, pieces(text))}) for text in texts]  # share equal strings
-    report_done = report_progress(step, "near-duplicates", len(words), "items")
+    report_done = make_reporter(step, "near-duplicates", len(words), "items")
     find_pairs(words, share_of_union(ALIKE), found, owner, report_done)
     return sorted(found.pairs)
 
@@ -246,7 +246,7 @@ def find_near_duplicates(
 def find_shared(
     splits: Mapping[str, Dataset], step: Step = lambda _: None
 ) -> dict[tuple[str, str], tuple[tuple[str, str], ...]]:
-    """Return, for each pair of splits, the pairs of ids of copies and near-duplicates."""
+    """Map each pair of splits to the pairs of ids of their copies and near-duplicates."""
     owners = [name for name, dataset in splits.items() for _ in dataset]
     problems = [problem for dataset in splits.values() for problem in dataset]
     found: dict[tuple[str, str], list[tuple[str, str]]] = {}
@@ -256,11 +256,11 @@ def find_shared(
     return {names: tuple(pairs) for names, pairs in found.items()}
 
 
-def shared_sentence(one: str, other: str, pairs: Sequence[tuple[str, str]]) -> str:
-    """Return a sentence with the number of items of one split that another split contains.
+def describe_shared_items(first: str, other: str, pairs: Sequence[tuple[str, str]]) -> str:
+    """Describe the number of items that two splits share.
 
-    >>> shared_sentence("train", "test", [("a", "x"), ("b", "x")])
+    >>> describe_shared_items("train", "test", [("a", "x"), ("b", "x")])
     'train has 1 item of test'
     """
     items = len({other for _, other in pairs})
-    return f"{one} has {items:,} item{'s' * (items != 1)} of {other}"
+    return f"{first} has {items:,} item{'s' * (items != 1)} of {other}"

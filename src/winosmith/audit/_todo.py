@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from math import ceil
 from typing import IO
 
-from winosmith.audit._items import are_classes
+from winosmith.audit._items import detect_classes
 from winosmith.dataset import Dataset
 from winosmith.escape import for_csv, for_markdown
 from winosmith.problem import Problem
@@ -33,7 +33,7 @@ class Rewrite:
 
 
 def list_rewrites(problems: Iterable[Problem]) -> list[Rewrite]:
-    """Return the fewest options to lengthen so that the longest option is the key only by chance.
+    """List the fewest options to lengthen so that the longest is the key only by chance.
 
     The number of options is the number of items, above the expected number, whose key is the
     longest option in characters. Options with the fewest missing characters come first. The
@@ -54,7 +54,7 @@ def list_rewrites(problems: Iterable[Problem]) -> list[Rewrite]:
     [('0', 'cc', 9), ('1', 'cc', 9)]
     """
     problems = [*problems]
-    classes = are_classes(Dataset(problems))
+    classes = detect_classes(Dataset(problems))
     surplus = 0.0
     found: list[Rewrite] = []
     for problem, is_class in zip(problems, classes, strict=True):
@@ -80,7 +80,7 @@ def list_rewrites(problems: Iterable[Problem]) -> list[Rewrite]:
 
 
 def write_rewrites(rewrites: Sequence[Rewrite], file: IO[str], *, as_csv: bool) -> None:
-    """Write a work list as CSV, or as Markdown with a check box for each option."""
+    """Write rewrites as CSV, or as a Markdown worklist with a check box for each option."""
     if as_csv:
         table = csv.writer(file, lineterminator="\r\n")
         table.writerow(["item", "option", "text", "characters_to_add"])

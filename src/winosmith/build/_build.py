@@ -77,13 +77,13 @@ class Built:
 
     @property
     def report(self) -> Path:
-        """The path of the HTML report."""
+        """Path of the HTML report."""
         return self.folder / "report.html"
 
 
 @dataclass(frozen=True, eq=False)
 class _Job:
-    """The data that all steps share.
+    """The inputs and the output folder that all build steps share.
 
     Attributes:
         recipe, inputs: the recipe and the contents of its files.
@@ -140,7 +140,7 @@ def build(
     started = time.monotonic()
     show = step or no_progress
     with show("reading", None):
-        job = _open(recipe, out, force, last, skip_bad)
+        job = _open_job(recipe, out, force, last, skip_bad)
         if force and _publish.is_finished(job.folder, LAST):
             job.folder.clear()
     if vectors_from is not None:
@@ -151,19 +151,19 @@ def build(
     return built
 
 
-def _copy_vectors(job: _Job, place: Path) -> None:
+def _copy_vectors(job: _Job, source: Path) -> None:
     """Copy the vectors of another build of the same recipe, unless they already exist."""
-    if not (place / PRIVATE).is_dir():
-        raise OutputError(f"{place} contains no build with vectors")
-    other = OutputFolder.open(place, job.public_recipe, secret=job.folder.secret)
+    if not (source / PRIVATE).is_dir():
+        raise OutputError(f"{source} contains no build with vectors")
+    other = OutputFolder.open(source, job.public_recipe, secret=job.folder.secret)
     for name in (VECTORS, NOTES):
         if not other.is_finished(name):
             raise OutputError(
-                f"{place} contains no finished vectors: {name} is missing or was changed"
+                f"{source} contains no finished vectors: {name} is missing or was changed"
             )
         if not job.folder.is_finished(name):
             with job.folder.write(name, "wb") as file:
-                file.write((place / name).read_bytes())
+                file.write((source / name).read_bytes())
 
 
 def is_build_finished(
@@ -186,10 +186,10 @@ def is_build_finished(
     """
     if not (Path(out) / LAST).is_file():
         return False
-    return _publish.is_finished(_open(recipe, out, False, last, skip_bad).folder, LAST)
+    return _publish.is_finished(_open_job(recipe, out, False, last, skip_bad).folder, LAST)
 
 
-def _open(
+def _open_job(
     recipe: Recipe,
     out: str | Path,
     force: bool,
@@ -202,7 +202,7 @@ def _open(
     before = None if last is None else _publish.read_last_build(last)
     inputs = _pool.read_inputs(recipe, skip_bad)
     collected, order = shuffle(inputs.collected, recipe.seed)
-    renamed = _publish.with_new_ids(collected, recipe.name)
+    renamed = _publish.assign_new_ids(collected, recipe.name)
     shown = _publish.make_public_recipe(
         recipe, _publish.digest_problems(renamed), before.digest if before else None
     )

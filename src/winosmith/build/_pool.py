@@ -50,7 +50,7 @@ class Inputs:
 
 
 def read_inputs(recipe: Recipe, skip_bad: str | Path | None = None) -> Inputs:
-    """Read the files that a recipe names.
+    """Read the files named in a recipe.
 
     Args:
         recipe: the recipe.
@@ -109,14 +109,14 @@ def _read_files(
             raise error.with_reason(_use_recipe_keys(error.reason)) from None
         for problem in problems:
             first, where = by_id.setdefault(problem.id, (problem, path))
-            if _content_key(problem) != _content_key(first):
+            if _make_content_key(problem) != _make_content_key(first):
                 raise FormatError(
                     f"the id {problem.id!r} belongs to another problem in {where}; choose a new id",
                     path,
                 )
         names.append(problems.name)
         contents.warn()
-        if omitted := _describe_omitted(contents):
+        if omitted := _describe_omitted_records(contents):
             warnings.warn(f"{path}: {omitted}", formats.ReadingNote, stacklevel=4)
         found = (*filter(None, [omitted]), *contents.notes)
         notes += [f"{Path(path).name}: {note}" for note in found]
@@ -130,8 +130,8 @@ def _read_files(
     return Dataset(every, names[0]), tuple(notes)
 
 
-def _describe_omitted(contents: formats.Contents) -> str:
-    """Return a sentence about the number of omitted records, or "".
+def _describe_omitted_records(contents: formats.Contents) -> str:
+    """Describe the number of omitted records, or return "" if there are none.
 
     The report is public and some of the records may be test problems, so their locations and
     reasons are only in the file of `--skip-bad`.
@@ -156,7 +156,7 @@ def _use_recipe_keys(reason: str) -> str:
     return _SETTING.sub(key, reason)
 
 
-def _content_key(problem: Problem) -> tuple[object, ...]:
+def _make_content_key(problem: Problem) -> tuple[object, ...]:
     return problem.sentence, problem.options, problem.answer
 
 
@@ -272,17 +272,17 @@ def set_aside(
     known = set() if recipe.embed.array is None else read_tuning_ids(recipe.embed.array)
     sizes = recipe.embed.finetune_train, recipe.embed.finetune_dev
     if not any(sizes):
-        _drop_tuning(stages, known)
+        _drop_tuning_problems(stages, known)
         return None
     free = [row for row in stages.remaining_rows() if stages.collected.ids[row] not in known]
     train, dev = draw(order, free, sizes)
-    _drop_tuning(stages, known | {stages.collected.ids[row] for row in (*train, *dev)})
+    _drop_tuning_problems(stages, known | {stages.collected.ids[row] for row in (*train, *dev)})
     return stages.collected.select(train), stages.collected.select(dev)
 
 
-def _drop_tuning(stages: Stages, taken: Collection[str]) -> None:
+def _drop_tuning_problems(stages: Stages, ids: Collection[str]) -> None:
     stage, reason = DISCARDED
-    rows = {row: reason for row, problem in enumerate(stages.remaining) if problem.id in taken}
+    rows = {row: reason for row, problem in enumerate(stages.remaining) if problem.id in ids}
     if rows:
         stages.results[stage] = stages.remaining.drop(rows, stage)
 
@@ -367,8 +367,8 @@ def find_copies(dataset: Dataset, seed: int, known: Collection[str] = ()) -> Cop
             sum(holders[alike.get(row, row)] - 1 for row in unit),
             not any(problem.id in known for problem in problems),
             any(problem.lineage for problem in problems),
-            sorted(_digest(seed, problem.sentence) for problem in problems),
-            sorted(_digest(seed, problem.id) for problem in problems),
+            sorted(_compute_digest(seed, problem.sentence) for problem in problems),
+            sorted(_compute_digest(seed, problem.id) for problem in problems),
         )
 
     stays: dict[int, int] = {}
@@ -386,14 +386,14 @@ def find_copies(dataset: Dataset, seed: int, known: Collection[str] = ()) -> Cop
     return CopiesToOmit(reasons, of, groups, against)
 
 
-def _digest(seed: int, text: str) -> bytes:
+def _compute_digest(seed: int, text: str) -> bytes:
     return hashlib.sha256(f"{seed}\0{text}".encode()).digest()
 
 
 def make_copies_record(
     found: CopiesToOmit, rule: Copies, ids: Sequence[str], shown: Collection[str]
 ) -> dict[str, Any]:
-    """Return the object "copies" of a build's report, which is empty if there are no copies.
+    """Make the "copies" object of a build's report, which is empty if there are no copies.
 
     Only copies with published ids in `shown` are listed: a copy of a test problem would reveal it.
     """
@@ -416,7 +416,7 @@ def make_copies_record(
 
 
 def describe_copies(record: Mapping[str, Any] | None) -> list[str]:
-    """Return sentences about copies and how they were handled.
+    """Describe the copies and how they were handled, in sentences.
 
     >>> found = {"rule": "once", "groups": 2, "problems": 4, "contradictory": 1, "left_out": 3}
     >>> for line in describe_copies({**found, "examples": [["mine-3", "mine-7"]]}):

@@ -41,7 +41,7 @@ def _print_table(table: report.Table, cut: bool) -> None:
     """
     rows = [[_shorten(cell) if cut else cell for cell in row] for row in table.rows[: table.most]]
     if rows:
-        heads = table.heads
+        heads = table.headings
         grid = Table(
             box=box.SIMPLE_HEAD,
             show_edge=False,
@@ -182,7 +182,7 @@ class Output:
         """Return the HTML page."""
         signed = "\n".join(f"{title}: {one}" for title, one in self.signatures.items())
         rest = report.Section("What determines the results", [report.Code(signed, "Signatures")])
-        return report.page(
+        return report.render_page(
             self.title,
             [*self.sections, *([rest] if signed else [])],
             subtitle=self.subtitle or self.verdict,

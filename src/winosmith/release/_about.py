@@ -174,7 +174,7 @@ class DataSource:
 
     @property
     def title(self) -> str:
-        """The name in the list of licences; "All other sources" for "*"."""
+        """Name in the list of licences; "All other sources" for "*"."""
         return "All other sources" if self.name == "*" else self.name
 
     @property

@@ -63,7 +63,7 @@ KINDS = ("twin", *KEY_FIELDS)
 
 
 def match_part(stem: str) -> str | None:
-    """Return the part with the name of a file, without its extension, or None.
+    """Match a file name without extension to a part, or return None.
 
     >>> match_part("validation"), match_part("train_xs"), match_part("twins")
     ('dev', 'train_xs', None)
@@ -78,17 +78,17 @@ def get_side(part: str) -> str:
 
 
 def sort_parts(parts: Mapping[str, Dataset]) -> dict[str, Dataset]:
-    """Return the parts in the order of a release."""
+    """Sort the parts into the order of a release."""
     return {part: parts[part] for part in PARTS if part in parts}
 
 
 def sort_test(parts: Mapping[str, Dataset]) -> dict[str, Dataset]:
-    """Return the parts with test sorted by a digest of its texts, so that it reveals no answers."""
+    """Sort test by a digest of its texts, so that the order reveals no answers."""
     test = sorted(parts.get(TEST, ()), key=lambda p: (digest_text(p), p.id))
     return {**parts, **({TEST: Dataset(test, TEST)} if test else {})}
 
 
-def unique_problems(parts: Mapping[str, Dataset]) -> dict[str, Problem]:
+def index_problems(parts: Mapping[str, Dataset]) -> dict[str, Problem]:
     """Map each id to its problem, in the order of the parts."""
     found: dict[str, Problem] = {}
     for dataset in parts.values():
@@ -126,7 +126,7 @@ def digest_text(problem: Problem) -> str:
 
 
 def list_forms(problem: Problem, keyed: bool) -> Iterator[Problem]:
-    """Yield each presentation in which a problem may be published; one if it is not keyed."""
+    """Yield the presentations in which a problem may be published: one if it is not keyed."""
     yield from list_presentations(problem) if keyed else (problem,)
 
 
@@ -169,7 +169,7 @@ def find_split_groups(
 
 
 def find_blocks(problems: Iterable[Problem]) -> list[list[int]]:
-    """Return the ascending rows of each block of problems, whose ids need not be distinct."""
+    """Find the blocks of problems as ascending rows; ids need not be distinct."""
     data = Dataset(
         replace(p, id=f"{at}", lineage=p.lineage or Lineage(p.id, p.id))
         for at, p in enumerate(problems)
@@ -177,22 +177,22 @@ def find_blocks(problems: Iterable[Problem]) -> list[list[int]]:
     return [sorted(block) for block in blocks(data)]
 
 
-def _explain_relation(one: Problem, other: Problem, kind: str) -> str:
+def _explain_relation(first: Problem, second: Problem, kind: str) -> str:
     if kind != "twin":
-        return f"both are from the {kind} {getattr(one.origin, KEY_FIELDS[kind])!r}"
-    if one.id == other.id:
+        return f"both are from the {kind} {getattr(first.origin, KEY_FIELDS[kind])!r}"
+    if first.id == second.id:
         return "they have the same id"
-    if one.twin_id is not None and one.twin_id == other.twin_id:
-        return f"they are halves of the twin {one.twin_id!r}"
-    if one.root == other.root:
-        return f"they are of the family of {one.root!r}"
-    if one.sentence.lower() == other.sentence.lower():
+    if first.twin_id is not None and first.twin_id == second.twin_id:
+        return f"they are halves of the twin {first.twin_id!r}"
+    if first.root == second.root:
+        return f"they are of the family of {first.root!r}"
+    if first.sentence.lower() == second.sentence.lower():
         return "their sentences are the same"
     return "they are near-duplicates, directly or through other problems"
 
 
 def check_origins(dataset: Dataset, kinds: Iterable[str]) -> None:
-    """Raise DataError if problems don't state an origin by which sides are to be separated."""
+    """Raise DataError if problems lack an origin that sides must not share."""
     for kind in (kind for kind in kinds if kind != "twin"):
         unknown = [p.id for p in dataset if getattr(p.origin, KEY_FIELDS[kind], None) is None]
         if unknown:
@@ -304,7 +304,7 @@ class CoinStatement:
 
     @property
     def detectable(self) -> dict[int, float]:
-        """The mean shift, in standard deviations, that is detected with a power of 80 %.
+        """Mean shift, in standard deviations, that is detected with a power of 80 %.
 
         It is given for 1 and for 20 models, with a level of 0.05 for all models together.
         """
@@ -356,7 +356,7 @@ class Content:
     @cached_property
     def problems(self) -> tuple[Problem, ...]:
         """Every problem once, in the order of the parts."""
-        return tuple(unique_problems(self.parts).values())
+        return tuple(index_problems(self.parts).values())
 
     @cached_property
     def dataset(self) -> Dataset:
@@ -400,7 +400,7 @@ class Content:
 
     @property
     def task_part(self) -> str | None:
-        """The part that tasks for harnesses contain: its answers are public."""
+        """The part with public answers that tasks for harnesses contain."""
         return next((part for part in (DEV, PROBLEMS) if part in self.parts), None)
 
     @cached_property
@@ -410,7 +410,7 @@ class Content:
 
     @property
     def signature(self) -> str:
-        """The signature of the release's numbers: data set and versions."""
+        """Signature of the data set and the versions that determine the release's numbers."""
         version = {"release": self.about.version}
         return str(Signature(self.dataset.digest, len(self.dataset), version, 0))
 
@@ -460,10 +460,10 @@ class Content:
             if part in (TEST, *nested[:-1]):
                 continue
             of = audit.audit({part: dataset}, probe_draws=0)
-            blocks = [block for section in audit.sections(of)[1:-1] for block in section.blocks]
+            blocks = [b for section in audit.make_sections(of)[1:-1] for b in section.blocks]
             tables = [block.table if isinstance(block, Drawing) else block for block in blocks]
             rows = [table for table in tables if isinstance(table, Table) and table.rows]
-            found.append((audit.verdict(of), rows, of.signature))
+            found.append((audit.make_verdict(of), rows, of.signature))
         return found
 
     @property
@@ -485,7 +485,7 @@ class Content:
 
     @property
     def judged(self) -> str:
-        """A sentence on the numbers of judged problems and of judges; empty if there are none."""
+        """A sentence about the numbers of judged problems and of judges, or ""."""
         counts = [int(str(p.extra[JUDGES])) for p in self.problems if JUDGES in p.extra]
         if not counts:
             return ""
@@ -514,7 +514,7 @@ def _format_range(counts: Sequence[int]) -> str:
 
 
 def make_record(content: Content, files: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
-    """Return the object of release.json.
+    """Make the contents of release.json.
 
     Args:
         content: content of the release.
@@ -543,17 +543,17 @@ def make_record(content: Content, files: Mapping[str, Mapping[str, Any]]) -> dic
 
 
 def compute_digest(record: Mapping[str, Any]) -> str:
-    """Return the digest of the object of release.json, except its key "digest"."""
+    """Compute the digest of release.json, except for its key "digest"."""
     rest = {key: value for key, value in sorted(record.items()) if key != "digest"}
     return hashlib.sha256(canonical(rest).encode()).hexdigest()
 
 
 def make_folder_name(record: Mapping[str, Any]) -> str:
-    """Return the name of a release's folder: NAME-VERSION-DIGITS."""
+    """Make the name of a release folder: NAME-VERSION-DIGITS."""
     about = record["about"]
     return f"{about['name']}-{about['version']}-{record['digest'][:NAME_DIGITS]}"
 
 
 def format_checksums(sums: Mapping[str, str]) -> str:
-    """Return the text of checksums.txt in the format of sha256sum."""
+    """Format the text of checksums.txt like the output of sha256sum."""
     return "".join(f"{sums[path]}  {path}\n" for path in sorted(sums))
