@@ -94,7 +94,8 @@ def test_a_first_component_that_shows_nothing_is_said_to(assessment: Assessment)
 
 def test_the_blocks_make_a_page_with_nothing_unescaped(assessment: Assessment) -> None:
     """A subset's name that looks like markup is text on the page."""
-    html = report.render_page("t", [report.Section("s", make_assessment_blocks(assessment, "data:0"))])
+    blocks = make_assessment_blocks(assessment, "data:0")
+    html = report.render_page("t", [report.Section("s", blocks)])
     assert "<AFLite>" not in html
     assert html.count("&lt;AFLite&gt;") >= 5
     assert html.count('class="signature"') == 3

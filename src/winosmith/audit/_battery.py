@@ -65,8 +65,8 @@ class CueScore(Result):
         expected: the exact mean of `right` in a data set without artifacts.
         spread: the exact standard deviation of `right`; 0 if no draw changes it.
         high: the chance limit: `expected` plus `spread` times the value that the maximum
-            standardised score of all cues exceeds in 5 % of the draws. `right` is above it exactly
-            if p is at most 0.05.
+            standardised score of all cues exceeds in 5 % of the draws. `right` exceeds this limit
+            exactly if p is at most 0.05.
         z: (`right` − `expected`) / `spread`.
         p: the p-value, corrected for all cues: the fraction of draws in which any cue has at least
             this z, with the data set itself counted as one draw.
@@ -367,7 +367,7 @@ class _Round:
     def chance_limit(self) -> Floats:
         """The chance limit of each cue, (cues,), as a fraction of the items.
 
-        Rounding errors can't make it contradict p.
+        Rounding errors can't make the limit contradict p.
         """
         limit = find_critical_value(self._greatest, LEVEL) if self.varies.any() else 0.0
         beyond = self.z > limit

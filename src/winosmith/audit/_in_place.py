@@ -296,8 +296,8 @@ def _find_items_to_leave(
 ) -> dict[Place, str]:
     """Map the items that must stay unchanged, for the shuffled files to be readable, to a reason.
 
-    If no new key shows whether keys start from 0 or 1, the first item whose old key shows it;
-    otherwise, all items of the unreadable file.
+    If no new key shows whether keys start from 0 or 1, the first item whose old key shows this
+    stays unchanged; otherwise, all items of the unreadable file do.
 
     Raises:
         FormatError: these items were already left unchanged.
@@ -310,7 +310,7 @@ def _find_items_to_leave(
     if "`answer_is=" in error.reason:
         for place, item in free:
             if item.answer == (0 if "0" in kinds.values() else len(item.options) - 1):
-                return {place: "its key shows whether keys count from 0 or 1"}
+                return {place: "its key shows whether keys start from 0 or 1"}
     stays = "its file could not be read after shuffling"
     if found := {place: stays for place, _ in free if place.path == error.path}:
         return found
@@ -375,7 +375,7 @@ def _apply_edits(text: str, edits: Iterable[Edit]) -> str:
     parts, at = [], 0
     for start, end, new in sorted(edits):
         if start < at:
-            raise DataError("two records share a part of the file")
+            raise DataError("two records overlap in the file")
         parts += [text[at:start], new]
         at = end
     return "".join([*parts, text[at:]])
@@ -443,7 +443,7 @@ def _plan_edits(
     for place, item in found.items():
         try:
             if item.problem.answer is not None and not kinds and not item.located.flagged:
-                raise ProblemError("the column of its answer was not found")
+                raise ProblemError("its answer column was not found")
             order = draw_order(item.problem, seed)
             edits[place.path] += [
                 *_move_options(item.located, order, item.text),

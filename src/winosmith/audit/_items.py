@@ -197,7 +197,7 @@ class Items(Result):
     def key_options(self) -> Ints:
         """Index of each item's key for each position of its unit's key, (n, most options).
 
-        For positions beyond an item's options, the index is the number of all options.
+        Positions beyond an item's options get the total number of options as their index.
         """
         positions = np.arange(int(self.counts.max()))
         exists = positions < self.counts[:, None]

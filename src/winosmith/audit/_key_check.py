@@ -46,7 +46,7 @@ from winosmith.response import Response
 from winosmith.results import HIDDEN, IF_ANY, Result, computed, shown
 
 SUSPECTS_IN = 4
-"""Every nth check is of a suspect; this is n."""
+"""One of this many checks is of a suspect."""
 
 MIN_CHECKS = 10
 """Minimum number of checks; with fewer, the upper limit exceeds a third of all keys."""
@@ -192,8 +192,8 @@ def draw_check(
 def make_problems_for_judges(check: KeyCheck, data: Dataset, *, site: bool = False) -> Filtered:
     """Convert the drawn items to problems for judges, with ids that reveal nothing.
 
-    Judges see no keys, origins or fields of the data. Problems for a site include the key, because
-    the site compares votes with keys, but its pages don't show keys.
+    Judges don't see keys, origins or other fields of the data. Problems for a site include the key,
+    because the site compares votes with keys, but its pages don't show keys.
 
     Args:
         check: the drawn items.
@@ -238,7 +238,7 @@ def read_check(path: str | Path) -> KeyCheck:
     """Read a key check from its private file.
 
     Raises:
-        FormatError: the file can't be read, or is not the file of a check.
+        FormatError: the file can't be read, or is not a key check.
     """
     path = Path(path)
     try:
@@ -258,7 +258,7 @@ class JudgedKey(Result):
         item: the item.
         verdict: "wrong" if the judges agree on another option, "sound" if they agree on the key,
             otherwise "undecided".
-        chosen: number of the option that most judges chose, from 0; None if there is none.
+        chosen: index of the option that most judges chose; None if no judge chose an option.
         agree: number of judges who chose this option.
         judges: number of judges who answered.
     """
@@ -304,8 +304,8 @@ def judge_keys(check: KeyCheck, responses: Iterable[Response]) -> tuple[JudgedKe
     """Return the verdict on each drawn key, in the order in which the items were asked.
 
     Judges agree if at least two of them, and more than half, choose the same option. A judge who
-    finds an item ambiguous chooses no option. Answers to other items, and answers to the local
-    context only, are ignored.
+    finds an item ambiguous chooses no option. Answers to other items, and answers based only on the
+    local context, are ignored.
 
     Args:
         check: the drawn items.
@@ -432,7 +432,7 @@ class WrongKeys(Result):
     def errata(self) -> list[Erratum]:
         """Corrections of the wrong keys, followed by confirmations of the sound keys.
 
-        Items in which two options have the text that judges chose are omitted.
+        Items are omitted if two options have the text that judges chose.
         """
         return [
             Erratum(

@@ -23,7 +23,7 @@ from winosmith.audit._cues import Ties
 from winosmith.audit._items import SHARES, Bools, Floats, Ints, Items
 
 _UNITS, _KEYS, _TABLE = 2048, 200_000_000, 65_536
-"""Maximum numbers of units, drawn keys and rows of positions that are in memory together."""
+"""Maximum numbers of units, drawn keys and rows of positions in memory at the same time."""
 
 _EXACT = 2**24
 """Integers below this number are exact in single precision."""

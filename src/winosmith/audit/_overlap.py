@@ -54,7 +54,7 @@ class Overlap(Result):
         unread: ids of items that were not searched for, because no spaces separate their words.
         asked: the matching words of each question found, by the item's id.
         options: the number of pieces that contain each option of an item, by the item's id.
-        together: the number of pieces that contain both the option and its question, likewise.
+        together: the number of pieces that contain an option and its question, by the item's id.
     """
 
     pieces: int = field(metadata={"key": "texts"})
@@ -106,7 +106,7 @@ class Overlap(Result):
 def find_overlap(
     splits: Mapping[str, Dataset], texts: str | Path | Iterable[str | Path]
 ) -> dict[str, Overlap]:
-    """Search for questions and options in a collection of texts, which is read in pieces.
+    """Search a collection of texts for questions and options, reading it in pieces.
 
     A question is found if a text contains `SPAN` consecutive words of it; a shorter question of at
     least `LEAST` words must occur as a whole. Sequences that occur in the questions of several

@@ -1,9 +1,9 @@
-"""Rank items by their suspicion of a wrong key, and bound the number of wrong keys.
+"""Rank items by how suspect their keys are, and bound the number of wrong keys.
 
-The keys of a few items are changed at random ("planted"), and a classifier learns to separate these
-items from the others by models' answers. The classifier then ranks all items with their actual
-keys. The ranks of held-out planted keys show how well a wrong key is detected, which bounds the
-number of wrong keys (`bound_wrong_keys`).
+The keys of a few items are changed at random ("planted"), and a classifier learns from models'
+answers to separate these items from the others. The classifier then ranks all items with their
+actual keys. The ranks of held-out planted keys show how well a wrong key is detected, which bounds
+the number of wrong keys (`bound_wrong_keys`).
 """
 
 from __future__ import annotations
@@ -29,13 +29,13 @@ VISIBILITIES = (1.0, 0.75, 0.5)
 """Visibilities for which a bound is computed; see `WrongKeysBound`."""
 
 _DRAWS = 33
-"""Number of draws. Each draw plants wrong keys in 3 % of the blocks, and each block once in all."""
+"""Number of draws; each plants wrong keys in 3 % of the blocks, so that every block gets one."""
 
 _ENOUGH = 20_000
 """Number of planted keys after which draws stop, to save time in large data sets."""
 
 _FOLDS, _TIMES = 2, 10
-"""Number of folds of the cross-fitting, and number of its repetitions with other folds, so that the
+"""Number of cross-fitting folds, and number of repetitions with different folds, so that the
 ranking hardly depends on the seed."""
 
 _RIDGE = 1.0
@@ -43,7 +43,7 @@ _RIDGE = 1.0
 MMLU-Redux and MMLU-Pro, except for a few items."""
 
 _SURE = 0.98
-"""Maximum accuracy of a model in the log odds, so that one model can't decide an item."""
+"""Upper limit of accuracy in the log odds, so that no single model decides an item."""
 
 _STEPS, _SMALL = 50, 1e-6
 """Maximum number of Newton steps of a fit, and the weight change below which it stops."""
@@ -443,8 +443,8 @@ def compute_features(choices: Choices, keys: Ints) -> Features:
     key, and the other option; the fractions of the best and of the worst quarter of models that
     chose the key, and the other option; the entropy of the weights; the logarithm of the number of
     options; the fraction of models that chose an option; whether no model chose the key; whether
-    all chose the other one. (In the last two cases, an undefined correlation is set to 0; without
-    these two features, the classifier would treat an item on which all models agree as ordinary.)
+    all chose the other option. (In these two cases, an undefined correlation is set to 0; without
+    these features, the classifier would treat an item on which all models agree as ordinary.)
     """
     rows, counts, voted = np.arange(len(keys)), choices.counts, choices.chosen >= 0
     ability = choices.compute_ability(keys)

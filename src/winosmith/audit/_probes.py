@@ -146,7 +146,7 @@ class Probe(Result):
     @property
     @computed()
     def interval_label(self) -> str:
-        """Name of the interval."""
+        """Label of the interval in reports."""
         return null_interval_label(self.draws)
 
 

@@ -100,7 +100,7 @@ class Proof(Result):
     def items_needed(self) -> int | None:
         """Number of remaining items with which all rules would be shown to be at chance.
 
-        It assumes that every excess stays the same; None if an excess is too large.
+        The number assumes that each excess stays the same; None if an excess is too large.
         """
         left = [LIMIT - abs(bound.excess) for bound in self.bounds]
         if not left or min(left) <= 0:

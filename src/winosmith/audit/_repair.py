@@ -129,7 +129,7 @@ class RepairPlan:
         return {**asdict(self.settings), "cues": [cue.name for cue in self.cues], **checked}
 
     def require_known_ids(self, splits: Iterable[Dataset]) -> None:
-        """Raise `DataError` if there are answers, but none for an item of the splits."""
+        """Raise `DataError` if there are answers, but none to an item in the splits."""
         answers = self.answers
         if answers is not None and not any(
             wrong_keys.select_answers(answers, one) for one in splits
@@ -145,7 +145,7 @@ class Repair(Result):
         dataset: the kept items with shuffled options, in the order of the input.
         filtered: the kept items in their original form, and the removed items with reasons.
         set_aside: items whose keys models doubt, with shuffled options, in the order of the input.
-        orders: for each item with a new order of options, by id, the old position of each option.
+        orders: the old position of each option, by id of the items whose options were reordered.
         fixed: number of kept items whose options keep their order, because it has a meaning.
         cues: the cues by which items were thinned, in the order in which they were flagged.
         words: whether items were also thinned by a word model.
@@ -155,7 +155,7 @@ class Repair(Result):
         doubts: the items set aside, and their effect on the accuracy of models; None without
             models' answers.
         concentration: the effect of thinning on wrong keys; None if nothing was thinned.
-        parameters: all inputs except for the items.
+        parameters: all inputs, except the items.
         tried: number of known repairs of these items, including this one.
     """
 
@@ -272,9 +272,9 @@ class PreparedSet:
 
     Attributes:
         data: the original data set.
-        gone: by row, the stage and the reason of each removed item.
-        aside: by row, the items set aside, with shuffled options.
-        dealt: by row, the remaining items, with shuffled options.
+        gone: the stage and reason of each removed item, by row.
+        aside: the items set aside, with shuffled options, by row.
+        dealt: the remaining items, with shuffled options, by row.
         fixed: rows of items whose options keep their order, because it has a meaning.
         items: the items of `dealt`.
         answers: answers of the models that answered any item.

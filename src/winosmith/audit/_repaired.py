@@ -308,11 +308,11 @@ def repair_splits(
     step: Step = lambda _: None,
     **settings: Any,
 ) -> dict[str, Repair]:
-    """Repair each split separately, and write it to a folder of its name.
+    """Repair each split separately, and write it to a folder named after the split.
 
     An item in several splits stays in the last of them, so the training set must be first and the
-    test set last. No split influences the thinning of another. If one split can't be repaired, no
-    split is. Splits that are too small are refused before anything is learnt.
+    test set last. No split influences the thinning of another. If one split can't be repaired, none
+    is repaired. Splits that are too small are refused before anything is learnt.
 
     Args:
         splits: splits by names that are valid folder names.

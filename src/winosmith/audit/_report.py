@@ -20,7 +20,7 @@ from winosmith.metrics import describe_below_chance, null_interval_label
 from winosmith.results import table
 
 _LONG = 400
-"""Maximum length of an example's question in characters; longer ones are cut at the start."""
+"""Maximum length of an example's question in characters; longer questions are cut at the start."""
 
 _LISTED = 100
 """Maximum number of suspect keys, and of pairs with different answers, that the page lists."""

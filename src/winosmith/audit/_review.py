@@ -28,7 +28,7 @@ ALIKE = 0.8
 """Minimum Jaccard similarity of the words of near-duplicates (Jaccard 1901)."""
 
 MOST = 20
-"""Maximum number of near-duplicates of an item that are reported."""
+"""Maximum number of near-duplicates that are reported for an item."""
 
 SHOWN = 5
 """Maximum number of ids in the record of each finding."""
@@ -129,10 +129,10 @@ class Review(Result):
         equal: items with options that differ only in case or in a final mark.
         uneven: items whose number of options differs from that of most items.
         unfilled: items with an unfilled template field, such as `{{answer}}`.
-        copies: identical items, and the groups of them with contradictory keys.
+        copies: identical items, and the groups of identical items with contradictory keys.
         alike: pairs that share four fifths of their words, except twins and copies.
-        differing: the pairs of `alike` whose answers are different texts, pairs with the same
-            options first. One of the keys may be wrong, or a different word changes the answer.
+        differing: the pairs of `alike` with different answers, starting with pairs that have the
+            same options. One of the keys may be wrong, or a different word changes the answer.
         leaks: fields that give the answer away; None if there are too few items.
         unlicensed: number of items without a licence.
         withheld: number of items without a key.
@@ -221,8 +221,8 @@ def find_near_duplicates(
 ) -> list[tuple[int, int]]:
     """Find the pairs of items whose words have a Jaccard similarity of at least `ALIKE`.
 
-    A pair is omitted only if each of its items is reported with `MOST` other items. Without this
-    limit, ten thousand items from one template would make fifty million pairs.
+    A pair is omitted only if both items are reported with `MOST` other items. Without this limit,
+    ten thousand items from one template would make fifty million pairs.
 
     Args:
         problems: the items.

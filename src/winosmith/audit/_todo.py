@@ -35,18 +35,17 @@ class Rewrite:
 def list_rewrites(problems: Iterable[Problem]) -> list[Rewrite]:
     """List the fewest options to lengthen so that the longest is the key only by chance.
 
-    The number of options is the number of items, above the expected number, whose key is the
-    longest option in characters. Options with the fewest missing characters come first. The
-    expected number is the sum over the items of 1 / (number of options); a tie of the key with
-    n - 1 other options counts 1 / n.
+    The number of options is the number of items whose key is the longest option in characters,
+    minus the expected number. Options with the fewest missing characters come first. The expected
+    number is the sum over the items of 1 / (number of options); a tie of the key with n - 1 other
+    options counts 1 / n.
 
     Args:
         problems: the items. Items without a key, with options of equal length, or with classes
             (yes and no) as options are ignored.
 
     Returns:
-        The options in the order in which to lengthen them; none if the number is at chance or
-        below.
+        The options in the order in which to lengthen them; empty if the number is not above chance.
 
     >>> items = [Problem(f"{n}", "Which?", ("a long one", "b", "cc"), 0, blank=None)
     ...          for n in range(3)]

@@ -158,7 +158,7 @@ def triage(items: Items, answers: Mapping[str, Answers], *, seed: int = 0) -> Tr
         seed: random seed of the planted keys.
 
     Raises:
-        DataError: there is no model, or an answer is not an option of its item.
+        DataError: there are no models, or an answer is not an option of its item.
     """
     if not answers:
         raise DataError("there are no models' answers")

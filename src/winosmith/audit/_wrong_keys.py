@@ -112,7 +112,7 @@ def choose_items_to_set_aside(
     seed: int,
     checked: Collection[str] = (),
 ) -> DoubtedKeys:
-    """Choose the items to set aside: those on which models agree most on another option.
+    """Choose the items to set aside, on which models agree most strongly on another option.
 
     Without a number, an item is set aside if at least three models agree on the other option, this
     option has more weight than the key, and its agreement is at least the 10th percentile of the
@@ -127,7 +127,7 @@ def choose_items_to_set_aside(
         answers: answers of models that answered some of the items.
         number: number of suspects to set aside; None for the rule.
         seed: random seed for the order of suspects with the same agreement and number of models.
-        checked: ids of items that are not suspects, because people have checked their keys.
+        checked: ids of items whose keys people have checked, which are never suspects.
 
     Raises:
         DataError: an answer is not an option of its item.

@@ -89,7 +89,7 @@ class _Job:
         recipe, inputs: the recipe and the contents of its files.
         collected: the problems in shuffled order, with their original ids.
         order: the blocks of the problems, as rows.
-        renamed: the same problems with new ids.
+        renamed: the collected problems with new ids.
         public_recipe: the recipe as it is published.
         folder: the output folder.
         last: the last build, whose splits are kept; None if there is none.
@@ -117,10 +117,10 @@ def build(
 ) -> Built:
     """Build a benchmark from raw twins.
 
-    The published files, `report.html` and `report.json` are written to the output folder, and data
-    that would reveal test answers to its subfolder `private/`. If the folder contains an unfinished
-    build of the same recipe, finished vectors and AFLite phases are reused, and the result has the
-    same bytes.
+    The published files, `report.html` and `report.json` are written to the output folder. Data that
+    would reveal test answers are written to its subfolder `private/`. If the folder contains an
+    unfinished build of the same recipe, finished vectors and AFLite phases are reused, and the
+    result has the same bytes.
 
     Args:
         recipe: all parameters that determine the result; see `read_recipe`.

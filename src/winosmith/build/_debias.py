@@ -21,7 +21,7 @@ from winosmith.parallel import Step, no_progress
 from winosmith.records import canonical
 
 PAGE = "report.html"
-"""The HTML report, which is written last, so that it marks a finished run."""
+"""The HTML report, which is written last to mark a finished run."""
 
 LARGE = 1 << 26
 """Size in bytes above which vectors are memory-mapped instead of read."""

@@ -85,12 +85,12 @@ class FilterRun:
 
     @cached_property
     def blocks(self) -> list[list[int]]:
-        """The blocks of rows that are never split; see `winosmith.blocks`."""
+        """The blocks of rows, which are never split; see `winosmith.blocks`."""
         return blocks(self.pool)
 
     @cached_property
     def reasons(self) -> dict[int, str]:
-        """The reason for dropping each dropped row."""
+        """The reason why each row was dropped, by row."""
         gone = np.setdiff1d(self.subsets["all"], self.kept)
         return {int(row): self._describe_reason(int(row)) for row in gone}
 
@@ -264,7 +264,7 @@ def make_row_filter(
     """Make a function that filters rows of the pool, for `debias.verify`.
 
     The function uses only the given rows. Numbers of problems in the recipe, and the size of a
-    reduction, are scaled to the number of rows. For `arguments` see `run_filter`.
+    reduction, are scaled to the number of rows. For `arguments`, see `run_filter`.
     """
 
     def filter_rows(rows: Rows) -> Rows:

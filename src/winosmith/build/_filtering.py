@@ -165,7 +165,7 @@ def reads_letters(run: FilterRun) -> bool:
 
 
 TURNED_OFF = "not measured: measure.splits is 0 in the recipe"
-"""The reason why a measurement that is turned off is missing."""
+"""Reason for a missing measurement that was turned off."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -466,8 +466,8 @@ def make_signature(
 
 
 PROBE_ROWS = 10_000
-"""Maximum number of problems for a probe; more problems take longer and hardly narrow the interval
-(±1 % with 10,000)."""
+"""Maximum number of problems for a probe; with more, a probe would take longer, and its interval
+(±1 % with 10,000) would hardly be narrower."""
 
 
 FOLDS = 5

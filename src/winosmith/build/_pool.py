@@ -68,7 +68,7 @@ def read_inputs(recipe: Recipe, skip_bad: str | Path | None = None) -> Inputs:
         except ValueError as error:
             raise RecipeError(f"{path}: not JSON: {error}") from None
         if not isinstance(planted, dict) or not all(isinstance(k, str) for k in planted.values()):
-            raise RecipeError(f"{path}: must map the ids of problems to the kind of their artifact")
+            raise RecipeError(f"{path}: must map each problem id to the kind of its artifact")
     return Inputs(collected, votes, planted, notes)
 
 
@@ -329,12 +329,12 @@ class CopiesToOmit:
 def find_copies(dataset: Dataset, seed: int, known: Collection[str] = ()) -> CopiesToOmit:
     """Find the copies and contradictory problems to omit, so that each problem occurs once.
 
-    A twin is kept or removed as a whole, so that no half becomes a single; so a removed half need
-    not be a copy. Twins have priority: if a single is a copy of a half, the single is removed. Of
-    twins that share a half, the twin that excludes the fewest others is kept. Ties are decided by,
-    in this order: being published before, not being perturbed, and a digest of seed, sentences and
-    ids; never by the order of rows or options, or by answers. `known` are the ids of problems that
-    were published before.
+    A twin is kept or removed as a whole, so that no half becomes a single. Therefore, a removed
+    half need not be a copy. Twins have priority: if a single is a copy of a half, the single is
+    removed. Of twins that share a half, the twin that excludes the fewest others is kept. Ties are
+    decided by, in this order: being published before, not being perturbed, and a digest of seed,
+    sentences and ids; never by the order of rows or options, or by answers. `known` are the ids of
+    problems that were published before.
 
     >>> from winosmith import Problem
     >>> fell = [Problem(id_, "The _ fell.", ("cup", "jug"), 0) for id_ in "ab"]

@@ -38,7 +38,7 @@ def assign_new_ids(dataset: Dataset, prefix: str) -> Dataset:
     """Assign new ids to problems, twins and families, numbered by row.
 
     The rows should be in the shuffled order, which depends only on sentences and options, so that
-    ids reveal nothing. `prefix` is the prefix of the new ids.
+    ids reveal nothing.
 
     >>> old = Dataset([Problem("3QHITW-2", "The _ fell.", ("cup", "jug"), 1, "3QHITW")])
     >>> new = assign_new_ids(old, "mine")[0]
@@ -179,7 +179,7 @@ def make_dropped_record(problem: Problem, entry: Dropped) -> dict[str, Any]:
 def write_sides(
     folder: OutputFolder, collected: Dataset, parts: Split, last: LastBuild | None
 ) -> None:
-    """Write the splits of all problems in this and earlier builds to a private file.
+    """Write the split of each problem in this and earlier builds to a private file.
 
     The next build reads this file. The first build writes no file, because its public files contain
     the splits.

@@ -31,7 +31,7 @@ SPLIT_DESCRIPTIONS = {
 
 
 DISAGREEMENT = 0.3
-"""Assumed fraction of problems that only one of two compared models answers correctly; see
+"""Assumed fraction of problems that only one of two models answers correctly; see
 `metrics.detectable_difference`."""
 
 MAX_DETECTABLE = 0.2

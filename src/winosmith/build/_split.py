@@ -86,7 +86,7 @@ def split(
         test: fraction of the kept rows in test, 0–1.
         disjoint: groups that are not split, in addition to blocks. A group that would exceed the
             size of dev or test by more than a tenth is assigned to training.
-        former: the problems of earlier splits; None without them.
+        former: the problems of earlier splits; None if there are no earlier splits.
 
     Raises:
         DataError: dev or test would be empty, because every contributor or source is too large or
@@ -164,7 +164,7 @@ def make_nested_sets(train: Sequence[int]) -> dict[str, tuple[int, ...]]:
     """Make nested training sets of whole twins, by the name of their size.
 
     Each set is the beginning of the next, and xl has all rows. Sizes that are not smaller than the
-    whole are omitted.
+    whole set are omitted.
 
     >>> {name: len(rows) for name, rows in make_nested_sets(range(1000)).items()}
     {'xs': 160, 's': 640, 'xl': 1000}

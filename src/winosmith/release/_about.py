@@ -1,8 +1,8 @@
 """`About`: the description of a benchmark by its makers, read from release.toml.
 
 The datasheet's questions are those of Gebru et al. (2021, sections 3.1 to 3.7), reworded; they are
-defined in `TEMPLATE`. The terms of licences are taken from the licences' texts, and the identifiers
-are those of SPDX. The check of licences finds oversights and is not legal advice.
+defined in `TEMPLATE`. Licence terms are taken from the licences' texts; identifiers are those of
+SPDX. The licence check finds oversights; it is not legal advice.
 """
 
 from __future__ import annotations

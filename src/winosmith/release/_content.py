@@ -185,7 +185,7 @@ def _explain_relation(first: Problem, second: Problem, kind: str) -> str:
     if first.twin_id is not None and first.twin_id == second.twin_id:
         return f"they are halves of the twin {first.twin_id!r}"
     if first.root == second.root:
-        return f"they are of the family of {first.root!r}"
+        return f"they belong to the family of {first.root!r}"
     if first.sentence.lower() == second.sentence.lower():
         return "their sentences are the same"
     return "they are near-duplicates, directly or through other problems"
@@ -257,7 +257,7 @@ RECORD, CHECKSUMS, TOMBSTONES = "release.json", "checksums.txt", "tombstones.jso
 MADE_WITH = f"winosmith {__version__}"
 
 NAME_DIGITS = 12
-"""Number of the digest's digits in the name of a release's folder."""
+"""Number of digits of the digest in the name of a release folder."""
 
 Text = Annotated[str, Field(min_length=1)]
 
@@ -291,7 +291,7 @@ class CoinStatement:
     commitment: Annotated[str, text_matching("[0-9a-f]{64}", "64 hexadecimal digits")]
     """The commitment; see `winosmith.exposure.compute_commitment`."""
     names: Blocks
-    """Number of blocks in which a coin decides whether the names of two people are exchanged."""
+    """Number of blocks in which a coin decides whether the names of two people are swapped."""
     options: Blocks
     """Number of blocks in which a coin decides whether the order of options is reversed."""
     without: Blocks
@@ -306,7 +306,7 @@ class CoinStatement:
     def detectable(self) -> dict[int, float]:
         """Mean shift, in standard deviations, that is detected with a power of 80 %.
 
-        It is given for 1 and for 20 models, with a level of 0.05 for all models together.
+        The shift is given for 1 and for 20 models, with a level of 0.05 for all models together.
         """
         return {
             models: detectable_shift(self.blocks, LEVEL / models)
@@ -416,7 +416,7 @@ class Content:
 
     @cached_property
     def has_questions(self) -> bool:
-        """Whether some problems aren't sentences with one `_` and at most five options."""
+        """Whether any problem is not a sentence with one `_` and at most five options."""
         return any(not p.blank_is_unique or len(p.options) > 5 for p in self.problems)
 
     @cached_property
@@ -451,8 +451,8 @@ class Content:
     def audited(self) -> list[tuple[str, list[Table], str]]:
         """The verdict, tables and signature of the audit of each part with answers.
 
-        Of nested training sets, only the largest is audited. Test is not audited, because its
-        artifacts would help to guess its answers.
+        Of nested training sets, only the largest is audited. Test is not audited, because knowing
+        its artifacts would help to guess its answers.
         """
         nested = [part for part in NESTED if part in self.parts]
         found = []
@@ -504,7 +504,7 @@ class Content:
 
     @cached_property
     def detectable(self) -> dict[str, tuple[tuple[float, float | None], ...]]:
-        """The smallest differences between two models that can be detected on each part."""
+        """Smallest difference between two models that can be detected on each part."""
         every = {**self.parts, "all": self.dataset}
         return {part: detectable_differences(dataset) for part, dataset in every.items()}
 

@@ -125,7 +125,7 @@ FILES = (
     ),
     File(
         "data/PART.parquet",
-        "the same, for the hub and the library datasets",
+        "the same, for the hub and the datasets library",
         _write_each_part(_format_parquet),
     ),
     File(

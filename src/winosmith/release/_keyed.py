@@ -76,7 +76,7 @@ class Presentations:
 def find_presentations(parts: Mapping[str, Dataset]) -> Presentations:
     """Find the presentations of the problems in all parts.
 
-    Fields specific to the source's format are removed: they may name options or their order.
+    Fields specific to the source's format are removed, as they may name options or their order.
     """
     sides = {p.id: _content.get_side(part) for part, dataset in parts.items() for p in dataset}
     problems = [

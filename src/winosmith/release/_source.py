@@ -45,7 +45,7 @@ class Source:
         removed: id of a problem → fields with the stage and phase that removed the problem from the
             debiased set.
         private: the folder with the files that must not be published, or None.
-        absent: id → problem of the build that is in no part because it was dropped or withheld.
+        absent: id → problem of the build that was dropped or withheld, so that no part contains it.
         old_ids: id in the build → id in the pool; empty if unknown.
     """
 

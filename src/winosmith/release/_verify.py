@@ -302,7 +302,7 @@ def verify(
     Args:
         folder: folder of the release.
         private: the folder private/ of the build from which it was made, or private/NAME next to
-            the release. Its content must not be in the release.
+            the release. The content of this folder must not be in the release.
         step: shows progress.
 
     Raises:

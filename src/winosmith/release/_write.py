@@ -1,7 +1,7 @@
 """`release`: make the public folder of a release from a finished build or from files.
 
 Problems that must not be published are refused or omitted. The files are written into a hidden
-folder, which is renamed when it is complete. The answers of test go to the owner's private folder.
+folder, which is renamed when it is complete. Test answers go to the owner's private folder.
 """
 
 from __future__ import annotations
@@ -171,7 +171,7 @@ def prepare_content(
         named, more = _omit_known_problems(named, previous, about, leave_out)
         left_out |= more
     if empty := [part for part, dataset in named.items() if not len(dataset)]:
-        raise DataError(f"no problem is left of {empty[0]}; omit its file")
+        raise DataError(f"no problem is left in {empty[0]}; omit its file")
     named = _content.sort_test(named)
     answered = named.get(_content.TEST, Dataset())
     is_answered = len(answered) > 0 and None not in answered.answers
@@ -291,7 +291,7 @@ def _omit_known_problems(
     """Omit withdrawn or known problems from the parts, and count them by reason."""
     if previous.content.about.name != about.name:
         raise InputError(
-            f"the previous release is of {previous.content.about.name!r}, this one of "
+            f"the previous release is of {previous.content.about.name!r}, and this one of "
             f"{about.name!r}; give a release of the same benchmark"
         )
     if previous.version == about.version:
@@ -308,8 +308,8 @@ def _omit_known_problems(
         )
     if known:
         refused.append(
-            f"{len(known)} test problems ({min(known)!r}, …) measure nothing: they, their other "
-            f"halves, others of their families or copies were published with answers in "
+            f"{len(known)} test problems ({min(known)!r}, …) measure nothing, because they or "
+            "their other halves, relatives or copies were published with answers in "
             f"{previous.version}; add `leave_out=True`, or move them to train"
         )
     if refused and not leave_out:
@@ -344,7 +344,7 @@ class Released:
         content: content of the release.
         key: the folder in private/ with the owner's files: the answers of test, and the problems'
             ids in the source; None if neither is known.
-        is_new: whether the folder was written now; otherwise it existed with the same bytes.
+        is_new: whether the folder is new; False if an identical release already existed.
         copies: identical problems and their contradictions, including test if answers are known.
     """
 

@@ -149,8 +149,8 @@ def draw_scores(
         edges: The k + 1 edges of the bins, 0–1.
         counts: The number of problems in each of the k bins.
         threshold: The minimum score at which problems may be removed.
-        removed: The number of removed problems in each bin, drawn with hatching; None if empty.
-        top: The upper limit of the axis, to give charts the same scale; None for automatic.
+        removed: The number of removed problems in each bin, drawn with hatching; None for none.
+        top: The upper limit of the axis, to give charts the same scale; None for the default.
         title: The title of the chart.
     """
     borders, number = np.asarray(edges, float), np.asarray(counts)

@@ -79,12 +79,12 @@ class Table:
 
     Attributes:
         caption: The caption of the table.
-        columns: The columns; a string stands for a `Column` with that title.
+        columns: The columns; a string is the title of a `Column` with default settings.
         rows: The cells of each row, one per column. None is shown as "—" on a page and as an empty
             cell on a terminal. A name that starts with two spaces belongs to the row above.
         note: A note below the table.
         most: The maximum number of rows on a terminal; None for all rows, as on a page.
-        beyond: The sentence about rows omitted on a terminal, with `{}` for their number.
+        beyond: The sentence about the rows omitted on a terminal, in which `{}` is their number.
     """
 
     caption: str
@@ -156,7 +156,7 @@ class Part:
 
 @dataclass(frozen=True)
 class Passage:
-    """A problem in a report.
+    """A problem shown in a report.
 
     Attributes:
         parts: The parts of the sentence.

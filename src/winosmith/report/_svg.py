@@ -3,7 +3,7 @@
 matplotlib reads global settings while it draws, so only one thread draws at a time, and the user's
 own settings are ignored. pyplot is not used, and no window is opened.
 
-Colours have roles, and roles never differ only in colour. The options' colours are blue and
+Each colour has a role, and no two roles differ only in colour. The options' colours are blue and
 vermilion (Okabe & Ito 2008), which people with common colour vision deficiencies can distinguish.
 """
 
