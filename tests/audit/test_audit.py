@@ -300,7 +300,7 @@ def test_letters_of_another_alphabet_hide_no_item_of_another_split() -> None:
     ):
         item = _item("a", text, ("coral", "stone"), 0)
         other = _item("b", text.translate(table), ("c\u043eral", "st\u043ene"), 0)
-        shared = _review.find_shared({"train": Dataset([item]), "test": Dataset([other])})
+        shared = _review.find_shared_items({"train": Dataset([item]), "test": Dataset([other])})
         assert shared == {("train", "test"): (("a", "b"),)}
 
 
@@ -324,7 +324,7 @@ def test_items_that_splits_share_are_found() -> None:
     train = Dataset([_item("a", asked, ("granite", "marble")), _item("b", "Who?", ("x", "y"))])
     test = Dataset([_item("t", asked + " Now", ("granite", "marble"))])
     splits = {"train": train, "test": test}
-    assert _review.find_shared(splits) == {("train", "test"): (("a", "t"),)}
+    assert _review.find_shared_items(splits) == {("train", "test"): (("a", "t"),)}
     twice = Dataset([*train, _item("c", asked, ("granite", "marble"))])
     told = audit.audit({"train": twice, "test": test}, cues=audit.CUES[:1], draws=19, probe_draws=0)
     assert told.failures("leak") == ["test: t is identical to a of train, or nearly so"]
@@ -336,7 +336,7 @@ def test_a_template_is_not_told_in_all_its_pairs() -> None:
     data = [_item(str(at), f"{words} w{at}?", ("no", "yes")) for at in range(100)]
     pairs = _review.find_near_duplicates(data)
     assert 20 * 100 / 2 <= len(pairs) <= 20 * 100
-    found = _review.find_shared({"a": Dataset(data[:60]), "b": Dataset(data[60:])})
+    found = _review.find_shared_items({"a": Dataset(data[:60]), "b": Dataset(data[60:])})
     assert {other for _, other in found["a", "b"]} == {*map(str, range(60, 100))}
 
 

@@ -30,7 +30,7 @@ from winosmith.audit._cues import CUES, Cue
 from winosmith.audit._items import Items, Step, make_reporter
 from winosmith.audit._overlap import Overlap
 from winosmith.audit._probes import ASKED, SEEN, Probe, fit_probes
-from winosmith.audit._review import Declarations, Review, find_shared, review
+from winosmith.audit._review import Declarations, Review, find_shared_items, review
 from winosmith.audit._triage import Triage, triage
 from winosmith.blocks import comparable_text
 from winosmith.data import Place
@@ -190,7 +190,7 @@ class Check:
     one: str = ""
 
     def list_examples(self, groups: Sequence[Sequence[str]], limit: int = 3) -> str:
-        """Format the first groups as a string.
+        """List the first groups in a string.
 
         >>> Check("", lambda part: ()).list_examples([("0", "240"), ("3", "5")])
         '0 and 240; 3 and 5'
@@ -616,7 +616,7 @@ def audit(
         step("items in several splits")
     known = embedder.parameters if embedder is not None else {}
     determined = {name: value for name, value in known.items() if name != "combine"}  # of problems
-    return Audit(tuple(parts), find_shared(splits, step), how.seed, determined)
+    return Audit(tuple(parts), find_shared_items(splits, step), how.seed, determined)
 
 
 FOREIGN = "no answer has the id of an item; are the answers for another data set?"

@@ -125,7 +125,7 @@ def find_overlap(
     sought = _Search()
     for name, dataset in splits.items():
         for problem in dataset:
-            sought.add(name, problem)
+            sought.add_problem(name, problem)
     sought.prepare()
     given = [texts] if isinstance(texts, str | Path) else texts
     for piece in (piece for path in given for piece in _iter_pieces(Path(path))):
@@ -151,7 +151,7 @@ class _Search:
         self.lengths: dict[str, tuple[int, ...]] = {}
         self.unread: set[_Key] = set()
 
-    def add(self, split: str, problem: Problem) -> None:
+    def add_problem(self, split: str, problem: Problem) -> None:
         key = (split, problem.id)
         if kind_of_script(" ".join((problem.sentence, *problem.options))) == "unspaced":
             self.unread.add(key)

@@ -344,7 +344,7 @@ def _choose_planted_keys(
 def _cross_fit(
     choices: Choices, kind: Kind, rng: np.random.Generator
 ) -> tuple[Floats, Floats, Floats]:
-    """Cross-fit classifiers of planted keys.
+    """Cross-fit classifiers that detect planted keys.
 
     Returns:
         The suspicion of each item, (n,), the fraction of blocks at least as suspect as each planted

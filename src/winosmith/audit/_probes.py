@@ -257,7 +257,7 @@ def _embed_texts(embedder: TextEmbedder, texts: Sequence[str]) -> Singles:
 
 
 def _stack_rows(items: Items, sees: str, options: Singles, questions: Singles) -> Singles:
-    """Return the rows of a conditional logit, (options, columns).
+    """Stack the rows of a conditional logit, (options, columns).
 
     The columns are the option's vector; for "both", also the cosine of the question and the option;
     for "question", a block of columns for each position.

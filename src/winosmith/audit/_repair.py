@@ -37,7 +37,7 @@ from winosmith.audit._cues import CUES, Cue
 from winosmith.audit._items import Bools, Floats, Ints, Items, Step
 from winosmith.audit._probes import cross_fit_scores, extract_features, fit_probe
 from winosmith.audit._proof import WORDS, Proof, bound_accuracies, require_enough_blocks
-from winosmith.audit._review import find_shared
+from winosmith.audit._review import find_shared_items
 from winosmith.blocks import comparable_text, copies
 from winosmith.dataset import Dataset, Dropped, Filtered
 from winosmith.debias import Logit
@@ -435,7 +435,8 @@ def _find_in_later_splits(
     data: Dataset, later: Mapping[str, Dataset]
 ) -> dict[int, tuple[str, str]]:
     gone: dict[int, tuple[str, str]] = {}
-    for (own, name), pairs in find_shared({_REPAIRED: data, **later}).items() if later else ():
+    shared = find_shared_items({_REPAIRED: data, **later}) if later else {}
+    for (own, name), pairs in shared.items():
         for one, other in pairs if own == _REPAIRED else ():
             reason = ("in a later split", f"the same as {other} in {name}, or nearly so")
             gone.setdefault(data.row(one), reason)
@@ -482,7 +483,7 @@ def _make_identity_text(problem: Problem) -> str:
     )
 
 
-def _hash(*parts: object) -> int:
+def _hash_parts(*parts: object) -> int:
     text = "\n".join(map(str, parts)).encode("utf-8", "surrogatepass")
     return int.from_bytes(hashlib.blake2b(text, digest_size=8).digest(), "big")
 
@@ -490,14 +491,14 @@ def _hash(*parts: object) -> int:
 def draw_order(problem: Problem, seed: int) -> list[int]:
     """Draw an order of an item's options that depends only on its text and the seed."""
     identity = _make_identity_text(problem)
-    drawn = [_hash("order", seed, identity, option) for option in problem.options]
+    drawn = [_hash_parts("order", seed, identity, option) for option in problem.options]
     return sorted(range(len(drawn)), key=drawn.__getitem__)
 
 
 def _draw_numbers(items: Items, seed: int) -> Floats:
     """Draw a number in [0, 1) for each unit that depends only on its text and the seed."""
     leads = (_make_identity_text(items.problems[lead]) for lead in items.unit_firsts)
-    return np.array([(_hash("lot", seed, identity) >> 11) / 2**53 for identity in leads])
+    return np.array([(_hash_parts("lot", seed, identity) >> 11) / 2**53 for identity in leads])
 
 
 @dataclass(frozen=True)

@@ -370,7 +370,7 @@ def _make_recipe(
 def _open_folder(
     path: Path, recipe: Mapping[str, Any], *, force: bool
 ) -> Iterator[tuple[OutputFolder, Memo]]:
-    """Open an output folder and the memo of an interrupted repair; remove it after an error."""
+    """Open an output folder and its memo of learnt rules; remove the folder after an error."""
     folder = OutputFolder.open(path, recipe, force=force)
     with folder.discard_on_error(), ExitStack() as stack:
         paths = {

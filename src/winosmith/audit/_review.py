@@ -243,10 +243,10 @@ def find_near_duplicates(
     return sorted(found.pairs)
 
 
-def find_shared(
+def find_shared_items(
     splits: Mapping[str, Dataset], step: Step = lambda _: None
 ) -> dict[tuple[str, str], tuple[tuple[str, str], ...]]:
-    """Map each pair of splits to the pairs of ids of their copies and near-duplicates."""
+    """Map each pair of splits to the pairs of ids of shared items and near-duplicates."""
     owners = [name for name, dataset in splits.items() for _ in dataset]
     problems = [problem for dataset in splits.values() for problem in dataset]
     found: dict[tuple[str, str], list[tuple[str, str]]] = {}
@@ -256,11 +256,11 @@ def find_shared(
     return {names: tuple(pairs) for names, pairs in found.items()}
 
 
-def describe_shared_items(first: str, other: str, pairs: Sequence[tuple[str, str]]) -> str:
+def describe_shared_items(first: str, second: str, pairs: Sequence[tuple[str, str]]) -> str:
     """Describe the number of items that two splits share.
 
     >>> describe_shared_items("train", "test", [("a", "x"), ("b", "x")])
     'train has 1 item of test'
     """
-    items = len({other for _, other in pairs})
-    return f"{first} has {items:,} item{'s' * (items != 1)} of {other}"
+    items = len({second for _, second in pairs})
+    return f"{first} has {items:,} item{'s' * (items != 1)} of {second}"

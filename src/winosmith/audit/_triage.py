@@ -144,7 +144,7 @@ class Triage(Result):
 
 
 def triage(items: Items, answers: Mapping[str, Answers], *, seed: int = 0) -> Triage:
-    """Rank items by the suspicion that their keys are wrong, using models' answers.
+    """Rank items by how suspect their keys are, using models' answers.
 
     A model's weight is its accuracy above chance, where invalid answers are incorrect. A suspect's
     agreement is the weight of the models that chose the proposed key, as a fraction of the weight
@@ -230,7 +230,7 @@ def _rank_by_errors(items: Items, votes: Votes) -> tuple[Suspect, ...]:
 
 @dataclass(frozen=True)
 class Votes:
-    """The options that models chose.
+    """The options chosen by models, as arrays.
 
     Attributes:
         chosen: (models, n) the chosen option, from 0; -1 for no vote: an invalid answer, a tie, or

@@ -8,8 +8,8 @@
 
 from __future__ import annotations
 
-from winosmith.build._build import Built, build, is_build_finished
-from winosmith.build._debias import Debiased, debias_to_folder, is_filter_finished
+from winosmith.build._build import BuildResult, build, is_build_finished
+from winosmith.build._debias import DebiasResult, debias_to_folder, is_filter_finished
 from winosmith.build._filter import METHOD_NAMES, FilterRun, run_filter
 from winosmith.build._filtering import Measures
 from winosmith.build._pool import describe_copies, read_pool, read_pool_votes
@@ -34,8 +34,8 @@ from winosmith.parallel import Advance, Step, no_progress
 __all__ = [
     "METHOD_NAMES",
     "Advance",
-    "Built",
-    "Debiased",
+    "BuildResult",
+    "DebiasResult",
     "EmbedRecipe",
     "FilterRecipe",
     "FilterRun",

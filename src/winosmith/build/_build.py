@@ -36,8 +36,8 @@ PHASES = f"{PRIVATE}/aflite.npz"
 
 
 @dataclass(frozen=True, eq=False)
-class Built:
-    """The result of a build.
+class BuildResult:
+    """The result of building a benchmark.
 
     Attributes:
         recipe: the recipe.
@@ -114,7 +114,7 @@ def build(
     vectors_from: str | Path | None = None,
     last: str | Path | None = None,
     skip_bad: str | Path | None = None,
-) -> Built:
+) -> BuildResult:
     """Build a benchmark from raw twins.
 
     The published files, `report.html` and `report.json` are written to the output folder. Data that
@@ -211,7 +211,7 @@ def _open_job(
     return _Job(recipe, inputs, collected, order, renamed, shown, folder, before)
 
 
-def _run_steps(job: _Job, step: Step) -> Built:
+def _run_steps(job: _Job, step: Step) -> BuildResult:
     recipe, old_ids, new_ids = job.recipe, job.collected.ids, job.renamed.ids
     former = job.last.former if job.last else ()
     filtering = Filtering(
@@ -229,16 +229,16 @@ def _run_steps(job: _Job, step: Step) -> Built:
         stages = Stages(job.collected)
         _pool.drop_invalid(stages, recipe, job.inputs.votes)
         _pool.drop_copies(stages, recipe, {one.problem.id for one in former if one.split})
-        tuning = _pool.set_aside(stages, recipe, job.order)
+        tuning = _pool.set_aside_for_tuning(stages, recipe, job.order)
         stages.refuse_empty()
-        pool = stages.remaining_rows()
+        pool = stages.find_remaining_rows()
     run, notes = filtering.run(stages.remaining, job.renamed.select(pool), old_ids, tuning)
     stages.results[recipe.filter.method] = stages.remaining.drop(run.reasons, recipe.filter.method)
     parts = split(
         job.collected,
         job.order,
         pool=pool,
-        kept=stages.remaining_rows(),
+        kept=stages.find_remaining_rows(),
         dev=recipe.split.dev,
         test=recipe.split.test,
         disjoint=recipe.split.disjoint,
@@ -261,7 +261,7 @@ def _run_steps(job: _Job, step: Step) -> Built:
         _publish.write_sides(job.folder, job.collected, parts, job.last)
         _publish.write_scores(job.folder, run, dict(zip(new_ids, old_ids, strict=True)))
         funnel = validate.make_funnel(stages.results)
-        built = Built(
+        built = BuildResult(
             recipe,
             job.folder.path,
             funnel,
@@ -295,7 +295,7 @@ def _publish_splits(
         judged,
         job.collected.ids,
         parts,
-        stages.dropped_by_row(),
+        stages.map_dropped_by_row(),
         stages.copies.copy_of,
         job.recipe.files.format,
     )

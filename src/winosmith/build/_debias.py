@@ -28,7 +28,7 @@ LARGE = 1 << 26
 
 
 @dataclass(frozen=True, eq=False)
-class Debiased:
+class DebiasResult:
     """The result of filtering a data set.
 
     Attributes:
@@ -56,7 +56,7 @@ def debias_to_folder(
     step: Step | None = None,
     executor: Executor | None = None,
     scratch: str | Path | None = None,
-) -> Debiased:
+) -> DebiasResult:
     """Filter a data set and write its kept and dropped problems and its reports to a folder.
 
     The files are `kept.jsonl`, `dropped.jsonl`, `report.json` and `report.html`. An
@@ -97,7 +97,7 @@ def debias_to_folder(
         measures = work.measure(
             run, digest=_publish.digest_problems(dataset), n=len(dataset), shown=range(len(pool))
         )
-    done = Debiased(folder.path, _split_problems(dataset, rows, run), run, measures)
+    done = DebiasResult(folder.path, _split_problems(dataset, rows, run), run, measures)
     _write_results(folder, done, parameters)
     return done
 
@@ -146,29 +146,29 @@ def _split_problems(dataset: Dataset, rows: Sequence[int], run: FilterRun) -> Fi
     )
 
 
-def _write_results(folder: OutputFolder, done: Debiased, parameters: dict[str, Any]) -> None:
+def _write_results(folder: OutputFolder, result: DebiasResult, parameters: dict[str, Any]) -> None:
     with folder.write("kept.jsonl") as file:
-        file.writelines(formats.to_lines(done.filtered.kept))
+        file.writelines(formats.to_lines(result.filtered.kept))
     with folder.write("dropped.jsonl") as file:
-        for entry in done.filtered.dropped:
+        for entry in result.filtered.dropped:
             file.write(canonical(_publish.make_dropped_record(entry.problem, entry)) + "\n")
     record = {
-        "kept": len(done.filtered.kept),
-        "dropped": len(done.filtered.dropped),
-        "signature": str(done.measures.signature),
-        **make_filter_record(done.run, done.measures),
+        "kept": len(result.filtered.kept),
+        "dropped": len(result.filtered.dropped),
+        "signature": str(result.measures.signature),
+        **make_filter_record(result.run, result.measures),
         "parameters": parameters,
     }
     _publish.write_json(folder, "report.json", record)
-    name = done.filtered.kept.name or "the data set"
+    name = result.filtered.kept.name or "the data set"
     page = report.render_page(
-        f"{name}, filtered by {METHOD_NAMES[done.run.method]}",
+        f"{name}, filtered by {METHOD_NAMES[result.run.method]}",
         [
-            report.Section("In short", [report.Cards(make_figures(done.run, done.measures))]),
-            *make_sections(done.run, done.measures, range(len(done.run.pool))),
+            report.Section("In short", [report.Cards(make_figures(result.run, result.measures))]),
+            *make_sections(result.run, result.measures, range(len(result.run.pool))),
         ],
-        subtitle=verdict(done.run, done.measures),
-        signature=done.measures.signature,
+        subtitle=verdict(result.run, result.measures),
+        signature=result.measures.signature,
     )
     with folder.write(PAGE) as file:
         file.write(page)

@@ -198,7 +198,7 @@ class Stages:
         """The problems that the last stage kept."""
         return list(self.results.values())[-1].kept if self.results else self.collected
 
-    def remaining_rows(self) -> list[int]:
+    def find_remaining_rows(self) -> list[int]:
         """Return the remaining problems as rows of the collected problems."""
         return [self.collected.row(problem_id) for problem_id in self.remaining.ids]
 
@@ -217,7 +217,7 @@ class Stages:
             f"{reasons or 'none'}; winosmith check shows each"
         )
 
-    def dropped_by_row(self) -> dict[int, Dropped]:
+    def map_dropped_by_row(self) -> dict[int, Dropped]:
         """Return the dropped problems, by their row among the collected problems."""
         return {
             self.collected.row(entry.problem.id): entry
@@ -246,7 +246,7 @@ def drop_copies(stages: Stages, recipe: Recipe, known: Collection[str]) -> None:
     chosen, and because judges may have shown which of two answers is correct. Problems that were
     published before, with ids in `known`, are preferred.
     """
-    rows = stages.remaining_rows()
+    rows = stages.find_remaining_rows()
     found = find_copies(stages.remaining, recipe.seed, known)
     stages.copies = CopiesToOmit(
         {rows[row]: reason for row, reason in found.reasons.items()},
@@ -260,10 +260,10 @@ def drop_copies(stages: Stages, recipe: Recipe, known: Collection[str]) -> None:
         stages.results[COPIES] = stages.remaining.drop(dict(found.reasons), COPIES)
 
 
-def set_aside(
+def set_aside_for_tuning(
     stages: Stages, recipe: Recipe, order: Sequence[Sequence[int]]
 ) -> tuple[Dataset, Dataset] | None:
-    """Set aside the problems that fine-tune the encoder, and return its training and dev sets.
+    """Set aside the problems for fine-tuning the encoder; return its training and dev sets.
 
     They are drawn in whole blocks and removed from the benchmark (WinoGrande, section 3). If
     `winosmith embed --finetune` wrote the array of vectors, the array lists the problems that
@@ -274,7 +274,7 @@ def set_aside(
     if not any(sizes):
         _drop_tuning_problems(stages, known)
         return None
-    free = [row for row in stages.remaining_rows() if stages.collected.ids[row] not in known]
+    free = [row for row in stages.find_remaining_rows() if stages.collected.ids[row] not in known]
     train, dev = draw(order, free, sizes)
     _drop_tuning_problems(stages, known | {stages.collected.ids[row] for row in (*train, *dev)})
     return stages.collected.select(train), stages.collected.select(dev)

@@ -27,7 +27,7 @@ from winosmith.outputs import PRIVATE, OutputFolder, sha256
 from winosmith.problem import Extra, Lineage, Problem
 
 if TYPE_CHECKING:
-    from winosmith.build._build import Built
+    from winosmith.build._build import BuildResult
 
 
 SIDES_FILE = f"{PRIVATE}/sides.jsonl"
@@ -257,7 +257,7 @@ def digest_problems(dataset: Dataset) -> str:
     return hashlib.sha256("\n".join(seen).encode()).hexdigest()
 
 
-def write_reports(folder: OutputFolder, built: Built, recipe: Mapping[str, Any]) -> None:
+def write_reports(folder: OutputFolder, built: BuildResult, recipe: Mapping[str, Any]) -> None:
     """Write the report as JSON and HTML, and the checksums of the public files."""
     record = {
         "signature": str(built.measures.signature),

@@ -262,15 +262,14 @@ def format_rebuild_recipe(recipe: Recipe, shown: Mapping[str, Any]) -> str:
 
 
 def _format_assignments(table: Mapping[str, Any]) -> list[str]:
-    return [f"{key} = {_format_value(value)}" for key, value in table.items()]
+    return [f"{key} = {_format_toml(value)}" for key, value in table.items()]
 
 
-def _format_value(value: Any) -> str:
-    """Format a value as TOML; None becomes `false`."""
+def _format_toml(value: Any) -> str:
     if value is None or isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, list | tuple):
-        return f"[{', '.join(map(_format_value, value))}]"
+        return f"[{', '.join(map(_format_toml, value))}]"
     if isinstance(value, str):  # TOML's escapes are JSON's
         return for_json(json.dumps(value, ensure_ascii=False))
     return repr(value)

@@ -13,7 +13,7 @@ from winosmith.build._report_filter import make_figures, make_sections, verdict
 from winosmith.text import count_noun
 
 if TYPE_CHECKING:
-    from winosmith.build._build import Built
+    from winosmith.build._build import BuildResult
 
 
 SPLIT_DESCRIPTIONS = {
@@ -38,7 +38,7 @@ MAX_DETECTABLE = 0.2
 """A split is too small if the detectable difference between two models exceeds this value, 0–1."""
 
 
-def render_report(built: Built, recipe: Mapping[str, Any]) -> str:
+def render_report(built: BuildResult, recipe: Mapping[str, Any]) -> str:
     """Render the report of a build as an HTML page."""
     sections = [
         report.Section("In short", [report.Cards(_make_cards(built))]),
@@ -62,7 +62,7 @@ def render_report(built: Built, recipe: Mapping[str, Any]) -> str:
     )
 
 
-def _make_cards(built: Built) -> list[report.KeyFigure]:
+def _make_cards(built: BuildResult) -> list[report.KeyFigure]:
     funnel = built.funnel
     kept = report.KeyFigure(
         "problems kept",
@@ -74,7 +74,7 @@ def _make_cards(built: Built) -> list[report.KeyFigure]:
     return [guessed, kept, *more]
 
 
-def _make_funnel_lead(built: Built) -> str:
+def _make_funnel_lead(built: BuildResult) -> str:
     rules = "".join(f" {line}." for line in built.applied.lines) if built.applied else ""
     if built.funnel.share is None:
         return rules.strip()
@@ -82,7 +82,7 @@ def _make_funnel_lead(built: Built) -> str:
     return f"{share} of the collected problems are left; the reasons for the others follow.{rules}"
 
 
-def _make_funnel(built: Built) -> list[report.Block]:
+def _make_funnel(built: BuildResult) -> list[report.Block]:
     return [
         *_make_text_blocks([report.format_value(note) for note in built.reader_notes], "warning"),
         *_make_funnel_blocks(built.funnel),
@@ -117,7 +117,7 @@ def _make_funnel_blocks(funnel: validate.Funnel) -> list[report.Block]:
     return blocks
 
 
-def _make_published_blocks(built: Built, recipe: Mapping[str, Any]) -> list[report.Block]:
+def _make_published_blocks(built: BuildResult, recipe: Mapping[str, Any]) -> list[report.Block]:
     generated = ", ".join(f"{count:,} of {name}" for name, count in built.unvalidated.items())
     claims = (
         f"Generated problems that judges did not find valid: {generated}. Have people judge these "
@@ -194,7 +194,7 @@ def describe_small_splits(record: Mapping[str, Any]) -> list[str]:
     return [*lines, more] if lines else []
 
 
-def _make_recipe_blocks(built: Built, recipe: Mapping[str, Any]) -> list[report.Block]:
+def _make_recipe_blocks(built: BuildResult, recipe: Mapping[str, Any]) -> list[report.Block]:
     written = format_rebuild_recipe(built.recipe, recipe)
     tuned = built.embedding_notes.get("finetuned")
     return [

@@ -124,7 +124,7 @@ def _make_accuracy_figure(run: FilterRun, measures: Measures) -> report.KeyFigur
         value,
         f"{what} (simultaneous 95 % interval {_interval(after)}); {others}; chance is "
         f"{_percent(after.chance)}. Trained on one of {two} halves and tested on the "
-        f"other, in {count_noun(found.splits, 'split')}{_size_gap_note(run, found)}",
+        f"other, in {count_noun(found.splits, 'split')}{_note_size_gap(run, found)}",
     )
 
 
@@ -133,7 +133,7 @@ MIN_FRACTION_GAP = 0.1
 at least this much. They may differ because the number of AFLite's phases may depend on its seed."""
 
 
-def _size_gap_note(run: FilterRun, found: debias.Verification) -> str:
+def _note_size_gap(run: FilterRun, found: debias.Verification) -> str:
     """Note if the filter kept different fractions of the halves and of the whole."""
     kept = len(run.kept) / len(run.pool)
     if abs(kept - found.kept) < MIN_FRACTION_GAP:
@@ -168,7 +168,7 @@ def verdict(run: FilterRun, measures: Measures) -> str:
     ranked = surely if finds else beyond
     name = max(ranked, key=ranked.__getitem__)
     after, before = found.after[name], found.before[name]
-    unlike = _size_gap_note(run, found)
+    unlike = _note_size_gap(run, found)
     who = MODEL_PHRASES.get(name, f"a model of {name}")
     if name == INDEPENDENT and reads_letters(run):
         who = LETTER_MODEL

@@ -257,7 +257,7 @@ class About:
 
     @property
     def full_name(self) -> str:
-        """Name and version."""
+        """Name and version of the benchmark."""
         return f"{self.name} {self.version}"
 
     @property
@@ -274,7 +274,7 @@ class About:
 
 
 def read_about(path: str | Path, *, version: str | None = None) -> About:
-    """Read a release.toml.
+    """Read the description of a benchmark from a release.toml file.
 
     Args:
         path: path of the file; `winosmith release --template` prints a template.
@@ -291,7 +291,7 @@ def read_about(path: str | Path, *, version: str | None = None) -> About:
 
 
 def parse_about(table: Mapping[str, Any]) -> About:
-    """Return the description of a benchmark from a table of release.toml.
+    """Parse the description of a benchmark from a table of release.toml.
 
     Raises:
         RecipeError: a key is unknown or missing, or its value is not valid.

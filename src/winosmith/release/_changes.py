@@ -149,7 +149,7 @@ def find_changes(
         absent: id that a problem would have → reason why the source omits the problem.
     """
     now, then = index_problems(parts), previous.problems
-    sides, old_sides = _map_sides(parts), _map_sides(previous.content.parts)
+    sides, old_sides = _map_ids_to_sides(parts), _map_ids_to_sides(previous.content.parts)
     missing = {one for one in then if one not in now}
     edited = _find_edited(now, then, missing - reasons.keys(), source_ids, previous.ids_by_source)
     made = set(edited.values())
@@ -192,7 +192,7 @@ def _find_edited(
     return {one: found[one] for one in old_problems if one in found}
 
 
-def _map_sides(parts: Mapping[str, Dataset]) -> dict[str, str]:
+def _map_ids_to_sides(parts: Mapping[str, Dataset]) -> dict[str, str]:
     return {problem.id: get_side(part) for part, dataset in parts.items() for problem in dataset}
 
 

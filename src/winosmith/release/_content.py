@@ -97,15 +97,15 @@ def index_problems(parts: Mapping[str, Dataset]) -> dict[str, Problem]:
     return found
 
 
-def configurations(parts: Iterable[str]) -> dict[str, dict[str, str]]:
+def map_configurations(parts: Iterable[str]) -> dict[str, dict[str, str]]:
     """Map each configuration of the Hugging Face hub to the part of each split.
 
     There is a configuration for each training part, and each includes dev and test. The largest is
     first, because it is the default.
 
-    >>> configurations(["train_xs", "train_xl", "dev"])["xl"]
+    >>> map_configurations(["train_xs", "train_xl", "dev"])["xl"]
     {'train': 'train_xl', 'validation': 'dev'}
-    >>> list(configurations(["train_xs", "train_xl", "dev"])), configurations(["dev"])
+    >>> list(map_configurations(["train_xs", "train_xl", "dev"])), map_configurations(["dev"])
     (['xl', 'xs'], {'default': {'validation': 'dev'}})
     """
     present = set(parts)
@@ -279,8 +279,8 @@ class Tombstone:
     became: str = ""
     """Id of the edited problem that replaces this problem."""
 
-    def line(self) -> str:
-        """Return the tombstone as a line of JSON."""
+    def format_line(self) -> str:
+        """Format the tombstone as a line of JSON."""
         return canonical({key: value for key, value in asdict(self).items() if value}) + "\n"
 
 
@@ -381,7 +381,7 @@ class Content:
     @property
     def configurations(self) -> dict[str, dict[str, str]]:
         """The configurations of the Hugging Face hub, with the part of each split."""
-        return configurations(self.parts)
+        return map_configurations(self.parts)
 
     @property
     def hub_configs(self) -> list[dict[str, Any]]:

@@ -40,7 +40,7 @@ class File:
     write: Write | None
 
 
-def _write_each_part(render: Callable[[Content, Dataset], bytes], *omitted: str) -> Write:
+def _write_parts(render: Callable[[Content, Dataset], bytes], *omitted: str) -> Write:
     return lambda path, content, sums: {
         path.replace("PART", part): partial(render, content, dataset)
         for part, dataset in content.parts.items()
@@ -49,7 +49,6 @@ def _write_each_part(render: Callable[[Content, Dataset], bytes], *omitted: str)
 
 
 def _write_task(make_files: Callable[[Dataset, str, str], Mapping[str, str]]) -> Write:
-
     def write(path: str, content: Content, sums: Sums) -> Mapping[str, Callable[[], bytes]]:
         if content.task_part is None:
             return {}
@@ -121,17 +120,17 @@ FILES = (
     File(
         "data/PART.jsonl",
         "the problems of a part, for winosmith and people",
-        _write_each_part(lambda _, dataset: "".join(formats.to_lines(dataset)).encode()),
+        _write_parts(lambda _, dataset: "".join(formats.to_lines(dataset)).encode()),
     ),
     File(
         "data/PART.parquet",
         "the same, for the hub and the datasets library",
-        _write_each_part(_format_parquet),
+        _write_parts(_format_parquet),
     ),
     File(
         "data/PART-labels.lst",
         "the answers, with 1 for the first option, for scorers; not for test",
-        _write_each_part(lambda _, dataset: format_labels(dataset).encode(), _content.TEST),
+        _write_parts(lambda _, dataset: format_labels(dataset).encode(), _content.TEST),
     ),
     File(
         "harness/lm_eval/",
@@ -151,7 +150,7 @@ FILES = (
     File(
         _content.TOMBSTONES,
         "the ids of withdrawn problems, for users of earlier versions",
-        _write_text(lambda content: "".join(stone.line() for stone in content.tombstones)),
+        _write_text(lambda content: "".join(one.format_line() for one in content.tombstones)),
     ),
     File("CANARY", "the string in every problem, for filters of training data", _render_page),
     File("eval.yaml", "the task of the hub's leaderboard, which inspect_ai runs", _render_eval),

@@ -261,7 +261,7 @@ def find_content_faults(content: Content, secrets: Secrets | None) -> list[Fault
 
 @dataclass(frozen=True, eq=False)
 class Verified(Result):
-    """The faults of a release.
+    """The result of verifying a release: its faults.
 
     Attributes:
         folder: folder of the release.

@@ -420,7 +420,7 @@ def release(
             done = apply_coins(done, done.content.keyed, get_key(out, about))
     total = len(list_files(done.content, {}))
     with show("writing", total) as advance, hidden_folder(out, about) as hidden:
-        folder = out / _content.make_folder_name(write_all(done.content, hidden, advance))
+        folder = out / _content.make_folder_name(write_files(done.content, hidden, advance))
         is_new = move_into_place(hidden, folder, about)
         key = write_private(done, folder)
         if keyed:
@@ -463,7 +463,7 @@ def hidden_folder(out: Path, about: About) -> Iterator[Path]:
         os.close(handle)
 
 
-def write_all(content: _content.Content, folder: Path, advance: Advance) -> dict[str, Any]:
+def write_files(content: _content.Content, folder: Path, advance: Advance) -> dict[str, Any]:
     """Write all files of a release to an empty folder; return the contents of release.json."""
     sums: dict[str, dict[str, Any]] = {}
 

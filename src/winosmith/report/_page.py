@@ -142,7 +142,7 @@ class Drawing:
 
     @property
     def charts(self) -> Sequence[Svg]:
-        """The charts, which are drawn on first use if `panels` is a function."""
+        """The charts, drawn on demand if `panels` is a function."""
         return self.panels() if callable(self.panels) else self.panels
 
 
@@ -266,7 +266,7 @@ def render_page(
 
 
 def render_fragment(blocks: Sequence[Block]) -> str:
-    """Return blocks as an HTML render_fragment, for notebooks."""
+    """Render blocks as an HTML fragment, for notebooks."""
     show = _load_template("blocks.html.j2").module.show  # type: ignore[attr-defined]
     return "\n".join(show(block, f"-{number}") for number, block in enumerate(blocks))
 
