@@ -15,7 +15,7 @@ from winosmith.report import _svg
 @pytest.fixture(autouse=True)
 def _drawn_anew(monkeypatch: pytest.MonkeyPatch) -> None:
     """Draw whatever a test here draws."""
-    monkeypatch.setattr(_svg, "_paint", ANEW)
+    monkeypatch.setattr(_svg, "_render_chart", ANEW)
 
 
 @pytest.fixture(scope="session")
