@@ -376,7 +376,7 @@ def thin(prepared: PreparedSet, step: Step, memo: Memo) -> Repair:
         f"({percent(len(kept) / len(rows))})"
     )
 
-    def stays(half: Bools) -> Floats:
+    def compute_stays(half: Bools) -> Floats:
         return learn("one half" if half[0] else "the other half", half).stays
 
     result = Dataset((dealt[row] for row in kept), data.name)
@@ -405,7 +405,7 @@ def thin(prepared: PreparedSet, step: Step, memo: Memo) -> Repair:
         words=learnt.words,
         changed=_compare_cues(data, result, cues),
         chance=(Items.from_dataset(data).chance, Items.from_dataset(result).chance),
-        proof=bound_accuracies(items, stays, cues, shuffled=~thinning.fixed, seed=seed),
+        proof=bound_accuracies(items, compute_stays, cues, shuffled=~thinning.fixed, seed=seed),
         doubts=doubts,
         concentration=thinning.measure_concentration(learnt, step),
         parameters={"models": [*prepared.answers], **prepared.plan.parameters},

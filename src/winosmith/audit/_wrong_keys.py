@@ -174,14 +174,12 @@ def compare_accuracies(
     keys = {problem.id: problem.answer for problem in data if problem.answer is not None}
     without = keys.keys() - set(set_aside)
 
-    def accuracy(answers: Answers, ids: set[str]) -> float | None:
+    def measure(answers: Answers, ids: set[str]) -> float | None:
         credit = [answers.by_id[name].credit(keys[name]) for name in ids if name in answers.by_id]
         return sum(credit) / len(credit) if credit else None
 
     found = {
-        model: Accuracy(
-            accuracy(given, {*keys}), accuracy(given, without), accuracy(given, {*kept})
-        )
+        model: Accuracy(measure(given, {*keys}), measure(given, without), measure(given, {*kept}))
         for model, given in answers.items()
     }
     return dict(sorted(found.items(), key=lambda one: -(one[1].before or 0.0)))

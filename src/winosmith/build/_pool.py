@@ -148,12 +148,12 @@ _SETTING = re.compile(r"`(pair_by|format_name|question|choices|answer|answer_is)
 def _use_recipe_keys(reason: str) -> str:
     """Replace parameters of `formats.read` in a message with the keys of a recipe."""
 
-    def key(found: re.Match[str]) -> str:
+    def format_key(found: re.Match[str]) -> str:
         name = found[1].removesuffix("_name")
         table = "the recipe" if name in ("pair_by", "format") else "the table [columns]"
         return f"`{name}{f' = {found[2]}' * bool(found[2])}` in {table}"
 
-    return _SETTING.sub(key, reason)
+    return _SETTING.sub(format_key, reason)
 
 
 def _make_content_key(problem: Problem) -> tuple[object, ...]:

@@ -91,7 +91,7 @@ def publish(
     public = {**training, "train_debiased": parts.debiased, "dev": parts.dev}
     held_out = {*parts.dev, *parts.test}
 
-    def problems(rows: Sequence[int]) -> list[Problem]:
+    def select(rows: Sequence[int]) -> list[Problem]:
         return [drop_extra(dataset[row]) if row in held_out else dataset[row] for row in rows]
 
     def write_problems(name: str, chosen: Sequence[Problem]) -> None:
@@ -99,12 +99,12 @@ def publish(
             writer.write(chosen, file)
 
     for name, rows in public.items():
-        write_problems(f"{name}{writer.suffix}", problems(rows))
+        write_problems(f"{name}{writer.suffix}", select(rows))
         with folder.write(f"{name}-labels.lst") as file:
-            _write_labels(problems(rows), file)
-    write_problems(f"test{writer.suffix}", [problem.blind() for problem in problems(parts.test)])
+            _write_labels(select(rows), file)
+    write_problems(f"test{writer.suffix}", [problem.blind() for problem in select(parts.test)])
     with folder.write(f"{PRIVATE}/test-labels.lst") as file:
-        _write_labels(problems(parts.test), file)
+        _write_labels(select(parts.test), file)
     write_problems(f"{PRIVATE}/test{writer.suffix}", [dataset[row] for row in parts.test])
     if any(dataset[row].extra for row in parts.dev) and "extra" in writer.kept_fields:
         write_problems(f"{PRIVATE}/dev{writer.suffix}", [dataset[row] for row in parts.dev])
