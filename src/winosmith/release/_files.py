@@ -124,7 +124,7 @@ FILES = (
     ),
     File(
         "data/PART.parquet",
-        "the same, for the hub and the datasets library",
+        "the same, for the hub and the library datasets",
         _write_parts(_format_parquet),
     ),
     File(
