@@ -359,7 +359,7 @@ def repair(folder: Path, draws: int) -> None:
         print(
             f"| {name} | {len(data):,} | {len(found.dataset):,} | {best.rule} "
             f"{100 * best.before:.1f} %, {100 * best.after:.1f} % | {told if words else ''} | "
-            f"{len(proof.bounds) - len(proof.not_shown)} of {len(proof.bounds)} | {took:.0f} |",
+            f"{len(proof.bounds) - len(proof.wide_bounds)} of {len(proof.bounds)} | {took:.0f} |",
             flush=True,
         )
 
@@ -485,7 +485,7 @@ def holds(
     thinning = Thinning(
         items, fixed, RepairPlan.from_settings(draws=draws, probe_draws=50, seed=seed)
     )
-    shares = items.unit_scores(items.count_ties(audit.CUES))
+    shares = items.compute_unit_scores(items.count_ties(audit.CUES))
     new = ~seen[items.unit_firsts]
     chance = np.arange(shares.shape[1]) < items.unit_counts[:, None]
     chance = chance / items.unit_counts[:, None]
@@ -503,7 +503,7 @@ def holds(
         part = items.subset(seen)
         return found.stays[items.unit][seen][part.unit_firsts]
 
-    bounds = {b.rule: b for b in audit.prove(items.subset(seen), thin, seed=seed).bounds}
+    bounds = {b.rule: b for b in audit.bound_accuracies(items.subset(seen), thin, seed=seed).bounds}
     truth = dict(zip([cue.name for cue in audit.CUES], np.mean(left, axis=0), strict=True))
     return {
         name: bounds[name].low <= is_ <= bounds[name].high
@@ -519,7 +519,7 @@ def shared(folder: Path) -> None:
         began = time.process_time()
         part = audit.audit(data).parts[0]
         took = time.process_time() - began
-        best, blind = part.best, part.probes[0]
+        best, blind = part.best_cue, part.probes[0]
         cue = f"{best.cue} {100 * best.right:.1f} % (p {best.p:.3f})" if best else "none"
         probed = f"{100 * blind.right:.1f} % ({100 * blind.low:.1f}–{100 * blind.high:.1f})"
         print(

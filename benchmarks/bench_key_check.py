@@ -68,7 +68,7 @@ def measure(data: Dataset, draw: Draw, n: int, undecided: float, sets: int, name
         suspects, wrong = draw(rng)
         check = audit.draw_check(data, suspects, n, seed=seed)
         unsure = {item.id for item in check.items if rng.random() < undecided}
-        found = audit.count_wrong_keys(check, judged(check, wrong, unsure))
+        found = audit.estimate_wrong_keys(check, judged(check, wrong, unsure))
         low, high = normal(found)
         inside += found.limits[0] <= len(wrong) <= found.limits[1]
         of_normal += low <= len(wrong) <= high

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from winosmith.report._svg import GONE, KEPT, ONE, draw
+from winosmith.report._svg import GONE, KEPT, ONE, draw_chart
 from winosmith.report._text import format_value, percent_tick
 
 LOOKS = ((KEPT, "o", "solid"), (GONE, "s", (0, (5, 2))), (ONE, "^", (0, (1.5, 1.5))))
@@ -41,4 +41,4 @@ def curves(settings, lines, *, title, x, y):
         )
         for name, along in lines.items()
     )
-    return draw(paint, title=title, description=description)
+    return draw_chart(paint, title=title, description=description)

@@ -28,7 +28,7 @@ built = build.build(recipe, "small")
 
 for step in built.funnel.steps:
     print(f"{step.stage:10} kept {step.kept.problems:4} problems")
-for figure in build.key_figures(built.run, built.measures):
+for figure in build.make_figures(built.run, built.measures):
     print(f"{figure.label}: {figure.value} ({figure.note})")
 print(", ".join(f"{name} {count}" for name, count in built.counts.items()))
 print(f"the report is {built.report}")

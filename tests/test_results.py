@@ -73,9 +73,9 @@ def test_a_record_has_what_the_fields_state() -> None:
 def test_a_table_has_the_columns_asked_for() -> None:
     """Each row has a name; a nested attribute is named with a dot, and empty if it is missing."""
     made = table("T", {"x": Whole(None, "b", 0), "y": WHOLE}, ["name", "part.kappa"], head="which")
-    assert [head.title for head in made.heads] == ["which", "called", "kappa", "squared"]
+    assert [head.title for head in made.headings] == ["which", "called", "kappa", "squared"]
     assert made.rows == [["x", "B", None, None], ["y", "A", 0.5, 0.25]]
-    assert [head.title for head in table("T", [WHOLE]).heads] == ["length", "called"]
+    assert [head.title for head in table("T", [WHOLE]).headings] == ["length", "called"]
     assert table("T", {}).rows == []
 
 

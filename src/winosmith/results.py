@@ -23,7 +23,7 @@ Fit(squared=0.25, error=0.5, sizes=(160, 640))
 >>> found.summary().partition(" (")[0]
 'Fit: squared 0.250; residual 0.50; sizes 2. Computed with winosmith 0.1.0'
 >>> made = table("Fits", {"line": found}, head="form")
->>> [head.title for head in made.heads], made.rows
+>>> [head.title for head in made.headings], made.rows
 (['form', 'squared', 'residual', 'sizes'], [['line', 0.25, 0.5, 2]])
 """
 
@@ -169,7 +169,7 @@ class Result:
 
     def _repr_html_(self) -> str:
         """Return the tables as HTML for notebooks."""
-        return report.fragment(list(tables(self)))
+        return report.render_fragment(list(tables(self)))
 
     def to_frame(self) -> Any:
         """Return the result as a pandas DataFrame.

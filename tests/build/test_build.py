@@ -12,7 +12,7 @@ import pytest
 from tests.build.conftest import AFLITE, TABLE
 from winosmith import Dataset, Extra, answers, debias, formats, practice, validate
 from winosmith.build import build, parse_recipe, read_recipe
-from winosmith.build._report_filter import key_figures, verdict
+from winosmith.build._report_filter import make_figures, verdict
 from winosmith.cli.build import print_build
 from winosmith.errors import DataError, OutputError, RecipeError
 from winosmith.outputs import sha256
@@ -259,7 +259,7 @@ def test_halves_whose_filters_ended_elsewhere_are_told_apart_from_this_one(small
         said = f"; the filter kept {format_value(kept, '.1%')} of the halves, "
         said += f"{format_value(share, '.1%')} of the whole"
         assert (said in verdict(run, measures)) == told
-        assert (said in key_figures(run, measures)[0].note) == told
+        assert (said in make_figures(run, measures)[0].note) == told
 
 
 def test_the_histograms_hatch_what_their_phase_took(small_build):

@@ -9,7 +9,7 @@ from hypothesis import given, strategies as st
 
 from winosmith import Dataset, Origin
 from winosmith.blocks import shuffle_blocks
-from winosmith.build._split import nested_sizes, split
+from winosmith.build._split import make_nested_sets, split
 from winosmith.errors import DataError
 from winosmith.testing import make_twins
 
@@ -67,7 +67,7 @@ def test_training_sets_are_whole_twins(drawn):
 def test_sizes_are_nested_and_grow_fourfold():
     """Each size is the beginning of the next, 160·4^k problems, and xl is everything."""
     train = list(reversed(range(40_398)))
-    sizes = nested_sizes(train)
+    sizes = make_nested_sets(train)
     assert {name: len(rows) for name, rows in sizes.items()} == {
         "xs": 160,
         "s": 640,

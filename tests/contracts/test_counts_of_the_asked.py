@@ -130,4 +130,4 @@ def test_only_what_was_searched_for_is_counted(tmp_path: Path) -> None:
     data = Dataset([*own, *shared], "quiz")
     found = audit.find_overlap({"quiz": data}, tmp_path / "web.txt")["quiz"]
     assert found.checked == 4
-    assert found.count_found(data) == ((1, 3), (1, 7))
+    assert found.count_found_options(data) == ((1, 3), (1, 7))

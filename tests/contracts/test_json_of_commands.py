@@ -292,7 +292,7 @@ def found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
     installed("pyarrow", "typst")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     blank = b'<svg viewBox="0 0 1 1"></svg>'  # drawings take most of the time
-    monkeypatch.setattr("winosmith.report._svg._paint", lambda *_: blank)
+    monkeypatch.setattr("winosmith.report._svg._render_chart", lambda *_: blank)
     with chdir(tmp_path):
         _write_inputs()
         made = {name: _values(_printed(words)) for name, words in VALUES.items()}

@@ -142,7 +142,8 @@ READERS = {
         + "".join(f"{p.id},{p.options[p.answer or 0]},A,a letter\n" for p in DATA),
     ),
     "check of keys": Reader(
-        audit.read_check, json.dumps(audit.check_record(audit.draw_check(make_twins(8), (), 12)))
+        audit.read_check,
+        json.dumps(audit.make_check_record(audit.draw_check(make_twins(8), (), 12))),
     ),
     "recipe": Reader(build.read_recipe, RECIPE),
     "recipe of a round": Reader(

@@ -18,7 +18,7 @@ from winosmith.lineage import make_child
 from winosmith.outputs import sha256
 from winosmith.release import About, Content, Released, parse_about, release, verify
 from winosmith.release._content import compute_digest, format_checksums, make_folder_name
-from winosmith.release._write import write_all
+from winosmith.release._write import write_files
 
 ABOUT: dict[str, Any] = {
     "name": "small",
@@ -129,7 +129,7 @@ def rewritten(content: Content, where: Path) -> Path:
     """Write a release that was never checked."""
     where.mkdir(parents=True)
     return where.rename(
-        where.with_name(make_folder_name(write_all(content, where, lambda done, note: None)))
+        where.with_name(make_folder_name(write_files(content, where, lambda done, note: None)))
     )
 
 

@@ -65,7 +65,7 @@ def write_check(
     wrong_keys = part.triage.wrong_keys if part.triage else None
     planted = wrong_keys.ranks.tolist() if wrong_keys else ()
     check = audit.draw_check(part.dataset, suspects, count, seed=seed, planted=planted)
-    asked = audit.check_problems(check, part.dataset)
+    asked = audit.make_problems_for_judges(check, part.dataset)
     alike = max(map(len, humans.group_schemas(asked.kept)), default=1)
     versions = ascii_lowercase[: max(2, alike)]
     made = humans.make_sheets(asked.kept, versions=versions, title=_TITLE)
@@ -75,7 +75,7 @@ def write_check(
     on_site = None
     if secret is not None:
         check, on_site = _assign_site_ids(check, part.dataset, secret)
-    record = dump_json(audit.check_record(check)) + "\n"
+    record = dump_json(audit.make_check_record(check)) + "\n"
     digest = hashlib.sha256(record.encode("utf-8", "surrogatepass")).hexdigest()
     folder = OutputFolder.open(
         out, {"command": "check of keys", "checks": count}, secret={"check": digest}, force=force
@@ -97,7 +97,7 @@ def write_check(
     items = sum(stratum.items for stratum in check.strata)
     first = check.strata[0]
     drawn = f", among them {first.name}" if len(check.strata) > 1 else ""
-    most = check.most_if_none
+    most = check.max_if_none_found
     forms = [str(folder.path / f"{sheet.name}.html") for sheet in made.sheets]
     apart = [sheet.name for sheet in made.sheets if sheet.test in versions]
     say(
@@ -129,7 +129,7 @@ def _assign_site_ids(check: KeyCheck, data: Dataset, secret: str) -> tuple[KeyCh
     from winosmith import audit
     from winosmith.web import hosting
 
-    asked = audit.check_problems(check, data, site=True)
+    asked = audit.make_problems_for_judges(check, data, site=True)
     for left in asked.dropped:
         say(f"Not sent to the site: {left.problem.id}: {left.reason}")
     renamed = hosting.with_new_ids(asked.kept, secret)
@@ -148,7 +148,7 @@ def _assign_site_ids(check: KeyCheck, data: Dataset, secret: str) -> tuple[KeyCh
               "convert --errata` and `winosmith audit --errata`.")  # fmt: skip
 @_options.page_option
 @_options.json_option
-def count_wrong_keys(
+def estimate_wrong_keys(
     check: str, answers: tuple[str, ...], errata: str | None, out: str | None, as_json: bool
 ) -> None:
     """Estimate the number of wrong keys in a data set, from people's ANSWERS to a CHECK.
@@ -170,7 +170,7 @@ def count_wrong_keys(
     from winosmith import audit
 
     drawn = audit.read_check(Path(check) / _CHECK_FILE)
-    found = audit.count_wrong_keys(drawn, _read_responses(check, answers))
+    found = audit.estimate_wrong_keys(drawn, _read_responses(check, answers))
     if errata:
         options = {item.id: item.options for item in drawn.items}
         with atomic_write(errata) as file:
@@ -211,11 +211,11 @@ def _make_sections(tally: WrongKeys) -> Iterator[Section]:
         "The judges' verdicts are taken as correct: this is the number of keys that such judges "
         "would find wrong if they checked all items."
     ]
-    wrong = tally.with_verdict("wrong")
+    wrong = tally.filter_keys("wrong")
     if wrong and any(one.item.other is not None for one in wrong):
         facts.append(
-            f"For {tally.as_proposed:,} of {len(wrong):,} wrong keys, judges chose the option that "
-            "models propose."
+            f"For {tally.confirmed_proposals:,} of {len(wrong):,} wrong keys, judges chose the "
+            "option that models propose."
         )
     if tally.seen is not None:
         facts.append(
@@ -236,6 +236,6 @@ def _make_sections(tally: WrongKeys) -> Iterator[Section]:
         "items count as sound in the lower limit and as wrong in the upper limit.",
     )
     yield Section("The number of wrong keys", [strata, Text(facts, "list")])
-    for title, keys in (("Wrong keys", wrong), ("Undecided keys", tally.with_verdict("undecided"))):
+    for title, keys in (("Wrong keys", wrong), ("Undecided keys", tally.filter_keys("undecided"))):
         if keys:
             yield Section(title, [table(title, keys, most=_LISTED_KEYS)])

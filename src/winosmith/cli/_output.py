@@ -42,7 +42,7 @@ def _print_table(table: report.Table, shorten_names: bool) -> None:
     shown = table.rows[: table.most]
     rows = [[_shorten_name(cell) if shorten_names else cell for cell in row] for row in shown]
     if rows:
-        heads = table.heads
+        heads = table.headings
         grid = Table(
             box=box.SIMPLE_HEAD,
             show_edge=False,
@@ -183,7 +183,7 @@ class Output:
         """Render the result as an HTML page."""
         signed = "\n".join(f"{title}: {one}" for title, one in self.signatures.items())
         rest = report.Section("What determines the results", [report.Code(signed, "Signatures")])
-        return report.page(
+        return report.render_page(
             self.title,
             [*self.sections, *([rest] if signed else [])],
             subtitle=self.subtitle or self.verdict,

@@ -302,7 +302,7 @@ def command(
     )
     broken = found.failures(rules, known)
     new = found.judge(rules, known)
-    record = found.record() | {"verdict": audit.verdict(found), "broken": broken}
+    record = found.record() | {"verdict": audit.make_verdict(found), "broken": broken}
     if options["check"]:
         secret = judged.secret if judged else None
         how = {name: options[name] for name in ("seed", "force")}
@@ -310,15 +310,15 @@ def command(
             found, options["check"], options["check_to"], secret=secret, **how
         )
     Output(
-        audit.title(found),
+        audit.make_title(found),
         record | _make_repair_records(repairs),
-        audit.sections(found, [*repairs.values()]),
-        verdict=audit.verdict(found),
+        audit.make_sections(found, [*repairs.values()]),
+        verdict=audit.make_verdict(found),
         signature=found.signature,
         spaced=True,
     ).show(as_json=options["as_json"], out=options["out"])
     if not options["as_json"]:
-        echo(f"For a README: {found.line}")
+        echo(f"For a README: {found.readme_line}")
         for name, one in repairs.items():
             folder = Path(repaired or "", name if len(repairs) > 1 else "")
             echo(f"{len(one.dataset):,} items are in {folder / 'kept.jsonl'}", bold=True)
@@ -331,10 +331,10 @@ def command(
     _write_findings(new, options["sarif"], options["badge"])
     if options["annotate"]:
         echo(f"::{token}::")
-        for line in audit.annotation_lines(new):
+        for line in audit.format_annotations(new):
             echo(line)
-        of = audit.title(found), audit.verdict(found), new
-        summary = audit.job_summary(*of, only_new=bool(options["baseline"]))
+        of = audit.make_title(found), audit.make_verdict(found), new
+        summary = audit.format_job_summary(*of, only_new=bool(options["baseline"]))
         _append_for_github("GITHUB_STEP_SUMMARY", summary)
         _append_for_github("GITHUB_OUTPUT", f"findings={len(new)}\n")
     if broken:
@@ -400,7 +400,7 @@ def _make_repair_records(repairs: Mapping[str, Repair]) -> dict[str, object]:
     from winosmith import audit
 
     records = {
-        name: one.record() | {"verdict": audit.repair_verdict(one)} for name, one in repairs.items()
+        name: one.record() | {"verdict": audit.explain_repair(one)} for name, one in repairs.items()
     }
     if len(records) == 1:
         return {"repair": records.popitem()[1]}
@@ -457,7 +457,7 @@ def _select_suspects(result: Audit, limit: int, *, plain: bool) -> Dataset:
     for part in result.parts:
         ids = [suspect.id for suspect in part.triage.suspects[:limit]] if part.triage else []
         split = Dataset(part.dataset, part.name)
-        passed = audit.problems_for_people(split, ids, plain=plain)
+        passed = audit.make_problems_for_people(split, ids, site=plain)
         asked += passed.kept
         for left in passed.dropped:
             say(f"Not sent to judges: {left.problem.id}: {left.reason}")
@@ -480,7 +480,7 @@ def _write_findings(findings: Sequence[Finding], sarif: str | None, badge: str |
     from winosmith import audit
     from winosmith.outputs import atomic_write
 
-    for path, made in ((sarif, audit.sarif), (badge, audit.badge)):
+    for path, made in ((sarif, audit.format_sarif), (badge, audit.render_badge)):
         if path:
             with atomic_write(path) as file:
                 file.write(made(findings))
@@ -520,7 +520,7 @@ def _read_split(
     from winosmith import audit, formats
 
     is_pool = not isinstance(path, str)
-    advance = audit.report_progress(say, f"{path[0] if is_pool else path}: reading", 100, "%")
+    advance = audit.make_reporter(say, f"{path[0] if is_pool else path}: reading", 100, "%")
     contents = read_contents(
         path,
         format_name,
@@ -541,7 +541,7 @@ def _fix_files(paths: Sequence[str], format_name: str | None, options: Mapping[s
     from winosmith.text import count_noun
 
     how = get_reading_arguments()
-    found = audit.fix(
+    found = audit.shuffle_files(
         paths,
         options["seed"],
         drop_copies=options["drop_copies"],

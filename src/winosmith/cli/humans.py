@@ -22,7 +22,7 @@ LOCATIONS = {
     "assign": "_humans_sheets:assign_sheets",
     "enter": "_humans_sheets:enter_answers",
     "results": "_humans_results:print_results",
-    "keys": "_key_check:count_wrong_keys",
+    "keys": "_key_check:estimate_wrong_keys",
     "select": "_humans_results:select_problems",
     "publish": "_humans_results:publish_problems",
 }

@@ -145,7 +145,7 @@ class AfliteResult(Result):
                     _selection.HISTOGRAM_EDGES,
                     phase.histogram,
                     float(self.parameters["threshold"]),
-                    taken=taken,
+                    removed=taken,
                     top=top,
                     title=f"Scores in phase {number + 1}",
                 )

@@ -135,10 +135,10 @@ class Assessment(Result):
 
         return (
             tuple(draw_scatter_plots(clouds)),
-            draw_histograms([bars(s.name, s.d1) for s in self.subsets], what="d₁"),
+            draw_histograms([bars(s.name, s.d1) for s in self.subsets], label="d₁"),
             draw_histograms(
                 [bars(s.name, s.axis) for s in self.subsets],
-                what="answer axis, standard deviations",
+                label="answer axis, standard deviations",
             ),
         )
 

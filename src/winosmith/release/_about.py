@@ -1,8 +1,8 @@
 """`About`: the description of a benchmark by its makers, read from release.toml.
 
 The datasheet's questions are those of Gebru et al. (2021, sections 3.1 to 3.7), reworded; they are
-defined in `TEMPLATE`. The terms of licences are taken from the licences' texts, and the identifiers
-are those of SPDX. The check of licences finds oversights and is not legal advice.
+defined in `TEMPLATE`. Licence terms are taken from the licences' texts; identifiers are those of
+SPDX. The licence check finds oversights; it is not legal advice.
 """
 
 from __future__ import annotations
@@ -174,7 +174,7 @@ class DataSource:
 
     @property
     def title(self) -> str:
-        """The name in the list of licences; "All other sources" for "*"."""
+        """Name in the list of licences; "All other sources" for "*"."""
         return "All other sources" if self.name == "*" else self.name
 
     @property
@@ -257,7 +257,7 @@ class About:
 
     @property
     def full_name(self) -> str:
-        """Name and version."""
+        """Name and version of the benchmark."""
         return f"{self.name} {self.version}"
 
     @property
@@ -274,7 +274,7 @@ class About:
 
 
 def read_about(path: str | Path, *, version: str | None = None) -> About:
-    """Read a release.toml.
+    """Read the description of a benchmark from a release.toml file.
 
     Args:
         path: path of the file; `winosmith release --template` prints a template.
@@ -291,7 +291,7 @@ def read_about(path: str | Path, *, version: str | None = None) -> About:
 
 
 def parse_about(table: Mapping[str, Any]) -> About:
-    """Return the description of a benchmark from a table of release.toml.
+    """Parse the description of a benchmark from a table of release.toml.
 
     Raises:
         RecipeError: a key is unknown or missing, or its value is not valid.

@@ -52,7 +52,7 @@ def make_round_page(
         report.Section("The solvers", _make_solver_blocks(record)),
         report.Section("The next round", _make_next_blocks(following)),
     ]
-    return report.page(
+    return report.render_page(
         f"{record['name']}: a round",
         sections,
         subtitle=subtitle,

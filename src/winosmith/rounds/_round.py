@@ -217,7 +217,7 @@ def _make_recipe_record(recipe: RoundRecipe, before: Mapping[str, Any] | None) -
         for r in recipe.solvers
     ]
     return {
-        "round": build.recipe_table(recipe.build),
+        "round": build.tabulate_recipe(recipe.build),
         "solvers": rules,
         "roots": recipe.roots,
         "last": before and before["digest"],
