@@ -69,7 +69,7 @@ def by_aflite(way, pool, X, seed):
 
 def by_mirror(way, pool, X, seed):
     """Return the rows that mirror removes, and all that agree, by margin, a unit at a time."""
-    units = debias.twin_units(pool, X)
+    units = debias.make_twin_units(pool, X)
     found = debias.mirror(
         units.V,
         blocks=units.blocks,

@@ -193,7 +193,7 @@ def _solved(pool: Dataset, X: NDArray[Any], before: int) -> dict[str, NDArray[np
     """Return the accuracy on the newest problems of solvers trained on the earlier ones."""
     if not before:
         return {}
-    y = debias.problem_labels(pool)
+    y = debias.get_problem_labels(pool)
     train, newest = pool.select(range(before)), pool.select(range(before, len(pool)))
     pairs = solve.WordAssociation.trained_on(train, features="pairs", smoothing=1.0)
     said = zip(newest, solve.predict(pairs, newest), strict=True)

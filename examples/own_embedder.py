@@ -35,7 +35,7 @@ X = PairEmbedder().embed(pool)
 embed.save_array("pairs.npz", X.astype(np.float32), pool.ids)
 X = embed.load_array("pairs.npz").embed(pool)
 
-y = debias.problem_labels(pool)
+y = debias.get_problem_labels(pool)
 train_size, cutoff = debias.suggest_sizes(len(pool))
 found = debias.aflite(X, y, train_size=train_size, cutoff=cutoff, ids=pool.ids)
 removed = {*pool.ids} - {pool.ids[row] for row in found.kept}

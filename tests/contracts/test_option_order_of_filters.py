@@ -79,7 +79,7 @@ def test_pmi_filtering_scores_and_keeps_the_same(
 @given(rows=SWAPS)
 def test_words_have_the_same_pmi(rows: set[int]) -> None:
     """The PMI of a word is with the option that is mentioned first."""
-    assert debias.word_pmi(DATA) == debias.word_pmi(swapped(DATA, rows))
+    assert debias.compute_word_pmi(DATA) == debias.compute_word_pmi(swapped(DATA, rows))
 
 
 def test_the_halves_of_a_twin_share_their_first_option() -> None:
@@ -149,7 +149,7 @@ def test_what_swaps_change_of_aflite_is_noise() -> None:
 
     def removed(which: Dataset, seed: int) -> frozenset[int]:
         X = embed.LightEmbedder(64).embed(which)
-        y = debias.problem_labels(which)
+        y = debias.get_problem_labels(which)
         found = debias.aflite(X, y, train_size=m, cutoff=k, ids=which.ids, seed=seed)
         return frozenset(range(len(which))) - set(found.kept.tolist())
 

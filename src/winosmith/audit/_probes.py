@@ -289,7 +289,7 @@ def _vector_probe(
         behind = np.repeat(np.maximum.reduceat(scores, starts), items.counts[first], axis=0)
         behind -= scores
         # a lead within the rounding error is a tie
-        np.add(scores, behind, out=scores, where=behind <= model.rounding_error(long))
+        np.add(scores, behind, out=scores, where=behind <= model.bound_rounding_errors(long))
         largest = np.abs(scores).max(axis=0)
         return (scores / np.where(largest > 0, largest, 1)).round(9)[same]
 

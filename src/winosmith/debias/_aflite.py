@@ -26,9 +26,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from winosmith._version import __version__
 from winosmith.debias import _selection
-from winosmith.debias._chance import Null, estimate_chance_removals, measure_chance, pool_votes
+from winosmith.debias._chance import Null, draw_phase_null, estimate_chance_removals, pool_votes
 from winosmith.debias._ensemble import DRAWS, Ensemble, NullMode, Remove, Settings, open_ensemble
-from winosmith.debias._rows import Rows, check_rows, number_labels
+from winosmith.debias._rows import Rows, check_rows, encode_group_labels
 from winosmith.debias._solver import Start
 from winosmith.errors import DataError, InputError, OutputError
 from winosmith.outputs import atomic_write
@@ -44,7 +44,7 @@ target size was reached."""
 
 @dataclass(frozen=True, slots=True)
 class Phase(Result):
-    """The record of one filtering phase.
+    """The record of a filtering phase.
 
     Attributes:
         number: The 0-based number of the phase.
@@ -56,8 +56,8 @@ class Phase(Result):
             None if there were none.
         histogram: The number of rows by score, in 20 bins from 0 to 1 (see
             `debias.HISTOGRAM_EDGES`).
-        undefined: The number of rows that every classifier was trained on; these rows have no score
-            and are kept.
+        undefined: The number of rows without a score, because every classifier was trained on them;
+            these rows are kept.
         tied: The number of candidates with the lowest removed score, if only some of them could be
             removed; otherwise 0.
         tied_removed: The number of tied candidates that were removed.
@@ -67,8 +67,8 @@ class Phase(Result):
             always predict.
         polished: The number of classifiers whose training was finished separately in float64.
         passes: The number of passes over the training rows that the slowest classifier needed.
-        chance: The number of candidates and its null distribution with random labels; None without
-            a null.
+        chance: The number of candidates, with its null distribution under random labels; None if
+            there is no null.
         by_chance: The number of rows that score as high as the removed rows when labels are random.
             This number estimates how many rows were removed by chance, and tends to be too high,
             because it assumes that no row is predictable. None if there is no null.
@@ -133,7 +133,7 @@ class AfliteResult(Result):
             array.flags.writeable = False
 
     def charts(self) -> list[Svg]:
-        """Return charts of the size per phase, and of the scores in the first and last phases."""
+        """Return charts of the size per phase and of the scores in the first and last phases."""
         charts = [draw_phase_sizes([p.size for p in self.phases], [p.removed for p in self.phases])]
         shown = {phase.number: phase for phase in (*self.phases[:1], *self.phases[-1:])}
         top = 1.05 * max(1, *(count for phase in shown.values() for count in phase.histogram), 1)
@@ -315,7 +315,7 @@ def aflite(
     )
     if remove == "groups" and groups is None:
         raise InputError('remove is "groups", but no groups are given')
-    run = Run(rows, settings, _number_twins(rows, twins, settings), executor, scratch, on_draw)
+    run = Run(rows, settings, _encode_twins(rows, twins, settings), executor, scratch, on_draw)
     if settings.train_size >= len(rows.y):
         train, cut = suggest_sizes(len(rows.y))
         warnings.warn(
@@ -331,9 +331,10 @@ def aflite(
         "columns": rows.X.shape[1],
         "groups": rows.groups is not None,
     }
-    progress = start_progress(rows)
+    progress = make_initial_progress(rows)
     if checkpoint is not None:
-        identity = {"data": rows.digest(), "twins": _digest(run.twins), **parameters}
+        twins_digest = hashlib.blake2b(run.twins.astype("<i8").data, digest_size=16).hexdigest()
+        identity = {"data": rows.digest(), "twins": twins_digest, **parameters}
         progress = load_progress(Path(checkpoint), identity) or progress
         save_progress(Path(checkpoint), progress, identity)
     for _ in run_phases(run, progress):
@@ -363,22 +364,18 @@ def suggest_sizes(rows: int) -> tuple[int, int]:
     >>> suggest_sizes(47_000), suggest_sizes(4_700)
     ((10000, 500), (1000, 50))
     """
-    share = min(1.0, rows / PAPER_ROWS)
-    return max(2, round(share * PAPER_TRAIN_SIZE)), max(1, round(share * PAPER_CUTOFF))
+    fraction = min(1.0, rows / PAPER_ROWS)
+    return max(2, round(fraction * PAPER_TRAIN_SIZE)), max(1, round(fraction * PAPER_CUTOFF))
 
 
-def _number_twins(
+def _encode_twins(
     rows: Rows, twins: Sequence[Hashable] | None, settings: Settings
 ) -> NDArray[np.intp]:
     if twins is not None and len(twins) != len(rows.y):
         raise DataError(f"X has {len(rows.y)} rows, but twins has {len(twins)} entries")
     if twins is None or settings.null == "off":
         return np.arange(len(rows.y)) if rows.groups is None else rows.groups
-    return number_labels(twins, rows.order)
-
-
-def _digest(numbers: NDArray[np.intp]) -> str:
-    return hashlib.blake2b(numbers.astype("<i8").tobytes(), digest_size=16).hexdigest()
+    return encode_group_labels(twins, rows.order)
 
 
 def _build_result(rows: Rows, progress: Progress, parameters: dict[str, Any]) -> AfliteResult:
@@ -402,7 +399,7 @@ def _build_result(rows: Rows, progress: Progress, parameters: dict[str, Any]) ->
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """The data and parameters of a run.
+    """The data and parameters of an AFLite run.
 
     Attributes:
         rows: The rows with their labels and groups.
@@ -423,7 +420,7 @@ class Run:
 
 @dataclass(slots=True)
 class Progress:
-    """The state of a run.
+    """The state of an AFLite run.
 
     Attributes:
         scores: The (N,) last known scores.
@@ -444,8 +441,8 @@ class Progress:
     saved: list[str] = field(default_factory=list)
 
 
-def start_progress(rows: Rows) -> Progress:
-    """Return the progress of a run before its first phase."""
+def make_initial_progress(rows: Rows) -> Progress:
+    """Return the progress of a run that has completed no phase."""
     count = len(rows.y)
     return Progress(np.full(count, np.nan), np.zeros(count, np.int32), np.full(count, -1, np.int32))
 
@@ -483,19 +480,19 @@ REFRESH = 4
 
 
 def _run_phase(run: Run, ensemble: Ensemble, progress: Progress) -> None:
-    began = time.perf_counter()
+    started = time.perf_counter()
     settings, number = run.settings, len(progress.phases)
     left = np.flatnonzero(progress.removed_in < 0).astype(np.int32)
     groups = run.rows.groups[left] if run.rows.groups is not None else None
     start = _choose_start(ensemble, left, progress)
-    votes = ensemble.vote(left, number, start)
+    votes = ensemble.collect_votes(left, number, start)
     correct, total = pool_votes(ensemble, left, votes)
-    candidates = _selection.reach_threshold(correct, total, settings.threshold)
+    candidates = _selection.reaches_threshold(correct, total, settings.threshold)
     null: Null | None = None
     drawn: list[NDArray[np.float64]] = []
     if settings.null != "off":
         on_draw = None if run.on_draw is None else partial(run.on_draw, number)
-        null, drawn = measure_chance(
+        null, drawn = draw_phase_null(
             ensemble, left, number, run.twins, int(candidates.sum()), on_draw
         )
     limit = _compute_removal_limit(settings, len(left), groups)
@@ -533,25 +530,25 @@ def _run_phase(run: Run, ensemble: Ensemble, progress: Progress) -> None:
             passes=int(votes.passes.max()),
             chance=null,
             by_chance=estimate_chance_removals(drawn, chosen) if null is not None else None,
-            seconds=time.perf_counter() - began,
+            seconds=time.perf_counter() - started,
         )
     )
 
 
-def _choose_start(ensemble: Ensemble, left: NDArray[np.int32], progress: Progress) -> Start:
+def _choose_start(ensemble: Ensemble, rows: NDArray[np.int32], progress: Progress) -> Start:
     number = len(progress.phases)
     if progress.start is None:
-        progress.start = ensemble.compute_first_start(left)
+        progress.start = ensemble.compute_initial_start(rows)
     elif number % REFRESH == 0:
-        progress.start = ensemble.compute_start_at(progress.start.weights, left)
+        progress.start = ensemble.compute_start_at(progress.start.weights, rows)
     return progress.start
 
 
-def _compute_removal_limit(settings: Settings, left: int, groups: NDArray[np.intp] | None) -> int:
-    most = settings.compute_cutoff(left)
+def _compute_removal_limit(settings: Settings, size: int, groups: NDArray[np.intp] | None) -> int:
+    limit = settings.compute_cutoff(size)
     if settings.remove == "groups" and groups is not None:
-        most = max(most, int(np.bincount(groups).max()))
-    return most if settings.target_size is None else min(most, left - settings.target_size)
+        limit = max(limit, int(np.bincount(groups).max()))
+    return limit if settings.target_size is None else min(limit, size - settings.target_size)
 
 
 BROKEN = (EOFError, zipfile.BadZipFile)
@@ -596,29 +593,29 @@ def load_progress(path: Path, identity: Mapping[str, Any]) -> Progress | None:
             state = {one.name: file[one.name] for one in fields(Start) if "weights" in file}
             start = Start(**{**state, "tolerance": float(state["tolerance"])}) if state else None
             saved = file["phases"].tobytes().decode().splitlines()
-        phases = [_read_phase(parse_json(line)) for line in saved]
+        phases = [_parse_phase(parse_json(line)) for line in saved]
     except (OSError, ValueError, LookupError, TypeError, AttributeError, *BROKEN) as error:
         raise OutputError(
             f"{path}: this is not a checkpoint of AFLite ({error}); choose another path for "
             "the checkpoint, or delete the file"
         ) from error
-    _refuse_other_run(path, {"version": about["version"], **about["of"]}, identity)
+    _check_same_run(path, {"version": about["version"], **about["of"]}, identity)
     return Progress(phases=phases, stopped=about["stopped"], start=start, saved=saved, **arrays)
 
 
-def _read_phase(record: Mapping[str, Any]) -> Phase:
+def _parse_phase(record: Mapping[str, Any]) -> Phase:
     chance = record["chance"]
     if chance is not None:
         chance = Null(**{**chance, "draws": tuple(chance["draws"])})
     return Phase(**{**record, "histogram": tuple(record["histogram"]), "chance": chance})
 
 
-def _refuse_other_run(path: Path, theirs: Mapping[str, Any], ours: Mapping[str, Any]) -> None:
-    ours = {"version": __version__, **ours}
+def _check_same_run(path: Path, stored: Mapping[str, Any], expected: Mapping[str, Any]) -> None:
+    expected = {"version": __version__, **expected}
     differ = [
-        f"{name} {theirs.get(name)!r}, not {ours.get(name)!r}"
-        for name in {**ours, **theirs}
-        if theirs.get(name) != ours.get(name)
+        f"{name} {stored.get(name)!r}, not {expected.get(name)!r}"
+        for name in {**expected, **stored}
+        if stored.get(name) != expected.get(name)
     ]
     if differ:
         raise OutputError(

@@ -27,8 +27,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from winosmith.debias._chance import Z
-from winosmith.debias._logit import Logit, rounding_error
-from winosmith.debias._rows import check_rows, find_canonical_order, number_rows
+from winosmith.debias._logit import Logit, bound_rounding_errors
+from winosmith.debias._rows import check_rows, encode_groups, find_canonical_order
 from winosmith.debias._units import Choices, ModelScores
 from winosmith.errors import DataError
 from winosmith.options import Count, Draws, Positive, Seed, TwoOrMore, checked
@@ -96,7 +96,7 @@ def probe(
         )
     if options is None and not np.isfinite(X).all():
         raise DataError("X has values that are not finite")
-    group_of = number_rows(groups, len(y))
+    group_of = encode_groups(groups, len(y))
     fold_of = np.random.default_rng([seed, folds]).permutation(len(groups))[group_of] % folds
     problems: _Vectors = (
         _TwoOptionProblems(X, np.asarray(y), flips_sign).select(np.arange(len(y)))
@@ -109,7 +109,7 @@ def probe(
 
 
 def _score_probe(credit: NDArray[np.float64], group_of: NDArray[np.intp], chance: float) -> Probe:
-    """Return the accuracy, with a confidence interval that is robust to clusters.
+    """Return the accuracy with a cluster-robust confidence interval.
 
     The interval uses the linearised variance of a mean over clusters of unequal sizes: the sum of
     the squared cluster residuals over n squared, times g / (g - 1) for g clusters.
@@ -162,7 +162,7 @@ INTERCEPT_VALUE = 10.0
 
 @dataclass(frozen=True, slots=True)
 class GuesserAccuracy(Result):
-    """The accuracy of a guesser that is trained on one half and tested on the other.
+    """The accuracy of a guesser that was trained on one half and tested on the other.
 
     Attributes:
         accuracy: The fraction of correct predictions, 0–1, as the mean over all splits in both
@@ -182,7 +182,7 @@ class GuesserAccuracy(Result):
 
 @dataclass(frozen=True, slots=True)
 class Verification(Result):
-    """The accuracy of guessers across halves that were filtered separately.
+    """The accuracy of guessers on two halves of the data that were filtered separately.
 
     The 95 % intervals are simultaneous: in 95 % of data sets or more, the intervals of all G
     guessers contain the true values (Bonferroni, G guessers and two sides). So if nothing is
@@ -226,7 +226,7 @@ def verify(
     C: Positive = 1.0,
     on_step: Callable[[int, int], object] | None = None,
 ) -> Verification:
-    """Return the accuracy of guessers on the problems that a filter keeps, across two halves.
+    """Measure how accurately guessers predict the problems that a filter keeps.
 
     Each split assigns the blocks to two halves and filters each half separately. In both
     directions, three kinds of guessers are trained on one half and tested on the other:
@@ -304,7 +304,7 @@ def verify(
     report_step = on_step or (lambda done, steps: None)
     labels = np.asarray(y)
     vectors = {LINEAR: X, **(others or {})}
-    numbers = number_rows(blocks, len(labels))
+    numbers = encode_groups(blocks, len(labels))
     for name, array in (others or {}).items():
         if len(array) != len(labels):
             raise DataError(f"{name}: there are {len(array)} vectors for {len(labels)} problems")
@@ -319,7 +319,7 @@ def verify(
         order = check_rows(X, labels, ids, None, allow_one_label=flips_sign).order
         for name, array in vectors.items():
             problems[name] = _TwoOptionProblems(array, labels, flips_sign or name != LINEAR)
-    block_of = _number_in_order(numbers, order)
+    block_of = _renumber_by_first_occurrence(numbers, order)
     shared = _SharedData(problems, block_of, _resample_blocks(len(blocks), draws, seed), C)
     halves = [
         half for split in range(splits) for half in _draw_halves(order, block_of, seed, split)
@@ -351,8 +351,8 @@ def verify(
     shares = [len(rows) / len(half) for rows, half in zip(kept, halves, strict=True)]
     factor = _compute_interval_factor(len(found), draws)
     return Verification(
-        {name: _summarize([s[0] for s in scores], factor) for name, scores in found.items()},
-        {name: _summarize([s[1] for s in scores], factor) for name, scores in found.items()},
+        {name: _summarize_scores([s[0] for s in scores], factor) for name, scores in found.items()},
+        {name: _summarize_scores([s[1] for s in scores], factor) for name, scores in found.items()},
         kept=float(np.mean(shares)),
         problems=len(labels),
         blocks=len(blocks),
@@ -374,7 +374,7 @@ class _TwoOptionProblems:
     oriented: NDArray[np.float32] | None = None
 
     def select(self, rows: Rows | NDArray[np.bool_]) -> _TwoOptionProblems:
-        """Return the problems at some rows, with the correct option first."""
+        """Return the problems in the given rows, with the correct option first."""
         y = self.y[rows]
         if self.oriented is not None:
             return _TwoOptionProblems(self.X, y, self.flips_sign, self.oriented[rows])
@@ -400,7 +400,7 @@ class _TwoOptionProblems:
         with one_thread():
             for start in range(0, len(margins), CHUNK_ROWS):  # converts only a part to float64
                 margins[start : start + CHUNK_ROWS] = self.oriented[start : start + CHUNK_ROWS] @ W
-        margins[np.abs(margins) <= rounding_error(self.oriented, W)] = 0.0
+        margins[np.abs(margins) <= bound_rounding_errors(self.oriented, W)] = 0.0
         credit = (np.sign(margins) + 1) / 2
         return ModelScores(margins, credit, 1 - credit)
 
@@ -418,7 +418,7 @@ class _SharedData:
     resampled: Floats
     C: float
 
-    def weights(self, rows: Rows) -> Floats:
+    def get_weights(self, rows: Rows) -> Floats:
         """Return the (rows, 1 + draws) weights of rows in the real data and in each draw."""
         return self.resampled[self.block_of[rows]]
 
@@ -432,8 +432,8 @@ def _score_guessers(
 ) -> dict[str, tuple[_Scores, _Scores]]:
     found: dict[str, tuple[_Scores, _Scores]] = {}
     inside, outside = np.isin(train_rows, train_kept), np.isin(test_rows, test_kept)
-    weights, count = shared.weights(train_rows), shared.resampled.shape[1]
-    before, after = shared.weights(test_rows), shared.weights(test_kept)
+    weights, count = shared.get_weights(train_rows), shared.resampled.shape[1]
+    before, after = shared.get_weights(test_rows), shared.get_weights(test_kept)
     counts = weights.astype(np.float32)
     parts = np.unique(shared.block_of[train_rows], return_inverse=True)[1] % FOLDS
     for name, problems in shared.vectors.items():
@@ -444,8 +444,8 @@ def _score_guessers(
         models = train.fit(np.hstack([counts * rows[:, None] for rows in sets + folds]), shared.C)
         scored = [test.score(models[:, at * count :][:, :count]) for at in range(len(sets))]
         found[name] = (
-            (_weighted_accuracy(scored[0].credit, before), chances[0]),
-            (_weighted_accuracy(scored[-1].credit[outside], after), chances[1]),
+            (_compute_weighted_accuracy(scored[0].credit, before), chances[0]),
+            (_compute_weighted_accuracy(scored[-1].credit[outside], after), chances[1]),
         )
         if name == LINEAR:
             shape = (len(train_rows), count)
@@ -461,10 +461,10 @@ def _score_guessers(
                 (inside | True, outside | True, chances[0]),
                 (inside, outside, chances[1]),
             ):
-                gained = (cross.credit - cross.opposite)[train_mask]
-                rule = _fit_rule(gained, train_ranks[train_mask], weights[train_mask])
+                gains = (cross.credit - cross.opposite)[train_mask]
+                rule = _fit_rule(gains, train_ranks[train_mask], weights[train_mask])
                 credit = _apply_rule(scored[0], test_ranks, rule)[test_mask]
-                pair.append((_weighted_accuracy(credit, before[test_mask]), chance))
+                pair.append((_compute_weighted_accuracy(credit, before[test_mask]), chance))
             found[TWO_PIECE] = (pair[0], pair[1])
     return {name: found[name] for name in (LINEAR, TWO_PIECE, *found)}
 
@@ -480,17 +480,17 @@ def _rank_margins(margins: Floats) -> NDArray[np.integer[Any]]:
 
 
 def _fit_rule(
-    gained: Floats, ranks: NDArray[np.integer[Any]], weights: Floats
+    gains: Floats, ranks: NDArray[np.integer[Any]], weights: Floats
 ) -> tuple[NDArray[np.integer[Any]], Floats]:
-    """Return each column's quantile, and 1 to follow the model from this quantile on, -1 below it.
+    """Return each column's threshold, and 1 to follow the model at or above it, -1 below it.
 
-    `gained` is each problem's gain from following the model instead of predicting the opposite.
+    `gains` is each problem's gain from following the model instead of predicting the opposite.
     """
-    gained = weights * gained
-    columns = np.arange(gained.shape[1])
+    gains = weights * gains
+    columns = np.arange(gains.shape[1])
     by_step = np.zeros((MARGIN_QUANTILES, len(columns)))
     for column in columns:
-        by_step[:, column] = np.bincount(ranks[:, column], gained[:, column], MARGIN_QUANTILES)
+        by_step[:, column] = np.bincount(ranks[:, column], gains[:, column], MARGIN_QUANTILES)
     below = np.vstack([np.zeros((1, len(columns))), np.cumsum(by_step, axis=0)])
     above = below[-1] - 2 * below  # the gain from following the model only from this quantile on
     steps = np.argmax(np.abs(above), axis=0)
@@ -499,16 +499,16 @@ def _fit_rule(
 
 
 def _apply_rule(
-    scored: ModelScores,
+    scores: ModelScores,
     ranks: NDArray[np.integer[Any]],
     rule: tuple[NDArray[np.integer[Any]], Floats],
 ) -> Floats:
     steps, beyond = rule
     follows = np.where(ranks >= steps, beyond, -beyond) > 0
-    return np.where(follows, scored.credit, scored.opposite)
+    return np.where(follows, scores.credit, scores.opposite)
 
 
-def _weighted_accuracy(credit: Floats, weights: Floats) -> Floats:
+def _compute_weighted_accuracy(credit: Floats, weights: Floats) -> Floats:
     whole = weights.sum(axis=0)
     accuracy: Floats = (weights * credit).sum(axis=0) / np.where(whole > 0, whole, 1)
     return accuracy
@@ -534,39 +534,39 @@ def _apply_filter(keep_rows: Filter, rows: Rows, block_of: Rows) -> Rows:
     return rows[is_kept]
 
 
-def _number_in_order(numbers: Rows, order: Rows) -> Rows:
+def _renumber_by_first_occurrence(numbers: Rows, order: Rows) -> Rows:
     first = np.unique(numbers[order], return_index=True)[1]
     renamed = np.empty(len(first), np.intp)
     renamed[np.argsort(first)] = np.arange(len(first))
     return renamed[numbers]
 
 
-def _resample_blocks(blocks: int, draws: int, seed: int) -> Floats:
+def _resample_blocks(block_count: int, draws: int, seed: int) -> Floats:
     """Return the (blocks, 1 + draws) bootstrap weights of blocks; the first column is ones."""
-    drawn = np.random.default_rng([seed, draws, blocks]).multinomial(
-        blocks, np.full(blocks, 1 / blocks), draws
+    drawn = np.random.default_rng([seed, draws, block_count]).multinomial(
+        block_count, np.full(block_count, 1 / block_count), draws
     )
-    return np.vstack([np.ones((1, blocks)), drawn]).T.copy()
+    return np.vstack([np.ones((1, block_count)), drawn]).T.copy()
 
 
-def _compute_interval_factor(guessers: int, draws: int) -> float:
-    """Return the half-width of an interval, in standard errors.
+def _compute_interval_factor(guesser_count: int, draws: int) -> float:
+    """Return the half-width of a simultaneous interval in standard errors.
 
     >>> round(_compute_interval_factor(3, 100), 3), round(_compute_interval_factor(1, 10**6), 2)
     (2.435, 1.96)
     """
     from scipy.special import stdtrit
 
-    return float(stdtrit(draws - 1, 1 - LEVEL / (2 * guessers)))
+    return float(stdtrit(draws - 1, 1 - LEVEL / (2 * guesser_count)))
 
 
-def _summarize(found: Sequence[_Scores], factor: float) -> GuesserAccuracy:
-    mean = np.mean([accuracies for accuracies, _ in found], axis=0)
+def _summarize_scores(scores: Sequence[_Scores], factor: float) -> GuesserAccuracy:
+    mean = np.mean([accuracies for accuracies, _ in scores], axis=0)
     spread = factor * float(np.std(mean[1:], ddof=1))
     accuracy = float(mean[0])
     return GuesserAccuracy(
         accuracy,
         max(0.0, accuracy - spread),
         min(1.0, accuracy + spread),
-        float(np.mean([chance for _, chance in found])),
+        float(np.mean([chance for _, chance in scores])),
     )

@@ -21,7 +21,7 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
-from winosmith.debias._rows import align
+from winosmith.debias._rows import copy_aligned
 
 Floats = NDArray[np.float64]
 Positions = NDArray[np.int32]
@@ -76,7 +76,7 @@ class Kernel:
         compile_loops()
 
     def make_gradient(self, rows: Positions, partitions: Sequence[Positions]) -> Gradient:
-        """Return the function that computes the classifiers' gradients.
+        """Return a function that computes the classifiers' gradients.
 
         Args:
             rows: (size,) the rows left, in ascending order.
@@ -84,20 +84,20 @@ class Kernel:
         """
         begin, end, positions = _concatenate(partitions)
 
-        def gradient(W: Floats, columns: NDArray[np.intp]) -> Floats:
+        def compute_gradient(W: Floats, columns: NDArray[np.intp]) -> Floats:
             G = np.empty(W.shape)
             first, last = begin[columns], end[columns]
-            add_gradients(self.X, self.y, rows, first, last, positions, align(W), G)
+            write_gradients(self.X, self.y, rows, first, last, positions, copy_aligned(W), G)
             return G
 
-        return gradient
+        return compute_gradient
 
     def count_votes(
         self, rows: Positions, partitions: Sequence[Positions], weights: Floats
     ) -> tuple[Positions, Positions, int]:
         """Return each row's correct and all held-out predictions, and the number of close votes."""
         correct, total = np.zeros((2, len(rows)), np.int32)
-        even = align(np.concatenate([weights, weights[: len(weights) % 2]]))
+        even = copy_aligned(np.concatenate([weights, weights[: len(weights) % 2]]))
         close = count_votes(self.X, self.y, rows, *_concatenate(partitions), even, correct, total)
         return correct, total, close
 
@@ -109,12 +109,12 @@ class Kernel:
         Each row's loss is weighted by `scale`; the penalty is not included.
         """
         diagonal, product = np.zeros((2, len(weights)))
-        add_curvature(self.X, rows, align(weights[None])[0], scale, diagonal, product)
+        add_curvature(self.X, rows, copy_aligned(weights[None])[0], scale, diagonal, product)
         return diagonal, product
 
     def compute_leverage(self, rows: Positions, diagonal: Floats) -> float:
         """Return the maximum over rows of ``sum of x² / diagonal``."""
-        return float(compute_largest_sum(self.X, rows, (1.0 / diagonal).astype(np.float32)))
+        return float(compute_max_square_sum(self.X, rows, (1.0 / diagonal).astype(np.float32)))
 
 
 def _concatenate(
@@ -144,10 +144,10 @@ def compile_loops() -> None:
     announcement.daemon = True
     announcement.start()
     try:
-        add_gradients(X, y, rows, begin, end, positions, X[:1], wide)
+        write_gradients(X, y, rows, begin, end, positions, X[:1], wide)
         count_votes(X, y, rows, begin, end, positions, X, counts, counts.copy())
         add_curvature(X, rows, X[0], 1.0, wide[0], wide[0].copy())
-        compute_largest_sum(X, rows, X[0])
+        compute_max_square_sum(X, rows, X[0])
     finally:
         announcement.cancel()
 
@@ -182,7 +182,7 @@ def sigmoid(z: Any) -> Any:
 
 
 @compile_cached
-def add_gradients(
+def write_gradients(
     X: Array,
     y: Array,
     rows: Array,
@@ -284,7 +284,7 @@ def count_votes(
 
     The decision values of training rows are also computed but not used, because whole tiles of rows
     and classifiers are faster. `W` has an even number of rows; a padding row does not vote. The
-    first six arguments are as for `add_gradients`. Votes are added to `correct` and `total`,
+    first six arguments are as for `write_gradients`. Votes are added to `correct` and `total`,
     (size,) int32.
     """
     at = begin.copy()
@@ -333,13 +333,13 @@ def add_curvature(X: Array, rows: Array, w: Array, scale: float, h: Array, q: Ar
 
 
 @compile_cached
-def compute_largest_sum(X: Array, rows: Array, factor: Array) -> Any:
-    """Return the maximum over rows of the sum of squares, with a factor for each column."""
-    most = np.float32(0)
+def compute_max_square_sum(X: Array, rows: Array, weights: Array) -> Any:
+    """Return the maximum weighted sum of squares of a row; the (D,) weights are per column."""
+    largest = np.float32(0)
     for i in range(rows.shape[0]):
         x = X[rows[i]]
         total = np.float32(0)
-        for k in range(factor.shape[0]):
-            total += factor[k] * x[k] * x[k]
-        most = max(most, total)
-    return most
+        for k in range(weights.shape[0]):
+            total += weights[k] * x[k] * x[k]
+        largest = max(largest, total)
+    return largest

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from winosmith import formats, metrics
 from winosmith.dataset import Dataset
-from winosmith.debias._rows import problem_labels
+from winosmith.debias._rows import get_problem_labels
 from winosmith.errors import InputError
 from winosmith.options import PmiLabel, PmiVariant, Positive, Seed, checked
 from winosmith.results import HIDDEN, Result
@@ -62,7 +62,7 @@ def pmi(
     singles: Literal["draw", "keep"] = "draw",
     seed: Seed = 0,
 ) -> PmiResult:
-    """Keep the twins that are hard to distinguish by their words.
+    """Keep the twins whose halves are hard to distinguish by their words.
 
     A twin with the halves t1 and t2 scores
     ``f(t1, t2) = Σ_{w in t1} PMI(y=1; w) - Σ_{w in t2} PMI(y=1; w)``; "we only retain twins that
@@ -105,7 +105,7 @@ def pmi(
         seed: The random seed for ties and singles.
 
     Raises:
-        DataError: The problems are invalid for `problem_labels`.
+        DataError: The problems are invalid for `get_problem_labels`.
         RecipeError: A parameter is out of range.
         InputError: `size` and `threshold` are both given or both omitted, or `singles` is "keep"
             and there are more singles than `size` allows.
@@ -118,7 +118,7 @@ def pmi(
     if threshold is not None and math.isnan(threshold):
         raise InputError("threshold is NaN; choose a number")
     scores = _score_twins(data, variant, label, smoothing)
-    place = _draw_order(data, seed)
+    place = _draw_row_ranks(data, seed)
     ranked = sorted(data.twins, key=lambda twin: (scores[twin[0]], min(place[row] for row in twin)))
     drawn = sorted(data.singles, key=place.__getitem__)
     if threshold is not None:
@@ -141,7 +141,7 @@ def pmi(
 
 
 @checked
-def word_pmi(
+def compute_word_pmi(
     data: Dataset,
     *,
     label: PmiLabel = "first-mentioned",
@@ -155,7 +155,7 @@ def word_pmi(
         smoothing: The number added to each count of a word with an answer, above 0.
 
     Raises:
-        DataError: The problems are invalid for `problem_labels`.
+        DataError: The problems are invalid for `get_problem_labels`.
         RecipeError: `label` is unknown, or `smoothing` is not above 0.
     """
     counts, vocabulary = metrics.count_words(data)
@@ -165,9 +165,9 @@ def word_pmi(
 
 
 def _make_labels(data: Dataset, label: PmiLabel) -> NDArray[np.intp]:
-    """Return the (n,) labels: 0 for rows with y = 1, and 1 for the others."""
+    """Return the (n,) labels: 0 for rows with y = 1, and 1 for all others."""
     first = metrics.find_first_of_twins(data) if label == "first-mentioned" else 0
-    labels: NDArray[np.intp] = (problem_labels(data) != first).astype(np.intp)
+    labels: NDArray[np.intp] = (get_problem_labels(data) != first).astype(np.intp)
     return labels
 
 
@@ -178,9 +178,9 @@ def _score_twins(data: Dataset, variant: PmiVariant, label: PmiLabel, smoothing:
     information = metrics.compute_pmi_with_answers(features, labels, smoothing)
     scores = np.full(len(data), np.nan)
     if variant == "max":
-        own = _find_largest_pmi(features, information, labels)
+        largest = _find_largest_pmi(features, information, labels)
         for twin in data.twins:
-            scores[list(twin)] = own[list(twin)].max()
+            scores[list(twin)] = largest[list(twin)].max()
         return scores
     sums = features @ information[0]
     for one, other in data.twins:
@@ -199,14 +199,14 @@ def _find_largest_pmi(features: csr_array, information: Floats, labels: NDArray[
     )
 
 
-def _draw_order(data: Dataset, seed: int) -> NDArray[np.intp]:
+def _draw_row_ranks(data: Dataset, seed: int) -> NDArray[np.intp]:
     place = {problem_id: number for number, problem_id in enumerate(sorted(data.ids))}
     draw = np.random.default_rng(seed).permutation(len(place))
     return np.array([draw[place[problem_id]] for problem_id in data.ids], np.intp)
 
 
 def _count_singles_to_keep(twins: int, singles: int, size: int) -> int:
-    """Return how many singles to keep, so that twins and singles are kept at the same rate.
+    """Return the number of singles to keep, so that twins and singles are kept at the same rate.
 
     The result is rounded so that the rest of `size` can be filled with whole twins, if possible.
     """

@@ -14,7 +14,7 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from winosmith.debias._rows import TIES, draw_fitting_groups, make_generator, number_rows
+from winosmith.debias._rows import TIES, draw_fitting_groups, encode_groups, make_generator
 from winosmith.errors import InputError
 
 BINS = 20
@@ -29,7 +29,7 @@ Counts = NDArray[np.int32]
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """The removals of a phase.
+    """The rows that a phase removes.
 
     Attributes:
         removed: The ascending positions of the removed rows among the rows of the phase.
@@ -54,8 +54,8 @@ def compute_scores(correct: Counts, total: Counts) -> NDArray[np.float64]:
     return known
 
 
-def reach_threshold(correct: Counts, total: Counts, threshold: float) -> NDArray[np.bool_]:
-    """Return whether each row has votes and correct / total >= threshold."""
+def reaches_threshold(correct: Counts, total: Counts, threshold: float) -> NDArray[np.bool_]:
+    """Return whether each row has votes, and enough correct ones to reach the threshold."""
     exact = Fraction(str(float(threshold)))  # the decimal as written, not its nearest double
     most = int(total.max(initial=0))
     need = np.array([-(-exact.numerator * n // exact.denominator) for n in range(most + 1)])
@@ -63,7 +63,7 @@ def reach_threshold(correct: Counts, total: Counts, threshold: float) -> NDArray
 
 
 def pool_by_group(votes: Counts, groups: NDArray[np.intp]) -> Counts:
-    """Return the votes of each row's whole group.
+    """Return the total votes of each row's group.
 
     >>> pool_by_group(np.array([3, 4, 1], np.int32), np.array([0, 1, 0])).tolist()
     [4, 4, 4]
@@ -94,11 +94,11 @@ def select(
     `correct` and `total` are the (size,) numbers of correct and of all predictions for each row, or
     for its group. `groups` are (size,) group numbers, or None to remove rows individually.
     """
-    candidates = np.flatnonzero(reach_threshold(correct, total, threshold))
+    candidates = np.flatnonzero(reaches_threshold(correct, total, threshold))
     score = correct[candidates] / total[candidates]  # equal ratios are equal doubles
     priority = make_generator(seed, phase, TIES).permutation(len(correct))
     if groups is not None:
-        priority = _use_first_priority(priority, groups)
+        priority = _share_group_priority(priority, groups)
     ranked = np.lexsort((priority[candidates], -score))
     chosen = np.arange(len(ranked)) < cutoff
     if groups is not None:
@@ -113,13 +113,13 @@ def select(
     return Selection(np.sort(candidates[taken]), len(candidates), tied, tied_removed, lowest)
 
 
-def _use_first_priority(priority: NDArray[np.intp], groups: NDArray[np.intp]) -> NDArray[np.intp]:
+def _share_group_priority(priority: NDArray[np.intp], groups: NDArray[np.intp]) -> NDArray[np.intp]:
     _, first, number = np.unique(groups, return_index=True, return_inverse=True)
     return priority[first][number]
 
 
-def _select_fitting_groups(groups: NDArray[np.intp], room: int) -> NDArray[np.bool_]:
-    """Return whether each row is removed, taking whole groups in order while they fit.
+def _select_fitting_groups(groups: NDArray[np.intp], limit: int) -> NDArray[np.bool_]:
+    """Select whole groups in order while they fit, and return a mask of the selected rows.
 
     Groups that no longer fit are skipped. The rows of a group are consecutive.
     """
@@ -127,10 +127,10 @@ def _select_fitting_groups(groups: NDArray[np.intp], room: int) -> NDArray[np.bo
     sizes = np.diff(np.r_[starts, len(groups)])
     taken = np.zeros(len(sizes), np.bool_)
     for place, size in enumerate(sizes.tolist()):
-        if size <= room:
+        if size <= limit:
             taken[place] = True
-            room -= size
-        if not room:
+            limit -= size
+        if not limit:
             break
     return np.repeat(taken, sizes)
 
@@ -181,4 +181,4 @@ def subsample(
     rng = np.random.default_rng(seed)
     if groups is None:
         return np.sort(rng.choice(rows, size, replace=False, shuffle=False))
-    return np.flatnonzero(draw_fitting_groups(number_rows(groups, rows), size, rng))
+    return np.flatnonzero(draw_fitting_groups(encode_groups(groups, rows), size, rng))
