@@ -23,7 +23,7 @@ from scipy.stats import norm, ttest_1samp
 
 from winosmith import practice
 from winosmith.exposure import (
-    detectable_shift,
+    compute_detectable_shift,
     sign_test,
     signed_ranks,
     subtract_fit,
@@ -106,7 +106,7 @@ def print_power(count):
           "all prefer A by 3 sd |")  # fmt: skip
     print("|---" * 7 + "|")
     for n, shift in ((155, 0.2), (618, 0.1), (2_472, 0.05)):
-        promised = norm.cdf(shift / detectable_shift(n) * (norm.isf(LEVEL) + norm.ppf(0.8))
+        promised = norm.cdf(shift / compute_detectable_shift(n) * (norm.isf(LEVEL) + norm.ppf(0.8))
                             - norm.isf(LEVEL))  # fmt: skip
         for name, draw in SHAPES.items():
             p = []

@@ -66,8 +66,8 @@ class SimulatedRound:
     accuracy: Mapping[str, float]
     human: float | None
     mislabelled: float
-    recall: practice.Share
-    false_removals: practice.Share
+    recall: practice.Ratio
+    false_removals: practice.Ratio
 
 
 @dataclass(frozen=True, eq=False)
@@ -248,5 +248,5 @@ def _measured(
     )
 
 
-def _share(removed: NDArray[np.bool_], of: NDArray[np.bool_]) -> practice.Share:
-    return practice.Share(int((removed & of).sum()), int(of.sum()))
+def _share(removed: NDArray[np.bool_], of: NDArray[np.bool_]) -> practice.Ratio:
+    return practice.Ratio(int((removed & of).sum()), int(of.sum()))

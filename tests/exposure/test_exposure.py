@@ -16,8 +16,8 @@ from winosmith import exposure as exposures, practice
 from winosmith.errors import DataError, FormatError
 from winosmith.exposure import (
     KeyedRelease,
-    level_of_look,
-    read_keyed,
+    compute_look_level,
+    read_keyed_release,
     read_scores,
     write_presentations,
 )
@@ -38,7 +38,7 @@ def folder(tmp_path: Path) -> Path:
 @pytest.fixture
 def keyed(folder: Path) -> KeyedRelease:
     """Return its presentations and coins."""
-    return read_keyed(folder)
+    return read_keyed_release(folder)
 
 
 @pytest.fixture
@@ -101,7 +101,7 @@ def test_further_looks_have_smaller_levels(
     looks = [[one, two], [one], [two, one], [again], [two]]
     found = [exposures.exposure(keyed, scores, private=private) for scores in looks]
     assert [each.look for each in found] == [1, 2, 1, 2, 3]
-    assert [each.level for each in found] == [level_of_look(each.look) for each in found]
+    assert [each.level for each in found] == [compute_look_level(each.look) for each in found]
     adjusted = exposures.exposure(keyed, [one], private=private, reference=two)
     assert (adjusted.look, adjusted.reference) == (4, "two")
     lines = map(json.loads, (private / "looks.jsonl").read_text().splitlines())

@@ -98,7 +98,12 @@ def test_sound_problems_of_new_frames_are_at_chance(represent: Represent):
     """
     written = list(draw_drafts([None] * 3_000, 0.5, 1, np.random.default_rng(5)))
     data = Dataset(
-        Problem(str(row), draft.sentence(row % 2), draft.listed_options(), draft.answer(row % 2))
+        Problem(
+            str(row),
+            draft.make_sentence(row % 2),
+            draft.get_listed_options(),
+            draft.get_answer(row % 2),
+        )
         for row, draft in enumerate(written)
     )
     number = {frame: place for place, frame in enumerate({draft.frame for draft in written})}

@@ -64,7 +64,7 @@ def command(
         winosmith exposure releases/mine-1.0.0-* --export both.jsonl
         winosmith exposure releases/mine-1.0.0-* --scores gpt.jsonl --scores qwen.jsonl
     """  # noqa: D301
-    keyed = exposures.read_keyed(release, private)
+    keyed = exposures.read_keyed_release(release, private)
     folder = Path(release).resolve()
     owner = Path(private) if private else folder.parent / PRIVATE / folder.name
     if export:
@@ -99,7 +99,7 @@ def _score_presentations(keyed: KeyedRelease, model: str, owner: Path, device: s
     name = re.sub(r"[^\w.-]+", "-", model).strip("-.")
     path = owner / "scores" / f"{name}.jsonl"
     with progress(f"Scoring with {model}, text", 2 * len(keyed.pairs)) as advance:
-        exposures.write_scores(
+        exposures.score_presentations(
             keyed.pairs,
             keyed.digest,
             model,

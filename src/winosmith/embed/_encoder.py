@@ -59,7 +59,7 @@ class EncoderEmbedder:
             with a warning. By default the model's own limit.
         tokens_per_batch: number of tokens in a batch, including padding; the default depends on the
             device.
-        cache: True for the user's cache folder (`cache_folder`), False for none, or a folder.
+        cache: True for the user's cache folder (`get_cache_folder`), False for none, or a folder.
             The cache key consists of the texts, the digest of the weights, and the relevant
             parameters. Interrupted work is resumed.
         executor: an executor that encodes chunks of 2,048 problems; by default this process does.
@@ -85,7 +85,7 @@ class EncoderEmbedder:
 
     @cached_property
     def folder(self) -> Path:
-        """The folder of the model, downloaded if necessary."""
+        """The model's folder; the model is downloaded if necessary."""
         return models.find_model_folder(self.model)
 
     @cached_property
@@ -135,7 +135,7 @@ class EncoderEmbedder:
         return _embedder.pad_options(rows, [len(problem.options) for problem in problems])
 
     def embed_texts(self, texts: Sequence[str]) -> Vectors:
-        """Return the vector of each text, (n, d) float32.
+        """Return each text's vector, (n, d) float32.
 
         Raises:
             DataError: there are no texts, or vectors are not finite.
@@ -159,35 +159,35 @@ class EncoderEmbedder:
     def _embed_in_chunks(
         self,
         items: Sequence[Item],
-        what: str,
-        texts: Callable[[Sequence[Item]], list[Text]],
-        names_of: Callable[[Sequence[Item]], Sequence[str]],
+        noun: str,
+        get_texts: Callable[[Sequence[Item]], list[Text]],
+        get_names: Callable[[Sequence[Item]], Sequence[str]],
     ) -> Iterator[tuple[Sequence[Item], Vectors]]:
-        """Yield problems or texts in chunks, with the vectors of the texts that `texts` returns.
+        """Yield problems or texts in chunks, with the vectors of their texts.
 
-        `what` is "problems" or "texts", and `names_of` returns a name for each text, for messages.
+        `noun` is "problems" or "texts", and `get_names` returns a name for each text, for messages.
         """
         if not len(items):
-            raise DataError(f"there are no {what} to embed")
-        encoded = self._start_encoding(items, texts)
+            raise DataError(f"there are no {noun} to embed")
+        encoded = self._start_encoding(items, get_texts)
         for start in range(0, len(items), CHUNK):
             chunk = items[start : start + CHUNK]
             try:
                 vectors = self._get_vectors(
-                    texts(chunk), start, chunk, len(items), encoded.get(start)
+                    get_texts(chunk), start, chunk, len(items), encoded.get(start)
                 )
             except KeyboardInterrupt:
                 if self._cache is None:
                     raise
                 raise Interrupted(
-                    f"the vectors of {start:,} of {len(items):,} {what} are cached; repeat the "
+                    f"the vectors of {start:,} of {len(items):,} {noun} are cached; repeat the "
                     "call to resume"
                 ) from None
             finite = np.isfinite(vectors).all(axis=1)
             if not finite.all():
                 raise DataError(
                     f"the encoder {self.model} gives values that are not finite, first for "
-                    f"{names_of(chunk)[int(np.argmin(finite))]!r}; its weights are damaged"
+                    f"{get_names(chunk)[int(np.argmin(finite))]!r}; its weights are damaged"
                 )
             yield chunk, vectors
 
@@ -200,26 +200,26 @@ class EncoderEmbedder:
             for option in range(len(problem.options))
         ]
 
-    def _cache_path(self, texts: list[Text]) -> Path | None:
-        return self._cache / f"{self._make_key(texts)}.npz" if self._cache else None
+    def _get_cache_path(self, texts: list[Text]) -> Path | None:
+        return self._cache / f"{self._make_cache_key(texts)}.npz" if self._cache else None
 
     def _start_encoding(
-        self, items: Sequence[Item], texts: Callable[[Sequence[Item]], list[Text]]
+        self, items: Sequence[Item], get_texts: Callable[[Sequence[Item]], list[Text]]
     ) -> dict[int, Iterator[Vectors]]:
         if self.executor is None:
             return {}
-        chunks = {at: texts(items[at : at + CHUNK]) for at in range(0, len(items), CHUNK)}
+        chunks = {at: get_texts(items[at : at + CHUNK]) for at in range(0, len(items), CHUNK)}
         missing = {
             at: texts for at, texts in chunks.items() if self._load_from_cache(texts) is None
         }
         load_settings = {"device": self.device, "max_length": self.max_length}
         encode_settings = {"pooling": self.pooling, "tokens_per_batch": self.tokens_per_batch}
-        work = partial(_encode, str(self.folder), load_settings, encode_settings)
+        work = partial(_encode_texts, str(self.folder), load_settings, encode_settings)
         return dict.fromkeys(missing, ordered_map(work, missing.values(), self.executor))
 
     def _load_from_cache(self, texts: list[Text]) -> Vectors | None:
-        path = self._cache_path(texts)
-        return load_cached(path, (len(texts), -1)) if path else None
+        path = self._get_cache_path(texts)
+        return load_cached_vectors(path, (len(texts), -1)) if path else None
 
     def _get_vectors(
         self,
@@ -230,18 +230,18 @@ class EncoderEmbedder:
         encoded: Iterator[Vectors] | None,
     ) -> Vectors:
 
-        def report(done: int, of: int) -> None:
+        def notify(completed: int, count: int) -> None:
             if self.on_progress:
-                self.on_progress(start + len(chunk) * done // of, total)
+                self.on_progress(start + len(chunk) * completed // count, total)
 
         vectors = None if encoded else self._load_from_cache(texts)
         if vectors is None:
             vectors = next(encoded) if encoded else self._encoder.vectors(
-                texts, pooling=self.pooling, tokens_per_batch=self.tokens_per_batch, on_batch=report
+                texts, pooling=self.pooling, tokens_per_batch=self.tokens_per_batch, on_batch=notify
             )  # fmt: skip
-            if path := self._cache_path(texts):
-                store_vectors(path, vectors)
-        report(1, 1)
+            if path := self._get_cache_path(texts):
+                save_vectors(path, vectors)
+        notify(1, 1)
         return vectors
 
     @cached_property
@@ -252,10 +252,10 @@ class EncoderEmbedder:
     def _cache(self) -> Path | None:
         if self.cache is False:
             return None
-        return (cache_folder() if self.cache is True else Path(self.cache)) / "embeddings"
+        return (get_cache_folder() if self.cache is True else Path(self.cache)) / "embeddings"
 
-    def _make_key(self, texts: list[Text]) -> str:
-        """Return the cache key of texts, which does not depend on `combine`, answers or ids."""
+    def _make_cache_key(self, texts: list[Text]) -> str:
+        """Return the texts' cache key, which does not depend on `combine`, answers or ids."""
         key_parts = {**self.parameters, "combine": None, "model": self._digest, "texts": texts}
         return hashlib.sha256(json.dumps(key_parts, sort_keys=True).encode()).hexdigest()
 
@@ -264,7 +264,7 @@ _load_once = lru_cache(maxsize=1)(models.load_encoder)
 """Keeps the last encoder of a worker in memory."""
 
 
-def _encode(
+def _encode_texts(
     folder: str,
     load_settings: Mapping[str, Any],
     encode_settings: Mapping[str, Any],
@@ -273,7 +273,7 @@ def _encode(
     return _load_once(folder, **load_settings).vectors(texts, **encode_settings)
 
 
-def cache_folder() -> Path:
+def get_cache_folder() -> Path:
     """Return the user's cache folder: `$XDG_CACHE_HOME/winosmith` or `~/.cache/winosmith`.
 
     The folder can be deleted at any time; missing files are computed again.
@@ -282,8 +282,8 @@ def cache_folder() -> Path:
     return (Path(base) if base else Path.home() / ".cache") / "winosmith"
 
 
-def load_cached(path: Path, shape: tuple[int, ...]) -> Vectors | None:
-    """Return the vectors in a cache file, or None if it is missing, damaged or of another shape.
+def load_cached_vectors(path: Path, shape: tuple[int, ...]) -> Vectors | None:
+    """Return the vectors in a cache file, or None if it is missing, damaged or differently shaped.
 
     The file is a zip with checksums, so damage is detected. -1 in `shape` allows any length.
     """
@@ -298,8 +298,8 @@ def load_cached(path: Path, shape: tuple[int, ...]) -> Vectors | None:
     return array if fits and array.dtype == np.float32 and np.isfinite(array).all() else None
 
 
-def store_vectors(path: Path, vectors: Vectors) -> None:
-    """Write vectors to a cache file, through a temporary file that is renamed."""
+def save_vectors(path: Path, vectors: Vectors) -> None:
+    """Write vectors atomically to a cache file."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with atomic_write(path, "wb") as file:
         np.savez(file, vectors=vectors)
@@ -312,7 +312,7 @@ N_TRAIN, N_DEV = 5_000, 1_000
 def split_for_finetuning(
     dataset: Dataset, n_train: int = N_TRAIN, n_dev: int = N_DEV, *, seed: int = 0
 ) -> tuple[Dataset, Dataset, Dataset]:
-    """Draw the problems for fine-tuning an encoder, in whole blocks, as `winosmith build` does.
+    """Split a data set into whole blocks for training, dev and embedding, like `winosmith build`.
 
     Returns train, dev and the rest, each in the order of the data set. A block is a twin with its
     look-alikes (`winosmith.blocks`); the last block may exceed the requested size. The draw depends
@@ -329,14 +329,14 @@ def split_for_finetuning(
     parts: list[set[int]] = [set(), set()]
     if min(sizes) > 0 and sum(sizes) < len(dataset):
         parts = list(map(set, draw(shuffled_blocks(dataset, seed), range(len(dataset)), sizes)))
-    taken = set.union(*parts)
-    if not all(parts) or len(taken) == len(dataset):
+    drawn = set.union(*parts)
+    if not all(parts) or len(drawn) == len(dataset):
         raise DataError(
             f"{len(dataset):,} problems can't be split in whole blocks into {n_train:,} for "
             f"training, {n_dev:,} for dev, and a rest to embed; use smaller sizes"
         )
     train, dev = (dataset.select(sorted(rows)) for rows in parts)
-    return train, dev, dataset.select(row for row in range(len(dataset)) if row not in taken)
+    return train, dev, dataset.select(row for row in range(len(dataset)) if row not in drawn)
 
 
 def finetune_embedder(

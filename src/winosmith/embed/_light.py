@@ -64,7 +64,7 @@ class Space:
     axes: Floats
 
     def project(self, bags: Sequence[Bag]) -> Floats:
-        """Sum the weighted positions of each bag's known words, (bags, dimensions)."""
+        """Return the (bags, dimensions) sums of the weighted positions of each bag's words."""
         placed: Floats = _count_words(bags, self.columns, self.weights) @ self.axes
         return placed
 
@@ -81,7 +81,7 @@ def learn_space(
     weights: Mapping[str, float] | None,
     dimensions: int,
 ) -> Space:
-    """Learn the axes along which the first and second bags of contrasts differ most.
+    """Learn the axes along which the two bags of each contrast differ most.
 
     The axes are the right singular vectors of (first − second), uncentred, so that the sign and the
     order of contrasts have no effect except for rounding.
@@ -95,29 +95,29 @@ def learn_space(
     first, second = (
         _count_words([pair[side] for pair in contrasts], columns, weighed) for side in (0, 1)
     )
-    values, axes = _find_leading_vectors(first - second, dimensions + 1)
-    kept = _count_untied(values, dimensions)
+    values, axes = _compute_singular_vectors(first - second, dimensions + 1)
+    kept = _count_without_splitting_ties(values, dimensions)
     if not kept:
         return Space(columns, weighed, np.zeros((len(columns), 1)))
     return Space(columns, weighed, _fix_signs(axes[:, :kept]))
 
 
-def _count_untied(values: Floats, wanted: int) -> int:
-    """Return how many of descending values to keep: at most `wanted`, without splitting a tie.
+def _count_without_splitting_ties(values: Floats, limit: int) -> int:
+    """Return the number of leading values to keep: at most `limit`, without splitting a tie.
 
     >>> values = np.array([3.0, 2.0, 2.0, 1.0])
-    >>> _count_untied(values, 3), _count_untied(values, 2)
+    >>> _count_without_splitting_ties(values, 3), _count_without_splitting_ties(values, 2)
     (3, 1)
-    >>> _count_untied(np.array([2.0, 2.0, 2.0]), 2), _count_untied(np.array([2.0, 2.0, 2.0]), 3)
-    (0, 3)
+    >>> _count_without_splitting_ties(np.array([2.0, 2.0, 2.0]), 2),
+    _count_without_splitting_ties(np.array([2.0, 2.0, 2.0]), 3) (0, 3)
     """
     following = np.append(values[1:], 0.0)
     apart = np.flatnonzero(following < (1 - NEAR_TIE) * values) + 1
-    return int(max(apart[apart <= wanted], default=0))
+    return int(max(apart[apart <= limit], default=0))
 
 
-def _find_leading_vectors(contrast: Matrix, count: int) -> tuple[Floats, Floats]:
-    """Return at most `count` nonzero singular values, descending, and their right vectors."""
+def _compute_singular_vectors(contrast: Matrix, count: int) -> tuple[Floats, Floats]:
+    """Return at most `count` nonzero singular values, descending, and right singular vectors."""
     rows, words = contrast.shape
     if not min(rows, words) or not np.any(contrast.data):
         return np.zeros(0), np.zeros((words, 0))
@@ -126,7 +126,7 @@ def _find_leading_vectors(contrast: Matrix, count: int) -> tuple[Floats, Floats]
         gram = contrast.T @ contrast if tall else contrast @ contrast.T
         squares, vectors = np.linalg.eigh(gram.toarray())
     else:
-        squares, vectors = _find_eigenvectors(contrast if tall else contrast.T.tocsr(), count)
+        squares, vectors = _compute_eigenvectors(contrast if tall else contrast.T.tocsr(), count)
     squares, vectors = squares[::-1][:count], vectors[:, ::-1][:, :count]
     values = np.sqrt(np.maximum(squares, 0))
     known = values > ZERO_FRACTION * values[0]
@@ -136,7 +136,7 @@ def _find_leading_vectors(contrast: Matrix, count: int) -> tuple[Floats, Floats]
     return values, vectors
 
 
-def _find_eigenvectors(matrix: Matrix, count: int) -> tuple[Floats, Floats]:
+def _compute_eigenvectors(matrix: Matrix, count: int) -> tuple[Floats, Floats]:
     """Return the largest eigenvalues of matrixᵀ·matrix, ascending, and their eigenvectors.
 
     The Lanczos method (ARPACK) starts from one vector and may miss repeated eigenvalues. So the
@@ -155,12 +155,12 @@ def _find_eigenvectors(matrix: Matrix, count: int) -> tuple[Floats, Floats]:
             left: Floats = vector - vectors @ (vectors.T @ vector)
             return left
 
-        def product(vector: Floats) -> Floats:
+        def multiply(vector: Floats) -> Floats:
             vector = vector.ravel()
             lifted: Floats = project_out(turned @ (matrix @ project_out(vector))) + lift * vector
             return lifted
 
-        return LinearOperator((wide, wide), product, dtype=float)
+        return LinearOperator((wide, wide), multiply, dtype=float)
 
     squares, vectors = eigsh(
         restrict_to_complement(np.zeros((wide, 0))), count, ncv=min(wide, 3 * count + 20), v0=start
@@ -170,12 +170,12 @@ def _find_eigenvectors(matrix: Matrix, count: int) -> tuple[Floats, Floats]:
         if square[0] <= squares.min() * (1 + ROUNDING):
             order = np.argsort(squares)
             return squares[order] - lift, vectors[:, order]
-        least = squares.argmin()
-        squares[least], vectors[:, least] = square[0], vector[:, 0]
+        smallest = squares.argmin()
+        squares[smallest], vectors[:, smallest] = square[0], vector[:, 0]
 
 
 def _fix_signs(axes: Floats) -> Floats:
-    """Choose the sign of each axis so that its (first) number of largest magnitude is positive.
+    """Flip axes so that the (first) number of largest magnitude on each axis is positive.
 
     >>> _fix_signs(np.array([[-0.8], [0.6]])).ravel().tolist()
     [0.8, -0.6]
@@ -297,17 +297,17 @@ class LightEmbedder:
             return _embedder.combine_options(self._embed_options(problems), self.combine)
 
     def _embed_options(self, problems: Sequence[Problem]) -> Vectors:
-        read = [extract_words(problem) for problem in problems]
+        read = list(map(extract_attributes_and_cues, problems))
         attributes, cues = (
             self._spaces if self.corpus is not None else self._learn_spaces(problems, read)
         )
         placed = [
             attributes.project([side.attributes[option] for side in read]) for option in (0, 1)
         ]
-        lengths = _compute_lengths(placed[0] - placed[1])
+        lengths = _compute_nonzero_lengths(placed[0] - placed[1])
         after = cues.project([side.cues for side in read])
         whole = cues.measure_lengths([side.cues for side in read])
-        after /= _compute_lengths(np.hstack([after, FAINT_FRACTION * whole]))
+        after /= _compute_nonzero_lengths(np.hstack([after, FAINT_FRACTION * whole]))
         outer = ((side / lengths)[:, :, None] * after[:, None, :] for side in placed)
         return np.stack([own.reshape(len(read), -1).astype(np.float32) for own in outer], axis=1)
 
@@ -317,7 +317,7 @@ class LightEmbedder:
         check_two_options(corpus)
         if not len(corpus):
             raise DataError("there are no problems to learn words from")
-        return self._learn_spaces(corpus, [extract_words(problem) for problem in corpus])
+        return self._learn_spaces(corpus, list(map(extract_attributes_and_cues, corpus)))
 
     def _learn_spaces(
         self, corpus: Sequence[Problem], read: Sequence[ProblemWords]
@@ -346,7 +346,7 @@ class LightEmbedder:
 def _estimate_trigger_rates(
     twins: Sequence[Sequence[ProblemWords]], words: Iterable[str]
 ) -> dict[str, float]:
-    """Return, for each word, the smoothed fraction of its occurrences that are in a trigger.
+    """Map each word to the smoothed fraction of its occurrences that are in a trigger.
 
     Here, the trigger consists of the words that occur more often in one half than in the other.
     (The shortest edit script of `text.trigger` would be ambiguous in one of 60 twins.)
@@ -360,14 +360,14 @@ def _estimate_trigger_rates(
     return {word: (in_trigger[word] + PRIOR) / (twin_counts[word] + 1) for word in words}
 
 
-def _compute_lengths(rows: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+def _compute_nonzero_lengths(rows: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
     lengths = np.linalg.norm(rows, axis=1, keepdims=True)
     return np.where(lengths > 0, lengths, 1.0)
 
 
 @dataclass(frozen=True, slots=True, order=True)
 class ProblemWords:
-    """The words of a problem that the light embedder uses, as sortable tuples.
+    """The words of a problem that the light embedder reads, as sortable tuples.
 
     Attributes:
         sentence: all words, for comparison with the other half.
@@ -380,10 +380,10 @@ class ProblemWords:
     attributes: tuple[tuple[str, ...], tuple[str, ...]]
 
 
-def extract_words(problem: Problem) -> ProblemWords:
+def extract_attributes_and_cues(problem: Problem) -> ProblemWords:
     """Return the attributes and cues of a problem with two options.
 
-    >>> read = extract_words(
+    >>> read = extract_attributes_and_cues(
     ...     Problem("1", "They praised Ann and blamed Beth, as _ was late.", ("Ann", "Beth"))
     ... )
     >>> read.attributes
@@ -398,7 +398,7 @@ def extract_words(problem: Problem) -> ProblemWords:
         [option.lower()] if script == "unspaced" else units(option) for option in problem.options
     ]
     mentions = [_find_mention(words, option, blank, script) for option in options]
-    own = {word for option in options for word in option}
+    option_words = {word for option in options for word in option}
     attributes = []
     for option, (start, end), (other, _) in zip(options, mentions, mentions[::-1], strict=True):
         found = {f"={option[-1]}"}
@@ -406,7 +406,7 @@ def extract_words(problem: Problem) -> ProblemWords:
             left, right = (other + 1, len(words)) if other < start else (0, other)
             near = words[max(left, start - BEFORE * scale) : start]
             near += words[end : min(right, end + AFTER * scale)]
-            found |= {w for w in near if _is_word(w) and is_content(w) and w not in own}
+            found |= {w for w in near if _is_word(w) and is_content(w) and w not in option_words}
         if start < other:
             found.add(FIRST)
         attributes.append(found)
@@ -414,7 +414,7 @@ def extract_words(problem: Problem) -> ProblemWords:
     if lengths[0] != lengths[1]:
         attributes[lengths[1] > lengths[0]].add(LONGER)
     following = words if blank is None else words[blank + 1 : blank + 1 + CUE_WINDOW * scale]
-    after = {w for w in following if w not in own and _is_word(w)}
+    after = {w for w in following if w not in option_words and _is_word(w)}
     first, second = (tuple(sorted(found)) for found in attributes)
     return ProblemWords(tuple(words), tuple(sorted(after)), (first, second))
 
@@ -480,10 +480,10 @@ class HashedEmbedder:
             DataError: a problem has more than two options.
         """
         check_two_options(problems)
-        read = [extract_words(problem) for problem in problems]
+        read = list(map(extract_attributes_and_cues, problems))
         first, second = (
             _embedder.hash_features(
-                (_iterate_features(one, option) for one in read), self.dimensions
+                (_iter_option_features(one, option) for one in read), self.dimensions
             )
             for option in (0, 1)
         )
@@ -493,8 +493,8 @@ class HashedEmbedder:
         return _embedder.combine_options(options, self.combine)
 
 
-def _iterate_features(read: ProblemWords, option: int) -> Iterator[str]:
+def _iter_option_features(words: ProblemWords, option: int) -> Iterator[str]:
     for mark in (FIRST, LONGER):
-        if mark in read.attributes[option]:
+        if mark in words.attributes[option]:
             yield mark
-            yield from (f"{mark} {cue}" for cue in read.cues)
+            yield from (f"{mark} {cue}" for cue in words.cues)

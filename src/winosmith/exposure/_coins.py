@@ -23,7 +23,7 @@ from typing import Any, get_args
 from winosmith import formats
 from winosmith.dataset import Dataset
 from winosmith.errors import FormatError, InputError, ProblemError
-from winosmith.exposure._presentations import Kind, other_presentation
+from winosmith.exposure._presentations import Kind, make_other_presentation
 from winosmith.outputs import PRIVATE
 from winosmith.problem import Problem
 from winosmith.records import (
@@ -49,7 +49,7 @@ _RESTORE = "restore the private files from your copy; coins can't be drawn again
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """A problem in its two presentations, in an order that doesn't depend on the coin.
+    """A problem's two presentations, in an order that doesn't depend on the coin.
 
     Attributes:
         block: id of the block, which is the first of its problems' ids in alphabetical order.
@@ -78,7 +78,7 @@ class KeyedRelease:
     digest: str
     without: int
 
-    def published(self, pair: Pair) -> Problem:
+    def get_published(self, pair: Pair) -> Problem:
         """Return the published presentation of a pair, with its answer."""
         return pair.a if self.coins[pair.block] else pair.b
 
@@ -88,8 +88,8 @@ def draw_key() -> bytes:
     return secrets.token_bytes(SIZE)
 
 
-def draw_coins(key: bytes, release: str, pairs: Iterable[Pair]) -> dict[str, bool]:
-    """Compute the coin of each block, a bit of HMAC-SHA256, from the secret bytes.
+def compute_coins(key: bytes, release: str, pairs: Iterable[Pair]) -> dict[str, bool]:
+    """Compute each block's coin, a bit of HMAC-SHA256, from the secret bytes.
 
     Args:
         key: the secret bytes.
@@ -102,7 +102,7 @@ def draw_coins(key: bytes, release: str, pairs: Iterable[Pair]) -> dict[str, boo
     }
 
 
-def data_digest(release: str, parts: Mapping[str, Dataset]) -> str:
+def compute_data_digest(release: str, parts: Mapping[str, Dataset]) -> str:
     """Return the digest of a release's data as 64 hexadecimal digits.
 
     The digest in a release's name can't be used, because it covers the card with the commitment.
@@ -115,8 +115,8 @@ def data_digest(release: str, parts: Mapping[str, Dataset]) -> str:
     return hashlib.sha256(canonical([release, digests]).encode()).hexdigest()
 
 
-def presentation_lines(pairs: Iterable[Pair]) -> str:
-    """Return the text of presentations.jsonl."""
+def format_presentations(pairs: Iterable[Pair]) -> str:
+    """Return the content of presentations.jsonl."""
     records = (
         {"block": p.block, "id": p.a.id, "a": problem_record(p.a), "b": problem_record(p.b)}
         for p in pairs
@@ -133,16 +133,16 @@ def compute_commitment(key: bytes, digest: str, presentations: str) -> str:
 
     Args:
         key: the secret bytes.
-        digest: see `data_digest`.
+        digest: see `compute_data_digest`.
         presentations: the text of presentations.jsonl.
     """
-    other = hashlib.sha256(presentations.encode()).hexdigest()
-    text = b"winosmith coins 1\n" + key + f"{digest}\n{other}\n".encode()
+    presentations_digest = hashlib.sha256(presentations.encode()).hexdigest()
+    text = b"winosmith coins 1\n" + key + f"{digest}\n{presentations_digest}\n".encode()
     return hashlib.sha256(text).hexdigest()
 
 
-def coins_text(key: bytes, keyed: KeyedRelease) -> str:
-    """Return the text of coins.json."""
+def format_coins(key: bytes, keyed: KeyedRelease) -> str:
+    """Return the content of coins.json."""
     record = {
         "version": _VERSION,
         "bytes": key.hex(),
@@ -200,21 +200,21 @@ def read_private_files(folder: Path) -> PrivateFiles:
     return PrivateFiles(key, digest, coins, tuple(_read_pairs(text, folder / PRESENTATIONS)), text)
 
 
-def _read_text(path: Path, remedy: str) -> str:
+def _read_text(path: Path, advice: str) -> str:
     try:
         return read_text(path)
     except FormatError as error:
-        raise error.with_reason(f"{error.reason}; {remedy}") from None
+        raise error.with_reason(f"{error.reason}; {advice}") from None
 
 
-def _read_record(path: Path, remedy: str = _RESTORE) -> dict[str, Any]:
-    text = _read_text(path, remedy)
+def _read_record(path: Path, advice: str = _RESTORE) -> dict[str, Any]:
+    text = _read_text(path, advice)
     try:
         record = parse_json(text)
     except ValueError as error:
-        raise FormatError(f"it is not JSON: {error}; {remedy}", path) from None
+        raise FormatError(f"it is not JSON: {error}; {advice}", path) from None
     if not isinstance(record, dict):
-        raise FormatError(f"it is not a JSON object; {remedy}", path)
+        raise FormatError(f"it is not a JSON object; {advice}", path)
     return record
 
 
@@ -242,7 +242,7 @@ def _read_pairs(text: str, path: Path) -> Iterator[Pair]:
 def find_faults(
     files: PrivateFiles, release: str, commitment: str, parts: Mapping[str, Dataset]
 ) -> Iterator[tuple[str, str]]:
-    """Yield the name of each private file that doesn't prove a release, with the reason.
+    """Yield each private file that doesn't prove a release, with the reason.
 
     Args:
         files: the private files.
@@ -250,29 +250,29 @@ def find_faults(
         commitment: the public commitment.
         parts: the published problems of each part.
     """
-    if files.digest != data_digest(release, parts):
+    if files.digest != compute_data_digest(release, parts):
         yield COINS, "its coins belong to another release, or the data were changed"
         return
     if compute_commitment(files.key, files.digest, files.presentations) != commitment:
-        what = f"its bytes, or the lines of {PRESENTATIONS}, don't match the commitment"
-        yield COINS, what
+        reason = f"its bytes, or the lines of {PRESENTATIONS}, don't match the commitment"
+        yield COINS, reason
         return
-    if dict(files.coins) != draw_coins(files.key, release, files.pairs):
+    if dict(files.coins) != compute_coins(files.key, release, files.pairs):
         yield COINS, "its coins don't match its bytes"
         return
     keyed = KeyedRelease(files.pairs, files.coins, files.digest, 0)
-    shown = {problem.id: problem for dataset in parts.values() for problem in dataset}
+    published_by_id = {problem.id: problem for dataset in parts.values() for problem in dataset}
     for line, pair in enumerate(files.pairs, start=1):
-        if pair.b not in [other_presentation(pair.a, kind) for kind in get_args(Kind)]:
-            what = f"the two presentations of {pair.a.id!r} are not equivalent"
-            yield f"{PRESENTATIONS}:{line}", what
-        found, form = shown.get(pair.a.id), keyed.published(pair)
-        if found not in (form, replace(form, answer=None)):
-            what = f"{pair.a.id!r} is not published in the presentation that its coin selects"
-            yield f"{PRESENTATIONS}:{line}", what
+        if pair.b not in [make_other_presentation(pair.a, kind) for kind in get_args(Kind)]:
+            reason = f"the two presentations of {pair.a.id!r} are not equivalent"
+            yield f"{PRESENTATIONS}:{line}", reason
+        published, expected = published_by_id.get(pair.a.id), keyed.get_published(pair)
+        if published not in (expected, replace(expected, answer=None)):
+            reason = f"{pair.a.id!r} is not published in the presentation that its coin selects"
+            yield f"{PRESENTATIONS}:{line}", reason
 
 
-def read_keyed(folder: str | Path, private: str | Path | None = None) -> KeyedRelease:
+def read_keyed_release(folder: str | Path, private: str | Path | None = None) -> KeyedRelease:
     """Read and check the presentations and coins of a keyed release.
 
     Args:
@@ -296,6 +296,6 @@ def read_keyed(folder: str | Path, private: str | Path | None = None) -> KeyedRe
     place = folder.parent / PRIVATE / folder.name if private is None else Path(private)
     files = read_private_files(place)
     parts = {part: formats.read(path, "winosmith", as_written=True) for part, path in paths.items()}
-    for where, what in find_faults(files, release, commitment, parts):
-        raise InputError(f"{place / where}: {what}; use the private files of this release")
+    for name, reason in find_faults(files, release, commitment, parts):
+        raise InputError(f"{place / name}: {reason}; use the private files of this release")
     return KeyedRelease(files.pairs, files.coins, files.digest, without)

@@ -12,8 +12,8 @@ import numpy.typing as npt
 from winosmith.errors import DataError
 from winosmith.exposure._coins import KeyedRelease
 from winosmith.exposure._ledger import record_look
-from winosmith.exposure._power import detectable_shift, level_of_look
-from winosmith.exposure._scores import Scores, presentation_kind
+from winosmith.exposure._power import compute_detectable_shift, compute_look_level
+from winosmith.exposure._scores import Scores, get_presentation_kind
 from winosmith.exposure._statistic import Floats, sign_test, subtract_fit
 from winosmith.metrics import correct_by_holm
 from winosmith.report import fixed, probability
@@ -42,7 +42,7 @@ class ModelExposure(Result):
         adjusted: the p-value after Holm's correction for the models of this look.
         depends: whether the scores are shown to depend on the coins, because the adjusted p-value
             is at most the look's level.
-        detectable: the shift that is detected with a power of 80 %; see `detectable_shift`.
+        detectable: the shift that is detected with a power of 80 %; see `compute_detectable_shift`.
     """
 
     blocks: int = field(metadata=shown("blocks"))
@@ -117,13 +117,13 @@ def exposure(
         raise DataError(
             f"the models are {names}; at least one model is needed, and names must be unique"
         )
-    kinds = {pair.block: presentation_kind(pair) for pair in keyed.pairs}
+    kinds = {pair.block: get_presentation_kind(pair) for pair in keyed.pairs}
     strata = np.array([int(kind == "options") for kind in kinds.values()], np.int64)
-    other = None if reference is None else _mean_differences(keyed, reference)
+    other = None if reference is None else _average_differences(keyed, reference)
     tested = {}
     for one in scores:
-        differences = _mean_differences(keyed, one)
-        rows = _differing_rows(one.model, differences)
+        differences = _average_differences(keyed, one)
+        rows = _find_differing_rows(one.model, differences)
         left = subtract_fit(differences[rows], strata[rows], None if other is None else other[rows])
         if not left.any():
             raise DataError(
@@ -137,9 +137,9 @@ def exposure(
     look = record_look(private, keyed.digest, names, digests)
     coins = np.array([keyed.coins[block] for block in kinds])
     tests = {name: sign_test(left, coins[rows]) for name, (rows, left) in tested.items()}
-    level = level_of_look(look.look)
+    level = compute_look_level(look.look)
     adjusted = correct_by_holm([test.p_value for test in tests.values()])
-    found = {
+    results = {
         one.model: ModelExposure(
             depends=holm <= level,
             scores=one.kind,
@@ -149,22 +149,22 @@ def exposure(
             interval=tests[one.model].interval,
             p_value=tests[one.model].p_value,
             adjusted=holm,
-            detectable=detectable_shift(len(tested[one.model][0]), level / len(scores)),
+            detectable=compute_detectable_shift(len(tested[one.model][0]), level / len(scores)),
         )
         for one, holm in zip(scores, adjusted, strict=True)
     }
     named = None if reference is None else reference.model
-    return Exposure(keyed.digest, look.look, level, len(coins), keyed.without, named, found)
+    return Exposure(keyed.digest, look.look, level, len(coins), keyed.without, named, results)
 
 
-def _mean_differences(keyed: KeyedRelease, scores: Scores) -> Floats:
+def _average_differences(keyed: KeyedRelease, scores: Scores) -> Floats:
     values: dict[str, list[float]] = {}
     for pair, difference in zip(keyed.pairs, scores.differences.tolist(), strict=True):
         values.setdefault(pair.block, []).append(difference)
-    return np.array([sum(own) / len(own) for own in values.values()])
+    return np.array([sum(differences) / len(differences) for differences in values.values()])
 
 
-def _differing_rows(model: str, differences: Floats) -> npt.NDArray[np.int64]:
+def _find_differing_rows(model: str, differences: Floats) -> npt.NDArray[np.int64]:
     rows = np.flatnonzero(differences)
     if len(rows) < MIN_BLOCKS:
         raise DataError(

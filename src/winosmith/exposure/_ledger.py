@@ -43,7 +43,7 @@ class Look:
 def record_look(
     folder: str | Path, release: str, models: Sequence[str], scores: Iterable[str]
 ) -> Look:
-    """Return the look at these scores, and add it to the ledger if it is new.
+    """Add a look at these scores to the ledger unless it is there already, and return it.
 
     A look is recorded before the coins are used, so an interrupted command counts as a look.
 
@@ -66,11 +66,11 @@ def record_look(
             if not try_lock(file.fileno()):
                 raise DataError(f"{path}: another command is using the ledger of looks; try again")
             looks = _parse_ledger(file.read(), path)
-            own = [look for look in looks if look.release == release]
-            if same := next((look for look in own if look.scores == digests), None):
+            earlier = [look for look in looks if look.release == release]
+            if same := next((look for look in earlier if look.scores == digests), None):
                 return same
             date = datetime.now(UTC).isoformat(timespec="seconds")
-            new = Look(len(own) + 1, release, tuple(models), digests, date)
+            new = Look(len(earlier) + 1, release, tuple(models), digests, date)
             file.write(canonical(asdict(new)) + "\n")
             file.flush()
             os.fsync(file.fileno())

@@ -1,4 +1,4 @@
-"""Read and write scores of both presentations of each item, made without the coins.
+"""Read and write scores for both presentations of each item, made without the coins.
 
 A file of scores has a header with the release and the model, and a line for each item:
 
@@ -36,7 +36,7 @@ Score = float | str | None
 
 @dataclass(frozen=True)
 class Scores:
-    """A model's scores of both presentations of each item.
+    """A model's scores for both presentations of each item.
 
     Attributes:
         model: name of the model.
@@ -52,18 +52,18 @@ class Scores:
     digest: str
 
 
-def presentation_kind(pair: Pair) -> Kind:
-    """Return the difference between two presentations: "names" or "options"."""
+def get_presentation_kind(pair: Pair) -> Kind:
+    """Return what differs between two presentations: "names" or "options"."""
     return "options" if pair.a.sentence == pair.b.sentence else "names"
 
 
 def render_pair(pair: Pair) -> tuple[str, str]:
     """Return the texts of both presentations, with the correct answer.
 
-    For exchanged names, a text is the sentence with the correct option in its blank. For reversed
+    For swapped names, a text is the sentence with the correct option in its blank. For reversed
     options, it is the sentence, the options with letters, and the letter of the key.
     """
-    render = _list_options if presentation_kind(pair) == "options" else _fill_blank
+    render = _format_options if get_presentation_kind(pair) == "options" else _fill_blank
     return render(pair.a), render(pair.b)
 
 
@@ -72,7 +72,7 @@ def _fill_blank(problem: Problem) -> str:
     return text if isinstance(text, str) else "".join(text)
 
 
-def _list_options(problem: Problem) -> str:
+def _format_options(problem: Problem) -> str:
     options = (f"{LETTERS[at]}. {option}" for at, option in enumerate(problem.options))
     return "\n".join([problem.sentence, *options, f"Answer: {LETTERS[_require_answer(problem)]}"])
 
@@ -112,7 +112,7 @@ def write_presentations(pairs: Sequence[Pair], release: str, path: str | Path) -
             file.write(canonical({"id": pair.a.id, **record}) + "\n")
 
 
-def write_scores(
+def score_presentations(
     pairs: Sequence[Pair],
     release: str,
     model: str,
@@ -121,7 +121,7 @@ def write_scores(
     device: str | None = None,
     on_progress: Callable[[int, int], None] | None = None,
 ) -> None:
-    """Score both presentations of each item with a causal language model, and write the scores.
+    """Write a causal language model's scores for both presentations of each item.
 
     All texts are scored in one run with one snapshot of the model. The model gets the texts without
     the coins, and the file is complete before the coins are used.
@@ -160,7 +160,7 @@ def write_scores(
 
 
 def read_scores(path: str | Path, pairs: Sequence[Pair], release: str) -> Scores:
-    """Read a file of scores of all pairs of a release.
+    """Read a file with scores for all pairs of a release.
 
     Args:
         path: The file.
@@ -186,7 +186,7 @@ def read_scores(path: str | Path, pairs: Sequence[Pair], release: str) -> Scores
             raise FormatError(f"{name!r} already has scores; score each item once", path, number)
         a, b = record["a"], record["b"]
         options = len(by_id[name].a.options)
-        kinds = {_score_kind(score, options) for score in (a, b)}
+        kinds = {_get_score_kind(score, options) for score in (a, b)}
         of = of or min(kinds)
         if kinds != {of}:
             wanted = "finite numbers" if of == LOG else "letters of options (null if invalid)"
@@ -204,7 +204,7 @@ def read_scores(path: str | Path, pairs: Sequence[Pair], release: str) -> Scores
             path,
         )
     state = hashlib.sha256(canonical([found[name] for name in by_id]).encode())
-    differences = [_score_difference(pair, *found[pair.a.id]) for pair in pairs]
+    differences = [_compute_score_difference(pair, *found[pair.a.id]) for pair in pairs]
     return Scores(model, of, np.array(differences), state.hexdigest())
 
 
@@ -239,15 +239,15 @@ def _read_header(
     return name
 
 
-def _score_kind(score: object, options: int) -> str:
-    if score is None or (isinstance(score, str) and score in [*LETTERS[:options]]):
+def _get_score_kind(score: object, option_count: int) -> str:
+    if score is None or (isinstance(score, str) and score in [*LETTERS[:option_count]]):
         return ANSWERS
     if isinstance(score, int | float) and not isinstance(score, bool) and abs(score) < 1e300:
         return LOG
     return "unknown"
 
 
-def _score_difference(pair: Pair, a: Score, b: Score) -> float:
+def _compute_score_difference(pair: Pair, a: Score, b: Score) -> float:
     if isinstance(a, int | float) and isinstance(b, int | float):
         return float(a) - float(b)
     return float(a == LETTERS[_require_answer(pair.a)]) - float(

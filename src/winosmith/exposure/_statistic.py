@@ -29,7 +29,7 @@ MIN_P = 1e-12
 
 
 def subtract_fit(differences: Floats, strata: Integers, reference: Floats | None = None) -> Floats:
-    """Subtract a fit, which is made without the coins, from differences of scores.
+    """Subtract a fit that does not use the coins from score differences.
 
     The fit is the mean of each stratum, and a non-negative multiple of the reference's differences
     by least squares within strata. If the reference was exposed, too, the test loses power, but
@@ -77,7 +77,7 @@ def signed_ranks(values: Floats) -> Integers:
 
 
 def tail_probability(scores: Integers, sums: npt.ArrayLike) -> Floats:
-    """Return the probability that the sum of scores with random signs is at least each sum.
+    """Return the probability that randomly signed scores have at least each sum.
 
     The distribution is computed from its characteristic function, the product of cos(score · θ),
     by a discrete Fourier transform over sums up to `REACH` standard deviations.
@@ -125,7 +125,7 @@ class SignTest:
 
 
 def sign_test(residuals: Floats, coins: npt.NDArray[np.bool_]) -> SignTest:
-    """Test whether residuals depend on the coins, and estimate by how much.
+    """Test whether residuals depend on the coins, and estimate the mean shift.
 
     The estimate is the mean of the residuals, multiplied by the signs of the coins. Over the random
     coins, the estimate is unbiased for the mean shift, whatever the shift of each block, except for

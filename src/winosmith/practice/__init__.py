@@ -8,7 +8,7 @@
 
 from __future__ import annotations
 
-from winosmith.practice._artifacts import ARTIFACTS, Artifact, FilterRecall, Share, measure_recall
+from winosmith.practice._artifacts import ARTIFACTS, Artifact, FilterRecall, Ratio, measure_recall
 from winosmith.practice._corpus import (
     PracticeCorpus,
     corpus,
@@ -22,7 +22,7 @@ __all__ = [
     "Artifact",
     "FilterRecall",
     "PracticeCorpus",
-    "Share",
+    "Ratio",
     "corpus",
     "make_participants",
     "measure_recall",

@@ -85,7 +85,7 @@ _OPTION_SLOTS = ("A", "B", "who")
 
 @dataclass(frozen=True, slots=True)
 class Frame:
-    """A pattern for twins.
+    """A sentence pattern from which twins are made.
 
     Attributes:
         domain: "social" or "physical".
@@ -113,7 +113,7 @@ class Frame:
 
     @property
     def spread(self) -> int:
-        """The difference in words between the longest and the shortest sentence."""
+        """The difference in length, in words, between the longest and the shortest sentence."""
         lengths = [len(words(corner)) for row in self.corners for cell in row for corner in cell]
         return max(lengths) - min(lengths)
 
@@ -136,7 +136,7 @@ class Fillers:
 
 @cache
 def read_fillers() -> Fillers:
-    """Read the fillers that are part of winosmith."""
+    """Read the fillers that are bundled with winosmith."""
     tables = tomllib.loads(_read_file("fillers.toml"))
     lists = {
         table: {name: tuple(text.split()) for name, text in entries.items()}
@@ -149,7 +149,7 @@ def read_fillers() -> Fillers:
 
 @cache
 def read_frames() -> tuple[Frame, ...]:
-    """Read the frames that are part of winosmith, social frames first."""
+    """Read the frames that are bundled with winosmith, social frames first."""
     return (*_read_frames("social"), *_read_frames("physical"))
 
 
@@ -186,9 +186,9 @@ def _make_wordings(pattern: str, hinge: int, pole: int) -> tuple[str, ...]:
         raise ValueError(f"the frame has no trigger: {pattern}")
     wordings = trigger[1].split("/"), trigger[2].split("/")
     count = max(map(len, wordings))
-    own = wordings[pole]
+    synonyms = wordings[pole]
     return tuple(
-        f"{hinged[: trigger.start()]}{own[number % len(own)]}{hinged[trigger.end() :]}"
+        f"{hinged[: trigger.start()]}{synonyms[number % len(synonyms)]}{hinged[trigger.end() :]}"
         for number in range(count)
     )
 
@@ -226,26 +226,26 @@ class Draft:
     fill: dict[str, str]
     emphasis: tuple[str, str]
 
-    def corner(self, half: int) -> tuple[int, int]:
+    def get_corner(self, half: int) -> tuple[int, int]:
         """Return the indices of the hinge and the trigger of a half."""
         return (self.fixed, half) if self.varied == "trigger" else (half, self.fixed)
 
-    def correct_option(self, half: int) -> int:
-        """Return the correct option of a half, as written in the frame: 0 for A, 1 for B."""
-        hinge, pole = self.corner(half)
+    def get_correct_option(self, half: int) -> int:
+        """Return the correct option of a half, as labelled in the frame: 0 for A, 1 for B."""
+        hinge, pole = self.get_corner(half)
         return hinge ^ pole
 
-    def answer(self, half: int) -> int:
-        """Return the index of a half's correct option in the listed options."""
-        return self.correct_option(half) ^ self.swapped
+    def get_answer(self, half: int) -> int:
+        """Return the index of a half's correct option among the listed options."""
+        return self.get_correct_option(half) ^ self.swapped
 
-    def listed_options(self) -> tuple[str, str]:
-        """Return the options in the order in which they are listed."""
+    def get_listed_options(self) -> tuple[str, str]:
+        """Return the options in the order in which the problem lists them."""
         return self.options[::-1] if self.swapped else self.options
 
-    def sentence(self, half: int) -> str:
+    def make_sentence(self, half: int) -> str:
         """Return the sentence of a half, with all slots filled."""
-        hinge, pole = self.corner(half)
+        hinge, pole = self.get_corner(half)
         text = self.frame.corners[hinge][pole][self.synonym].format(
             A=self.options[0], B=self.options[1], emphasis=self.emphasis[half], **self.fill
         )
@@ -253,7 +253,7 @@ class Draft:
 
 
 def draw_draft(frame: Frame, fillers: Fillers, rng: np.random.Generator) -> Draft:
-    """Draw a sound twin from the frame, with uniformly random choices."""
+    """Draw a sound twin from a frame by uniformly random choices."""
     fill = {slot: pick_item(fillers.slots[slot], rng) for slot in frame.slots}
     fill["who"] = pick_item(fillers.names, rng)
     return Draft(
@@ -269,7 +269,7 @@ def draw_draft(frame: Frame, fillers: Fillers, rng: np.random.Generator) -> Draf
 
 
 def draw_options(frame: Frame, fillers: Fillers, rng: np.random.Generator) -> tuple[str, str]:
-    """Draw two different options from the frame's pool."""
+    """Draw two different options from a frame's pool."""
     words = pick_item(fillers.pools[frame.pool], rng)
     first = int(rng.random() * len(words))
     second = int(rng.random() * (len(words) - 1))
@@ -283,7 +283,7 @@ def _draw_emphasis(frame: Frame, rng: np.random.Generator) -> tuple[str, str]:
 
 
 def pick_item(items: tuple[Item, ...], rng: np.random.Generator) -> Item:
-    """Draw one of the items, uniformly at random."""
+    """Return one of the items, drawn uniformly at random."""
     return items[int(rng.random() * len(items))]
 
 
@@ -298,7 +298,7 @@ MIN_LENGTH_DIFFERENCE = 4
 
 @dataclass(frozen=True, slots=True)
 class Habit:
-    """The properties that twins planted by the same habit have in common.
+    """The properties shared by all twins that the same habit produces.
 
     Attributes:
         frame: The frame.
@@ -312,7 +312,7 @@ class Habit:
 
 
 def find_habits(kind: Artifact, frames: Iterable[Frame], fillers: Fillers) -> tuple[Habit, ...]:
-    """Return all habits that can plant this kind of artifact, in a fixed order."""
+    """Return all habits that can produce a kind of artifact, in a fixed order."""
     return tuple(
         Habit(frame, pair, emphasis)
         for frame in frames
@@ -351,7 +351,7 @@ def plant_artifact(
             while abs(len(options[0]) - len(options[1])) < MIN_LENGTH_DIFFERENCE:
                 options = draw_options(draft.frame, fillers, rng)
             longer = int(len(options[1]) > len(options[0]))
-            first = draft.correct_option(0) == longer
+            first = draft.get_correct_option(0) == longer
             emphasis = (habit.emphasis, "") if first else ("", habit.emphasis)
             return replace(draft, options=options, emphasis=emphasis)
         case "polarity":
@@ -362,10 +362,10 @@ def plant_artifact(
 
 
 @dataclass(frozen=True, slots=True)
-class Share:
-    """The fraction of a total.
+class Ratio:
+    """A count as a fraction of a total.
 
-    >>> Share(3, 4).value
+    >>> Ratio(3, 4).value
     0.75
     """
 
@@ -388,21 +388,21 @@ class FilterRecall:
         by_kind: The recall for each kind of artifact in the input, sorted by name.
     """
 
-    recall: Share
-    false_removals: Share
-    by_kind: Mapping[str, Share]
+    recall: Ratio
+    false_removals: Ratio
+    by_kind: Mapping[str, Ratio]
 
     @property
-    def precision(self) -> Share:
+    def precision(self) -> Ratio:
         """The fraction of dropped problems that were planted."""
         dropped = self.recall.count + self.false_removals.count
-        return Share(self.recall.count, dropped)
+        return Ratio(self.recall.count, dropped)
 
 
 def measure_recall(
     planted: Mapping[str, str], ids: Iterable[str], dropped: Collection[str]
 ) -> FilterRecall:
-    """Measure the fractions of planted and of sound problems that a filter dropped.
+    """Measure the fractions of planted problems and of sound problems that a filter dropped.
 
     Args:
         planted: Id → artifact of each planted problem, as in `PracticeCorpus.planted`; problems
@@ -416,24 +416,24 @@ def measure_recall(
     >>> planted = {"a": "length", "b": "length", "z": "position"}
     >>> result = measure_recall(planted, "abcdef", {"a", "c"})
     >>> result.recall, result.false_removals
-    (Share(count=1, total=2), Share(count=1, total=4))
+    (Ratio(count=1, total=2), Ratio(count=1, total=4))
     """
-    seen, gone = set(ids), set(dropped)
-    if not gone <= seen:
+    inputs, removed = set(ids), set(dropped)
+    if not removed <= inputs:
         raise DataError(
-            f"{min(gone - seen)!r} was dropped, but is not in the input; give all ids of the "
+            f"{min(removed - inputs)!r} was dropped, but is not in the input; give all ids of the "
             "filter's input"
         )
     by_kind = {
-        kind: _make_share({item for item in seen if planted.get(item) == kind}, gone)
-        for kind in sorted({planted[item] for item in seen if item in planted})
+        kind: _compute_ratio({item for item in inputs if planted.get(item) == kind}, removed)
+        for kind in sorted({planted[item] for item in inputs if item in planted})
     }
     return FilterRecall(
-        recall=_make_share({item for item in seen if item in planted}, gone),
-        false_removals=_make_share({item for item in seen if item not in planted}, gone),
+        recall=_compute_ratio({item for item in inputs if item in planted}, removed),
+        false_removals=_compute_ratio({item for item in inputs if item not in planted}, removed),
         by_kind=by_kind,
     )
 
 
-def _make_share(items: set[str], gone: set[str]) -> Share:
-    return Share(len(items & gone), len(items))
+def _compute_ratio(items: set[str], dropped: set[str]) -> Ratio:
+    return Ratio(len(items & dropped), len(items))

@@ -68,7 +68,7 @@ def corpus(
     social: Fraction = 0.5,
     symmetric: bool = False,
 ) -> PracticeCorpus:
-    """Generate a corpus of practice twins, some of them with planted artifacts.
+    """Generate a corpus of practice twins, some with planted artifacts.
 
     The twins are made from handwritten frames in the social and the physical domain, meet all rules
     of `winosmith.validate.filter_by_structure`, and have distinct sentences. The module
@@ -128,9 +128,9 @@ def corpus(
         problems += (
             Problem(
                 id=half_id,
-                sentence=draft.sentence(half),
-                options=draft.listed_options(),
-                answer=draft.answer(half) ^ is_flipped,
+                sentence=draft.make_sentence(half),
+                options=draft.get_listed_options(),
+                answer=draft.get_answer(half) ^ is_flipped,
                 twin_id=twin_id,
                 origin=origin,
             )
@@ -153,12 +153,12 @@ DRAWS_PER_HABIT = 10
 
 
 def draw_drafts(
-    kinds: Iterable[Artifact | None], social: float, active: int, rng: Rng
+    kinds: Iterable[Artifact | None], social: float, habit_count: int, rng: Rng
 ) -> Iterator[Draft]:
-    """Yield a draft for each kind of artifact (None for a sound twin), with distinct sentences.
+    """Yield a draft with new sentences for each artifact kind (None for a sound twin).
 
-    Sound drafts come from all frames. Planted drafts come from `active` habits of each kind in each
-    domain, and from additional habits only if these give no new sentences.
+    Sound drafts come from all frames. Planted drafts come from `habit_count` habits of each kind in
+    each domain, and from additional habits only if these give no new sentences.
 
     Raises:
         DataError: No new sentences were found.
@@ -169,7 +169,7 @@ def draw_drafts(
     for domain, artifact in product(DOMAINS, ARTIFACTS):
         own = find_habits(artifact, frames[domain], words)
         repertoires[domain, artifact] = tuple(own[at] for at in rng.permutation(len(own)).tolist())
-    in_use = dict.fromkeys(repertoires, active)
+    in_use = dict.fromkeys(repertoires, habit_count)
     seen: set[str] = set()
     for kind in kinds:
         for attempt in range(1, MAX_DRAWS + 1):
@@ -180,7 +180,7 @@ def draw_drafts(
                 habit = pick_item(repertoires[domain, kind][: in_use[domain, kind]], rng)
                 draft = plant_artifact(kind, draw_draft(habit.frame, words, rng), habit, words, rng)
                 in_use[domain, kind] += attempt % DRAWS_PER_HABIT == 0
-            sentences = {draft.sentence(0), draft.sentence(1)}
+            sentences = {draft.make_sentence(0), draft.make_sentence(1)}
             if not sentences & seen:
                 break
         else:
@@ -230,7 +230,7 @@ test (Davis et al. 2016)."""
 
 
 def make_participants(pool: int) -> tuple[str, ...]:
-    """Make the pseudonyms of a pool of people.
+    """Return the pseudonyms of a pool of people.
 
     >>> make_participants(3)
     ('p01', 'p02', 'p03')
@@ -250,7 +250,7 @@ def simulate_votes(
     ambiguous_rate: Fraction = 0.17,
     associative_rate: Fraction = 0.17,
 ) -> tuple[Response, ...]:
-    """Simulate the votes of a crowd: each judge votes on the local context, then on the problem.
+    """Simulate a crowd's votes: each judge votes on the local context, then on the problem.
 
     A random fraction of problems is ambiguous: judges choose at random and mark most of these.
     Independently, a random fraction is answerable by association: judges find the answer from the
@@ -331,9 +331,9 @@ def _draw_votes(
     )
 
 
-def _draw_choice(problem: Problem, right: float, rng: Rng) -> int:
+def _draw_choice(problem: Problem, accuracy: float, rng: Rng) -> int:
     answer = problem.answer or 0
-    if rng.random() < right:
+    if rng.random() < accuracy:
         return answer
     others = [option for option in range(len(problem.options)) if option != answer]
     return others[int(rng.random() * len(others))]

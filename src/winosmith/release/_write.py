@@ -259,7 +259,7 @@ def apply_coins(
     """
     content, keyed, files = choose_presentations(done.content, statement, done.pairs, key)
     _refuse_faults(content, done.secrets)
-    shown = {pair.a.id: keyed.published(pair).answer for pair in done.pairs}
+    shown = {pair.a.id: keyed.get_published(pair).answer for pair in done.pairs}
     solved = {id_: shown.get(id_, answer) for id_, answer in done.solved.items()}
     return replace(done, content=content, solved=solved, coins=files)
 

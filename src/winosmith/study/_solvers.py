@@ -104,7 +104,7 @@ def make_solver(
     source = _Source(
         rule.settings,
         folder,
-        cache or embed.cache_folder() / "texts",
+        cache or embed.get_cache_folder() / "texts",
         practice.read_handwritten() if train is None else train,
         patience,
     )

@@ -96,7 +96,7 @@ def predictions_file(model: Model, *, families: bool = True) -> tuple[str, Heade
     """
     query = answered_problems(model, families=families)
     file = tempfile.TemporaryFile()  # noqa: SIM115 - closed after sending
-    data_digest, file_digest, count = hashlib.sha256(), hashlib.sha256(), 0
+    compute_data_digest, file_digest, count = hashlib.sha256(), hashlib.sha256(), 0
     for chunk in iter_rows(load_keys(query.order_by("place")), needed_columns(public_problems())):
         blind = Dataset(as_public(chunk)).blind()
         known = {row.pk: row.ref for row in chunk}
@@ -105,14 +105,14 @@ def predictions_file(model: Model, *, families: bool = True) -> tuple[str, Heade
             file_digest.update(line)
             file.write(line)
         for problem in blind:
-            data_digest.update(
+            compute_data_digest.update(
                 (canonical(problem_record(problem)) + "\n").encode("utf-8", "surrogatepass")
             )
         count += len(blind)
     header = {
         "predictions": model.name,
         "parameters": header_parameters(model),
-        "data": data_digest.hexdigest(),
+        "data": compute_data_digest.hexdigest(),
         "n": count,
         "version": __version__,
     }
