@@ -23,7 +23,7 @@ PROBLEMS = make_twins(12)
 def test_the_two_ways_to_combine(tiny_encoder: Path) -> None:
     """`difference` is v(option 1) − v(option 2), and `concat` holds both, in that order."""
     encoder = load_encoder(tiny_encoder)
-    first, second = (encoder.vectors([p.fill(option) for p in PROBLEMS]) for option in (0, 1))
+    first, second = (encoder.encode([p.fill(option) for p in PROBLEMS]) for option in (0, 1))
     embedder = EncoderEmbedder(tiny_encoder, cache=False)
     np.testing.assert_allclose(embedder.embed(PROBLEMS), first - second, atol=1e-5)
     both = replace(embedder, combine="concat").embed(PROBLEMS)
@@ -37,7 +37,7 @@ def test_a_split_point_is_read_as_in_training(tiny_encoder: Path) -> None:
         tuple(part.strip() for part in p.sentence.replace("_", f"|{p.options[0]}").split("|"))
         for p in PROBLEMS
     ]
-    expected = encoder.vectors(texts, pooling="cls")
+    expected = encoder.encode(texts, pooling="cls")
     found = EncoderEmbedder(
         tiny_encoder, pooling="cls", split_point="before_option", combine="concat", cache=False
     ).embed(PROBLEMS)

@@ -254,7 +254,7 @@ def test_a_language_model_scores_both_presentations(
     both = [json.loads(line) for line in (tmp_path / "both.jsonl").read_text().splitlines()[1:]]
     loaded = load_causal_model(model)
     for row, each in zip(rows, both, strict=False):
-        scores = loaded.text_scores([each["a"]["text"], each["b"]["text"]])
+        scores = loaded.score_texts([each["a"]["text"], each["b"]["text"]])
         assert [row["a"], row["b"]] == pytest.approx(scores, abs=1e-3)
     assert cli.told("exposure", folder, "--scores", path)["look"] == 1
 

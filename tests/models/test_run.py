@@ -120,7 +120,9 @@ def test_claims_are_learned(tiny_encoder: Path, learnable: Split, tmp_path: Path
     assert not tuned.at_chance
     model = load_choice_model(tuned.folder)
     assert model.input_format.claims
-    scores = model.text_scores(model.inputs([convert_claim(claim) for claim in dev], options=1))
+    scores = model.score_inputs(
+        model.make_inputs([convert_claim(claim) for claim in dev], options=1)
+    )
     assert [score > 0 for score in scores] == [claim.holds for claim in dev]
 
 

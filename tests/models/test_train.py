@@ -56,7 +56,7 @@ def test_what_can_be_learned_is_learned(train: Train, learnable: Split) -> None:
     assert not tuned.at_chance
     assert "above chance" in tuned.message
     assert tuned.epochs[-1].loss < 0.2 < tuned.epochs[0].loss
-    scores = load_choice_model(tuned.folder).scores(learnable[1])
+    scores = load_choice_model(tuned.folder).score_problems(learnable[1])
     assert [int(np.argmax(row)) for row in scores] == list(learnable[1].answers)
 
 

@@ -67,7 +67,9 @@ def test_all_scores_come_from_one_pass(
     if solver is solve.Causal:
         loaded = models.load_causal_model(folder)
         full = [pair[0] for own in models.make_passages(loaded, PROBLEMS) for pair in own]
-        alone = loaded.likelihoods([text.ids for text in full], [text.start for text in full])
+        alone = loaded.compute_likelihoods(
+            [text.ids for text in full], [text.start for text in full]
+        )
         assert every.tokens_fed <= alone.tokens_fed + max(len(text.ids) for text in full)
 
 
@@ -80,8 +82,8 @@ def test_masked_scores_are_sums_and_means_of_the_hidden_tokens(
     scores = solve.Masked(folder).all_scores(PROBLEMS[:2]).scores
     for row, problem in enumerate(PROBLEMS[:2]):
         one_by_one = models.mask_tokens(model, [problem])[0]
-        sentence = [model.likelihoods(texts).values for texts in one_by_one]
-        option = model.likelihoods(models.mask_options(model, [problem])[0]).values
+        sentence = [model.compute_likelihoods(texts).values for texts in one_by_one]
+        option = model.compute_likelihoods(models.mask_options(model, [problem])[0]).values
         for name, values in (("sentence", [np.concatenate(v) for v in sentence]),
                              ("option", option)):  # fmt: skip
             np.testing.assert_allclose(scores[name][row], [v.sum() for v in values], atol=1e-4)

@@ -123,7 +123,7 @@ def _make_arguments(options: Options, advance: Callable[[int, str], None]) -> di
         local=2 if options["local_context"] else None,
         **{name: options[name] for name in _DECLARED_SETTINGS},
     )
-    runs, current = len(list(grid.runs(settings))), 1
+    runs, current = len(list(grid.iter_runs(settings))), 1
 
     def on_run(number: int, of: int, run: models.TrainingRun) -> None:
         nonlocal current

@@ -236,7 +236,7 @@ class EncoderEmbedder:
 
         vectors = None if encoded else self._load_from_cache(texts)
         if vectors is None:
-            vectors = next(encoded) if encoded else self._encoder.vectors(
+            vectors = next(encoded) if encoded else self._encoder.encode(
                 texts, pooling=self.pooling, tokens_per_batch=self.tokens_per_batch, on_batch=notify
             )  # fmt: skip
             if path := self._get_cache_path(texts):
@@ -270,7 +270,7 @@ def _encode_texts(
     encode_settings: Mapping[str, Any],
     texts: list[Text],
 ) -> Vectors:
-    return _load_once(folder, **load_settings).vectors(texts, **encode_settings)
+    return _load_once(folder, **load_settings).encode(texts, **encode_settings)
 
 
 def get_cache_folder() -> Path:

@@ -141,7 +141,7 @@ def score_presentations(
     """
     loaded = models.load_causal_model(model, device=device)
     texts = [text for pair in pairs for text in render_pair(pair)]
-    values = loaded.text_scores(texts, on_progress=on_progress)
+    values = loaded.score_texts(texts, on_progress=on_progress)
     if not np.isfinite(values).all():
         row = int(np.flatnonzero(~np.isfinite(values))[0]) // 2
         raise DataError(

@@ -138,10 +138,10 @@ def inflect_options(problem: Problem) -> Problem:
     return replace(problem, options=options)
 
 
-def _is_possessive(pronoun: str, after: str) -> bool:
+def _is_possessive(pronoun: str, next_text: str) -> bool:
     if pronoun != "her":
         return pronoun in _POSSESSIVE
-    following = _NEXT_WORD.match(after)
+    following = _NEXT_WORD.match(next_text)
     if following is None:
         return False
     return following[1].lower() not in FUNCTION_WORDS - _POSSESSED_WORDS
@@ -161,7 +161,7 @@ def _match_case(option: str, pronoun: str) -> str:
     return f"{first.lower()} {rest}" if first in _LOWERCASED and rest else option
 
 
-def ask_referent(problem: Problem, end: str = "") -> Problem:
+def ask_referent(problem: Problem, suffix: str = "") -> Problem:
     """Return a problem that asks for the referent of the original pronoun.
 
     The question is the one that GPT-3 used for Winogender (Brown et al. 2020, section 6.2.1): the
@@ -171,7 +171,7 @@ def ask_referent(problem: Problem, end: str = "") -> Problem:
 
     Args:
         problem: A problem with a known pronoun.
-        end: The text after the option, such as a full stop for a bidirectional model.
+        suffix: The text after the option, such as a full stop for a bidirectional model.
 
     Raises:
         DataError: The pronoun is unknown.
@@ -184,7 +184,7 @@ def ask_referent(problem: Problem, end: str = "") -> Problem:
     pronoun = (problem.pronoun or "").strip()
     again = re.search(rf"(?<!\w){re.escape(pronoun)}(?!\w)", problem.sentence, re.IGNORECASE)
     mark = "*" if again else ""
-    asked = f"'{mark}{pronoun[0].upper()}{pronoun[1:]}{mark}' refers to {BLANK}{end}"
+    asked = f"'{mark}{pronoun[0].upper()}{pronoun[1:]}{mark}' refers to {BLANK}{suffix}"
     sentence = f"{with_pronoun(problem, mark).strip()} {asked}"
     return replace(problem, sentence=sentence, pronoun=None, blank=sentence.rindex(BLANK))
 
@@ -230,14 +230,14 @@ class Questions:
 
     @cached_property
     def blocks(self) -> list[list[int]]:
-        """Groups of rows that are treated as one observation: twins and copies of their halves."""
+        """Groups of rows that are one observation each: twins with copies of their halves."""
         texts = [[comparable_text(problem.sentence)] for problem in self.problems]
         return join_blocks(self.groups, texts)
 
     def __len__(self) -> int:
         return len(self.problems)
 
-    def loss(self, scores: Any, answers: Any) -> Any:
+    def compute_loss(self, scores: Any, answers: Any) -> Any:
         """Return the summed cross-entropy of (n · texts_per_problem,) scores, in nats."""
         from torch.nn import functional
 
@@ -248,7 +248,7 @@ class Questions:
         )
 
     def evaluate(self, scores: npt.NDArray[np.float32]) -> tuple[float, float]:
-        """Return the number of correct answers for these scores, and its p-value.
+        """Return the number of correct answers according to scores, and its p-value.
 
         A problem scores 1 if its correct option has the higher score, and 1/2 if the scores are
         tied (`winosmith.prediction.TIE`). A true claim is correct if its score is above 0, a false
@@ -274,7 +274,7 @@ class Questions:
 def read_questions(
     items: Dataset | Sequence[Claim], purpose: str, sees: Sees = "blank"
 ) -> Questions:
-    """Convert problems or claims to questions for `purpose`, and check that they are usable.
+    """Convert problems or claims to questions, and check that they are usable for `purpose`.
 
     Raises:
         DataError: There are no items, an item has no answer or not two options, or a required
@@ -311,16 +311,16 @@ def read_questions(
     )
 
 
-def convert_claim(claim: Claim, key: str = "claim") -> Problem:
+def convert_claim(claim: Claim, problem_id: str = "claim") -> Problem:
     """Convert a claim to a problem whose first option is the claim's candidate."""
     rival = PLACEHOLDER if claim.candidate.strip() != PLACEHOLDER else f"{PLACEHOLDER}!"
-    return Problem(key, claim.sentence, (claim.candidate, rival), pronoun=claim.pronoun)
+    return Problem(problem_id, claim.sentence, (claim.candidate, rival), pronoun=claim.pronoun)
 
 
 def compute_chance_p_value(
     correct: Sequence[float] | npt.NDArray[Any], groups: Sequence[Sequence[int]]
 ) -> float:
-    """Return the probability that guessing is at least as accurate, for two options per problem.
+    """Return the probability that guessing between two options is at least as accurate.
 
     The null distribution flips the labels of all problems of a group together with probability 1/2.
     A group with r of n correct has the excess r − n/2, whose sign is drawn at random. The
