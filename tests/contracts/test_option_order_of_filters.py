@@ -85,7 +85,9 @@ def test_words_have_the_same_pmi(rows: set[int]) -> None:
 def test_the_halves_of_a_twin_share_their_first_option() -> None:
     """Where halves mention their options in two orders, one of them says which is the first."""
     data = Dataset(CROSSED)
-    first = [data[row].options[k] for row, k in enumerate(metrics.find_first_of_twins(data))]
+    first = [
+        data[row].options[k] for row, k in enumerate(metrics.find_first_mentioned_options(data))
+    ]
     assert first == ["Ann", "Ann", "cup", "cup", "old Ann", "old Ann"]
     assert metrics.find_first_mentioned(data[1]) == 1  # alone, it mentions Beth first
 

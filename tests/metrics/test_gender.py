@@ -13,7 +13,7 @@ from hypothesis import given, strategies as st
 from tests.conftest import examples
 from winosmith import Dataset, Prediction, Problem, formats
 from winosmith.errors import DataError, SameInputError
-from winosmith.metrics import GenderGap, Graded, gender_gap, grade, possible_counts
+from winosmith.metrics import GenderGap, Graded, find_possible_counts, gender_gap, grade
 from winosmith.problem import Extra
 from winosmith.testing import make_twins
 
@@ -83,7 +83,7 @@ def with_cells(counts: dict[tuple[bool, str], int]) -> Graded:
 def test_every_cell_of_table_7_is_a_count_of_120(system: str) -> None:
     """Each cell stands for one count of 120 and comes back; the printed gaps are of such cells."""
     *cells, printed_f, printed_m = TABLE_7[system]
-    counts = [possible_counts(f"{cell:.1f}", 120) for cell in cells]
+    counts = [find_possible_counts(f"{cell:.1f}", 120) for cell in cells]
     assert all(len(found) == 1 for found in counts)
     names = [(False, "female"), (False, "male"), (True, "female"), (True, "male")]
     found = gender_gap(with_cells(dict(zip(names, (c[0] for c in counts), strict=True))), WOMEN)

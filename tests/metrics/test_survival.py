@@ -16,7 +16,7 @@ from tests.metrics.answering import right_but
 from winosmith import Dataset, Prediction, Problem, formats
 from winosmith.errors import DataError, MissingExtraError, require
 from winosmith.metrics import Graded, compare_survival, grade, stability
-from winosmith.metrics._stability import _compute_log_rank, log_rank_scores
+from winosmith.metrics._stability import _compute_log_rank, compute_log_rank_scores
 from winosmith.testing import make_families
 
 pytestmark = pytest.mark.usefixtures("lifelines_installed")
@@ -94,7 +94,7 @@ def test_the_scores_sum_to_the_log_rank_statistic(
         there = failed & (lasted == depth)
         at_risk = lasted >= depth
         expected += (there & mine).sum() - there.sum() * (at_risk & mine).sum() / at_risk.sum()
-    scores = log_rank_scores(lasted, failed)
+    scores = compute_log_rank_scores(lasted, failed)
     assert scores[mine].sum() == pytest.approx(expected)
     assert scores.sum() == pytest.approx(0, abs=1e-9)
 
@@ -141,7 +141,7 @@ def test_the_paired_test_counts_all_swaps(starts: list[tuple[int, int]]) -> None
     for swap in product((False, True), repeat=len(starts)):
         mine = np.where(swap, ends[1], ends[0]), np.where(swap, failed[1], failed[0])
         theirs = np.where(swap, ends[0], ends[1]), np.where(swap, failed[0], failed[1])
-        scores = log_rank_scores(
+        scores = compute_log_rank_scores(
             np.concatenate([mine[0], theirs[0]]), np.concatenate([mine[1], theirs[1]])
         )
         sums.append(abs(scores[: len(starts)].sum()))
@@ -169,7 +169,7 @@ def test_many_families_are_swapped_at_random() -> None:
     first, second = (failing(data, {f"r{row}": n for row, n in enumerate(of)}) for of in starts)
     found = compare_survival(first, second, draws=2_000)
     assert found == compare_survival(first, second, draws=2_000)
-    scores = log_rank_scores(np.concatenate(starts), np.ones(80, bool)).reshape(2, 40)
+    scores = compute_log_rank_scores(np.concatenate(starts), np.ones(80, bool)).reshape(2, 40)
     sums = Counter({0.0: 1.0})
     for difference in scores[0] - scores[1]:
         before, sums = sums, Counter()

@@ -25,7 +25,7 @@ from winosmith.audit._null import permute_keys
 from winosmith.debias import CrossLogit
 from winosmith.embed import TextEmbedder
 from winosmith.errors import DataError
-from winosmith.metrics import null_interval, null_interval_label
+from winosmith.metrics import label_null_interval, null_interval
 from winosmith.parallel import one_thread
 from winosmith.report import percent, probability, span
 from winosmith.results import HIDDEN, Result, computed, shown
@@ -147,7 +147,7 @@ class Probe(Result):
     @computed()
     def interval_label(self) -> str:
         """Name of the interval."""
-        return null_interval_label(self.draws)
+        return label_null_interval(self.draws)
 
 
 def fit_probes(

@@ -190,7 +190,7 @@ def triage(items: Items, answers: Mapping[str, Answers], *, seed: int = 0) -> Tr
             int((asked_of & ~votes.valid[model]).sum()),
             int((~asked_of).sum()),
             given.log if given.log.record() else None,
-            metrics.below_chance(metrics.grade(problems, own.predictions, labels[asked_of])),
+            metrics.detect_below_chance(metrics.grade(problems, own.predictions, labels[asked_of])),
         )
     is_planted, why = _learn_from_planted(items, votes, seed)
     found = _rank_incorrect(items, votes) if why == NO_OPTIONS else find_suspects(items, votes)
@@ -376,5 +376,5 @@ def _compare_models(
     p_value = metrics.paired_p_value(first, second, labels)
     return ModelComparison(
         better, worse, float(off.mean()), psi, p_value, p_value,
-        metrics.detectable_difference(n, psi, design=design) if psi else None, design,
+        metrics.compute_detectable_difference(n, psi, design=design) if psi else None, design,
     )  # fmt: skip

@@ -36,7 +36,7 @@ class Stabilities(Result):
     solvers: Mapping[str, metrics.Stability]
     kinds: Mapping[str, metrics.EditKinds] = field(default_factory=dict, metadata=HIDDEN)
     missing: str = field(default="", metadata={"key": "kinds_need", **IF_ANY})
-    beside: Mapping[str, Mapping[str, Sequence[metrics.VersusRoot]]] = field(
+    beside: Mapping[str, Mapping[str, Sequence[metrics.RootComparison]]] = field(
         default_factory=dict, metadata={"key": "beside_roots", **IF_ANY}
     )
     people: metrics.Annotators | None = field(
@@ -265,7 +265,9 @@ def _make_survival_table(solvers: Mapping[str, metrics.Stability]) -> report.Tab
     )
 
 
-def _make_root_table(field: str, solver: str, found: Sequence[metrics.VersusRoot]) -> report.Table:
+def _make_root_table(
+    field: str, solver: str, found: Sequence[metrics.RootComparison]
+) -> report.Table:
     return table(
         f"{report.format_value(solver)} compared with its answers to the roots, by {field}",
         {one.value: one for one in found},
@@ -278,7 +280,7 @@ def _make_root_table(field: str, solver: str, found: Sequence[metrics.VersusRoot
     )
 
 
-def _warn_of_perfect_roots(found: Sequence[metrics.VersusRoot]) -> str:
+def _warn_of_perfect_roots(found: Sequence[metrics.RootComparison]) -> str:
     """Return a caution if all roots are answered correctly, as when roots are chosen for that."""
     if any(one.roots.value < 1 for one in found):
         return ""
@@ -289,7 +291,7 @@ def _warn_of_perfect_roots(found: Sequence[metrics.VersusRoot]) -> str:
     )
 
 
-def _describe_unchanged(found: Sequence[metrics.VersusRoot]) -> str:
+def _describe_unchanged(found: Sequence[metrics.RootComparison]) -> str:
     counts = [
         f"{one.unchanged:,} of {one.accuracy.n:,} of {report.format_value(one.value)}"
         for one in found

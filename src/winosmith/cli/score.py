@@ -105,7 +105,7 @@ def command(**options: Any) -> None:
     people = read_votes(options["people"]) if options["people"] else None
     marked = dataset
     for path in options["marks"]:
-        marked = metrics.add_marks(marked, _read_json(path))
+        marked = metrics.add_trichelair_labels(marked, _read_json(path))
     women = read_women_by_occupation(options["occupations"]) if options["occupations"] else {}
     answers = _predictions.read_answers(
         dataset, options["predictions"], options["filters"], omitted

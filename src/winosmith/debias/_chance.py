@@ -37,7 +37,7 @@ from winosmith.debias._rows import (
 )
 from winosmith.debias._selection import Counts, Selection, pool_by_group
 from winosmith.errors import InputError
-from winosmith.metrics import null_interval, null_interval_label
+from winosmith.metrics import label_null_interval, null_interval
 from winosmith.results import Result, computed
 
 
@@ -74,7 +74,7 @@ def make_null(value: float, draws: Sequence[float]) -> Null:
         mean=float(np.mean(draws)),
         low=low,
         high=high,
-        interval=null_interval_label(len(draws)),
+        interval=label_null_interval(len(draws)),
         p=(1 + reached) / (1 + len(draws)),
         draws=tuple(draws),
     )

@@ -41,7 +41,7 @@ from winosmith.dataset import Dataset
 from winosmith.debias._assess import Assessment, Subset
 from winosmith.debias._rows import encode_groups
 from winosmith.errors import DataError
-from winosmith.metrics import find_first_of_twins, null_interval_label
+from winosmith.metrics import find_first_mentioned_options, label_null_interval
 from winosmith.problem import BLANK, Problem
 from winosmith.seen import cut_to_local, units_and_blank
 
@@ -271,7 +271,7 @@ class _FeatureCounts:
     """
 
     def __init__(self, dataset: Dataset):
-        first = find_first_of_twins(dataset)
+        first = find_first_mentioned_options(dataset)
         numbers: dict[tuple[Kind, tuple[str, ...]], int] = {}
         found = [
             (row, option, numbers.setdefault(key, len(numbers)), option == dataset.answers[row])
@@ -455,7 +455,7 @@ def make_assessment_blocks(
         report.Drawing(
             f"The first component, d₁, by answer, in {bins}{orders}. Above each panel is the KL "
             "divergence between the answers, followed in brackets by that of noise: the mean, and "
-            f"{null_interval_label(settings.draws)} in which the answers of whole blocks (twins, "
+            f"{label_null_interval(settings.draws)} in which the answers of whole blocks (twins, "
             "copies, look-alikes) are flipped at random.",
             first,
             signature=signature,
@@ -500,7 +500,7 @@ def _make_divergence_table(assessment: Assessment) -> report.Table:
                 else [null.mean, f"{null.low:.3f}–{null.high:.3f}", null.p]
             )
             rows.append([subset.name, subset.rows, name, found.kl, *against])
-    label = null_interval_label(assessment.settings.draws)
+    label = label_null_interval(assessment.settings.draws)
     interval = report.Column(label, numeric=True)
     return report.Table(
         "KL divergence between the answers",

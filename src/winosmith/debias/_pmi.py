@@ -78,8 +78,8 @@ def pmi(
 
     - The meaning of "y=1": by default (`label="first-mentioned"`), the option that the sentence
       mentions first is correct, so that swapping the options of a problem changes no score; see
-      `metrics.find_first_of_twins`. `label="option-1"` is the paper's definition: option 1 is
-      correct. Then the scores change if options are swapped. In WinoGrande's train_xl both
+      `metrics.find_first_mentioned_options`. `label="option-1"` is the paper's definition: option 1
+      is correct. Then the scores change if options are swapped. In WinoGrande's train_xl both
       definitions agree in 89 % of the problems; with options in random order, they agree in half.
     - The order of the halves: t1 is the half whose answer is that option (if this is true of both
       halves or neither, the half whose id sorts first). So f is high if the words reveal the
@@ -166,7 +166,7 @@ def compute_word_pmi(
 
 def _make_labels(data: Dataset, label: PmiLabel) -> NDArray[np.intp]:
     """Return the (n,) labels: 0 for rows with y = 1, and 1 for all others."""
-    first = metrics.find_first_of_twins(data) if label == "first-mentioned" else 0
+    first = metrics.find_first_mentioned_options(data) if label == "first-mentioned" else 0
     labels: NDArray[np.intp] = (get_problem_labels(data) != first).astype(np.intp)
     return labels
 
@@ -174,7 +174,7 @@ def _make_labels(data: Dataset, label: PmiLabel) -> NDArray[np.intp]:
 def _score_twins(data: Dataset, variant: PmiVariant, label: PmiLabel, smoothing: float) -> Floats:
     labels = _make_labels(data, label)
     words, _ = metrics.count_words(data)
-    features = metrics.count_pairs(words) if variant == "pairwise" else words
+    features = metrics.make_word_pair_matrix(words) if variant == "pairwise" else words
     information = metrics.compute_pmi_with_answers(features, labels, smoothing)
     scores = np.full(len(data), np.nan)
     if variant == "max":

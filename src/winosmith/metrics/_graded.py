@@ -104,7 +104,7 @@ class Graded(Result):
 
     @cached_property
     def clusters(self) -> Labels:
-        """The (n,) number of each problem's cluster; see `clusters`."""
+        """The (n,) cluster number of each problem; see `clusters`."""
         return clusters(self.dataset) if self.known_clusters is None else self.known_clusters
 
     def measure_accuracy(
@@ -147,7 +147,7 @@ def grade(
     parameters: Mapping[str, Any] | None = None,
     missing: int = 0,
 ) -> Graded:
-    """Match predictions with problems by id, so that they can be compared with the answers.
+    """Match predictions with problems by id, to compare them with the answers.
 
     Args:
         dataset: The problems with their answers.
@@ -178,13 +178,13 @@ def grade(
 
 
 def grade_models(
-    given: Any, data: Dataset | formats.Readable | None = None, *, partial: bool | None = False
+    answers: Any, data: Dataset | formats.Readable | None = None, *, partial: bool | None = False
 ) -> dict[str, Graded]:
-    """Grade the answers of each model, and return them by model name.
+    """Grade the answers of each model; return them by model name.
 
     Args:
-        given: The answers: any input of `answers.read` (a path, a table …) or its result; or graded
-            answers, which are returned unchanged.
+        answers: The answers: any input of `answers.read` (a path, a table …) or its result; or
+            graded answers, which are returned unchanged.
         data: The problems with their answers: a data set or any input of `formats.read`; None if
             the answers are already graded.
         partial: Whether to allow problems without a prediction, and predictions without a problem,
@@ -194,14 +194,14 @@ def grade_models(
         DataError: The predictions don't fit the data set.
         InputError: The problems are missing.
     """
-    models = given if isinstance(given, Mapping) else {getattr(given, "solver", ""): given}
+    models = answers if isinstance(answers, Mapping) else {getattr(answers, "solver", ""): answers}
     if models and all(isinstance(own, Graded) for own in models.values()):
         return dict(models)
     if data is None:
         raise InputError("the problems are missing; give them as the second argument")
     dataset = formats.as_dataset(data)
     if not all(isinstance(own, Answers) for own in models.values()):
-        models = read_answers(given, dataset)
+        models = read_answers(answers, dataset)
     found: dict[str, Graded] = {}
     shared, known = None if partial else clusters(dataset), {*dataset.ids}
     for name, own in models.items():
@@ -229,7 +229,7 @@ def grade_models(
 
 
 def iterate_columns(dataset: Dataset) -> Iterator[tuple[str, list[Scalar]]]:
-    """Yield each field's name and its value (or None) for each problem.
+    """Yield the name of each field, and its value (or None) for each problem.
 
     The fields are the row number, the ids, the pronoun, the parts of origin and lineage, the
     embargo, and every key of `extra`. Fields with the same value in all problems are omitted.
@@ -245,10 +245,10 @@ def iterate_columns(dataset: Dataset) -> Iterator[tuple[str, list[Scalar]]]:
             yield key, column
 
 
-def find_columns(dataset: Dataset, wanted: Iterable[str]) -> dict[str, list[Scalar]]:
-    """Return the columns of a data set by name; raise DataError if a name is unknown."""
+def find_columns(dataset: Dataset, names: Iterable[str]) -> dict[str, list[Scalar]]:
+    """Return a data set's columns by name; raise a DataError if a name is unknown."""
     known = dict(iterate_columns(dataset))
-    unknown = next((name for name in wanted if name not in known), None)
+    unknown = next((name for name in names if name not in known), None)
     if unknown is not None:
         raise DataError(
             f"no field {unknown!r} differs between problems; the data set has {', '.join(known)}"
@@ -306,7 +306,7 @@ def check_comparable(graded: Graded, field: str, column: Sequence[Scalar]) -> Co
         column: The field's value for each problem; None if the problem is in no group.
     """
     sees, local = find_solver_input(graded)
-    for one, other, shared, size in _find_overlaps(
+    for one, other, shared, size in _find_equal_inputs(
         solver_inputs(graded.dataset, "pronoun", local), column
     ):
         if shared == size:
@@ -315,7 +315,7 @@ def check_comparable(graded: Graded, field: str, column: Sequence[Scalar]) -> Co
         return Comparability()
     blank = solver_inputs(graded.dataset, "blank", local)
     notes: list[str] = []
-    for one, other, shared, size in _find_overlaps(blank, column):
+    for one, other, shared, size in _find_equal_inputs(blank, column):
         if shared < NOTE_FRACTION * size:
             continue
         same = f"{shared:,} of {size:,} inputs of {str(one)!r} and {str(other)!r} are the same"
@@ -365,12 +365,12 @@ def _explain_refusal(
     )
 
 
-def _find_overlaps(
-    seen: Sequence[Input], column: Sequence[Scalar]
+def _find_equal_inputs(
+    inputs: Sequence[Input], column: Sequence[Scalar]
 ) -> Iterator[tuple[Scalar, Scalar, int, int]]:
     sizes: Counter[Scalar] = Counter(value for value in column if value is not None)
     groups: dict[Input, Counter[Scalar]] = defaultdict(Counter)
-    for own, value in zip(seen, column, strict=True):
+    for own, value in zip(inputs, column, strict=True):
         if value is not None:
             groups[own][value] += 1
     shared: Counter[tuple[Scalar, Scalar]] = Counter()
@@ -382,11 +382,11 @@ def _find_overlaps(
 
 
 def _count_equal_answers(
-    graded: Graded, seen: Sequence[Input], inside: Sequence[bool]
+    graded: Graded, inputs: Sequence[Input], included: Sequence[bool]
 ) -> tuple[int, int]:
     rows: dict[Hashable, list[int]] = defaultdict(list)
-    for row, own in enumerate(seen):
-        if inside[row]:
+    for row, own in enumerate(inputs):
+        if included[row]:
             rows[own].append(row)
     several = [own for own in rows.values() if len(own) > 1]
     return sum(_has_same_answers(graded, own) for own in several), len(several)

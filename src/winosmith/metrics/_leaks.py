@@ -149,7 +149,7 @@ MAX_LISTED_VALUES = 3
 
 
 def _measure_leak(
-    field: str, tell: str, of: Sequence[Hashable], answers: Ints, groups: Ints, folds: Ints
+    field: str, tell: str, values: Sequence[Hashable], answers: Ints, groups: Ints, folds: Ints
 ) -> Leak | None:
     """Measure how well a tell predicts the answer; return None if it has fewer than two values.
 
@@ -160,19 +160,19 @@ def _measure_leak(
     Args:
         field: The name of the field.
         tell: The name of the tell.
-        of: The tell's value for each row; rows whose value is None are omitted.
+        values: The tell's value for each row; rows whose value is None are omitted.
         answers: (n,) the 0-based answer of each row.
         groups: (n,) the number of each row's block.
         folds: (n,) the fold of each row, 0 to 3, the same for a whole block.
     """
-    codes = {value: code for code, value in enumerate(dict.fromkeys(of)) if value is not None}
+    codes = {value: code for code, value in enumerate(dict.fromkeys(values)) if value is not None}
     if len(codes) < 2:
         return None
     codes = {value: code for code, value in enumerate(codes)}
-    has = np.array([value is not None for value in of])
-    coded = np.array([codes[value] for value in of if value is not None])
+    has = np.array([value is not None for value in values])
+    coded = np.array([codes[value] for value in values if value is not None])
     answers, groups, folds = answers[has], groups[has], folds[has]
-    table = _count_table(coded, folds, answers, len(codes))
+    table = _count_by_value(coded, folds, answers, len(codes))
     return Leak(
         field,
         tell,
@@ -184,15 +184,15 @@ def _measure_leak(
     )
 
 
-def _count_table(coded: Ints, folds: Ints, answers: Ints, values: int) -> Ints:
-    """Count the rows by value of the tell, fold and answer: (values, folds, answers)."""
-    shape = (values, FOLDS, int(answers.max()) + 1)
-    flat = np.ravel_multi_index((coded, folds, answers), shape)
+def _count_by_value(codes: Ints, folds: Ints, answers: Ints, value_count: int) -> Ints:
+    """Count the rows by the tell's value, fold and answer: (values, folds, answers)."""
+    shape = (value_count, FOLDS, int(answers.max()) + 1)
+    flat = np.ravel_multi_index((codes, folds, answers), shape)
     return cast(Ints, np.bincount(flat, minlength=int(np.prod(shape))).reshape(shape))
 
 
-def _fit_table(table: Ints, folds: Sequence[int]) -> tuple[Ints, int]:
-    """Return the answer that these folds predict for each value, and their most frequent answer.
+def _fit_answers(table: Ints, folds: Sequence[int]) -> tuple[Ints, int]:
+    """Return the answer that the folds predict for each value, and their most frequent answer.
 
     The most frequent answer breaks ties and is predicted for values that don't occur in the folds.
     """
@@ -202,16 +202,16 @@ def _fit_table(table: Ints, folds: Sequence[int]) -> tuple[Ints, int]:
     return counts.argmax(axis=1), most
 
 
-def _compute_accuracy(table: Ints, coded: Ints, folds: Ints, answers: Ints) -> float:
+def _compute_accuracy(table: Ints, codes: Ints, folds: Ints, answers: Ints) -> float:
     right = 0
     for fold in range(FOLDS):
-        predicted, _ = _fit_table(table, [other for other in range(FOLDS) if other != fold])
+        predicted, _ = _fit_answers(table, [other for other in range(FOLDS) if other != fold])
         tested = folds == fold
-        right += int((predicted[coded[tested]] == answers[tested]).sum())
+        right += int((predicted[codes[tested]] == answers[tested]).sum())
     return right / len(answers)
 
 
-def _compute_p_value(table: Ints, coded: Ints, folds: Ints, answers: Ints, groups: Ints) -> float:
+def _compute_p_value(table: Ints, codes: Ints, folds: Ints, answers: Ints, groups: Ints) -> float:
     """Return the p-value of a tell's predictions.
 
     The tell is tested twice: one fold predicts the three others, and those three predict that fold.
@@ -222,14 +222,14 @@ def _compute_p_value(table: Ints, coded: Ints, folds: Ints, answers: Ints, group
     """
     p_values = []
     for fitted_on in ([0], [1, 2, 3]):
-        predicted, most = _fit_table(table, fitted_on)
+        predicted, most = _fit_answers(table, fitted_on)
         tested = ~np.isin(folds, fitted_on)
-        right, usually = predicted[coded[tested]] == answers[tested], most == answers[tested]
-        p_values.append(_sign_test(np.bincount(groups[tested], right.astype(int) - usually)))
+        right, usually = predicted[codes[tested]] == answers[tested], most == answers[tested]
+        p_values.append(_run_sign_test(np.bincount(groups[tested], right.astype(int) - usually)))
     return min(1.0, 2 * min(p_values))
 
 
-def _sign_test(gains: NDArray[Any]) -> float:
+def _run_sign_test(gains: NDArray[Any]) -> float:
     from scipy.special import bdtrc
 
     wins, losses = int((gains > 0).sum()), int((gains < 0).sum())
@@ -275,12 +275,12 @@ def _find_tells(values: Sequence[Scalar], dataset: Dataset) -> Iterator[Tell]:
 
 
 def _find_option_tells(dataset: Dataset) -> Iterator[Tell]:
-    yield "order in the sentence", [_find_unique_min(*_find_positions(p)) for p in dataset]
+    yield "order in the sentence", [_find_unique_min(*_find_option_positions(p)) for p in dataset]
     yield "alphabetical order", [_find_unique_min(*map(str.casefold, p.options)) for p in dataset]
     yield "lengths", [_find_unique_min(*(-len(option) for option in p.options)) for p in dataset]
 
 
-def _find_positions(problem: Problem) -> list[int | None]:
+def _find_option_positions(problem: Problem) -> list[int | None]:
     sentence = problem.sentence.casefold()
     found = (sentence.find(option.strip().casefold()) for option in problem.options)
     return [None if at < 0 else at for at in found]
@@ -289,8 +289,8 @@ def _find_positions(problem: Problem) -> list[int | None]:
 def _find_unique_min(*values: Any) -> int | None:
     if None in values:
         return None
-    least = min(values)
-    return values.index(least) if values.count(least) == 1 else None
+    minimum = min(values)
+    return values.index(minimum) if values.count(minimum) == 1 else None
 
 
 def _find_text_tells(texts: Sequence[str | None]) -> Iterator[Tell]:
@@ -324,7 +324,7 @@ def _parse_last_number(text: str | None) -> int | None:
 
 def _find_similar_options(texts: Sequence[str | None], dataset: Dataset) -> list[int | None]:
     return [
-        _find_similar_option(_strip_text(text), [_strip_text(option) for option in problem.options])
+        _find_similar_option(_normalize(text), [_normalize(option) for option in problem.options])
         if text
         else None
         for text, problem in zip(texts, dataset, strict=True)
@@ -342,7 +342,7 @@ def _find_similar_option(text: str, options: Sequence[str]) -> int | None:
     return next((found[0] for found in (equal, contained, others) if len(found) == 1), None)
 
 
-def _strip_text(text: str) -> str:
+def _normalize(text: str) -> str:
     return _ARTICLE.sub("", " ".join(_PART.findall(text.casefold())), count=1)
 
 
@@ -368,7 +368,7 @@ def _assign_sorted_blocks(values: Sequence[Any]) -> list[int | None]:
 
 @dataclass(frozen=True, slots=True)
 class Overlap(Result):
-    """The test problems that a solver may have seen in training.
+    """The test problems that a solver may have seen during training.
 
     Attributes:
         rows: The row of each test problem that may have been seen, with the reason.
@@ -429,7 +429,7 @@ it contains a copy)']
 def overlap(
     test: Dataset, training: Dataset | None = None, *, public: Collection[Digests] = ()
 ) -> Overlap:
-    """Find the test problems that a solver may have seen in training.
+    """Find the test problems that a solver may have seen during training.
 
     A problem may have been seen if the training set contains
 
@@ -459,8 +459,8 @@ def overlap(
     """
     found: dict[int, str] = {}
     if training is not None:
-        found.update(_find_same_families(test, training))
-        found.update(_find_same_sentences(test, training))
+        found.update(_find_shared_families(test, training))
+        found.update(_find_shared_sentences(test, training))
         for row in sorted(find_lookalikes(test.problems, training.problems)):
             found.setdefault(row, "a problem of the training set looks like it")
     for data in public:
@@ -474,7 +474,7 @@ def overlap(
     return Overlap(dict(sorted(found.items())), len(test))
 
 
-def _find_same_sentences(test: Dataset, training: Dataset) -> Iterator[tuple[int, str]]:
+def _find_shared_sentences(test: Dataset, training: Dataset) -> Iterator[tuple[int, str]]:
     seen = {_make_question_key(problem) for problem in training}
     for row, problem in enumerate(test):
         if _make_question_key(problem) in seen:
@@ -486,7 +486,7 @@ def _make_question_key(problem: Problem) -> tuple[str, frozenset[str]]:
     return comparable_text(problem.sentence), frozenset(map(comparable_text, options))
 
 
-def _find_same_families(test: Dataset, training: Dataset) -> Iterator[tuple[int, str]]:
+def _find_shared_families(test: Dataset, training: Dataset) -> Iterator[tuple[int, str]]:
     roots = {problem.id: comparable_text(problem.sentence) for problem in training}
     for root, rows in test.families.items():
         if root not in training.families:
@@ -499,22 +499,22 @@ def _find_same_families(test: Dataset, training: Dataset) -> Iterator[tuple[int,
                 yield row, "the training set contains part of its family"
 
 
-def _find_in_public_set(test: Dataset, contents: Digests) -> Iterator[tuple[int, str]]:
+def _find_in_public_set(test: Dataset, public: Digests) -> Iterator[tuple[int, str]]:
     for row, problem in enumerate(test):
         whole, sides = item_digests(problem)
-        if not whole.isdisjoint(contents.whole):
-            yield row, f"{contents.name} contains its sentence"
-        elif not sides.isdisjoint(contents.sides):
-            yield row, f"a problem of {contents.name} looks like it"
+        if not whole.isdisjoint(public.whole):
+            yield row, f"{public.name} contains its sentence"
+        elif not sides.isdisjoint(public.sides):
+            yield row, f"a problem of {public.name} looks like it"
 
 
-def _find_public_families(test: Dataset, contents: Digests) -> Iterator[tuple[int, str]]:
+def _find_public_families(test: Dataset, public: Digests) -> Iterator[tuple[int, str]]:
     sources = {p.id: p.origin.source if p.origin else None for p in test}
     for root, rows in test.families.items():
         if root not in sources:
-            reason = f"its root is not in the test set and may be from {contents.name}"
-        elif (sources[root] or "").casefold() == contents.name.casefold():
-            reason = f"its root comes from {contents.name}"
+            reason = f"its root is not in the test set and may be from {public.name}"
+        elif (sources[root] or "").casefold() == public.name.casefold():
+            reason = f"its root comes from {public.name}"
         else:
             continue
         for row in rows:

@@ -74,7 +74,7 @@ def measure_human_accuracy(
     >>> measure_human_accuracy(data, given).accuracy
     1.0
     """
-    tests = collect_fresh_tests(dataset, responses)
+    tests = collect_unseen_tests(dataset, responses)
     counted = {
         row: given
         for row, given in tests.items()
@@ -98,10 +98,10 @@ def measure_human_accuracy(
     )
 
 
-def collect_fresh_tests(
+def collect_unseen_tests(
     dataset: Dataset, responses: Iterable[Response]
 ) -> dict[int, list[Response]]:
-    """Return the test responses by row; raises DataError if a subject had seen the problem."""
+    """Group test responses by row; raise a DataError if a subject had seen the problem before."""
     tests: dict[int, list[Response]] = {}
     known: set[tuple[int, str]] = set()
     rows = {problem.id: row for row, problem in enumerate(dataset)}
@@ -117,18 +117,18 @@ def collect_fresh_tests(
 
 
 def _check_unseen(
-    response: Response, dataset: Dataset, row: int, known: set[tuple[int, str]]
+    response: Response, dataset: Dataset, row: int, seen: set[tuple[int, str]]
 ) -> None:
     origin = dataset[row].origin
     who = (row, response.participant)
     wrote = origin is not None and origin.author == response.participant
-    if wrote or who in known:
+    if wrote or who in seen:
         what = "wrote it" if wrote else "had answered it before"
         raise DataError(
             f"{response.participant!r} can't be a subject for the problem "
             f"{response.problem_id!r}: they {what}; remove the response"
         )
-    known.add(who)
+    seen.add(who)
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,7 +174,7 @@ def measure_person_accuracy(dataset: Dataset, responses: Iterable[Response]) -> 
     """
     found = [
         (row, response.participant, response.choice == dataset[row].answer)
-        for row, given in collect_fresh_tests(dataset, responses).items()
+        for row, given in collect_unseen_tests(dataset, responses).items()
         for response in given
         if dataset[row].answer is not None
     ]
@@ -299,7 +299,7 @@ def measure_annotators(
 def _collect_answers(dataset: Dataset, responses: Iterable[Response]) -> Answers:
     return {
         row: {response.participant: response.choice for response in given}
-        for row, given in sorted(collect_fresh_tests(dataset, responses).items())
+        for row, given in sorted(collect_unseen_tests(dataset, responses).items())
         if dataset[row].answer is not None
     }
 
@@ -331,7 +331,7 @@ def _measure_agreement(
 ) -> tuple[Reliability, Reliability]:
     rows = list(answers)
     none = max(len(dataset[row].options) for row in rows)
-    table = answer_table(
+    table = count_answers(
         [[none if choice is None else choice for choice in answers[row].values()] for row in rows],
         none + 1,
     )
@@ -367,8 +367,8 @@ class Reliability(Result):
     answers: int = field(metadata=shown("answers"))
 
 
-def answer_table(answers: Iterable[Sequence[int | None]], categories: int | None = None) -> Ints:
-    """Return an (items, categories) table of the number of people who gave each answer.
+def count_answers(answers: Iterable[Sequence[int | None]], categories: int | None = None) -> Ints:
+    """Count the people who gave each answer, in an (items, categories) table.
 
     Args:
         answers: The answers to each item, as numbers from 0; None is a missing answer.
@@ -377,7 +377,7 @@ def answer_table(answers: Iterable[Sequence[int | None]], categories: int | None
     Raises:
         DataError: An answer is not an integer from 0 to `categories` − 1.
 
-    >>> answer_table([(0, 0, 1), (1, None, 1)]).tolist()
+    >>> count_answers([(0, 0, 1), (1, None, 1)]).tolist()
     [[2, 1], [0, 2]]
     """
     given = [[answer for answer in item if answer is not None] for item in answers]
@@ -412,7 +412,7 @@ def krippendorff_alpha(
 
     Args:
         table: The (items, categories) number of people who gave each answer to each item, from
-            `answer_table`; missing answers are not counted.
+            `count_answers`; missing answers are not counted.
         clusters: (items,) the label of each item's cluster, such as its twin, resampled as a whole;
             None if every item is its own cluster.
         seed: The random seed of the bootstrap.
@@ -429,7 +429,7 @@ def krippendorff_alpha(
     counts, labels = _check_table(table, clusters)
     reason = _explain_undefined(counts)
     if reason:
-        return _make_undefined(counts, reason)
+        return _make_undefined_reliability(counts, reason)
     answers = counts.sum(axis=1)
     differing = (answers**2 - (counts**2).sum(axis=1)) / (answers - 1)
     pool = counts.sum(axis=0) / counts.sum()
@@ -461,7 +461,7 @@ def fleiss_kappa(
 
     Args:
         table: The (items, categories) number of people who gave each answer to each item, from
-            `answer_table`; items with fewer than two answers are omitted.
+            `count_answers`; items with fewer than two answers are omitted.
         clusters: (items,) the label of each item's cluster, such as its twin, resampled as a whole;
             None if every item is its own cluster.
         seed: The random seed of the bootstrap.
@@ -481,7 +481,7 @@ def fleiss_kappa(
             "the same number for each"
         )
     if reason:
-        return _make_undefined(counts, reason)
+        return _make_undefined_reliability(counts, reason)
     agreeing = (counts * (counts - 1)).sum(axis=1) / (raters * (raters - 1))
     pool = counts.sum(axis=0) / counts.sum()
     ends = [1.0, *pool], [float(pool @ pool), *pool]
@@ -526,7 +526,7 @@ def _make_reliability(
     clusters: Ints,
     seed: int,
     coefficient: Callable[[Floats], Floats],
-    ends: Sequence[Sequence[float]],
+    extremes: Sequence[Sequence[float]],
 ) -> Reliability:
     """Compute a coefficient from sums over items, with an interval from resampling clusters.
 
@@ -536,17 +536,17 @@ def _make_reliability(
         clusters: The cluster of each item.
         seed: The random seed of the draws.
         coefficient: A function from (draws, q) sums to (draws,) values, NaN if undefined.
-        ends: (2, q − 1) the contributions of full agreement and of chance agreement, for size 1.
+        extremes: (2, q − 1) the contributions of full and of chance agreement, for size 1.
     """
     value = float(coefficient(totals.sum(axis=0)[None])[0])
-    of = _proportion.cluster_totals(totals, clusters)
-    prior = _proportion.pseudo_clusters(of[:, 0], [[1.0, *end] for end in ends])
+    of = _proportion.sum_by_cluster(totals, clusters)
+    prior = _proportion.make_pseudo_clusters(of[:, 0], [[1.0, *end] for end in extremes])
     drawn = coefficient(_proportion.resample(of, seed, prior=prior))
     interval = _proportion.percentile_interval(drawn[~np.isnan(drawn)])
     return Reliability(value, interval, "", len(counts), int(counts.sum()))
 
 
-def _make_undefined(counts: Ints, reason: str) -> Reliability:
+def _make_undefined_reliability(counts: Ints, reason: str) -> Reliability:
     return Reliability(None, None, reason, len(counts), int(counts.sum()))
 
 

@@ -55,7 +55,7 @@ class Score(Result):
         possible: The accuracy on all problems if every missing answer is incorrect, and if every
             missing answer is correct; None if no answer is missing.
         signature: The signature of the data and the predictions.
-        below_chance: The accuracy of the valid answers if it is below chance; see `below_chance`.
+        below_chance: The accuracy of the valid answers if below chance; see `detect_below_chance`.
     """
 
     accuracy: Proportion
@@ -98,7 +98,7 @@ class Score(Result):
         return [report.draw_reliability(rows, name=name, note=note)]
 
 
-def below_chance(graded: Graded) -> Proportion | None:
+def detect_below_chance(graded: Graded) -> Proportion | None:
     """Return the accuracy of the valid answers if it is significantly below chance (p ≤ 0.05).
 
     Invalid answers are omitted, because they are incorrect without choosing an option.
@@ -110,18 +110,18 @@ def below_chance(graded: Graded) -> Proportion | None:
     some = Graded(graded.dataset.select(valid), predictions, graded.clusters[valid])
     found = some.measure_accuracy(chance=compute_guessing_level(some))
     is_below = found.value < (found.chance or 0)  # checked first because the p-value takes long
-    return found if is_below and guessing_p_value(some, as_badly=True) <= _SIGNIFICANCE else None
+    return found if is_below and guessing_p_value(some, lower_tail=True) <= _SIGNIFICANCE else None
 
 
-def describe_below_chance(found: Proportion) -> str:
+def describe_below_chance(accuracy: Proportion) -> str:
     """Return a clause that reports an accuracy below chance, with its usual reasons.
 
     >>> describe_below_chance(proportion([0] * 8, range(8), chance=0.5))[:69]
     'below chance: 0 of 8 valid answers are correct, and guessing gives 50'
     """
     return (
-        f"below chance: {found.in_words} valid answers are correct, and guessing gives "
-        f"{percent(found.chance or 0)}; its options may be in another order, or counted from "
+        f"below chance: {accuracy.in_words} valid answers are correct, and guessing gives "
+        f"{percent(accuracy.chance or 0)}; its options may be in another order, or counted from "
         "another number"
     )
 
@@ -180,7 +180,7 @@ def score(
         signature_of(graded.dataset, seed, predictions=graded.digest[:12]),
         refused,
         notes,
-        below_chance(graded),
+        detect_below_chance(graded),
     )
 
 
@@ -309,8 +309,8 @@ def compute_guessing_level(graded: Graded) -> float:
     return float(np.mean([1 / len(problem.options) for problem in graded.dataset]))
 
 
-def guessing_p_value(graded: Graded, *, as_badly: bool = False) -> float:
-    """Return the probability that guessing is at least (with `as_badly`: at most) as accurate.
+def guessing_p_value(graded: Graded, *, lower_tail: bool = False) -> float:
+    """Return the probability that guessing is at least (with `lower_tail`: at most) as accurate.
 
     The null distribution rotates the labels of a cluster's problems together. The k options of each
     problem form a circle, sorted by their text. All answers of the cluster move by the same number
@@ -350,14 +350,14 @@ def guessing_p_value(graded: Graded, *, as_badly: bool = False) -> float:
         drawn = np.zeros(_ROTATION_DRAWS, np.int64)
         for step in steps:
             drawn += step[rng.integers(0, len(step), _ROTATION_DRAWS)]
-        reached = (drawn <= seen) if as_badly else (drawn >= seen)
+        reached = (drawn <= seen) if lower_tail else (drawn >= seen)
         return (1 + int(reached.sum())) / (1 + _ROTATION_DRAWS)
     distribution = np.ones(1)
     for step in steps:
         before, distribution = distribution, np.zeros(len(distribution) + int(step.max()))
         for place, count in zip(*np.unique(step, return_counts=True), strict=True):
             distribution[place:][: len(before)] += count / len(step) * before
-    tail = distribution[: seen + 1] if as_badly else distribution[max(seen, 0) :]
+    tail = distribution[: seen + 1] if lower_tail else distribution[max(seen, 0) :]
     return float(min(1.0, tail.sum()))
 
 
@@ -366,7 +366,7 @@ _MAX_EXACT_SUM, _ROTATION_DRAWS = 2_000_000, 20_000
 
 
 def _measure_distances(graded: Graded, row: int) -> list[int]:
-    """Return the distance of each chosen option from the answer in the options' circle, 0 to k − 1.
+    """Return each chosen option's distance from the answer in the options' circle, 0 to k − 1.
 
     Options are sorted by `comparable_text`, so that copies have the same circle.
     """
@@ -379,17 +379,17 @@ def _measure_distances(graded: Graded, row: int) -> list[int]:
 
 
 def _rotate_credit(
-    chosen: Sequence[Sequence[int]], options: int, unit: int
+    distances: Sequence[Sequence[int]], option_count: int, unit: int
 ) -> npt.NDArray[np.int64]:
-    """Return the (options,) credit of a cluster for each rotation of its labels, in units.
+    """Return the (option_count,) credit of a cluster, in units, for each rotation of its labels.
 
     Args:
-        chosen: The distances of the chosen options from the answer, for each problem.
-        options: The number of options of each problem.
+        distances: The distances of the chosen options from the answer, for each problem.
+        option_count: The number of options of each problem.
         unit: The number of units per credit.
     """
-    credit = np.zeros(options, dtype=np.int64)
-    for places in chosen:
+    credit = np.zeros(option_count, dtype=np.int64)
+    for places in distances:
         credit[list(places)] += unit // (len(places) or 1)
     return credit
 
@@ -405,7 +405,7 @@ Floats = npt.NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True)
 class ReliabilityBin(Result):
-    """The problems for which the probability of the chosen option is in the same bin.
+    """The problems whose chosen options have probabilities in the same bin.
 
     Attributes:
         low, high: The edges of the bin, 0–1; the bin includes only the upper edge.
@@ -449,7 +449,7 @@ class Calibration(Result):
 
 
 def calibration(graded: Graded, seed: int = 0) -> Calibration:
-    """Measure the calibration of the probabilities, which are the softmax of the scores.
+    """Measure the calibration of a solver's probabilities, the softmax of its scores.
 
     The null distribution is drawn with the random seed `seed`: each simulated answer is correct
     with the probability that the solver states. The halves of a twin, and copies, depend on each
@@ -480,20 +480,20 @@ def calibration(graded: Graded, seed: int = 0) -> Calibration:
     )
 
 
-def _draw_calibrated(graded: Graded, chosen: Floats, seed: int) -> Iterator[npt.NDArray[np.bool_]]:
+def _draw_calibrated(graded: Graded, stated: Floats, seed: int) -> Iterator[npt.NDArray[np.bool_]]:
     """Yield, for each draw, (n,) whether each answer of a perfectly calibrated solver is correct.
 
     The halves of a twin share one random number. The order of the problems has no effect.
     """
-    unit = np.empty(len(chosen), dtype=np.int64)
+    unit = np.empty(len(stated), dtype=np.int64)
     for number, rows in enumerate(whole_twins(graded.dataset)):
         unit[rows] = number
-    order = np.lexsort((np.bincount(unit, graded.credit), np.bincount(unit, chosen)))
+    order = np.lexsort((np.bincount(unit, graded.credit), np.bincount(unit, stated)))
     rank = np.argsort(order)[unit]
-    first, rng = graded.credit >= 0.5, np.random.default_rng([seed, len(chosen)])
+    first, rng = graded.credit >= 0.5, np.random.default_rng([seed, len(stated)])
     for _ in range(NULL_DRAWS):
         fact = rng.random(len(order))[rank]
-        yield np.where(first, fact, 1 - fact) < chosen
+        yield np.where(first, fact, 1 - fact) < stated
 
 
 def _log_softmax(scores: Sequence[tuple[float, ...]]) -> Floats:
@@ -507,26 +507,26 @@ def _log_softmax(scores: Sequence[tuple[float, ...]]) -> Floats:
     return log_probabilities
 
 
-def _compute_ece(chosen: Floats, right: npt.NDArray[Any], bins: npt.NDArray[np.int64]) -> float:
-    gaps = np.bincount(bins, right - chosen, minlength=BINS)
-    return float(np.abs(gaps).sum() / len(chosen))
+def _compute_ece(stated: Floats, correct: npt.NDArray[Any], bins: npt.NDArray[np.int64]) -> float:
+    gaps = np.bincount(bins, correct - stated, minlength=BINS)
+    return float(np.abs(gaps).sum() / len(stated))
 
 
 def _make_bin(
-    graded: Graded, chosen: Floats, bins: npt.NDArray[np.int64], number: int
+    graded: Graded, stated: Floats, bins: npt.NDArray[np.int64], number: int
 ) -> ReliabilityBin:
     inside = bins == number
     return ReliabilityBin(
         number / BINS,
         (number + 1) / BINS,
-        float(chosen[inside].mean()),
+        float(stated[inside].mean()),
         graded.measure_accuracy(inside),
     )
 
 
 @dataclass(frozen=True, slots=True)
 class Margins(Result):
-    """The margins of the correct options' scores over the best incorrect options'.
+    """The margins between the scores of correct options and of the best incorrect options.
 
     Attributes:
         quartiles: The 25th, 50th and 75th percentile of the margin, in the unit of the scores.
@@ -572,11 +572,11 @@ def margins(graded: Graded) -> Margins:
     )
 
 
-def require_scores(graded: Graded, what: str) -> None:
-    """Raise a DataError that names the problem if a prediction has no scores."""
+def require_scores(graded: Graded, metric: str) -> None:
+    """Raise a DataError that names a problem if its prediction has no scores."""
     missing = next((p.problem_id for p in graded.predictions if not p.scores), None)
     if missing is not None:
-        raise DataError(f"{what} needs scores; the prediction for {missing!r} has none")
+        raise DataError(f"{metric} needs scores; the prediction for {missing!r} has none")
 
 
 def _compute_margin_and_lead(prediction: Prediction, answer: int) -> tuple[float, float]:

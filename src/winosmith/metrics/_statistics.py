@@ -335,23 +335,23 @@ def lineage_statistics(dataset: Dataset) -> LineageStatistics | None:
     )
 
 
-def _summarize_depth(of: list[Depths], name: str) -> DepthSummary:
-    known = [getattr(one, name) for one in of if getattr(one, name) is not None]
+def _summarize_depth(all_depths: list[Depths], name: str) -> DepthSummary:
+    known = [getattr(one, name) for one in all_depths if getattr(one, name) is not None]
     return DepthSummary(
         len(known),
         sum(known) / len(known) if known else None,
         max(known, default=None),
-        sum(one.edit is not None and getattr(one, name) == one.edit for one in of),
+        sum(one.edit is not None and getattr(one, name) == one.edit for one in all_depths),
     )
 
 
-def _compute_depth_range(of: Depths) -> int:
-    known = [depth for depth in of if depth is not None]
+def _compute_depth_range(problem_depths: Depths) -> int:
+    known = [depth for depth in problem_depths if depth is not None]
     return max(known) - min(known) if known else 0
 
 
 @dataclass(frozen=True, slots=True)
-class Figures(Result):
+class Sizes(Result):
     """The number of problems, the average length in tokens, and the size of the vocabulary."""
 
     problems: int
@@ -376,8 +376,8 @@ class Table5(Result):
     """
 
     set: str
-    printed: Figures
-    published_files: Figures
+    printed: Sizes
+    published_files: Sizes
     reading: str
     why: str = ""
     whole: bool = True
@@ -404,8 +404,8 @@ ROWS: dict[str, tuple[Table5, ...]] = {
     "WSC": (
         Table5(
             "WSC",
-            Figures(273, 19.1, 919),
-            Figures(273, 19.1, 918),
+            Sizes(273, 19.1, 919),
+            Sizes(273, 19.1, 918),
             _BLANK_COUNTED,
             "opening and closing quotation marks as two tokens make 919; these are the first 273 "
             "schemas with the option's article in the sentence, as wsc-273.jsonl has them",
@@ -414,8 +414,8 @@ ROWS: dict[str, tuple[Table5, ...]] = {
     "PDP": (
         Table5(
             "PDP",
-            Figures(80, 39.5, 594),
-            Figures(80, 39.4, 593),
+            Sizes(80, 39.5, 594),
+            Sizes(80, 39.4, 593),
             "a question once for each comparison of the correct option with another option",
             "the tokeniser is not stated",
         ),
@@ -423,17 +423,17 @@ ROWS: dict[str, tuple[Table5, ...]] = {
     "SuperGLUE-WSC": (
         Table5(
             "SuperGLUE-WSC",
-            Figures(804, 28.4, 1711),
-            Figures(804, 28.4, 1711),
+            Sizes(804, 28.4, 1711),
+            Sizes(804, 28.4, 1711),
             "a text once for each claim about it, the blank counted as a token",
         ),
     ),
-    "DPR": (Table5("DPR", Figures(1886, 15.9, 4127), Figures(1886, 15.9, 4127), _BLANK_COUNTED),),
+    "DPR": (Table5("DPR", Sizes(1886, 15.9, 4127), Sizes(1886, 15.9, 4127), _BLANK_COUNTED),),
     "KnowRef": (
         Table5(
             "KnowRef",
-            Figures(1269, 19.3, 5310),
-            Figures(1267, 19.3, 5307),
+            Sizes(1269, 19.3, 5310),
+            Sizes(1267, 19.3, 5307),
             _BLANK_COUNTED,
             "two records of the file are not problems",
         ),
@@ -441,8 +441,8 @@ ROWS: dict[str, tuple[Table5, ...]] = {
     "COPA": (
         Table5(
             "COPA",
-            Figures(1000, 13.3, 3369),
-            Figures(1000, 13.3, 3370),
+            Sizes(1000, 13.3, 3369),
+            Sizes(1000, 13.3, 3370),
             "the premise with the correct alternative; the vocabulary of the premises and both",
             "the words that join them, 'because' and 'so', are our choice",
         ),
@@ -450,23 +450,23 @@ ROWS: dict[str, tuple[Table5, ...]] = {
     "Winogender": (
         Table5(
             "Winogender",
-            Figures(720, 15.6, 523),
-            Figures(720, 15.6, 523),
+            Sizes(720, 15.6, 523),
+            Sizes(720, 15.6, 523),
             "each sentence with its pronoun in place of the blank",
         ),
     ),
     "WinoGrande": (
         Table5(
             "WinoGrande",
-            Figures(12282, 21.1, 11408),
-            Figures(12282, 21.1, 11419),
+            Sizes(12282, 21.1, 11408),
+            Sizes(12282, 21.1, 11419),
             f"debiased, dev and test: {_BLANK_COUNTED}",
             "the tokeniser is not stated",
         ),
         Table5(
             "WinoGrande",
-            Figures(43972, 20.6, 16469),
-            Figures(43432, 20.6, 16433),
+            Sizes(43972, 20.6, 16469),
+            Sizes(43432, 20.6, 16433),
             f"all: {_BLANK_COUNTED}",
             "the released training set has 40,398 problems, not 40,938",
         ),
@@ -491,14 +491,14 @@ class TokenCounts(NamedTuple):
     comparisons: int
 
 
-def find_table5_row(name: str | None, problems: int) -> Table5 | None:
+def find_table5_row(name: str | None, problem_count: int) -> Table5 | None:
     """Return the row of a data set in table 5, or None if it is not in the table.
 
-    `name` is a result of `winosmith.published.recognise_dataset`. `problems` is the number of
+    `name` is a result of `winosmith.published.recognise_dataset`. `problem_count` is the number of
     problems, claims or comparisons, depending on the row.
     """
     rows = ROWS.get(name or "", ())
-    whole = (row for row in rows if row.published_files.problems == problems)
+    whole = (row for row in rows if row.published_files.problems == problem_count)
     return next(whole, None) or (replace(rows[0], whole=False) if rows else None)
 
 
@@ -543,12 +543,12 @@ def _get_texts(problem: Problem, name: str | None) -> _Texts:
 
 
 def _sum_tokens(
-    read: Sequence[_Texts], weights: Sequence[int], uncounted: int, comparisons: int
+    texts: Sequence[_Texts], weights: Sequence[int], uncounted: int, comparisons: int
 ) -> TokenCounts:
-    if uncounted and not read:
+    if uncounted and not texts:
         return TokenCounts(None, None, uncounted, comparisons)
     total, words = 0.0, set[str]()
-    for (long, whole), weight in zip(read, weights, strict=True):
+    for (long, whole), weight in zip(texts, weights, strict=True):
         cut = {one: text.tokens(one) for one in {*long, *whole}}
         total += weight * sum(len(cut[one]) for one in long) / len(long)
         words.update(token.lower() for one in whole for token in cut[one])

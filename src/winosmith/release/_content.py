@@ -28,7 +28,7 @@ from winosmith.blocks import (
 from winosmith.dataset import Dataset
 from winosmith.errors import DataError
 from winosmith.exposure import LEVEL, compute_detectable_shift, iter_presentations
-from winosmith.metrics import Copies, copies, detectable_differences
+from winosmith.metrics import Copies, compute_detectable_differences, copies
 from winosmith.options import declaration, text_matching, to_table
 from winosmith.problem import Lineage, Problem
 from winosmith.records import canonical
@@ -506,7 +506,7 @@ class Content:
     def detectable(self) -> dict[str, tuple[tuple[float, float | None], ...]]:
         """The smallest differences between two models that can be detected on each part."""
         every = {**self.parts, "all": self.dataset}
-        return {part: detectable_differences(dataset) for part, dataset in every.items()}
+        return {part: compute_detectable_differences(dataset) for part, dataset in every.items()}
 
 
 def _format_range(counts: Sequence[int]) -> str:
