@@ -251,10 +251,12 @@ def find_clues(dataset: Dataset, *, z: float = 3.0) -> tuple[tuple[Clue, ...], .
         by_contrast = bool(strength[at] < 0)
         clue = counted.make_clue(int(at), float(strength[at]))
         clues[counted.rows[at]].append((by_contrast, clue))
-    return tuple(tuple(clue for _, clue in sorted(found, key=_get_sort_key)) for found in clues)
+    return tuple(
+        tuple(clue for _, clue in sorted(found, key=_get_clue_sort_key)) for found in clues
+    )
 
 
-def _get_sort_key(entry: tuple[bool, Clue]) -> tuple[float, bool, int, tuple[str, ...]]:
+def _get_clue_sort_key(entry: tuple[bool, Clue]) -> tuple[float, bool, int, tuple[str, ...]]:
     by_contrast, clue = entry
     return -clue.z, by_contrast, _PLAINEST_FIRST.index(clue.kind), clue.words
 

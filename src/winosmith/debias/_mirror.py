@@ -493,8 +493,8 @@ class _Outcome:
     false_share: float | None
 
 
-def _compute_p_value(found: int, counts: Sequence[int]) -> float:
-    return (1 + sum(count >= found for count in counts)) / (1 + len(counts)) if counts else 1.0
+def _compute_p_value(observed: int, counts: Sequence[int]) -> float:
+    return (1 + sum(count >= observed for count in counts)) / (1 + len(counts)) if counts else 1.0
 
 
 def _find_revealing_units(

@@ -440,16 +440,12 @@ def map_scratch_matrix(shape: tuple[int, int], folder: Path) -> Iterator[tuple[M
                 folder,
             )
             mapped = np.lib.format.open_memmap(path, mode="w+", dtype=np.float32, shape=shape)
-            _allocate(path)
+            if hasattr(os, "posix_fallocate"):
+                with path.open("r+b") as file:
+                    os.posix_fallocate(file.fileno(), 0, path.stat().st_size)
         except OSError as error:
             raise _make_disk_space_error(error, folder, size) from error
         yield np.asarray(mapped), path
-
-
-def _allocate(path: Path) -> None:
-    if hasattr(os, "posix_fallocate"):
-        with path.open("r+b") as file:
-            os.posix_fallocate(file.fileno(), 0, path.stat().st_size)
 
 
 def _make_disk_space_error(error: OSError, folder: Path, size: int) -> OutputError:

@@ -98,7 +98,8 @@ def select(
     score = correct[candidates] / total[candidates]  # equal ratios are equal doubles
     priority = make_generator(seed, phase, TIES).permutation(len(correct))
     if groups is not None:
-        priority = _share_group_priority(priority, groups)
+        _, first, number = np.unique(groups, return_index=True, return_inverse=True)
+        priority = priority[first][number]
     ranked = np.lexsort((priority[candidates], -score))
     chosen = np.arange(len(ranked)) < cutoff
     if groups is not None:
@@ -111,11 +112,6 @@ def select(
     if tied == tied_removed:
         tied = tied_removed = 0
     return Selection(np.sort(candidates[taken]), len(candidates), tied, tied_removed, lowest)
-
-
-def _share_group_priority(priority: NDArray[np.intp], groups: NDArray[np.intp]) -> NDArray[np.intp]:
-    _, first, number = np.unique(groups, return_index=True, return_inverse=True)
-    return priority[first][number]
 
 
 def _select_fitting_groups(groups: NDArray[np.intp], limit: int) -> NDArray[np.bool_]:

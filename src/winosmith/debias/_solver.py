@@ -128,14 +128,14 @@ def rotate_rows(rows: Rows, threads: Executor, scratch: Path | None = None) -> I
 def _fill_basis(rows: Rows, threads: Executor, matrix: NDArray[np.float32]) -> Basis:
     count, columns = rows.X.shape
     parts = list(rows.iterate_parts())
-    kind = np.float64 if count * columns**2 <= MAX_FLOAT64_WORK else np.float32
+    dtype = np.float64 if count * columns**2 <= MAX_FLOAT64_WORK else np.float32
     mean, largest = _compute_centre(rows)
     scale = 2.0 ** -float(np.round(np.log2(largest))) if largest > 0 else 1.0
     gram = np.zeros((columns, columns))
-    work = partial(_compute_gram, rows, mean, scale, kind)
+    work = partial(_compute_gram, rows, mean, scale, dtype)
     for product in ordered_map(work, parts, threads, ahead=4):  # each product has d² numbers
         gram += product
-    rotation = np.linalg.eigh(gram)[1].astype(kind)
+    rotation = np.linalg.eigh(gram)[1].astype(dtype)
     turn = partial(_rotate_part, rows, mean, scale, rotation, matrix)
     for _ in ordered_map(turn, parts, threads):
         pass  # each part is written to the matrix
@@ -158,15 +158,15 @@ def _compute_centre(rows: Rows) -> tuple[NDArray[np.float64], float]:
 
 
 def _centre_part(
-    rows: Rows, mean: NDArray[np.float64], scale: float, kind: type[np.floating[Any]], part: slice
+    rows: Rows, mean: NDArray[np.float64], scale: float, dtype: type[np.floating[Any]], part: slice
 ) -> NDArray[Any]:
-    return ((rows.read_chunk(part) - mean) * scale).astype(kind)
+    return ((rows.read_chunk(part) - mean) * scale).astype(dtype)
 
 
 def _compute_gram(
-    rows: Rows, mean: NDArray[np.float64], scale: float, kind: type[np.floating[Any]], part: slice
+    rows: Rows, mean: NDArray[np.float64], scale: float, dtype: type[np.floating[Any]], part: slice
 ) -> NDArray[Any]:
-    chunk = _centre_part(rows, mean, scale, kind, part)
+    chunk = _centre_part(rows, mean, scale, dtype, part)
     product: NDArray[Any] = chunk.T @ chunk
     return product
 

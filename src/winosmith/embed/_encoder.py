@@ -152,7 +152,7 @@ class EncoderEmbedder:
         return self._embed_in_chunks(
             problems,
             "problems",
-            self._fill_texts,
+            self._make_texts,
             lambda chunk: [problem.id for problem in chunk for _ in problem.options],
         )
 
@@ -191,12 +191,12 @@ class EncoderEmbedder:
                 )
             yield chunk, vectors
 
-    def _fill_texts(self, chunk: Sequence[Problem]) -> list[Text]:
+    def _make_texts(self, problems: Sequence[Problem]) -> list[Text]:
         if self.reads == "options":
-            return [option.strip() for problem in chunk for option in problem.options]
+            return [option.strip() for problem in problems for option in problem.options]
         return [
             models.fill_option(problem, option, self.split_point)
-            for problem in chunk
+            for problem in problems
             for option in range(len(problem.options))
         ]
 

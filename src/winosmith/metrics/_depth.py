@@ -151,9 +151,10 @@ class Family:
 
     def record(self) -> dict[str, Any]:
         """Return the family as a JSON record."""
+        credit = self.root_credit
         return {
             "root": self.root,
-            "root_right": None if self.root_credit is None else _format_credit(self.root_credit),
+            "root_right": credit == 1 if credit in (0, 1) else credit,
             "n": len(self.depths),
             "wrong": _proportion.round_count(float(self.wrong.sum())),
             "mean": self.mean,
@@ -215,10 +216,6 @@ def group_families(graded: Graded, depth_kind: DepthKind | None = None) -> Famil
         for root, of in rows.items()
     )
     return Families(kind, families, len(perturbed) - known[kind])
-
-
-def _format_credit(credit: float) -> bool | float:
-    return credit if 0 < credit < 1 else credit == 1
 
 
 def _explain_missing_depth(kind: str, known: dict[DepthKind, int]) -> str:

@@ -532,12 +532,12 @@ _Texts = tuple[tuple[str, ...], tuple[str, ...]]
 """The texts of a problem used for the mean length, and the texts used for the vocabulary."""
 
 
-def _get_texts(problem: Problem, name: str | None) -> _Texts:
-    if name == "COPA":
+def _get_texts(problem: Problem, dataset_name: str | None) -> _Texts:
+    if dataset_name == "COPA":
         filled = problem.filled()
         return (filled if problem.answer is None else (filled[problem.answer],)), filled
     shown = problem.sentence
-    if name == "Winogender" and problem.pronoun:
+    if dataset_name == "Winogender" and problem.pronoun:
         shown = problem.replace_blank(problem.pronoun)
     return (shown,), (shown,)
 
