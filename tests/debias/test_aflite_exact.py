@@ -376,7 +376,7 @@ def test_a_share_too_small_for_a_row_still_removes_one():
         ({"target_size": 0}, "target_size is 0; it must be a whole number, 1 or more"),
         ({"target_size": 0.5}, "target_size is 0.5; it must be a whole number"),
         ({"remove": "twins"}, 'remove is .twins.; it must be "rows" or "groups"'),
-        ({"remove": "groups"}, "no groups are given"),
+        ({"remove": "groups"}, "groups is missing"),
         ({"null": "maybe"}, 'null is .maybe.; it must be "off" or "report"'),
         ({"null_draws": 19}, "null_draws is 19; it must be a whole number, 20 or more"),
     ],

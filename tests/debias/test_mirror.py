@@ -425,7 +425,7 @@ HALF = np.median(LENGTHS)
         (V_OK, {"blocks": [0]}, "blocks has 1 entries for 30 units"),
         (V_OK, {"blocks": [0] * 30}, "1 blocks, fewer than the 10 folds"),
         (V_OK[:5], {}, "5 blocks, fewer than the 10 folds"),
-        (V_OK, {"ids": ["a"] * 30}, "ids occur twice"),
+        (V_OK, {"ids": ["a"] * 30}, "ids must be distinct"),
         (V_OK, {"ids": range(29)}, "ids has 29 entries for 30 units"),
         (
             LONG,

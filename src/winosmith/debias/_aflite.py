@@ -47,13 +47,13 @@ class Phase(Result):
     """The record of a filtering phase.
 
     Attributes:
-        number: The 0-based number of the phase.
+        number: The number of the phase, from 0.
         size: The number of rows before the phase.
         removed: The number of rows that the phase removed.
         cutoff: The maximum number of rows that the phase could remove.
-        candidates: The number of rows whose score was at the threshold or above.
-        accuracy: The fraction of the ensemble's predictions on held-out rows that were correct;
-            None if there were none.
+        candidates: The number of rows that scored at or above the threshold.
+        accuracy: The fraction of correct predictions on held-out rows; None if nothing was
+            predicted.
         histogram: The number of rows by score, in 20 bins from 0 to 1 (see
             `debias.HISTOGRAM_EDGES`).
         undefined: The number of rows without a score, because every classifier was trained on them;
@@ -61,18 +61,18 @@ class Phase(Result):
         tied: The number of candidates with the lowest removed score, if only some of them could be
             removed; otherwise 0.
         tied_removed: The number of tied candidates that were removed.
-        close: The number of predictions with a decision value nearer to zero than 0.0001. Rounding
-            on another machine may flip these predictions; converged solvers agree on all others.
-        one_class: The number of classifiers whose training set had only one class, which they
-            always predict.
-        polished: The number of classifiers whose training was finished separately in float64.
+        close: The number of predictions with a decision value within 0.0001 of zero. Rounding on
+            another machine may flip these predictions; converged solvers agree on all others.
+        one_class: The number of classifiers that always predict one class, the only one in their
+            training set.
+        polished: The number of classifiers that were finished individually in float64.
         passes: The number of passes over the training rows that the slowest classifier needed.
         chance: The number of candidates, with its null distribution under random labels; None if
             there is no null.
         by_chance: The number of rows that score as high as the removed rows when labels are random.
             This number estimates how many rows were removed by chance, and tends to be too high,
-            because it assumes that no row is predictable. None if there is no null.
-        seconds: The duration of the phase. Comparisons and digests ignore the duration.
+            because it assumes that no row is predictable. Without a null, it is None.
+        seconds: The duration of the phase, which comparisons and digests ignore.
     """
 
     number: int
@@ -102,8 +102,8 @@ class AfliteResult(Result):
         kept: The kept rows of the input, in ascending order.
         removed: The rows removed in each phase, in ascending order.
         phases: The record of each phase.
-        scores: The (N,) last score of each row: at its removal, or in the last phase; NaN for a row
-            that never had a score. If whole groups are removed, the score of the row's group.
+        scores: The (N,) score of each row in its last phase; NaN for a row that never had a score.
+            If whole groups are removed, it is the score of the row's group.
         votes: The (N,) number of predictions on which each score is based; 0 if there is no score.
         removed_in: The (N,) 0-based phase that removed each row, -1 for kept rows.
         stopped: Why the run ended; see `StopReason`.
@@ -203,31 +203,31 @@ def aflite(
     each on its own random `train_size` rows, and each predicts the rows that it was not trained on.
     A row's score is the fraction of its predictions that are correct. The phase removes the
     `cutoff` highest-scoring rows with a score of at least `threshold`. A phase that removes fewer
-    than `cutoff` rows is the last (WinoGrande, Algorithm 1). The defaults are the paper's, for
-    47,000 rows; `suggest_sizes` scales them to fewer rows.
+    than `cutoff` rows is the last (WinoGrande, Algorithm 1). The defaults are the paper's values
+    for 47,000 rows; `suggest_sizes` scales them to fewer rows.
 
     The paper leaves some details open, which are settled as follows:
 
     - The paper's text removes scores "above" the threshold; Algorithm 1 also removes scores equal
-      to the threshold. The text stops with "fewer than m remaining"; Algorithm 1 stops with m or
-      fewer. We follow Algorithm 1 in both cases. Rows that reach the threshold in the last phase
-      stay removed, because line 13 comes before line 14.
+      to the threshold. In the text the loop stops with "fewer than m remaining" rows, in Algorithm
+      1 with m or fewer. We follow Algorithm 1 in both cases. Rows that reach the threshold in the
+      last phase stay removed, because line 13 comes before line 14.
     - A row that every classifier was trained on has no score in that phase and is kept. This is
       common when only slightly more than `train_size` rows are left.
     - Ties at the cutoff are broken at random by the phase's own generator, never by the order of
       the rows, which may depend on their content.
     - Le Bras et al. (2020, "Adversarial Filters of Dataset Biases", Algorithm 1) print the same
-      loop, but it stops at a separate target size n > m instead of at m. `target_size` is that n.
-      Their last phase may remove up to k - 1 rows more than the target allows; ours removes only
-      as many as needed.
-    - A training set of one class trains a classifier that always predicts that class, which is the
-      limit of the regression. The run ends when all rows left have the same class.
+      loop, but it stops at a separate target size n > m instead of at m. The parameter
+      `target_size` is that n. Their last phase may remove up to k - 1 rows more than the target
+      allows; ours removes only as many as needed.
+    - A classifier whose training set has only one class always predicts it, as the regression does
+      in the limit. The run ends when all rows left have the same class.
 
     The result depends only on the arrays and the parameters: not on the executor, the number of
-    workers or the order of the rows, which are first put in a canonical order. The canonical order
-    is that of `ids` or, without ids, of a digest of each row's numbers and label (only rows with
-    equal numbers and labels are then interchangeable). Another kind of machine may round
-    differently; `Phase.close` counts the votes that rounding could flip.
+    workers or the order of the rows, which are first put in a canonical order. Rows are sorted by
+    `ids` or, without ids, by a digest of their numbers and label (so that only equal rows with
+    equal labels are interchangeable). Other kinds of machines may round differently; `Phase.close`
+    counts the votes that this could flip.
 
     The regressions are solved to the optimum (decision values within about 1e-4), in float32 with
     sums in float64. Tests check that scikit-learn removes the same rows with the same partitions.
@@ -253,32 +253,32 @@ def aflite(
             most `train_size` rows. Rows are still scored and removed individually, unless `remove`
             is "groups". By default twins are split freely, as in the paper.
         target_size: The number of rows at which to stop (the n of Le Bras et al. 2020); 1 or more.
-            The last phase removes only as many rows as needed. If the run ends before this size is
-            reached, `stopped` is not "target size".
-        remove: "rows", or "groups" to keep or remove each of the `groups` as a whole. The score of
-            a group is the fraction of correct predictions for all its rows. A phase removes groups
-            in the order of their scores, skipping groups that no longer fit into `cutoff` rows (or
-            into the size of the largest group, if that is larger).
+            The last phase removes only as many rows as needed. If the run ends before reaching this
+            size, `stopped` has another value than "target size".
+        remove: Use "groups" to keep or remove each of the `groups` as a whole, "rows" otherwise.
+            The score of a group is the fraction of correct predictions for all its rows. A phase
+            removes groups in the order of their scores, skipping groups that no longer fit into
+            `cutoff` rows (or into the size of the largest group, if that is larger).
         null: "off" or "report". With "report", the same classifiers are also trained on random
-            labels in every phase, and the phase's record states how many rows then reach the
-            threshold (`Phase.chance`). A phase takes `null_draws` + 1 times as long.
+            labels in every phase, and `Phase.chance` records how many rows then reach the
+            threshold. A phase takes `null_draws` + 1 times as long.
         null_draws: The number of draws of random labels per phase, 20 or more.
         twins: (N,) the group of rows whose labels the null flips together, None for a single;
-            usually the twin ids. By default, the same as `groups`. Without `twins` and `groups`,
+            usually the twin ids. By default, these are the `groups`. Without `twins` and `groups`,
             labels are permuted among all rows, which is the wrong null for data with twins (see
             `flip_twins`).
         executor: The executor that trains the classifiers: any `concurrent.futures.Executor` whose
             workers run on this machine (or can access the folder `scratch`), or an executor of
             `winosmith.cluster`, with workers anywhere. By default one thread per processor.
         on_phase: Called with the record of each phase when it is complete.
-        on_draw: Called with the 0-based phase and the number of completed draws of its null.
+        on_draw: Called with the phase, from 0, and the number of completed draws of its null.
         checkpoint: A .npz file that is written after every phase. If the file exists, the run is
             resumed and ends with the same result as an uninterrupted run.
         scratch: A folder for the rotated copy of the rows, of 4 bytes per number. By default the
-            copy is in memory; but if X is a `numpy.memmap` (from ``np.load(file,
-            mmap_mode="r")``), the copy is in the system's temporary folder, so that X can be larger
-            than memory. Processes of an executor always read the copy from a file. The size is
-            logged at level INFO in advance.
+            copy is in memory; but if X is a `numpy.memmap` (from ``np.load(file, mmap_mode="r")``),
+            the copy is in the system's temporary folder, so that X can be larger than memory. An
+            executor's processes always read the copy from a file. Its size is logged in advance at
+            level INFO.
 
     Raises:
         DataError: X is not 2-dimensional, empty, not real or not finite; lengths differ; a label is
@@ -314,13 +314,13 @@ def aflite(
         null_draws=null_draws,
     )
     if remove == "groups" and groups is None:
-        raise InputError('remove is "groups", but no groups are given')
+        raise InputError('remove is "groups", but groups is missing')
     run = Run(rows, settings, _encode_twins(rows, twins, settings), executor, scratch, on_draw)
     if settings.train_size >= len(rows.y):
         train, cut = suggest_sizes(len(rows.y))
         warnings.warn(
             f"train_size is {settings.train_size}, but there are only {len(rows.y)} rows: nothing "
-            f"is removed; the paper's fractions of this many rows are train_size={train} and "
+            f"is removed; scaled to this many rows, the paper's sizes are train_size={train} and "
             f"cutoff={cut}",
             UserWarning,
             stacklevel=3,
@@ -357,9 +357,9 @@ def suggest_sizes(rows: int) -> tuple[int, int]:
     """Return the training size m and the cutoff k for a number of rows.
 
     For 47,000 rows or more, the sizes are the paper's, 10,000 and 500. For fewer rows, they are the
-    same fractions of the rows (m = 0.213 N, k = 0.0106 N), at least 2 and 1. So the fraction of
-    rows that a classifier is trained on, and the number of phases needed to remove a given
-    fraction, are the same as in the paper.
+    same fractions (m = 0.213 N, k = 0.0106 N), but at least 2 and 1. So the fraction of rows that a
+    classifier is trained on, and the number of phases needed to remove a given fraction, are the
+    same as in the paper.
 
     >>> suggest_sizes(47_000), suggest_sizes(4_700)
     ((10000, 500), (1000, 50))
@@ -423,7 +423,7 @@ class Progress:
     """The state of an AFLite run.
 
     Attributes:
-        scores: The (N,) last known scores.
+        scores: The (N,) most recent scores.
         votes: The (N,) int32 number of predictions on which each score is based.
         removed_in: The (N,) int32 phase that removed each row, -1 for rows left.
         phases: The records of the completed phases.
@@ -448,7 +448,7 @@ def make_initial_progress(rows: Rows) -> Progress:
 
 
 def run_phases(run: Run, progress: Progress) -> Iterator[None]:
-    """Run one phase at a time until the run ends, updating the progress."""
+    """Run one phase at a time until the run ends, and update the progress."""
     progress.stopped = _find_stop_reason(run, progress)
     if progress.stopped:
         return
@@ -556,7 +556,7 @@ BROKEN = (EOFError, zipfile.BadZipFile)
 
 
 def save_progress(path: Path, progress: Progress, identity: Mapping[str, Any]) -> None:
-    """Write the checkpoint, replacing the old file only when the new one is complete on disk.
+    """Write the checkpoint atomically: the old file is replaced only if the new one is complete.
 
     `identity` is the data digest and the parameters of the run.
 
@@ -579,7 +579,7 @@ def save_progress(path: Path, progress: Progress, identity: Mapping[str, Any]) -
 
 
 def load_progress(path: Path, identity: Mapping[str, Any]) -> Progress | None:
-    """Return the progress in the checkpoint, or None if there is no file.
+    """Return the progress stored in a checkpoint, or None if there is no file.
 
     Raises:
         OutputError: The file is not a checkpoint, or belongs to other data, parameters or versions.
@@ -596,7 +596,7 @@ def load_progress(path: Path, identity: Mapping[str, Any]) -> Progress | None:
         phases = [_parse_phase(parse_json(line)) for line in saved]
     except (OSError, ValueError, LookupError, TypeError, AttributeError, *BROKEN) as error:
         raise OutputError(
-            f"{path}: this is not a checkpoint of AFLite ({error}); choose another path for "
+            f"{path}: this is not an AFLite checkpoint ({error}); choose another path for "
             "the checkpoint, or delete the file"
         ) from error
     _check_same_run(path, {"version": about["version"], **about["of"]}, identity)

@@ -1,25 +1,25 @@
 """Measure how a filter changed the embeddings: PCA, and the KL divergence between the answers.
 
-The number that WinoGrande publishes (section 3, figure 1) is KL(p(d1, y=1) || q(d1, y=2)) = 2.53
-for the whole set, 2.51 after random reduction, 2.42 after PMI filtering and 0.12 after AFLite. The
-paper does not state the units, the smoothing or the meaning of "bin size 100" (a number or a
-width), and has no null; so these four numbers are a pattern to compare with, not a target. We use
-nats; 100 bins of equal width over the range of the rows that the PCA was fitted on; half a problem
-added to every bin of both histograms (Krichevsky & Trofimov 1981); option 1 against option 2. All
-of these except the unit are parameters.
+WinoGrande (section 3, figure 1) publishes KL(p(d1, y=1) || q(d1, y=2)): 2.53 for the whole data
+set, 2.51 after random reduction, 2.42 after PMI filtering and 0.12 after AFLite. The paper does not
+state the units, the smoothing or the meaning of "bin size 100" (a number or a width), and has no
+null; so only the pattern of these four numbers can be compared. We use nats; 100 bins of equal
+width over the range of the rows that the PCA was fitted on; half a problem added to every bin of
+both histograms (Krichevsky & Trofimov 1981); option 1 against option 2. All of these choices except
+the unit are parameters.
 
-With 100 bins and few rows, the KL divergence of random labels is well above zero, as the null
-shows. So only the excess of a KL divergence over the null is meaningful.
+With 100 bins and few rows, even random labels have a KL divergence well above zero, as the null
+shows. So only the excess over the null is meaningful.
 
-The paper's encoder was fine-tuned on the task, so its embeddings vary most between the answers.
-Not all embeddings do: on WinoGrande's train_l, with pretrained MiniLM, the KL divergence along d1
-equals that of the null before any filter. So the divergence is also measured along the *answer
+The paper's encoder was fine-tuned on the task, so its embeddings vary most between the answers. Not
+all embeddings do so: on WinoGrande's train_l with pretrained MiniLM, the KL divergence along d1
+equals that of the null even before filtering. So the divergence is also measured along the *answer
 axis*, the direction along which the answers are furthest apart. It is Fisher's linear discriminant:
 w ∝ Σ⁻¹ (mean of option 2 − mean of option 1), where Σ is the covariance of all rows, regardless of
 their labels (for two classes, the covariance within the classes gives the same direction). A
 direction fitted to labels finds a difference even between random labels. So the direction is fitted
-on one half of the twins and evaluated on the other, and vice versa, and fitted again to every draw
-of the null.
+on one half of the twins and evaluated on the other, and vice versa; for every draw of the null it
+is fitted again.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class AssessmentSettings:
     """Number of bins of equal width: along d1 over the range of the rows that the PCA was fitted
     on, along the answer axis over 4 standard deviations to each side."""
     bin_width: OrFalse[Positive] = None
-    """Width of the bins along d1, instead of their number; the other meaning of "bin size"."""
+    """Width of the bins along d1, instead of their number: the other meaning of "bin size"."""
     smoothing: Positive = 0.5
     """Number of problems added to every bin of both histograms."""
     direction: Direction = "1||2"
@@ -64,11 +64,11 @@ class AssessmentSettings:
     suggests ("the principal component analysis on the PMI-filtered subset"), so that d1 is a
     different direction in every panel."""
     draws: Draws = 200
-    """Number of draws of the null."""
+    """Number of draws for the null distribution."""
     points: Annotated[int, Field(ge=0)] = 1_500
     """Maximum number of points of a subset in the scatter plot."""
     seed: Seed = 0
-    """Random seed of the null and of the choice of points."""
+    """Random seed for the null and for choosing points."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,19 +78,19 @@ class Subset(Result):
     Attributes:
         name: The name of the subset.
         rows: The number of rows.
-        answers: The number of rows whose correct option is option 1, and option 2, as written.
+        answers: The numbers of rows whose answer is option 1 and option 2, in the written order.
         twins: The number of twins with both halves among the rows.
         parted: The number of twins with only one half among the rows because the filter removed the
             other half.
         singles: The number of rows that were not half of a twin before the filter.
-        explained: The fractions of the variance along d1 and d2, 0–1, on the rows of the PCA.
+        explained: The fractions of variance that d1 and d2 explain, 0–1, for the rows of the PCA.
         points: The (d1, d2) coordinates of a random sample of the rows, drawn in the same order in
             every subset. If swapping options flips the sign of vectors, each vector is shown with
             its options in a random order.
         point_answers: The answer of each point, 0 or 1.
         d1: The histograms of the answers along the first principal component, as in the paper.
-        axis: The answers along the answer axis, which is fitted to separate the answers of this
-            subset and evaluated on held-out twins (see `project_on_answer_axis`).
+        axis: The histograms along the answer axis, which is fitted to separate this subset's
+            answers and evaluated on held-out twins (see `project_on_answer_axis`).
     """
 
     name: str
@@ -161,9 +161,9 @@ def assess(
     """Measure how far apart the answers are in the embeddings of each subset.
 
     Args:
-        X: (n, d) embeddings, finite; if d is 1, d2 is 0.
+        X: (n, d) finite embeddings; if d is 1, d2 is 0.
         y: (n,) labels: 0 if option 1 is correct, 1 if option 2 is.
-        subsets: Row numbers by subset name; "all" is `range(n)`.
+        subsets: Row numbers by subset name, such as `range(n)` for "all".
         groups: The rows of each twin, with every row in one group, such as `Dataset.groups`; by
             default every row is a separate group.
         blocks: The rows that are never split between fitting and evaluating a direction, and whose
@@ -171,7 +171,7 @@ def assess(
             groups.
         flips_sign: Whether swapping the options of a problem flips the sign of its vector. True for
             `difference`, False for `concat` and for most other vectors.
-        settings: The settings; see `AssessmentSettings`.
+        settings: The settings of the assessment; by default `AssessmentSettings()`.
         shown: The rows that may be shown as individual points in `Subset.points`; by default all.
 
     Raises:
@@ -236,7 +236,7 @@ def check_embeddings(
 
 
 def check_subset_rows(name: str, rows: Iterable[int], n: int) -> NDArray[np.intp]:
-    """Check the rows of a subset, and return them in ascending order."""
+    """Check a subset's row numbers, and return them in ascending order."""
     found = np.asarray(rows if isinstance(rows, np.ndarray) else list(rows))
     if not len(found):
         return np.empty(0, np.intp)
@@ -369,9 +369,9 @@ def compute_principal_axes(X: NDArray[Any], k: int, *, flips_sign: bool = False)
     """Return the first `k` principal components of the rows of X, or all d if d < k.
 
     The components are the eigenvectors of the covariance in float64, computed without a random
-    start or a tolerance. A component's sign, which is arbitrary, is chosen so that the loading of
-    largest magnitude is positive. The linear algebra runs on one thread, because the order of sums
-    may vary with several threads.
+    start or a tolerance. The arbitrary sign of a component is chosen so that its loading of largest
+    magnitude is positive. The linear algebra runs on one thread, because the order of sums may vary
+    with several threads.
 
     Args:
         X: (n, d) rows, with n ≥ 1.

@@ -1,15 +1,15 @@
-"""Null distributions of a filter with random labels, and comparisons with other runs.
+"""Null distributions of a filter with random labels, and comparisons between runs.
 
 *Nulls.* The halves of a twin have nearly the same embedding and opposite answers. Permuting all
 answers freely would break this structure and change how much is predictable by chance. So a null
-flips the answers of both halves together, and permutes freely only the answers of singles. Pure
-noise also passes AFLite's threshold. The number of rows that a phase finds by chance is estimated
-with random labels, the same rows and the same partitions.
+flips the answers of both halves together, and permutes only the answers of singles. Pure noise also
+passes AFLite's threshold. The number of rows that a phase finds by chance is estimated with random
+labels, the same rows and the same partitions.
 
-*Repeated runs.* AFLite is chaotic: the problems removed in one phase affect the next, so that a
-change of the last digits grows. On 6,000 practice problems, another seed removes 76 to 80 % of the
-problems that one seed removes (Jaccard .55 to .69). A run's removals are one random draw. Compare
-them with the removals of runs with another seed, and on vectors with a little noise.
+*Repeated runs.* AFLite is chaotic: each phase depends on the problems removed before, so that even
+a tiny change in the vectors grows. On 6,000 practice problems, 76 to 80 % of the problems removed
+with one seed are also removed with another (Jaccard index .55 to .69). So the removals of a run are
+one random draw. Compare them with those of runs with other seeds, and with slightly noisy vectors.
 """
 
 from __future__ import annotations
@@ -46,14 +46,14 @@ class Null(Result):
     """A number and its null distribution under random labels.
 
     Attributes:
-        value: The number with the real labels.
+        value: The number observed with the real labels.
         mean: The mean of the draws.
         low: The lower end of the interval of the draws (`metrics.null_interval`).
         high: The upper end of the interval.
         interval: The kind of interval: 95 % of the draws or, with few draws, their range.
-        p: The Monte Carlo p-value, the probability of a number at least as high by chance: (1 +
-            draws at or above the value) / (1 + draws) (Davison & Hinkley 1997, section 4.2.3).
-        draws: The number in each draw.
+        p: The Monte Carlo p-value, the probability that chance gives a number at least as high: (1
+            + draws at or above the value) / (1 + draws) (Davison & Hinkley 1997, section 4.2.3).
+        draws: The number observed in each draw.
     """
 
     value: float
@@ -95,7 +95,7 @@ def flip_twins(
         y: (n,) labels, 0 or 1.
         groups: The rows that belong together, such as `Dataset.groups`, or `blocks.blocks` if there
             are copies; every row is in one group.
-        rng: The generator of the flips and then of the permutation.
+        rng: The generator for the flips and then for the permutation.
 
     Raises:
         DataError: The groups do not list each row once.
@@ -117,8 +117,8 @@ def flip_labels(
     """Flip labels like `flip_twins`, given each row's group number.
 
     Without `permute`, the labels of singles are also flipped instead of permuted. This is valid if
-    the order of the options has no meaning, so that the number of problems whose first option is
-    correct has none either.
+    the order of the options has no meaning, because then it does not matter how many first options
+    are correct.
     """
     sizes = np.bincount(group_of)
     flips = rng.random(len(sizes)) < 0.5
@@ -155,19 +155,19 @@ def compute_threshold_null(
     The number of rows that AFLite removes means little without a null, because pure noise also
     passes the threshold. This function measures the first phase, which has all rows, with the same
     partitions for the real labels and for every draw; `debias.aflite` with `null="report"` measures
-    every phase. If the real number is within the null distribution, AFLite removes only noise.
+    every phase. If the observed number is within the null distribution, AFLite removes only noise.
 
     Args:
         X: (N, d) rows as for `aflite`.
         y: (N,) labels, 0 or 1.
-        groups: The twins, such as `Dataset.groups`; see `flip_twins`.
+        groups: The rows of each twin, such as `Dataset.groups`; see `flip_twins`.
         ensemble_size: See `aflite`.
         train_size: The number of training rows, less than N.
         threshold: See `aflite`.
         C: See `aflite`.
-        seed: The random seed of the partitions and of the draws.
+        seed: The random seed for the partitions and the draws.
         ids: See `aflite`.
-        draws: The number of draws, 20 or more; each takes as long as a phase.
+        draws: The number of draws, 20 or more; each draw takes as long as a phase.
         executor: See `aflite`.
         scratch: See `aflite`.
         on_draw: Called after each draw with the number of completed draws.
@@ -189,7 +189,7 @@ def compute_threshold_null(
     )
     if settings.train_size >= len(rows.y):
         raise InputError(
-            f"train_size is {settings.train_size}; with {len(rows.y)} rows it must be smaller"
+            f"train_size is {settings.train_size}, not below {len(rows.y)}, the number of rows"
         )
     twins = encode_group_labels(encode_groups(groups, len(rows.y)).tolist(), rows.order)
     all_rows = np.arange(len(rows.y), dtype=np.int32)
@@ -265,7 +265,7 @@ Z = 1.959963984540054
 
 NOISE = 1e-4
 """Standard deviation of the noise, relative to each number: about the rounding error of half
-precision, or the difference between the results of an encoder on two machines."""
+precision, or the difference between an encoder's results on two machines."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -335,11 +335,11 @@ def perturb_vectors(
     order of the rows. The copy of memory-mapped vectors is also memory-mapped.
 
     Args:
-        X: (n, d) vectors, or (n, K, d) vectors of all options. The options of a problem get the
+        X: (n, d) vectors, or (n, K, d) vectors of all options. All options of a problem get the
             same noise.
         ids: (n,) distinct, sortable ids of one type.
         seed: The random seed, 0 or more.
-        noise: The standard deviation, relative to each number.
+        noise: The standard deviation of the noise, relative to each number.
         scratch: The folder for the copy, as for `debias.aflite`.
     """
     order = sorted(range(len(ids)), key=ids.__getitem__)  # type: ignore[arg-type]

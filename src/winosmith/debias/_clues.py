@@ -1,28 +1,28 @@
 """Words that reveal an answer because they occur with the correct option elsewhere in the data.
 
-AFLite shows that a problem is predictable, but not why. This module looks for the reason in the
+AFLite shows that a problem is predictable, but not why. This module looks for an explanation in the
 words. The *cues* of a problem are its trigger (if the twin is present) and the content words of its
 local context, w[t-2:]. A *clue* is a cue together with a property that distinguishes the options:
 
 - "beside": a content word in the same clause as an option. The polarity pattern of WinoGrande's
   table 2 is an example ("loved" is next to "balls", and the trigger is "exciting").
-- "option": the option's own last word (the cue is "heavy", and the option is "stone").
-- "order": being mentioned first ("weak" occurs with the first option, whatever its words).
+- "option": the option's last word (the cue is "heavy", and the option is "stone").
+- "order": the option is mentioned first ("weak" occurs with the first option, whatever it is).
 
-In a text without spaces between words, letters and pairs of letters replace words (`text.units`),
-and the whole option replaces its last word.
+In text without spaces between words, characters and character bigrams are used instead of words
+(`text.units`), and the whole option instead of its last word.
 
-For each clue, the other problems of the data with the same words are counted: R problems in which
-the words point to the correct option, and W problems in which they point to an incorrect one. The
-problem's own twin and copies of either half are omitted, so that no problem is its own evidence.
+For each clue, the other problems with the same words are counted: R problems in which the words
+point to the correct option, and W problems in which they point to an incorrect one. The problem's
+own twin and copies of either half are omitted, so that no problem is evidence for itself.
 (Look-alikes are included, because the aim is to find repeated words.) The strength of a clue is the
 statistic of the sign test, z = (R − W) / √(R + W), which is positive if the words point to the
-option with which they occur; |z| ≥ 3 needs at least nine other problems. A clue may mislead: words
-that point away from the answer are reported in the same way. With random labels, both kinds of clue
-are about equally frequent. (Misleading clues are slightly more frequent, because omitting a problem
+option with which they occur; |z| ≥ 3 needs at least nine other problems. A clue can be misleading:
+words that point away from the answer are reported, too. With random labels, both kinds of clue are
+about equally frequent. (Misleading clues are slightly more frequent, because omitting a problem
 from a balanced count tips the count against the problem's answer.)
 
-Clues and the results of an assessment are also rendered as blocks of a report.
+The module also renders clues and assessments as report blocks.
 """
 
 from __future__ import annotations
@@ -56,10 +56,9 @@ class Clue:
 
     Attributes:
         kind: The kind of clue, "beside", "option" or "order"; see the module docstring.
-        words: The word next to the option or the option's last word (not for "order"), then the
-            cue.
+        words: The word near the option or the option's last word (none for "order"), and the cue.
         option: The index of the option to which the clue points.
-        toward: Whether that option is the answer.
+        toward: Whether this option is the answer.
         right: The number of other problems in which the same words pointed to the correct option.
         wrong: The number of other problems in which the same words pointed to an incorrect option.
         z: The statistic of the sign test on `right` and `wrong`, 0 or more.
@@ -79,9 +78,9 @@ class Mark:
     """A highlighted word in a sentence.
 
     Attributes:
-        start, end: The character positions of the word, `sentence[start:end]`.
+        start, end: The character positions of the word in the sentence, `sentence[start:end]`.
         toward: Whether the strongest clue that contains the word points to the answer.
-        z: The strength of that clue.
+        z: The strength of the clue.
     """
 
     start: int
@@ -141,7 +140,7 @@ class Associations:
         """Return the twins among `rows` with the strongest clues.
 
         The kinds of clue alternate, and no two twins share a clue's words, so that a few twins show
-        the whole range. Twins with a half outside `rows`, and problems under embargo, are omitted.
+        all kinds. Twins with a half outside `rows`, and problems under embargo, are omitted.
         """
         ranked: dict[str, list[tuple[float, int, tuple[int, ...]]]] = {}
         for group in self._iterate_whole_groups(rows):
@@ -205,8 +204,7 @@ def find_associations(dataset: Dataset, *, z: float = 3.0) -> Associations:
     """Find the words that reveal a data set's answers.
 
     A clue is a combination of words that occurred mostly with the correct option (or an incorrect
-    one) in other problems, with a statistic of the sign test of `z` or more; see the module
-    docstring.
+    one) in other problems; its sign test statistic is `z` or more. See the module docstring.
 
     Raises:
         DataError: A problem has more than two options, or no answer.
@@ -265,9 +263,9 @@ class _FeatureCounts:
     """Combinations of problem, option and words, with their counts in other problems.
 
     Attributes:
-        rows, options: The (m,) problem, and the option with which the words occur.
-        right, wrong: The (m,) number of other problems in which the words occur with the correct
-            option, and with an incorrect one.
+        rows, options: The (m,) problem and option with which the words occur.
+        right, wrong: The (m,) numbers of other problems in which the words occur with the correct
+            option and with an incorrect one.
         keys: The kind and the words of each feature.
         features: The (m,) index of each combination's feature in `keys`.
     """
@@ -347,12 +345,12 @@ _BOUNDARY = frozenset(
     """, ; : . ! ? -- — ， 、 ； ： 。 ！ ？ and but or so because since although though while
     whereas as if when unless until yet""".split()
 )
-"""Tokens that end a clause, to split sentences without a parser."""
+"""Tokens that end a clause, for splitting sentences without a parser."""
 
 
 LETTERS = 8
-"""The number of letters and pairs of letters before the blank in the local context of a text
-without spaces: about two words."""
+"""The number of characters and bigrams before the blank in the local context of text without
+spaces: about two words."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -374,9 +372,9 @@ def group_words_by_role(problem: Problem, other_half: str | None = None) -> Word
     """Group the words of a two-option problem into cues, option words and nearby words.
 
     In "The monkey loved the balls but ignored the blocks because …", "loved" is near the balls and
-    "ignored" is near the blocks. If one clause mentions both options, the words between two
-    mentions are near the first of them. The clause with the blank is omitted, because its words are
-    cues. `other_half` is the sentence of the other half.
+    "ignored" is near the blocks. If one clause mentions both options, the words between the
+    mentions belong to the first. The clause with the blank is omitted, because its words are cues.
+    `other_half` is the sentence of the other half.
     """
     unspaced = text.kind_of_script(problem.sentence) == "unspaced"
     options = [[option.lower()] if unspaced else text.units(option) for option in problem.options]
@@ -541,7 +539,7 @@ def make_passages(
 
     Args:
         groups: The problems from `Associations.select_strongest` or `.draw_sample`.
-        status: The status text of each row, and whether its problem was kept.
+        status: For each row, a status text and whether the problem was kept.
     """
     return tuple(tuple(_make_passage(problem, status) for problem in group) for group in groups)
 

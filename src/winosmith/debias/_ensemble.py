@@ -2,12 +2,12 @@
 
 A phase's classifiers are divided into shares, one per worker (Algorithm 1, lines 5 to 9, of
 WinoGrande). `train_and_vote` trains each classifier on its partition and counts its votes on the
-other rows. A classifier does not depend on the share that it is in.
+other rows. A classifier does not depend on the share that contains it.
 
 The rows and labels are transferred once. Threads of this process read the arrays directly. An
-executor that can store values for its workers (`winosmith.parallel.Broadcaster`) stores the arrays.
-For any other executor, the arrays are written to files, which the workers map into memory, so that
-all processes of a machine share one copy. Workers that can't access the files (on another machine,
+executor that can store values for its workers (a `winosmith.parallel.Broadcaster`) stores them. For
+any other executor, the arrays are written to files, which the workers map into memory, so that all
+processes of a machine share one copy. Workers without access to the files (on another machine,
 without a shared disk) raise an error.
 """
 
@@ -88,9 +88,8 @@ class Ensemble:
         location: The location of the basis and labels for workers of this machine.
         arrays: A `Broadcaster`'s token for the basis and labels; None for other executors.
         executor: The executor that trains the classifiers.
-        threads: The threads for work that is always done in this process.
-        relabelled: Whether the labels differ from the stored labels, so that they are sent with
-            each task.
+        threads: The threads for work that always runs in this process.
+        relabelled: Whether the labels differ from the stored ones and are sent with each task.
     """
 
     basis: Basis
@@ -187,7 +186,7 @@ def open_ensemble(
 def open_threads() -> Iterator[ThreadPoolExecutor]:
     """Open a pool with one thread per processor that this process may use.
 
-    Threads are enough, because compiled loops and BLAS release the GIL.
+    Threads suffice, because compiled loops and BLAS release the GIL.
     """
     count = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
     pool = ThreadPoolExecutor(count or 1, thread_name_prefix="aflite")
@@ -222,7 +221,7 @@ class Share:
     Attributes:
         location: The location of the basis and the labels.
         labels: (N,) float32 labels that replace the stored labels; None to use the stored labels.
-        rows: (size,) int32, the rows left, ascending in canonical order.
+        rows: (size,) int32, the rows left, in canonical order.
         groups: (size,) the groups of these rows, or None.
         ridge: (D,) the penalty of each weight.
         intercept: The column of the intercept in the basis.
@@ -271,7 +270,7 @@ def train_and_vote(task: tuple[Share, Arrays | None]) -> Votes:
     """Train a share of the classifiers, and count their votes on held-out rows.
 
     Args:
-        task: The share, and the basis and labels; None to load them from `share.location`.
+        task: The share, and the basis with the labels or None to load them from `share.location`.
     """
     from winosmith.debias._kernel import Kernel
 

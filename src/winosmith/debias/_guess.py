@@ -1,19 +1,19 @@
-"""Measure the accuracy of linear models on problems, before a filter and on those that it kept.
+"""Measure the accuracy of linear models on all problems and on those that a filter kept.
 
 A probe is a logistic regression trained on some problems and tested on others, with whole blocks
 kept together. Unlike the KL divergence along one principal component, a probe needs no bins, has a
-known chance level, and uses all directions of the embedding. On problems that a filter selected by
-their answers, a probe is meaningless: the selection affects both its training and its test set, so
-that its accuracy falls below chance even if nothing is predictable.
+known chance level, and uses all directions of the embedding. A probe is meaningless on problems
+that a filter selected by their answers: the selection affects both the training and the test set,
+so that the accuracy falls below chance even if nothing is predictable.
 
 So a filter is verified across two halves of the data. The blocks of a data set are assigned to the
 halves, the filter runs on each half separately, and a guesser trained on the kept problems of one
 half is scored on the kept problems of the other.
 
 Swapping the options of a problem flips the sign of a `difference` vector, and the order of options
-has no meaning. So models of these vectors have no intercept: they learn w from the problems with
-the correct option first, and swapping options does not change a bit of the result. For problems
-with any number of options, each option has a vector, and the model is a conditional logit.
+has no meaning. So models of these vectors have no intercept: they are trained with the correct
+option first, and swapping options does not change a bit of the result. For problems with any number
+of options, each option has a vector, and the model is a conditional logit.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class Probe(Result):
     Attributes:
         accuracy: The fraction of test problems that the model predicts correctly, 0–1. A tie of t
             options that includes the correct one scores 1 / t.
-        low: The lower end of the 95 % interval, with each group counted as one observation.
+        low: The lower end of the 95 % interval, which treats each group as one observation.
         high: The upper end of the interval.
         chance: The chance level: the mean of 1 / K over problems with K options (0.5 for two
             options). If swapping options does not flip the sign of vectors, it is the fraction of
@@ -140,8 +140,7 @@ MIN_BLOCKS = 20
 from fewer resampled blocks has no meaning."""
 
 CONCURRENT_HALVES = 2
-"""The number of halves that are filtered or measured at the same time; each needs its own
-memory."""
+"""The number of halves to filter or measure at the same time; each needs its own memory."""
 
 FOLDS = 3
 """The number of cross-validation folds for the two-piece guesser's margins on its training half."""
@@ -157,7 +156,7 @@ LEVEL = 0.05
 see `Verification`."""
 
 INTERCEPT_VALUE = 10.0
-"""The value of the intercept's column, so large that the penalty on the intercept is negligible."""
+"""The value of the intercept column, large enough to make the intercept's penalty negligible."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,14 +185,14 @@ class Verification(Result):
 
     The 95 % intervals are simultaneous: in 95 % of data sets or more, the intervals of all G
     guessers contain the true values (Bonferroni, G guessers and two sides). So if nothing is
-    predictable, at most one report in twenty has an interval that excludes chance.
+    predictable, an interval excludes chance in at most one report in twenty.
 
     Attributes:
-        before: The accuracy of each guesser, by its name, with nothing removed.
-        after: The accuracy of each guesser, by its name, on the problems that the filter kept.
-            "linear" and "two-piece" use the filter's own vectors; the others have the names of
-            their vectors.
-        kept: The mean fraction of a half's problems that was kept, 0–1.
+        before: The accuracy of each guesser by name, before filtering.
+        after: The accuracy of each guesser by name, on the problems that the filter kept. "linear"
+            and "two-piece" use the filter's own vectors; the others have the names of their
+            vectors.
+        kept: The mean fraction of problems kept in a half, 0–1.
         problems: The number of problems assigned to halves.
         blocks: The number of blocks of these problems.
         splits: The number of splits into halves.
@@ -232,24 +231,24 @@ def verify(
     directions, three kinds of guessers are trained on one half and tested on the other:
 
     - *linear*: a logistic regression on the filter's own vectors.
-    - *two-piece*: a guesser that knows that a filter makes linear predictions incorrect beyond
-      some margin. A linear model w of the unfiltered half gives each problem a margin
-      (cross-validated within the half, in three folds with whole blocks together). From the kept
-      problems the guesser learns a threshold, and whether to follow w above or below it; it
-      predicts the opposite on the other side. The guesser applies this rule in the other half,
-      where the threshold is the same rank of margins.
+    - *two-piece*: a guesser that knows that a filter makes linear predictions incorrect beyond some
+      margin. A linear model w of the unfiltered half gives each problem a margin (cross-validated
+      within the half, in three folds with whole blocks together). From the kept problems the
+      guesser learns a threshold and the side on which to follow w; on the other side it predicts
+      the opposite. It applies this rule in the other half, where the threshold is at the same rank
+      of margins.
     - one linear model on each of the `others`.
 
-    With `options`, problems have any number of options, and all models are conditional logits: one
-    vector of weights for the vectors of all options. A guesser predicts the option with the highest
+    With `options`, problems may have any number of options, and all models are conditional logits
+    with one vector of weights for all options. A guesser predicts the option with the highest
     score; "the opposite" is a random other option, which is correct in one of K − 1 cases if the
     prediction is incorrect.
 
-    For the intervals, the blocks are resampled `draws` times, with one multinomial weight per
-    block for all splits, and every guesser is refitted; the kept problems stay the same. Splits of
-    the same data are not independent. So a block has the same weight in all splits, and the
-    standard error is the standard deviation of the resampled means over all splits. A resample has
-    fewer distinct blocks, and its guessers are slightly less accurate. So the interval is the real
+    For the intervals, the blocks are resampled `draws` times, with one multinomial weight per block
+    for all splits, and every guesser is refitted; the kept problems stay the same. Splits of the
+    same data are not independent. So a block has the same weight in all splits, and the standard
+    error is the standard deviation of the resampled means over all splits. Because a resample has
+    fewer distinct blocks, its guessers are slightly less accurate. So the interval is the real
     accuracy ± t standard errors, not quantiles of the resampled accuracies. t is the 1 − .05/(2 G)
     quantile of Student's distribution with `draws` − 1 degrees of freedom, for G guessers.
     (Cross-validated accuracies vary 1.1 to 1.4 times as much as binomial ones.)
@@ -261,8 +260,8 @@ def verify(
     Args:
         X: (n, d) the filter's own vectors; with `options`, the (n, K, d) vectors of every option.
         y: (n,) labels, 0 or 1; with `options`, the 0-based index of the correct option.
-        filter: A function from the rows of one half to the rows to keep. The function must not use
-            other rows.
+        filter: A function that receives the rows of one half and returns the rows to keep. It must
+            not use any other rows.
         blocks: The rows that are never split, such as `blocks.blocks(dataset)`; every row is in one
             block.
         ids: (n,) distinct strings or integers that define the order of the draws; by default the
@@ -278,8 +277,8 @@ def verify(
         draws: The number of resamples, 20 or more.
         seed: The random seed of the splits and resamples.
         C: The inverse strength of the guessers' L2 penalty.
-        on_step: Called with the number of completed steps, and the total: each half is filtered in
-            one step, and measured in another.
+        on_step: Called with the number of completed steps and their total: one step filters a half,
+            another measures it.
 
     Raises:
         DataError: There are too few blocks, or a filter keeps too few blocks of a half; rows or
@@ -411,7 +410,7 @@ _Vectors = Choices | _TwoOptionProblems
 
 @dataclass(frozen=True, slots=True)
 class _SharedData:
-    """The data that all halves share, with the weights from `_resample_blocks`."""
+    """The data shared by all halves, with the weights from `_resample_blocks`."""
 
     vectors: Mapping[str, _Vectors]
     block_of: Rows
@@ -484,7 +483,7 @@ def _fit_rule(
 ) -> tuple[NDArray[np.integer[Any]], Floats]:
     """Return each column's threshold, and 1 to follow the model at or above it, -1 below it.
 
-    `gains` is each problem's gain from following the model instead of predicting the opposite.
+    `gains` are each problem's gains from following the model instead of predicting the opposite.
     """
     gains = weights * gains
     columns = np.arange(gains.shape[1])

@@ -1,11 +1,11 @@
 """AFLite's loops over rows and classifiers, compiled by numba.
 
-All loops run on the *basis*: rows of `D` float32 values (see `_solver`), with `D` a multiple of 16
-and the intercept among them, so that a decision value is one dot product. The loops visit only the
+All loops run on the *basis*: rows of `D` float32 values that include the intercept (see `_solver`;
+`D` is a multiple of 16), so that a decision value is one dot product. The loops visit only the
 requested (row, classifier) pairs, in blocks of `BLOCK` rows that stay in the second-level cache
 while all classifiers use them. Four rows are processed at a time, so that each weight is loaded
-once for four rows. Each classifier's sums run in the order of the rows and are never split. So
-neither the other classifiers in the call nor the number of threads can change a bit of the sums.
+once for four rows. Each classifier's sums run in the order of the rows and are never split. So a
+sum does not depend, in any bit, on the other classifiers in the call or the number of threads.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ Gradient = Callable[[Floats, NDArray[np.intp]], Floats]
 """A function from (c, D) weights and the indices of the classifiers to (c, D) summed gradients."""
 
 CLOSE = np.float32(1e-4)
-"""Votes with a decision value nearer to 0 than this are counted as close."""
+"""Votes whose decision value is below this magnitude are counted as close."""
 
 BLOCK = 128
 """The number of rows in a block: 0.5 MB with 1,024 dimensions, half of a typical L2 cache."""
@@ -39,7 +39,7 @@ FLUSH = 4
 """The number of blocks after which the float32 partial sums are added to the float64 sums."""
 
 PATIENCE = 0.7
-"""The number of seconds of compilation before it is logged; loading cached code takes 0.3."""
+"""Seconds of compilation after which it is logged; loading cached code takes 0.3."""
 
 _FAST = {"reassoc", "contract", "nsz", "arcp"}  # vector sums; infinities and NaN are preserved
 
@@ -106,14 +106,14 @@ class Kernel:
     ) -> tuple[Floats, Floats]:
         """Return the Hessian's diagonal at (D,) weights, and its product with the weights.
 
-        Each row's loss is weighted by `scale`; the penalty is not included.
+        Each row's loss is multiplied by `scale`; the penalty is not included.
         """
         diagonal, product = np.zeros((2, len(weights)))
         add_curvature(self.X, rows, copy_aligned(weights[None])[0], scale, diagonal, product)
         return diagonal, product
 
     def compute_leverage(self, rows: Positions, diagonal: Floats) -> float:
-        """Return the maximum over rows of ``sum of x² / diagonal``."""
+        """Return the maximum of ``sum of x² / diagonal`` over rows."""
         return float(compute_max_square_sum(self.X, rows, (1.0 / diagonal).astype(np.float32)))
 
 
@@ -243,8 +243,8 @@ def _compute_decision_values(X: Array, rows: Array, first: int, W: Array, Z: Arr
     """Write the decision values of a block of rows to `Z`, (BLOCK, c).
 
     The block starts at position `first`. Four rows are always combined with the same two
-    classifiers, so that the bits of a value do not depend on the other classifiers. The last row is
-    repeated up to a multiple of four.
+    classifiers, so that no bit depends on the other classifiers. The last row is repeated up to a
+    multiple of four.
     """
     final = rows.shape[0] - 1
     for i in range(0, min(BLOCK, final + 1 - first), 4):
@@ -282,9 +282,9 @@ def count_votes(
 ) -> int:
     """Count every classifier's votes on its held-out rows, and return the number of close votes.
 
-    The decision values of training rows are also computed but not used, because whole tiles of rows
-    and classifiers are faster. `W` has an even number of rows; a padding row does not vote. The
-    first six arguments are as for `write_gradients`. Votes are added to `correct` and `total`,
+    The decision values of training rows are computed, too, but not used, because whole tiles of
+    rows and classifiers are faster. `W` has an even number of rows; a padding row does not vote.
+    The first six arguments are as for `write_gradients`. Votes are added to `correct` and `total`,
     (size,) int32.
     """
     at = begin.copy()
@@ -311,8 +311,8 @@ def count_votes(
 def add_curvature(X: Array, rows: Array, w: Array, scale: float, h: Array, q: Array) -> None:
     """Add the Hessian's diagonal at `w` to `h`, and its product with `w` to `q`.
 
-    It is the Hessian of the sum of the rows' losses, times `scale`. `w` is (D,) float32, `h` and
-    `q` are (D,) float64.
+    This is the Hessian of the rows' summed losses, times `scale`. `w` is (D,) float32, `h` and `q`
+    are (D,) float64.
     """
     width = w.shape[0]
     for first in range(0, rows.shape[0], BLOCK):

@@ -1,17 +1,17 @@
 """Fit many conditional logits without an intercept together: one column per fold, draw or guesser.
 
-A *unit* is a choice among options, one of which is correct; each option has a vector. A linear
-model without an intercept uses only the products of the options' vectors with one shared vector of
-weights (McFadden 1974, the conditional logit). With two options only their difference matters, so a
-unit is one row: the correct option's vector minus the other option's.
+A *unit* is a choice among options, one of which is correct; each option has a vector. The
+conditional logit (McFadden 1974) is a linear model without an intercept: it uses only the products
+of the options' vectors with one shared vector of weights. With two options, only their difference
+matters, so a unit is one row: the vector of the correct option minus that of the other.
 
 All columns share the rows, so that one pass over the rows serves every column. One matrix also
-preconditions all their losses: by the bound of Böhning (1992, "Multinomial logistic regression
-algorithm"), the Hessian is nowhere above half of the Gram matrix of the rows, centred in their
-units. In the basis of its Cholesky factor the Hessian is at most the identity. So a gradient step
-of length one always descends. L-BFGS (Nocedal & Wright 2006, algorithm 7.4) takes about ten steps
-and needs no line search: if one of its steps leads uphill, the column takes a gradient step
-instead.
+preconditions the losses of all columns: according to Böhning (1992, "Multinomial logistic
+regression algorithm"), half of the Gram matrix of the rows, centred in their units, is an upper
+bound on the Hessian. In the basis of the bound's Cholesky factor, the Hessian is at most the
+identity, so a gradient step of length one always descends. L-BFGS (Nocedal & Wright 2006, algorithm
+7.4) takes about ten steps and needs no line search: if one of its steps leads uphill, the column
+takes a gradient step instead.
 
 The sums are computed in fixed chunks of rows and added in a fixed order, with BLAS on one thread in
 each chunk, so that no bit depends on the number of threads.
@@ -49,7 +49,7 @@ MAX_STEPS = 100
 C is large, so that the minimum is far away and the weights hardly change direction."""
 
 PRODUCT_CHUNK = 1 << 16
-"""The number of values to multiply at a time without BLAS: half a megabyte, which fits into a
+"""The number of values to multiply at a time without BLAS: half a megabyte, which fits into the
 processor's cache."""
 
 GRAM_CHUNK = 4 * CHUNK
@@ -78,9 +78,9 @@ Rows = NDArray[np.intp]
 def bound_rounding_errors(V: NDArray[Any], W: Floats, starts: Rows | None = None) -> Floats:
     """Return (U, c) bounds on the rounding errors of units' products with weights.
 
-    The rounding error of a product is relative to the lengths of its factors (Higham 2002,
-    "Accuracy and stability of numerical algorithms", section 3.1). A unit's length is the length of
-    its longest row, or the `LENGTH_QUANTILE` quantile of all lengths if that is larger.
+    A product's rounding error is proportional to the lengths of its factors (Higham 2002, "Accuracy
+    and stability of numerical algorithms", section 3.1). A unit's length is the length of its
+    longest row, or the `LENGTH_QUANTILE` quantile of all lengths if that is larger.
 
     Args:
         V: (n, d) rows, at least one.
@@ -103,13 +103,13 @@ class Logit:
 
     Args:
         V: (n, d) float32, one row per option, with the options of a unit consecutive; or, if
-            `starts` is None, one row per unit, with the sign for which + is correct.
+            `starts` is None, one row per unit, with the sign chosen so that + is correct.
         C: The inverse strength of the penalty; a column minimises ``1/(2C) |w|² + sum of weight ·
             log loss``.
         starts: (U,) the first row of each unit; None if each row is a unit.
 
-    The rows must fit into memory and are not changed. A column that has not converged after
-    `MAX_STEPS` steps is returned anyway.
+    The rows must fit into memory and are not modified. A column is returned after `MAX_STEPS` steps
+    even if it has not converged.
     """
 
     def __init__(self, V: Singles, *, C: float, starts: Rows | None = None):
@@ -157,8 +157,8 @@ class Logit:
 class CrossLogit:
     """Cross-validated conditional logits: each model is fitted to all folds except one.
 
-    The rows of a fold are stored consecutively, so that the rows of a model's omitted fold are
-    never multiplied. No sum for a model ever includes the keys of its omitted fold, not even
+    The rows of a fold are stored consecutively, so that a model is never multiplied with its
+    omitted fold. No sum for a model ever includes the keys of its omitted fold, not even
     temporarily.
 
     Args:
@@ -168,8 +168,8 @@ class CrossLogit:
         starts: (U,) the first row of each unit; None if each row is a unit.
 
     Attributes:
-        unit_rounding: (U,) the bound of the rounding error of each unit's products, for weights of
-            length 1.
+        unit_rounding: (U,) a bound on the rounding error of each unit's products, for weights of
+        length 1.
     """
 
     def __init__(self, V: Singles, fold: Rows, *, C: float, starts: Rows | None = None):
@@ -202,8 +202,8 @@ class CrossLogit:
     def score_rows(self, keys: Rows) -> tuple[Floats, Floats]:
         """Return the (n, r) products of rows with the models that were not fitted to them.
 
-        Equal rows of a fold have bitwise equal products. The second return value is the (folds, r)
-        lengths of the weights, to which rounding errors are proportional.
+        Equal rows of a fold have bitwise equal products. The second return value contains the
+        (folds, r) lengths of the weights, to which rounding errors are proportional.
 
         Args:
             keys: (U, r) the key of each unit in each run: ±1 if each row is a unit, otherwise the
@@ -350,7 +350,7 @@ def _split_into_chunks(
 ) -> Iterator[_Chunk]:
     """Yield rows in chunks of whole units, with about `size` rows each.
 
-    A new chunk starts at each of `ends`, the last of which is the number of rows.
+    A new chunk starts at each of the `ends`; the last of them is the number of rows.
     """
     begin = 0
     for last in ends:
@@ -390,7 +390,7 @@ def _factorize_bound(gram: Floats, V: Singles, C: float, scale: float, has_optio
     """Return the Cholesky factor of an upper bound on the loss's Hessian.
 
     Raises:
-        DataError: The penalty is too small for float32, compared with the lengths of vectors.
+        DataError: The penalty is too small for float32, relative to the lengths of vectors.
     """
     from scipy.linalg import LinAlgError, cholesky
 
@@ -402,7 +402,7 @@ def _factorize_bound(gram: Floats, V: Singles, C: float, scale: float, has_optio
         lengths = np.linalg.norm(V, axis=1) / scale
         raise DataError(
             f"no model can be fitted to vectors whose largest length is {lengths.max():.3g} and "
-            f"median length {np.median(lengths):.3g}, with C {C:g}; remove or shorten those that "
+            f"median length {np.median(lengths):.3g}, with C {C:g}; remove or shorten vectors that "
             "are far longer than the others, or choose a smaller C"
         ) from None
 
@@ -424,8 +424,8 @@ def _sum_in_order(parts: Iterable[Singles]) -> Floats:
 def _multiply_rows(V: Singles, W: Floats) -> Floats:
     """Return the (n, r) products of (n, d) rows with the (r, d) weights of runs.
 
-    Equal rows have bitwise equal products. This requires avoiding BLAS, in which rounding depends
-    on a row's position.
+    Equal rows have bitwise equal products. Therefore BLAS is not used: its rounding depends on a
+    row's position.
     """
     found = np.empty((len(V), len(W)))
     step = max(1, PRODUCT_CHUNK // V.shape[1])
@@ -475,8 +475,8 @@ def _minimize(
 def _compute_direction(G: Floats, pairs: list[tuple[Floats, Floats, Floats]]) -> Floats:
     """Return the L-BFGS search direction, computed by the two-loop recursion.
 
-    The initial Hessian is scaled by the last step (equation 7.20): if most units are predicted with
-    certainty, the Hessian is far below its bound.
+    The initial Hessian is scaled by the last step (equation 7.20), because the Hessian is far below
+    its bound if most units are predicted with certainty.
     """
     q, weights = G.copy(), []
     for s, y, rho in reversed(pairs):

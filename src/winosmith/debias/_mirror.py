@@ -1,14 +1,14 @@
 """The mirror filter, which uses mirror statistics to find problems that reveal their answers.
 
-The key of a twin is one bit: its halves have opposite answers, so a model can only predict the sign
-of one vector, v = s_a x_a + s_b x_b, with s = ±1 for the answer. For a single it is v = s x. A
-linear model without an intercept, trained on other units, gives each unit a margin. A unit is
-*sound* if its key is uniform over its options, given all vectors and every other unit's key. Then
-the margins m and −m are equally likely. So the number of units with a margin of at most −t
-estimates the number of sound units with a margin of at least t. This is target–decoy competition
-(Elias & Gygi 2007, "Target-decoy search strategy"), the knockoff+ threshold (Barber & Candès 2015,
-"Controlling the false discovery rate via knockoffs") and the mirror statistic (Dai et al. 2022,
-"False discovery rate control via data splitting").
+The halves of a twin have opposite answers, so its key is one bit: a model can only predict the sign
+of one vector, v = s_a x_a + s_b x_b, with s = ±1 for the answer. For a single, v = s x. A linear
+model without an intercept, trained on other units, gives each unit a margin. A unit is *sound* if
+its key is uniform over its options, given all vectors and every other unit's key. Then the margins
+m and −m are equally likely. So the number of units with a margin of at most −t estimates the number
+of sound units with a margin of at least t. This is target–decoy competition (Elias & Gygi 2007,
+"Target-decoy search strategy"), the knockoff+ threshold (Barber & Candès 2015, "Controlling the
+false discovery rate via knockoffs") and the mirror statistic (Dai et al. 2022, "False discovery
+rate control via data splitting").
 
 With more options, the size of a margin is the lead of the highest-scoring option, the leader, over
 the runner-up. Neither the leader nor its lead depends on the key. The leader of a sound unit with K
@@ -46,7 +46,7 @@ p-value of 1/20 is possible. A smaller error requires more runs."""
 
 RUNS_PER_FIT = 10
 """The number of runs to fit together, because products with more columns are faster. The usual
-nineteen runs are two parts, which two processors can share."""
+nineteen runs make two parts, which two processors can share."""
 
 DIGEST_CHUNK = 256
 """The number of units to digest at a time."""
@@ -67,18 +67,18 @@ class MirrorResult(Result):
             negative if it is not, 0 if options tie up to rounding.
         options: (U,) the number of options of each unit.
         removal_probability: (U,) the probability of removing each unit; 0 if its leader is not the
-            key. With the aim "error", it is 1 at or above the threshold.
+            key. With the aim "error", the probability is 1 at or above the threshold.
         threshold: The minimum margin at which units are removed; None if no margin is large enough,
             or with the aim "chance".
-        false_share: The estimated fraction of sound units among the units at or above the threshold
-            (with the aim "chance", among the removed units); None if nothing was removed.
+        false_share: The estimated fraction of sound units among those at or above the threshold or,
+            with the aim "chance", among the removed units; None if nothing was removed.
         found: The number of blocks at or above the threshold before the test with permuted keys;
-            with the aim "chance", the number of agreeing units in excess of that expected if all
-            units are sound.
+            with the aim "chance", the number of agreeing units beyond the number expected if all
+            were sound.
         turned: The number of blocks at or above the run's own threshold in each run with permuted
             keys; empty if no run was needed.
-        p: (1 + runs with permuted keys that found at least as many blocks) / (1 + runs with
-            permuted keys); 1 if nothing was found.
+        p: The p-value: (1 + runs with permuted keys that found at least as many blocks) / (1 + runs
+        with permuted keys); 1 if nothing was found.
         parameters: All parameters that the result depends on, except the arrays.
     """
 
@@ -160,32 +160,33 @@ def mirror(
     averaged.
 
     The aim "error" finds the units that reveal their answers. Each block is represented by its unit
-    with the largest lead, whether it agrees or not. The threshold is the smallest t at which::
+    with the largest lead, agreeing or not. The threshold is the smallest t at which::
 
         (1/(K_min - 1) + sum over m <= -t of 1/(K - 1)) / #{m >= t}  <=  error
 
     Agreeing units with a margin of at least t are removed, but only if there are more of them than
     in all but a fraction `error` of 20 runs: the real run, and 19 runs in which the keys of whole
     blocks were permuted at random (more runs if `error` is below a twentieth). So if all keys that
-    these permutations can produce are equally likely, anything is removed in at most a fraction
-    `error` of data sets; this is exact. If some units reveal their answers, the mean fraction of
-    sound blocks among the removed blocks is at most `error`, except for the influence of a unit's
-    own key on the weights by which others are scored (measured: within a point; for mixed numbers
-    of options this is measured, not proven). The kept units are *not* at chance: beyond the
-    threshold only disagreeing units are left.
+    these permutations can produce are equally likely, units are removed in at most a fraction
+    `error` of data sets; this guarantee is exact. If some units reveal their answers, the mean
+    fraction of sound blocks among the removed blocks is at most `error`, except for the influence
+    of a unit's own key on the weights that score other units (measured: within a percentage point;
+    for mixed numbers of options, the bound itself is measured, not proven). The kept units are
+    *not* at chance: beyond the threshold only disagreeing units are left.
 
-    The aim "chance" makes the kept units look like chance at every margin, but does not identify
-    which units reveal their answers. An agreeing unit at margin m is removed with probability 1 −
+    The aim "chance" makes the kept units look random at every margin, but does not identify the
+    units that reveal their answers. An agreeing unit at margin m is removed with probability 1 −
     D(m)/((K − 1) A(m)), where D and A are the fractions of disagreeing and agreeing units at that
     margin (isotonic regression, separately for each kind and number of options). Then the expected
-    number of agreeing units at every margin is that of sound units. A unit's random number depends
-    on its id, so that another seed, other vectors or more units change little; without `ids` it
-    depends on the seed. This aim ignores `error` and the 19 runs.
+    number of agreeing units at every margin is that of sound units. The random number that decides
+    a removal depends on the unit's id, so that another seed, other vectors or more units change
+    little; without `ids` it depends on the seed. This aim uses neither `error` nor the 19 runs.
 
     These guarantees are invalid if the filter is run again on the kept units.
 
-    A model may also predict an answer because it knows the truth. Vectors of only the options,
-    without the question, or the difference of a twin's halves, contain little such knowledge.
+    A model may also predict an answer because it knows the truth. Vectors contain little such
+    knowledge if they represent only the options, without the question, or the difference of a
+    twin's halves.
 
     The result does not depend on the executor, the order of options or the order of units. Units
     are first sorted by their `ids` or, without ids, by their vectors (units with equal vectors keep
@@ -198,16 +199,16 @@ def mirror(
             each row is an option.
         items: (n,) the unit of each option; units are numbered by their first occurrence.
         key: The correct option of each unit. Without `items`: (U,) True or 1 if the first option is
-            correct, False, 0 or −1 if it is not; None if the first option is always correct. With
-            `items`: (U,) the 0-based index among the unit's options in their order.
+            correct, False, 0 or −1 if the second is; None if the first option is always correct.
+            With `items`: (U,) the 0-based index of the correct option among the unit's options.
         blocks: (U,) equal labels for units that reveal each other's answers (copies, families).
-            Without `blocks`, or for an entry of None, a unit is a separate block.
+            Without `blocks`, or with None, a unit is a separate block.
         kinds: (U,) labels for kinds of units, such as twins and singles; with the aim "chance" the
             removal probability is estimated separately for each kind.
         ids: (U,) distinct strings or numbers.
         aim: "error" or "chance".
-        error: The largest fraction of false removals, above 0 and at most 0.2, with the aim
-            "error".
+        error: With the aim "error": the maximum fraction of false removals, above 0 and at most
+            0.2.
         folds: The number of folds, 2 or more and at most the number of blocks.
         repeats: The number of assignments of the blocks to folds, 1 or more.
         C: The inverse strength of the penalty, above 0; see `winosmith.debias._logit`.
@@ -429,7 +430,7 @@ def _digest_units(
 
 def _make_id_sort_key(ids: Sequence[Hashable]) -> Callable[[int], Any]:
     if len(ids) != len(set(ids)):
-        raise DataError("ids occur twice")
+        raise DataError("ids must be distinct, but some occur twice")
     return lambda unit: (type(ids[unit]).__name__, ids[unit])
 
 
@@ -551,8 +552,8 @@ def _select_block_leaders(margins: Floats, blocks: Numbers) -> Numbers:
 def _find_threshold(margins: Floats, options: Numbers, error: float) -> tuple[float | None, int]:
     """Return the threshold that limits false removals, and the number of agreeing units above it.
 
-    This is the knockoff+ threshold (Barber & Candès 2015, equation 1.9). One decoy is added, so
-    that the fraction is not underestimated if few units are above the threshold.
+    This is the knockoff+ threshold (Barber & Candès 2015, equation 1.9). One decoy is added, so as
+    not to underestimate the fraction if few units are above the threshold.
     """
     order = np.argsort(-np.abs(margins), kind="stable")
     leads, agree = np.abs(margins)[order], margins[order] > 0
@@ -568,9 +569,9 @@ def _find_threshold(margins: Floats, options: Numbers, error: float) -> tuple[fl
 def _draw_key_shifts(options: Numbers, blocks: Numbers, rng: np.random.Generator) -> Numbers:
     """Draw a random key shift for each block, and return the shift of each unit's key.
 
-    The shifts of a block are the steps of a cycle whose length is a multiple of the number of
-    options of each of its units. The shifts form a group, which an exact p-value requires (Hemerik
-    & Goeman 2018, "Exact testing with random permutations").
+    A block's shifts are the steps of a cycle whose length is a multiple of each unit's number of
+    options. They form a group, which an exact p-value requires (Hemerik & Goeman 2018, "Exact
+    testing with random permutations").
     """
     cycle = np.ones(int(blocks.max()) + 1, np.intp)
     np.lcm.at(cycle, blocks, options)

@@ -64,10 +64,10 @@ def pmi(
 ) -> PmiResult:
     """Keep the twins whose halves are hard to distinguish by their words.
 
-    A twin with the halves t1 and t2 scores
-    ``f(t1, t2) = Σ_{w in t1} PMI(y=1; w) - Σ_{w in t2} PMI(y=1; w)``; "we only retain twins that
-    have a small difference" (WinoGrande, section 3). Words that both halves share cancel out, so
-    f depends on the trigger words. The variants are those of the paper's footnote 7:
+    A twin with the halves t1 and t2 scores ``f(t1, t2) = Σ_{w in t1} PMI(y=1; w) - Σ_{w in t2}
+    PMI(y=1; w)``; "we only retain twins that have a small difference" (WinoGrande, section 3).
+    Words shared by both halves cancel out, so f depends on the trigger words. The variants are
+    those of the paper's footnote 7:
 
     - "signed": f unchanged.
     - "absolute": |f|.
@@ -79,25 +79,26 @@ def pmi(
     - The meaning of "y=1": by default (`label="first-mentioned"`), the option that the sentence
       mentions first is correct, so that swapping the options of a problem changes no score; see
       `metrics.find_first_mentioned_options`. `label="option-1"` is the paper's definition: option 1
-      is correct. Then the scores change if options are swapped. In WinoGrande's train_xl both
-      definitions agree in 89 % of the problems; with options in random order, they agree in half.
+      is correct. With this definition, swapping options changes the scores. In WinoGrande's
+      train_xl both definitions agree in 89 % of the problems; with options in random order, they
+      agree in half.
     - The order of the halves: t1 is the half whose answer is that option (if this is true of both
       halves or neither, the half whose id sorts first). So f is high if the words reveal the
-      answers, and negative if they mislead. Twins with a strongly negative f are kept with
+      answers, and negative if the words mislead. Twins with a strongly negative f are kept with
       "signed", but not with "absolute".
     - Words are defined by `metrics.count_words`. A word that occurs twice in a sentence is summed
-      twice, but counted once for the PMI, because the unit of the counts is a problem.
+      twice, but counted once for the PMI, which counts problems.
     - A twin is exactly two problems with the same `twin_id`. Any other problem is a single. f is
       defined only for twins: for a single, its sign would depend on the label, so that problems
       with one answer would be kept and problems with the other removed. The words of singles are
-      counted, but singles have no score. Singles are drawn at random, at the rate at which twins
-      are kept. `singles="keep"` keeps all singles.
+      counted, but singles have no score. Singles are drawn at random at the same rate as twins are
+      kept; `singles="keep"` keeps all of them.
 
     Args:
         data: Two-option problems with known answers, as a data set or any input of `formats.read`.
         size: The number of problems to keep, as whole twins in ascending order of their scores.
             Ties are broken at random, not by the order of the data.
-        threshold: The score below which twins are kept, instead of `size`.
+        threshold: The score below which twins are kept; an alternative to `size`.
         variant: The formula for a twin's score.
         label: The option that is correct if y = 1.
         smoothing: The number added to each count of a word with an answer, above 0.
@@ -107,8 +108,8 @@ def pmi(
     Raises:
         DataError: The problems are invalid for `get_problem_labels`.
         RecipeError: A parameter is out of range.
-        InputError: `size` and `threshold` are both given or both omitted, or `singles` is "keep"
-            and there are more singles than `size` allows.
+        InputError: Both `size` and `threshold` are given, or neither; or `singles` is "keep", and
+            there are more singles than `size` allows.
     """
     data = formats.as_dataset(data)
     if (size is None) == (threshold is None):
@@ -208,7 +209,7 @@ def _draw_row_ranks(data: Dataset, seed: int) -> NDArray[np.intp]:
 def _count_singles_to_keep(twins: int, singles: int, size: int) -> int:
     """Return the number of singles to keep, so that twins and singles are kept at the same rate.
 
-    The result is rounded so that the rest of `size` can be filled with whole twins, if possible.
+    If possible, the result is rounded so that whole twins fill the rest of `size`.
     """
     rate = size * singles / (2 * twins + singles)
     possible = range(max(0, size - 2 * twins), min(singles, size) + 1)

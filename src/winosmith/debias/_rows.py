@@ -1,15 +1,14 @@
 """The input of AFLite: checks, the canonical order, groups, partitions and scratch files.
 
-Groups are numbered from 0. The input gives groups in one of two ways: as one label per row
-(`encode_group_labels`), or as the rows of each group, as in `Dataset.groups` (`encode_groups`).
-`draw_training_rows` draws the rows on which a classifier is trained (Algorithm 1, line 6, of
-WinoGrande).
+Groups are numbered from 0. The input specifies groups by one label per row (`encode_group_labels`),
+or by the rows of each group, as in `Dataset.groups` (`encode_groups`). `draw_training_rows` draws
+the rows on which a classifier is trained (Algorithm 1, line 6, of WinoGrande).
 
 If the rows don't fit into memory, their rotated copy is in a scratch file, which is deleted at the
 end of the run. Rows are processed in canonical order, which may differ from their order in a file.
 Reading a file in canonical order takes one seek per row (twelve times as long as sequential
-reading, for 4 GB on a network disk), and the rows are needed three times. So they are read once
-sequentially and written to regions of the scratch file, each of which is then sorted in memory.
+reading, for 4 GB on a network disk), and the rows are needed three times. So the rows are read once
+sequentially and written to regions of the scratch file; each region is then sorted in memory.
 """
 
 from __future__ import annotations
@@ -64,7 +63,7 @@ class Rows:
     def read_chunk(self, part: slice) -> NDArray[np.float64]:
         """Read a slice of rows in canonical order, as float64.
 
-        The rows are read in their order in the file, which is faster.
+        For speed, the rows are read in file order.
         """
         wanted = self.order[part]
         ascending = np.argsort(wanted)
@@ -171,7 +170,7 @@ def get_choice_keys(data: Dataset) -> NDArray[np.intp]:
     withheld = [problem for problem in data if problem.answer is None]
     if withheld:
         raise DataError(
-            f"the answer of the problem {withheld[0].id!r} is withheld; a filter needs answers; "
+            f"the answer of the problem {withheld[0].id!r} is withheld; a filter needs answers, so "
             f"remove the {len(withheld)} problems without one"
         )
     return np.array(data.answers, np.intp)
@@ -191,7 +190,7 @@ def get_problem_labels(data: Dataset) -> NDArray[np.int8]:
     if many:
         raise DataError(
             f"the problem {many[0].id!r} has {len(many[0].options)} options; this filter needs "
-            f"two; remove the {len(many)} problems with more"
+            f"two, so remove the {len(many)} problems with more"
         )
     return get_choice_keys(data).astype(np.int8)
 
@@ -236,7 +235,7 @@ def find_canonical_order(X: NDArray[Any], ids: Sequence[Hashable] | None) -> NDA
     """Return row numbers sorted by id or, without ids, by a digest of each row.
 
     Raises:
-        DataError: The ids are invalid for `sort_ids`, or their number differs from that of rows.
+        DataError: The ids are invalid for `sort_ids`, or there is not one id per row.
     """
     if ids is None:
         return _sort_by_content(X, np.zeros(len(X), np.int16))
@@ -298,8 +297,8 @@ def encode_groups(groups: Sequence[Sequence[int]], row_count: int) -> NDArray[np
 
 
 TIES, FLIPS = (2**32 - number for number in (1, 2))
-"""Numbers that replace a classifier's number in the seeds of generators for ties and nulls. (A seed
-of only two numbers would not be distinct, because numpy pads it with zeros.)"""
+"""Numbers that replace the classifier's number in the seeds for ties and nulls. (A seed of only two
+numbers would not be distinct, because numpy pads it with zeros.)"""
 
 
 def make_generator(seed: int, phase: int, classifier: int) -> np.random.Generator:
@@ -319,8 +318,8 @@ def draw_training_rows(
     """Draw the training set of one classifier; the other rows are held out.
 
     All sets of `train_size` rows are equally likely. With `groups`, whole groups are drawn in
-    random order, skipping groups that no longer fit: the set has at most `train_size` rows, and is
-    smaller only by less than the size of the smallest omitted group.
+    random order, skipping groups that no longer fit: the set has at most `train_size` rows, and the
+    shortfall is less than the size of the smallest omitted group.
 
     Args:
         size: The number of rows left in this phase.
@@ -412,7 +411,7 @@ def check_free_space(folder: Path, size: int) -> None:
     if size > free:
         raise OutputError(
             f"{folder}: the rotated copy of the rows takes {size / 2**20:,.0f} MiB, and "
-            f"{free / 2**20:,.0f} are free; choose another folder for scratch"
+            f"{free / 2**20:,.0f} MiB are free; choose another folder for scratch"
         )
 
 
@@ -420,8 +419,8 @@ def check_free_space(folder: Path, size: int) -> None:
 def map_scratch_matrix(shape: tuple[int, int], folder: Path) -> Iterator[tuple[Matrix, Path]]:
     """Yield a memory-mapped matrix of zeros and its .npy file, which is deleted afterwards.
 
-    All space is allocated in advance, because the process would be killed if the disk became full
-    while it writes to a mapped file.
+    All space is allocated in advance, because a disk that becomes full while the process writes to
+    a mapped file would kill the process.
 
     Raises:
         OutputError: The folder can't be written, or has no space.

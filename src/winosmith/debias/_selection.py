@@ -1,4 +1,4 @@
-"""Selection of the rows that a phase removes (Algorithm 1, lines 10 to 13), and random subsets.
+"""Select the rows that a phase removes (Algorithm 1, lines 10 to 13), and random subsets.
 
 Scores are ratios of integers and are compared exactly: 3 of 4 votes reach the threshold 0.75,
 regardless of rounding. Random subsets are the baseline for any filter.
@@ -32,7 +32,7 @@ class Selection:
     """The rows that a phase removes.
 
     Attributes:
-        removed: The ascending positions of the removed rows among the rows of the phase.
+        removed: The positions of the removed rows among the rows of the phase, ascending.
         candidates: The number of rows at or above the threshold.
         tied: The number of candidates with the lowest removed score, if not all of them could be
             removed; otherwise 0.
@@ -84,11 +84,11 @@ def select(
     """Select the `cutoff` highest-scoring rows among those that reach the threshold.
 
     Scores have few distinct values, and thousands of rows can be tied at the cutoff. Of these, a
-    random sample from the phase's own generator is removed: the order of the rows or of their ids
-    may depend on their content, and removing in this order would introduce another bias.
+    random sample is removed, drawn by the phase's own generator: the order of the rows or of their
+    ids may depend on their content, and would introduce another bias.
 
     With `groups`, each group is removed or kept as a whole. Groups are removed in the order of
-    their scores, skipping groups that exceed the rest of the cutoff. The votes must then come from
+    their scores, skipping groups that exceed the rest of the cutoff. The votes must come from
     `pool_by_group`.
 
     `correct` and `total` are the (size,) numbers of correct and of all predictions for each row, or
@@ -153,7 +153,7 @@ def subsample(
 
     "In random data reduction, we randomly subsample the dataset to evaluate how a decrease in
     dataset size affects the bias" (WinoGrande, section 3). By default rows are drawn individually,
-    so that twins lose single halves, as they do with AFLite.
+    so that twins can lose one half, as with AFLite.
 
     Args:
         rows: The number of rows.

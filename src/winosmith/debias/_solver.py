@@ -3,12 +3,12 @@
 Column j minimises ``1/(2C) |w|² + sum over its training rows of log(1 + e^(-t z))`` with a free
 intercept, where t is +1 for the rows of class 1 and -1 for the others (scikit-learn's
 ``LogisticRegression(C=C)``). A vote is for class 1 if the decision value z is above 0. All columns
-take their steps together, because one pass over the rows serves all columns. But no bit of a column
-depends on the other columns.
+take their steps together, because one pass over the rows serves all columns. Nevertheless, no bit
+of a column depends on the other columns.
 
 **The basis** (`rotate_rows`) consists of three changes that leave every prediction unchanged:
 
-- *Centring*: the intercept has no penalty and absorbs the difference.
+- *Centring*: the intercept, which has no penalty, absorbs the difference.
 - *Rotating* by the eigenvectors of the centred Gram matrix: the penalty is the squared length of
   the weights, which a rotation preserves. The Hessian becomes nearly diagonal, regardless of the
   correlations of the columns. (The columns are not standardised, because this would change the
@@ -16,8 +16,8 @@ depends on the other columns.
 - *Scaling* all columns by one power of two, and the penalty by its square, so that any unit of
   measurement fits into float32.
 
-Rows that are mapped from a file are not read into memory, and their rotated copy is written to a
-file as well, so that memory use does not grow with the number of rows.
+Memory-mapped rows are not read into memory, and their rotated copy is also in a file, so that
+memory use does not grow with the number of rows.
 
 **The start** (`compute_initial_start`, `compute_start_at`). In the first phase, the starting point
 is the classifier trained on all rows, each weighted by the probability of being in a training set.
@@ -28,13 +28,13 @@ optimum.
 from a diagonal that is nearly the Hessian, so that a unit step has nearly the correct length, and
 from one known pair: the weights at the start, and the Hessian times these weights. Along this pair
 the losses are flatter than the diagonal suggests, because the rows there are far from the boundary;
-without the pair, the first passes would only discover this. There is no line search on the value of
-the loss, which float32 sums can't resolve near the optimum. Instead, a step is accepted if the
+without the pair, the first passes would be spent on discovering this. There is no line search on
+the loss, because float32 sums can't resolve it near the optimum. Instead, a step is accepted if the
 slope at its end is smaller than at its start, which bounds the overshoot for a convex loss. The
 column then moves to the zero of the slope along the step, found by linear interpolation, and its
 gradient is interpolated between the two ends. As steps shrink, both interpolations become exact,
 and the method becomes that of conjugate gradients, without an additional pass. A step that is too
-long is shortened to the same zero and measured again.
+long is shortened to the zero of the slope, and measured again.
 
 **Columns that do not converge** (`minimize_by_newton`), because of nearly separable classes and a
 large `C`, or because of float32 sums, are solved individually in float64, which is slow but
@@ -152,7 +152,7 @@ def _compute_centre(rows: Rows) -> tuple[NDArray[np.float64], float]:
     largest = float(np.maximum(high - mean, mean - low).max())
     if not largest < 1e150:
         raise DataError(
-            f"X has numbers up to {high.max():.3g}, which is too large; divide X by that number"
+            f"X has numbers up to {high.max():.3g}, which is too large; divide X by this number"
         )
     return mean, largest
 
@@ -229,7 +229,7 @@ class StartData:
         kernel: The kernel for the rows.
         ridge: (D,) the penalty of each weight.
         intercept: The column of the intercept in the basis.
-        train_size: The number of rows of a training set.
+        train_size: The number of rows in a training set.
         threads: The pool that processes the parts.
     """
 
@@ -314,7 +314,7 @@ does not mean that the optimum is near. 10 to 16 passes are typical; with as man
 training rows, 80 are needed."""
 
 MAX_PASSES = 150
-"""The maximum number of passes; columns that need more are left to `minimize_by_newton`."""
+"""The maximum number of passes; `minimize_by_newton` solves the columns that need more."""
 
 MAX_SLOPE_RATIO = 0.9
 """A step is accepted if the slope at its end is at most this fraction of that at its start."""
@@ -359,7 +359,8 @@ def minimize(
         tolerance: A column has converged if its Newton decrement (the square root of g · H⁻¹ g,
             with the L-BFGS approximation of H) is below this value. The step to which the decrement
             belongs is still taken.
-        known_pair: A (D,) step, and the approximate change of every column's gradient along it.
+        known_pair: A (D,) step, and the approximate change of every column's gradient along this
+            step.
     """
     count, w = len(start), start
 

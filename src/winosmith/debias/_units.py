@@ -1,9 +1,9 @@
-"""Twins and singles as units for the mirror filter, and the vectors of their options.
+"""Twins and singles as units for the mirror filter, and their options' vectors.
 
 `Choices` fits and scores models for any number of options. It first sorts the options of each
 problem by their vectors, so that the original order has no effect. `TwinUnits` are the units of
-filters of whole twins. `Separability` counts the units whose vectors depend on the answer; no model
-can predict the answers of the others.
+filters that remove whole twins. `Separability` counts the units whose vectors depend on the answer;
+no model can predict the answers of the others.
 """
 
 from __future__ import annotations
@@ -153,10 +153,10 @@ class TwinUnits:
     Attributes:
         V: (U, d) float32: the sum over the halves of ±x, with + if the first option is correct;
             copies of a half are averaged first. With `items`, each row is an option.
-        rows: The rows of the data set that are kept or removed with each unit, in ascending order.
+        rows: The data set's rows that are kept or removed with each unit, in ascending order.
         blocks: (U,) block numbers; units of one family, or with identical sentences, share a block.
-        kinds: (U,) "twin" or "single".
-        ids: (U,) the id of each unit's problems that sorts first.
+        kinds: (U,) "twin" or "single". ids: (U,) the first id of each unit's problems in sorted
+        order.
         items: (n,) the unit of each row of V; None if each row is a unit.
         key: (U,) the index of the correct option among each unit's rows; None if each row is a
             unit.
@@ -178,10 +178,10 @@ class TwinUnits:
 def make_twin_units(pool: Dataset, X: NDArray[Any]) -> TwinUnits:
     """Return the units of two-option problems, with one vector per unit.
 
-    A unit is a twin with all copies of its halves, or a single with its copies. Swapping the
-    options of a problem has no effect, because both x and the sign of its answer flip. Look-alikes
-    are separate blocks here, so that the filter can find sentences that contributors repeat.
-    (Splits keep look-alikes together; see `winosmith.blocks`.)
+    A unit is a twin with all copies of its halves, or a single with its copies. Swapping a
+    problem's options has no effect, because both x and the sign of the answer flip. Look-alikes are
+    in separate blocks here, so that the filter can find sentences that contributors repeat. (Splits
+    keep look-alikes together; see `winosmith.blocks`.)
 
     Args:
         pool: Problems with two options each and known answers.
@@ -232,7 +232,7 @@ def make_option_units(pool: Dataset, X: NDArray[Any]) -> TwinUnits:
 
     A unit is a twin with all copies of its halves, or a single with its copies. If the halves of a
     twin have two options each, its key is one bit, as in `make_twin_units`. With K options each,
-    the unit has K (K − 1) options: the pairs of different answers of its halves. A pair's vector is
+    the unit has K (K − 1) options: all pairs of different answers to its halves. A pair's vector is
     the sum of the vectors of both answers. (If vectors represent only the options, a pair ties with
     its reverse, so nothing about a twin is predictable.) Copies with different answers get zero
     vectors, so they are not predictable either.
@@ -304,9 +304,9 @@ def _iter_option_units(
 
 
 MIN_SEPARABLE = 0.1
-"""Vectors are blind if the vectors of a smaller fraction of units depend on the answer. The light
+"""Vectors are blind if a smaller fraction of units has vectors that depend on the answer. The light
 embedder does not read triggers before the blank: its vectors depend on the answer for 86 % of the
-twins and singles of WinoGrande's dev set, 69 % of the practice twins, 32 % of the hand-written
+twins and singles of WinoGrande's dev set, 69 % of the practice twins, 32 % of the handwritten
 twins, and 0 % in a language that it does not support."""
 
 
@@ -342,8 +342,8 @@ def measure_separability(
     A twin's halves have opposite answers, so a model can only predict them if their vectors differ.
     A single's vector must differ from zero or, with `flips_sign=False`, from the vector of the
     first problem, because an intercept absorbs what all vectors have in common. With more than two
-    options, the vectors of a unit's options must differ. If all rows are the same, the count is 0.
-    Differences up to 10⁻⁶ of the longest vector are treated as rounding.
+    options, the vectors of a unit's options must differ. If all vectors are the same, the count is
+    0. Differences up to 10⁻⁶ of the longest vector are treated as rounding.
 
     Args:
         pool: Problems with answers.
