@@ -114,7 +114,7 @@ def test_damaged_and_foreign_files_are_refused(tmp_path: Path) -> None:
     with pytest.raises(FormatError, match="No such file"):
         load_array(tmp_path / "nothing.npz")
     np.savez(tmp_path / "other.npz", vectors=X)
-    with pytest.raises(FormatError, match="needs an array X; this one has vectors"):
+    with pytest.raises(FormatError, match="must contain an array X; this one has vectors"):
         load_array(tmp_path / "other.npz")
 
 

@@ -132,8 +132,8 @@ def _changed(folder: Path, name: str, old: str, new: str) -> None:
     ("name", "old", "new", "fault"),
     [
         (COINS, "true", "false", "its coins don't match its bytes"),
-        (COINS, '"bytes": "', '"bytes": "00', "it has no 32 bytes in hexadecimal digits"),
-        (COINS, '"version": 1', '"version": 2', "not a valid file of coins"),
+        (COINS, '"bytes": "', '"bytes": "00', "it lacks the 32 bytes as hexadecimal digits"),
+        (COINS, '"version": 1', '"version": 2', "not a valid coins file"),
         (COINS, "{", "[", "it is not JSON"),
         (COINS, '"digest": "', '"digest": "0', "belong to another release, or the data were"),
         (PRESENTATIONS, '"a":{', '"a":{"embargo":true,', "don't match the commitment"),
@@ -180,5 +180,5 @@ def test_data_in_another_presentation_are_refused(tmp_path: Path) -> None:
     first, *rest = keyed.pairs
     other = first.b if keyed.coins[first.block] else first.a
     formats.write([other, *map(keyed.get_published, rest)], folder / "data/dev.jsonl")
-    with pytest.raises(InputError, match="or the data were changed"):
+    with pytest.raises(InputError, match="or the data has changed"):
         read_keyed_release(folder)

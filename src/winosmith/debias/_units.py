@@ -155,8 +155,8 @@ class TwinUnits:
             copies of a half are averaged first. With `items`, each row is an option.
         rows: The data set's rows that are kept or removed with each unit, in ascending order.
         blocks: (U,) block numbers; units of one family, or with identical sentences, share a block.
-        kinds: (U,) "twin" or "single". ids: (U,) the first id of each unit's problems in sorted
-        order.
+        kinds: (U,) "twin" or "single".
+        ids: (U,) the first id of each unit's problems in sorted order.
         items: (n,) the unit of each row of V; None if each row is a unit.
         key: (U,) the index of the correct option among each unit's rows; None if each row is a
             unit.

@@ -30,11 +30,11 @@ class ArrayEmbedder:
     """An embedder that returns the rows of an array.
 
     Attributes:
-        X: (n, d) finite numbers, converted to float32. If `X` is a `numpy.memmap` of more than 64
-            MiB, neither the array nor the vectors are read into memory.
-        ids: the id of each row, to look up problems in any order. By default there must be one row
-            per problem, in the same order.
-        name: name of the array for messages.
+        X: (n, d) finite numbers, converted to float32. A `numpy.memmap` of more than 64 MiB is not
+        read into memory, nor are the vectors.
+        ids: the id of each row, to look up problems in any order. Without ids, there must be one
+            row per problem, in the same order.
+        name: name of the array, for messages.
 
     Raises:
         DataError: the array is not two-dimensional, not real or not finite (the message names the
@@ -82,8 +82,8 @@ class ArrayEmbedder:
         """Return each problem's row, as (n, d) float32.
 
         Raises:
-            DataError: some problems have no row (the message names three), or the numbers of
-                problems and rows differ.
+            DataError: some problems have no row (the message names up to three), or the numbers of
+            problems and rows differ.
         """
         if self.ids is None:
             if len(problems) != len(self.X):
@@ -120,7 +120,7 @@ def save_array(
         path: path of the file.
         X: (n, d) vectors.
         ids: the id of each row.
-        notes: additional strings or lists of strings, each stored as an array.
+        notes: additional strings or lists of strings; each is stored as an array.
 
     Raises:
         OutputError: the file can't be written.
@@ -134,8 +134,8 @@ def save_array(
 def load_array(path: str | Path, ids: Sequence[str] | None = None) -> ArrayEmbedder:
     """Read vectors from a .npy file, or from a .npz file with `X` and optionally `ids`.
 
-    Pickled objects are rejected, so that no code in the file runs. A .npy file of more than 64 MiB
-    is memory-mapped.
+    Pickled objects are rejected, so that no code from the file runs. A .npy file of more than 64
+    MiB is memory-mapped.
 
     Args:
         path: path of the file; `winosmith embed` writes such .npz files.
@@ -151,7 +151,9 @@ def load_array(path: str | Path, ids: Sequence[str] | None = None) -> ArrayEmbed
     except FormatError:
         raise
     except (OSError, ValueError, EOFError, zipfile.BadZipFile) as error:
-        reason = getattr(error, "strerror", None) or "not a complete .npy or .npz file, or pickled"
+        reason = (
+            getattr(error, "strerror", None) or "it is pickled, or not a complete .npy or .npz file"
+        )
         raise FormatError(reason, path) from error
     return ArrayEmbedder(rows, ids if stored_ids is None else stored_ids, path.name)
 
@@ -164,7 +166,7 @@ def _read_array_file(path: Path) -> tuple[npt.NDArray[Any], list[str] | None]:
     with np.load(path, allow_pickle=False) as arrays:
         if "X" not in arrays:
             names = ", ".join(arrays.files) or "nothing"
-            raise FormatError(f"a .npz file needs an array X; this one has {names}", path)
+            raise FormatError(f"a .npz file must contain an array X; this one has {names}", path)
         ids = [str(name) for name in arrays["ids"].tolist()] if "ids" in arrays else None
         return arrays["X"], ids
 
@@ -198,7 +200,7 @@ def copy_rows(X: npt.NDArray[Any], rows: npt.NDArray[np.intp]) -> npt.NDArray[np
     shape = len(rows), X.shape[1]
     size, folder = 4 * shape[0] * shape[1], tempfile.gettempdir()
     logging.getLogger(__name__).info(
-        "the vectors take %s MiB in %s, in the order of the problems", size >> 20, folder
+        "the vectors, in the order of the problems, take %s MiB in %s", size >> 20, folder
     )
     try:
         if size > shutil.disk_usage(folder).free:

@@ -29,7 +29,7 @@ Combine = Literal["difference", "concat"]
 class Embedder(Protocol):
     """Turns problems into vectors, without using their answers.
 
-    The same problems always give the same bytes.
+    The same problems always give bitwise equal vectors.
     """
 
     def embed(self, problems: Sequence[Problem]) -> Vectors:
@@ -78,12 +78,12 @@ LETTERS = (3, 4)
 class OptionsEmbedder:
     """Turns each option into a vector that ignores the sentence and the other options.
 
-    From these vectors a model can only predict answers that the wording of the options reveals, or
-    that are known without the question ("the sun is cold" is never correct). The features of an
-    option are its words and pairs of adjacent words (letters and pairs of letters in text without
-    spaces between words), or sequences of letters. The features are hashed into signed columns (the
-    hashing trick, Weinberger et al. 2009) and scaled to length 1. Two additional columns mark the
-    longest and the shortest option of a problem, in characters, unless there are ties.
+    From these vectors, a model can only predict answers that the options' wording reveals, or that
+    are known without the question ("the sun is cold" is never correct). An option's features are
+    its words and pairs of adjacent words (characters and character bigrams in text without spaces
+    between words), or sequences of letters. The features are hashed into signed columns (the
+    hashing trick, Weinberger et al. 2009) and scaled to length 1. Two additional columns mark a
+    problem's longest and shortest option, in characters, unless there are ties.
 
     Attributes:
         dimensions: number of hashed columns, 2 or more.
@@ -160,7 +160,7 @@ class OptionsEmbedder:
 def hash_features(texts: Iterable[Iterable[str]], columns: int) -> Vectors:
     """Hash and count each text's features in signed columns; return (n, columns).
 
-    This is the hashing trick (Weinberger et al. 2009), with the hash and the signs of
+    This is the hashing trick (Weinberger et al. 2009), with the hash function and signs of
     scikit-learn's `FeatureHasher`.
 
     >>> hash_features([["a", "b", "a"], []], 4).tolist()

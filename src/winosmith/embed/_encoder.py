@@ -1,6 +1,6 @@
-"""Hugging Face encoders as embedders with a cache, optionally fine-tuned on part of the data.
+"""Hugging Face encoders as cached embedders, optionally fine-tuned on part of the data.
 
-An encoder should not embed the problems that fine-tuned it (WinoGrande, section 3).
+An encoder should not embed the problems on which it was fine-tuned (WinoGrande, section 3).
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ Item = TypeVar("Item", Problem, str)
 
 CHUNK = 2048
 """Number of problems to embed and cache at a time: enough for batches of similar length, and few
-enough that little work is lost in an interruption."""
+enough to lose little work if interrupted."""
 
 
 @checked_class
@@ -48,22 +48,23 @@ class EncoderEmbedder:
 
     Attributes:
         model: a folder with a saved model, or a model id of the Hugging Face Hub.
-        pooling: "mean" of all tokens of the text, including [CLS] and [SEP]; or "cls", the first
-            token. Vectors are not normalised.
+        pooling: "mean" averages all tokens of the text, including [CLS] and [SEP]; "cls" uses the
+            first token. Vectors are not normalised.
         combine: "difference" or "concat"; see `Combine`.
         reads: "sentence" fills in the options; "options" reads only the options.
         split_point: None reads the filled-in sentence as one segment; other values split it in two.
-            For a fine-tuned encoder, use the value of its training.
+            For a fine-tuned encoder, use the value from training.
         device: a torch device ("cpu", "cuda:0"); by default the GPU if there is one.
         max_length: maximum length of a text in tokens; longer texts are truncated at their start,
             with a warning. By default the model's own limit.
         tokens_per_batch: number of tokens in a batch, including padding; the default depends on the
             device.
-        cache: True for the user's cache folder (`get_cache_folder`), False for none, or a folder.
-            The cache key consists of the texts, the digest of the weights, and the relevant
+        cache: True for the user's cache folder (`get_cache_folder`), False for no cache, or a
+            folder. The cache key consists of the texts, the digest of the weights, and the relevant
             parameters. Interrupted work is resumed.
-        executor: an executor that encodes chunks of 2,048 problems; by default this process does.
-            The workers need access to the model's folder, and each loads the model once. Machines
+        executor: an executor that encodes chunks of 2,048 problems; by default this process
+        encodes.
+            Its workers need access to the model's folder, and each loads the model once. Machines
             of the same kind give the same vectors.
         on_progress: called with the number of embedded problems and the total.
 
@@ -112,7 +113,7 @@ class EncoderEmbedder:
         Raises:
             DataError: a problem has more than two options, or vectors are not finite.
             InputError: the model can't be loaded.
-            Interrupted: Ctrl-C with a cache; the message has the number of cached vectors.
+            Interrupted: Ctrl-C with a cache; the message states how many vectors are cached.
         """
         _embedder.check_two_options(problems)
         found = [
@@ -129,7 +130,7 @@ class EncoderEmbedder:
         Raises:
             DataError: vectors are not finite.
             InputError: the model can't be loaded.
-            Interrupted: Ctrl-C with a cache; the message has the number of cached vectors.
+            Interrupted: Ctrl-C with a cache; the message states how many vectors are cached.
         """
         rows = np.concatenate([vectors for _, vectors in self._embed_problems(problems)])
         return _embedder.pad_options(rows, [len(problem.options) for problem in problems])
@@ -140,7 +141,7 @@ class EncoderEmbedder:
         Raises:
             DataError: there are no texts, or vectors are not finite.
             InputError: the model can't be loaded.
-            Interrupted: Ctrl-C with a cache; the message has the number of cached vectors.
+            Interrupted: Ctrl-C with a cache; the message states how many vectors are cached.
         """
         read: Callable[[Sequence[str]], list[Text]] = list
         chunks = self._embed_in_chunks(texts, "texts", read, lambda chunk: chunk)
@@ -165,7 +166,8 @@ class EncoderEmbedder:
     ) -> Iterator[tuple[Sequence[Item], Vectors]]:
         """Yield problems or texts in chunks, with the vectors of their texts.
 
-        `noun` is "problems" or "texts", and `get_names` returns a name for each text, for messages.
+        `noun` is "problems" or "texts"; `get_names` returns a name for each text. Both are for
+        messages.
         """
         if not len(items):
             raise DataError(f"there are no {noun} to embed")
@@ -261,7 +263,7 @@ class EncoderEmbedder:
 
 
 _load_once = lru_cache(maxsize=1)(models.load_encoder)
-"""Keeps the last encoder of a worker in memory."""
+"""Keeps a worker's last encoder in memory."""
 
 
 def _encode_texts(
@@ -276,7 +278,7 @@ def _encode_texts(
 def get_cache_folder() -> Path:
     """Return the user's cache folder: `$XDG_CACHE_HOME/winosmith` or `~/.cache/winosmith`.
 
-    The folder can be deleted at any time; missing files are computed again.
+    The folder can be deleted at any time; missing files are recomputed.
     """
     base = os.environ.get("XDG_CACHE_HOME")
     return (Path(base) if base else Path.home() / ".cache") / "winosmith"
@@ -285,7 +287,8 @@ def get_cache_folder() -> Path:
 def load_cached_vectors(path: Path, shape: tuple[int, ...]) -> Vectors | None:
     """Return the vectors in a cache file, or None if it is missing, damaged or differently shaped.
 
-    The file is a zip with checksums, so damage is detected. -1 in `shape` allows any length.
+    The file is a zip archive with checksums, so damage is detected. A -1 in `shape` allows any
+    length.
     """
     try:
         with path.open("rb") as file:
@@ -315,8 +318,8 @@ def split_for_finetuning(
     """Split a data set into whole blocks for training, dev and embedding, like `winosmith build`.
 
     Returns train, dev and the rest, each in the order of the data set. A block is a twin with its
-    look-alikes (`winosmith.blocks`); the last block may exceed the requested size. The draw depends
-    on the sentences, the options and the seed, not on ids, order or answers.
+    look-alikes (`winosmith.blocks`); the last block may exceed the requested size. The random split
+    depends on sentences, options and seed, but not on ids, order or answers.
 
     Raises:
         DataError: there are too few problems for three non-empty parts.
@@ -354,11 +357,11 @@ def finetune_embedder(
 ) -> tuple[EncoderEmbedder, FinishedRun]:
     """Fine-tune an encoder as a multiple-choice model; return an embedder and the training run.
 
-    The embedder uses the split point of the training, and by default the vector of the first token,
-    which the model's head uses. Check the run: if `at_chance` is true, there is no evidence that
-    the model has learned anything.
+    The embedder uses the training's split point and, by default, the vector of the first token,
+    like the model's head. Check the run: if `at_chance` is true, there is no evidence that the
+    model has learned anything.
 
-    Don't embed the problems of `train` and `dev`; `split_for_finetuning` separates them.
+    Don't embed the problems of `train` and `dev`; `split_for_finetuning` keeps them apart.
 
     Args:
         train: training problems.

@@ -1,10 +1,10 @@
 """The light embedder, which needs no download and takes seconds for all of WinoGrande.
 
 Bags of words are projected to a few dimensions: the leading right singular vectors of a sparse
-matrix of contrasts. So that the result does not depend on the library, the vectors are exact up to
-rounding, ties are never split, and signs are fixed.
+matrix of contrasts. Vectors are exact up to rounding, ties are never split, and signs are fixed, so
+that the result does not depend on the library.
 
-The hashed embedder hashes the words after the blank, and learns nothing from the problems.
+The hashed embedder hashes the words after the blank, without learning from the problems.
 """
 
 from __future__ import annotations
@@ -35,8 +35,8 @@ Matrix = Any
 
 NEAR_TIE = 1e-3
 """Relative difference below which two consecutive singular values are tied. Rounding errors, about
-1e-16, rotate a subspace by their ratio to this gap, so that results of different machines agree
-far within 1e-4. Of 32 values for real twins, one or two are tied with the next."""
+1e-16, rotate a subspace by their ratio to this gap, so that different machines agree to much
+better than 1e-4. Of 32 values for real twins, one or two are tied with the next."""
 
 ZERO_FRACTION = 1e-5
 """Fraction of the largest singular value below which other values are rounding errors."""
@@ -86,7 +86,7 @@ def learn_space(
     The axes are the right singular vectors of (first − second), uncentred, so that the sign and the
     order of contrasts have no effect except for rounding.
 
-    There are at most `dimensions` axes, and fewer if the last axis would be tied with the next (see
+    There are at most `dimensions` axes, or fewer if the last would be tied with the next (see
     `NEAR_TIE`), because ties are not split. If all singular values are tied (no two contrasts share
     a word), there is no axis, and all bags are projected to 0.
     """
@@ -140,7 +140,7 @@ def _compute_eigenvectors(matrix: Matrix, count: int) -> tuple[Floats, Floats]:
     """Return the largest eigenvalues of matrixᵀ·matrix, ascending, and their eigenvectors.
 
     The Lanczos method (ARPACK) starts from one vector and may miss repeated eigenvalues. So the
-    largest eigenvalue in the orthogonal complement is computed and added, until it is not among the
+    largest eigenvalue in the orthogonal complement is computed and added as long as it is among the
     largest. The result does not depend on the random start.
     """
     from scipy.sparse.linalg import LinearOperator, eigsh
@@ -206,14 +206,14 @@ CUE_WINDOW = 8
 """Number of tokens after the blank that are cues; in most twins these include the trigger."""
 
 UNITS_PER_TOKEN = 4
-"""Number of units per token in a text without spaces: a word has about two letters, and each
-begins a pair, which is also a unit."""
+"""Number of units per token in text without spaces: a word has about two characters, and each
+begins a bigram, which is also a unit."""
 
 FIRST, LONGER = "<first>", "<longer>"
 """Attributes of the option that is mentioned first, and of the option with more letters."""
 
 PRIOR = 0.2
-"""Weight of a cue that occurs in no twin: about the fraction of all cues that are in a trigger."""
+"""Weight of a cue that is in no twin: about the fraction of all cues that are in a trigger."""
 
 FAINT_FRACTION = 1e-2
 """If the projection keeps much less than this fraction of a problem's cues, their vector is near 0
@@ -225,22 +225,24 @@ instead of being scaled to length 1, because it is mostly noise."""
 class LightEmbedder:
     """Turns problems into vectors, using the words near each option and after the blank.
 
-    It supports any script: in text without spaces between words, letters and pairs of letters
+    It supports any script: in text without spaces between words, characters and character bigrams
     replace words (`text.units`).
 
-    In the difference of two bags of words, the context that both filled-in sentences share cancels,
-    so that a linear model could only use the options' words. But an answer is revealed by an
+    In the difference of two bags of words, the context shared by both filled-in sentences cancels,
+    so that a linear model could only use the options' words. But answers are revealed by an
     *agreement* between an attribute of an option and a cue at the blank ("praised Ann …, because _
     was diligent"). So the vector of an option is the outer product of attributes and cues:
 
-    1. Attributes of an option: the content words near its mention, its last word, being mentioned
-       first, being longer. An SVD of the *contrast* (option 1 − option 2) reduces the counts to a
-       few dimensions. The dimensions are scaled so that the problem's contrast has length 1.
+    1. Attributes of an option: the content words near its mention, its last word, and whether it is
+    mentioned first or is longer. An SVD of the *contrast* (option 1 − option 2) reduces the counts
+    to a
+       few dimensions. They are scaled so that the problem's contrast has length 1.
     2. Cues: the words after the blank, weighted by how often they are in the trigger of a twin,
-       (times in a trigger + 0.2) / (times in a twin + 1), like IDF for documents. An SVD of the
+       (count in triggers + 0.2) / (count in twins + 1), like IDF for documents. An SVD of the
        contrast between the halves of each twin reduces them to a few dimensions, in which words
-       that contrast with the same words are close ("large" and "big", in contrast to "small").
-       The reduced cues are scaled to length 1, or less if the dimensions keep less than about 1 %.
+       that contrast with the same words are close ("large" and "big", in contrast to "small"). The
+       reduced cues are scaled to length 1, or to less if the dimensions preserve less than about 1
+       %.
 
     A linear model on the difference is then a bilinear form of attributes and cues. Answers are not
     used. The words are learned from `corpus`, or from the problems themselves. Without twins there
@@ -248,12 +250,12 @@ class LightEmbedder:
     detected.
 
     The inner products of the vectors (the Gram matrix) depend only on the texts: they agree within
-    1e-4 for any order of problems and options, number of threads, machine, and versions of
-    libraries. For this reason `learn_space` does not split ties.
+    1e-4 for any order of problems and options, number of threads, machine and library versions.
+    This is why `learn_space` does not split ties.
 
     Attributes:
         dimensions: the maximum width of an option's vector, 2 or more; cues have twice as many
-            dimensions as attributes (512 = 16 × 32). With few problems or ties, vectors are
+            dimensions as attributes (512 = 16 × 32). If there are few problems or ties, vectors are
             narrower.
         combine: "difference" or "concat"; see `Combine`.
         corpus: problems to learn the words from; by default the embedded problems.
@@ -348,8 +350,8 @@ def _estimate_trigger_rates(
 ) -> dict[str, float]:
     """Map each word to the smoothed fraction of its occurrences that are in a trigger.
 
-    Here, the trigger consists of the words that occur more often in one half than in the other.
-    (The shortest edit script of `text.trigger` would be ambiguous in one of 60 twins.)
+    Here, a trigger consists of the words that occur more often in one half than in the other,
+    because the shortest edit script of `text.trigger` is ambiguous in one of 60 twins.
     """
     twin_counts: Counter[str] = Counter()
     in_trigger: Counter[str] = Counter()
@@ -371,7 +373,7 @@ class ProblemWords:
 
     Attributes:
         sentence: all words, for comparison with the other half.
-        cues: the distinct words after the blank, or of the question.
+        cues: the distinct words after the blank or, in questions, all distinct words.
         attributes: the distinct attributes of each option.
     """
 
@@ -424,8 +426,8 @@ def _find_mention(
 ) -> tuple[int, int]:
     """Return the span of an option's first mention or, if it is not mentioned, of its last word.
 
-    In scripts other than Latin, the last word may be inflected, as in Russian and Korean. An option
-    that is not mentioned has an empty span at the end.
+    In non-Latin scripts, the last word may be inflected, as in Russian and Korean. An option that
+    is not mentioned has an empty span at the end.
     """
     for sought in (list(option), [option[-1]]):
         for at in range(len(words) - len(sought) + 1):
@@ -449,12 +451,12 @@ def _is_word(token: str) -> bool:
 class HashedEmbedder:
     """Turns problems into vectors by feature hashing, to check the problems that a filter kept.
 
-    The features of an option are whether it is mentioned first, whether it has more letters, and
-    each of these with each word after the blank ("the option mentioned first, because _ was
-    *late*"). The features are hashed into signed columns (the hashing trick, Weinberger et al.
-    2009). The vector of a problem is that of option 1 minus that of option 2, scaled to length 1.
-    So a vector depends only on its problem, and swapping options flips its sign. Unlike the light
-    embedder, this embedder ignores the options' words, and does not merge similar words.
+    The features of an option are being mentioned first, having more letters, and each of these
+    combined with each word after the blank ("the option mentioned first, because _ was *late*").
+    The features are hashed into signed columns (the hashing trick, Weinberger et al. 2009). The
+    vector of a problem is that of option 1 minus that of option 2, scaled to length 1. So a vector
+    depends only on its own problem, and swapping options flips its sign. Unlike the light embedder,
+    this embedder ignores the options' words, and does not merge similar words.
 
     Attributes:
         dimensions: the width of an option's vector, 2 or more.

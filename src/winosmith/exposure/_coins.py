@@ -1,12 +1,12 @@
 """Draw the secret coins of a keyed release, commit to them, and check the private files.
 
-Each coin is a bit of the HMAC-SHA256 of the block's id with 32 secret random bytes. A public
-commitment, the SHA-256 of these bytes and of digests of the data and the private presentations,
-proves all coins together. The commitment is hiding, because nobody can try 2²⁵⁶ values of the
-bytes: it reveals neither bytes nor answers. The commitment is binding: other bytes, data or
-presentations with the same commitment would be a collision of SHA-256. The commitment doesn't prove
-that the bytes were drawn only once. After publication, anyone can compute the other presentation of
-a problem; before publication, nobody can predict which of them will be published.
+Each coin is a bit of the HMAC-SHA256 of the block's id with 32 secret random bytes. All coins are
+proved together by a public commitment: the SHA-256 of these bytes and of digests of the data and
+the private presentations. The commitment is hiding: it reveals neither bytes nor answers, because
+nobody can try 2²⁵⁶ values. It is binding: other bytes, data or presentations with the same
+commitment would be a SHA-256 collision. It doesn't prove that the bytes were drawn only once. After
+publication, anyone can compute the other presentation of a problem; before publication, nobody can
+predict which of them will be published.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ COINS, PRESENTATIONS = "coins.json", "presentations.jsonl"
 """Names of the private files."""
 
 _VERSION = 1
-"""Version of the format of the private files."""
+"""Format version of the private files."""
 
 _RESTORE = "restore the private files from your copy; coins can't be drawn again"
 
@@ -52,7 +52,7 @@ class Pair:
     """A problem's two presentations, in an order that doesn't depend on the coin.
 
     Attributes:
-        block: id of the block, which is the first of its problems' ids in alphabetical order.
+        block: id of the block: the alphabetically first of its problems' ids.
         a: the first presentation, with the answer even if the problem is in the test part.
         b: the second presentation.
     """
@@ -70,7 +70,7 @@ class KeyedRelease:
         pairs: the problems with a coin, sorted by block and id.
         coins: for each block, whether the first presentation was published.
         digest: digest of the release's data, to which the commitment is bound.
-        without: number of blocks without an equivalent presentation, which have no coin.
+        without: number of blocks that have no coin, because there is no equivalent presentation.
     """
 
     pairs: tuple[Pair, ...]
@@ -105,7 +105,7 @@ def compute_coins(key: bytes, release: str, pairs: Iterable[Pair]) -> dict[str, 
 def compute_data_digest(release: str, parts: Mapping[str, Dataset]) -> str:
     """Return the digest of a release's data as 64 hexadecimal digits.
 
-    The digest in a release's name can't be used, because it covers the card with the commitment.
+    The digest in a release's name can't be used, because it includes the card with the commitment.
 
     Args:
         release: name and version of the release.
@@ -128,8 +128,8 @@ def compute_commitment(key: bytes, digest: str, presentations: str) -> str:
     """Return the public commitment as 64 hexadecimal digits.
 
     The commitment is the SHA-256 of the line "winosmith coins 1", the bytes, the digest of the
-    data, and the SHA-256 of presentations.jsonl. Each digest is written in hexadecimal digits with
-    a newline.
+    data, and the SHA-256 of presentations.jsonl. Each digest is written as hexadecimal digits
+    followed by a newline.
 
     Args:
         key: the secret bytes.
@@ -195,7 +195,7 @@ def read_private_files(folder: Path) -> PrivateFiles:
         or not isinstance(coins, dict)
         or not all(isinstance(coin, bool) for coin in coins.values())
     ):
-        raise FormatError(f"it is not a valid file of coins; {_RESTORE}", path)
+        raise FormatError(f"it is not a valid coins file; {_RESTORE}", path)
     text = _read_text(folder / PRESENTATIONS, _RESTORE)
     return PrivateFiles(key, digest, coins, tuple(_read_pairs(text, folder / PRESENTATIONS)), text)
 
@@ -224,7 +224,7 @@ def _parse_key(record: Mapping[str, Any], path: Path) -> bytes:
     except (KeyError, TypeError, ValueError):
         key = b""
     if len(key) != SIZE:
-        raise FormatError(f"it has no {SIZE} bytes in hexadecimal digits; {_RESTORE}", path)
+        raise FormatError(f"it lacks the {SIZE} bytes as hexadecimal digits; {_RESTORE}", path)
     return key
 
 
@@ -251,7 +251,7 @@ def find_faults(
         parts: the published problems of each part.
     """
     if files.digest != compute_data_digest(release, parts):
-        yield COINS, "its coins belong to another release, or the data were changed"
+        yield COINS, "its coins belong to another release, or the data has changed"
         return
     if compute_commitment(files.key, files.digest, files.presentations) != commitment:
         reason = f"its bytes, or the lines of {PRESENTATIONS}, don't match the commitment"
@@ -277,7 +277,7 @@ def read_keyed_release(folder: str | Path, private: str | Path | None = None) ->
 
     Args:
         folder: path of the release.
-        private: path of its private folder; if None, private/NAME next to the release.
+        private: path of its private folder; by default private/NAME next to the release.
 
     Raises:
         InputError: the release is not keyed, a file can't be read, or the private files don't

@@ -36,13 +36,14 @@ class ModelExposure(Result):
         equal: number of blocks that were omitted because their presentations have equal scores.
         scores: kind of the scores: "log-probabilities" or "answers".
         shift: mean shift towards the published presentations, in standard deviations of the
-            residual differences.
+            residuals.
         interval: 95 % interval of the shift.
         p_value: the one-sided p-value.
         adjusted: the p-value after Holm's correction for the models of this look.
-        depends: whether the scores are shown to depend on the coins, because the adjusted p-value
-            is at most the look's level.
-        detectable: the shift that is detected with a power of 80 %; see `compute_detectable_shift`.
+        depends: whether the scores are shown to depend on the coins: the adjusted p-value is at
+            most the look's level.
+        detectable: the shift that the test detects with a power of 80 %; see
+        `compute_detectable_shift`.
     """
 
     blocks: int = field(metadata=shown("blocks"))
@@ -90,9 +91,9 @@ def exposure(
 
     A model whose scores don't depend on the coins has no preference for the published
     presentations, whatever else it has read. The probability of a false detection is at most the
-    level. The difference d of a block is the mean, over its items, of the score of presentation A
-    minus that of B. Blocks with d = 0 are omitted. The fit of d on the kind of presentation and on
-    the reference's d is subtracted (`subtract_fit`). The statistic is the sum of the centred signed
+    level. A block's difference d is the mean over its items of the score of presentation A minus
+    that of B. Blocks with d = 0 are omitted. A fit of d on the kind of presentation and the
+    reference's d is subtracted (`subtract_fit`). The statistic is the sum of the centred signed
     ranks of the residuals, multiplied by the signs of the coins. The p-value is exact and one-sided
     (`sign_test`).
 
@@ -100,7 +101,7 @@ def exposure(
         keyed: The release's presentations and coins.
         scores: The scores of each model, each from one run; see `read_scores`.
         private: The release's private folder, which contains the ledger of looks.
-        reference: The scores of a model that can't depend on the coins, such as a model that is
+        reference: The scores of a model that can't depend on the coins, for example because it is
             older than the release.
 
     Returns:

@@ -22,7 +22,7 @@ def compute_look_level(look: int, level: float = LEVEL) -> float:
 
     Args:
         look: The number of the look, from 1.
-        level: The level of all looks together, between 0 and 1.
+        level: The significance level of all looks together, between 0 and 1.
 
     Raises:
         DataError: The number of the look is not positive.
@@ -40,16 +40,15 @@ def compute_detectable_shift(blocks: int, level: float = LEVEL, power: float = 0
 
     If a model has read the published presentation of a block, its difference d between the two
     presentations shifts towards this presentation. The detectable shift is (z(1 - level) +
-    z(power)) / √(blocks · 3/π): the normal approximation of a one-sided test of signed ranks, for
-    differences that are normally distributed, with the same shift in all blocks. With heavier
-    tails, smaller shifts are detectable; a shift in only a few blocks is harder to detect. A test
-    of the mean of normal differences needs 4.5 % fewer blocks for the same shift: 2,473 for .05,
-    619 for .1.
+    z(power)) / √(blocks · 3/π): the normal approximation of a one-sided signed-rank test, for
+    normally distributed differences with the same shift in all blocks. With heavier tails, smaller
+    shifts are detectable; a shift in only a few blocks is harder to detect. A test of the mean of
+    normal differences needs 4.5 % fewer blocks for the same shift (2,473 for .05, 619 for .1).
 
     Args:
-        blocks: The number of blocks that have a coin and different scores.
+        blocks: The number of blocks with a coin whose presentations have different scores.
         level: The level of the one-sided test, between 0 and 1; for m models, divide it by m.
-        power: The probability that the shift is detected, between 0 and 1.
+        power: The probability of detecting the shift, between 0 and 1.
 
     Returns:
         The shift in standard deviations of d, after subtracting the fit made without coins.

@@ -1,7 +1,7 @@
 """Make two equivalent presentations of a block, by swapping two names or reversing the options.
 
-Each operation is its own inverse, and uses neither ids nor answers. Therefore, the two
-presentations and their order don't depend on the presentation in a source or release.
+Each operation is its own inverse, and uses neither ids nor answers. So the two presentations and
+their order don't depend on which of them a source or release contains.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def swap_names(problem: Problem) -> Problem | None:
     The options keep their order, and the other option becomes the answer. The result is equivalent
     only if both options are given names of one gender, so that all pronouns fit; if each mention is
     exactly the name or its possessive with "'s"; and if nothing in the text depends on the names.
-    Otherwise, and for problems with edits (which would need the same swap), None is returned.
+    Otherwise, the result is None, also for problems with edits, which would need the same swap.
 
     >>> pair = Problem("p", "Ann sold Maria's car because _ moved.", ("Ann", "Maria"), 1)
     >>> other = swap_names(pair)
@@ -96,7 +96,7 @@ def _is_given_name(option: str) -> bool:
 def reverse_options(problem: Problem) -> Problem | None:
     """Return the problem with its options in reverse order, or None.
 
-    None is returned if the order has a meaning, such as for "all of the above", or if the reversed
+    The result is None if the order has a meaning, as for "all of the above", or if the reversed
     options are the same.
 
     >>> reverse_options(Problem("p", "It is _.", ("red", "green", "blue"), 0)).options
@@ -128,7 +128,7 @@ class PresentedBlock:
     """A block of problems in its two presentations.
 
     Attributes:
-        rows: rows of the problems, ascending.
+        rows: row numbers of the problems, ascending.
         kind: difference between the presentations; None if there is no second presentation.
         a: the problems in the first presentation, in the order of the rows.
         b: the problems in the second presentation; empty if there is none.
@@ -147,9 +147,9 @@ def present_blocks(problems: Sequence[Problem], splits: Sequence[str]) -> list[P
     of them; otherwise, options are reversed. The first presentation is the one whose sorted texts
     come first in alphabetical order.
 
-    Problems are also in one block if they are lookalikes only after names are swapped in one of
-    them. If such problems are in different splits, no names are swapped in them, because the
-    release could otherwise publish lookalikes in different splits.
+    Problems that are lookalikes only after names are swapped in one of them are also in one block.
+    If such problems are in different splits, their names are not swapped, because the release could
+    otherwise publish lookalikes in different splits.
 
     Args:
         problems: problems with distinct ids.

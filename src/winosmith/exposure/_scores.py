@@ -1,6 +1,6 @@
 """Read and write scores for both presentations of each item, made without the coins.
 
-A file of scores has a header with the release and the model, and a line for each item:
+A score file has a header with the release and the model, and a line for each item:
 
     {"release": "5f0c…", "model": "gpt2"}
     {"id": "a1", "a": -41.7, "b": -42.3}
@@ -89,9 +89,9 @@ def _require_answer(problem: Problem) -> int:
 def write_presentations(pairs: Sequence[Pair], release: str, path: str | Path) -> None:
     """Write both presentations of each item to a file for scoring.
 
-    The first line is the header of a file of scores, without the name of the model. Each of the
-    other lines contains an item's id and its presentations `a` and `b`: the `text` to score, which
-    includes the answer, and the `sentence` and `options` to answer.
+    The first line is the header of a score file without the model's name. Each of the other lines
+    contains an item's id and its presentations `a` and `b`: the `text` to score, which includes the
+    answer, and the `sentence` and `options` for models that answer.
 
     Args:
         pairs: The presentations, in their canonical order.
@@ -124,7 +124,7 @@ def score_presentations(
     """Write a causal language model's scores for both presentations of each item.
 
     All texts are scored in one run with one snapshot of the model. The model gets the texts without
-    the coins, and the file is complete before the coins are used.
+    the coins, and the file is complete before any coin is used.
 
     Args:
         pairs: The presentations, in their canonical order.
@@ -132,7 +132,7 @@ def score_presentations(
         model: A folder with a saved model, or a hub id.
         path: The file.
         device: The torch device; by default, the GPU if there is one.
-        on_progress: Called with the number of completed texts and of all.
+        on_progress: Called with the number of completed texts and their total.
 
     Raises:
         InputError: The model can't be loaded.
@@ -168,8 +168,8 @@ def read_scores(path: str | Path, pairs: Sequence[Pair], release: str) -> Scores
         release: The release's digest.
 
     Raises:
-        FormatError: The header is missing or for another release; a line doesn't have finite scores
-            of both presentations, or has an unknown or repeated id; or items are missing.
+        FormatError: The header is missing or for another release; a line lacks finite scores for
+            both presentations, or has an unknown or repeated id; or items are missing.
     """
     lines = parse_json_lines(read_text(path), path)
     model = _read_header(lines, path, release)
@@ -181,7 +181,7 @@ def read_scores(path: str | Path, pairs: Sequence[Pair], release: str) -> Scores
         if "a" not in record or "b" not in record:
             raise FormatError(NOT_BOTH, path, number)
         if not isinstance(name, str) or name not in by_id:
-            raise FormatError(f"no item {name!r} of the release has a coin", path, number)
+            raise FormatError(f"the release has no item {name!r} with a coin", path, number)
         if name in found:
             raise FormatError(f"{name!r} already has scores; score each item once", path, number)
         a, b = record["a"], record["b"]
