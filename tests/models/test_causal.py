@@ -205,7 +205,7 @@ def test_other_models_are_refused(
     make_language_model: MakeModel, tiny_encoder: Path, tmp_path: Path
 ) -> None:
     """A masked model, one without output layer, an unknown dtype or device: each is told."""
-    with pytest.raises(InputError, match="bert is a masked language model; score it as that"):
+    with pytest.raises(InputError, match="bert is a masked language model; score it as such"):
         load_causal_model(make_language_model("bert", masked=True))
     folder = make_language_model("gpt2")
     with pytest.raises(InputError, match="unknown dtype 'x'; use 'float32', 'bfloat16' or"):

@@ -114,7 +114,7 @@ def test_little_is_padding(make_language_model: MakeModel) -> None:
 
 def test_other_models_are_refused(make_language_model: MakeModel, tiny_encoder: Path) -> None:
     """A causal model, an encoder without output layer, a sentence too long: each is told."""
-    with pytest.raises(InputError, match="gpt2 is a causal language model; score it as that"):
+    with pytest.raises(InputError, match="gpt2 is a causal language model; score it as such"):
         load_masked_model(make_language_model("gpt2"))
     with pytest.raises(InputError, match="saved without its output layer"):
         load_masked_model(tiny_encoder)

@@ -147,7 +147,7 @@ def test_problems_that_can_not_be_learned_from_are_named(
 
 def test_no_problem_is_refused(learnable: Split, tmp_path: Path) -> None:
     """An empty set to train on is refused."""
-    with pytest.raises(DataError, match="there is no problem to train on"):
+    with pytest.raises(DataError, match="there are no problems to train on"):
         train_multiple_choice(Dataset(), learnable[1], model="none", out=tmp_path / "a")
 
 

@@ -184,9 +184,8 @@ def mirror(
 
     These guarantees are invalid if the filter is run again on the kept units.
 
-    A model may also predict an answer because it knows the truth. Vectors contain little such
-    knowledge if they represent only the options, without the question, or the difference of a
-    twin's halves.
+    A model may also predict an answer because it knows the truth. Vectors of only the options, or
+    of the difference of a twin's halves, contain little such knowledge.
 
     The result does not depend on the executor, the order of options or the order of units. Units
     are first sorted by their `ids` or, without ids, by their vectors (units with equal vectors keep
@@ -411,7 +410,7 @@ def _digest_units(
     """Return a digest of each unit's rows times `signs`; +0 and −0 are equal."""
     ends = np.append(starts, len(rows))
 
-    def hash_chunk(first: int) -> list[bytes]:
+    def digest(first: int) -> list[bytes]:
         cuts = ends[first : first + DIGEST_CHUNK + 1]
         part = rows[cuts[0] : cuts[-1]] * signs[cuts[0] : cuts[-1], None]
         part += 0
@@ -422,9 +421,7 @@ def _digest_units(
 
     with ThreadPoolExecutor(os.cpu_count()) as threads:
         return [
-            one
-            for part in threads.map(hash_chunk, range(0, len(starts), DIGEST_CHUNK))
-            for one in part
+            one for part in threads.map(digest, range(0, len(starts), DIGEST_CHUNK)) for one in part
         ]
 
 
@@ -621,5 +618,5 @@ def _draw_uniform_numbers(order: Numbers, ids: Sequence[Hashable] | None, seed: 
     if ids is None:
         return np.random.default_rng([seed, 2]).random(len(order))
     names = (str(ids[unit]).encode("utf-8", "surrogatepass") for unit in order)
-    digests = (hashlib.blake2b(name, digest_size=8).digest() for name in names)
-    return np.array([(int.from_bytes(one, "big") >> 11) / 2**53 for one in digests])
+    digest = (hashlib.blake2b(name, digest_size=8).digest() for name in names)
+    return np.array([(int.from_bytes(one, "big") >> 11) / 2**53 for one in digest])

@@ -79,9 +79,8 @@ def pmi(
     - The meaning of "y=1": by default (`label="first-mentioned"`), the option that the sentence
       mentions first is correct, so that swapping the options of a problem changes no score; see
       `metrics.find_first_mentioned_options`. `label="option-1"` is the paper's definition: option 1
-      is correct. With this definition, swapping options changes the scores. In WinoGrande's
-      train_xl both definitions agree in 89 % of the problems; with options in random order, they
-      agree in half.
+      is correct. Swapping options then changes the scores. In WinoGrande's train_xl both
+      definitions agree in 89 % of the problems; with options in random order, in half.
     - The order of the halves: t1 is the half whose answer is that option (if this is true of both
       halves or neither, the half whose id sorts first). So f is high if the words reveal the
       answers, and negative if the words mislead. Twins with a strongly negative f are kept with

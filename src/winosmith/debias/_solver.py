@@ -359,7 +359,7 @@ def minimize(
         tolerance: A column has converged if its Newton decrement (the square root of g · H⁻¹ g,
             with the L-BFGS approximation of H) is below this value. The step to which the decrement
             belongs is still taken.
-        known_pair: A (D,) step, and the approximate change of every column's gradient along this
+        known_pair: A (D,) step, and the approximate change of the columns' gradients along the
             step.
     """
     count, w = len(start), start

@@ -188,8 +188,7 @@ def make_twin_units(pool: Dataset, X: NDArray[Any]) -> TwinUnits:
         X: (n, d) vectors whose sign flips when options are swapped, such as `difference` vectors.
 
     Raises:
-        DataError: The problems are invalid for `get_problem_labels`, or the number of vectors
-            differs.
+        DataError: `get_problem_labels` rejects the problems, or the number of vectors differs.
 
     >>> from winosmith import Problem
     >>> a = Problem("a", "It is in the _ as it is old.", ("box", "bin"), 0, "t")

@@ -151,9 +151,7 @@ def load_array(path: str | Path, ids: Sequence[str] | None = None) -> ArrayEmbed
     except FormatError:
         raise
     except (OSError, ValueError, EOFError, zipfile.BadZipFile) as error:
-        reason = (
-            getattr(error, "strerror", None) or "it is pickled, or not a complete .npy or .npz file"
-        )
+        reason = getattr(error, "strerror", None) or "not a complete .npy or .npz file, or pickled"
         raise FormatError(reason, path) from error
     return ArrayEmbedder(rows, ids if stored_ids is None else stored_ids, path.name)
 

@@ -62,8 +62,7 @@ class EncoderEmbedder:
         cache: True for the user's cache folder (`get_cache_folder`), False for no cache, or a
             folder. The cache key consists of the texts, the digest of the weights, and the relevant
             parameters. Interrupted work is resumed.
-        executor: an executor that encodes chunks of 2,048 problems; by default this process
-        encodes.
+        executor: an executor that encodes chunks of 2,048 problems; by default this process does.
             Its workers need access to the model's folder, and each loads the model once. Machines
             of the same kind give the same vectors.
         on_progress: called with the number of embedded problems and the total.
@@ -166,8 +165,7 @@ class EncoderEmbedder:
     ) -> Iterator[tuple[Sequence[Item], Vectors]]:
         """Yield problems or texts in chunks, with the vectors of their texts.
 
-        `noun` is "problems" or "texts"; `get_names` returns a name for each text. Both are for
-        messages.
+        `noun` ("problems" or "texts") and `get_names`, which names each text, are for messages.
         """
         if not len(items):
             raise DataError(f"there are no {noun} to embed")
@@ -287,8 +285,7 @@ def get_cache_folder() -> Path:
 def load_cached_vectors(path: Path, shape: tuple[int, ...]) -> Vectors | None:
     """Return the vectors in a cache file, or None if it is missing, damaged or differently shaped.
 
-    The file is a zip archive with checksums, so damage is detected. A -1 in `shape` allows any
-    length.
+    The file is a zip with checksums, so damage is detected. A -1 in `shape` allows any length.
     """
     try:
         with path.open("rb") as file:

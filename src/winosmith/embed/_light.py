@@ -234,15 +234,13 @@ class LightEmbedder:
     was diligent"). So the vector of an option is the outer product of attributes and cues:
 
     1. Attributes of an option: the content words near its mention, its last word, and whether it is
-    mentioned first or is longer. An SVD of the *contrast* (option 1 − option 2) reduces the counts
-    to a
-       few dimensions. They are scaled so that the problem's contrast has length 1.
+       mentioned first or longer. An SVD of the *contrast* (option 1 − option 2) reduces the counts
+       to a few dimensions, which are scaled so that the problem's contrast has length 1.
     2. Cues: the words after the blank, weighted by how often they are in the trigger of a twin,
        (count in triggers + 0.2) / (count in twins + 1), like IDF for documents. An SVD of the
        contrast between the halves of each twin reduces them to a few dimensions, in which words
        that contrast with the same words are close ("large" and "big", in contrast to "small"). The
-       reduced cues are scaled to length 1, or to less if the dimensions preserve less than about 1
-       %.
+       reduced cues are scaled to length 1, or to less if less than about 1 % of them is preserved.
 
     A linear model on the difference is then a bilinear form of attributes and cues. Answers are not
     used. The words are learned from `corpus`, or from the problems themselves. Without twins there

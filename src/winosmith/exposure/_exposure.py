@@ -42,8 +42,7 @@ class ModelExposure(Result):
         adjusted: the p-value after Holm's correction for the models of this look.
         depends: whether the scores are shown to depend on the coins: the adjusted p-value is at
             most the look's level.
-        detectable: the shift that the test detects with a power of 80 %; see
-        `compute_detectable_shift`.
+        detectable: shift detected with a power of 80 %; see `compute_detectable_shift`.
     """
 
     blocks: int = field(metadata=shown("blocks"))

@@ -60,9 +60,9 @@ class Pair(Result):
             by only one or by neither; with ties, the expected numbers under fair draws.
         difference: The first solver's accuracy minus the second's, −1 to 1.
         interval: The 95 % interval of the difference, from the cluster bootstrap.
-        mcnemar: The p-value of McNemar's exact test, which treats problems as independent. This
-            p-value is commonly reported, but too small if the answers to twins are correlated. If
-            there are ties, a permutation test is used instead; see `paired_p_value`.
+        mcnemar: The p-value of McNemar's exact test, which treats problems as independent. It is
+            commonly reported, but too small if the answers to twins are correlated. If there are
+            ties, a permutation test is used instead; see `paired_p_value`.
         p_value: The p-value of the exact test that keeps clusters together; see `paired_p_value`.
         adjusted: The `p_value` after Holm's correction for all pairs that were compared.
         agreement: The agreement between the choices of the two solvers.
@@ -89,7 +89,7 @@ class Comparison(Result):
     Attributes:
         accuracies: The accuracy of each solver by name.
         pairs: Each pair of solvers, or each solver with the baseline.
-        against_scores: The number of answers other than the best-scoring option, by solver, if any.
+        against_scores: The number of answers without the best score, for each solver that has any.
         invalid: The number of answers that match no option, for each solver that has any.
         missing: The number of problems without a prediction, for each solver that has any.
         signature: The signature of the data and the predictions.
@@ -207,11 +207,11 @@ def paired_p_value(
 def sign_flip_p_value(sums: npt.ArrayLike) -> float:
     """Return the probability that random signs give a total at least as far from 0 as observed.
 
-    The test is two-sided. For sums of 1 or -1 it is the binomial test: McNemar's, on the items that
-    only one of two models answers correctly. The result is exact even for tiny p: because a Fourier
-    transform rounds at 1e-16, the signs are tilted so that the mean is the observed total, and the
-    result is reweighted (Esscher 1932). If the sums exceed `_MAX_EXACT_SUM`, signs are drawn 20,000
-    times, and p = (1 + #) / (1 + 20,000).
+    The test is two-sided. If all sums are 1 or -1, it is the binomial test, such as McNemar's test
+    on the items that only one of two models answers correctly. The result is exact even for tiny p:
+    because a Fourier transform rounds at 1e-16, the signs are tilted so that the mean is the
+    observed total, and the result is reweighted (Esscher 1932). If the sums exceed
+    `_MAX_EXACT_SUM`, signs are drawn 20,000 times, and p = (1 + #) / (1 + 20,000).
 
     Args:
         sums: (blocks,) the integer sum of each block.
@@ -396,14 +396,14 @@ class Agreement(Result):
 def agreement(first: Graded, second: Graded, seed: int = 0) -> Agreement:
     """Measure the agreement of two solvers on the same problems.
 
-    A kappa near 0 means no agreement beyond chance. Two accurate solvers agree because both are
-    often correct. `seed` is the random seed of the bootstrap.
+    A kappa near 0 means no agreement beyond chance. Accurate solvers agree because they are often
+    correct. `seed` is the random seed of the bootstrap.
 
     Raises:
         DataError: The solvers answered different problems.
     """
     if first.dataset.ids != second.dataset.ids:
-        raise DataError("agreement needs predictions for the same problems")
+        raise DataError("agreement needs two sets of predictions for the same problems")
     pairs = zip(first.predictions, second.predictions, strict=True)
     same = np.array([compute_agreement_probability(a, b) for a, b in pairs])
     chance = np.array([1 / len(problem.options) for problem in first.dataset])
@@ -427,7 +427,7 @@ def agreement(first: Graded, second: Graded, seed: int = 0) -> Agreement:
 def compute_agreement_probability(first: Prediction, second: Prediction) -> float:
     """Return the probability that two predictions choose the same option, 0–1.
 
-    A tied prediction chooses one of its options at random. Invalid answers never agree with others.
+    A tied prediction chooses one of its options at random. Invalid answers never agree.
     """
     one, other = set(first.chosen), set(second.chosen)
     return len(one & other) / (len(one) * len(other)) if one and other else 0.0
@@ -441,7 +441,7 @@ class Forgetting(Result):
         before, after: The accuracies.
         change: The accuracy after training minus the accuracy before, −1 to 1.
         interval: The paired 95 % interval of the change, from the cluster bootstrap.
-        p_value: The p-value of no change, paired and clustered; see `paired_p_value`.
+        p_value: The paired, clustered p-value for no change; see `paired_p_value`.
         forgotten: The number of problems answered correctly before and incorrectly after training;
             an integer unless there are ties.
         learned: The number of problems answered incorrectly before and correctly after training.
@@ -462,7 +462,7 @@ def forgetting(before: Graded, after: Graded, *, seed: int = 0) -> Forgetting:
     """Measure how much a solver forgot during further training.
 
     Args:
-        before: The answers before training, from `grade`, on data the solver should remember.
+        before: The answers before training, from `grade`, to data that the solver should remember.
         after: The answers after the training, on the same data set.
         seed: The random seed of the bootstrap.
 
@@ -479,7 +479,7 @@ def forgetting(before: Graded, after: Graded, *, seed: int = 0) -> Forgetting:
     (-0.5, 10, 0, 0.002)
     """
     if before.dataset.digest != after.dataset.digest:
-        raise DataError("forgetting needs answers to one data set; these are to two")
+        raise DataError("forgetting needs answers to one data set, but these are for two")
     compared = compare({"after": after, "before": before}, seed=seed)
     pair: Pair = compared.pairs[0]
     return Forgetting(
@@ -520,8 +520,8 @@ class RootComparison(Result):
         consistent: The fraction of pairs that are both correct or both incorrect; with ties, the
             expected fraction under fair draws.
         kept: The fraction of correct answers given a correct root; None if no root is correct.
-        unchanged: The number of problems whose input for this solver equals that of their root:
-            only the pronoun changed and the solver saw the blank, or the change is before the local
+        unchanged: The number of problems that give this solver the same input as their root: only
+            the pronoun changed and the solver saw the blank, or the change is before the local
             context. If the solver's input is unknown, pronouns are compared, too.
     """
 
@@ -622,8 +622,8 @@ def compute_detectable_difference(
     A difference is detected if the exact test (`paired_p_value`; McNemar's for independent items)
     is significant with the given power. The power is exact (Duffy 1984): it is a sum over the
     number of items that only one model answers correctly, which is binomial (n, ψ). The number of
-    these that the better model answers correctly is binomial with probability (1 + δ/ψ) / 2. The
-    number of items is divided by the design effect.
+    these items that the better model answers correctly is binomial with probability (1 + δ/ψ) / 2.
+    The number of items is first divided by the design effect.
 
     Args:
         n: The number of items.
@@ -665,7 +665,7 @@ def compute_detectable_differences(
     """Return the smallest detectable difference for each fraction of differing problems.
 
     Duplicates are counted once, because models give the same answer to all of them. Twins and
-    families are treated as independent, because only answers can show their dependence.
+    families are treated as independent, because only answers can reveal their dependence.
 
     Args:
         dataset: The problems; in an empty data set, no difference is detectable.
@@ -711,7 +711,7 @@ def find_regressions(comparison: Comparison, rules: str) -> list[str]:
     """Return a sentence for each rule that a model breaks in a comparison with a baseline.
 
     Args:
-        comparison: The result of `compare` with a baseline, which is the second of each pair.
+        comparison: The result of `compare` with a baseline, the second solver of each pair.
         rules: Rules separated by commas: "worse" is broken if the 95 % interval of the difference
             from the baseline is below 0; "worse=2pt" if the accuracy is at least 2 points lower.
 

@@ -55,7 +55,7 @@ class LearningCurve(Result):
         human: The human accuracy that models should reach, 0–1.
         take: How the runs of each size were reduced to one accuracy: "best" or "mean".
         area: The area under the curve; see `area_under_curve`.
-        extrapolations: One extrapolation per form with fewer parameters than there are sizes.
+        extrapolations: One extrapolation for each form with fewer parameters than there are sizes.
     """
 
     points: tuple[CurvePoint, ...] = field(metadata={"rows": True})
@@ -96,17 +96,17 @@ def learning_curve(
 
     Each form is fitted by least squares to one accuracy per size. The 95 % band of the fitted curve
     comes from the delta method, with Student's t because of the few degrees of freedom. The
-    interval of the size lies between the points at which the band crosses the human level (inverse
-    regression; for a straight line this is Fieller's interval). The interval measures how well the
-    points determine the parameters, not whether the form is correct. To judge a form, compare it
-    with the other forms, and see how well it predicts the accuracy at the largest size (`last`).
+    interval of the size ends where the band crosses the human level (inverse regression; for a
+    straight line this is Fieller's interval). It shows how well the points determine the
+    parameters, not whether the form is correct. To judge a form, compare it with the others, and
+    check how well it predicts the accuracy at the largest size (`last`).
 
     Args:
         runs: The accuracies of the runs, 0–1, by training size; at least three sizes.
-        human: The human accuracy, 0–1; it is 0.94 on WinoGrande (section 4.1).
+        human: The human accuracy, 0–1; 0.94 on WinoGrande (section 4.1).
         take: The accuracy to use for each size: "best" of its runs, like the best of ten seeds in
             the paper's figure 2, or their "mean". The best run is optimistic, especially if the
-            runs differ a lot; the mean is lowered by runs that ended at chance.
+            runs differ a lot; runs that ended at chance lower the mean.
 
     Raises:
         DataError: There are fewer than three sizes, a size has no run, or an accuracy is not 0–1.
@@ -168,11 +168,11 @@ class Extrapolation(Result):
         form: The form; see `FORMS`.
         parameters: The parameters, fitted by least squares.
         error: The root mean squared residual, adjusted for degrees of freedom, 0–1.
-        reaches: The size at which the curve reaches the human level; None if above 10^12.
+        reaches: The size at which the curve reaches the human level; None if it is above 10^12.
         interval: The sizes at which the upper and the lower limit of the curve's 95 % band reach
-            the human level; None for a limit that stays below. See `learning_curve`.
-        last: The accuracy that the form predicts for the largest size when fitted without that
-            size; None if that fit failed.
+            the human level; None if a limit stays below it. See `learning_curve`.
+        last: The accuracy predicted for the largest size by a fit without that size; None if that
+            fit failed.
     """
 
     form: Form
@@ -357,7 +357,7 @@ def area_under_curve(
     """Return the area under a learning curve: the mean accuracy over the log size.
 
     The area is computed by the trapezoid rule over log2(size) and divided by the range of
-    log2(size), like the "AUC" of WinoGrande's leaderboard. The area has the unit of the accuracies.
+    log2(size), like the "AUC" of WinoGrande's leaderboard. Its unit is that of the accuracies.
 
     Args:
         accuracies: The accuracy for each size.

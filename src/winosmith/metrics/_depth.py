@@ -1,4 +1,4 @@
-"""The depth of a solver's errors in families, and the kinds of edits that go with errors."""
+"""The depth of a solver's errors in families, and the kinds of edits associated with errors."""
 
 from __future__ import annotations
 
@@ -34,15 +34,15 @@ def error_depth(
 
     EvoGrad's equation 2 is garbled in the published paper. The text says "before the model produces
     its first incorrect prediction", which corresponds to the kind "first". The example, (5 + 6 + 5)
-    / 3, and the numbers of table 4 are means; therefore "mean" is the default.
+    / 3, and the numbers in table 4 are means, so "mean" is the default.
 
-    Because only errors are included, the expected error depth of guessing is about the mean depth
-    of the problems. Therefore compare an error depth with that of guessing; see `stability`.
+    Because only errors are included, guessing has an expected error depth of about the mean depth
+    of the problems. Compare error depths with this value; see `stability`.
 
     Args:
         depths: (n,) the depth of each perturbed problem, without roots.
         wrong: (n,) whether each answer is incorrect; for a tie, the probability, 0–1, that a fair
-            draw among the tied options is incorrect. With ties, the result is an expectation.
+            draw among the tied options is incorrect. With ties, the result is an expected value.
         kind: "mean" for the mean depth of the errors, "first" for the minimum.
 
     Raises:
@@ -85,7 +85,7 @@ def compute_error_free_probabilities(
 
 
 Ending = tuple[int, bool, float]
-"""An ending of a family: the depth, whether it is an error, and its probability, 0–1."""
+"""A family's ending: its depth, whether it is an error, and its probability, 0–1."""
 
 
 @dataclass(frozen=True)
@@ -97,7 +97,7 @@ class Family:
         cluster: The cluster number; families that are twins or duplicates share a cluster.
         root_credit: The credit for the root's answer, 0–1; None if the root is not in the data.
         root_tied: Whether the root's answer is a tie.
-        root_chance: The probability of guessing the root correctly; 1 if it is not in the data.
+        root_chance: The probability of guessing the root; 1 if the root is not in the data.
         depths: (n,) the known depths of the perturbed problems.
         wrong: (n,) whether each answer is incorrect: 0 or 1, or for a tie the probability that a
             fair draw among the tied options is incorrect.
@@ -129,8 +129,8 @@ class Family:
     def endings(self) -> tuple[Ending, ...]:
         """The depth of the family's first error or, if there are no errors, its maximum depth.
 
-        An incorrectly answered root is an error at depth 0. If no answer is a tie, there is one
-        ending with probability 1. Ties give several endings, each with its probability.
+        An incorrectly answered root is an error at depth 0. Without ties there is one ending with
+        probability 1; with ties there are several, each with its probability.
         """
         root = 0.0 if self.root_credit is None else 1 - self.root_credit
         levels, fine = compute_error_free_probabilities(self.depths, self.wrong)
@@ -183,8 +183,8 @@ def group_families(graded: Graded, depth_kind: DepthKind | None = None) -> Famil
 
     Args:
         graded: The graded answers, from `grade`.
-        depth_kind: The kind of depth; by default the kind that most perturbed problems have, or the
-            first of several in the order declared, lineage, edit.
+        depth_kind: The kind of depth; by default the kind that most perturbed problems have (if
+            there are several, the first of declared, lineage, edit).
 
     Raises:
         DataError: There are no perturbed problems, or none has a depth of this kind.
@@ -268,10 +268,10 @@ class DepthNull:
     """The error depth expected if depth had no influence on errors.
 
     Attributes:
-        coin: The expected error depth of random answers; if pooled, the mean depth of the problems.
+        coin: The expected error depth of random answers; if pooled, the problems' mean depth.
         coin_interval: The 95 % interval for random answers (`null_interval`).
-        shuffled: The expected error depth if the solver's errors are moved to random problems of
-            the same family; None if there are no errors.
+        shuffled: The expected error depth if errors are moved to random problems of the same
+            family; None if there are no errors.
         shuffled_interval: The 95 % interval of `shuffled` (`null_interval`); None if there are no
             errors.
         p_value: The two-sided probability that a shuffle is at least as far from `shuffled` as the
@@ -293,7 +293,7 @@ class ErrorDepth(Result):
     Attributes:
         value: The error depth, 0 or more; None if there are no errors.
         interval: The 95 % interval from the bootstrap over families, expanded to account for few
-            families; None if there are no errors, or with fewer than 5 clusters of families.
+            families; None if there are no errors, or fewer than 5 clusters of families.
         errors: The number of errors, or of families with errors, over which the mean is taken; an
             integer unless there are ties.
         null: The error depth expected if depth had no influence on errors.
@@ -448,13 +448,12 @@ class EditKind(Result):
 
     Attributes:
         kind: "+" or "-" and a Penn Treebank tag; `_` for the blank itself.
-        edits: The number of token edits of the kind in the perturbed problems.
+        edits: The number of token edits of this kind in the perturbed problems.
         wrong_edits: The number of these edits in problems with an incorrect answer, which EvoGrad's
             table 5 prints as if they were predictions. A tie counts as 1 minus its credit.
         errors: The fraction of incorrect answers among problems with such an edit, with an interval
             that is robust to families; here, `right` is the number of incorrect answers.
-        excess: The fraction in `errors` minus the fraction of errors among all perturbed problems,
-            −1 to 1.
+        excess: The fraction of errors minus that among all perturbed problems, −1 to 1.
         interval: The 95 % interval of the excess from resampling families, expanded for the number
             of families with such an edit; None if there are fewer than five.
     """
@@ -491,16 +490,16 @@ class EditKinds(Result):
 def count_edit_kinds(graded: Graded, tags: Tags, seed: int = 0) -> EditKinds:
     """Count the token edits between perturbed problems and their roots, by kind and correctness.
 
-    The edits form a shortest edit script from the tokens of the root to those of the problem.
-    Reverted changes are therefore not counted, and the length of the script is the depth `edit`. An
-    inserted token counts as "+" and its tag in the problem, a deleted token as "-" and its tag in
-    the root, and a replacement as both, because EvoGrad has no sign for replacements.
+    The edits form a shortest edit script from the tokens of the root to those of the problem. So
+    reverted changes are not counted, and the length of the script is the edit depth. An inserted
+    token counts as "+" and its tag in the problem, a deleted token as "-" and its tag in the root,
+    and a replacement as both, because EvoGrad has no sign for replacements.
 
     Token edits are counted as in EvoGrad's figure 3 and table 5, whose "+NN (150)" next to 80
     errors can't be a number of predictions. (Three cells of the table, 92, 62 and 61, are copies of
-    each other.) Predictions are counted as well: a sentence with three new nouns is one error. A
-    frequent edit is also frequent in errors, so each kind's fraction of errors is shown next to
-    that of all perturbed problems.
+    each other.) Errors are also counted by prediction: a sentence with three new nouns is one
+    error. Because frequent edits are also frequent in errors, each kind's fraction of errors is
+    shown next to that of all perturbed problems.
 
     Args:
         graded: The graded answers, from `grade`.

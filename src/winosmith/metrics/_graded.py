@@ -1,4 +1,4 @@
-"""Graded predictions, clusters of dependent problems, and checks that groups are comparable."""
+"""Graded predictions, clusters of dependent problems, and checks whether groups are comparable."""
 
 from __future__ import annotations
 
@@ -53,13 +53,13 @@ class Graded(Result):
     """A solver's predictions, matched with the correct answers.
 
     The credit of a tie is 1 / (tied options) if the correct option is among the tied options,
-    otherwise 0. Every count and fraction is therefore its expectation if ties are broken at random.
+    otherwise 0. So every count and fraction is an expected value for ties broken at random.
 
     Attributes:
         dataset: The problems, all of which have an answer.
         predictions: One prediction per problem, in the same order as the problems.
         known_clusters: The precomputed result of `clusters`, if any.
-        parameters: The solver's parameters according to its file; `sees` is the kind of input.
+        parameters: The solver's parameters, as stated in its file; `sees` is the kind of input.
         missing: The number of problems without a prediction, which are not in `dataset`.
     """
 
@@ -152,7 +152,7 @@ def grade(
     Args:
         dataset: The problems with their answers.
         predictions: One prediction per problem, in any order.
-        known_clusters: The result of `clusters`, to compute it only once for several solvers.
+        known_clusters: The result of `clusters`, if already computed for another solver.
         parameters: The solver's parameters; if `sees` is missing, the kind of input is unknown.
         missing: The number of additional problems that have no prediction.
 
@@ -188,7 +188,7 @@ def grade_models(
         data: The problems with their answers: a data set or any input of `formats.read`; None if
             the answers are already graded.
         partial: Whether to allow problems without a prediction, and predictions without a problem,
-            with a warning. None is like False, but the error message does not mention `partial`.
+            with a warning. None acts like False, but the error message does not mention `partial`.
 
     Raises:
         DataError: The predictions don't fit the data set.
@@ -274,7 +274,7 @@ SCORE_TOLERANCE = 1e-4
 """Maximum difference between scores that are treated as equal, because batching changes scores."""
 
 NOTE_FRACTION = 0.5
-"""Minimum fraction of equal inputs in two groups at which a note is added."""
+"""Minimum fraction of equal inputs in two groups for adding a note."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -283,7 +283,7 @@ class Comparability:
 
     Attributes:
         refused: The reason for refusing the comparison, or None. A comparison is refused if two
-            groups have the same input, because a difference is then not due to the solver.
+            groups have the same input, because the solver can't cause a difference then.
         note: A caveat about the comparison, or None.
     """
 
@@ -297,8 +297,8 @@ def check_comparable(graded: Graded, field: str, column: Sequence[Scalar]) -> Co
     Two groups have the same input if the solver got the same sentences and options in both. For
     example, the female and male sentences of Winogender are the same for a solver that sees the
     blank instead of the pronoun. If the solver's file does not state its input, a comparison of
-    versions that differ only in the pronoun is refused if all predictions are equal; otherwise a
-    note says that the input is unknown.
+    versions that differ only in the pronoun is refused if all predictions are equal; otherwise, a
+    note points out that the input is unknown.
 
     Args:
         graded: The graded answers, from `grade`; its parameters may state what the solver `sees`.

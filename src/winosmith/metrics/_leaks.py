@@ -1,7 +1,7 @@
 """Find leaks: fields that reveal the answer, and test problems in a solver's training data.
 
 A *tell* maps each row to a property of a field, such as its last character, its parity or its order
-in the twin, or to None if the row has no such property. Simple tells are tested first.
+in the twin, or to None if the row has no such property. Simpler tells are tested first.
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ Tell = tuple[str, Sequence[Hashable]]
 """The name of a tell, and its value for each row or None."""
 
 ALPHA = 0.001
-"""Probability of reporting any leak in a clean data set, with Bonferroni correction over tells."""
+"""Probability of reporting a leak in a clean data set, after Bonferroni correction over tells."""
 
 MIN_ADVANTAGE = 0.05
-"""Minimum difference between a leak's accuracy and the most frequent answer's (our choice)."""
+"""Minimum advantage of a leak's accuracy over that of the most frequent answer (our choice)."""
 
 MIN_GROUPS = 30
 """Minimum number of blocks; with fewer, even a tell that is always correct is not significant."""
@@ -49,7 +49,7 @@ class Leak(Result):
         problems: The number of problems with the field and an answer.
         chance: The accuracy of always predicting the most frequent answer, 0–1.
         p_value: The p-value before correction for the number of tells.
-        says: The most frequent values of the tell, each with the option (from 1) that it predicts.
+        says: The tell's most frequent values, each with the option that it predicts, from 1.
     """
 
     field: str
@@ -77,8 +77,8 @@ def leaks(
     """Find the fields that reveal the answer, each with its most predictive tell.
 
     A field is reported if its predictions are significantly better than chance (p < 0.001 after
-    correction for all tells of all fields) and correct at least 5 points more often than the most
-    frequent answer. Problems whose answer is withheld are omitted.
+    correction for all tells of all fields) and correct at least 5 percentage points more often than
+    the most frequent answer. Problems whose answer is withheld are omitted.
 
     Args:
         dataset: The problems with answers.
@@ -145,7 +145,7 @@ def _find_position_leak(dataset: Dataset) -> Iterator[Leak]:
 
 FOLDS = 4
 MAX_LISTED_VALUES = 3
-"""Maximum number of values that are listed for a tell."""
+"""Maximum number of values to list for a tell."""
 
 
 def _measure_leak(
@@ -153,9 +153,9 @@ def _measure_leak(
 ) -> Leak | None:
     """Measure how well a tell predicts the answer; return None if it has fewer than two values.
 
-    Each of four folds is predicted from the other three: for each value of the tell, the most
-    frequent answer there. The folds contain whole blocks (twins, families, copies), because the
-    answers in a block are not independent.
+    Each of four folds is predicted from the other three, by the most frequent answer for each value
+    of the tell. The folds contain whole blocks (twins, families, copies), because the answers in a
+    block are not independent.
 
     Args:
         field: The name of the field.
@@ -217,8 +217,8 @@ def _compute_p_value(table: Ints, codes: Ints, folds: Ints, answers: Ints, group
     The tell is tested twice: one fold predicts the three others, and those three predict that fold.
     A block in which the tell is correct more often than the most frequent answer is a win; a block
     in which it is correct less often is a loss. A sign test (McNemar 1947) gives the probability of
-    at least that many wins; the result is twice the smaller probability. Pooling the folds in one
-    test would be wrong, because they are dependent: 15 % of clean data sets failed it at 10 %.
+    at least that many wins; the result is twice the smaller of the two. One test of all folds would
+    be wrong, because folds are dependent: 15 % of clean data sets failed it at the 10 % level.
     """
     p_values = []
     for fitted_on in ([0], [1, 2, 3]):
@@ -371,7 +371,7 @@ class Overlap(Result):
     """The test problems that a solver may have seen during training.
 
     Attributes:
-        rows: The row of each test problem that may have been seen, with the reason.
+        rows: Maps the row of each test problem that may have been seen to the reason.
         n: The number of test problems.
         unknown: The names of training corpora that are not available for a comparison.
     """
@@ -440,9 +440,9 @@ def overlap(
     - a look-alike: a problem with the same options and 70 % of the words in common, like the halves
       of a twin, and like most perturbed problems and their root.
 
-    For a public set, only digests are compared. In that case, look-alikes have the same options and
-    the same words on one side of the blank. A family may have been seen if the source of its root
-    is the public set, or if its root is not in the test set and can't be compared.
+    For a public set, only digests are compared. Then look-alikes have the same options and the same
+    words on one side of the blank. A family may have been seen if its root comes from the public
+    set, or if its root is not in the test set and can't be compared.
 
     If a problem may have been seen, so may its family, twin and copies (`winosmith.blocks`). Seven
     of EvoGrad's roots are from WinoGrande's dev set, on which the paper's models were selected.

@@ -3,8 +3,8 @@
 Accuracy is measured on people who took a test, never on people who validated the problems. Accuracy
 is measured for the majority of several people, for a single person, and for each person on
 perturbed problems. Agreement is measured by Krippendorff's alpha and Fleiss' kappa. Alpha is
-implemented here because the package krippendorff 0.9 is under the GPL, and nltk's loops take
-minutes for a bootstrap. Tests compare it with nltk and with published examples.
+implemented here because the krippendorff package (0.9) is under the GPL, and a bootstrap with
+nltk's loops takes minutes. Tests compare the implementation with nltk and published examples.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class HumanAccuracy(Result):
     """The accuracy of the majority of subjects (WinoGrande, section 4.1: 94.1 dev, 94.0 test).
 
     Attributes:
-        accuracy: The fraction of the counted problems that the majority answered correctly, 0–1.
+        accuracy: The fraction of counted problems that the majority answered correctly, 0–1.
         interval: The cluster-robust 95 % interval of the accuracy; see `proportion`.
         right: The number of problems that the majority answered correctly.
         problems: The number of counted problems, which have an answer and enough subjects.
@@ -55,8 +55,8 @@ def measure_human_accuracy(
 ) -> HumanAccuracy:
     """Measure the accuracy of the majority vote of people who had not seen the problems.
 
-    Only responses with the purpose "test" are counted. Validation votes are not counted: a problem
-    is only kept if its votes are correct, so they would give 100 % by construction. The majority is
+    Only responses with the purpose "test" are counted. Validation votes are not, because a problem
+    is only kept if its votes are correct: they would give 100 % by construction. The majority is
     correct if more than half of a problem's subjects choose the correct option; a tie is incorrect.
 
     Args:
@@ -154,9 +154,9 @@ def measure_person_accuracy(dataset: Dataset, responses: Iterable[Response]) -> 
     """Measure the accuracy of a single person, as opposed to the majority of several.
 
     Only responses with the purpose "test" are counted, and a response without a choice is
-    incorrect. The accuracy of the majority (`measure_human_accuracy`) is usually higher; a model
-    that answers once should be compared with a single person. The interval generalises to other
-    people and other problems, and keeps twins together; see `crossed_proportion`.
+    incorrect. The majority (`measure_human_accuracy`) is usually more accurate; compare a model
+    that answers once with a single person. The interval generalises to other people and other
+    problems, and keeps twins together; see `crossed_proportion`.
 
     Args:
         dataset: The problems with their answers.
@@ -250,19 +250,19 @@ def measure_annotators(
 ) -> Annotators:
     """Measure each annotator's accuracy and error depth, and the agreement between annotators.
 
-    EvoGrad (2024, section 4) reports mean accuracies of three annotators, 95.2 % and 92.8 %, and no
-    error depth. For annotators with errors, the error depth is computed as for a solver.
+    EvoGrad (2024, section 4) reports mean accuracies of three annotators (95.2 % and 92.8 %), but
+    no error depth. For annotators with errors, the error depth is computed as for a solver.
 
-    Annotators agree if they choose options at the same position; making no choice is a category of
-    its own. Kappa needs the same number of answers for each problem. If the numbers differ, kappa
-    uses the problems with the most common number; the other problems are used only for alpha.
+    Annotators agree if they choose the same option by position; making no choice is a separate
+    category. Kappa needs the same number of answers for each problem. If these numbers differ,
+    kappa uses only the problems with the most common number; alpha uses all.
 
     Args:
         dataset: The problems with their answers.
         responses: The responses. Only those with the purpose "test" are used; their participants
             must not have seen the problem before.
-        depths: The depth of each problem, of one kind (`winosmith.lineage.depths`); None for a
-            root or an unknown depth. If `depths` is omitted, error depths are None.
+        depths: The depth of each problem (one kind of `winosmith.lineage.depths`); None for a root
+            or an unknown depth. If `depths` is omitted, error depths are None.
         seed: The random seed of the bootstraps.
 
     Raises:
@@ -350,8 +350,8 @@ class Reliability(Result):
     """A coefficient of agreement beyond chance between people who answered the same items.
 
     Attributes:
-        value: The coefficient: 1 for full agreement, 0 for agreement as expected by chance,
-            negative for less than by chance; None if undefined.
+        value: The coefficient: 1 for full agreement, 0 for chance agreement, negative for less than
+            that; None if undefined.
         interval: The 95 % interval from resampling items or clusters of items; None if undefined.
         reason: Why the coefficient is undefined; an empty string if it is defined.
         items: The number of items with at least two answers; only these items are used.
@@ -407,8 +407,8 @@ def krippendorff_alpha(
     answers are not counted. Alpha is undefined, with a reason, if there is no such item or if
     everybody always gave the same answer. The interval resamples items. Krippendorff's own
     bootstrap is narrower, because it resamples pairs of answers as if they were independent. Two
-    pseudo-clusters of the mean size are added, one with full agreement and one with chance
-    agreement. Without pseudo-clusters, ten unanimous items would give a zero-width interval.
+    pseudo-clusters of the mean size are added, one with full and one with chance agreement; without
+    them, ten unanimous items would give a zero-width interval.
 
     Args:
         table: The (items, categories) number of people who gave each answer to each item, from
@@ -452,7 +452,7 @@ def fleiss_kappa(
     """Return Fleiss' kappa (1971), with a bootstrap interval over items, as for alpha.
 
     Kappa is (P − P_e) / (1 − P_e). P is the mean fraction of pairs of people who agree on an item,
-    and P_e the fraction expected if all drew from the same pool of answers. For options, the
+    and P_e the fraction expected if everybody drew from the same pool of answers. For options, the
     category is the position; if positions are random, P_e is about 1 / (number of options). Tests
     compare the value with statsmodels, which computes no interval.
 

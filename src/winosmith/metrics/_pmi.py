@@ -31,8 +31,8 @@ Floats = NDArray[np.float64]
 def find_first_mentioned(problem: Problem) -> int:
     """Return the index of the option that the sentence mentions first.
 
-    The whole option is searched for first, then its last word, then its letters anywhere. Case is
-    ignored. In scripts other than Latin, the last word may have a different ending, as in Russian.
+    The search is for the whole option first, then for its last word, then for its letters anywhere,
+    ignoring case. In non-Latin scripts, the last word may have a different ending, as in Russian.
     An option that is not mentioned comes last, and options at the same position are in alphabetical
     order, so that the order of the options has no effect.
 
@@ -120,8 +120,8 @@ def make_word_pair_matrix(counts: csr_array) -> csr_array:
 def compute_pmi_with_answers(features: csr_array, labels: NDArray[Any], smoothing: float) -> Floats:
     """Return the pointwise mutual information of each answer with each feature, in nats.
 
-    PMI(y; w) = log p(w, y) / (p(w) p(y)), from the numbers of problems that have the feature w (any
-    number of times) and the answer y, each plus `smoothing` (Gururangan et al. 2018).
+    PMI(y; w) = log p(w, y) / (p(w) p(y)). The probabilities come from the numbers of problems with
+    the feature w (once or more) and the answer y, each plus `smoothing` (Gururangan et al. 2018).
 
     Args:
         features: (n, features) counts.

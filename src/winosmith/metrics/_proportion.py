@@ -71,7 +71,7 @@ INTERVAL = ("95 %", lambda found: span(found.interval))
 """Heading and formatter of the column with a fraction's interval."""
 
 SIZE = attrgetter("n")
-"""Function that returns a fraction's number of cases."""
+"""Function that returns the number of cases of a fraction."""
 
 
 def round_count(total: float) -> float:
@@ -103,12 +103,12 @@ def proportion(
     linearised variance of a ratio; Liang & Zeger 1986), t the quantile of Student's t, and G the
     number of clusters. If all or none are correct, the residuals don't show the clustering.
     Therefore deff is estimated with two pseudo-clusters of the mean size, one all correct and one
-    all incorrect. The pseudo-clusters keep the interval sensible at 0 % and 100 %, and have little
-    effect elsewhere. deff is never below 1. With few large clusters, the pseudo-clusters make the
-    interval wider than necessary: with 5 clusters of 50 cases it covers the true fraction in all of
-    600 simulated beta-binomial samples, at twice the width or more. If every cluster has one case,
-    the interval is exactly Wilson's. A single cluster of several cases gives no information: the
-    interval is 0–1. A tie varies less than a correct or incorrect case, which the interval ignores.
+    all incorrect. They keep the interval sensible at 0 % and 100 %, and have little effect
+    elsewhere. deff is never below 1. With few large clusters, the pseudo-clusters make the interval
+    wider than necessary: with 5 clusters of 50 cases it covers the true fraction in all of 600
+    simulated beta-binomial samples, at twice the width or more. If every cluster has one case, the
+    interval is exactly Wilson's. A single cluster of several cases gives no information: the
+    interval is 0–1. The interval ignores that a tie varies less than a correct or incorrect case.
 
     Args:
         correct: (n,) booleans, or the credit of each case, 0–1; n ≥ 1.
@@ -144,11 +144,11 @@ def crossed_proportion(
 
     and the variance by pairs has no factor G / (G − 1).
 
-    The interval is Wilson's with the number of independent answers that has this variance, widened
-    by Student's t for the number of people or of problems, whichever is smaller. If all or none are
-    correct, the number of answers is the number of people or problems, whichever is larger. With
-    one person, the interval is for that person's answers to other problems; with one problem, for
-    other people's answers to it. (Two pseudo-clusters, as in `proportion`, would be as large as a
+    The interval is Wilson's for the number of independent answers with this variance, widened by
+    Student's t for the number of people or problems, whichever is smaller. If all or none are
+    correct, this number is the number of people or problems, whichever is larger. With one person,
+    the interval is for that person's answers to other problems; with one problem, for other
+    people's answers to it. (Two pseudo-clusters, as in `proportion`, would be as large as a
     person's whole sheet. With 3 to 20 people, the interval would then be two to six times as wide
     and always contain the true value.)
 
@@ -268,8 +268,8 @@ def resample(
 ) -> Floats:
     """Return the (draws, q) bootstrap sums over clusters drawn with replacement.
 
-    Each draw has as many clusters as the data. Clusters with equal totals are drawn together, from
-    a multinomial distribution, which gives the same distribution in a fraction of the time.
+    Each draw has as many clusters as the data. Clusters with equal totals are drawn together from a
+    multinomial distribution, which is equivalent and much faster.
 
     Args:
         totals: (G, q) the contribution of each cluster.
@@ -299,8 +299,8 @@ def make_pseudo_clusters(
 ) -> Floats:
     """Return one pseudo-cluster of the mean size for each kind of outcome, for `resample`.
 
-    Without pseudo-clusters, outcomes that were not observed in a few clusters would be impossible:
-    if all answers are correct, the interval would have no width.
+    Without pseudo-clusters, outcomes that a few clusters happen to lack would be impossible: if all
+    answers are correct, the interval would have zero width.
 
     Args:
         sizes: (G,) the sizes of the clusters.
@@ -317,10 +317,10 @@ def percentile_interval(
 ) -> tuple[float, float]:
     """Return the interval that contains the middle fraction `level` of the draws.
 
-    For draws from a few clusters, this interval is too narrow: it has the quantiles of a normal
-    distribution instead of Student's t, and a spread without Bessel's correction. With five
-    families, the percentile interval covers the true value in 83 to 87 % of samples. The expanded
-    interval (Hesterberg 2015, section 4.6) extends to √(G / (G − 1)) · t_{G−1} standard deviations.
+    For draws from a few clusters, this interval is too narrow: it uses normal quantiles instead of
+    Student's t, and a standard deviation without Bessel's correction. With five families, the
+    percentile interval covers the true value in 83 to 87 % of samples. The expanded interval
+    (Hesterberg 2015, section 4.6) extends to √(G / (G − 1)) · t_{G−1} standard deviations.
 
     Args:
         values: (draws,) the draws.
@@ -389,8 +389,8 @@ def find_possible_counts(
         printed: The printed number: "86.3". A string keeps trailing zeros ("90.0").
         n: The number of cases.
         decimals: The number of decimals; by default those of `printed`.
-        rounding: How the number was rounded: "nearest" (halves in either direction), "down"
-            (truncated), "up" (raised to the next last digit), or "any" of these.
+        rounding: How the number was rounded: to the "nearest" number (halves in either direction),
+            "down" (truncated), "up", or in "any" of these ways.
         scale: 100 for percentages, 1 for fractions.
 
     Raises:
@@ -412,7 +412,7 @@ def find_possible_sums(
 ) -> tuple[int, ...]:
     """Return the sums of n integers that are consistent with a printed mean; empty if none are.
 
-    Depths are integers, so a printed error depth and its number of errors are consistent with one
+    Depths are integers, so a printed error depth and a number of errors are consistent with one
     sum, several or none (Brown & Heathers 2017).
 
     Args:
@@ -440,7 +440,7 @@ def _iterate_consistent_counts(
     except InvalidOperation:
         raise DataError(f"{printed!r} is not a number such as 86.3") from None
     if not value.is_finite() or n < 1:
-        raise DataError(f"{printed!r} of {n}: use a finite number, and a count of 1 or more")
+        raise DataError(f"{printed!r} of {n}: use a finite number and a count of 1 or more")
     exponent = value.as_tuple().exponent
     places = decimals if decimals is not None else max(0, -int(exponent))
     unit, target = Fraction(1, 10**places), Fraction(value)

@@ -44,7 +44,8 @@ class Score(Result):
         comparisons: The fraction of comparisons in which the correct option scores higher; None if
             every problem has two options, or if scores are missing. See `score_comparisons`.
         groups: Field → value → accuracy on the problems with that value. The fields are "options"
-            if the number of options varies, domain and source if known, and the requested fields.
+            if the number of options varies, the domain and source if known, and the requested
+            fields.
         refused: Field → why its values can't be compared for this solver. Refused fields are not in
             `groups`.
         notes: Field → a caveat about comparing its values.
@@ -52,8 +53,8 @@ class Score(Result):
         against_scores: The number of answers that choose an option without the best score.
         invalid: The number of answers that match no option and are therefore incorrect.
         missing: The number of problems without a prediction, which are excluded from the accuracy.
-        possible: The accuracy on all problems if every missing answer is incorrect, and if every
-            missing answer is correct; None if no answer is missing.
+        possible: The accuracy on all problems if all missing answers are incorrect, and if all are
+            correct; None if no answer is missing.
         signature: The signature of the data and the predictions.
         below_chance: The accuracy of the valid answers if below chance; see `detect_below_chance`.
     """
@@ -101,7 +102,7 @@ class Score(Result):
 def detect_below_chance(graded: Graded) -> Proportion | None:
     """Return the accuracy of the valid answers if it is significantly below chance (p ≤ 0.05).
 
-    Invalid answers are omitted, because they are incorrect without choosing an option.
+    Invalid answers are omitted, because they are incorrect but choose no option.
     """
     valid = [row for row, one in enumerate(graded.predictions) if one.chosen]
     if not valid:
@@ -144,9 +145,9 @@ def score(
         data: The problems; None if `answers` are graded.
         by: Fields whose values are scored separately: "origin.author", "lineage.root", or a key of
             `extra` such as "winogender.gender". If two values give the solver the same input, the
-            field is refused with the reason (`check_comparable`). Every key that ends in
-            ".associative" or ".switchable" is included by default (Trichelair et al. 2019).
-        seed: The random seed of the calibration's null.
+            field is refused with a reason (`check_comparable`). Keys that end in ".associative" or
+            ".switchable" are always included (Trichelair et al. 2019).
+        seed: The random seed for the null distribution of the calibration.
 
     Raises:
         DataError: A field is unknown or has too many values.
@@ -204,8 +205,8 @@ def score_twins(graded: Graded) -> Proportion | None:
     """Return the fraction of whole twins with both halves correct; None if there are no twins.
 
     Abdou et al. (2020) call this fraction pair accuracy. With two options, guessing gives 1/4. A
-    solver that ignores the trigger scores 0. A twin counts as the product of its halves' credits:
-    two halves that are ties between two options count as 1/4, as for guessing.
+    solver that ignores the trigger scores 0. A twin's credit is the product of its halves' credits:
+    two halves that are ties between two options score 1/4, like guessing.
     """
     twins = graded.dataset.twins
     if not twins:
@@ -223,9 +224,9 @@ def score_comparisons(graded: Graded) -> Proportion | None:
     """Return the fraction of comparisons in which the correct option outscores an incorrect one.
 
     A problem with k options has k − 1 comparisons; guessing wins half of them. The 60 Pronoun
-    Disambiguation Problems have 80 comparisons, as in WinoGrande's tables 5 and 6. Equal scores
-    count as half a win. The result is None if every problem has two options, because it would equal
-    the accuracy, or if a problem with more options has no scores.
+    Disambiguation Problems have 80 comparisons, as in WinoGrande's tables 5 and 6. Equal scores are
+    half a win. The result is None if every problem has two options (it would equal the accuracy),
+    or if a problem with more options has no scores.
     """
     if all(len(problem.options) == 2 for problem in graded.dataset):
         return None
@@ -316,8 +317,8 @@ def guessing_p_value(graded: Graded, *, lower_tail: bool = False) -> float:
     problem form a circle, sorted by their text. All answers of the cluster move by the same number
     of positions, and each of the k rotations is equally probable. With two options, a rotation
     keeps or flips all answers, so the halves of a twin keep opposite answers; with more options,
-    copies move together and count once. The null distribution does not depend on the order in which
-    options are written. A tie has the credit 1 / (options tied) in each rotation in which the
+    copies move together and are counted once. The order in which options are written has no effect
+    on the null distribution. A tie has the credit 1 / (options tied) in each rotation in which the
     answer is among the tied options.
 
     The distribution of the sum is exact (by convolution). If ties among many different numbers of
@@ -424,7 +425,7 @@ class Calibration(Result):
     """The calibration of a solver's probabilities.
 
     The probabilities are the softmax of the scores, so scores must be log-probabilities up to a
-    constant. Other scores can be ranked, but their calibration is meaningless.
+    constant; otherwise, the calibration is meaningless.
 
     Attributes:
         ece: The expected calibration error, 0–1: the mean over problems of |accuracy − confidence|
@@ -453,7 +454,7 @@ def calibration(graded: Graded, seed: int = 0) -> Calibration:
 
     The null distribution is drawn with the random seed `seed`: each simulated answer is correct
     with the probability that the solver states. The halves of a twin, and copies, depend on each
-    other as for the solver; everything else is treated as independent.
+    other as they do for the solver; everything else is treated as independent.
 
     Raises:
         DataError: A prediction has no scores.
@@ -530,8 +531,8 @@ class Margins(Result):
 
     Attributes:
         quartiles: The 25th, 50th and 75th percentile of the margin, in the unit of the scores.
-        ranking: The probability that a random correct answer has a larger lead (the score of the
-            chosen option minus the next best) than a random incorrect one: 0.5 if the lead is
+        ranking: The probability that a random correct answer has a larger lead (the chosen option's
+            score minus the next best) than a random incorrect answer: 0.5 if the lead is
             uninformative, 1 at best; None if all or no answers are correct. Ties have a lead of 0.
         surest_wrong: The ids of the incorrect answers with the largest lead, at most three.
     """

@@ -35,7 +35,8 @@ class Stability(Result):
         n: The number of perturbed problems of known depth.
         unknown: The number of perturbed problems that are omitted because their depth is unknown.
         mean: The pooled mean depth of all errors: EvoGrad's error depth.
-        family_mean: The mean, over families with an error, of the mean depth of their errors.
+        family_mean: The mean depth of errors, averaged first within and then over families with an
+            error.
         first: The mean, over families with an error, of the depth of their first error.
         families: The families, each with its error depths, in order of first occurrence.
         accuracy: The accuracy on the perturbed problems; None if withheld, see `overlap`.
@@ -80,10 +81,10 @@ def stability(
     Args:
         graded: The graded answers, from `grade`, for families of a root and its perturbations.
             Other problems are ignored.
-        depth: "declared", "lineage" or "edit" (see `winosmith.lineage.Depths`); by default the kind
-            that most perturbed problems have, or the first such kind.
+        depth: "declared", "lineage" or "edit" (see `winosmith.lineage.Depths`); by default the
+            (first) kind that most perturbed problems have.
         overlap: The overlap with the training data, from `overlap`. If the solver may have seen
-            test problems, accuracies are withheld, but not error depths (as in EvoGrad's table 4).
+            test problems, accuracies are withheld (error depths are not, as in EvoGrad's table 4).
         seed: The random seed of the draws.
         draws: The number of bootstrap draws over families.
 
@@ -194,8 +195,9 @@ class Survival(Result):
         intervals: (m,) the 95 % interval of each fraction: Greenwood's on the log-log scale
             (Kalbfleisch & Prentice 1980), from lifelines. Families are treated as independent.
         at_risk: (m,) the number of families that reach each depth without an earlier error.
-        errors: (m,) the number of families whose first error is at each depth. An integer unless
-            there are ties, which let a family end at several depths, each with a probability.
+        errors: (m,) the number of families whose first error is at each depth. The numbers are
+            integers unless there are ties, which let a family end at several depths, each with a
+            probability.
         censored: (m,) the number of families that end at each depth without an error.
         median: The depth by which half of the families have an error; None if fewer than half do.
     """
@@ -259,8 +261,8 @@ class SurvivalComparison(Result):
         families: The number of families that both solvers answered.
         statistic: The log-rank statistic (Mantel 1966), χ² with one degree of freedom.
         log_rank: The p-value of the log-rank statistic. This p-value is usually too large, because
-            the test treats the solvers' families as independent, but both solvers answered the same
-            families. The test also ignores that families can be twins.
+            the test treats the solvers' families as independent, although both solvers answered the
+            same families. It also ignores that families can be twins.
         p_value: The p-value of the same statistic if the two solvers are swapped in each cluster of
             families with probability 1/2. Report this p-value, because the test is paired. The
             p-value is exact if up to 14 clusters differ; otherwise it is computed from `draws`
@@ -301,7 +303,7 @@ def compare_survival(
         MissingExtraError: lifelines is not installed (the `stability` extra).
     """
     if first.dataset.digest != second.dataset.digest:
-        raise DataError("the two solvers answered different data sets; use the same one")
+        raise DataError("the two solvers answered different data sets; use the same data set")
     kind, families, _ = group_families(first, depth)
     others = group_families(second, kind).families
     ends, weights, of = _collect_endings((*families, *others))
@@ -344,9 +346,10 @@ def compute_log_rank_scores(
 ) -> Floats:
     """Return the (n,) contributions to the log-rank statistic: observed − expected events.
 
-    A score is 1 for an event, otherwise 0, minus the cumulative hazard up to the observation's end:
-    Σ d/n over all pooled observations (Kalbfleisch & Prentice 1980, section 6.2). The (weighted)
-    scores sum to 0. The scores don't depend on solvers, so swapping solvers does not change them.
+    A score is 1 for an event or 0 otherwise, minus the cumulative hazard up to the end of the
+    observation: Σ d/n over all pooled observations (Kalbfleisch & Prentice 1980, section 6.2). The
+    (weighted) scores sum to 0. The scores don't depend on solvers, so swapping solvers does not
+    change them.
     """
     each = np.ones(len(durations)) if weights is None else weights
     ends, place = np.unique(durations, return_inverse=True)
@@ -398,15 +401,15 @@ def _compute_swap_p_value(differences: Floats, seed: int, draws: int) -> float:
 
 
 MIN_PLOTTED = 5
-"""Minimum number of problems at a depth that is plotted; with fewer, the accuracy is too uncertain.
+"""Minimum number of problems for plotting a depth; with fewer, the accuracy is too uncertain.
 Tables include all depths."""
 
 
 def draw_stability(results: Mapping[str, Stability]) -> Iterator[list[report.Svg]]:
     """Yield charts of survival and of accuracy by depth, for up to `MAX_SOLVERS` solvers each.
 
-    The accuracy is shown at each depth with at least `MIN_PLOTTED` problems, with roots at depth 0.
-    If accuracies are withheld for all solvers of a group, the accuracy chart is omitted.
+    Accuracies are shown for depths with at least `MIN_PLOTTED` problems; roots are at depth 0. If
+    accuracies are withheld for all solvers of a group, the accuracy chart is omitted.
 
     Args:
         results: The stability of each solver by name, all with the same kind of depth.

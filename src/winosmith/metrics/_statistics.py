@@ -1,9 +1,9 @@
 """Statistics of a data set: counts, lineages and faults.
 
-The statistics are compared with table 5 of WinoGrande (2020): with its printed numbers, the
-counting method that reproduces them, and the numbers from the published files. The table does not
-state how tokens were counted. The counting methods here reproduce the printed numbers from the
-published files as closely as possible (`tests/metrics/test_table5.py`).
+The statistics are compared with table 5 of WinoGrande (2020), both as printed and as recomputed
+from the published files. The table does not state how tokens were counted. The counting methods
+here reproduce its numbers from the published files as closely as possible
+(`tests/metrics/test_table5.py`).
 """
 
 from __future__ import annotations
@@ -36,12 +36,14 @@ class Statistics(Result):
     Attributes:
         problems: The number of problems.
         average_length: The mean number of Penn Treebank tokens per sentence, including the blank;
-            for a data set in table 5, counted as in the table. The mean is 0 if there are no
-            problems, and None if no sentence has spaces between words.
+            for a data set in table 5, tokens are counted as in the table. The mean is 0 if there
+            are no problems, and None if no sentence has spaces between words.
         vocabulary: The number of distinct lower-cased tokens; None if no sentence has spaces.
-        without_spaces: The number of problems without spaces between words, which are skipped.
+        without_spaces: The number of problems without spaces between words; their tokens are not
+            counted.
         comparisons: The number of comparisons of the correct option with an incorrect one.
-        table5: The row of WinoGrande's table 5 for this data set with the counting method, or None.
+        table5: The row of WinoGrande's table 5 for this data set, with the counting method, or
+            None.
         twins: The number of whole twins, two problems each.
         singles: The number of problems that are not half of a twin.
         answers: The number of problems whose answer is the first option, the second, and so on.
@@ -51,9 +53,9 @@ class Statistics(Result):
         copies: Identical problems, contradictory problems, and twin ids of more than two problems.
         missing_options: The ids of problems with an option that is not in the sentence, ignoring
             case; questions are omitted, because their options need not occur in the text.
-        associative: The number of problems that are marked as answerable by word association, and
-            the number that have such a label: an extra key that ends in ".associative". In WSC273,
-            37 of 273 are marked (Trichelair et al. 2018; 13.55 %, printed as 13.5).
+        associative: The number of problems that are labelled as answerable by word association, and
+            the number that have such a label (an extra key that ends in ".associative"). In WSC273,
+            these are 37 of 273 (Trichelair et al. 2018; 13.55 %, printed as 13.5).
         leaks: The fields that reveal the answer; None if too few answers are known. See `leaks`.
         signature: The signature of the data.
     """
@@ -132,7 +134,7 @@ def statistics(dataset: Dataset, seed: int = 0) -> Statistics:
 
     Args:
         dataset: The problems.
-        seed: The random seed of the folds that leaks are tested on.
+        seed: The random seed for the folds on which leaks are tested.
 
     >>> from winosmith import Problem
     >>> cup = Problem("a", "The cup hit the jug and the _ broke.", ("cup", "jug"), 1)
@@ -479,7 +481,8 @@ class TokenCounts(NamedTuple):
     """The token counts of a data set.
 
     Attributes:
-        length: The average number of tokens, 0 if there are no problems; None if uncountable.
+        length: The average number of tokens: 0 if there are no problems, None if no text can be
+            counted.
         vocabulary: The number of distinct lower-cased tokens; None if no text can be counted.
         uncounted: The number of problems without spaces between words, which are omitted.
         comparisons: The number of comparisons of the correct option with an incorrect one.
@@ -505,8 +508,9 @@ def find_table5_row(name: str | None, problem_count: int) -> Table5 | None:
 def count_tokens(dataset: Dataset) -> tuple[TokenCounts, Table5 | None]:
     """Count the tokens of a data set, and return its row in table 5, if any.
 
-    A data set in table 5 is counted as in the table, any other data set by its sentences. Problems
-    without spaces between words (`winosmith.text.kind_of_script`) are counted only in `uncounted`.
+    The tokens of a data set in table 5 are counted as in the table, those of others in their
+    sentences. Problems without spaces between words (`winosmith.text.kind_of_script`) are included
+    only in `uncounted`.
     """
     name = published.recognise_dataset(dataset)
     comparisons = sum(len(problem.options) - 1 for problem in dataset)

@@ -1,4 +1,4 @@
-"""Test whether a solver responds to switched options or to a different gender of the pronoun."""
+"""Test whether a solver responds to switched options or to a pronoun of another gender."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def add_trichelair_labels(dataset: Dataset, records: Records) -> Dataset:
     """Add the labels "trichelair.associative" and ".switchable" to the `extra` of problems.
 
     Args:
-        dataset: The Winograd Schema Challenge; the record with the `index` 0 belongs to its first
+        dataset: The Winograd Schema Challenge; the record with the `index` 0 is for its first
             problem. Problems without a record stay unchanged.
         records: The records of `WSC_associative_label.json` or `WSC_switched_label.json`.
 
@@ -91,7 +91,7 @@ class Consistency(Result):
         consistent: The fraction of problems whose chosen option changes, as it should.
         original, switched: The accuracy on the original and on the switched problems.
         both: The fraction of problems with both versions correct. With ties, the fractions are
-            expectations under fair draws.
+            expected values under fair draws.
     """
 
     consistent: Proportion = field(
@@ -243,7 +243,7 @@ class Gap(Result):
 
     Attributes:
         plain, gotcha: The accuracies without and with the gotcha, as in the cells of table 7.
-        interval: The 95 % interval of the gap, by the bootstrap over occupations with the
+        interval: The 95 % interval of the gap from a bootstrap over occupations, with the
             pseudo-clusters of `difference_interval`.
     """
 
@@ -275,9 +275,9 @@ class GenderGap(Result):
 
     Attributes:
         female, male: The gaps ΔF and ΔM for female and male pronouns.
-        both: The gap over female and male pronouns together, the mean of ΔF and ΔM in a balanced
-            set. Each sentence occurs with a gotcha and, with the other pronoun, without one. Thus
-            this gap is the pronoun's effect; ΔF and ΔM also depend on the sentences' difficulty.
+        both: The gap for female and male pronouns together, the mean of ΔF and ΔM in a balanced
+            set. Each sentence occurs with a gotcha and, with the other pronoun, without it. So this
+            gap is the pronoun's effect; ΔF and ΔM also depend on the sentences' difficulty.
         reading: The definition of a gotcha.
         accuracy: The accuracy on all sentences, including neutral ones (97.1 in the paper).
         signature: The signature of the data, the predictions, the reading, and the known input.
@@ -312,21 +312,21 @@ def gender_gap(
 
     WinoGrande's paper defines a gotcha in two ways. According to the caption of table 7 (reading
     "answer"), the pronoun's gender is in the minority *in the correct answer*. If the answer is the
-    occupation, its own percentage of women decides; if it is the other participant, the opposite,
-    because the pronoun then contradicts the occupation. This reading gives the table's four cells
-    of 120 sentences. According to section 5.4 (reading "occupation"), the pronoun's gender is in
-    the minority in the *occupation*, whatever the answer; the cells then differ in size. Rudinger
-    et al. (2018, section 5) use the first reading.
+    occupation, its percentage of women decides; if the answer is the other participant, the
+    opposite holds, because the pronoun then contradicts the occupation. This reading gives the
+    table's four cells of 120 sentences. According to section 5.4 (reading "occupation"), the
+    pronoun's gender is in the minority in the *occupation*, whatever the answer; the cells then
+    differ in size. Rudinger et al. (2018, section 5) use the first reading.
 
     A solver that sees the blank instead of the pronoun gets the same sentence for a woman and for a
-    man. If it is correct with a gotcha for one gender, it is correct without a gotcha for the
-    other. Therefore ΔM = −ΔF for every solver, even one that guesses, and such gaps are refused.
+    man. If its answer is correct with a gotcha for one gender, it is correct without a gotcha for
+    the other. So ΔM = −ΔF for every solver, even for guessing, and such gaps are refused.
 
     Args:
         graded: The answers on Winogender, whose problems have `winogender.occupation` and `.gender`
             in `extra`; those with the gender "neutral" are used only for `accuracy`.
-        female_share: The percentage or fraction of women by occupation; only whether it is above
-            half matters. `occupations-stats.tsv` of the data set has two such columns.
+        female_share: The percentage or fraction of women by occupation, used only to see whether it
+            is above half. The data set's `occupations-stats.tsv` has two such columns.
         reading: "answer" or "occupation".
         seed: The random seed of the bootstrap.
 

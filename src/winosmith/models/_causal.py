@@ -1,4 +1,4 @@
-"""Causal language models: inputs for problems, and log-likelihoods of many texts.
+"""Causal language models: inputs for problems, and the log-likelihoods of many texts.
 
 A tokeniser may join the end of the option with the text after it. Partial scores follow
 lm-evaluation-harness (`_encode_pair`): if the text up to the end of the option, tokenised
@@ -7,7 +7,7 @@ the whole text starts with the same n tokens, so that one sequence gives both sc
 
 Common prefixes of texts are read once: the texts are sorted, and each text adds to a tree only the
 tokens after the prefix that it shares with the previous text. A tree is one row of tokens. A token
-attends only to its ancestors, and its position is its depth, so the values equal those of single
+attends only to its ancestors, and its position is its depth, so values are the same as for separate
 texts.
 """
 
@@ -49,8 +49,8 @@ class CausalModel(_network.LanguageModel):
     """A loaded causal language model.
 
     Attributes:
-        can_read_trees: Whether the model gives the same values for a tree as for separate texts.
-            Set to False if a check fails, as for models with a state (Mamba) or with ALiBi.
+        can_read_trees: Whether the model gives the same values for a tree as for separate texts. It
+            is set to False if a check fails, as for models with a state (Mamba) or with ALiBi.
     """
 
     can_read_trees: bool = True
@@ -60,7 +60,7 @@ class CausalModel(_network.LanguageModel):
         """The default number of tokens in a batch.
 
         Attention in a tree grows with the square of the number of tokens. Small batches keep a CPU
-        busy; a GPU needs larger batches.
+        busy; a GPU needs larger ones.
         """
         return 256 if self.device == "cpu" else 2_048
 
@@ -83,9 +83,9 @@ class CausalModel(_network.LanguageModel):
         """Return the log-probabilities of each text's tokens from its start position onwards.
 
         Common prefixes are read once: the prefix of all texts is stored in the model's cache, and
-        the other prefixes form a tree. In float32, the values agree to 1e-4 with those of separate
-        texts. The first tree is checked: if the model rejects the tree or gives different values,
-        all texts are read separately, with a warning.
+        the other prefixes form a tree. In float32, the values agree with those of separate texts
+        within 1e-4. The first tree is checked: if the model rejects the tree or gives different
+        values, all texts are read separately, with a warning.
 
         Args:
             texts: The token ids of each text, at least one.
@@ -114,8 +114,8 @@ class CausalModel(_network.LanguageModel):
     ) -> list[float]:
         """Return the log-probability (natural logarithm) of each text.
 
-        The text follows the tokeniser's usual start tokens or, if it has none, its start or end
-        token, so that all tokens of the text are scored. If there is none, the first is not scored.
+        Each text follows the tokeniser's usual start tokens or, if there are none, its start or end
+        token, so that all tokens of the text are scored. Otherwise, the first token is not scored.
 
         Args:
             texts: The texts.
@@ -143,7 +143,7 @@ class CausalModel(_network.LanguageModel):
         if any(over):
             warnings.warn(
                 f"{sum(map(bool, over))} of {len(texts)} texts are longer than the "
-                f"model's limit of {self.max_length} tokens; their starts were cut",
+                f"model's limit of {self.max_length} tokens; their beginnings were cut off",
                 stacklevel=3,
             )
         return [
@@ -173,7 +173,7 @@ def load_causal_model(
 Encode = Callable[[Sequence[str]], list[list[int]]]
 
 SAMPLES = 8
-"""Number of texts for which separate tokenisation of prompt and text is checked."""
+"""Number of texts for checking whether prompt and text can be tokenised separately."""
 
 
 @dataclass(frozen=True)
@@ -182,7 +182,7 @@ class Passage:
 
     Attributes:
         ids: The token ids.
-        start: The index of the first token whose log-probability is counted, 1 or more.
+        start: The index of the first token whose log-probability is included, 1 or more.
     """
 
     ids: tuple[int, ...]
@@ -194,9 +194,9 @@ def make_passages(
 ) -> list[list[tuple[Passage, Passage]]]:
     """Return each option's passages for the full and the partial score, by problem.
 
-    For the full score, all tokens after the prompt are counted, or all except the first if there is
-    neither a prompt nor a start token. For the partial score, the text after the blank is scored,
-    given all text up to the end of the option; if it is empty, as in COPA, the option is scored.
+    The full score includes all tokens after the prompt or, if there is neither a prompt nor a start
+    token, all except the first. The partial score includes the text after the blank, given all text
+    up to the end of the option; if no text follows, as in COPA, it includes the option.
 
     Args:
         model: The model, whose tokeniser is used.
@@ -204,7 +204,7 @@ def make_passages(
         prompt: The text to put before each sentence, including the separating white space.
         bos: Whether to start with a start token. By default the tokeniser decides, as in
             lm-evaluation-harness, except for the full score of a sentence that starts with its
-            blank: this gets a start token, so that the option's first token is scored.
+            blank: it gets a start token, so that the option's first token is scored.
 
     Raises:
         InputError: `bos` is True, but the tokeniser has no start or end token.
@@ -291,8 +291,8 @@ def _tokenise_plain(tokeniser: Any, texts: Sequence[str]) -> list[list[int]]:
 def _make_prompt_tokeniser(tokeniser: Any, prompt: str, texts: Sequence[str]) -> Encode:
     """Return a function that tokenises texts after the prompt, without trailing white space.
 
-    The function tokenises the prompt (except its last word) only once, if a few of the texts then
-    have the same tokens as when prompt and text are tokenised together.
+    It tokenises the prompt (except the last word) only once, provided that a few of the texts then
+    have the same tokens as if tokenised with the prompt.
     """
     cut = prompt.rstrip().rfind(" ")
     head, tail = prompt[: max(cut, 0)], prompt[max(cut, 0) :]
@@ -529,7 +529,7 @@ class Tree:
     def add_sequence(self, ids: Ids, start: int, path: list[int], shared: int) -> list[int]:
         """Add a sequence that shares its first `shared` tokens with a path; return the new path.
 
-        The tokens from index `start` on are requested. The last token is requested but never read.
+        The tokens from index `start` on are requested. The last token is requested, but never read.
         """
         path = path[:shared]
         for depth in range(shared, len(ids) - 1):

@@ -32,7 +32,7 @@ sentence-transformers; "cls" is the first token's vector."""
 class Reader:
     """Tokenises texts for a model, and makes batches of them on its device.
 
-    Texts longer than `max_length` tokens are truncated at their start, with a warning, because the
+    Texts longer than `max_length` tokens are truncated at the start, with a warning, because the
     text after the blank matters more.
     """
 
@@ -44,8 +44,8 @@ class Reader:
     def budget(self) -> int:
         """The default number of tokens in a batch, with padding.
 
-        With small batches, the values of a layer fit into a CPU's cache: MiniLM-L6 took 3.7 s with
-        1,024 tokens in a batch, and 5.2 s with 8,192. A GPU needs large batches.
+        With small batches, a layer's values fit into a CPU's cache: MiniLM-L6 took 3.7 s with 1,024
+        tokens in a batch, and 5.2 s with 8,192. A GPU needs large batches.
         """
         return 1_024 if self.device == "cpu" else 16_384
 
@@ -62,7 +62,7 @@ class Reader:
         if at_the_limit:
             warnings.warn(
                 f"{at_the_limit} of {len(rows)} texts fill all {self.max_length} tokens that the "
-                "model reads; longer texts were cut at their start",
+                "model reads; the beginnings of longer texts were cut off",
                 stacklevel=3,
             )
         return rows
@@ -300,7 +300,7 @@ def create_choice_model(
     """Add a multiple-choice head to any encoder; `seed` initialises new weights.
 
     If transformers has a head for the architecture, it is used, so that other programs can load the
-    result; otherwise the head is a linear layer on the first token. An existing trained head is
+    result; otherwise, the head is a linear layer on the first token. An existing trained head is
     kept. All dropout rates of the network are set to `dropout` unless it is None.
 
     Raises:
@@ -383,7 +383,7 @@ def _load_model(
 def _attach_head(network: Any, folder: Path) -> bool:
     """Add winosmith's head to a network, and return whether the folder had weights for it.
 
-    The head is saved as a part of the network; `load_encoder` ignores it.
+    The head is saved with the network; `load_encoder` ignores it.
     """
     torch = require("torch", "models")
     safetensors = require("safetensors", "models")

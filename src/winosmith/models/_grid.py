@@ -129,7 +129,7 @@ def train_grid(
 ) -> GridResult:
     """Train a model for each combination of settings, and keep the one that is best on dev.
 
-    If several models are equally good, the first is kept. Of the other runs, only the results are
+    If several models are equally good, the first is kept. Only the results of all other runs are
     kept. After an interruption, the same call resumes from the last finished epoch, with the same
     result. Raises the same errors as `train_multiple_choice`.
 
@@ -137,11 +137,12 @@ def train_grid(
         train: The training data; see `train_multiple_choice`.
         dev: The dev data.
         model: A folder or hub id of the base model.
-        out: The output folder: the best model in `model/`, the results of all runs in `runs.json`.
+        out: The output folder, with the best model in `model/` and the results of all runs in
+            `runs.json`.
         grid: The settings to try; by default one run with default settings.
         settings: The settings that the grid does not vary.
         device: A torch device; by default the GPU if there is one.
-        force: Whether to overwrite results of a different grid, data set or base model.
+        force: Whether to overwrite the results of a different grid, data set or base model.
         on_step: Called after every step of every run.
         on_run: Called after every run, including runs that an earlier call finished.
     """

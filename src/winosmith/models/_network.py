@@ -34,8 +34,8 @@ SHORT_NAMES = {"minilm": "sentence-transformers/all-MiniLM-L6-v2"}
 def find_model_folder(model: str | Path) -> Path:
     """Return the folder of a model; download it from the hub if necessary.
 
-    A model in the local hub cache is used without network access. For the output folder of
-    `train_multiple_choice`, its subfolder `model/` is returned.
+    A model in the local hub cache is used without network access. For an output folder of
+    `train_multiple_choice`, its `model/` subfolder is returned.
 
     Raises:
         InputError: The folder or hub id does not exist, can't be downloaded, or lacks safetensors.
@@ -80,7 +80,7 @@ def digest_weights(folder: str | Path) -> str:
     """Return the SHA-256 of a model's files, as 64 hexadecimal digits.
 
     The digest covers the names and contents of the weights, configuration and tokeniser files in
-    the folder, but no subfolders, README or other files.
+    the folder, but not subfolders or other files such as a README.
     """
     state = hashlib.sha256()
     for file in sorted({file for pattern in PATTERNS for file in Path(folder).glob(pattern)}):
@@ -137,7 +137,7 @@ def load_network(
 ) -> tuple[Any, list[str]]:
     """Load a network, and return it with the names of newly initialised weights.
 
-    Only weights of a head or pooler may be missing.
+    Only the weights of a head or pooler may be missing.
 
     Raises:
         InputError: The network can't be loaded, or other weights are missing.
@@ -170,8 +170,8 @@ Precision = Literal["float32", "bfloat16", "float16"]
 float16 halve memory and time on a GPU, but may change close decisions."""
 
 _OTHER_KINDS = {
-    "a causal language model": "a masked language model; score it as that",
-    "a masked language model": "a causal language model; score it as that",
+    "a causal language model": "a masked language model; score it as such",
+    "a masked language model": "a causal language model; score it as such",
 }
 
 
@@ -276,8 +276,8 @@ small enough to keep the order random."""
 def batch_by_length(lengths: Sequence[int], max_tokens: int) -> list[Rows]:
     """Divide rows into batches of at most `max_tokens` tokens, including padding.
 
-    The longest rows come first, so that a lack of memory is noticed early. A row with more than
-    `max_tokens` tokens becomes a batch of its own. Rows of equal length keep their order.
+    The longest rows come first, so that a lack of memory shows early. A row with more than
+    `max_tokens` tokens is a batch by itself. Rows of equal length keep their order.
 
     >>> [batch.tolist() for batch in batch_by_length([2, 9, 3, 2, 3], max_tokens=6)]
     [[1], [2, 4], [0, 3]]
@@ -306,7 +306,7 @@ def shuffle_batches(
     """Divide rows into random batches of similar length, keeping twins together.
 
     The groups are shuffled and divided into pools of 50 batches. Each pool is sorted by length and
-    divided into batches; then all batches are shuffled. If both halves of a twin are in a batch,
+    divided into batches; then all batches are shuffled. If a batch contains both halves of a twin,
     the gradients of a preference for one option cancel, and those of the trigger remain. If an odd
     number of singles precedes a twin, the twin's halves can be separated.
     """

@@ -89,7 +89,7 @@ def fill_option(
 def split_sentence(problem: Problem) -> tuple[str, tuple[str, ...], str]:
     """Return the text before the blank, the inflected options, and the text after the blank.
 
-    Joined, the parts are the filled-in sentences, without white space at the ends.
+    Joined, these parts are the filled-in sentences, without white space at the ends.
 
     >>> split_sentence(Problem("1", "He saw it, so the _ was large. ", ("cup", "jug")))
     ('He saw it, so the ', ('cup', 'jug'), ' was large.')
@@ -164,10 +164,10 @@ def _match_case(option: str, pronoun: str) -> str:
 def ask_referent(problem: Problem, suffix: str = "") -> Problem:
     """Return a problem that asks for the referent of the original pronoun.
 
-    The question is the one that GPT-3 used for Winogender (Brown et al. 2020, section 6.2.1): the
-    sentence, followed by "'She' refers to" and a blank, so that only the options' tokens differ.
-    The options are unchanged. If the pronoun occurs more than once in the sentence, it is marked
-    with asterisks, as in GPT-3's format of SuperGLUE-WSC (appendix G).
+    The question is that of GPT-3 for Winogender (Brown et al. 2020, section 6.2.1): the sentence,
+    followed by "'She' refers to" and a blank, so that only the options' tokens differ. The options
+    are unchanged. If the sentence contains the pronoun more than once, it is marked with asterisks,
+    as in GPT-3's format for SuperGLUE-WSC (appendix G).
 
     Args:
         problem: A problem with a known pronoun.
@@ -250,11 +250,11 @@ class Questions:
     def evaluate(self, scores: npt.NDArray[np.float32]) -> tuple[float, float]:
         """Return the number of correct answers according to scores, and its p-value.
 
-        A problem scores 1 if its correct option has the higher score, and 1/2 if the scores are
-        tied (`winosmith.prediction.TIE`). A true claim is correct if its score is above 0, a false
-        claim otherwise. The p-value is the probability that guessing is at least as accurate.
-        `compute_chance_p_value` is used for problems, and Fisher's exact test for claims, so that a
-        constant answer is not evidence.
+        A problem counts as 1 if its correct option has the higher score, and as 1/2 if the scores
+        are tied (`winosmith.prediction.TIE`). A true claim is correct if its score is above 0, a
+        false claim otherwise. The p-value is the probability that guessing is at least as accurate.
+        It comes from `compute_chance_p_value` for problems, and from Fisher's exact test for
+        claims, so that a constant answer is not evidence.
         """
         rows, right = np.arange(len(self)), self.answers
         if self.texts_per_problem == 2:
@@ -277,11 +277,11 @@ def read_questions(
     """Convert problems or claims to questions, and check that they are usable for `purpose`.
 
     Raises:
-        DataError: There are no items, an item has no answer or not two options, or a required
-            pronoun is unknown. The message contains the item's id.
+        DataError: There are no items, an item lacks an answer or does not have two options, or a
+            required pronoun is unknown. The message contains the item's id.
     """
     if not len(items):
-        raise DataError(f"there is no problem to {purpose}")
+        raise DataError(f"there are no problems to {purpose}")
     if sees == "pronoun":
         problems = (
             items if isinstance(items, Dataset) else [convert_claim(c, c.problem_id) for c in items]
@@ -323,7 +323,7 @@ def compute_chance_p_value(
     """Return the probability that guessing between two options is at least as accurate.
 
     The null distribution flips the labels of all problems of a group together with probability 1/2.
-    A group with r of n correct has the excess r − n/2, whose sign is drawn at random. The
+    A group with r of n correct has an excess of r − n/2, whose sign is drawn at random. The
     distribution of the sum is exact (by convolution). Without twins, this is the one-sided binomial
     test. A solver that ignores the trigger has one half of every twin correct, and p = 1.
 

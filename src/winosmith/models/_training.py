@@ -98,7 +98,7 @@ class Epoch:
 
     Attributes:
         loss: The mean cross-entropy over the epoch in nats; guessing gives ln 2 = 0.693.
-        dev_correct: The number of correctly answered dev problems; each tie counts as one half.
+        dev_correct: The number of correctly answered dev problems; a tie counts as one half.
         p_value: The probability that guessing is at least as accurate on dev; see
             `Questions.evaluate`.
     """
@@ -195,11 +195,11 @@ def train_multiple_choice(
 ) -> FinishedRun:
     """Fine-tune an encoder on two-option problems, and keep the epoch that is best on dev.
 
-    Each option is filled in and scored, and the softmax of the two scores is trained on the answer.
-    For a claim, which is one text, the logistic of the score is trained on its truth. The same
-    arguments give the same weights on the same kind of machine. The state is saved after each
-    epoch, so that the same call resumes an interrupted run, or returns a finished one. A batch that
-    does not fit into memory is halved, with a warning.
+    Each option is filled in and scored, and the softmax of both scores is trained to predict the
+    answer. For a claim, which is one text, the logistic of its score is trained to predict its
+    truth. The same arguments give the same weights on the same kind of machine. The state is saved
+    after each epoch, so that repeating the call resumes an interrupted run, or returns a finished
+    one. A batch that does not fit into memory is halved, with a warning.
 
     Args:
         train: Training problems with answers, or claims with labels.
@@ -212,11 +212,11 @@ def train_multiple_choice(
         on_step: Called after every step.
 
     Raises:
-        DataError: There are no problems, a problem has no answer or not two options, or a required
-            pronoun is unknown. The message contains the problem's id.
+        DataError: There are no problems, a problem lacks an answer or does not have two options, or
+            a required pronoun is unknown. The message contains the problem's id.
         InputError: The model can't be loaded, or does not fit into memory.
         OutputError: `out` contains other files.
-        Interrupted: Ctrl-C was pressed; the message contains the folder of the saved epochs.
+        Interrupted: Ctrl-C was pressed; the message names the folder with the saved epochs.
     """
     settings = settings or TrainingSettings()
     questions = read_questions(train, "train on", settings.sees)
@@ -437,7 +437,7 @@ def save_state(
 ) -> None:
     """Save the state of a run atomically, as a safetensors file.
 
-    Unlike a pickle, such a file can't run code when it is read. The state consists of the current
+    Unlike a pickle, such a file can't run code when loaded. The state consists of the current
     weights, the weights of the best epoch, the optimiser's moments and the epochs. Random numbers
     and the learning rate are functions of seed, epoch and step.
     """

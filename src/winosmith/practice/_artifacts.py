@@ -5,13 +5,13 @@ A frame is one line of `social.txt` or `physical.txt`:
     luggage: The {A} is <larger|smaller> than the {B}, so {who} used the _^ for [bulky/thick|…] …
 
 - `luggage` is the pool from which the two options are drawn (`fillers.toml`); a `+` after the pool
-marks a frame whose words near the options praise one and blame the other.
+  marks a frame with words near the options that praise one option and blame the other.
 - `{A}` and `{B}` are the options; A is always mentioned first. `{who}` is a person's name. Any
   other slot is filled from the list with the slot's name; the first such slot is the twin's anchor.
 - `<…|…>` is the *hinge*, `[…|…]` the *trigger*, with near-synonyms separated by `/`. With the first
   hinge and the first trigger, or the second hinge and the second trigger, the answer is A;
   otherwise it is B. Therefore no hinge, trigger or order of mention reveals the answer on its own.
-  If a frame has several hinges, they switch together.
+  If a frame has several hinges, all switch together.
 - `^` after the blank marks the position of words of emphasis.
 - ` ~ chain/thread, …` lists pairs of options that people associate with the triggers: the first
   option of a pair with the first trigger. Only planted association artifacts use these pairs.
@@ -20,13 +20,13 @@ A *draft* contains all choices that turn a frame into a twin.
 
 Balance of sound twins
     A frame has two hinges and two triggers; the answer is their exclusive or. The halves of a twin
-    differ in either the trigger or the hinge, and share the other part; both choices are uniform.
-    Which option is A, which option is listed first, which half comes first, and which half (if any)
-    has emphasis are uniform, too. In expectation, each option, order of mention, order in the list,
-    trigger, hinge, and each pair of these features, occurs with correct and incorrect options
-    equally often. Only combinations of three features determine the answer. A representation that
-    combines three features can memorize frames, because each frame is used for many twins, but it
-    does not generalize to twins from other frames.
+    differ in the trigger or the hinge, and share the other part; all choices are uniform. Which
+    option is A, which option is listed first, which half comes first, and which half (if any) has
+    emphasis are uniform, too. In expectation, each option, order of mention, order in the list,
+    trigger and hinge, and each pair of these features, occurs equally often with correct and
+    incorrect options. Only combinations of three features determine the answer. A representation
+    that combines three features can memorize frames, because each frame is used for many twins, but
+    it does not generalize to twins from other frames.
 
 An artifact is an agreement between an *attribute* in which the options differ and a *cue* in which
 the halves differ: in both halves of a planted twin, the attribute of the correct option agrees with
@@ -54,8 +54,8 @@ position
     representation as polarity. In the difference of the filled-in sentences, shared words cancel.
 
 Authors produce artifacts by repeating themselves. Likewise, each kind of artifact here comes from a
-few *habits*: a frame with a fixed pair of options and fixed words of emphasis. Fewer habits are
-repeated more often and are therefore easier to detect.
+few *habits*: a frame with a fixed pair of options and fixed words of emphasis. With fewer habits,
+each is repeated more often and is therefore easier to detect.
 """
 
 from __future__ import annotations
@@ -90,8 +90,9 @@ class Frame:
     Attributes:
         domain: "social" or "physical".
         pool: The name of the pool that contains the options.
-        polar: Whether the words near one option are positive and those near the other negative. The
-            trigger's polarity agrees with that of the correct option only under the first hinge.
+        polar: Whether the words near one option are positive and those near the other negative.
+            Only with the first hinge does the trigger's polarity agree with that of the correct
+            option.
         pairs: Pairs of options that people associate with the first and the second trigger.
         slots: The names of the slots to fill except A, B and who, starting with the anchor.
         emphatic: Whether words of emphasis may follow the blank.
@@ -126,7 +127,7 @@ class Fillers:
         pools: Pool → lists of options; both options of a twin come from the same list. The pool
             "names" has a list for each gender.
         slots: Slot → the words that can fill it.
-        names: All names of people.
+        names: The names of all people.
     """
 
     pools: Mapping[str, tuple[tuple[str, ...], ...]]
@@ -303,7 +304,7 @@ class Habit:
     Attributes:
         frame: The frame.
         pair: The options associated with the triggers; None except for "association" artifacts.
-        emphasis: The words of emphasis, used only for "length".
+        emphasis: The words of emphasis, used only for "length" artifacts.
     """
 
     frame: Frame

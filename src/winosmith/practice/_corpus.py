@@ -46,7 +46,7 @@ class PracticeCorpus:
     """Twins, their planted artifacts, and simulated votes.
 
     Attributes:
-        dataset: The problems; the halves of a twin are next to each other, in random order.
+        dataset: The problems; the halves of a twin are adjacent, in random order.
         planted: Id → artifact of each planted problem; a twin has an artifact in both halves or in
             neither. All other problems are sound.
         votes: The votes from `simulate_votes` with its default rates.
@@ -71,8 +71,8 @@ def corpus(
     """Generate a corpus of practice twins, some with planted artifacts.
 
     The twins are made from handwritten frames in the social and the physical domain, meet all rules
-    of `winosmith.validate.filter_by_structure`, and have distinct sentences. The module
-    `_artifacts` describes the balance of sound twins and the artifacts of the other twins.
+    of `winosmith.validate.filter_by_structure`, and have distinct sentences. The `_artifacts`
+    module describes how sound twins are balanced, and the artifacts of the other twins.
 
     Args:
         twins: The number of twins; each has two problems.
@@ -81,13 +81,13 @@ def corpus(
             both halves; the other twins are sound.
         artifacts: The kinds of artifacts to plant, equally often.
         habits: The number of habits for each kind in each domain, 1 or more; artifacts with fewer
-            habits are easier to detect. More habits are used if there are no new sentences left.
+            habits are easier to detect. More habits are used if no new sentences are left.
         social: The expected fraction of twins in the social domain, 0–1.
         symmetric: Whether to flip both answers of each sound twin with probability 1/2. Sentences
             and planted twins stay the same. A sound twin's answers are then independent of
             everything else, so that nothing can be learned from the answers, not even by memorizing
-            frames. Because half of the sound twins then have incorrect answers, use `symmetric` to
-            measure a filter's false removals, but not with people.
+            frames. Because half of the sound twins then have incorrect answers, use this only to
+            measure a filter's false removals, not with people.
 
     Raises:
         RecipeError: A number is out of range, or an artifact is unknown.
@@ -158,7 +158,7 @@ def draw_drafts(
     """Yield a draft with new sentences for each artifact kind (None for a sound twin).
 
     Sound drafts come from all frames. Planted drafts come from `habit_count` habits of each kind in
-    each domain, and from additional habits only if these give no new sentences.
+    each domain, and from additional habits only if those give no new sentences.
 
     Raises:
         DataError: No new sentences were found.
@@ -186,7 +186,7 @@ def draw_drafts(
         else:
             what = "a sound twin" if kind is None else f"a twin with the artifact {kind!r}"
             raise DataError(
-                f"after {len(seen)} sentences, {what} with new sentences was not found; use fewer "
+                f"after {len(seen)} sentences, no new sentences were found for {what}; use fewer "
                 "twins or more kinds of artifacts"
             )
         seen |= sentences
@@ -252,12 +252,12 @@ def simulate_votes(
 ) -> tuple[Response, ...]:
     """Simulate a crowd's votes: each judge votes on the local context, then on the problem.
 
-    A random fraction of problems is ambiguous: judges choose at random and mark most of these.
-    Independently, a random fraction is answerable by association: judges find the answer from the
-    local context and mark most of these problems. Judges are drawn from the pool without the
-    authors of the twin; nobody judges both halves. The error rate of each judge is drawn from a
-    beta distribution. Votes don't depend on the artifacts of a practice corpus. With the default
-    rates, about 68 % of the problems are valid, as in WinoGrande (section 2).
+    A random fraction of problems is ambiguous: judges choose at random, and mark most of these
+    problems. Independently, a random fraction is answerable by association: judges find the answer
+    in the local context, and mark most of these problems. Judges are drawn from the pool, without
+    the twin's authors; nobody judges both halves. The error rate of each judge is drawn from a beta
+    distribution. Votes don't depend on the artifacts of a practice corpus. With the default rates,
+    about 68 % of the problems are valid, as in WinoGrande (section 2).
 
     Args:
         dataset: The problems, all with answers.
