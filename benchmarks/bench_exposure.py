@@ -154,7 +154,7 @@ def draw_material(others, seed):
     rng = np.random.default_rng(seed)
     wanted = [(n, times) for times in TIMES for n in SIZES] + [(2_000, 0)]
     needed = sum(n for n, _ in wanted)
-    problems = [*practice.corpus(needed + (others + 1) // 2, seed=seed).dataset]
+    problems = [*practice.generate_corpus(needed + (others + 1) // 2, seed=seed).dataset]
     halves = iter(problems[: 2 * needed : 2])
     releases = [
         Release(

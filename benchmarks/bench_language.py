@@ -136,7 +136,7 @@ def main():
     logging.set_verbosity_error()
     logging.disable_progress_bar()
     warnings.simplefilter("ignore")
-    whole = formats.read(options.data) if options.data else practice.corpus(600).dataset
+    whole = formats.read(options.data) if options.data else practice.generate_corpus(600).dataset
     data, shown = whole[: options.problems], whole[: options.shot_problems]
     prompt = solve.make_prompt(whole[len(data) :], 30)
     texts = [text for problem in whole for text in problem.filled()]

@@ -98,7 +98,7 @@ class Vectors:
     def __init__(self, strength, seed, asked):
         self.strength, self.seed = strength, seed
         self.folder = Path(asked.work) / f"vectors-{strength}-{seed}"
-        corpus = practice.corpus(
+        corpus = practice.generate_corpus(
             asked.twins, seed=seed, strength=strength, symmetric=asked.symmetric
         )
         self.pool = validate.check(corpus.dataset, corpus.votes).result.kept

@@ -104,7 +104,7 @@ def simulate(
         seed: of the crowd, its habits and every filter.
         rounds: how many.
         twins: how many are written in each.
-        strength: the share of twins with an artifact, 0–1; see `practice.corpus`.
+        strength: the share of twins with an artifact, 0–1; see `practice.generate_corpus`.
         mislabelled: the share of twins that are sent in with both answers wrong, 0–1.
         arms: the ways of filtering.
 
@@ -141,7 +141,7 @@ def _check(rounds: int, twins: int, mislabelled: float, arms: Sequence[Arm]) -> 
 
 def _written(seed: int, rounds: int, twins: int, strength: float, mislabelled: float) -> _Crowd:
     """Let the crowd write; one corpus, cut into rounds, so that its habits stay."""
-    corpus = practice.corpus(rounds * twins, seed=seed, strength=strength)
+    corpus = practice.generate_corpus(rounds * twins, seed=seed, strength=strength)
     votes = practice.simulate_votes(corpus.dataset, judges=2 * JUDGES, pool=POOL, seed=seed)
     first, later = _panels(corpus.dataset, votes)
     rng = np.random.default_rng([seed, 3])

@@ -11,7 +11,7 @@ import sys
 from winosmith import debias, embed, formats, practice
 from winosmith.blocks import blocks
 
-pool = formats.read(sys.argv[1]) if sys.argv[1:] else practice.corpus(300).dataset
+pool = formats.read(sys.argv[1]) if sys.argv[1:] else practice.generate_corpus(300).dataset
 X = embed.LightEmbedder().embed(pool)
 y = debias.get_problem_labels(pool)
 train_size, _ = debias.suggest_sizes(len(pool))

@@ -27,7 +27,7 @@ class PairEmbedder:
         return " ".join(f"{problem.options[option]}+{word}" for word in problem.sentence.split())
 
 
-made = practice.corpus(400, strength=0.75, artifacts=["association"])
+made = practice.generate_corpus(400, strength=0.75, artifacts=["association"])
 pool = made.dataset
 X = PairEmbedder().embed(pool)
 

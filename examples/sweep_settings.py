@@ -5,7 +5,7 @@ python examples/sweep_settings.py
 
 from winosmith import debias, embed, practice
 
-made = practice.corpus(150)
+made = practice.generate_corpus(150)
 pool = made.dataset
 X = embed.LightEmbedder().embed(pool)
 y = debias.get_problem_labels(pool)

@@ -165,7 +165,7 @@ def _write_inputs() -> None:
     for name, text in TOML.items():
         Path(name).write_text(text, "utf-8")
     formats.write(DATA, "data.jsonl")
-    formats.write(practice.corpus(40, seed=6).dataset.problems, "pool.jsonl")
+    formats.write(practice.generate_corpus(40, seed=6).dataset.problems, "pool.jsonl")
     evolved, rng = _evolved(), np.random.default_rng(0)
     formats.write(evolved, "evolved.jsonl")
     for name, every in (("near", 3), ("far", 5)):
@@ -193,7 +193,9 @@ def _write_inputs() -> None:
     ]
     Path("wsc.xml").write_text(f"<collection>{''.join(schemas)}</collection>")
     keyed = read_keyed_release(
-        write_release(Path("keyed"), bytes(32), pairs_of(practice.corpus(90, seed=2).dataset))
+        write_release(
+            Path("keyed"), bytes(32), pairs_of(practice.generate_corpus(90, seed=2).dataset)
+        )
     )
     scores = [{"id": pair.a.id, "a": rng.normal(), "b": rng.normal()} for pair in keyed.pairs]
     lines = [{"release": keyed.digest, "model": "new"}, *scores]

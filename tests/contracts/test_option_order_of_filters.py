@@ -108,7 +108,7 @@ def test_clues_are_the_same(rows: set[int]) -> None:
                 ("red car", "blue car"), 0)
         for n in range(12)
     ]  # fmt: skip
-    made = Dataset([*cars, *practice.corpus(40, seed=5).dataset])
+    made = Dataset([*cars, *practice.generate_corpus(40, seed=5).dataset])
     told = []
     for data in (made, swapped(made, rows)):
         clues = debias.find_associations(data, z=1.5).clues
@@ -146,7 +146,7 @@ def test_every_figure_of_a_report_is_the_same(method: Any, rows: set[int]) -> No
 
 def test_what_swaps_change_of_aflite_is_noise() -> None:
     """Swapping every other problem's options changes AFLite's kept set no more than a seed does."""
-    data = practice.corpus(150, seed=7, strength=0.5).dataset
+    data = practice.generate_corpus(150, seed=7, strength=0.5).dataset
     m, k = debias.suggest_sizes(len(data))
 
     def removed(which: Dataset, seed: int) -> frozenset[int]:

@@ -437,10 +437,10 @@ def test_a_checkpoint_of_another_run_is_refused(tmp_path):
     other = tmp_path / "notes.npz"
     for content in (b"not an archive", b"", b"PK\x03\x04 cut off"):
         other.write_bytes(content)
-        with pytest.raises(OutputError, match="not a checkpoint"):
+        with pytest.raises(OutputError, match="not an AFLite checkpoint"):
             debias.aflite(X, y, ids=ids, checkpoint=other, **SMALL)
     np.savez(other, scores=X)
-    with pytest.raises(OutputError, match="not a checkpoint"):
+    with pytest.raises(OutputError, match="not an AFLite checkpoint"):
         debias.aflite(X, y, ids=ids, checkpoint=other, **SMALL)
     (tmp_path / "file").write_text("no folder")
     with pytest.raises(OutputError, match="file"):

@@ -136,7 +136,7 @@ def test_planted_artifacts_are_found_and_little_else() -> None:
 
     Length, which is not a matter of words, shows only through the words that make it.
     """
-    made = practice.corpus(2000, seed=3)
+    made = practice.generate_corpus(2000, seed=3)
     found = find_associations(made.dataset)
     rows: dict[str, list[int]] = {}
     for row, problem in enumerate(made.dataset):

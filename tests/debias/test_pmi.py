@@ -117,7 +117,7 @@ def test_in_random_order_the_two_readings_keep_nearly_different_sets():
     """On 12 sets of 1,000 twins, 361 of 800 kept are the same on average; chance gives 320."""
     shared = []
     for seed in range(3):
-        data = practice.corpus(1000, seed=seed).dataset
+        data = practice.generate_corpus(1000, seed=seed).dataset
         mentioned, written = (
             debias.pmi(data, size=800, label=label).kept
             for label in ("first-mentioned", "option-1")

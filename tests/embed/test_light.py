@@ -109,12 +109,12 @@ def test_cues_that_the_space_does_not_hold_are_not_blown_up() -> None:
 
 def test_the_width_is_as_asked_and_less_for_few_problems() -> None:
     """512 dimensions are 16 × 32, 100 are 7 × 14; few problems span fewer, and a tie is not cut."""
-    data = practice.corpus(300).dataset
+    data = practice.generate_corpus(300).dataset
     assert LightEmbedder().embed(data).shape == (600, 512)
     assert LightEmbedder(dimensions=100).embed(data).shape == (600, 98)
     assert LightEmbedder(dimensions=100, combine="concat").embed(data).shape == (600, 196)
     assert LightEmbedder().embed(data[:4]).shape[1] < 10
-    assert LightEmbedder().embed(practice.corpus(60).dataset).shape == (120, 16 * 31)
+    assert LightEmbedder().embed(practice.generate_corpus(60).dataset).shape == (120, 16 * 31)
 
 
 def test_neither_the_order_of_problems_nor_of_options_changes_a_byte() -> None:
@@ -159,7 +159,7 @@ def test_words_that_stand_against_the_same_words_lie_together() -> None:
 @pytest.mark.parametrize("kind", practice.ARTIFACTS)
 def test_planted_artifacts_are_linearly_visible(kind: practice.Artifact) -> None:
     """A linear model answers unseen planted twins far above chance, whatever was planted."""
-    made = practice.corpus(700, seed=3, strength=0.4, artifacts=[kind])
+    made = practice.generate_corpus(700, seed=3, strength=0.4, artifacts=[kind])
     right = held_out(LightEmbedder().embed(made.dataset), made.dataset)
     planted = np.array([name in made.planted for name in made.dataset.ids])
     # standard error of 560 planted problems in twins: about 0.03
@@ -168,7 +168,7 @@ def test_planted_artifacts_are_linearly_visible(kind: practice.Artifact) -> None
 
 def test_sound_problems_look_random() -> None:
     """Where nothing is planted, a linear model stays at chance on unseen twins."""
-    made = practice.corpus(1500, seed=5, strength=0.0)
+    made = practice.generate_corpus(1500, seed=5, strength=0.0)
     right = held_out(LightEmbedder().embed(made.dataset), made.dataset)
     assert abs(right.mean() - 0.5) < 0.04  # three standard errors
 
@@ -228,7 +228,7 @@ def test_the_number_of_threads_changes_no_byte() -> None:
     """One thread or two for linear algebra: the vectors are the same to the byte."""
     program = (
         "import hashlib; from winosmith import embed, practice; "
-        "X = embed.LightEmbedder().embed(practice.corpus(300).dataset); "
+        "X = embed.LightEmbedder().embed(practice.generate_corpus(300).dataset); "
         "print(hashlib.sha256(X.tobytes()).hexdigest())"
     )
     digests = {

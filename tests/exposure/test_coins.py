@@ -41,7 +41,7 @@ def pairs_of(data: Dataset) -> tuple[Pair, ...]:
     return tuple(sorted(found, key=lambda pair: (pair.block, pair.a.id)))
 
 
-PAIRS = pairs_of(practice.corpus(30, seed=1).dataset)
+PAIRS = pairs_of(practice.generate_corpus(30, seed=1).dataset)
 
 
 def write_release(folder: Path, key: bytes, pairs: tuple[Pair, ...] = PAIRS) -> Path:
@@ -135,7 +135,7 @@ def _changed(folder: Path, name: str, old: str, new: str) -> None:
         (COINS, '"bytes": "', '"bytes": "00', "it lacks the 32 bytes as hexadecimal digits"),
         (COINS, '"version": 1', '"version": 2', "not a valid coins file"),
         (COINS, "{", "[", "it is not JSON"),
-        (COINS, '"digest": "', '"digest": "0', "belong to another release, or the data were"),
+        (COINS, '"digest": "', '"digest": "0', "belong to another release, or the data has"),
         (PRESENTATIONS, '"a":{', '"a":{"embargo":true,', "don't match the commitment"),
         (PRESENTATIONS, '"block"', '"b"', "occurs twice in one object"),
         (PRESENTATIONS, '"answer":0', '"answer":7', "invalid pair of presentations"),

@@ -164,7 +164,7 @@ def test_presentations_do_not_depend_on_the_one_given(data: list[Problem]) -> No
 
 def test_both_presentations_of_practice_twins_keep_the_rules_for_twins() -> None:
     """Twins of both domains have two presentations, and both pass the checks of structure."""
-    data = practice.corpus(120, seed=1).dataset
+    data = practice.generate_corpus(120, seed=1).dataset
     found = present_blocks(data, ["train"] * len(data))
     kinds = Counter((one.kind, data[one.rows[0]].origin.domain) for one in found)
     assert set(kinds) == {("names", "social"), ("options", "physical")}

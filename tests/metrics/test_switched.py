@@ -15,8 +15,8 @@ from winosmith.metrics import (
     Graded,
     add_trichelair_labels,
     collect_switched_sentences,
-    consistency,
     grade,
+    measure_consistency,
     score,
     switch_options,
 )
@@ -76,9 +76,11 @@ def test_a_solver_that_sees_only_the_options_is_never_consistent() -> None:
     """Choosing by the options alone has 0 %, being right everywhere 100 %."""
     data = make_twins(20)
     other = switch_options(data).kept
-    blind = consistency(answered(data, lambda p: 0), answered(other, lambda p: 0))
+    blind = measure_consistency(answered(data, lambda p: 0), answered(other, lambda p: 0))
     assert (blind.consistent.value, blind.both.value) == (0, 0)
-    good = consistency(answered(data, lambda p: p.answer), answered(other, lambda p: p.answer))
+    good = measure_consistency(
+        answered(data, lambda p: p.answer), answered(other, lambda p: p.answer)
+    )
     assert (good.consistent.value, good.both.value) == (1, 1)
     assert good.consistent.clusters == 20
 
@@ -87,10 +89,10 @@ def test_other_problems_are_refused() -> None:
     """A switched problem needs its original, with the other answer."""
     data = make_twins(3)
     with pytest.raises(DataError, match="must have the options of the original"):
-        consistency(answered(data, lambda p: 0), answered(data, lambda p: 0))
+        measure_consistency(answered(data, lambda p: 0), answered(data, lambda p: 0))
     stranger = Dataset([replace(BALL, id="x")])
     with pytest.raises(DataError, match="no problem with the id 'x'"):
-        consistency(answered(data, lambda p: 0), answered(stranger, lambda p: 0))
+        measure_consistency(answered(data, lambda p: 0), answered(stranger, lambda p: 0))
 
 
 def test_marks_for_other_sentences_are_refused() -> None:

@@ -15,7 +15,7 @@ import pytest
 from tests.models.conftest import Steps
 from winosmith import Dataset, Problem
 from winosmith.errors import DataError, InputError, Interrupted, OutputError
-from winosmith.metrics import overlap
+from winosmith.metrics import find_overlap
 from winosmith.models import (
     Epoch,
     TrainingRun,
@@ -192,4 +192,4 @@ def test_the_record_is_readable(train: Train, learnable: Split, tmp_path: Path) 
     assert [Epoch(**epoch) for epoch in record] == list(tuned.epochs)
     assert 0 < record[0]["loss"] < 1
     (held,) = read_digests(tmp_path / "a")
-    assert set(overlap(learnable[0], public=[held]).rows) == set(range(len(learnable[0])))
+    assert set(find_overlap(learnable[0], public=[held]).rows) == set(range(len(learnable[0])))

@@ -206,7 +206,7 @@ def test_the_next_version_has_new_coins_and_the_same_ids(
 
 def test_a_build_is_released_keyed(tmp_path: Path) -> None:
     """Answers of a build's test set follow the coins, and what it withholds is not published."""
-    formats.write(practice.corpus(60, seed=2).dataset.problems, tmp_path / "twins.jsonl")
+    formats.write(practice.generate_corpus(60, seed=2).dataset.problems, tmp_path / "twins.jsonl")
     table = {
         "name": "pool",
         "data": "twins.jsonl",

@@ -169,7 +169,7 @@ def triage(items: Items, answers: Mapping[str, Answers], *, seed: int = 0) -> Tr
     asked = there.any(axis=0)
     ids = [problem.id for problem in items.problems]
     dataset = Dataset(items.problems)
-    labels = metrics.clusters(dataset)
+    labels = metrics.find_clusters(dataset)
     pairs = [
         _compare_models(items, labels, names[one], names[other], right[one], right[other],
                  there[one] & there[other])

@@ -84,7 +84,7 @@ def measure_stabilities(
     Args:
         dataset: the problems.
         solvers: graded answers of each solver, by its name.
-        depth: kind of depth; None for the one that `metrics.stability` finds for the first solver.
+        depth: kind of depth; None to use the one that suits the first solver (`measure_stability`).
         fields: fields for whose values problems are compared with their roots.
         overlap: overlap of each solver with its training data.
         people: annotators' responses.
@@ -96,7 +96,9 @@ def measure_stabilities(
     overlap = overlap or {}
     found: dict[str, metrics.Stability] = {}
     for name, graded in solvers.items():
-        found[name] = metrics.stability(graded, depth=depth, overlap=overlap.get(name), seed=seed)
+        found[name] = metrics.measure_stability(
+            graded, depth=depth, overlap=overlap.get(name), seed=seed
+        )
         depth = found[name].depth
     shown = {
         name: graded

@@ -16,7 +16,7 @@ from winosmith.cli._output import Output
 from winosmith.cli._printing import fail_gate, say
 from winosmith.dataset import Dataset, Dropped
 from winosmith.errors import DataError
-from winosmith.metrics import HumanAccuracy, copies, measure_human_accuracy
+from winosmith.metrics import HumanAccuracy, find_copies, measure_human_accuracy
 from winosmith.outputs import OutputFolder
 from winosmith.records import canonical, problem_record
 from winosmith.report import fixed, format_value, percent
@@ -186,7 +186,7 @@ def _make_record(
             }
             for rule in _list_rules(checked)
         ],
-        **copies(checked.stages[0].dataset).record(),
+        **find_copies(checked.stages[0].dataset).record(),
         "set_aside": _count_ignored_votes(checked),
         "unvalidated": {
             "collected": count_unvalidated(checked.stages[0].dataset),
@@ -213,7 +213,7 @@ def _make_sections(
         yield report.Section("Examples", [report.Text(broken, "warning")])
     if responses is not None:
         yield report.Section("People", list(_describe_votes(checked, responses)))
-    notes = list(map(format_value, copies(checked.stages[0].dataset).sentences()))
+    notes = list(map(format_value, find_copies(checked.stages[0].dataset).sentences()))
     if marked := count_unvalidated(checked.result.kept):
         left = count_unvalidated(checked.kept)
         notes.insert(

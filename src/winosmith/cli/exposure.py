@@ -80,7 +80,7 @@ def command(
     files = [*scores, *(_score_presentations(keyed, name, owner, device) for name in model)]
     read = [exposures.read_scores(file, keyed.pairs, keyed.digest) for file in files]
     other = exposures.read_scores(reference, keyed.pairs, keyed.digest) if reference else None
-    found = exposures.exposure(keyed, read, private=owner, reference=other)
+    found = exposures.measure_exposure(keyed, read, private=owner, reference=other)
     signature = report.Signature(
         keyed.digest,
         found.blocks,

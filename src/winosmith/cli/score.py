@@ -238,7 +238,7 @@ def _compare_switched(
             "names, or with other names in the same order"
         )
     return {
-        name: metrics.consistency(before, switched[name] if shared else after)
+        name: metrics.measure_consistency(before, switched[name] if shared else after)
         for (name, before), after in zip(solvers.items(), switched.values(), strict=True)
     }
 
@@ -252,7 +252,7 @@ def _measure_gender_gaps(
     for name, found in solvers.items() if women else ():
         try:
             gaps[name] = {
-                f"{column}, by the {reading}": metrics.gender_gap(
+                f"{column}, by the {reading}": metrics.measure_gender_gap(
                     found, women[column], reading=reading, seed=seed
                 )
                 for column, reading in metrics.list_gap_readings(women)

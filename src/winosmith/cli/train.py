@@ -203,7 +203,7 @@ def _measure_forgetting(dev: Trainable, out: Path, options: Options) -> dict[str
         )
         for folder in (out / "first", out / "then")
     )
-    found = metrics.forgetting(before, after)
+    found = metrics.measure_forgetting(before, after)
     right = {"right_before": found.before.right, "right_after": found.after.right}
     rest = ("change", "interval", "p_value", "forgotten", "learned")
     return {"n": len(dev), **right, **{name: found.record()[name] for name in rest}}

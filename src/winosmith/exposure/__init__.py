@@ -26,7 +26,7 @@ from winosmith.exposure._coins import (
     read_keyed_release,
     read_private_files,
 )
-from winosmith.exposure._exposure import Exposure, ModelExposure, exposure
+from winosmith.exposure._exposure import Exposure, ModelExposure, measure_exposure
 from winosmith.exposure._power import LEVEL, compute_detectable_shift, compute_look_level
 from winosmith.exposure._presentations import PresentedBlock, iter_presentations, present_blocks
 from winosmith.exposure._scores import Scores, read_scores, score_presentations, write_presentations
@@ -55,11 +55,11 @@ __all__ = [
     "compute_detectable_shift",
     "compute_look_level",
     "draw_key",
-    "exposure",
     "find_faults",
     "format_coins",
     "format_presentations",
     "iter_presentations",
+    "measure_exposure",
     "present_blocks",
     "read_key",
     "read_keyed_release",

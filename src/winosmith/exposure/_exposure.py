@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
-import numpy.typing as npt
 
 from winosmith.errors import DataError
 from winosmith.exposure._coins import KeyedRelease
@@ -79,7 +78,7 @@ class Exposure(Result):
     models: Mapping[str, ModelExposure] = field(metadata={"rows": True})
 
 
-def exposure(
+def measure_exposure(
     keyed: KeyedRelease,
     scores: Sequence[Scores],
     *,
@@ -123,7 +122,12 @@ def exposure(
     tested = {}
     for one in scores:
         differences = _average_differences(keyed, one)
-        rows = _find_differing_rows(one.model, differences)
+        rows = np.flatnonzero(differences)
+        if len(rows) < MIN_BLOCKS:
+            raise DataError(
+                f"{one.model}: the presentations have different scores in {len(rows):,} of "
+                f"{len(differences):,} blocks; {MIN_BLOCKS} or more are needed"
+            )
         left = subtract_fit(differences[rows], strata[rows], None if other is None else other[rows])
         if not left.any():
             raise DataError(
@@ -162,13 +166,3 @@ def _average_differences(keyed: KeyedRelease, scores: Scores) -> Floats:
     for pair, difference in zip(keyed.pairs, scores.differences.tolist(), strict=True):
         values.setdefault(pair.block, []).append(difference)
     return np.array([sum(differences) / len(differences) for differences in values.values()])
-
-
-def _find_differing_rows(model: str, differences: Floats) -> npt.NDArray[np.int64]:
-    rows = np.flatnonzero(differences)
-    if len(rows) < MIN_BLOCKS:
-        raise DataError(
-            f"{model}: the presentations have different scores in {len(rows):,} of "
-            f"{len(differences):,} blocks; {MIN_BLOCKS} or more are needed"
-        )
-    return rows

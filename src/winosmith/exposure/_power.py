@@ -36,7 +36,7 @@ def compute_look_level(look: int, level: float = LEVEL) -> float:
 
 
 def compute_detectable_shift(blocks: int, level: float = LEVEL, power: float = 0.8) -> float:
-    """Return the minimum mean shift of differences that `exposure` can detect.
+    """Return the minimum mean shift of differences that `measure_exposure` can detect.
 
     If a model has read the published presentation of a block, its difference d between the two
     presentations shifts towards this presentation. The detectable shift is (z(1 - level) +

@@ -231,7 +231,7 @@ def measure_crossed_share(right: Floats, problems: Ints | None = None) -> Propor
 
     Args:
         right: 1 for correct, 0 for incorrect, NaN for not asked, (subjects, items).
-        problems: cluster of each item (`metrics.clusters`), (items,); None if all are separate.
+        problems: cluster of each item (`metrics.find_clusters`); None if all are separate.
 
     >>> table = np.ones((4, 50))
     >>> table[0, :10] = 0

@@ -296,7 +296,7 @@ def _compare_pair(first: str, second: str, a: Graded, b: Graded, seed: int) -> P
         paired_p_value(a.credit, b.credit, np.arange(len(a.dataset))),
         p_value,
         p_value,
-        agreement(a, b, seed),
+        measure_agreement(a, b, seed),
     )
 
 
@@ -393,7 +393,7 @@ class Agreement(Result):
         return self.equal / self.n
 
 
-def agreement(first: Graded, second: Graded, seed: int = 0) -> Agreement:
+def measure_agreement(first: Graded, second: Graded, seed: int = 0) -> Agreement:
     """Measure the agreement of two solvers on the same problems.
 
     A kappa near 0 means no agreement beyond chance. Accurate solvers agree because they are often
@@ -458,7 +458,7 @@ class Forgetting(Result):
     signature: Signature
 
 
-def forgetting(before: Graded, after: Graded, *, seed: int = 0) -> Forgetting:
+def measure_forgetting(before: Graded, after: Graded, *, seed: int = 0) -> Forgetting:
     """Measure how much a solver forgot during further training.
 
     Args:
@@ -474,7 +474,7 @@ def forgetting(before: Graded, after: Graded, *, seed: int = 0) -> Forgetting:
     >>> from winosmith.testing import make_twins
     >>> data = make_twins(10)
     >>> knew = grade(data, [Prediction(p.id, p.answer) for p in data])
-    >>> found = forgetting(knew, grade(data, [Prediction(p.id, 0) for p in data]))
+    >>> found = measure_forgetting(knew, grade(data, [Prediction(p.id, 0) for p in data]))
     >>> found.change, found.forgotten, found.learned, round(found.p_value, 3)
     (-0.5, 10, 0, 0.002)
     """

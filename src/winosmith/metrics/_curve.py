@@ -89,7 +89,7 @@ class LearningCurve(Result):
         ]
 
 
-def learning_curve(
+def fit_learning_curve(
     runs: Mapping[int, Sequence[float]], *, human: float = 0.94, take: Take = "best"
 ) -> LearningCurve:
     """Fit a learning curve of each form, and find the size at which it reaches the human level.
@@ -112,7 +112,7 @@ def learning_curve(
         DataError: There are fewer than three sizes, a size has no run, or an accuracy is not 0–1.
 
     >>> table4 = {160: [0.515], 640: [0.586], 2558: [0.669], 10234: [0.758], 40398: [0.793]}
-    >>> curve = learning_curve(table4, human=0.941)
+    >>> curve = fit_learning_curve(table4, human=0.941)
     >>> [(e.form.name, e.reaches and round(e.reaches, -3)) for e in curve.extrapolations][:2]
     [('fourth root', 118000.0), ('logarithm', 491000.0)]
     """
@@ -170,7 +170,7 @@ class Extrapolation(Result):
         error: The root mean squared residual, adjusted for degrees of freedom, 0–1.
         reaches: The size at which the curve reaches the human level; None if it is above 10^12.
         interval: The sizes at which the upper and the lower limit of the curve's 95 % band reach
-            the human level; None if a limit stays below it. See `learning_curve`.
+            the human level; None if a limit stays below it. See `fit_learning_curve`.
         last: The accuracy predicted for the largest size by a fit without that size; None if that
             fit failed.
     """

@@ -37,7 +37,7 @@ def error_depth(
     / 3, and the numbers in table 4 are means, so "mean" is the default.
 
     Because only errors are included, guessing has an expected error depth of about the mean depth
-    of the problems. Compare error depths with this value; see `stability`.
+    of the problems. Compare error depths with this value; see `measure_stability`.
 
     Args:
         depths: (n,) the depth of each perturbed problem, without roots.
@@ -312,7 +312,11 @@ def measure_depths(
     totals = np.array([_sum_observed_errors(family) for family in families])
     observed = totals.sum(axis=0)
     clusters = np.array([family.cluster for family in families])
-    drawn, number = _resample_families(totals, clusters, seed, draws), len(np.unique(clusters))
+    drawn, number = None, len(np.unique(clusters))
+    if number >= MIN_CLUSTERS:
+        drawn = _proportion.resample(
+            _proportion.sum_by_cluster(totals, clusters), seed, draws=draws
+        )
     coins = _simulate_errors(families, _guess_errors, np.random.default_rng([seed, 1]))
     shuffles = _simulate_errors(families, _shuffle_errors, np.random.default_rng([seed, 2]))
     depths = np.concatenate([family.depths for family in families])
@@ -331,12 +335,6 @@ def _sum_observed_errors(family: Family) -> Floats:
     _, fine = compute_error_free_probabilities(family.depths, family.wrong)
     found: Floats = _compute_totals(levels, wrong[None], fine[None])[0]
     return found
-
-
-def _resample_families(totals: Floats, clusters: Ints, seed: int, draws: int) -> Sums | None:
-    if len(np.unique(clusters)) < MIN_CLUSTERS:
-        return None
-    return _proportion.resample(_proportion.sum_by_cluster(totals, clusters), seed, draws=draws)
 
 
 def _make_error_depth(
@@ -520,7 +518,10 @@ def count_edit_kinds(graded: Graded, tags: Tags, seed: int = 0) -> EditKinds:
     >>> [(k.kind, k.wrong_edits) for k in count_edit_kinds(found, {"r": tags, "c": tags}).kinds]
     [('+NN', 1), ('-NN', 1)]
     """
-    known, left_out = _find_rows_with_roots(graded.dataset)
+    perturbed = [row for row, problem in enumerate(graded.dataset) if problem.lineage]
+    ids = set(graded.dataset.ids)
+    known = [row for row in perturbed if graded.dataset[row].root in ids]
+    left_out = len(perturbed) - len(known)
     counts = [_count_edits(graded.dataset, row, tags) for row in known]
     rows = [row for row, edits in zip(known, counts, strict=True) if edits]
     counts = [edits for edits in counts if edits]
@@ -537,13 +538,6 @@ def count_edit_kinds(graded: Graded, tags: Tags, seed: int = 0) -> EditKinds:
     found.sort(key=lambda kind: (-kind.wrong_edits, -kind.edits, kind.kind))
     errors = _proportion.proportion(wrong, clusters, ties=int(tied.sum()))
     return EditKinds(errors, left_out, tuple(found))
-
-
-def _find_rows_with_roots(dataset: Dataset) -> tuple[list[int], int]:
-    perturbed = [row for row, problem in enumerate(dataset) if problem.lineage]
-    ids = set(dataset.ids)
-    rows = [row for row in perturbed if dataset[row].root in ids]
-    return rows, len(perturbed) - len(rows)
 
 
 def _count_edits(dataset: Dataset, row: int, tags: Tags) -> Counter[str]:

@@ -31,7 +31,7 @@ Floats = npt.NDArray[np.float64]
 Labels = npt.NDArray[np.int64]
 
 
-def clusters(dataset: Dataset) -> Labels:
+def find_clusters(dataset: Dataset) -> Labels:
     """Return the (n,) cluster number of each problem, from 0.
 
     A cluster is a block (`winosmith.blocks`): the halves of a twin, a family of perturbed
@@ -39,7 +39,7 @@ def clusters(dataset: Dataset) -> Labels:
     never treated as independent.
 
     >>> from winosmith.testing import make_twins
-    >>> clusters(make_twins(2, singles=1)).tolist()
+    >>> find_clusters(make_twins(2, singles=1)).tolist()
     [0, 0, 1, 1, 2]
     """
     labels = np.zeros(len(dataset), dtype=np.int64)
@@ -58,7 +58,7 @@ class Graded(Result):
     Attributes:
         dataset: The problems, all of which have an answer.
         predictions: One prediction per problem, in the same order as the problems.
-        known_clusters: The precomputed result of `clusters`, if any.
+        known_clusters: The precomputed result of `find_clusters`, if any.
         parameters: The solver's parameters, as stated in its file; `sees` is the kind of input.
         missing: The number of problems without a prediction, which are not in `dataset`.
     """
@@ -104,8 +104,8 @@ class Graded(Result):
 
     @cached_property
     def clusters(self) -> Labels:
-        """The (n,) cluster number of each problem; see `clusters`."""
-        return clusters(self.dataset) if self.known_clusters is None else self.known_clusters
+        """The (n,) cluster number of each problem; see `find_clusters`."""
+        return find_clusters(self.dataset) if self.known_clusters is None else self.known_clusters
 
     def measure_accuracy(
         self, rows: npt.ArrayLike | None = None, chance: float | None = None
@@ -152,7 +152,7 @@ def grade(
     Args:
         dataset: The problems with their answers.
         predictions: One prediction per problem, in any order.
-        known_clusters: The result of `clusters`, if already computed for another solver.
+        known_clusters: The result of `find_clusters`, if already computed for another solver.
         parameters: The solver's parameters; if `sees` is missing, the kind of input is unknown.
         missing: The number of additional problems that have no prediction.
 
@@ -203,7 +203,7 @@ def grade_models(
     if not all(isinstance(own, Answers) for own in models.values()):
         models = read_answers(answers, dataset)
     found: dict[str, Graded] = {}
-    shared, known = None if partial else clusters(dataset), {*dataset.ids}
+    shared, known = None if partial else find_clusters(dataset), {*dataset.ids}
     for name, own in models.items():
         try:
             asked, fitting = (

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from winosmith.blocks import blocks, comparable_text, find_lookalikes
 from winosmith.dataset import Dataset
-from winosmith.metrics._graded import clusters, iterate_columns
+from winosmith.metrics._graded import find_clusters, iterate_columns
 from winosmith.problem import Problem, Scalar
 from winosmith.published import Digests, item_digests
 from winosmith.report import format_value, percent
@@ -71,7 +71,7 @@ class Leak(Result):
         )
 
 
-def leaks(
+def find_leaks(
     dataset: Dataset, seed: int = 0, on_field: Callable[[int], object] = lambda _: None
 ) -> tuple[Leak, ...] | None:
     """Find the fields that reveal the answer, each with its most predictive tell.
@@ -94,11 +94,11 @@ def leaks(
     ...     Problem(f"{n}-{'xy'[answer]}", f"Cup {n} hit _.", (f"jug {n}", "it"), answer)
     ...     for n, answer in enumerate(np.random.default_rng(0).integers(0, 2, 60).tolist())
     ... )
-    >>> print(leaks(data)[0])
+    >>> print(find_leaks(data)[0])
     the id's last character gives the answer away in 100 % of 60 problems (chance 56.7 %); 'y' means option 2, 'x' means option 1
     """  # noqa: E501
     rows = np.array([row for row, a in enumerate(dataset.answers) if a is not None], dtype=np.intp)
-    groups = clusters(dataset)[rows]
+    groups = find_clusters(dataset)[rows]
     if len(np.unique(groups)) < MIN_GROUPS:
         return None
     answers = np.array([cast(int, dataset.answers[row]) for row in rows])
@@ -426,7 +426,7 @@ it contains a copy)']
     return lines
 
 
-def overlap(
+def find_overlap(
     test: Dataset, training: Dataset | None = None, *, public: Collection[Digests] = ()
 ) -> Overlap:
     """Find the test problems that a solver may have seen during training.
@@ -454,7 +454,7 @@ def overlap(
 
     >>> from winosmith.testing import make_twins
     >>> data = make_twins(4)
-    >>> overlap(data[:4], data[4:]).withheld, overlap(data[:5], data[5:]).reasons
+    >>> find_overlap(data[:4], data[4:]).withheld, find_overlap(data[:5], data[5:]).reasons
     (False, {'a problem of the training set looks like it': 1})
     """
     found: dict[int, str] = {}

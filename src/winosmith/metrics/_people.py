@@ -21,7 +21,7 @@ from winosmith.dataset import Dataset
 from winosmith.errors import DataError
 from winosmith.metrics import _proportion
 from winosmith.metrics._depth import error_depth
-from winosmith.metrics._graded import clusters
+from winosmith.metrics._graded import find_clusters
 from winosmith.metrics._proportion import INTERVAL, SIZE, Proportion, format_rate
 from winosmith.report import fixed
 from winosmith.response import Response
@@ -91,7 +91,7 @@ def measure_human_accuracy(
     ]
     return HumanAccuracy(
         sum(right) / len(counted),
-        _proportion.proportion(right, clusters(dataset)[list(counted)]).interval,
+        _proportion.proportion(right, find_clusters(dataset)[list(counted)]).interval,
         sum(right),
         len(counted),
         len(tests) - len(counted),
@@ -184,7 +184,7 @@ def measure_person_accuracy(dataset: Dataset, responses: Iterable[Response]) -> 
             "kept if they are correct"
         )
     rows, people, right = zip(*found, strict=True)
-    by_problem = clusters(dataset)[list(rows)]
+    by_problem = find_clusters(dataset)[list(rows)]
     person = np.unique(people, return_inverse=True)[1]
     own = np.bincount(person, right) / np.bincount(person)
     return PersonAccuracy(
@@ -286,7 +286,7 @@ def measure_annotators(
             "there is no test response to a problem with an answer; validation votes "
             "don't count, because a problem is only kept if they are correct"
         )
-    labels = clusters(dataset)
+    labels = find_clusters(dataset)
     names = sorted({name for given in answers.values() for name in given})
     people = tuple(_measure_annotator(name, dataset, answers, far, labels) for name in names)
     return Annotators(

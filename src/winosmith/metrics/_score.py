@@ -172,8 +172,8 @@ def score(
         score_twins(graded),
         score_comparisons(graded),
         groups,
-        calibration(graded, seed) if graded.scored else None,
-        margins(graded) if graded.scored else None,
+        measure_calibration(graded, seed) if graded.scored else None,
+        measure_margins(graded) if graded.scored else None,
         graded.against_scores,
         graded.invalid,
         graded.missing,
@@ -449,7 +449,7 @@ class Calibration(Result):
     bins: tuple[ReliabilityBin, ...]
 
 
-def calibration(graded: Graded, seed: int = 0) -> Calibration:
+def measure_calibration(graded: Graded, seed: int = 0) -> Calibration:
     """Measure the calibration of a solver's probabilities, the softmax of its scores.
 
     The null distribution is drawn with the random seed `seed`: each simulated answer is correct
@@ -542,7 +542,7 @@ class Margins(Result):
     surest_wrong: tuple[str, ...]
 
 
-def margins(graded: Graded) -> Margins:
+def measure_margins(graded: Graded) -> Margins:
     """Measure the margins between the scores of correct and incorrect options.
 
     Raises:

@@ -39,7 +39,7 @@ class Stability(Result):
             error.
         first: The mean, over families with an error, of the depth of their first error.
         families: The families, each with its error depths, in order of first occurrence.
-        accuracy: The accuracy on the perturbed problems; None if withheld, see `overlap`.
+        accuracy: The accuracy on the perturbed problems; None if withheld (see `overlap`).
         roots: The accuracy on the roots in the data; None if there are no roots, or if withheld.
         by_depth: The accuracy on the perturbed problems at each depth, ascending; None if withheld.
         consistency: The fraction of families with only correct answers; None if withheld.
@@ -68,7 +68,7 @@ class Stability(Result):
         return [svg for panels in draw_stability({name: self}) for svg in panels]
 
 
-def stability(
+def measure_stability(
     graded: Graded,
     *,
     depth: DepthKind | None = None,
@@ -83,7 +83,7 @@ def stability(
             Other problems are ignored.
         depth: "declared", "lineage" or "edit" (see `winosmith.lineage.Depths`); by default the
             (first) kind that most perturbed problems have.
-        overlap: The overlap with the training data, from `overlap`. If the solver may have seen
+        overlap: The overlap with the training data, from `find_overlap`. If the solver may have seen
             test problems, accuracies are withheld (error depths are not, as in EvoGrad's table 4).
         seed: The random seed of the draws.
         draws: The number of bootstrap draws over families.
@@ -99,7 +99,7 @@ def stability(
     >>> one = make_child(root, "The mug hit the vase and the _ broke.", ("mug", "vase"), 1, source="x")
     >>> two = make_child(one, "The mug hit the vase but the _ held.", ("mug", "vase"), 0, source="x")
     >>> data = Dataset([root, one, two])
-    >>> found = stability(grade(data, [Prediction(problem.id, 1) for problem in data]))
+    >>> found = measure_stability(grade(data, [Prediction(problem.id, 1) for problem in data]))
     >>> found.depth, found.mean.value, found.mean.null.coin, found.survival.share
     ('lineage', 3.0, 2.0, (0.0,))
     """  # noqa: E501
@@ -294,7 +294,7 @@ def compare_survival(
     Args:
         first: The graded answers of the first solver, from `grade`.
         second: The graded answers of the second solver, on the same data set.
-        depth: As in `stability`.
+        depth: As in `measure_stability`.
         seed: The random seed of the swaps.
         draws: The number of random swaps if there are too many to enumerate.
 

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 from winosmith import blocks, published, text
 from winosmith.dataset import Dataset
 from winosmith.lineage import UNVALIDATED, Depths, depths
-from winosmith.metrics._leaks import Leak, leaks
+from winosmith.metrics._leaks import Leak, find_leaks
 from winosmith.problem import Claim, Problem
 from winosmith.report import Signature, join_names, signature_of
 from winosmith.results import Result, computed, shown
@@ -56,7 +56,7 @@ class Statistics(Result):
         associative: The number of problems that are labelled as answerable by word association, and
             the number that have such a label (an extra key that ends in ".associative"). In WSC273,
             these are 37 of 273 (Trichelair et al. 2018; 13.55 %, printed as 13.5).
-        leaks: The fields that reveal the answer; None if too few answers are known. See `leaks`.
+        leaks: The fields that reveal the answer (`find_leaks`); None if too few answers are known.
         signature: The signature of the data.
     """
 
@@ -108,10 +108,11 @@ class ClaimStatistics(Result):
     table5: Table5 | None
 
 
-def claim_statistics(claims: Sequence[Claim]) -> ClaimStatistics:
+def compute_claim_statistics(claims: Sequence[Claim]) -> ClaimStatistics:
     """Compute the statistics of claims.
 
-    >>> found = claim_statistics([Claim("1", "The cup hit the jug and _ broke.", "the jug", True)])
+    >>> claim = Claim("1", "The cup hit the jug and _ broke.", "the jug", True)
+    >>> found = compute_claim_statistics([claim])
     >>> found.true, found.false, found.average_length
     (1, 0, 9.0)
     """
@@ -129,7 +130,7 @@ def claim_statistics(claims: Sequence[Claim]) -> ClaimStatistics:
     )
 
 
-def statistics(dataset: Dataset, seed: int = 0) -> Statistics:
+def compute_statistics(dataset: Dataset, seed: int = 0) -> Statistics:
     """Compute the statistics of a data set, and find its faults.
 
     Args:
@@ -138,7 +139,7 @@ def statistics(dataset: Dataset, seed: int = 0) -> Statistics:
 
     >>> from winosmith import Problem
     >>> cup = Problem("a", "The cup hit the jug and the _ broke.", ("cup", "jug"), 1)
-    >>> found = statistics(Dataset([cup]))
+    >>> found = compute_statistics(Dataset([cup]))
     >>> found.average_length, found.vocabulary, found.answers
     (10.0, 8, (0, 1))
     """
@@ -158,14 +159,14 @@ def statistics(dataset: Dataset, seed: int = 0) -> Statistics:
         withheld=len(dataset) - answered.total(),
         options=dict(sorted(Counter(len(problem.options) for problem in dataset).items())),
         questions=sum(p.blank is None for p in dataset),
-        copies=copies(dataset),
+        copies=find_copies(dataset),
         missing_options=tuple(
             p.id
             for p in dataset
             if p.blank is not None and not _contains_options(p.sentence, p.options)
         ),
         associative=_count_associative(dataset),
-        leaks=leaks(dataset, seed),
+        leaks=find_leaks(dataset, seed),
         signature=signature_of(dataset, seed),
     )
 
@@ -243,12 +244,12 @@ class Copies(Result):
         return lines
 
 
-def copies(dataset: Dataset) -> Copies:
+def find_copies(dataset: Dataset) -> Copies:
     """Find identical problems and contradictions in a data set.
 
     >>> from winosmith import Problem
     >>> cup = [Problem(id_, "The cup hit the jug and _ fell.", ("cup", "jug"), 0) for id_ in "ab"]
-    >>> copies(Dataset(cup)).groups
+    >>> find_copies(Dataset(cup)).groups
     (('a', 'b'),)
     """
     same = blocks.copies(dataset)
@@ -310,11 +311,11 @@ class LineageStatistics(Result):
     example_depths: dict[str, int | None]
 
 
-def lineage_statistics(dataset: Dataset) -> LineageStatistics | None:
+def compute_lineage_statistics(dataset: Dataset) -> LineageStatistics | None:
     """Count families and compare the kinds of depth; return None if no problem is perturbed.
 
     >>> from winosmith.testing import make_families
-    >>> found = lineage_statistics(make_families([1, 4], [2]))
+    >>> found = compute_lineage_statistics(make_families([1, 4], [2]))
     >>> found.families, found.perturbed, found.depths["edit"].greatest, found.example
     (2, 3, 4, None)
     """

@@ -145,7 +145,7 @@ def switch_options(dataset: Dataset, sentences: Mapping[str, str] | None = None)
     return Filtered(Dataset(made, dataset.name), dataset.drop(reasons, "switch").dropped)
 
 
-def consistency(original: Graded, switched: Graded) -> Consistency:
+def measure_consistency(original: Graded, switched: Graded) -> Consistency:
     """Measure how consistently a solver changes its choices if the options are switched.
 
     Args:
@@ -219,7 +219,7 @@ def _match_case(words: str, match: re.Match[str]) -> str:
 
 
 Reading = Literal["answer", "occupation"]
-"""The definition of a "gotcha" sentence; see `gender_gap`."""
+"""The definition of a "gotcha" sentence; see `measure_gender_gap`."""
 
 GENDERS = ("female", "male")
 
@@ -228,7 +228,7 @@ def list_gap_readings(columns: Iterable[str]) -> list[tuple[str, Reading]]:
     """Combine each column of occupation statistics with each definition of a gotcha.
 
     The combination of WinoGrande's table 7 comes first: the statistics of the Bureau of Labor
-    Statistics ("bls") and the reading "answer"; see `gender_gap`.
+    Statistics ("bls") and the reading "answer"; see `measure_gender_gap`.
 
     >>> list_gap_readings(["bergsma", "bls"])[:2]
     [('bls', 'answer'), ('bls', 'occupation')]
@@ -301,7 +301,7 @@ class GenderGap(Result):
         )
 
 
-def gender_gap(
+def measure_gender_gap(
     graded: Graded,
     female_share: Mapping[str, float],
     *,

@@ -58,7 +58,7 @@ class PracticeCorpus:
 
 
 @checked
-def corpus(
+def generate_corpus(
     twins: Annotated[int, Field(ge=0)] = 3_000,
     *,
     seed: int = 0,
@@ -93,7 +93,7 @@ def corpus(
         RecipeError: A number is out of range, or an artifact is unknown.
         DataError: There is no artifact to plant, or there are too few distinct sentences.
 
-    >>> made = corpus(100, strength=0.25, artifacts=["polarity"])
+    >>> made = generate_corpus(100, strength=0.25, artifacts=["polarity"])
     >>> len(made.dataset.twins), len(made.planted)
     (100, 50)
     """

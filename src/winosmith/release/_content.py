@@ -28,7 +28,7 @@ from winosmith.blocks import (
 from winosmith.dataset import Dataset
 from winosmith.errors import DataError
 from winosmith.exposure import LEVEL, compute_detectable_shift, iter_presentations
-from winosmith.metrics import Copies, compute_detectable_differences, copies
+from winosmith.metrics import Copies, compute_detectable_differences, find_copies
 from winosmith.options import declaration, text_matching, to_table
 from winosmith.problem import Lineage, Problem
 from winosmith.records import canonical
@@ -406,7 +406,7 @@ class Content:
     @cached_property
     def copies(self) -> Copies:
         """Identical problems; contradictions in test are unknown, as its answers are withheld."""
-        return copies(self.dataset)
+        return find_copies(self.dataset)
 
     @property
     def signature(self) -> str:

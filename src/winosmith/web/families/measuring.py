@@ -1,8 +1,8 @@
 """The stability of models over all families, which the worker measures and stores.
 
-The results are those of `winosmith.metrics.stability`. The worker computes them every ten minutes
-if the data have changed. `winosmith score` gives the same results for the downloaded problems and
-predictions.
+The results are those of `winosmith.metrics.measure_stability`. The worker computes them every ten
+minutes if the data have changed. `winosmith score` gives the same results for the downloaded
+problems and predictions.
 """
 
 from __future__ import annotations
@@ -188,7 +188,7 @@ def _measure_depth(depth: Any, graded: list[tuple[Model, Graded | None, str]]) -
         record: dict[str, Any] = {"name": model.name, "revision": model.revision, "fault": fault}
         if answered is not None:
             try:
-                of = metrics.stability(answered, depth=depth, seed=SEED)
+                of = metrics.measure_stability(answered, depth=depth, seed=SEED)
             except MissingExtraError as error:
                 return Measured(depth=depth, fault=str(error))
             except DataError as error:
