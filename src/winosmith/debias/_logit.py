@@ -169,7 +169,7 @@ class CrossLogit:
 
     Attributes:
         unit_rounding: (U,) a bound on the rounding error of each unit's products, for weights of
-        length 1.
+            length 1.
     """
 
     def __init__(self, V: Singles, fold: Rows, *, C: float, starts: Rows | None = None):

@@ -78,7 +78,7 @@ class MirrorResult(Result):
         turned: The number of blocks at or above the run's own threshold in each run with permuted
             keys; empty if no run was needed.
         p: The p-value: (1 + runs with permuted keys that found at least as many blocks) / (1 + runs
-        with permuted keys); 1 if nothing was found.
+            with permuted keys); 1 if nothing was found.
         parameters: All parameters that the result depends on, except the arrays.
     """
 

@@ -31,7 +31,7 @@ class ArrayEmbedder:
 
     Attributes:
         X: (n, d) finite numbers, converted to float32. A `numpy.memmap` of more than 64 MiB is not
-        read into memory, nor are the vectors.
+            read into memory, nor are the vectors.
         ids: the id of each row, to look up problems in any order. Without ids, there must be one
             row per problem, in the same order.
         name: name of the array, for messages.
@@ -83,7 +83,7 @@ class ArrayEmbedder:
 
         Raises:
             DataError: some problems have no row (the message names up to three), or the numbers of
-            problems and rows differ.
+                problems and rows differ.
         """
         if self.ids is None:
             if len(problems) != len(self.X):
