@@ -39,7 +39,7 @@ from winosmith.text import count_noun
 
 @dataclass(frozen=True, slots=True)
 class Probe(Result):
-    """The held-out accuracy of a linear model.
+    """The result of a probe: the held-out accuracy of a linear model.
 
     Attributes:
         accuracy: The fraction of test problems that the model predicts correctly, 0–1. A tie of t

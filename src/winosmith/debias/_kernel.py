@@ -62,7 +62,7 @@ def compile_cached(function: Function) -> Function:
 
 @dataclass(frozen=True, slots=True)
 class Kernel:
-    """The loops of this module on a basis and its labels, compiled for this machine's processor.
+    """AFLite's loops on a basis and its labels, compiled for this machine's processor.
 
     Attributes:
         X: The (N, D) float32 basis.

@@ -482,7 +482,7 @@ def _compute_signed_leads(units: _Units, scores: Floats, key: Numbers) -> Floats
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Outcome:
-    """The result for an aim, with units in canonical order; see `MirrorResult`."""
+    """The result of the filter, with units in canonical order; see `MirrorResult`."""
 
     removal_probability: Floats
     threshold: float | None

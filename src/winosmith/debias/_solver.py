@@ -328,7 +328,7 @@ SHORTENING_RANGE = (0.1, 0.7)
 
 @dataclass(frozen=True, slots=True)
 class Fit:
-    """The result of the solver.
+    """The weights that the solver found, and whether they converged.
 
     Attributes:
         weights: (c, D) the minima.

@@ -220,6 +220,8 @@ def make_twin_units(pool: Dataset, X: NDArray[Any]) -> TwinUnits:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _OptionUnit:
+    """A twin or single with one vector per option."""
+
     V: NDArray[np.float32]
     key: int
     rows: list[int]

@@ -52,7 +52,7 @@ COUNT_FORMAT = ",.7g"
 
 @dataclass(frozen=True, slots=True)
 class Pair(Result):
-    """The comparison of two solvers on the same problems.
+    """A pair of solvers, compared on the same problems.
 
     Attributes:
         first, second: The names of the solvers.
@@ -435,7 +435,7 @@ def compute_agreement_probability(first: Prediction, second: Prediction) -> floa
 
 @dataclass(frozen=True)
 class Forgetting(Result):
-    """The accuracy on one data set before and after further training (EvoGrad, table 4).
+    """What a solver forgot and learned during further training (EvoGrad, table 4).
 
     Attributes:
         before, after: The accuracies.

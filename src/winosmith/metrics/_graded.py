@@ -279,7 +279,7 @@ NOTE_FRACTION = 0.5
 
 @dataclass(frozen=True, slots=True)
 class Comparability:
-    """Whether a solver's results on groups of problems can be compared.
+    """The answer to whether a solver's results on groups of problems can be compared.
 
     Attributes:
         refused: The reason for refusing the comparison, or None. A comparison is refused if two

@@ -290,7 +290,7 @@ class DepthSummary(Result):
 
 @dataclass(frozen=True)
 class LineageStatistics(Result):
-    """The families of a data set.
+    """Statistics of the families in a data set.
 
     Attributes:
         families: The number of families with a perturbed problem.
@@ -355,7 +355,7 @@ def _compute_depth_range(problem_depths: Depths) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Sizes(Result):
-    """The number of problems, the average length in tokens, and the size of the vocabulary."""
+    """The sizes in a row of table 5: problems, average tokens per text, and vocabulary."""
 
     problems: int
     length: float

@@ -30,7 +30,7 @@ sentence-transformers; "cls" is the first token's vector."""
 
 @dataclass(frozen=True)
 class Reader:
-    """Tokenises texts for a model, and makes batches of them on its device.
+    """Tokenises texts for a model, and makes batches on the model's device.
 
     Texts longer than `max_length` tokens are truncated at the start, with a warning, because the
     text after the blank matters more.

@@ -230,7 +230,7 @@ test (Davis et al. 2016)."""
 
 
 def make_participants(pool: int) -> tuple[str, ...]:
-    """Return the pseudonyms of a pool of people.
+    """Return pseudonyms for a pool of people.
 
     >>> make_participants(3)
     ('p01', 'p02', 'p03')
