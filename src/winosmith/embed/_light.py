@@ -108,8 +108,9 @@ def _count_without_splitting_ties(values: Floats, limit: int) -> int:
     >>> values = np.array([3.0, 2.0, 2.0, 1.0])
     >>> _count_without_splitting_ties(values, 3), _count_without_splitting_ties(values, 2)
     (3, 1)
-    >>> _count_without_splitting_ties(np.array([2.0, 2.0, 2.0]), 2),
-    _count_without_splitting_ties(np.array([2.0, 2.0, 2.0]), 3) (0, 3)
+    >>> equal = np.array([2.0, 2.0, 2.0])
+    >>> _count_without_splitting_ties(equal, 2), _count_without_splitting_ties(equal, 3)
+    (0, 3)
     """
     following = np.append(values[1:], 0.0)
     apart = np.flatnonzero(following < (1 - NEAR_TIE) * values) + 1
