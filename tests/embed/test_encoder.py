@@ -51,13 +51,13 @@ def test_what_is_cached_is_not_computed_again(
     embedder = EncoderEmbedder(tiny_encoder, cache=tmp_path)
     first = embedder.embed(PROBLEMS)
     read: list[int] = []
-    real = Encoder.vectors
+    real = Encoder.encode
 
     def counted(self: Encoder, texts: list[str], **settings: object) -> object:
         read.append(len(texts))
         return real(self, texts, **settings)
 
-    monkeypatch.setattr(Encoder, "vectors", counted)
+    monkeypatch.setattr(Encoder, "encode", counted)
     assert np.array_equal(replace(embedder).embed(PROBLEMS.blind()), first)
     both = replace(embedder, combine="concat").embed(PROBLEMS)
     assert np.array_equal(both[:, :16] - both[:, 16:], first)
