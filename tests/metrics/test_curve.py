@@ -127,7 +127,7 @@ def test_a_form_finds_its_own_curve_again(form: object) -> None:
     found = next(e for e in curve.extrapolations if e.form is form)
     assert found.parameters == pytest.approx(true, rel=1e-3)
     ahead = form.curve(np.log2([1e6]), *true)
-    assert found.at([1e6]) == pytest.approx(ahead, abs=1e-4)
+    assert found.predict([1e6]) == pytest.approx(ahead, abs=1e-4)
     assert found.last == pytest.approx(exact[-1], abs=1e-3)
 
 
