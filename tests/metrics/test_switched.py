@@ -101,7 +101,7 @@ def test_marks_for_other_sentences_are_refused() -> None:
         add_trichelair_labels(Dataset([BALL]), [{"index": 0, "sentence": "Emma passed the ball."}])
     for index in (-1, 1, "0"):
         with pytest.raises(
-            DataError, match=f"a mark.s index {index!r} is out of range; there are 1 problems"
+            DataError, match=f"a label.s index {index!r} is out of range; there are 1 problems"
         ):
             add_trichelair_labels(Dataset([BALL]), [{"index": index, "sentence": BALL.sentence}])
 
