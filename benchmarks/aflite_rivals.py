@@ -94,7 +94,7 @@ def compared(
     left = np.load(Path(folder) / f"left{number}.npy").astype(np.int32)
     settings = Settings(count, size, 1, 0.75, parameters["C"], seed)
     with open_ensemble(check_rows(X, y, range(len(y)), None), settings) as ensemble:
-        weights = ensemble.vote(left, number, ensemble.compute_first_start(left)).weights
+        weights = ensemble.collect_votes(left, number, ensemble.compute_initial_start(left)).weights
         matrix = ensemble.basis.matrix
         votes = wrong = close = 0
         worst = 0.0

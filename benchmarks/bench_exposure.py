@@ -23,7 +23,7 @@ from scipy.stats import norm, ttest_1samp
 
 from winosmith import practice
 from winosmith.exposure import (
-    detectable_shift,
+    compute_detectable_shift,
     sign_test,
     signed_ranks,
     subtract_fit,
@@ -106,7 +106,7 @@ def print_power(count):
           "all prefer A by 3 sd |")  # fmt: skip
     print("|---" * 7 + "|")
     for n, shift in ((155, 0.2), (618, 0.1), (2_472, 0.05)):
-        promised = norm.cdf(shift / detectable_shift(n) * (norm.isf(LEVEL) + norm.ppf(0.8))
+        promised = norm.cdf(shift / compute_detectable_shift(n) * (norm.isf(LEVEL) + norm.ppf(0.8))
                             - norm.isf(LEVEL))  # fmt: skip
         for name, draw in SHAPES.items():
             p = []
@@ -154,7 +154,7 @@ def draw_material(others, seed):
     rng = np.random.default_rng(seed)
     wanted = [(n, times) for times in TIMES for n in SIZES] + [(2_000, 0)]
     needed = sum(n for n, _ in wanted)
-    problems = [*practice.corpus(needed + (others + 1) // 2, seed=seed).dataset]
+    problems = [*practice.generate_corpus(needed + (others + 1) // 2, seed=seed).dataset]
     halves = iter(problems[: 2 * needed : 2])
     releases = [
         Release(

@@ -8,7 +8,8 @@ tenth of its versions is not public. The whole site is timed, without a network:
 - far version: the tree around a version far from the root;
 - branch: the content that is inserted when a folded branch is opened;
 - list, board: the families and the contributors;
-- rival: the simplest solution: `winosmith.metrics.stability` on the whole family as a data set.
+- rival: the simplest solution: `winosmith.metrics.measure_stability` on the whole family as a data
+set.
 
 For each, it prints the first request, the median of the others, the total, and the CPU time of the
 request's thread, without background work.
@@ -135,7 +136,7 @@ def _answer(problem, model, rng):
 
 
 def rival(model):
-    """Return the result of `metrics.stability` for the family, read from the database."""
+    """Return the result of `metrics.measure_stability` for the family, read from the database."""
     from winosmith import Dataset, metrics
     from winosmith.web.families.measuring import get_answered_problems, load_predictions
     from winosmith.web.problems.records import as_problem
@@ -143,7 +144,9 @@ def rival(model):
     query = get_answered_problems(model)
     refs = dict(query.order_by("place").values_list("pk", "ref"))
     data = Dataset(map(as_problem, query.select_related("twin__contributor").order_by("pk")))
-    return metrics.stability(metrics.grade(data, load_predictions(model, refs)), depth="lineage")
+    return metrics.measure_stability(
+        metrics.grade(data, load_predictions(model, refs)), depth="lineage"
+    )
 
 
 def timed(act, looks):

@@ -119,7 +119,7 @@ def main():
     parser.add_argument("--data", help="a file of problems; the practice corpus when left out")
     parser.add_argument("--searches", type=int, default=1000)
     options = parser.parse_args()
-    data = formats.read(options.data) if options.data else practice.corpus(200).dataset
+    data = formats.read(options.data) if options.data else practice.generate_corpus(200).dataset
     recorder = Recorder()
     solve.KnowledgeHunting(recorder).score(data)
     step = max(1, len(recorder.asked) // options.searches)

@@ -98,7 +98,7 @@ def compare_choice(folder, data, repeats):
     import torch
 
     model = models.create_choice_model(folder, seed=0)
-    rows = model.inputs(data)
+    rows = model.make_inputs(data)
 
     def fixed():
         scores = []
@@ -111,7 +111,7 @@ def compare_choice(folder, data, repeats):
                 scores.append(model.network(**shaped).logits[:, 0].numpy())
         return np.concatenate(scores).reshape(len(data), -1)
 
-    wall, cpu, own = best(lambda: np.stack(model.scores(data)), repeats)
+    wall, cpu, own = best(lambda: np.stack(model.score_problems(data)), repeats)
     their_wall, their_cpu, theirs = best(fixed, repeats)
     np.testing.assert_allclose(own, theirs, atol=1e-4)
     assert np.array_equal(own.argmax(1), theirs.argmax(1))
@@ -136,7 +136,7 @@ def main():
     logging.set_verbosity_error()
     logging.disable_progress_bar()
     warnings.simplefilter("ignore")
-    whole = formats.read(options.data) if options.data else practice.corpus(600).dataset
+    whole = formats.read(options.data) if options.data else practice.generate_corpus(600).dataset
     data, shown = whole[: options.problems], whole[: options.shot_problems]
     prompt = solve.make_prompt(whole[len(data) :], 30)
     texts = [text for problem in whole for text in problem.fill_all()]

@@ -40,7 +40,7 @@ def originals():
     folder = os.environ.get("WINOSMITH_DATA")
     if folder:
         return formats.read(Path(folder) / "winogrande/train_xl.jsonl")
-    return practice.corpus(10_000).dataset
+    return practice.generate_corpus(10_000).dataset
 
 
 def mixed(data, count):

@@ -69,7 +69,7 @@ def by_aflite(way, pool, X, seed):
 
 def by_mirror(way, pool, X, seed):
     """Return the rows that mirror removes, and all that agree, by margin, a unit at a time."""
-    units = debias.twin_units(pool, X)
+    units = debias.make_twin_units(pool, X)
     found = debias.mirror(
         units.V,
         blocks=units.blocks,
@@ -98,7 +98,7 @@ class Vectors:
     def __init__(self, strength, seed, asked):
         self.strength, self.seed = strength, seed
         self.folder = Path(asked.work) / f"vectors-{strength}-{seed}"
-        corpus = practice.corpus(
+        corpus = practice.generate_corpus(
             asked.twins, seed=seed, strength=strength, symmetric=asked.symmetric
         )
         self.pool = validate.check(corpus.dataset, corpus.votes).result.kept

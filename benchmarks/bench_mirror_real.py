@@ -28,9 +28,9 @@ MIRROR = {
 
 def mirrored(pool, X, rows, how):
     """Return the rows that mirror keeps of some, seeing no others."""
-    units = debias.twin_units(pool.select(rows.tolist()), X[rows])
+    units = debias.make_twin_units(pool.select(rows.tolist()), X[rows])
     found = debias.mirror(units.V, blocks=units.blocks, kinds=units.kinds, ids=units.ids, **how)
-    return rows[units.rows_of(found.kept)]
+    return rows[units.get_rows(found.kept)]
 
 
 def by_aflite(pool, X, y, rows, size=None):
@@ -65,7 +65,7 @@ def main():
     parser.add_argument("--splits", type=int, default=5)
     asked = with_twins(parser)
     pool = formats.read(asked.data)
-    X, y, sizes = embed.LightEmbedder().embed(pool), debias.problem_labels(pool), {}
+    X, y, sizes = embed.LightEmbedder().embed(pool), debias.get_problem_labels(pool), {}
     stranger = embed.HashedEmbedder().embed(pool)
 
     def chance(rows):

@@ -241,8 +241,8 @@ def main():
     asked = with_twins(parser)
     how = {name: getattr(asked, name) for name in ("epochs", "width", "rate", "drop")}
     pool = formats.read(asked.data)
-    X, keys = embed.LightEmbedder().embed(pool), debias.problem_labels(pool).astype(np.int64)
-    clusters, read, told = metrics.clusters(pool), Readings(pool), {}
+    X, keys = embed.LightEmbedder().embed(pool), debias.get_problem_labels(pool).astype(np.int64)
+    clusters, read, told = metrics.find_clusters(pool), Readings(pool), {}
     for split in range(asked.splits):
         one, other = (filtered(pool, X, keys, half) for half in halved(pool, split))
         for (name, first), (_, second) in zip(one, other, strict=True):

@@ -66,8 +66,8 @@ def main():
     parser.add_argument("--flips", type=int, default=9, help="draws of labels that mean nothing")
     asked = parser.parse_args()
     started = time.monotonic()
-    pool = formats.read(asked.data) if asked.data else practice.corpus(asked.twins).dataset
-    X, y = embed.LightEmbedder().embed(pool), debias.problem_labels(pool)
+    pool = formats.read(asked.data) if asked.data else practice.generate_corpus(asked.twins).dataset
+    X, y = embed.LightEmbedder().embed(pool), debias.get_problem_labels(pool)
     groups, rows = blocks.blocks(pool), np.arange(len(pool))
     old = itself(X, y, kept_of(X, y, pool.ids, rows), groups)
     nothing = []

@@ -22,7 +22,7 @@ STRENGTHS = (0.0, 0.1, 0.25, 0.5, 0.75, 1.0)
 
 def measured(strength, seed, twins):
     """Return {filter: Found} for one corpus."""
-    corpus = practice.corpus(twins, seed=seed, strength=strength)
+    corpus = practice.generate_corpus(twins, seed=seed, strength=strength)
     pool = validate.check(corpus.dataset, corpus.votes).result.kept
     X = embed.LightEmbedder().embed(pool)
     run = build.run_filter(pool, X, build.FilterRecipe(), seed=seed)

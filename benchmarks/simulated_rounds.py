@@ -66,8 +66,8 @@ class SimulatedRound:
     accuracy: Mapping[str, float]
     human: float | None
     mislabelled: float
-    recall: practice.Share
-    false_removals: practice.Share
+    recall: practice.Ratio
+    false_removals: practice.Ratio
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,7 +104,7 @@ def simulate(
         seed: of the crowd, its habits and every filter.
         rounds: how many.
         twins: how many are written in each.
-        strength: the share of twins with an artifact, 0–1; see `practice.corpus`.
+        strength: the share of twins with an artifact, 0–1; see `practice.generate_corpus`.
         mislabelled: the share of twins that are sent in with both answers wrong, 0–1.
         arms: the ways of filtering.
 
@@ -141,7 +141,7 @@ def _check(rounds: int, twins: int, mislabelled: float, arms: Sequence[Arm]) -> 
 
 def _written(seed: int, rounds: int, twins: int, strength: float, mislabelled: float) -> _Crowd:
     """Let the crowd write; one corpus, cut into rounds, so that its habits stay."""
-    corpus = practice.corpus(rounds * twins, seed=seed, strength=strength)
+    corpus = practice.generate_corpus(rounds * twins, seed=seed, strength=strength)
     votes = practice.simulate_votes(corpus.dataset, judges=2 * JUDGES, pool=POOL, seed=seed)
     first, later = _panels(corpus.dataset, votes)
     rng = np.random.default_rng([seed, 3])
@@ -193,7 +193,7 @@ def _solved(pool: Dataset, X: NDArray[Any], before: int) -> dict[str, NDArray[np
     """Return the accuracy on the newest problems of solvers trained on the earlier ones."""
     if not before:
         return {}
-    y = debias.problem_labels(pool)
+    y = debias.get_problem_labels(pool)
     train, newest = pool.select(range(before)), pool.select(range(before, len(pool)))
     pairs = solve.WordAssociation.trained_on(train, features="pairs", smoothing=1.0)
     said = zip(newest, solve.predict(pairs, newest), strict=True)
@@ -248,5 +248,5 @@ def _measured(
     )
 
 
-def _share(removed: NDArray[np.bool_], of: NDArray[np.bool_]) -> practice.Share:
-    return practice.Share(int((removed & of).sum()), int(of.sum()))
+def _share(removed: NDArray[np.bool_], of: NDArray[np.bool_]) -> practice.Ratio:
+    return practice.Ratio(int((removed & of).sum()), int(of.sum()))

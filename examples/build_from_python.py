@@ -9,7 +9,7 @@ from pathlib import Path
 from winosmith import build, formats, practice, validate
 
 # 300 practice twins, and the votes of a simulated crowd. Put your own files here.
-made = practice.corpus(300, strength=0.6)
+made = practice.generate_corpus(300, strength=0.6)
 formats.write(made.dataset.problems, "twins.jsonl")
 validate.write_votes(made.votes, "votes.csv")
 Path("planted.json").write_text(json.dumps(made.planted))

@@ -13,7 +13,7 @@ from winosmith import Claim, Dataset, Problem, formats, practice, published
 from winosmith.errors import InputError
 from winosmith.evolve import draw_roots
 from winosmith.lineage import make_child
-from winosmith.metrics import overlap
+from winosmith.metrics import find_overlap
 from winosmith.published import compute_item_digests, get_published_digests
 
 TROPHY = "The trophy doesn't fit into the brown suitcase because {} too large."
@@ -103,9 +103,9 @@ def test_evolved_problems_are_known_as_those_of_their_roots_set(
         for root in roots
     ]
     test = Dataset([*roots, *children] if with_roots else children)
-    seen = overlap(test, public=[get_published_digests("winogrande")])
+    seen = find_overlap(test, public=[get_published_digests("winogrande")])
     assert len(seen.rows) == len(test)
-    other = overlap(test, public=[get_published_digests("winogender")])
+    other = find_overlap(test, public=[get_published_digests("winogender")])
     assert other.withheld is not with_roots  # without its root nothing of it can be compared
 
 
@@ -124,5 +124,5 @@ def test_evolved_problems_are_known_as_those_of_their_roots_set(
 )
 def test_sets_that_share_problems_are_told(file: str, name: str, seen: int, data_dir: Path) -> None:
     """A set has seen its own problems in each encoding; DPR's hold four of the Winograd schemas."""
-    found = overlap(formats.read(data_dir / file), public=[get_published_digests(name)])
+    found = find_overlap(formats.read(data_dir / file), public=[get_published_digests(name)])
     assert len(found.rows) == seen

@@ -101,9 +101,9 @@ def simulated(seed: int, strength: float) -> Drawn:
 @lru_cache(1)
 def embedded(corpus: int, strength: float) -> Drawn:
     """Return the symmetric practice twins of a corpus in the light embedder's vectors."""
-    made = practice.corpus(TWINS, seed=corpus, strength=strength, symmetric=True)
+    made = practice.generate_corpus(TWINS, seed=corpus, strength=strength, symmetric=True)
     pool = made.dataset
-    X, turns = embed.LightEmbedder().embed(pool), 2 * debias.problem_labels(pool) - 1
+    X, turns = embed.LightEmbedder().embed(pool), 2 * debias.get_problem_labels(pool) - 1
     V = [turns[one] * X[one] + turns[other] * X[other] for one, other in pool.twins]
     planted = [pool.ids[one] in made.planted for one, _ in pool.twins]
     return Drawn(np.asarray(V, np.float32), np.array(planted))

@@ -68,12 +68,12 @@ def test_ids_fields_and_order_tell_nothing(small_build):
     published = formats.read(small_build.folder / "test.jsonl")
     hidden = answers(small_build)
     told = Dataset(replace(p, answer=hidden[p.id]) for p in published)
-    assert metrics.leaks(told) == ()
+    assert metrics.find_leaks(told) == ()
 
 
 def test_the_search_would_have_found_the_old_ids(telling_twins):
     """The same search finds the leak in the data that went in."""
-    assert metrics.leaks(telling_twins)
+    assert metrics.find_leaks(telling_twins)
 
 
 def test_no_partner_is_published_with_its_answer(small_build):

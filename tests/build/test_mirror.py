@@ -19,7 +19,7 @@ from winosmith.cli import main
 from winosmith.embed import LightEmbedder, save_array
 from winosmith.errors import RecipeError
 
-POOL = practice.corpus(300, strength=0.6, seed=3).dataset
+POOL = practice.generate_corpus(300, strength=0.6, seed=3).dataset
 
 
 def filtered(out: Path, embed: EmbedRecipe | None = None, **chosen: Any) -> Any:

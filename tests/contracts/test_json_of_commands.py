@@ -25,7 +25,7 @@ from tests.conftest import installed
 from tests.exposure.test_coins import pairs_of, write_release
 from winosmith import Dataset, Prediction, Problem, Response, answers, formats, practice
 from winosmith.cli import main
-from winosmith.exposure import read_keyed
+from winosmith.exposure import read_keyed_release
 from winosmith.humans import Subject, Taken, make_subject_record
 from winosmith.lineage import make_child
 from winosmith.metrics import switch_options
@@ -165,7 +165,7 @@ def _write_inputs() -> None:
     for name, text in TOML.items():
         Path(name).write_text(text, "utf-8")
     formats.write(DATA, "data.jsonl")
-    formats.write(practice.corpus(40, seed=6).dataset.problems, "pool.jsonl")
+    formats.write(practice.generate_corpus(40, seed=6).dataset.problems, "pool.jsonl")
     evolved, rng = _evolved(), np.random.default_rng(0)
     formats.write(evolved, "evolved.jsonl")
     for name, every in (("near", 3), ("far", 5)):
@@ -192,8 +192,10 @@ def _write_inputs() -> None:
         for p in DATA
     ]
     Path("wsc.xml").write_text(f"<collection>{''.join(schemas)}</collection>")
-    keyed = read_keyed(
-        write_release(Path("keyed"), bytes(32), pairs_of(practice.corpus(90, seed=2).dataset))
+    keyed = read_keyed_release(
+        write_release(
+            Path("keyed"), bytes(32), pairs_of(practice.generate_corpus(90, seed=2).dataset)
+        )
     )
     scores = [{"id": pair.a.id, "a": rng.normal(), "b": rng.normal()} for pair in keyed.pairs]
     lines = [{"release": keyed.digest, "model": "new"}, *scores]

@@ -116,12 +116,12 @@ WOMEN = {"nurse": 90.0, "plumber": 5.0}
 ONE: dict[str, Callable[[Graded], Any]] = {
     "score": lambda g: metrics.score(g).record(),
     "guessing": lambda g: [metrics.guessing_p_value(g), metrics.compute_guessing_level(g)],
-    "stability": lambda g: metrics.stability(g, draws=200).record(),
+    "stability": lambda g: metrics.measure_stability(g, draws=200).record(),
     "kinds": lambda g: metrics.count_edit_kinds(
         g, {p.id: ["NN"] * len(metrics_tokens(p.sentence)) for p in g.dataset}
     ).record(),
     "gender gap": lambda g: [
-        metrics.gender_gap(_of_winogender(g), WOMEN, reading=reading).record()
+        metrics.measure_gender_gap(_of_winogender(g), WOMEN, reading=reading).record()
         for reading in ("answer", "occupation")
     ],
     "roots": lambda g: sorted(find_unsolved_ids(g.dataset, [g.predictions])),
@@ -131,8 +131,8 @@ ONE: dict[str, Callable[[Graded], Any]] = {
 
 TWO: dict[str, Callable[[Graded, Graded], Any]] = {
     "compare": lambda a, b: metrics.compare({"a": a, "b": b}).record(),
-    "agreement": lambda a, b: vars_of(metrics.agreement(a, b)),
-    "forgetting": lambda a, b: metrics.forgetting(a, b).record(),
+    "agreement": lambda a, b: vars_of(metrics.measure_agreement(a, b)),
+    "forgetting": lambda a, b: metrics.measure_forgetting(a, b).record(),
     "survival": lambda a, b: metrics.compare_survival(a, b, draws=200).record(),
 }
 """Every figure over two solvers' predictions."""

@@ -13,7 +13,7 @@ from winosmith.debias._clues import (
     Associations,
     find_associations,
     make_assessment_blocks,
-    make_leads_table,
+    make_clue_table,
     make_passages,
 )
 
@@ -116,7 +116,7 @@ def test_passages_put_together_are_the_sentences(found: Associations) -> None:
 
 def test_leads_are_counted_and_shared_out(found: Associations) -> None:
     """Each subset has its problems, those whose words lead to the answer, and those away."""
-    table = make_leads_table(found, {"all": range(24), "none": []})
+    table = make_clue_table(found, {"all": range(24), "none": []})
     assert [list(row) for row in table.rows] == [
         ["all", 24, 24, 1.0, 0, 0.0],
         ["none", 0, 0, 0.0, 0, 0.0],

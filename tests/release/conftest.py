@@ -44,7 +44,7 @@ def about(**changes: Any) -> About:
 
 def sets() -> dict[str, Dataset]:
     """Return the small release's problems, whose sides share no contributor."""
-    made = practice.corpus(60, seed=3).dataset
+    made = practice.generate_corpus(60, seed=3).dataset
     alone = [block for block in blocks(made) if len(block) == 2]
     halves = [made[row] for block in alone for row in block][:80]
     authors = {"train_xl": "t", "dev": "d", "test": "e"}

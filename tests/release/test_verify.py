@@ -140,7 +140,7 @@ def test_an_empty_private_file_is_no_fault(small: Released, tmp_path: Path) -> N
 @pytest.mark.parametrize("ids", ["p{}", "{}"])
 def test_a_partner_has_its_new_id_and_a_number_is_none(ids: str, tmp_path: Path) -> None:
     """A column of ids gets the new ids, and a number that is an old id by chance no fault."""
-    made = practice.corpus(60, seed=5).dataset
+    made = practice.generate_corpus(60, seed=5).dataset
     rows = [
         {"id": ids.format(n), "sentence": p.sentence, "option1": p.options[0],
          "option2": p.options[1], "answer": (p.answer or 0) + 1, "domain": "physical",
@@ -159,7 +159,7 @@ def test_a_partner_has_its_new_id_and_a_number_is_none(ids: str, tmp_path: Path)
 
 def test_a_test_set_whose_ids_tell_is_found(tmp_path: Path) -> None:
     """With the answers at hand, ids that give them away are found in the finished release."""
-    made = practice.corpus(60, seed=5).dataset
+    made = practice.generate_corpus(60, seed=5).dataset
     mark = make_canary(made)
     told = Dataset(
         (replace(p, id=f"{n}-{p.answer}", twin_id=None) for n, p in enumerate(made)), "test"

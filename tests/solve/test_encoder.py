@@ -186,6 +186,6 @@ def test_real_problems_cost_a_third_of_fixed_padding(minilm_folder: Path, data_d
     reader = load_encoder(minilm_folder, device="cpu").reader
     dev = formats.read(data_dir / "winogrande" / "dev.jsonl")
     texts = [fill_option(problem, option, "before_option") for problem in dev for option in (0, 1)]
-    lengths = [len(row["input_ids"]) for row in reader.tokens(texts)]
+    lengths = [len(row["input_ids"]) for row in reader.tokenise(texts)]
     fed = sum(len(batch) * lengths[batch[0]] for batch in batch_by_length(lengths, reader.budget))
     assert sum(lengths) <= fed < 80 * len(texts) / 2.5

@@ -67,7 +67,9 @@ def test_all_scores_come_from_one_pass(
     if solver is solve.Causal:
         loaded = models.load_causal_model(folder)
         full = [pair[0] for own in models.make_passages(loaded, PROBLEMS) for pair in own]
-        alone = loaded.likelihoods([text.ids for text in full], [text.start for text in full])
+        alone = loaded.compute_likelihoods(
+            [text.ids for text in full], [text.start for text in full]
+        )
         assert every.tokens_fed <= alone.tokens_fed + max(len(text.ids) for text in full)
 
 
@@ -80,8 +82,8 @@ def test_masked_scores_are_sums_and_means_of_the_hidden_tokens(
     scores = solve.Masked(folder).all_scores(PROBLEMS[:2]).scores
     for row, problem in enumerate(PROBLEMS[:2]):
         one_by_one = models.mask_tokens(model, [problem])[0]
-        sentence = [model.likelihoods(texts).values for texts in one_by_one]
-        option = model.likelihoods(models.mask_options(model, [problem])[0]).values
+        sentence = [model.compute_likelihoods(texts).values for texts in one_by_one]
+        option = model.compute_likelihoods(models.mask_options(model, [problem])[0]).values
         for name, values in (("sentence", [np.concatenate(v) for v in sentence]),
                              ("option", option)):  # fmt: skip
             np.testing.assert_allclose(scores[name][row], [v.sum() for v in values], atol=1e-4)
@@ -132,11 +134,11 @@ def _harness(model: models.CausalModel, problems: Dataset, prompt: str) -> int:
 
 def test_partial_scores_feed_less_than_the_harness(tmp_path: Path, quiet_models: None) -> None:
     """Twins zero-shot need less than half of its tokens, 30 fixed shots less than a 25th."""
-    data = practice.corpus(150).dataset
+    data = practice.generate_corpus(150).dataset
     texts = [text for problem in data for text in problem.fill_all()]
     folder = tiny_language_model(tmp_path, texts=texts, vocabulary=2000)
     model = models.load_causal_model(folder)
-    prompt = solve.make_prompt(practice.corpus(40, seed=9).dataset, 30)
+    prompt = solve.make_prompt(practice.generate_corpus(40, seed=9).dataset, 30)
     for shots, factor in (("", 2), (prompt, 25)):
         fed = solve.Causal(folder, prompt=shots).all_scores(data).tokens_fed
         assert fed * factor <= _harness(model, data, shots)
@@ -206,7 +208,7 @@ def test_a_product_of_models_has_the_calibration_of_their_product(logs: list[Any
     made = [
         Prediction(id_, int(np.argmax(of)), of) for id_, of in zip(data.ids, found, strict=True)
     ]
-    calibration = metrics.calibration(metrics.grade(data, made))
+    calibration = metrics.measure_calibration(metrics.grade(data, made))
     stated = product / product.sum(1, keepdims=True)
     right = np.eye(2)[list(data.answers)]
     assert calibration.brier == pytest.approx(((stated - right) ** 2).sum(1).mean(), abs=1e-9)

@@ -87,10 +87,12 @@ def test_association_finds_words_that_go_with_a_place() -> None:
 
 
 def test_association_by_words_has_the_filters_weights() -> None:
-    """The weight of a word is its PMI with option 1 in `debias.word_pmi`."""
+    """The weight of a word is its PMI with option 1 in `debias.compute_word_pmi`."""
     train = make_twins(50)
     solver = solve.WordAssociation.trained_on(train)
-    assert {word: pair[0] for word, pair in solver.weights.items()} == debias.word_pmi(train)
+    assert {word: pair[0] for word, pair in solver.weights.items()} == debias.compute_word_pmi(
+        train
+    )
 
 
 def test_association_by_words_says_what_it_tells_apart() -> None:

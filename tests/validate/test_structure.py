@@ -187,7 +187,7 @@ def test_things_and_problems_without_a_domain_have_no_gender_to_check() -> None:
 
 def test_names_of_practice_twins_have_the_gender_of_their_list() -> None:
     """The names of practice twins are in the rule's lists, and their people are of one gender."""
-    data = practice.corpus(200, seed=2).dataset
+    data = practice.generate_corpus(200, seed=2).dataset
     found = validate.examine_structure(data)
     social = [p.origin is not None and p.origin.domain == "social" for p in data]
     assert found.checked["same gender"] == sum(social) > 100

@@ -37,7 +37,7 @@ from winosmith.data import Place
 from winosmith.dataset import Dataset
 from winosmith.embed import TextEmbedder
 from winosmith.errors import DataError, InputError
-from winosmith.metrics import detectable_differences
+from winosmith.metrics import compute_detectable_differences
 from winosmith.options import Seed, declaration
 from winosmith.problem import Problem
 from winosmith.records import dump_json
@@ -110,7 +110,7 @@ class SplitAudit(Result):
     @computed(json=lambda of: [{"differ": psi, "difference": least} for psi, least in of])
     def detectable(self) -> tuple[tuple[float, float | None], ...]:
         """Detectable accuracy difference for each fraction of items on which models differ."""
-        return detectable_differences(Dataset(self.items.problems))
+        return compute_detectable_differences(Dataset(self.items.problems))
 
     @cached_property
     def problems(self) -> Mapping[str, Problem]:

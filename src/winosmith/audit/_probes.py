@@ -25,7 +25,7 @@ from winosmith.audit._null import permute_keys
 from winosmith.debias import CrossLogit
 from winosmith.embed import TextEmbedder
 from winosmith.errors import DataError
-from winosmith.metrics import null_interval, null_interval_label
+from winosmith.metrics import label_null_interval, null_interval
 from winosmith.parallel import use_one_thread
 from winosmith.report import percent, probability, span
 from winosmith.results import HIDDEN, Result, computed, shown
@@ -147,7 +147,7 @@ class Probe(Result):
     @computed()
     def interval_label(self) -> str:
         """Label of the interval in reports."""
-        return null_interval_label(self.draws)
+        return label_null_interval(self.draws)
 
 
 def fit_probes(
@@ -293,7 +293,7 @@ def _fit_vector_probe(
         behind = np.repeat(np.maximum.reduceat(scores, starts), items.counts[first], axis=0)
         behind -= scores
         # a lead within the rounding error is a tie
-        np.add(scores, behind, out=scores, where=behind <= model.rounding_error(long))
+        np.add(scores, behind, out=scores, where=behind <= model.bound_rounding_errors(long))
         largest = np.abs(scores).max(axis=0)
         return (scores / np.where(largest > 0, largest, 1)).round(9)[same]
 

@@ -16,7 +16,7 @@ from winosmith.audit._repaired import format_estimate, make_repair_sections
 from winosmith.audit._review import describe_shared_items
 from winosmith.audit._triage import Triage
 from winosmith.dataset import Dataset
-from winosmith.metrics import describe_below_chance, null_interval_label
+from winosmith.metrics import describe_below_chance, label_null_interval
 from winosmith.results import table
 
 _LONG = 400
@@ -269,7 +269,7 @@ def _make_probe_blocks(audit: Audit) -> Iterator[report.Block]:
         for part in audit.parts
         if part.sampled
     )
-    labels = sorted({null_interval_label(probe.draws) for _, probe in every})
+    labels = sorted({label_null_interval(probe.draws) for _, probe in every})
     yield report.Table(
         "Accuracy of models that see only a part of each item",
         ["model", *(report.Column(head, numeric=True) for head in ("correct", "expected", "p"))],

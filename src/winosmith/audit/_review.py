@@ -18,7 +18,7 @@ from winosmith.data import strip_sheet
 from winosmith.dataset import Dataset
 from winosmith.formats import read_content
 from winosmith.lookalikes import PartnerCollector, find_pairs, make_jaccard_threshold
-from winosmith.metrics import Copies, Leak, copies, iterate_columns, leaks
+from winosmith.metrics import Copies, Leak, find_copies, find_leaks, iterate_columns
 from winosmith.parallel import pause_garbage_collection
 from winosmith.problem import Problem
 from winosmith.results import Result
@@ -165,7 +165,7 @@ def review(dataset: Dataset, seed: int = 0, step: Step = lambda _: None) -> Revi
         tuple(p.id for p in dataset if len({*map(_normalise_option, p.options)}) < len(p.options)),
         find_uneven_items(dataset),
         tuple(p.id for p in dataset if has_unfilled_field(p)),
-        copies(dataset),
+        find_copies(dataset),
         tuple((one.id, other.id) for one, other in alike),
         tuple((one.id, other.id) for one, other in _select_pairs_with_different_answers(alike)),
         _find_field_leaks(dataset, seed, step),
@@ -182,7 +182,7 @@ def _find_field_leaks(dataset: Dataset, seed: int, step: Step) -> tuple[Leak, ..
     if not any(answer is not None for answer in dataset.answers):
         return None
     tried = 1 + sum(1 for _ in iterate_columns(dataset))
-    found = leaks(dataset, seed, make_reporter(step, "fields", tried, "fields"))
+    found = find_leaks(dataset, seed, make_reporter(step, "fields", tried, "fields"))
     return found and tuple(leak for leak in found if leak.field != "options")
 
 

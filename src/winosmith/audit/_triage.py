@@ -169,7 +169,7 @@ def triage(items: Items, answers: Mapping[str, Answers], *, seed: int = 0) -> Tr
     asked = there.any(axis=0)
     ids = [problem.id for problem in items.problems]
     dataset = Dataset(items.problems)
-    labels = metrics.clusters(dataset)
+    labels = metrics.find_clusters(dataset)
     pairs = [
         _compare_models(items, labels, names[one], names[other], right[one], right[other],
                  there[one] & there[other])
@@ -190,7 +190,7 @@ def triage(items: Items, answers: Mapping[str, Answers], *, seed: int = 0) -> Tr
             int((asked_of & ~votes.valid[model]).sum()),
             int((~asked_of).sum()),
             given.log if given.log.record() else None,
-            metrics.below_chance(metrics.grade(problems, own.predictions, labels[asked_of])),
+            metrics.detect_below_chance(metrics.grade(problems, own.predictions, labels[asked_of])),
         )
     is_planted, why = _learn_from_planted(items, votes, seed)
     found = _rank_by_errors(items, votes) if why == NO_OPTIONS else find_suspects(items, votes)
@@ -378,5 +378,5 @@ def _compare_models(
     p_value = metrics.paired_p_value(first, second, labels)
     return ModelComparison(
         better, worse, float(off.mean()), psi, p_value, p_value,
-        metrics.detectable_difference(n, psi, design=design) if psi else None, design,
+        metrics.compute_detectable_difference(n, psi, design=design) if psi else None, design,
     )  # fmt: skip

@@ -167,7 +167,7 @@ def run_filter(
         DataError: the problems can't be filtered; see `debias.aflite`.
         OutputError: the checkpoint belongs to another run.
     """
-    y = debias.problem_labels(pool) if X.ndim == 2 else debias.choice_keys(pool)
+    y = debias.get_problem_labels(pool) if X.ndim == 2 else debias.get_choice_keys(pool)
     if len(X) != len(pool):
         raise DataError(f"there are {len(X)} vectors for {len(pool)} problems")
     subsets = {"all": np.arange(len(pool))}
@@ -175,7 +175,9 @@ def run_filter(
     if chosen.method == "none":
         return FilterRun(pool, X, y, chosen.method, subsets, None)
     if chosen.method == "mirror":
-        units = debias.twin_units(pool, X) if X.ndim == 2 else debias.option_units(pool, X)
+        units = (
+            debias.make_twin_units(pool, X) if X.ndim == 2 else debias.make_option_units(pool, X)
+        )
         found = debias.mirror(
             units.V,
             items=None if units.items is None else units.items.tolist(),
@@ -192,7 +194,7 @@ def run_filter(
             executor=executor,
             on_run=on_run,
         )
-        mirror, subsets["mirror"] = (found, units), units.rows_of(found.kept)
+        mirror, subsets["mirror"] = (found, units), units.get_rows(found.kept)
         size = len(subsets["mirror"])
     elif chosen.method == "aflite" or chosen.keep is None:
         result = debias.aflite(

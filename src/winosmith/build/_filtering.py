@@ -422,7 +422,7 @@ class Filtering:
         if parameters["train_size"] >= len(run.y):
             return None
         names = ("ensemble_size", "train_size", "threshold", "C")
-        return debias.threshold_null(
+        return debias.compute_threshold_null(
             run.X,
             run.y,
             run.blocks,

@@ -32,7 +32,7 @@ SPLIT_DESCRIPTIONS = {
 
 DISAGREEMENT = 0.3
 """Assumed fraction of problems that only one of two models answers correctly; see
-`metrics.detectable_difference`."""
+`metrics.compute_detectable_difference`."""
 
 MAX_DETECTABLE = 0.2
 """A split is too small if the detectable difference between two models exceeds this value, 0–1."""
@@ -157,7 +157,7 @@ def _make_splits_table(counts: Mapping[str, int]) -> report.Table:
 
 
 def _find_detectable_difference(n: int) -> float | None:
-    return metrics.detectable_difference(n, DISAGREEMENT) if n else None
+    return metrics.compute_detectable_difference(n, DISAGREEMENT) if n else None
 
 
 def _format_detectable(n: int) -> str:

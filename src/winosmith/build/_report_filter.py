@@ -561,7 +561,7 @@ def _make_examples_section(
         if twins
     ]
     parted = {subset.name: subset.parted for subset in assessment.subsets}
-    blocks.append(debias.make_leads_table(found, {n: s.tolist() for n, s in run.subsets.items()}))
+    blocks.append(debias.make_clue_table(found, {n: s.tolist() for n, s in run.subsets.items()}))
     lead = (
         f"Of {parted[run.chosen_subset]:,} twins the filter kept only one half. Marked words occur "
         "with the correct (or incorrect) option of other twins more often than expected by chance. "

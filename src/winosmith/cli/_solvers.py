@@ -149,7 +149,7 @@ def make_solver(
         with progress("Indexing, sentence") as advance:
             more["index"] = solve.FullTextIndex.open(
                 options["collection"],
-                embed.cache_folder() / "texts",
+                embed.get_cache_folder() / "texts",
                 lambda text, of, sentences: advance(sentences, f"in text {text} of {of}"),
             )
     solver = from_table(KINDS[kind], rule).make(SolverParts(train, **more))
@@ -252,7 +252,7 @@ def make_chat_client(
         temperature=options["temperature"],
         key_variable=options["key_variable"],
         budget=chat.Budget(tokens=options["max_spent"]),
-        cache=embed.cache_folder() / "chat" if is_cached else None,
+        cache=embed.get_cache_folder() / "chat" if is_cached else None,
         **settings,
     )
 

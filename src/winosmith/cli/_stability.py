@@ -36,7 +36,7 @@ class Stabilities(Result):
     solvers: Mapping[str, metrics.Stability]
     kinds: Mapping[str, metrics.EditKinds] = field(default_factory=dict, metadata=HIDDEN)
     missing: str = field(default="", metadata={"key": "kinds_need", **IF_ANY})
-    beside: Mapping[str, Mapping[str, Sequence[metrics.VersusRoot]]] = field(
+    beside: Mapping[str, Mapping[str, Sequence[metrics.RootComparison]]] = field(
         default_factory=dict, metadata={"key": "beside_roots", **IF_ANY}
     )
     people: metrics.Annotators | None = field(
@@ -84,7 +84,7 @@ def measure_stabilities(
     Args:
         dataset: the problems.
         solvers: graded answers of each solver, by its name.
-        depth: kind of depth; None for the one that `metrics.stability` finds for the first solver.
+        depth: kind of depth; None to use the one that suits the first solver (`measure_stability`).
         fields: fields for whose values problems are compared with their roots.
         overlap: overlap of each solver with its training data.
         people: annotators' responses.
@@ -96,7 +96,9 @@ def measure_stabilities(
     overlap = overlap or {}
     found: dict[str, metrics.Stability] = {}
     for name, graded in solvers.items():
-        found[name] = metrics.stability(graded, depth=depth, overlap=overlap.get(name), seed=seed)
+        found[name] = metrics.measure_stability(
+            graded, depth=depth, overlap=overlap.get(name), seed=seed
+        )
         depth = found[name].depth
     shown = {
         name: graded
@@ -266,7 +268,9 @@ def _make_survival_table(solvers: Mapping[str, metrics.Stability]) -> report.Tab
     )
 
 
-def _make_root_table(field: str, solver: str, rows: Sequence[metrics.VersusRoot]) -> report.Table:
+def _make_root_table(
+    field: str, solver: str, rows: Sequence[metrics.RootComparison]
+) -> report.Table:
     return table(
         f"{report.format_value(solver)} compared with its answers to the roots, by {field}",
         {one.value: one for one in rows},
@@ -279,7 +283,7 @@ def _make_root_table(field: str, solver: str, rows: Sequence[metrics.VersusRoot]
     )
 
 
-def _warn_of_perfect_roots(rows: Sequence[metrics.VersusRoot]) -> str:
+def _warn_of_perfect_roots(rows: Sequence[metrics.RootComparison]) -> str:
     """Return a caution if a solver is correct on all roots, which may have been chosen for that."""
     if any(one.roots.value < 1 for one in rows):
         return ""
@@ -290,7 +294,7 @@ def _warn_of_perfect_roots(rows: Sequence[metrics.VersusRoot]) -> str:
     )
 
 
-def _describe_unchanged_inputs(rows: Sequence[metrics.VersusRoot]) -> str:
+def _describe_unchanged_inputs(rows: Sequence[metrics.RootComparison]) -> str:
     counts = [
         f"{one.unchanged:,} of {one.accuracy.n:,} of {report.format_value(one.value)}"
         for one in rows

@@ -16,7 +16,7 @@ from winosmith.cli._output import Output
 from winosmith.cli._printing import exit_with_reasons, say
 from winosmith.dataset import Dataset, Dropped
 from winosmith.errors import DataError
-from winosmith.metrics import HumanAccuracy, copies, measure_human_accuracy
+from winosmith.metrics import HumanAccuracy, find_copies, measure_human_accuracy
 from winosmith.outputs import OutputFolder
 from winosmith.records import dump_json, problem_record
 from winosmith.report import fixed, format_value, percent
@@ -185,7 +185,7 @@ def _make_record(
             }
             for rule in _list_rules(result)
         ],
-        **copies(result.stages[0].dataset).record(),
+        **find_copies(result.stages[0].dataset).record(),
         "set_aside": _count_ignored_votes(result),
         "unvalidated": {
             "collected": count_unvalidated(result.stages[0].dataset),
@@ -212,7 +212,7 @@ def _make_sections(
         yield report.Section("Examples", [report.Text(broken, "warning")])
     if responses is not None:
         yield report.Section("People", list(_describe_votes(result, responses)))
-    notes = list(map(format_value, copies(result.stages[0].dataset).sentences()))
+    notes = list(map(format_value, find_copies(result.stages[0].dataset).sentences()))
     if marked := count_unvalidated(result.result.kept):
         left = count_unvalidated(result.kept)
         notes.insert(

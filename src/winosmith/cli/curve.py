@@ -56,7 +56,7 @@ def command(
     by_size: dict[int, list[float]] = {}
     for _, size, accuracy in runs:
         by_size.setdefault(size, []).append(accuracy)
-    curve = metrics.learning_curve(by_size, human=human / 100, take=take)
+    curve = metrics.fit_learning_curve(by_size, human=human / 100, take=take)
     digest = hashlib.sha256(repr([run[1:] for run in runs]).encode()).hexdigest()
     signature = report.Signature(digest, len(runs), {"human": human, "take": take})
     at_chance = _find_runs_at_chance(runs, problems) if problems else []
@@ -319,7 +319,7 @@ def _read_answers(
                 "give them with --labels",
                 problems,
             )
-        return np.array(dataset.answers), metrics.clusters(dataset)
+        return np.array(dataset.answers), metrics.find_clusters(dataset)
     if labels is None:
         raise InputError("the answers are needed: give --labels LABELS.lst or --data DATA")
     known = read_labels(labels)

@@ -79,7 +79,9 @@ def write_practice(
 ) -> Path:
     """Write the practice corpus into a folder; return the path of its recipe."""
     kinds = cast("tuple[corpora.Artifact, ...]", artifacts) or corpora.ARTIFACTS
-    made = corpora.corpus(twins, seed=seed, strength=strength, artifacts=kinds, symmetric=symmetric)
+    made = corpora.generate_corpus(
+        twins, seed=seed, strength=strength, artifacts=kinds, symmetric=symmetric
+    )
     parameters = {"twins": twins, "strength": strength, "artifacts": list(kinds), "seed": seed}
     parameters |= {"symmetric": True} if symmetric else {}
     output = OutputFolder.open(folder, {"practice": parameters}, force=force)

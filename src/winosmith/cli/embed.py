@@ -175,7 +175,7 @@ def _choose_model_folder(options: Options, key_parts: tuple[Any, ...], stack: Ex
     model, train, dev, settings = key_parts
     recipe = [models.digest_weights(model), train.digest, dev.digest, asdict(settings)]
     name = hashlib.sha256(json.dumps(recipe).encode()).hexdigest()[:16]
-    return embed.cache_folder() / "finetuned" / name
+    return embed.get_cache_folder() / "finetuned" / name
 
 
 def _print_report(report: dict[str, Any]) -> None:

@@ -64,7 +64,7 @@ def command(
         winosmith exposure releases/mine-1.0.0-* --export both.jsonl
         winosmith exposure releases/mine-1.0.0-* --scores gpt.jsonl --scores qwen.jsonl
     """  # noqa: D301
-    keyed = exposures.read_keyed(release, private)
+    keyed = exposures.read_keyed_release(release, private)
     folder = Path(release).resolve()
     owner = Path(private) if private else folder.parent / PRIVATE / folder.name
     if export:
@@ -80,7 +80,7 @@ def command(
     files = [*scores, *(_score_presentations(keyed, name, owner, device) for name in model)]
     read = [exposures.read_scores(file, keyed.pairs, keyed.digest) for file in files]
     other = exposures.read_scores(reference, keyed.pairs, keyed.digest) if reference else None
-    found = exposures.exposure(keyed, read, private=owner, reference=other)
+    found = exposures.measure_exposure(keyed, read, private=owner, reference=other)
     signature = report.Signature(
         keyed.digest,
         found.blocks,
@@ -99,7 +99,7 @@ def _score_presentations(keyed: KeyedRelease, model: str, folder: Path, device: 
     name = re.sub(r"[^\w.-]+", "-", model).strip("-.")
     path = folder / "scores" / f"{name}.jsonl"
     with progress(f"Scoring with {model}, text", 2 * len(keyed.pairs)) as advance:
-        exposures.write_scores(
+        exposures.score_presentations(
             keyed.pairs,
             keyed.digest,
             model,

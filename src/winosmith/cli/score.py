@@ -105,7 +105,7 @@ def command(**options: Any) -> None:
     people = read_votes(options["people"]) if options["people"] else None
     marked = dataset
     for path in options["marks"]:
-        marked = metrics.add_marks(marked, _read_json(path))
+        marked = metrics.add_trichelair_labels(marked, _read_json(path))
     women = read_women_by_occupation(options["occupations"]) if options["occupations"] else {}
     answers = _predictions.read_answers(
         dataset, options["predictions"], options["filters"], omitted
@@ -238,7 +238,7 @@ def _measure_switched(
             "names, or with other names in the same order"
         )
     return {
-        name: metrics.consistency(before, switched[name] if shared else after)
+        name: metrics.measure_consistency(before, switched[name] if shared else after)
         for (name, before), after in zip(solvers.items(), switched.values(), strict=True)
     }
 
@@ -252,7 +252,7 @@ def _measure_gender_gaps(
     for name, found in solvers.items() if women else ():
         try:
             gaps[name] = {
-                f"{column}, by the {reading}": metrics.gender_gap(
+                f"{column}, by the {reading}": metrics.measure_gender_gap(
                     found, women[column], reading=reading, seed=seed
                 )
                 for column, reading in metrics.list_gap_readings(women)

@@ -52,7 +52,7 @@ def command(
         _describe_problems(asked, seed)
         if isinstance(asked, Dataset)
         else _describe_claims(
-            " + ".join(Path(path).stem for path in data), metrics.claim_statistics(asked)
+            " + ".join(Path(path).stem for path in data), metrics.compute_claim_statistics(asked)
         )
     )
     result.show(as_json=as_json, out=out)
@@ -106,7 +106,8 @@ def _describe_claims(name: str, stats: ClaimStatistics) -> Output:
 
 
 def _describe_problems(dataset: Dataset, seed: int) -> Output:
-    found, families = metrics.statistics(dataset, seed), metrics.lineage_statistics(dataset)
+    found = metrics.compute_statistics(dataset, seed)
+    families = metrics.compute_lineage_statistics(dataset)
     pairs, advice = _options.describe_unmarked_twins(dataset)
     return Output(
         f"{dataset.name}: counted",

@@ -123,7 +123,7 @@ def _make_run_arguments(options: Options, advance: Callable[[int, str], None]) -
         local=2 if options["local_context"] else None,
         **{name: options[name] for name in _DECLARED_SETTINGS},
     )
-    runs, current = len(list(grid.runs(settings))), 1
+    runs, current = len(list(grid.iter_runs(settings))), 1
 
     def on_run(number: int, total: int, run: models.TrainingRun) -> None:
         nonlocal current
@@ -203,7 +203,7 @@ def _measure_forgetting(dev: Trainable, out: Path, options: Options) -> dict[str
         )
         for folder in (out / "first", out / "then")
     )
-    found = metrics.forgetting(before, after)
+    found = metrics.measure_forgetting(before, after)
     right = {"right_before": found.before.right, "right_after": found.after.right}
     rest = ("change", "interval", "p_value", "forgotten", "learned")
     return {"n": len(dev), **right, **{name: found.record()[name] for name in rest}}

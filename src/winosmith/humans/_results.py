@@ -270,7 +270,7 @@ def measure_test(
     """
     names = sorted(sheets, key=_natural_sort_key)
     rows = sorted({dataset.row(problem) for problems in sheets.values() for problem in problems})
-    together = metrics.clusters(dataset)[rows]
+    together = metrics.find_clusters(dataset)[rows]
     column = {dataset[row].id: at for at, row in enumerate(rows)}
     right = np.full((len(names), len(rows)), np.nan)
     seconds, places = right.copy(), np.zeros(right.shape, dtype=np.int64)

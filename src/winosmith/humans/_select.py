@@ -31,7 +31,7 @@ from winosmith.errors import DataError, InputError
 from winosmith.humans import _tally
 from winosmith.humans._sheet import make_text_key
 from winosmith.humans._tally import Level, Tally, measure_crossed_share, tally
-from winosmith.metrics import Proportion, clusters
+from winosmith.metrics import Proportion, find_clusters
 from winosmith.options import Count, Fraction, OrFalse, TwoOrMore, checked, declaration
 from winosmith.problem import Extra, Problem
 from winosmith.report import percent
@@ -480,7 +480,7 @@ def cross_fit(
     for response in held_out:
         row = dataset.row(response.problem_id)
         right[places[response.participant], row] = response.choice == dataset[row].answer
-    agreement = measure_crossed_share(right, clusters(dataset))
+    agreement = measure_crossed_share(right, find_clusters(dataset))
     return CrossFit(agreement, len(dealt), tuple(sizes), float(np.mean(shared)))
 
 

@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from winosmith.dataset import Dataset
 from winosmith.errors import DataError
-from winosmith.metrics import Proportion, crossed_proportion, possible_counts
+from winosmith.metrics import Proportion, crossed_proportion, find_possible_counts
 from winosmith.problem import MAX_OPTIONS
 from winosmith.response import Response
 from winosmith.results import Result, shown
@@ -231,7 +231,7 @@ def measure_crossed_share(right: Floats, problems: Ints | None = None) -> Propor
 
     Args:
         right: 1 for correct, 0 for incorrect, NaN for not asked, (subjects, items).
-        problems: cluster of each item (`metrics.clusters`), (items,); None if all are separate.
+        problems: cluster of each item (`metrics.find_clusters`); None if all are separate.
 
     >>> table = np.ones((4, 50))
     >>> table[0, :10] = 0
@@ -544,10 +544,11 @@ def check_grim(test: PrintedTest) -> Grim:
     ({'S16': ()}, {'S16': (76, 77)}, 77)
     """
     possible = {
-        who: possible_counts(printed, test.items, scale=1) for who, printed in test.scores.items()
+        who: find_possible_counts(printed, test.items, scale=1)
+        for who, printed in test.scores.items()
     }
     other_roundings = {
-        who: possible_counts(test.scores[who], test.items, scale=1, rounding="any")
+        who: find_possible_counts(test.scores[who], test.items, scale=1, rounding="any")
         for who, counts in possible.items()
         if not counts
     }

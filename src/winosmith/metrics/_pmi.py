@@ -31,8 +31,8 @@ Floats = NDArray[np.float64]
 def find_first_mentioned(problem: Problem) -> int:
     """Return the index of the option that the sentence mentions first.
 
-    The whole option is searched for first, then its last word, then its letters anywhere. Case is
-    ignored. In scripts other than Latin, the last word may have a different ending, as in Russian.
+    The search is for the whole option first, then for its last word, then for its letters anywhere,
+    ignoring case. In non-Latin scripts, the last word may have a different ending, as in Russian.
     An option that is not mentioned comes last, and options at the same position are in alphabetical
     order, so that the order of the options has no effect.
 
@@ -62,8 +62,8 @@ def _find_mention(sentence: str, option: str) -> int:
     return at if at >= 0 else len(sentence)
 
 
-def find_first_of_twins(data: Dataset) -> NDArray[np.intp]:
-    """Return the (n,) index of each problem's first-mentioned option, the same in both halves.
+def find_first_mentioned_options(data: Dataset) -> NDArray[np.intp]:
+    """Return the (n,) index of each problem's first-mentioned option, equal in both halves.
 
     If the halves of a twin mention their options in different orders, the alphabetically first
     sentence decides. The result does not depend on answers, or on the order of options or problems.
@@ -101,14 +101,14 @@ def count_words(data: Dataset) -> tuple[csr_array, list[str]]:
     return counts, vocabulary
 
 
-def count_pairs(words: csr_array) -> csr_array:
-    """Return a binary (n, pairs) matrix: which pairs of different words each problem contains."""
+def make_word_pair_matrix(counts: csr_array) -> csr_array:
+    """Return a binary (n, pairs) matrix of the word pairs that each problem contains."""
     from scipy.sparse import csr_array
 
-    starts, width = words.indptr, words.shape[1]
+    starts, width = counts.indptr, counts.shape[1]
     found = []
     for first, last in itertools.pairwise(starts):
-        present = np.sort(words.indices[first:last]).astype(np.int64)
+        present = np.sort(counts.indices[first:last]).astype(np.int64)
         one, other = np.triu_indices(len(present), 1)
         found.append(present[one] * width + present[other])
     rows = np.repeat(np.arange(len(found)), [len(pairs) for pairs in found])
@@ -120,13 +120,13 @@ def count_pairs(words: csr_array) -> csr_array:
 def compute_pmi_with_answers(features: csr_array, labels: NDArray[Any], smoothing: float) -> Floats:
     """Return the pointwise mutual information of each answer with each feature, in nats.
 
-    PMI(y; w) = log p(w, y) / (p(w) p(y)), from the numbers of problems that have the feature w (any
-    number of times) and the answer y, each plus `smoothing` (Gururangan et al. 2018).
+    PMI(y; w) = log p(w, y) / (p(w) p(y)). The probabilities come from the numbers of problems with
+    the feature w (once or more) and the answer y, each plus `smoothing` (Gururangan et al. 2018).
 
     Args:
         features: (n, features) counts.
-        labels: (n,) 0 if the first option is correct, in the order of `find_first_of_twins`,
-            otherwise 1.
+        labels: (n,) 0 if the first option is correct, in the order of
+            `find_first_mentioned_options`, otherwise 1.
         smoothing: The number added to each count, above 0.
 
     Returns:

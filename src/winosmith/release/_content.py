@@ -27,8 +27,8 @@ from winosmith.blocks import (
 )
 from winosmith.dataset import Dataset
 from winosmith.errors import DataError
-from winosmith.exposure import LEVEL, detectable_shift, list_presentations
-from winosmith.metrics import Copies, copies, detectable_differences
+from winosmith.exposure import LEVEL, compute_detectable_shift, iter_presentations
+from winosmith.metrics import Copies, compute_detectable_differences, find_copies
 from winosmith.options import declaration, match_pattern, to_table
 from winosmith.problem import Lineage, Problem
 from winosmith.records import dump_json
@@ -127,7 +127,7 @@ def digest_text(problem: Problem) -> str:
 
 def list_forms(problem: Problem, keyed: bool) -> Iterator[Problem]:
     """Yield the presentations in which a problem may be published: one if it is not keyed."""
-    yield from list_presentations(problem) if keyed else (problem,)
+    yield from iter_presentations(problem) if keyed else (problem,)
 
 
 def find_split_groups(
@@ -309,7 +309,7 @@ class CoinStatement:
         The shift is given for 1 and for 20 models, with a level of 0.05 for all models together.
         """
         return {
-            models: detectable_shift(self.blocks, LEVEL / models)
+            models: compute_detectable_shift(self.blocks, LEVEL / models)
             for models in (1, 20)
             if self.blocks
         }
@@ -317,7 +317,7 @@ class CoinStatement:
     def record(self) -> dict[str, Any]:
         """Return the statement with the detectable shifts, for JSON."""
         shifts = {f"{models} models": shift for models, shift in self.detectable.items()}
-        return {**asdict(self), "blocks": self.blocks, "detectable_shift": shifts}
+        return {**asdict(self), "blocks": self.blocks, "compute_detectable_shift": shifts}
 
 
 @dataclass(frozen=True, eq=False)
@@ -406,7 +406,7 @@ class Content:
     @cached_property
     def copies(self) -> Copies:
         """Identical problems; contradictions in test are unknown, as its answers are withheld."""
-        return copies(self.dataset)
+        return find_copies(self.dataset)
 
     @property
     def signature(self) -> str:
@@ -506,7 +506,7 @@ class Content:
     def detectable(self) -> dict[str, tuple[tuple[float, float | None], ...]]:
         """Smallest difference between two models that can be detected on each part."""
         every = {**self.parts, "all": self.dataset}
-        return {part: detectable_differences(dataset) for part, dataset in every.items()}
+        return {part: compute_detectable_differences(dataset) for part, dataset in every.items()}
 
 
 def _format_range(counts: Sequence[int]) -> str:

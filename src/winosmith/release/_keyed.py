@@ -16,13 +16,13 @@ from winosmith.exposure import (
     KeyedRelease,
     Pair,
     PresentedBlock,
-    coins_text,
+    compute_coins,
     compute_commitment,
-    data_digest,
-    draw_coins,
+    compute_data_digest,
     draw_key,
+    format_coins,
+    format_presentations,
     present_blocks,
-    presentation_lines,
     read_key,
 )
 from winosmith.lineage import UNVALIDATED
@@ -184,11 +184,11 @@ def choose_presentations(
         key: the secret bytes.
     """
     name = content.about.full_name
-    keyed = KeyedRelease(pairs, draw_coins(key, name, pairs), "", statement.without)
-    shown = {pair.a.id: keyed.published(pair) for pair in pairs}
+    keyed = KeyedRelease(pairs, compute_coins(key, name, pairs), "", statement.without)
+    shown = {pair.a.id: keyed.get_published(pair) for pair in pairs}
     parts = map_problems(content.parts, lambda p: _apply_form(p, shown.get(p.id)))
-    keyed = replace(keyed, digest=data_digest(name, parts))
-    lines = presentation_lines(pairs)
+    keyed = replace(keyed, digest=compute_data_digest(name, parts))
+    lines = format_presentations(pairs)
     statement = replace(statement, commitment=compute_commitment(key, keyed.digest, lines))
-    files = {COINS: coins_text(key, keyed), PRESENTATIONS: lines}
+    files = {COINS: format_coins(key, keyed), PRESENTATIONS: lines}
     return replace(content, parts=parts, keyed=statement), keyed, files

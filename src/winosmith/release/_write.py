@@ -26,7 +26,7 @@ from winosmith.exposure import Pair
 from winosmith.finished import IDS_NAME
 from winosmith.humans import make_canary
 from winosmith.locks import try_lock
-from winosmith.metrics import Copies, copies
+from winosmith.metrics import Copies, find_copies
 from winosmith.options import declaration
 from winosmith.outputs import PRIVATE, atomic_write, remove_stale_files, sha256
 from winosmith.parallel import Advance, Step, no_progress
@@ -117,7 +117,7 @@ class PreparedRelease:
     def copies(self) -> Copies:
         """Identical problems and their contradictions, including those in test if answers exist."""
         answered = self.answered
-        return copies(Dataset(answered.get(p.id, p) for p in self.content.dataset))
+        return find_copies(Dataset(answered.get(p.id, p) for p in self.content.dataset))
 
 
 def prepare_content(
@@ -259,7 +259,7 @@ def apply_coins(
     """
     content, keyed, files = choose_presentations(prepared.content, statement, prepared.pairs, key)
     _refuse_faults(content, prepared.secrets)
-    shown = {pair.a.id: keyed.published(pair).answer for pair in prepared.pairs}
+    shown = {pair.a.id: keyed.get_published(pair).answer for pair in prepared.pairs}
     solved = {id_: shown.get(id_, answer) for id_, answer in prepared.solved.items()}
     return replace(prepared, content=content, solved=solved, coins=files)
 

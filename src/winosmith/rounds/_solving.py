@@ -206,7 +206,7 @@ def _measure_stability(graded: metrics.Graded, seed: int) -> metrics.Stability |
     if not any(p.lineage and any(kind is not None for kind in depth) for p, depth in found):
         return None
     try:
-        return metrics.stability(graded, seed=seed)
+        return metrics.measure_stability(graded, seed=seed)
     except MissingExtraError:
         return None
 

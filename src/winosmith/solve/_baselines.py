@@ -142,9 +142,9 @@ Features = Literal["words", "pairs"]
 if a text has no spaces between words; see `text.units`):
 
 - `words`: the words of the sentence, by whether the first-mentioned option is correct, as the PMI
-  filter counts them by default (WinoGrande, section 3; `metrics.find_first_of_twins`). The option
-  mentioned first scores Σ PMI(y = 1; w) over the words of the sentence, the other one
-  Σ PMI(y = 2; w). Only for two options; the order of options does not matter.
+  filter counts them by default (WinoGrande, section 3; `metrics.find_first_mentioned_options`). The
+  option mentioned first scores Σ PMI(y = 1; w) over the words of the sentence, the other one Σ
+  PMI(y = 2; w). Only for two options; the order of options does not matter.
 - `pairs`: a word of an option with a word of the sentence, by whether the option is correct. An
   option scores Σ PMI(correct; v, w) over its distinct pairs. For any number of options.
 """
@@ -215,7 +215,7 @@ class WordAssociation:
             return replace(cls.of_pairs(train, smoothing=smoothing), sees=sees)
         check_two_options(train, ADVICE)
         counts, known = metrics.count_words(train)
-        labels = np.array(answers) != metrics.find_first_of_twins(train)
+        labels = np.array(answers) != metrics.find_first_mentioned_options(train)
         information = metrics.compute_pmi_with_answers(counts, labels.astype(np.intp), smoothing)
         rows = zip(*information.tolist(), strict=True)
         return cls(features, dict(zip(known, rows, strict=True)), smoothing, sees)

@@ -184,7 +184,7 @@ class Causal(LanguageSolver):
             for own in found
             for passage, other in own
         ]
-        given = self._loaded.likelihoods(
+        given = self._loaded.compute_likelihoods(
             [passage.ids for passage in flat],
             [passage.start for passage in flat],
             tokens_per_batch=self.tokens_per_batch,
@@ -241,7 +241,7 @@ class Masked(LanguageSolver):
             else:
                 for rows in models.mask_tokens(self._loaded, asked, within_word=self.within_word):
                     texts += rows
-        given = self._loaded.likelihoods(
+        given = self._loaded.compute_likelihoods(
             [text for row in texts for text in row],
             tokens_per_batch=self.tokens_per_batch,
             on_progress=self.on_progress,
@@ -414,7 +414,7 @@ class EncoderSolver:
                 trained with another `sees`; or one text does not fit into memory.
             DataError: a required pronoun is unknown.
         """
-        given = self._loaded.scores(
+        given = self._loaded.score_problems(
             problems, tokens_per_batch=self.tokens_per_batch, on_batch=self.on_progress
         )
         return [tuple(map(float, own)) for own in given]
@@ -432,8 +432,8 @@ class EncoderSolver:
         """
         if not self.judges_claims:
             raise InputError(f"{self.model} was not trained on claims; use a model that was")
-        rows = self._loaded.inputs([models.convert_claim(claim) for claim in claims], options=1)
-        given = self._loaded.text_scores(
+        rows = self._loaded.make_inputs(list(map(models.convert_claim, claims)), options=1)
+        given = self._loaded.score_inputs(
             rows, tokens_per_batch=self.tokens_per_batch, on_batch=self.on_progress
         )
         return [float(score) for score in given]

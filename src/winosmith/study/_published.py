@@ -9,7 +9,7 @@ from decimal import Decimal
 from importlib import resources
 from typing import Any
 
-from winosmith.metrics import Proportion, possible_counts, possible_sums
+from winosmith.metrics import Proportion, find_possible_counts, find_possible_sums
 from winosmith.report import Column, Section, Table, Text, fixed, percent, points, span
 from winosmith.results import Result, shown, table
 from winosmith.study._transfer import TARGETS, Solved
@@ -56,7 +56,7 @@ class Published:
     @property
     def impossible(self) -> bool:
         """Whether no count of correct answers rounds to the percentage, for any number in `n`."""
-        return bool(self.n) and not any(possible_counts(self.printed, n) for n in self.n)
+        return bool(self.n) and not any(find_possible_counts(self.printed, n) for n in self.n)
 
     @property
     def counts(self) -> str:
@@ -69,14 +69,14 @@ class Published:
         >>> get_published(0, "winogender")[0].counts
         '97.1 is 699 of 720 or 466 of 480'
         """  # noqa: E501
-        counts = {n: possible_counts(self.printed, n) for n in self.n}
+        counts = {n: find_possible_counts(self.printed, n) for n in self.n}
         ruled_out = [n for n, found in counts.items() if not found]
         if not ruled_out:
             shares = (f"{found[0]} of {n}" for n, found in counts.items())
             return f"{self.printed} is {' or '.join(shares)}" if len(counts) > 1 else ""
         said = [f"{self.printed} is impossible for {' or '.join(map(str, ruled_out))} questions"]
         for n in self.n:
-            found = counts[n] or possible_counts(self.printed, n, rounding="any")
+            found = counts[n] or find_possible_counts(self.printed, n, rounding="any")
             if counts[n]:
                 said.append(f"{' or '.join(map(str, found))} of {n} is possible")
             elif found:
@@ -110,7 +110,7 @@ class PublishedGender:
         [14.2, 2.5]
         """
         pairs = zip(self.plain, self.gotcha, strict=True)
-        counts = [[possible_counts(printed, CELL)[0] for printed in pair] for pair in pairs]
+        counts = [[find_possible_counts(printed, CELL)[0] for printed in pair] for pair in pairs]
         female, male = (100 * (plain - gotcha) / CELL for plain, gotcha in counts)
         return female, male
 
@@ -141,7 +141,7 @@ class PublishedStability:
         """The numbers of errors that are consistent with the accuracy; empty without one."""
         if not self.accuracy:
             return ()
-        return tuple(self.n - right for right in possible_counts(self.accuracy, self.n))
+        return tuple(self.n - right for right in find_possible_counts(self.accuracy, self.n))
 
     @property
     def sums(self) -> tuple[int, ...]:
@@ -154,7 +154,7 @@ class PublishedStability:
             total
             for count in self.errors
             if self.depth
-            for total in possible_sums(self.depth, count)
+            for total in find_possible_sums(self.depth, count)
         )
 
 

@@ -104,7 +104,7 @@ def make_solver(
     source = _Source(
         rule.settings,
         folder,
-        cache or embed.cache_folder() / "texts",
+        cache or embed.get_cache_folder() / "texts",
         practice.read_handwritten() if train is None else train,
         patience,
     )
@@ -230,8 +230,8 @@ class TrainedOn:
         """Return the problems of a test set that the solver may have seen, each with a reason."""
         rows: dict[int, str] = {}
         for found in (
-            *(metrics.overlap(test, training) for training in self.datasets),
-            *(metrics.overlap(test, public=[held]) for held in self.contents),
+            *(metrics.find_overlap(test, training) for training in self.datasets),
+            *(metrics.find_overlap(test, public=[held]) for held in self.contents),
         ):
             rows = {**found.rows, **rows}
         return Overlap(dict(sorted(rows.items())), len(test), self.unknown)

@@ -11,7 +11,7 @@ from typing import Any
 from winosmith import formats
 from winosmith.dataset import Dataset
 from winosmith.errors import DataError, FormatError, InputError, SameInputError
-from winosmith.metrics import GenderGap, Proportion, gender_gap, grade, proportion, score
+from winosmith.metrics import GenderGap, Proportion, grade, measure_gender_gap, proportion, score
 from winosmith.problem import Claim, Problem
 from winosmith.records import claim_record, dump_json
 from winosmith.report import Signature, fixed
@@ -241,7 +241,7 @@ def solve_target(
         notes = (*notes, "the solver saw the pronoun and chose its referent")
     if target.name == "winogender" and women:
         try:
-            gap = gender_gap(graded, women, seed=seed)
+            gap = measure_gender_gap(graded, women, seed=seed)
         except SameInputError as error:
             notes = (*notes, f"the gender gap can't be measured: {error}")
         else:

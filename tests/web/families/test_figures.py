@@ -34,7 +34,7 @@ from winosmith.web.problems.states import public_problems
 def _stability(
     found: dict[str, Any], wrong: set[str], kind: Any, ties: frozenset[str] = frozenset()
 ) -> Any:
-    """Return what `metrics.stability` makes of the family."""
+    """Return what `metrics.measure_stability` makes of the family."""
     data = Dataset(as_problem(problem) for problem in found.values())
     answers = [
         Prediction(p.ref, 0, tied=(0, 1))
@@ -50,7 +50,7 @@ def _stability(
 def test_they_are_those_of_the_metrics(
     db: Any, family: Any, model: Any, says: Any, wrong: set[str], kind: Any
 ) -> None:
-    """Error depths, their nulls and accuracies by depth are what `metrics.stability` says."""
+    """Error depths, nulls and accuracies by depth are what `metrics.measure_stability` says."""
     found, alpha = family(), model()
     for name, problem in found.items():
         says(alpha, problem, name not in wrong)

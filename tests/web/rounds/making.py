@@ -43,7 +43,7 @@ def fill(twins: int, *, votes: bool = True) -> list[str]:
     from winosmith.web.problems.models import Problem, State, Twin
     from winosmith.web.problems.records import twin_fields
 
-    made = practice.corpus(twins, seed=3, strength=0.6)
+    made = practice.generate_corpus(twins, seed=3, strength=0.6)
     wren = Person.objects.filter(name="wren").first() or Person.objects.create_user("wren", "x")
     refs = dict.fromkeys(str(problem.twin_id) for problem in made.dataset)
     of = {problem.twin_id: problem for problem in made.dataset}

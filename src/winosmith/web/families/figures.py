@@ -1,7 +1,7 @@
 """The stability of a model on one family: its answers, error depths, accuracies and first errors.
 
-The results are those of `winosmith.metrics.stability`, but for one family. Results that need many
-families (intervals, p-values) are omitted, so that the page is fast.
+The results are those of `winosmith.metrics.measure_stability`, but for one family. Results that
+need many families (intervals, p-values) are omitted, so that the page is fast.
 """
 
 from __future__ import annotations

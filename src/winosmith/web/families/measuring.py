@@ -1,8 +1,8 @@
 """The stability of models over all families, which the worker measures and stores.
 
-The results are those of `winosmith.metrics.stability`. The worker computes them every ten minutes
-if the data have changed. `winosmith score` gives the same results for the downloaded problems and
-predictions.
+The results are those of `winosmith.metrics.measure_stability`. The worker computes them every ten
+minutes if the data have changed. `winosmith score` gives the same results for the downloaded
+problems and predictions.
 """
 
 from __future__ import annotations
@@ -96,7 +96,7 @@ def write_predictions_file(model: Model, *, families: bool = True) -> tuple[str,
     """
     query = get_answered_problems(model, families=families)
     file = tempfile.TemporaryFile()  # noqa: SIM115 - closed after sending
-    data_digest, file_digest, count = hashlib.sha256(), hashlib.sha256(), 0
+    compute_data_digest, file_digest, count = hashlib.sha256(), hashlib.sha256(), 0
     for chunk in iter_rows(load_keys(query.order_by("place")), select_columns(public_problems())):
         blind = Dataset(as_public(chunk)).blind()
         known = {row.pk: row.ref for row in chunk}
@@ -105,14 +105,14 @@ def write_predictions_file(model: Model, *, families: bool = True) -> tuple[str,
             file_digest.update(line)
             file.write(line)
         for problem in blind:
-            data_digest.update(
+            compute_data_digest.update(
                 (dump_json(problem_record(problem)) + "\n").encode("utf-8", "surrogatepass")
             )
         count += len(blind)
     header = {
         "predictions": model.name,
         "parameters": get_header_parameters(model),
-        "data": data_digest.hexdigest(),
+        "data": compute_data_digest.hexdigest(),
         "n": count,
         "version": __version__,
     }
@@ -188,7 +188,7 @@ def _measure_depth(depth: Any, graded: list[tuple[Model, Graded | None, str]]) -
         record: dict[str, Any] = {"name": model.name, "revision": model.revision, "fault": fault}
         if answered is not None:
             try:
-                of = metrics.stability(answered, depth=depth, seed=SEED)
+                of = metrics.measure_stability(answered, depth=depth, seed=SEED)
             except MissingExtraError as error:
                 return Measured(depth=depth, fault=str(error))
             except DataError as error:

@@ -16,7 +16,7 @@ from django.utils.translation import gettext as _, gettext_noop
 
 from winosmith import Dataset, Response
 from winosmith.lineage import UNVALIDATED
-from winosmith.metrics import Reliability, answer_table, krippendorff_alpha, wilson_interval
+from winosmith.metrics import Reliability, count_answers, krippendorff_alpha, wilson_interval
 from winosmith.validate import VoteRules, filter_by_votes
 from winosmith.web._kept import cached
 from winosmith.web._lock import chunked, writing
@@ -420,7 +420,7 @@ def _compute_alpha() -> tuple[Reliability | None, int]:
             chosen[key].append(choice)
     if not last:
         return None, 0
-    return krippendorff_alpha(answer_table(chosen.values())), len(last)
+    return krippendorff_alpha(count_answers(chosen.values())), len(last)
 
 
 @dataclass(frozen=True, slots=True)
