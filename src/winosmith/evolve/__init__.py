@@ -8,7 +8,7 @@
 from __future__ import annotations
 
 from winosmith.evolve._chat import REPLY_TOKENS, ChatPerturber
-from winosmith.evolve._chat_dialogue import Dialogue, DialogueRules, Ending, Round
+from winosmith.evolve._chat_dialogue import Dialogue, DialogueRules, Ending, Turn
 from winosmith.evolve._evolve import (
     PARTS,
     Evolved,
@@ -36,8 +36,8 @@ __all__ = [
     "Evolved",
     "Perturber",
     "Roots",
-    "Round",
     "Sets",
+    "Turn",
     "WordNetPerturber",
     "assemble",
     "describe_part",
