@@ -42,7 +42,7 @@ def as_people_write_it(problems: Sequence[Problem], wordnet: WordNet) -> Iterato
             found = [
                 synonym.lemma
                 for pos in "nvar"
-                for sense in wordnet.senses(cut[at], pos)
+                for sense in wordnet.find_senses(cut[at], pos)
                 for synonym in sense.synonyms
             ]
             if found and cut[at] not in FUNCTION_WORDS:

@@ -11,16 +11,16 @@ from winosmith.evolve._chat import REPLY_TOKENS, ChatPerturber
 from winosmith.evolve._chat_dialogue import Dialogue, DialogueRules, Ending, Turn
 from winosmith.evolve._evolve import (
     PARTS,
-    Evolved,
+    Evolution,
     Perturber,
     Roots,
     Sets,
     assemble,
     describe_part,
     draw_roots,
-    drop_repeats,
     evolve,
     find_unsolved_ids,
+    merge_children,
     resume_children,
     split_roots,
 )
@@ -33,7 +33,7 @@ __all__ = [
     "Dialogue",
     "DialogueRules",
     "Ending",
-    "Evolved",
+    "Evolution",
     "Perturber",
     "Roots",
     "Sets",
@@ -42,9 +42,9 @@ __all__ = [
     "assemble",
     "describe_part",
     "draw_roots",
-    "drop_repeats",
     "evolve",
     "find_unsolved_ids",
+    "merge_children",
     "resume_children",
     "split_roots",
 ]

@@ -90,9 +90,8 @@ class ChatPerturber:
         )
         if transcript:
             transcript.resume(dialogue)
-        self._report_progress(
-            dialogue, f"turn {len(dialogue.turns)}, resumed" if dialogue.turns else ""
-        )
+        resumed = f"turn {len(dialogue.turns)}, resumed"
+        self._report_progress(dialogue, resumed if dialogue.turns else "")
         yield from dialogue.accepted
         while not dialogue.ending:
             try:

@@ -245,7 +245,7 @@ def plan_next_round(
     all suitable problems are drawn. `pool` maps ids in dev to the original problems.
     """
     unsolved = find_unsolved_ids(dev, list(predictions.values()))
-    drawn = draw_roots([dev], [wanted], [unsolved], seed, fewer=True)
+    drawn = draw_roots([dev], [wanted], [unsolved], seed, allow_fewer=True)
     wrong = {name: _find_wrong_ids(dev, own) for name, own in predictions.items()}
     fooled = {
         problem.id: tuple(name for name, ids in wrong.items() if problem.id in ids)
