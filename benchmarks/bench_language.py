@@ -72,7 +72,7 @@ def compare_causal(folder, data, prompt, sizes, repeats):
     """Time both ways, hold their scores to each other, and print a row for each."""
     solver = solve.Causal(folder, prompt=prompt)
     solver.score(data[:2])  # loads the model
-    every_wall, every_cpu, ours = best(lambda: solver.all_scores(data), repeats)
+    every_wall, every_cpu, ours = best(lambda: solver.compute_all_scores(data), repeats)
     print(
         f"{'winosmith, all four scores':28}{every_wall:8.2f}{every_cpu:8.2f}{ours.tokens_fed:12,}"
     )
