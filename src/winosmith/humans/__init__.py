@@ -78,10 +78,10 @@ from winosmith.humans._tally import (
     Slope,
     Tally,
     check_grim,
-    count_agreement,
-    measure_crossed_share,
+    measure_accuracy,
     measure_paces,
     read_tally,
+    summarize_agreement,
     tally,
 )
 
@@ -122,7 +122,6 @@ __all__ = [
     "compare_entries",
     "compare_groups",
     "compute_results",
-    "count_agreement",
     "cross_fit",
     "format_answer_key",
     "get_text",
@@ -137,7 +136,7 @@ __all__ = [
     "make_sheets",
     "make_subject_record",
     "make_subjects",
-    "measure_crossed_share",
+    "measure_accuracy",
     "measure_paces",
     "parse_sheet",
     "publish",
@@ -150,6 +149,7 @@ __all__ = [
     "render_form",
     "render_pdf",
     "select",
+    "summarize_agreement",
     "tally",
     "write_ledger",
 ]

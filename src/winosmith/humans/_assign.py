@@ -162,7 +162,7 @@ def _make_items(
                 number=number,
                 problem_id=problem.id,
                 schema=test_rows.schema[row],
-                text=_sheet.split_pieces(problem),
+                text=_sheet.split_text(problem),
                 snippet=_sheet.make_snippet(problem),
                 options=tuple(" ".join(problem.options[index].split()) for index in shown),
                 shown=shown,
@@ -290,28 +290,28 @@ def assign_to_tests(dataset: Dataset, versions: Sequence[str], seed: int) -> Tes
     )
 
 
-def _choose_texts(dataset: Dataset, texts: dict[str, list[int]], tests: int, seed: int) -> set[str]:
+def _choose_texts(dataset: Dataset, texts: dict[str, list[int]], limit: int, seed: int) -> set[str]:
     """Choose texts of a group, at most one for each test.
 
     Schemas with both halves are chosen first, then single texts, in random order. A half is omitted
     if no test is left for the other half, unless there are no other texts.
     """
-    if len(texts) <= tests:
+    if len(texts) <= limit:
         return set(texts)
     twins: dict[str, set[str]] = {}
     for text, rows in texts.items():
         twin = next((dataset[row].twin_id for row in rows if dataset[row].twin_id), None)
         twins.setdefault(f"text {text}" if twin is None else f"twin {twin}", set()).add(text)
-    asked: set[str] = set()
+    chosen: set[str] = set()
     units = sorted(
         twins.values(),
         key=lambda unit: (len(unit) < 2, make_sort_key(seed, "schema", *sorted(unit))),
     )
     for unit in units:
-        if len(asked) + len(unit) <= tests:
-            asked |= unit
-    return asked or set(
-        sorted(units[0], key=lambda text: make_sort_key(seed, "half", text))[:tests]
+        if len(chosen) + len(unit) <= limit:
+            chosen |= unit
+    return chosen or set(
+        sorted(units[0], key=lambda text: make_sort_key(seed, "half", text))[:limit]
     )
 
 
@@ -347,7 +347,7 @@ def order_rows(
         row
         for part in rotated
         for text in sorted(part, key=lambda text: make_sort_key(seed, "order", test, order, text))
-        for row in sorted(texts[text], key=lambda row: len(_sheet.split_pieces(dataset[row])[0]))
+        for row in sorted(texts[text], key=lambda row: len(_sheet.split_text(dataset[row])[0]))
     ]
 
 
@@ -396,11 +396,11 @@ def assign(
     }
     if test is not None and test not in tests:
         raise DataError(f"unknown test {test!r}; the tests are {', '.join(tests)}")
-    out = [given.sheet for given in ledger.assignments_of(subject) if given.state == "given"]
+    out = [given.sheet for given in ledger.get_assignments(subject) if given.state == "given"]
     if out and out[-1] in of_code and not another and test in (None, of_code[out[-1]].test):
         return ledger, of_code[out[-1]]
     group = _group_items([*ledger.sheets.values(), *sheets])
-    given_sheets = [ledger.sheets[given.sheet] for given in ledger.assignments_of(subject)]
+    given_sheets = [ledger.sheets[given.sheet] for given in ledger.get_assignments(subject)]
     seen = {
         group[_make_key(sheet, item)]: sheet.code for sheet in given_sheets for item in sheet.items
     }
@@ -409,7 +409,7 @@ def assign(
     if not open_tests:
         reasons = [_explain_exclusion(ledger, name, tests[name][0], seen, group) for name in wanted]
         raise DataError(f"{subject} can't take any test: {'; '.join(reasons)}")
-    chosen = _find_least_taken(ledger, tests, open_tests, group, subject, seed)
+    chosen = _choose_least_taken(ledger, tests, open_tests, group, subject, seed)
     sheet = min(
         tests[chosen],
         key=lambda s: (ledger.count_takers(s.code), make_sort_key(seed, subject, s.name)),
@@ -456,7 +456,7 @@ def _explain_exclusion(
     return f"test {name} has {item.problem_id!r}{others}, related to questions of {where}"
 
 
-def _find_least_taken(
+def _choose_least_taken(
     ledger: Ledger,
     tests: dict[str, list[Sheet]],
     open_tests: list[str],
@@ -470,7 +470,7 @@ def _find_least_taken(
         for name, orders in tests.items()
     }  # versions of the same schemas are represented by their first version
     rivals = {name: next(other for other in tests if shows[other] & shows[name]) for name in tests}
-    at = len(ledger.assignments_of(subject))
+    at = len(ledger.get_assignments(subject))
     places: dict[str, int] = {}
     came = dict.fromkeys(rivals.values(), 0)
     for given in ledger.given:
@@ -521,7 +521,7 @@ class Assignment:
 
 @dataclass(frozen=True, slots=True)
 class Ledger:
-    """The sheets of each subject.
+    """A ledger of the sheets assigned to each subject.
 
     Attributes:
         given: the assignments, in chronological order.
@@ -531,7 +531,7 @@ class Ledger:
     given: tuple[Assignment, ...] = ()
     sheets: Mapping[str, Sheet] = field(default_factory=dict)
 
-    def assignments_of(self, subject: str) -> tuple[Assignment, ...]:
+    def get_assignments(self, subject: str) -> tuple[Assignment, ...]:
         """Return the assignments of a subject, in chronological order."""
         return tuple(given for given in self.given if given.subject == subject)
 
