@@ -358,13 +358,13 @@ def test_nothing_is_told_of_a_solver_that_was_taught_the_problems() -> None:
     twins = make_twins(20)
     said = [Prediction(p.id, p.answer or 0) for p in twins]
     told = measure_solver(
-        twins, said, before=TrainedOn((twins[:2],)), last=(twins[:6], tuple(said[:6]))
+        twins, said, earlier=TrainedOn((twins[:2],)), last=(twins[:6], tuple(said[:6]))
     )
     assert (told.accuracy, told.twins, told.stability) == (None, None, None)
     assert told.seen.record()["problems"] == 2
     assert told.last is not None
     assert (told.last.n, told.taught) == (4, 2)
-    apart = measure_solver(twins[2:], said[2:], before=TrainedOn((twins[:2],)))
+    apart = measure_solver(twins[2:], said[2:], earlier=TrainedOn((twins[:2],)))
     assert apart.accuracy is not None
     assert apart.accuracy.value == 1.0
 
@@ -412,7 +412,7 @@ def test_a_fine_tuned_model_tells_what_it_was_trained_on(tmp_path: Path) -> None
     write_digests(tmp_path / "again", twins[4:6], *read_digests(tmp_path / "tuned"))
     for name, rows in (("tuned", {0, 1}), ("again", {0, 1, 4, 5})):
         rule = SolverRule("mine", "encoder", {"model": name})
-        assert set(find_training_data(rule, tmp_path).overlap(twins).rows) == rows
+        assert set(find_training_data(rule, tmp_path).find_overlap(twins).rows) == rows
 
 
 @pytest.mark.parametrize("cut", ["empty", "no archive", "cut off", "damaged", "another array"])

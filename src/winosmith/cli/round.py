@@ -155,10 +155,10 @@ def _choose_round(recipe: str | None, name: str | None) -> Row:
 
 def _print_round(found: Round) -> None:
     from winosmith.build import describe_previous_splits
-    from winosmith.rounds import describe_training, make_changes_table
+    from winosmith.rounds import describe_seen_problems, make_changes_table
 
     print_blocks([make_changes_table(found.changes, found.record)])
-    for line in describe_training(found.record):
+    for line in describe_seen_problems(found.record):
         echo(f"{line}.", fg="yellow")
     for line in describe_previous_splits(found.record.get("sides")):
         echo(line)

@@ -92,7 +92,7 @@ class Target:
 
 
 def read_target(
-    path: str | Path, name: str | None = None, how: Mapping[str, Any] | None = None
+    path: str | Path, name: str | None = None, scan_options: Mapping[str, Any] | None = None
 ) -> Target:
     """Read a data set of table 5.
 
@@ -102,7 +102,7 @@ def read_target(
     Args:
         path: path of the file.
         name: one of `TARGETS`; None derives it from the format.
-        how: arguments of `formats.scan`, if the file's content does not determine its format.
+        scan_options: arguments of `formats.scan`, if the content does not determine the format.
 
     Raises:
         FormatError: the file can't be read, or contains no problem.
@@ -114,9 +114,9 @@ def read_target(
     try:
         contents = formats.scan(path)
     except FormatError:
-        if not any((how or {}).values()):
+        if not any((scan_options or {}).values()):
             raise
-        contents = formats.scan(path, **(how or {}))
+        contents = formats.scan(path, **(scan_options or {}))
     contents.warn()
     if not contents.items:
         raise FormatError("the file contains no readable record", path)
@@ -170,7 +170,7 @@ def list_test_files(folder: str | Path) -> list[tuple[str, Path]]:
 
 @dataclass(frozen=True)
 class Solved(Result):
-    """The results of a solver on a data set.
+    """A solver's results on a data set.
 
     Attributes:
         data: name of the data set, one of `TARGETS`.

@@ -89,9 +89,9 @@ def compare_rounds(round_: Round) -> list[tuple[str, str, str, str]]:
     rows = [Change(*change) for change in round_.changes]
     return [
         (
-            metric_label(c.what),
-            _format(c, c.before),
-            _format(c, c.now),
+            metric_label(c.name),
+            _format(c, c.old),
+            _format(c, c.new),
             c.in_words or "",
         )
         for c in rows
@@ -99,7 +99,7 @@ def compare_rounds(round_: Round) -> list[tuple[str, str, str, str]]:
 
 
 def _format(change: Change, value: float | int | None) -> str:
-    return "" if value is None else format_value(value, change.form)
+    return "" if value is None else format_value(value, change.format_spec)
 
 
 def _work_context(record: Mapping[str, Any]) -> dict[str, Any]:

@@ -32,7 +32,7 @@ from winosmith.rounds import (
     Change,
     Round as Found,
     RoundRecipe,
-    find_changes,
+    pair_results,
     parse_round,
     run_round,
 )
@@ -489,14 +489,14 @@ def store_results(
                 busy=False,
                 ended=timezone.now(),
                 record=dict(found.record),
-                changes=list(map(_change_record, find_changes(found.record, last))),
+                changes=list(map(_change_record, pair_results(found.record, last))),
                 timings=[list(timing) for timing in timings],
             )
         )
 
 
 def _change_record(change: Change) -> list[Any]:
-    return [change.what, change.before, change.now, change.form]
+    return [change.name, change.old, change.new, change.format_spec]
 
 
 def _iter_places(found: Found) -> Iterator[tuple[str, dict[str, Any]]]:
