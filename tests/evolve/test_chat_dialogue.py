@@ -17,7 +17,7 @@ from winosmith.chat import Reply
 from winosmith.errors import InputError, ProblemError
 from winosmith.evolve import Dialogue
 from winosmith.evolve._chat_dialogue import format_row
-from winosmith.evolve._chat_rows import REPAIRED, Checker, Row, normalize_sentence, read_rows
+from winosmith.evolve._chat_rows import REPAIRED, RowChecker, Row, normalize_sentence, parse_rows
 from winosmith.lineage import check_lineages, depths
 from winosmith.text import edit_distance, tokens
 
@@ -287,15 +287,15 @@ def _root(record: dict[str, Any]) -> Problem:
 
 def _checked() -> list[tuple[dict[str, Any], Row]]:
     """Return each scripted row with what is found in it, checked in their order."""
-    checkers: dict[str, Checker] = {}
+    checkers: dict[str, RowChecker] = {}
     taken: dict[str, set[str]] = {}
     found = []
     for record in _records("scripted_rows.jsonl"):
         name = record["root"]
         if "row" not in record:
-            checkers[name], taken[name] = Checker(_root(record), 0.6, "correct"), set()
+            checkers[name], taken[name] = RowChecker(_root(record), 0.6, "correct"), set()
             continue
-        rows = read_rows(Reply(record["row"]))
+        rows = parse_rows(Reply(record["row"]))
         assert len(rows) == 1, record["row"]
         checked = checkers[name].check(rows[0], taken[name])
         if checked.problem:
@@ -390,8 +390,8 @@ def test_what_people_wrote_passes(data_dir: Path) -> None:
             distance = edit_distance(tokens(parent.sentence), tokens(child.sentence))
             answer = (child.answer or 0) + 1
             text = format_row(1, child.sentence, child.options, answer, distance)
-            (row,) = read_rows(Reply(text))
-            refused.update(Checker(parent, 0.6, "refuse").check(row, set()).faults)
+            (row,) = parse_rows(Reply(text))
+            refused.update(RowChecker(parent, 0.6, "refuse").check(row, set()).faults)
     assert refused == {"absent": 1}  # "his first car which had nice leather seatsr"
 
 
@@ -405,48 +405,48 @@ def test_whatever_is_quoted_is_read_back(first: str, second: str) -> None:
     text = format_row(7, sentence, (second, "x"), 1, 3)
     if "**" in text or "\\" in text or any(mark in text for mark in "“”"):
         return
-    (row,) = read_rows(Reply(text))
+    (row,) = parse_rows(Reply(text))
     assert row.cells == ("7", sentence, second, "x", "1", "3")
 
 
 @given(st.text())
 def test_any_text_is_read(text: str) -> None:
     """No text of a model's makes the reader fail, nor a checker."""
-    checker = Checker(Problem("r", "Sue beat Ann as _ ran.", ("Sue", "Ann"), 0), 0.6, "correct")
-    for row in read_rows(Reply(text)):
+    checker = RowChecker(Problem("r", "Sue beat Ann as _ ran.", ("Sue", "Ann"), 0), 0.6, "correct")
+    for row in parse_rows(Reply(text)):
         assert checker.check(row, set()).faults or len(row.cells) == 6
 
 
 def test_long_lines_take_no_time() -> None:
     """A reply of a megabyte without a line end is one fault, not an hour's work."""
     for filler in (".", "-", "a_", "<think>", '"', ",", "1,"):
-        rows = read_rows(Reply(filler * (1_000_000 // len(filler)) + " _ x"))
+        rows = parse_rows(Reply(filler * (1_000_000 // len(filler)) + " _ x"))
         assert [row.faults for row in rows] in ([("columns",)], [])
 
 
 def test_an_option_need_not_stand_where_the_originals_did_not() -> None:
     """Where "Ann's son" is "her son" in the original, its new name may be missing, too."""
     parent = Problem("p", "Ann saw her son, and _ was glad.", ("Ann", "Ann's son"), 0)
-    (row,) = read_rows(Reply('1,"Bob saw his son, and _ was glad.",Bob,Bob\'s son,1,2'))
-    assert Checker(parent, 0.6, "refuse").check(row, set()).faults == ()
+    (row,) = parse_rows(Reply('1,"Bob saw his son, and _ was glad.",Bob,Bob\'s son,1,2'))
+    assert RowChecker(parent, 0.6, "refuse").check(row, set()).faults == ()
 
 
 def test_a_glued_blank_of_the_parent_stays() -> None:
     """Where the original writes "_had", the children may, and it is no edit."""
     parent = Problem("p", "Sue beat Sally because _had a good start.", ("Sue", "Sally"), 0)
-    (row,) = read_rows(Reply('1,"Sue beat Sally although _had a good start.",Sue,Sally,2,1'))
-    checked = Checker(parent, 0.6, "refuse").check(row, set())
+    (row,) = parse_rows(Reply('1,"Sue beat Sally although _had a good start.",Sue,Sally,2,1'))
+    checked = RowChecker(parent, 0.6, "refuse").check(row, set())
     assert (checked.faults, checked.distance) == ((), 1)
 
 
 def test_distances_to_a_child_are_no_depths() -> None:
     """A child of a child declares no depth, as its distance is to its parent, not to the root."""
     root = Problem("r", "Sue beat Ann because _ ran very well.", ("Sue", "Ann"), 0)
-    (row,) = read_rows(Reply('1,"Sue beat Ann although _ ran very well.",Sue,Ann,2,1'))
-    child = Checker(root, 0.6, "correct").check(row, set()).problem
+    (row,) = parse_rows(Reply('1,"Sue beat Ann although _ ran very well.",Sue,Ann,2,1'))
+    child = RowChecker(root, 0.6, "correct").check(row, set()).problem
     assert child is not None
-    (row,) = read_rows(Reply('1,"Sue beat Ann although _ ran very badly.",Sue,Ann,1,1'))
-    grandchild = Checker(child, 0.6, "correct").check(row, set()).problem
+    (row,) = parse_rows(Reply('1,"Sue beat Ann although _ ran very badly.",Sue,Ann,1,1'))
+    grandchild = RowChecker(child, 0.6, "correct").check(row, set()).problem
     assert grandchild is not None
     assert grandchild.lineage is not None
     assert grandchild.lineage.declared is None
