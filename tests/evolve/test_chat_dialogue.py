@@ -17,7 +17,7 @@ from winosmith.chat import Reply
 from winosmith.errors import InputError, ProblemError
 from winosmith.evolve import Dialogue
 from winosmith.evolve._chat_dialogue import format_row
-from winosmith.evolve._chat_rows import REPAIRED, RowChecker, Row, normalize_sentence, parse_rows
+from winosmith.evolve._chat_rows import REPAIRED, Row, RowChecker, normalize_sentence, parse_rows
 from winosmith.lineage import check_lineages, depths
 from winosmith.text import edit_distance, tokens
 

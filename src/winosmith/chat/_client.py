@@ -37,10 +37,10 @@ _TABLE = "CREATE TABLE IF NOT EXISTS replies (key TEXT PRIMARY KEY, reply TEXT N
 class Cache:
     """An on-disk cache of replies; prompts and API keys are not stored.
 
-    Each operation opens the file, so threads, forks and processes can share a cache.
+    Each operation opens and closes the file, so threads, forks and processes can share a cache.
 
     Attributes:
-        folder: the folder, created if missing with access only for this user (mode 0700).
+        folder: the folder; created if missing, accessible only to this user (mode 0700).
     """
 
     folder: Path
@@ -134,17 +134,17 @@ class Budget:
     """Spending limits, and the amount spent.
 
     A request is sent only if its maximum cost fits into the budget: one token per byte of the
-    prompt, and the maximum number of tokens in the reply. Cached replies cost nothing. A request
-    that timed out counts with its maximum cost, because the server may charge for it.
+    prompt, plus the maximum number of reply tokens. Cached replies cost nothing. A request that
+    timed out is counted at its maximum cost, because the server may charge for it.
 
     Attributes:
         tokens: maximum number of input and output tokens; None for no limit.
         money: maximum cost, in the currency of the prices; None for no limit.
-        price_in, price_out: prices of a million input and output tokens.
+        price_in, price_out: prices per million input and output tokens.
         spent: the tokens used so far.
 
     Raises:
-        InputError: a limit or price is below 0, or there is a limit of money without prices.
+        InputError: a limit or price is below 0, or a money limit has no prices.
 
     >>> budget = Budget(money=2.0, price_in=0.15, price_out=0.60)
     >>> budget.spent.tokens_in, budget.spent_money
@@ -213,7 +213,7 @@ class Budget:
 
 
 _FIRST_WAIT, _LONGEST_WAIT = 0.5, 30.0
-"""Seconds between retries, doubled each time, with jitter to separate threads."""
+"""Minimum and maximum seconds between retries; they double, with jitter to separate threads."""
 
 
 @dataclass
@@ -222,7 +222,7 @@ class RequestBatch:
 
     Attributes:
         client: the client that asks the server.
-        cache: the cache of replies; None without one.
+        cache: the cache of replies; None to cache nothing.
         before: number of replies that were cached before the run.
         budget: the spending limits.
     """
@@ -384,12 +384,12 @@ class Client:
 
     Attributes:
         model: the server's name of the model.
-        base_url: URL of the endpoint ("http://localhost:8000/v1"); https unless it is this machine.
+        base_url: endpoint URL ("http://localhost:8000/v1"); https unless it is on this machine.
         temperature: sampling temperature; 0 for the likeliest reply, None for the server's default.
         max_tokens: maximum number of tokens per reply; None for the server's default.
-        extra: further fields of the request body ({"top_p": 0.9}); None removes a default field.
+        extra: additional fields of the request body ({"top_p": 0.9}); None removes a default field.
         key_variable: name of the environment variable with the key. None means `OPENAI_API_KEY`,
-            which is used only for https on another machine.
+            which is sent only over https to another machine.
         concurrency: number of concurrent requests.
         timeout: seconds to wait for a reply.
         patience: seconds after which a request that keeps failing is abandoned.
@@ -461,7 +461,7 @@ class Client:
 
     @property
     def max_reply_tokens(self) -> int | None:
-        """Maximum number of tokens per reply; None without a limit."""
+        """Maximum number of tokens per reply; None if there is no limit."""
         body = self.body
         most = body.get("max_completion_tokens", body.get("max_tokens"))
         return most if isinstance(most, int) else None
@@ -474,11 +474,11 @@ class Client:
         """Return the model's reply to each conversation, in order.
 
         Cached replies are reused, and each new reply is cached immediately, so the same call
-        resumes after an error or interrupt. Equal conversations are sent once.
+        resumes after an error or interrupt. Identical conversations are sent only once.
 
         Args:
             conversations: the conversations.
-            draw: number of the repetition; at a temperature above 0, each draw gives a new reply.
+            draw: index of the repetition; at a temperature above 0, each draw gives a new reply.
 
         Raises:
             ChatError: the server can't be reached, refuses the request, or stays busy for longer

@@ -1,4 +1,4 @@
-"""Send a request to a chat server, and parse its reply and its errors."""
+"""Send requests to a chat server, and parse its replies and errors."""
 
 from __future__ import annotations
 
@@ -30,16 +30,16 @@ class Message(NamedTuple):
 
 
 Messages = Sequence[Message]
-"""A conversation, from the oldest turn on; the model writes the next turn."""
+"""A conversation, the oldest turn first; the model writes the next turn."""
 
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """A reply of a chat model.
+    """A chat model's reply.
 
     Attributes:
         text: the text; may be empty.
-        tokens_in, tokens_out: the numbers of tokens that the server reports, or None.
+        tokens_in, tokens_out: numbers of tokens as reported by the server, or None.
         finish: "stop", or "length" if the text was cut off; None if not reported.
         first_token: the likeliest first tokens with natural log-probabilities, in descending order;
             empty unless requested.
@@ -72,7 +72,7 @@ class BudgetError(ChatError):
 
 
 UNLIMITED = 1_000_000
-"""Number of attempts if only the client's patience limits them."""
+"""Number of attempts if they are limited only by the client's patience."""
 
 
 class RetryableError(Exception):
@@ -111,8 +111,8 @@ def parse_reply(body: bytes) -> Reply:
     """Return the reply in the body of a chat completion.
 
     Raises:
-        RetryableError: the body is not the JSON of a chat completion.
-        ChatError: the body is an error of the server.
+        RetryableError: the body is not a chat completion in JSON.
+        ChatError: the body is an error message from the server.
     """
     try:
         record = parse_json(body)
@@ -225,16 +225,16 @@ def parse_retry_after(header: str | None, now: float) -> float | None:
 
 
 MAX_BYTES = 4 << 20
-"""Maximum size of a reply, in bytes; 100,000 tokens with log-probabilities take less."""
+"""Maximum size of a reply, in bytes; enough for 100,000 tokens with log-probabilities."""
 
 _CONNECT = 10.0
 """Seconds to wait for a connection."""
 
 _UNREACHED_TRIES = 4
-"""Number of attempts, over about four seconds, if a server never answered."""
+"""Number of attempts, over about four seconds, if a server has never answered."""
 
 _INTERNAL_TRIES = 6
-"""Number of attempts if the server fails on a request (500)."""
+"""Number of attempts if the server reports an internal error (500)."""
 
 
 @dataclass
@@ -406,7 +406,7 @@ def _make_limited_client(openai: Any, timeout: float, *, direct: bool) -> Any:
 
 
 KEY_VARIABLE = "OPENAI_API_KEY"
-"""The default environment variable with the key, as in other client libraries."""
+"""The default environment variable for the key, as in other client libraries."""
 
 
 def is_loopback(url: str) -> bool:
@@ -450,8 +450,8 @@ def check_url(url: str, *, insecure: bool) -> None:
 def find_api_key(url: str, variable: str | None) -> str | None:
     """Return the API key for a server from the environment, or None.
 
-    The key in a variable that the user names is sent to any server. The default `OPENAI_API_KEY` is
-    sent only by https and to other machines.
+    A key in a variable that the user names is sent to any server. The default `OPENAI_API_KEY` is
+    sent only over https, and only to other machines.
 
     Raises:
         ChatError: the named variable is not set, or its value, which is not shown, can't be a key.

@@ -45,7 +45,7 @@ class ChatPerturber:
         taken: problems whose sentences must not be repeated, such as all roots; otherwise a child
             of one half of a twin may equal the other half.
         folder: folder for the saved dialogues, with a subfolder for each (`transcript.jsonl`,
-            `transcript.md`, `accepted.jsonl`); the same call resumes them. None to save none.
+            `transcript.md`, `accepted.jsonl`); the same call resumes them. None disables saving.
         on_progress: called with the number of accepted children, the number wanted and a note.
         rules: fields of `DialogueRules`.
 
@@ -148,7 +148,7 @@ class Transcript:
     - `transcript.jsonl`: the problem and the settings, then each turn, written before its reply is
       processed. An incomplete last line is dropped.
     - `accepted.jsonl`: the accepted problems, one per line, in winosmith's own format.
-    - `transcript.md`: the dialogue for readers, with the faults of each row.
+    - `transcript.md`: the dialogue in readable form, with the faults of each row.
 
     Args:
         folder: parent folder of all dialogues.

@@ -60,7 +60,7 @@ class Evolution(Result):
         dataset: the given problems, then the children.
         children: only the children, in the order of their parents.
         repeated: the children that were removed because they repeat an earlier problem.
-        barren: ids of the problems without a child.
+        barren: ids of the problems without children.
     """
 
     dataset: Dataset
@@ -111,7 +111,7 @@ def make_children(
     """Yield the children of each problem, chunk by chunk, in order.
 
     Raises:
-        DataError: a problem is a question, or contains another `_` than its blank.
+        DataError: a problem is a question, or contains a `_` besides its blank.
     """
     check_blanks(problems, "a perturbation", plain=True)
     chunks = [problems[at : at + _CHUNK] for at in range(0, len(problems), _CHUNK)]
@@ -245,7 +245,7 @@ class Roots(Result):
 
 
 def find_unsolved_ids(dataset: Dataset, solvers: Sequence[Sequence[Prediction]]) -> frozenset[str]:
-    """Return the ids of the problems that any solver answers incorrectly, or no solver decides.
+    """Return the ids of problems that some solver answers incorrectly, or that no solver decides.
 
     A tie is neither correct nor incorrect, because taking the first option as the choice would make
     the roots depend on the order of options. An invalid answer is incorrect.
@@ -299,7 +299,7 @@ def draw_roots(
         options: draw only problems with this number of options; by default any.
 
     Raises:
-        InputError: `counts` has not one number, 0 or more, for each data set.
+        InputError: `counts` does not have one number, 0 or more, for each data set.
         DataError: a data set has too few suitable problems, or two data sets have the same name.
     """
     unsolved = unsolved or [frozenset()] * len(datasets)
@@ -394,7 +394,7 @@ class Sets(Result):
     Attributes:
         small: the roots and the children that people wrote.
         medium: the roots and their children before replacement by synonyms, for each part.
-        large: train and dev of `medium` with the children by synonyms, and the test of `medium`.
+        large: train and dev of `medium` with the children made by synonyms; test as in `medium`.
         dropped: problems that are related to a problem of another part, with the reason.
     """
 
@@ -413,7 +413,7 @@ def split_roots(roots: Dataset, shares: Sequence[int] = SHARES, seed: int = 0) -
         seed: random seed of the draw.
 
     Returns:
-        The part of each root, by its id.
+        The part of each root, by root id.
 
     Raises:
         InputError: `shares` are not three numbers of 1 or more.
@@ -455,7 +455,7 @@ def assemble(
         medium: the roots and all their children.
         large: `medium` and the children of its problems.
         parts: the part of each root, from `split_roots`.
-        test_grows: whether the test of `large` includes children by synonyms. According to the
+        test_grows: whether the test of `large` includes children made by synonyms. According to the
             paper's text, all 1,414 problems were augmented; the paper's sizes (3,489 from 1,212)
             exclude the test set.
     """

@@ -37,8 +37,8 @@ class WordNetPerturber:
         count: maximum number of children of a problem; each child changes a different word if
             possible. A count of 2 corresponds to the paper, which "nearly tripled" its set.
         wordnet: source of the synonyms; by default the WordNet installed on this machine.
-        wide: also accept less certain synonyms: gives twice as many children, and more than twice
-            as many incorrect children.
+        wide: also accept less certain synonyms, which gives twice as many children, but more than
+            twice as many incorrect ones.
         as_published: replace as in the paper: any word that is neither a stop word nor a name, by
             any synonym of any sense. Most problems get all their children, most children are
             incorrect or odd, and their source is "wordnet-paper".
@@ -177,7 +177,7 @@ def find_fitting_synonyms(
     in WordNet's tagged texts and its overlap with the sentence (Lesk 1986: words of the gloss and
     of neighbouring senses). Synonyms must be used mostly in the word's senses, and verbs must have
     the same sentence frames. Names, parts of compounds, and verbs with a particle or preposition
-    are not replaced. Antonyms in any sense, and words in the sentence or options, are not used.
+    are not replaced. Antonyms in any sense, and words of the sentence or the options, are excluded.
     """
     words = tokens(problem.sentence)
     tags = language.tag(words)
@@ -212,8 +212,8 @@ def find_fitting_synonyms(
 def find_all_synonyms(problem: Problem, wordnet: WordNet) -> Replacements:
     """Yield the index and all synonyms of each word that is neither a stop word nor a name.
 
-    EvoGrad (2024, section 3.3) specifies nothing else. Only senses with the tagged part of speech
-    are used.
+    EvoGrad (2024, section 3.3) states no other condition. Only senses with the tagged part of
+    speech are used.
     """
     words = tokens(problem.sentence)
     for index, tag in enumerate(language.tag(words)):

@@ -56,7 +56,7 @@ class Sitting:
         started: start time in ISO 8601; None if unknown.
         ended: end time in ISO 8601; None if unknown.
         seconds: time for the whole sheet in seconds; None if it was not measured.
-        recognised: texts that the subject knew.
+        recognised: texts that the subject recognised.
         words: words that the subject asked about.
         native: whether English is the subject's first language; None if not declared.
         attributes: the subject's other answers about themselves, by name.
@@ -181,7 +181,7 @@ def read_answer_form(path: str | Path, sheets: Mapping[str, Sheet]) -> Sitting:
         attributes  object with the subject's answers about themselves, as text: "native" is "yes"
                     or "no"; others depend on the form
 
-    The file has no problem ids; these are in the sheet's JSON file.
+    The file has no problem ids, which are in the sheet's JSON file.
 
     Args:
         path: path of the file.
@@ -294,7 +294,7 @@ _MAX_DIGITS = 10
 
 
 def read_answer_table(path: str | Path, sheets: Mapping[str, Sheet]) -> list[Sitting]:
-    """Read answers from a table: CSV, a spreadsheet, or any other container of rows.
+    """Read answers from a table: CSV, a spreadsheet, or any other tabular file.
 
     The header determines the layout:
 
@@ -425,7 +425,7 @@ SKIP = " "
 """The key for a question that the subject left empty."""
 
 UNDO = ("\x7f", "\b", "-")
-"""Keys that undo the last answer: the two codes of backspace, and minus."""
+"""Keys that undo the last answer: the two backspace codes, and minus."""
 
 
 @dataclass(frozen=True, slots=True)

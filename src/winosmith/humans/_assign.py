@@ -4,7 +4,7 @@ The halves of a schema are assigned to different tests. No subject sees both hal
 all sheets are used equally often. Subjects can be assigned sheets one at a time, in any order, and
 more than once. An assignment depends only on the ledger, the seed and the subject's code.
 
-The ledger records the sheets of each subject over all sessions and data sets. Keep the ledger, a
+The ledger records the sheets of each subject across all sessions and data sets. Keep the ledger, a
 JSON file, as long as subjects may come back. The ledger contains the sheets, so it records what
 each subject saw even if the folder of sheets is deleted.
 
@@ -83,7 +83,7 @@ def make_sheets(
         dataset: problems with a blank; their pronoun is optional.
         versions: names of the tests that get the halves.
         orders: number of orders of each test, at most the number of problems.
-        seed: random seed of the assignment of halves and of the orders.
+        seed: random seed for assigning halves and shuffling the questions.
         title: title of the sheets.
         alike: minimum fraction of words, 0–1, that a text must share with the previous text to get
             a label stating that the texts differ.
@@ -225,7 +225,7 @@ class TestRows:
     Attributes:
         tests: name of each test → rows of the test, in the order of the data; no test is empty.
         schema: key of the group of each row (`group_schemas`).
-        left_out: omitted duplicates, and texts for which there is no test, with the reason.
+        left_out: duplicates and texts that are in no test, with the reasons.
     """
 
     tests: dict[str, tuple[int, ...]]
@@ -321,10 +321,10 @@ def order_rows(
     """Return the rows of a test in one of its orders.
 
     Questions on the same text are consecutive, in the order of their pronouns. The texts are
-    shuffled and divided into as many parts as there are orders, of about equal size. The parts are
-    rotated by one position from order to order (a Latin square), so that each question appears once
-    in each part of the sheet, and practice and fatigue affect all questions equally. Within a part,
-    a text has different neighbours in each order.
+    shuffled and divided into parts of about equal size, one for each order. The parts are rotated
+    by one position from order to order (a Latin square), so that each question appears once in each
+    part of the sheet, and practice and fatigue affect all questions equally. Within a part, a text
+    has different neighbours in each order.
 
     Args:
         dataset: the problems.
@@ -380,14 +380,14 @@ def assign(
         subject: code of the subject.
         test: name of a required test; None for any.
         another: whether the subject has finished the current sheet and gets a new sheet.
-        seed: random seed of ties.
+        seed: random seed for breaking ties.
 
     Returns:
         The ledger with the new assignment, and the assigned sheet.
 
     Raises:
         RecipeError: the code has invalid characters.
-        DataError: the subject has seen texts of every sheet; the message names them.
+        DataError: the subject has seen texts from every sheet; the message names them.
     """
     Assignment(subject, "")  # checks the code
     of_code = {sheet.code: sheet for sheet in sheets}

@@ -225,9 +225,9 @@ def render_pdf(
 ) -> bytes:
     """Return a sheet as PDF; the same sheet and version of typst give the same bytes.
 
-    typst's built-in fonts are used; only for other scripts (Arabic, Chinese, …) the fonts of this
-    machine and of `fonts` are used, too. A character that no font has is an error, because it would
-    be printed as an empty box.
+    typst's built-in fonts are used and, only for other scripts (Arabic, Chinese, …), also the fonts
+    of this machine and of `fonts`. A character that no font has is an error, because it would be
+    printed as an empty box.
 
     Args:
         sheet: the sheet; its problem ids are not printed.
@@ -326,7 +326,7 @@ def _find_missing(characters: str, fonts: str | None, builtin_only: bool) -> str
     """Return the characters that no font contains.
 
     typst silently draws the same box for all of them. So each character is drawn and compared with
-    one that no font contains. Invisible characters (joiners, spaces) are not missing.
+    one that no font contains. Invisible characters (joiners, spaces) are not reported.
     """
     if not characters:
         return ""

@@ -1,6 +1,6 @@
 """The reliable subset: an optimal selection, with a reason for every omitted problem.
 
-A schema is selected by the agreement on both halves, and one half is drawn at random (Davis et al.
+Schemas are selected by the agreement on both halves, and one half is drawn at random (Davis et al.
 2016, section 4.4: "the choice of half used should be made at random"). Choosing the half with more
 agreement would select partly by chance.
 
@@ -116,7 +116,7 @@ class Selection(Result):
     """A reliable subset.
 
     Attributes:
-        filtered: the chosen problems, and the others with the reason.
+        filtered: the chosen problems, and the omitted problems with the reasons.
         rows: rows of the chosen problems, in the order of the data set.
         sound: number of suitable problems.
         right: number of intended answers to the chosen problems.
@@ -168,7 +168,7 @@ def select(dataset: Dataset, counts: Tally, rules: Rules | None = None, seed: in
             of the problems or of their options.
 
     Raises:
-        InputError: the rules require more problems than they allow.
+        InputError: the requested size exceeds the number of problems that the rules allow.
         DataError: the counts belong to another data set.
 
     >>> from winosmith import Problem
@@ -343,13 +343,13 @@ def choose(agreement: Floats, limits: Sequence[Limit], size: int | None, ranks: 
     """Choose problems; return the indicator of the chosen problems, (n,) of bool.
 
     Solves three integer programs to optimality (scipy's `milp`, HiGHS; Huangfu & Hall 2018). They
-    maximize the number of problems, then the sum of agreement, then the sum of random numbers.
+    maximize first the number of problems, then the total agreement, then the sum of ranks.
 
     Args:
         agreement: agreement on each problem, (n,), 0–1; equal for both halves of a schema.
         limits: the constraints.
         size: number of problems to choose; None for as many as possible.
-        ranks: random numbers, (n,), 0–1, to choose halves of schemas and to break ties.
+        ranks: random ranks, (n,), 0–1, for choosing halves of schemas and breaking ties.
 
     Raises:
         InputError: the constraints allow fewer problems, or a program exceeded the time limit.
@@ -438,7 +438,7 @@ def cross_fit(
 
     Args:
         dataset: the problems with the intended answers.
-        responses: the responses; only those with the purpose "test" count.
+        responses: the responses; only those with the purpose "test" are used.
         rules: the rules of `select`; the required number of subjects is reduced in proportion to
             the people of a fold.
         folds: number of folds, at most the number of people.
@@ -526,7 +526,7 @@ def publish(dataset: Dataset, used: Iterable[str], *, canary: str | None = None)
     """Release a round's problems and their other halves, and put all other problems under embargo.
 
     Embargoed problems may be used in a later round. Every problem gets a canary string, so that
-    model developers can exclude these texts, and anyone can test if a model knows the string.
+    model developers can exclude these texts, and anyone can test whether a model knows the string.
 
     Args:
         dataset: all problems, used and unused.

@@ -112,7 +112,7 @@ COMMON = "common"
 _CHECK_CHARACTERS = "23456789BCDFGHJKLMNPQRSTVWXZ"
 _CHECK_LENGTH = 4
 """The characters of a code's checksum, and its length. No two characters are easily confused, and
-there are no vowels, so that no word appears. A misread code is accepted once in 600,000 times."""
+there are no vowels, so that no word appears. A misread code is accepted in 1 of 600,000 cases."""
 
 
 @dataclass(frozen=True)
@@ -123,7 +123,7 @@ class Sheet:
         title: title at the top ("Winograd schemas").
         test: name of the test: "a" or "b" (a half of each schema), or "common".
         order: number of the order among the orders of the test, from 1.
-        seed: random seed of the assignment of halves and of the order.
+        seed: random seed for assigning halves and shuffling the questions.
         data: digest of the problems without their answers: `Dataset.blind().digest`.
         items: the questions, in order.
 
@@ -292,7 +292,7 @@ def _find_position(option: str, text: str) -> int | None:
 def make_text_key(problem: Problem) -> str:
     """Return a key for a text: the words in lower case, without punctuation.
 
-    In the file of the PDP challenge, the texts of two related questions differ by a full stop.
+    In the PDP challenge's file, the texts of two related questions differ by a full stop.
     """
     return " ".join(_WORD.findall(get_text(problem).lower()))
 

@@ -69,7 +69,7 @@ def make_subjects(
 ) -> tuple[Subject, ...]:
     """Return the subjects of filled-in sheets, merged with the subjects' records from a file.
 
-    Numbers of questions in the records' remarks refer to the subject's only sheet.
+    Question numbers in the records' remarks refer to the subject's sheet, if there is only one.
 
     Raises:
         DataError: a record has no sheet, or contradicts the subject's form.
@@ -318,8 +318,8 @@ def compare_scores(scores: Floats, natives: Sequence[bool | None], seed: int) ->
 def _compute_permutation_p_value(a: Floats, b: Floats, seed: int) -> float:
     """Return the fraction of permutations with at least the observed absolute difference.
 
-    Uses all permutations of labels if there are few, or else random ones and the observed labels.
-    (scipy's test requires two people per group; WS.a of 2016 had one native speaker.)
+    Uses all permutations of labels if there are few, otherwise random permutations and the observed
+    labels. (scipy's test requires two people per group; WS.a of 2016 had one native speaker.)
     """
     pool, total = np.concatenate([a, b]), float(a.sum() + b.sum())
     if math.comb(len(pool), len(a)) <= _DRAWS:

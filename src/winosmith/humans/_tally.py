@@ -89,7 +89,7 @@ def tally(dataset: Dataset, responses: Iterable[Response]) -> Tally:
 def read_tally(dataset: Dataset) -> Tally | None:
     """Return the counts in the problems' `pdp.agree` and `pdp.subjects` fields; None if missing.
 
-    The Pronoun Disambiguation Problems of 2016 have the number of intended answers by 19 subjects.
+    The Pronoun Disambiguation Problems of 2016 state how many of 19 subjects were correct.
     """
     found = [[p.extra.get(f"pdp.{key}") for p in dataset] for key in ("subjects", "agree")]
     if not any(isinstance(count, int) for count in found[0]):
@@ -292,8 +292,8 @@ class Course(Result):
 
     Attributes:
         parts: results of the parts of the sheet, in order.
-        right: change of the fraction of correct answers.
-        seconds: change of the seconds per question; None if there are no times.
+        right: change in the fraction of correct answers.
+        seconds: change in the seconds per question; None if there are no times.
         items_set_aside: whether the changes are adjusted for the items' difficulty, which requires
             at least two orders of the items.
     """
@@ -307,7 +307,7 @@ class Course(Result):
 def measure_course(
     is_correct: Floats, positions: Ints, seconds: Floats, length: int, problems: Ints | None = None
 ) -> Course | None:
-    """Return accuracy and speed over the course of a test; None without at least two questions.
+    """Return accuracy and speed over the course of a test; None if it has fewer than two questions.
 
     Args:
         is_correct: 1 for correct, 0 for incorrect, NaN for no answer, (subjects, items).
@@ -464,7 +464,7 @@ class PrintedTest:
 
     Attributes:
         items: number of problems.
-        scores: subject → printed fraction of correct answers; text keeps trailing zeros ("0.80").
+        scores: subject → fraction of correct answers as printed, with trailing zeros ("0.80").
         histogram: number of subjects who answered correctly → number of problems.
 
     Raises:

@@ -78,8 +78,8 @@ def lemmatize(word: str, tag: str) -> str:
 def inflect(lemma: str, tag: str) -> str:
     """Return the inflected form of a lemma for a Penn tag; the lemma may have several words.
 
-    A multiword verb is inflected at its first word, a multiword noun at its last, except for
-    "mother-in-law", "man of letters" and the like.
+    A multiword verb is inflected at its first word, a multiword noun at its last, except for nouns
+    like "mother-in-law" and "man of letters".
 
     Raises:
         MissingExtraError: lemminflect is not installed.
@@ -202,7 +202,7 @@ _VOWEL_LETTERS = frozenset("AEFHILMNORSX")
 """Letters whose names begin with a vowel: "an MP", "an X-ray"."""
 
 _READ_AS_WORDS = frozenset("NASA NATO NAFTA FIFA LEGO MIDI RAM ROM SIM SWAT".split())
-"""Acronyms with such a first letter that are pronounced as words: "a NATO base"."""
+"""Acronyms with one of these first letters that are pronounced as words: "a NATO base"."""
 
 
 def choose_article(next_word: str) -> str:
@@ -241,7 +241,7 @@ _PENN_OF_C5 = dict(
     VHB:VBP VHD:VBD VHG:VBG VHI:VB VHN:VBN VHZ:VBZ VVB:VBP VVD:VBD VVG:VBG VVI:VB VVN:VBN VVZ:VBZ
     """.split()
 )
-"""The tags of the British National Corpus (C5), which the model predicts → Penn tags."""
+"""Maps the British National Corpus's tags (C5), which the model predicts, to Penn tags."""
 
 _PUNCTUATION = {
     **dict.fromkeys(".?!", "."),
@@ -359,7 +359,7 @@ def _find_verb_before(words: Sequence[str], tags: Sequence[str], index: int) -> 
 
 
 _POS_OF_C5 = {"NN": "n", "VV": "v", "VB": "v", "VH": "v", "VD": "v", "AJ": "a", "AV": "r"}
-"""First letters of the corpus's tags (C5) → WordNet's parts of speech."""
+"""Maps the first letters of C5 tags to WordNet's parts of speech."""
 
 _MIN_FRACTION = 0.22
 """Minimum fraction of a word's uses with the requested part of speech."""
@@ -369,7 +369,7 @@ _MIN_FRACTION = 0.22
 def estimate_log_frequency(word: str, pos: str) -> float | None:
     """Return the natural logarithm of a word's relative frequency as one part of speech.
 
-    For several words, this is the frequency of the rarest.
+    For a multiword term, the frequency of its rarest word is used.
 
     Args:
         word: dictionary form, in lower case.

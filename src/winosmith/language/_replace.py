@@ -48,7 +48,7 @@ def replace_word(
 
     Number, tense, degree and capitals are those of the original word. "a" and "an", "more" and
     "most", the ending of a possessive, and verbs and determiners that agree with the noun are
-    corrected. If an option contains the word, the option and each mention of the word change too.
+    corrected. If an option contains the word, the option and each mention of the word also change.
 
     Args:
         sentence: a sentence with a blank.
@@ -58,11 +58,11 @@ def replace_word(
 
     Returns:
         The new sentence and options; None if the word is a name, a function word, the blank or
-        punctuation, or if the sentence would not change, the options would be equal, or the
-        grammar incorrect.
+        punctuation, or if the sentence would not change, the options would be equal, or the grammar
+        would be incorrect.
 
     Raises:
-        MissingExtraError: the libraries of the extra `language` are not installed.
+        MissingExtraError: the libraries of the `language` extra are not installed.
 
     >>> replace_word("Ann lent Bea a car because _ had two.", ("Ann", "Bea"), 4, "automobile")
     ('Ann lent Bea an automobile because _ had two.', ('Ann', 'Bea'))
@@ -103,7 +103,7 @@ def replace_word(
 
 
 def is_name(words: Sequence[str], index: int) -> bool:
-    """Return whether a token is part of a name: capitalized inside a sentence, or so tagged."""
+    """Return whether a token is part of a name: capitalized mid-sentence, or tagged as a name."""
     word = words[index]
     if not word[:1].isupper() or _is_all_caps(word):
         return False

@@ -80,7 +80,7 @@ def find_wordnet_folder(folder: str | Path | None = None) -> Path:
     """Return the folder or zip of WordNet's dictionary files: the given one, Debian's, or nltk's.
 
     Raises:
-        InputError: the files are missing; the message has the command that installs them.
+        InputError: the files are missing; the message states the command that installs them.
         MissingExtraError: nltk is not installed.
     """
     if folder is not None:
@@ -111,7 +111,7 @@ class WordNet:
 
     Args:
         folder: folder of the dictionary files; by default `find_wordnet_folder` finds it. The files
-            are read on first use, which takes some seconds.
+            are read on first use, which takes a few seconds.
     """
 
     def __init__(self, folder: str | Path | None = None):
@@ -121,7 +121,7 @@ class WordNet:
         """Return the senses of a lemma, the most frequent first; empty if it is unknown.
 
         Args:
-            lemma: dictionary form, with spaces between several words.
+            lemma: dictionary form, with spaces between its words.
             pos: "n", "v", "a", or "r" for an adverb.
 
         Raises:

@@ -18,7 +18,7 @@ from winosmith.rounds._solving import NextRound
 from winosmith.text import count_noun
 
 MOST = 20
-"""Maximum number of problems of each kind in the report; the files have all problems."""
+"""Maximum number of problems of each kind in the report; the files contain all problems."""
 
 OWN_REPORT = "The release of this round has its own report, in build/report.html."
 
@@ -146,7 +146,7 @@ def describe_measurement(record: Mapping[str, Any]) -> str:
 
 
 def describe_seen_problems(record: Mapping[str, Any]) -> list[str]:
-    """Return a sentence, without its full stop, on each solver that may have seen test problems.
+    """Return a sentence, without its full stop, about each solver that may have seen test problems.
 
     Args:
         record: content of `round.json`.

@@ -70,7 +70,7 @@ class RoundRecipe:
 
 
 def read_round(path: str | Path) -> RoundRecipe:
-    """Read the recipe of a round: a build's recipe with `[[solvers]]`, `roots` and `redraw`.
+    """Read a round's recipe: a build's recipe with `[[solvers]]`, `roots` and `redraw`.
 
     Paths are relative to the folder of the recipe.
 
@@ -110,7 +110,7 @@ BUILD = "build"
 """The subfolder of a round with the release."""
 
 LAST = "checksums.sha256"
-"""The file with the checksums, which a round writes last."""
+"""The checksum file, which a round writes last."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -153,10 +153,10 @@ def run_round(
         out: output folder.
         last: folder of the previous round; None in the first round. Problems stay in the split of
             earlier rounds, unless the recipe has `redraw`.
-        stored: a finished folder of the same round, whose vectors and predictions are reused, so
-            that no model is needed, and the output has the same bytes.
+        stored: a finished folder of the same round, whose vectors and predictions are reused; then
+            no model is needed, and the output is byte-identical.
         force: whether to replace the results of another recipe.
-        step: shows progress.
+        step: reports the progress.
 
     Raises:
         InputError: data, votes, solvers or folders can't be used.
@@ -328,9 +328,9 @@ class People(Result):
 
     Attributes:
         judged: number of problems with eligible votes (`validate.select_eligible`).
-        agree: fraction of these votes that are for the answer, 0–1; None without votes. It is not
-            an accuracy, because problems were kept if most judges chose the answer; use it to
-            compare rounds.
+        agree: fraction of these votes that are for the answer, 0–1; None if there are no votes. It
+            is not an accuracy, because problems were kept if most judges chose the answer; use it
+            to compare rounds.
         unanimous: fraction of the judged problems for which all judges chose the answer.
         accuracy: accuracy of the majority of people who were not judges; None if the votes contain
             no responses to a test.

@@ -52,10 +52,10 @@ def collect_predictions(
     stored: Path | None,
     on_progress: Advance,
 ) -> SolverPredictions:
-    """Return a solver's predictions, and save them in a file of the folder for each data set.
+    """Return a solver's predictions, and save them in one file per data set.
 
     The solver is created, and trained, only if predictions are missing. Predictions on test are
-    private files, because those of a strong solver are nearly the answers.
+    saved as private files, because those of a strong solver nearly reveal the answers.
 
     Args:
         rule: the solver.
@@ -134,14 +134,14 @@ class SolverResult(Result):
 
     Attributes:
         accuracy: accuracy on dev and test together; None if this round's results are withheld.
-        twins: fraction of twins with both halves correct; None without twins.
+        twins: fraction of twins with both halves correct; None if there are no twins.
         last: accuracy on the previous round's dev, without problems that the solver may have been
             trained on; None if no problem is left.
-        taught: number of problems of the previous round's dev that were therefore removed.
+        taught: number of problems removed from the previous round's dev for this reason.
         seen: problems of dev and test that the solver may have been trained on; if there are any,
             this round's results are withheld.
-        stability: stability on the perturbed problems of dev and test; None if none has a known
-            depth, or without the extra `stability`.
+        stability: stability on the perturbed problems of dev and test; None if no depth is known,
+            or if the `stability` extra is not installed.
     """
 
     accuracy: metrics.Proportion | None
@@ -213,7 +213,7 @@ def _measure_stability(graded: metrics.Graded, seed: int) -> metrics.Stability |
 
 @dataclass(frozen=True)
 class NextRound:
-    """Problems of this round's dev for people to perturb, as in the pool.
+    """Problems from this round's dev for people to perturb, as they are in the pool.
 
     Their children refer to them as root and parent, so that they can be added to the pool.
 
@@ -221,8 +221,8 @@ class NextRound:
         roots: problems that every solver answers correctly, ignoring ties, drawn at random, at most
             one per block, as in EvoGrad (section 3.1).
         asked: requested number of roots.
-        fooling: valid perturbed problems that a solver answers incorrectly, by decreasing number
-            of such solvers. A tie does not count as incorrect.
+        fooling: valid perturbed problems that a solver answers incorrectly, sorted by the number of
+            such solvers, the largest first. A tie does not count as incorrect.
         fooled: id of a problem in `fooling` → the names of these solvers.
     """
 
@@ -239,7 +239,7 @@ def plan_next_round(
     seed: int,
     pool: Mapping[str, Problem],
 ) -> NextRound:
-    """Draw the problems with which the next round starts.
+    """Draw the problems that people perturb for the next round.
 
     They come from dev, not test, because people will see them. If fewer than `root_count` are
     suitable, all suitable problems are drawn. `pool` maps ids in dev to the original problems.

@@ -1,6 +1,6 @@
 """Solvers return a score for each option: from chance to language models.
 
-Every solver has `score(problems)`, one score per option, and never uses an answer.
+The method `score(problems)` of a solver returns one score per option, and never uses answers.
 
 >>> from winosmith import Problem, solve
 >>> problem = Problem("a", "The cup hit the jug and the _ broke.", ("cup", "jug"))

@@ -24,7 +24,7 @@ from winosmith.text import units
 
 @dataclass(frozen=True, slots=True)
 class Random:
-    """Gives every option a random score, uniformly distributed over 0–1.
+    """Gives every option a random score, uniformly distributed between 0 and 1.
 
     An option's score depends only on the seed, the problem's id and the option, so the order of
     problems or options and the sentence don't matter.
@@ -45,7 +45,7 @@ class Random:
         return {"solver": "random", "seed": self.seed, "sees": "blank"}
 
     def score(self, problems: Sequence[Problem]) -> Scores:
-        """Return one random draw per option."""
+        """Return a random score for each option."""
 
         def draw(problem: Problem, option: str) -> float:
             key = json.dumps([self.seed, problem.id, option]).encode()
@@ -85,7 +85,7 @@ class Majority:
         return {"solver": "majority", "shares": list(self.shares), "sees": "blank"}
 
     def score(self, problems: Sequence[Problem]) -> Scores:
-        """Return for each option the fraction of answers at its position."""
+        """Return the fraction of answers at each option's position."""
         most = max((len(problem.options) for problem in problems), default=0)
         shares = self.shares + (0.0,) * (most - len(self.shares))
         return [shares[: len(problem.options)] for problem in problems]
@@ -102,7 +102,7 @@ def cut_to_local_context(problems: Sequence[Problem], width: int = BEFORE) -> tu
 
     Raises:
         DataError: a problem is a question.
-        ProblemError: a sentence has no spaces between words, and so no local context.
+        ProblemError: a sentence has no spaces between words, and therefore no local context.
 
     >>> whole = Problem("a", "The cup hit the jug and the _ broke.", ("cup", "jug"))
     >>> cut_to_local_context([whole])[0].sentence
@@ -160,14 +160,14 @@ ADVICE = (
 class WordAssociation:
     """Scores options by the pointwise mutual information of words with the correct answers.
 
-    Unknown words and pairs have no effect. Without associations, its accuracy is at chance.
+    Unknown words and pairs have no effect. If there are no associations, the accuracy is at chance.
 
     Attributes:
         features: the features to count; see `Features`.
         weights: word, or pair ("cup broke") → PMI in nats: two values for `words` (for the option
             mentioned first and the other), one for `pairs`.
         smoothing: number added to each count, above 0.
-        sees: "pronoun" counts the pronoun as one more word of the sentence; "blank" does not.
+        sees: "pronoun" counts the pronoun as an additional word of the sentence; "blank" does not.
 
     >>> halves = [
     ...     Problem("a", "A cup hit a jug, the _ broke.", ("cup", "jug"), 1),
@@ -198,7 +198,7 @@ class WordAssociation:
             train: solved problems; with two options for `words`.
             features: the features to count.
             smoothing: number added to each count (100 in Gururangan et al. 2018).
-            sees: "pronoun" counts the pronoun as one more word of its sentence.
+            sees: "pronoun" counts the pronoun as an additional word of its sentence.
 
         Raises:
             DataError: there are no problems, an answer is withheld, a problem has too many options

@@ -22,7 +22,7 @@ from winosmith.solve._solver import Scores, sample_solved
 from winosmith.text import normalize
 
 _TOP_TOKENS = 20
-"""Number of first tokens whose log-probabilities are requested: OpenAI's maximum."""
+"""Number of first-token candidates to request, with log-probabilities; OpenAI's maximum."""
 
 
 @dataclass(frozen=True)
@@ -30,7 +30,7 @@ class ChatSolver:
     """Asks a chat model to choose an option of each problem, and interprets its reply.
 
     An option's score is the fraction of replies that choose it: 1 or 0 if a problem is asked once.
-    An unclear reply counts equally for all options; `ask(…).unclear` is their number.
+    An unclear reply counts equally for all options; `ask(…).unclear` is the number of such replies.
     A problem is undecided if the replies to its two orders contradict each other.
 
     Attributes:
@@ -205,7 +205,7 @@ def _make_shot_key(problem: Problem) -> tuple[str, frozenset[str]]:
 def _score_first_token(reply: Reply, names: Sequence[str]) -> list[float]:
     """Return the probability of each option's name as the first token, normalised over options.
 
-    A name that is not reported gets the lowest reported probability, its upper bound.
+    A name that is not reported gets the lowest reported probability, which is an upper bound.
     """
     if not reply.first_token:
         raise ChatError(
@@ -299,7 +299,7 @@ class Interview:
         return sum(one.position == other.position for one, other in self._pairs) / len(self._pairs)
 
     def summarize(self) -> dict[str, Any]:
-        """Summarize the numbers of problems, replies and tokens, and the position bias, as JSON."""
+        """Return a JSON summary: numbers of problems, replies and tokens, and the position bias."""
         replies = [one.reply for one in self.asked]
         counted = all(None not in (reply.tokens_in, reply.tokens_out) for reply in replies)
         return {
@@ -436,20 +436,20 @@ _NOT = re.compile(
     r"(?:\bnot|n't|\bnor|\bneither|\bcannot|\bnever|\bthan|\binstead of|\bexcept|\bunlike"
     r"|\bexcludes?|\brules? out|\bwrong:?)\s+(?:be\s+)?(?:the\s+|an?\s+)?$"
 )
-"""Text that denies the words after it."""
+"""Text that negates the words after it."""
 
 _IS_NOT = re.compile(
     r"\s*(?:\([^)]*\)\s*)?(?:\w+(?:n't\b|\s+not\b)|(?:is|seems)\s+(?:wrong|incorrect))"
 )
-"""Text that denies the position before it."""
+"""Text that negates the position before it."""
 
 _SPEAKER = re.compile(r"^(?:assistant|output|response|reply|final answer|sure)\s*[:=!,]\s*")
 _THOUGHT = re.compile(r"^.*</think(?:ing)?>", re.DOTALL)
 _AFTER = 3
-"""Number of words on each side of a blank that show that it is filled."""
+"""Number of words on each side of the blank that a filled-in sentence must repeat."""
 
 _CLAUSE = 500
-"""Characters after an announcement that can contain the answer."""
+"""Number of characters after an announcement in which the answer is searched for."""
 
 
 def parse_answer(text: str, options: Sequence[str], sentence: str = "") -> int | None:

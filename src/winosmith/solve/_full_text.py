@@ -22,7 +22,7 @@ from winosmith.outputs import sha256
 from winosmith.records import parse_json
 
 _SCHEME = "1"
-"""Version of the passages and of their index."""
+"""Version of the passage format and of the index."""
 
 _BATCH = 10_000
 """Number of passages in a batch."""
@@ -30,12 +30,12 @@ _BATCH = 10_000
 _TABLE = "CREATE VIRTUAL TABLE passages USING fts5(text, tokenize='porter unicode61')"
 
 Progress = Callable[[int, int, int], None]
-"""Called with the numbers of finished texts, of all texts, and of passages so far."""
+"""Called with the numbers of finished texts, all texts, and passages so far."""
 
 
 @dataclass(frozen=True)
 class FullTextIndex:
-    """Finds the sentences of a text collection that contain phrases, in any inflection.
+    """Finds the sentences of a text collection that contain given phrases, in any inflection.
 
     The best match is first (Okapi BM25); ties are in the order of the texts.
 
@@ -66,7 +66,7 @@ class FullTextIndex:
             on_progress: called after each batch of passages, and after each text.
 
         Raises:
-            FormatError: the collection has no text, or one can't be read (file, line).
+            FormatError: the collection has no text, or contains an unreadable text.
             OutputError: the index can't be written.
         """
         if collection is None:

@@ -37,7 +37,7 @@ _MAX_WORDS = 5
 """Maximum number of words in a search term; longer terms would never be found."""
 
 _COPY = 0.7
-"""Minimum fraction of a problem's content words in a snippet that counts as a copy of it."""
+"""Minimum fraction of a problem's content words that makes a snippet a copy of the problem."""
 
 
 class Retriever(Protocol):
@@ -77,11 +77,12 @@ class KnowledgeHunting:
     searched together with each term of the predicate at the blank. If, in a sentence found, the
     participant with the blank's role is the agent (or patient) of the first predicate, it is
     evidence for the option with that role in the problem. A sentence that mentions an option next
-    to the blank's predicate is also evidence for it; this helps with more options, and with things.
+    to the blank's predicate is also evidence for it; this helps with several options, and with
+    things.
 
-    A snippet counts once, with its strongest reading, unless another reading supports another
-    option equally. A snippet with 70 % of the problem's content words, and 70 % of those that were
-    not search terms, counts as a copy and is omitted. Options without evidence score 0.
+    Each snippet is counted once, with its strongest reading, unless an equally strong reading
+    supports another option. A snippet with 70 % of the problem's content words, and 70 % of those
+    that were not search terms, counts as a copy and is omitted. Options without evidence score 0.
 
     Attributes:
         retriever: finds the snippets.
@@ -311,7 +312,7 @@ def _find_head_noun(option: str) -> str | None:
 
 
 class Evidence(NamedTuple):
-    """The evidence in a snippet.
+    """The evidence that a snippet gives for an option.
 
     Attributes:
         option: index of the option that it supports.

@@ -75,7 +75,7 @@ def collect_scores(
 
 @dataclass(frozen=True)
 class LanguageSolver(ABC):
-    """Scores each option by a language model.
+    """Scores each option with a language model.
 
     Options are inflected for the pronoun that they replace, if known (`models.inflect_options`).
     The model is loaded, or downloaded, by the first call of `score`.
@@ -138,9 +138,9 @@ Reasoning", section 3); as a sum, or as the mean over its tokens."""
 
 @dataclass(frozen=True)
 class Causal(LanguageSolver):
-    """Scores each option by a causal language model (GPT-2, OPT, Pythia, Llama, Qwen, …).
+    """Scores each option with a causal language model (GPT-2, OPT, Pythia, Llama, Qwen, …).
 
-    Common beginnings of texts (of a problem's options, of twins, and of sentences after the same
+    Common prefixes of texts (of a problem's options, of twins, and of sentences after the same
     prompt) are read once. Partial scores agree with lm-evaluation-harness to 1e-4. If nothing
     follows the blank (COPA), the partial score is that of the option given its context.
 
@@ -151,7 +151,7 @@ class Causal(LanguageSolver):
         kind: name of the score; see `CausalScore`.
         prompt: a text before each sentence, such as solved problems (`solve.make_prompt`),
             including the white space between them.
-        bos: whether to put a start token first; by default the tokeniser decides. See
+        bos: whether to prepend a start token; by default the tokeniser decides. See
             `models.make_passages`.
 
     >>> Causal("openai-community/gpt2").kind
@@ -201,7 +201,7 @@ over its tokens. Kocijan et al. take the mean: `option_per_token`."""
 
 @dataclass(frozen=True)
 class Masked(LanguageSolver):
-    """Scores each option by a masked language model (BERT, RoBERTa, ALBERT, ModernBERT, …).
+    """Scores each option with a masked language model (BERT, RoBERTa, ALBERT, ModernBERT, …).
 
     With `sees="pronoun"` the original sentence is followed by "'She' refers to …", in which the
     option is scored (`models.ask_referent`).
@@ -349,7 +349,7 @@ class Ensemble:
 
 @dataclass(frozen=True)
 class EncoderSolver:
-    """Scores each option by an encoder that was trained for multiple choice.
+    """Scores each option with an encoder that was trained for multiple choice.
 
     Each option is filled in and scored separately, so that a model trained on two options also
     solves problems with more (like the two-option models of WinoGrande's table 6 on the Pronoun
@@ -360,8 +360,8 @@ class EncoderSolver:
         model: a folder from `winosmith train` or `models.train_multiple_choice`, or its `model/`;
             or a hub id or folder of a model with a multiple-choice head.
         how: the input format; by default that of the training, or cut before the option.
-        sees: "blank" or "pronoun", for a model without its own input format; a model with a
-            different one is refused. By default as in `how`.
+        sees: "blank" or "pronoun", for a model without its own input format; a model trained with
+            the other value is refused. By default as in `how`.
         device: a torch device ("cpu", "cuda:0"); by default the GPU if there is one.
         tokens_per_batch: number of tokens in a batch; the default depends on the device. A batch
             that does not fit into memory is halved.

@@ -1,8 +1,8 @@
 """Find the mentions next to a predicate, their roles, and the possible referents of pronouns.
 
 Only the form of words is used, without a parser: number, gender and animacy of pronouns, and the
-auxiliary and participle of a passive. The lists of nouns are winosmith's. A noun that is in no list
-may be a person or a thing, so it may be the referent of either kind of pronoun.
+auxiliary and participle of a passive. The noun lists were compiled for winosmith. A noun that is in
+no list may be a person or a thing, so it may be the referent of either kind of pronoun.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _GROUPS = {
 }
 
 PRONOUNS = {form: group for group, forms in _GROUPS.items() for form in forms.split()}
-"""Form of a personal pronoun → its group."""
+"""Maps each form of a personal pronoun to its group."""
 
 POSSESSIVES = frozenset("my your his her its our their".split())
 """The forms before a noun; "his" and "her" are also used without a noun."""
@@ -158,8 +158,8 @@ def find_roles(
     Args:
         words: the tokens.
         predicate: position of the predicate.
-        start: first position of the search for its subject.
-        skip: stems to skip in the search for its subject.
+        start: position at which the search for the subject starts.
+        skip: stems to skip in the search for the subject.
 
     >>> cut = "The bowl got badly chipped by hand .".split()
     >>> found = find_roles(cut, slice(4, 5))

@@ -60,7 +60,7 @@ class Published:
 
     @property
     def counts(self) -> str:
-        """The counts that fit the percentage, if a number of questions is impossible or ambiguous.
+        """A note on the possible counts, if a number of questions is impossible or ambiguous.
 
         >>> [found.counts for found in get_published(6, "pdp") if found.system == "RoBERTa-DPR"]
         ['86.3 is impossible for 60 questions; 69 of 80 is possible']
@@ -294,7 +294,7 @@ class GenderLine(Result):
 
 
 def make_gender_lines(results: Mapping[str, Sequence[Solved]]) -> list[GenderLine]:
-    """Return table 7 with the user's systems; empty if none of these has a gender gap."""
+    """Return table 7 with the user's systems; an empty list if none of them has a gender gap."""
     mine = [
         GenderLine(
             system,

@@ -299,7 +299,7 @@ def join_data(parts: Sequence[Trainable], name: str = "") -> Trainable:
 
 
 def hold_out(data: Trainable, size: int, seed: int = 0) -> tuple[Trainable, Trainable]:
-    """Return the data without about `size` random problems in whole blocks, and these problems.
+    """Hold out about `size` random problems in whole blocks; return the rest and these problems.
 
     Blocks are twins, families and look-alikes (`winosmith.blocks`), or the claims about one text.
 

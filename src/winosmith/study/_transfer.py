@@ -149,10 +149,10 @@ def read_target(
 def list_test_files(folder: str | Path) -> list[tuple[str, Path]]:
     """Return the name and path of each data set of table 5 in a folder and its subfolders.
 
-    Files are recognized by the path suffixes in `TEST_FILES`; the first path of a name is used.
+    Files are recognized by the path suffixes in `TEST_FILES`; the first path for each name is used.
 
     Raises:
-        InputError: the folder has none.
+        InputError: the folder contains no such file.
     """
     found: dict[str, Path] = {}
     for file in sorted(Path(folder).rglob("*")):

@@ -47,7 +47,7 @@ class ValidationResult:
 
     @property
     def kept(self) -> Dataset:
-        """The kept problems; the "unvalidated" mark is removed if judges found a problem valid."""
+        """The kept problems; the "unvalidated" flag is removed if judges found a problem valid."""
         return _votes.remove_unvalidated(self.result.kept, self.valid)
 
 
