@@ -90,6 +90,6 @@ def test_a_key_that_is_not_there_is_told(monkeypatch: pytest.MonkeyPatch) -> Non
     with pytest.raises(ChatError, match="MINE is empty"):
         find_api_key("https://host/v1", "MINE")
     monkeypatch.setenv("MINE", "hush\nhush")
-    with pytest.raises(ChatError, match="MINE contains characters that a key can't have") as told:
+    with pytest.raises(ChatError, match="MINE contains characters that are not allowed") as told:
         find_api_key("https://host/v1", "MINE")
     assert "hush" not in str(told.value)

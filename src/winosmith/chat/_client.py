@@ -365,7 +365,7 @@ class RequestBatch:
         """Return an error's message with the server and the number of cached replies."""
         message = f"{self.client.model} at {self.client.base_url}: {error}".rstrip(".")
         if self.cache is None:
-            return f"{message}. Without a cache, replies are lost"
+            return f"{message}. There is no cache, so the replies are lost"
         done = self.before + self._received
         return (
             f"{message}. {done:,} of {self.before + self._total:,} replies are saved in "

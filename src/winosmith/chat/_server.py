@@ -326,7 +326,7 @@ class Connection:
         if status == 402 or _QUOTA.search(message):
             return f"the account has no credit left ({refusal}); add credit and try again"
         if 300 <= status < 400:
-            return f"the server redirects ({refusal}); use the final address"
+            return f"the server redirects ({refusal}); use the final URL"
         if status == 404:
             return self._explain_not_found(refusal)
         if status == 413 or _TOO_LONG.search(message):
@@ -464,6 +464,6 @@ def find_api_key(url: str, variable: str | None) -> str | None:
         raise ChatError(f"the environment variable {name} is empty; set it, or choose another")
     if not (key.isascii() and key.isprintable()):
         raise ChatError(
-            f"the environment variable {name} contains characters that a key can't have"
+            f"the environment variable {name} contains characters that are not allowed in a key"
         )
     return key or None

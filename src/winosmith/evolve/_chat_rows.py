@@ -248,18 +248,15 @@ class RowChecker:
         return faults
 
     def _find_option_faults(self, sentence: str, options: tuple[str, str]) -> list[str]:
-        before, after = (
-            _join_with_markers(_lowercase_words(self.parent.sentence)),
-            _join_with_markers(_lowercase_words(sentence)),
-        )
-        new = [_join_with_markers(_strip_article(option)) for option in options]
+        sentences = (self.parent.sentence, sentence)
+        before, after = (_delimit_words(_lowercase_words(text)) for text in sentences)
+        new = [_delimit_words(_strip_article(option)) for option in options]
         left = after
         for option in sorted(new, key=lambda option: -option.count("\0")):
-            left = left.replace(option, _join_with_markers([""]))
+            left = left.replace(option, _delimit_words([""]))
         found = set()
-        for option, old in zip(
-            new, map(_join_with_markers, map(_strip_article, self.parent.options)), strict=True
-        ):
+        replaced = map(_delimit_words, map(_strip_article, self.parent.options))
+        for option, old in zip(new, replaced, strict=True):
             if old not in new and old in left:
                 found.add("renamed")
             elif old in before and option not in after:
@@ -285,5 +282,5 @@ def _strip_article(option: str) -> tuple[str, ...]:
     return tuple(cut[1:] if len(cut) > 1 and cut[0] in _ARTICLES else cut)
 
 
-def _join_with_markers(words: Iterable[str]) -> str:
+def _delimit_words(words: Iterable[str]) -> str:
     return "".join(f"\0{word}\1" for word in words)

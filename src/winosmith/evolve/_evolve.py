@@ -357,7 +357,7 @@ def _draw_rows(
     if len(chosen) < count and not allow_fewer:
         raise DataError(
             f"can't draw {count} roots from {dataset.name!r}: only {free} of its {len(dataset)} "
-            "problems are suitable, counting related problems once. A root has an answer that "
+            "problems are suitable, counting related problems once. A root needs an answer that "
             f"every solver gives, {f'{options} options, ' * (options is not None)}no embargo and "
             "no parent; ask for fewer roots"
         )

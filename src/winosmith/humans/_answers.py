@@ -194,7 +194,7 @@ def read_answer_form(path: str | Path, sheets: Mapping[str, Sheet]) -> Sitting:
     try:
         record = parse_json(Path(path).read_text("utf-8"))
     except (OSError, ValueError) as error:
-        raise FormatError(f"this is not a file of answers: {error}", path) from error
+        raise FormatError(f"this is not an answers file: {error}", path) from error
     return parse_sitting(record, sheets, path)
 
 
@@ -206,7 +206,7 @@ def parse_sitting(record: Any, sheets: Mapping[str, Sheet], path: str | Path) ->
             f"the entry stopped before question {record.get('next')}; complete it first", path
         )
     if not isinstance(record, dict) or record.get("winosmith") != "answers":
-        raise FormatError("this is not a file of answers from a form", path)
+        raise FormatError("this is not an answers file from a form", path)
     if record.get("version") != ANSWERS_VERSION:
         raise FormatError(
             f"unknown version {record.get('version')!r}; the supported version is "
@@ -532,7 +532,6 @@ def compare_entries(first: Sitting, second: Sitting) -> Sequence[Difference]:
             f"{first.subject!r} on {first.sheet.code} can't be compared with {second.subject!r} on "
             f"{second.sheet.code}"
         )
-
     one, other = (
         {number: given.letter for number, given in sitting.answers.items()}
         for sitting in (first, second)

@@ -69,10 +69,10 @@ def make_sheets(
     *,
     versions: Sequence[str] = ("a", "b"),
     orders: Annotated[
-        Count, Field(description="Number of orders of each test; their parts rotate.")
+        Count, Field(description="Number of orders of each test, which rotate its parts.")
     ] = 1,
     seed: Annotated[
-        Seed, Field(description="Random seed of the assignment of halves and of the orders.")
+        Seed, Field(description="Random seed for assigning halves and shuffling the questions.")
     ] = 0,
     title: Annotated[str, Field(description="Title of the sheets.")] = TITLE,
     alike: Fraction = ALIKE,

@@ -84,12 +84,12 @@ def make_instructions(
     unknown = "look it up in a dictionary*, and note it" if alone else "ask what it means*"
     paragraphs = (
         f"Each question shows a short text; {start}. The phrase around it is repeated below the "
-        "text, so that you see which one is asked about. Then follow two or more answers. Which "
-        f"of them {stands_for}? *{answer}*",
-        "Give the answer that is most plausible. If both or several readings seem just as "
-        f"plausible to you, so that the question is genuinely ambiguous, {write} *X*. Please do "
+        "text, so that you can see which one is meant. Below are two or more answers. Which of "
+        f"them {stands_for}? *{answer}*",
+        "Give the answer that is most plausible. If two or more readings seem equally plausible "
+        f"to you, so that the question is genuinely ambiguous, {write} *X*. Please do "
         f"not {write} X only because you are in doubt, and {leave}.",
-        f"Several questions may be about {what} at different places of the same text; then “SAME "
+        f"Several questions may be about {what} in different places in the same text; then “SAME "
         "TEXT AS PREVIOUS QUESTION” is shown above. If a text only looks like the previous one, "
         "“TEXT IS DIFFERENT FROM PREVIOUS QUESTION” is shown.",
         f"If you do not know a word, *{unknown}. Nobody may explain the questions themselves. "

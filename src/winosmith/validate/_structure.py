@@ -138,22 +138,22 @@ class AppliedRules:
     def __str__(self) -> str:
         """Return the summary at the start of a report.
 
-        >>> str(AppliedRules("auto", {2: "of WSC, published"}, 3))
-        "Rules: WinoGrande's for authors, applied to 2 of 3 problems; not to 1 (of WSC, published)"
+        >>> str(AppliedRules("auto", {2: "of WSC"}, 3))
+        "WinoGrande's rules for authors were applied to 2 of 3 problems; not to 1 (of WSC)"
         """
+        were = "WinoGrande's rules for authors were"
         if self.rules == "none":
-            return "Rules: WinoGrande's for authors, not applied, as set"
+            return f"{were} not applied, as set"
         if self.rules == "winogrande":
-            return f"Rules: WinoGrande's for authors, applied to all {self.n:,} problems, as set"
+            return f"{were} applied to all {self.n:,} problems, as set"
         if not self.exempt:
-            return "Rules: WinoGrande's for authors; no problem is perturbed or known as published"
+            return f"{were} applied; no problem is perturbed or known as published"
         why = Counter(self.exempt.values()).most_common()
         reasons = ", ".join(f"{count:,} ({reason})" for reason, count in why)
         left = self.n - len(self.exempt)
         if not left:
-            return f"Rules: WinoGrande's for authors, not applied to {reasons}"
-        whole = f"applied to {left:,} of {self.n:,} problems"
-        return f"Rules: WinoGrande's for authors, {whole}; not to {reasons}"
+            return f"{were} not applied to {reasons}"
+        return f"{were} applied to {left:,} of {self.n:,} problems; not to {reasons}"
 
     @property
     def lines(self) -> tuple[str, ...]:
@@ -407,11 +407,8 @@ def _check_domain(problem: Problem, group: Sequence[Problem], _: bool) -> str | 
 
 
 def _check_gender(problem: Problem, group: Sequence[Problem], _: bool) -> str | None:
-    return (
-        explain_gender_mismatch(problem, group)
-        if _get_domain(problem).lower() == "social"
-        else None
-    )
+    is_social = _get_domain(problem).lower() == "social"
+    return explain_gender_mismatch(problem, group) if is_social else None
 
 
 def _check_other_half(problem: Problem, group: Sequence[Problem], _: bool) -> str:

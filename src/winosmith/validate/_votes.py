@@ -102,7 +102,7 @@ def filter_by_votes(
     >>> data = Dataset([Problem("a", "The cup hit the jug and the _ broke.", ("cup", "jug"), 1)])
     >>> said = [Response("a", who, "validate", choice) for who, choice in [("x", 1), ("y", 0)]]
     >>> filter_by_votes(data, said).dropped[0].reason
-    'enough votes: 2 of the 3 judges that are needed'
+    'enough votes: 2 of the 3 required judges'
     >>> filter_by_votes(data, [*said, Response("a", "z", "validate", 1)]).kept.ids
     ('a',)
     """
@@ -141,7 +141,7 @@ _WHOLE_RULES = (
         "majority",
         "correct",
         lambda vote, problem: vote.choice == problem.answer,
-        "chose the right option",
+        "chose the correct option",
     ),
     _VoteRule(
         "ambiguity",
@@ -173,7 +173,7 @@ def _check_votes(
 ) -> Iterator[tuple[str, str | None]]:
     enough = len(full) >= rules.judges
     if rules.undecided == "drop":
-        short = f"{len(full)} of the {rules.judges} judges that are needed"
+        short = f"{len(full)} of the {rules.judges} required judges"
         yield "enough votes", "" if enough else short
     for rule in _WHOLE_RULES:
         how: Agreement = getattr(rules, rule.setting)
@@ -196,7 +196,7 @@ def _check_context(problem: Problem, votes: Sequence[Response], rules: VoteRules
     if not _is_agreement_reached(correct, len(votes), rules.local):
         return ""
     context = text.local_context(problem.sentence, rules.local_before, blank=problem.blank)
-    return f"{correct} of {len(votes)} judges found the right option from {context!r}"
+    return f"{correct} of {len(votes)} judges found the correct option from {context!r}"
 
 
 def _is_agreement_reached(yes_votes: int, judges: int, agreement: Agreement) -> bool:
