@@ -262,9 +262,7 @@ class RequestBatch:
 
         try:
             ahead = 4 * self.client.concurrency
-            found = dict(
-                ordered_map(self._request_reply, conversations.items(), executor, ahead=ahead)
-            )
+            found = dict(ordered_map(self._request, conversations.items(), executor, ahead=ahead))
         except BaseException as error:
             self._stop.set()
             executor.shutdown(wait=False, cancel_futures=True)
@@ -279,7 +277,7 @@ class RequestBatch:
         shut_down()
         return found
 
-    def _request_reply(self, conversation: tuple[str, Messages]) -> tuple[str, Reply]:
+    def _request(self, conversation: tuple[str, Messages]) -> tuple[str, Reply]:
         """Request and cache a reply, and return it with its key; record the first failure."""
         key, messages = conversation
         tenacity = require("tenacity", "chat")

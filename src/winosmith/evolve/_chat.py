@@ -245,9 +245,8 @@ def _format_dialogue(dialogue: Dialogue) -> Iterator[str]:
     ending = dialogue.ending
     state = ending.message if ending else f"{len(dialogue.accepted)} accepted so far"
     yield f"{len(dialogue.turns)} turns; {for_markdown(state)}.\n"
-    for number, (said, turn) in enumerate(
-        zip(dialogue.user_messages, dialogue.turns, strict=False), 1
-    ):
+    turns = zip(dialogue.user_messages, dialogue.turns, strict=False)
+    for number, (said, turn) in enumerate(turns, 1):
         yield f"\n## Turn {number}\n\nWe say:\n\n{_indent_as_code(said)}\n\nThe model says:\n\n"
         yield f"{_indent_as_code(turn.reply.text)}\n\n"
         counts = f"{turn.requested} rows requested, {len(turn.rows)} read"

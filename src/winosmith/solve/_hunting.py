@@ -77,8 +77,7 @@ class KnowledgeHunting:
     searched together with each term of the predicate at the blank. If, in a sentence found, the
     participant with the blank's role is the agent (or patient) of the first predicate, it is
     evidence for the option with that role in the problem. A sentence that mentions an option next
-    to the blank's predicate is also evidence for it; this helps with several options, and with
-    things.
+    to the blank's predicate is also evidence for it; this helps with many options, and with things.
 
     Each snippet is counted once, with its strongest reading, unless an equally strong reading
     supports another option. A snippet with 70 % of the problem's content words, and 70 % of those
