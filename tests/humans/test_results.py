@@ -17,7 +17,7 @@ from winosmith.errors import DataError
 from winosmith.humans import (
     Remark,
     Subject,
-    Taken,
+    TakenSheet,
     Tally,
     compare_groups,
     compute_results,
@@ -115,7 +115,7 @@ def test_the_order_of_the_responses_changes_nothing_but_the_places(
 ) -> None:
     """With sheets that say the order, shuffled responses give the same record."""
     data, said, _ = pdp
-    taken = (Taken("a-1-AAAA", "a", data.ids),)
+    taken = (TakenSheet("a-1-AAAA", "a", data.ids),)
     subjects = [Subject(who, who in NATIVES, taken=taken) for who in NAMES]
     mixed = [said[at] for at in np.random.default_rng(0).permutation(len(said))]
     assert (
@@ -187,7 +187,7 @@ def test_rows_and_columns_add_up_to_the_same(table: list[list[int | str]]) -> No
 def test_an_empty_answer_is_asked_and_not_right() -> None:
     """A question left empty counts among those asked where the sheet is known."""
     data = problems(4)
-    subject = Subject("S1", taken=(Taken("a-1-AAAA", "a", data.ids),))
+    subject = Subject("S1", taken=(TakenSheet("a-1-AAAA", "a", data.ids),))
     said = answers(data, {"S1": [0, None, 0, 0]})
     (test,) = compute_results(data, said, [subject]).tests
     person = test.people[0]
@@ -198,7 +198,7 @@ def test_an_empty_answer_is_asked_and_not_right() -> None:
 def test_both_halves_are_counted_over_the_tests() -> None:
     """9 & 9, 9 & 8 in small, the best first: halves on several tests, by different people."""
     data = problems(6, twins=True)
-    a, b = (Taken("a-1-AAAA", "a", data.ids[::2]), Taken("b-1-AAAA", "b", data.ids[1::2]))
+    a, b = (TakenSheet("a-1-AAAA", "a", data.ids[::2]), TakenSheet("b-1-AAAA", "b", data.ids[1::2]))
     subjects = [Subject("S1", taken=(a,)), Subject("S2"), Subject("S3", taken=(b,))]
     choices = {"S1": (0, 0, 0), "S2": (0, 1, 1), "S3": (0, 0, 1)}  # S2's sheet is not known
     said = [
@@ -300,7 +300,7 @@ def test_fatigue_shows_as_a_fall_over_the_sheet() -> None:
     data = problems(40)
     forward, backward = data.ids, data.ids[::-1]
     subjects = [
-        Subject(f"S{at}", taken=(Taken(f"a-{at % 2 + 1}", "a", (forward, backward)[at % 2]),))
+        Subject(f"S{at}", taken=(TakenSheet(f"a-{at % 2 + 1}", "a", (forward, backward)[at % 2]),))
         for at in range(6)
     ]
     said = [

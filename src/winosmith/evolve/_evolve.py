@@ -33,7 +33,7 @@ from winosmith.text import tokens
 
 
 class Perturber(Protocol):
-    """Makes children of a problem.
+    """Creates perturbed children of a problem.
 
     Each child is a problem with a lineage (`winosmith.lineage.make_child`) and is marked as
     unvalidated. The children and their order depend only on the problem and the seed; all children
@@ -445,7 +445,7 @@ def assemble(
     *,
     test_grows: bool = False,
 ) -> Sets:
-    """Split the small, medium and large data sets by family into train, dev and test.
+    """Assemble the small, medium and large data sets, split by family into train, dev and test.
 
     A family is assigned to the part of its root. If problems of two parts are related (see
     `winosmith.blocks`), those in the earlier part (train, dev, test) are dropped.

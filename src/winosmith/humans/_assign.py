@@ -220,7 +220,7 @@ def group_schemas(dataset: Dataset) -> list[list[int]]:
 
 @dataclass(frozen=True, slots=True)
 class TestRows:
-    """The rows of each test.
+    """The rows of the data set that belong to each test.
 
     Attributes:
         tests: name of each test → rows of the test, in the order of the data; no test is empty.

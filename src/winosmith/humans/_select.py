@@ -69,7 +69,7 @@ class Rules:
 
 
 def find_unsuitable(dataset: Dataset, counts: Tally, rules: Rules) -> dict[int, str]:
-    """Return the rows of unsuitable problems, which can't be in any selection, with the reason."""
+    """Map the row of each problem that can't be in any selection to the reason."""
     reasons = {
         row: reason
         for row in range(len(dataset))
@@ -153,7 +153,7 @@ class Selection(Result):
     @property
     @computed()
     def left_out(self) -> dict[str, str]:
-        """Id of each problem that was not chosen → reason."""
+        """Maps the id of each problem that was not chosen to the reason."""
         return {left.problem.id: left.reason for left in self.filtered.dropped}
 
 
@@ -401,7 +401,7 @@ MIN_PEOPLE = 4
 
 @dataclass(frozen=True, slots=True)
 class CrossFit(Result):
-    """The agreement of people whose answers were not used to choose the problems.
+    """Agreement estimated by cross-fitting, from people whose answers did not affect the choice.
 
     Attributes:
         agreement: fraction of intended answers, with an interval for new people and problems.

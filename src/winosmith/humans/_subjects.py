@@ -33,7 +33,7 @@ class Remark:
 
 
 @declaration
-class Taken:
+class TakenSheet:
     """A sheet that a subject took."""
 
     sheet: str
@@ -56,7 +56,7 @@ class Subject:
     """Other answers about themselves, by name."""
     seconds: float | None = None
     """Time for all sheets in seconds; null if unknown."""
-    taken: tuple[Taken, ...] = ()
+    taken: tuple[TakenSheet, ...] = ()
     """Sheets, in the order of entry; empty if unknown."""
     recognised: tuple[Remark, ...] = ()
     """Texts that the subject recognised."""
@@ -96,7 +96,7 @@ def _make_subject(code: str, sittings: Sequence[Sitting], declared: Subject | No
         attributes,
         sum(timed) if len(timed) == len(sittings) else None,
         tuple(
-            Taken(s.sheet.code, s.sheet.test, tuple(item.problem_id for item in s.sheet.items))
+            TakenSheet(s.sheet.code, s.sheet.test, tuple(item.problem_id for item in s.sheet.items))
             for s in sittings
         ),
         tuple(_make_remark(noted, s) for s in sittings for noted in s.recognised),

@@ -129,7 +129,7 @@ def make_pair_histogram(pairs: Iterable[tuple[Level, Level]]) -> dict[tuple[Leve
 
 
 def make_levels_record(histogram: Mapping[Level, int]) -> list[dict[str, int]]:
-    """Return the JSON record of a histogram of levels."""
+    """Return a histogram of levels as a JSON record."""
     return [{"right": right, "of": of, "items": n} for (right, of), n in histogram.items()]
 
 
@@ -193,7 +193,7 @@ def measure_chance(options: Sequence[int], answers: Sequence[int] | None = None)
 
 
 def summarize_agreement(dataset: Dataset, tally: Tally) -> Counts:
-    """Return a summary of the counts of intended answers.
+    """Summarize the counts of intended answers.
 
     Args:
         dataset: the problems.
@@ -288,7 +288,7 @@ class Part(Result):
 
 @dataclass(frozen=True, slots=True)
 class Course(Result):
-    """Accuracy and speed from the first question of a test to the last.
+    """The change in accuracy and speed from the first question of a test to the last.
 
     Attributes:
         parts: results of the parts of the sheet, in order.
@@ -500,7 +500,7 @@ class PrintedTest:
 
 @dataclass(frozen=True, slots=True)
 class Grim:
-    """The counts that are consistent with the printed scores of a test.
+    """The counts that are consistent with a test's printed scores.
 
     Attributes:
         possible: subject → counts that round to the score; empty if the score is impossible.

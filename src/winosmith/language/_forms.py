@@ -367,7 +367,7 @@ _MIN_FRACTION = 0.22
 
 @lru_cache(maxsize=100_000)
 def estimate_log_frequency(word: str, pos: str) -> float | None:
-    """Return the natural logarithm of a word's relative frequency as one part of speech.
+    """Return the natural logarithm of a word's relative frequency as a given part of speech.
 
     For a multiword term, the frequency of its rarest word is used.
 

@@ -131,7 +131,7 @@ class WordNet:
         return _read_senses(str(self._folder), lemma.lower().replace(" ", "_"), pos)
 
     def has_sense(self, lemma: str, pos: str) -> bool:
-        """Return whether a lemma has a sense with that part of speech."""
+        """Return whether a lemma has a sense with a given part of speech."""
         return pos in _open_cached(str(self._folder)).index.get(lemma.lower().replace(" ", "_"), {})
 
     @property

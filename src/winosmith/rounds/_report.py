@@ -217,7 +217,7 @@ VERSION = 1
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """A result in two rounds.
+    """A result in this round and in the previous one.
 
     Attributes:
         name: name of the result.
@@ -238,7 +238,7 @@ class Change:
 
     @property
     def in_words(self) -> str | None:
-        """The signed difference, in percentage points for fractions; None if it is missing."""
+        """The signed difference as text, in points for fractions; None if a value is missing."""
         if self.difference is None:
             return None
         if self.format_spec.endswith("%"):

@@ -45,7 +45,7 @@ ROUND_KEYS = ("solvers", "roots", "redraw")
 
 @declaration
 class RoundRecipe:
-    """Everything that determines a round."""
+    """The recipe of a round: everything that determines its results."""
 
     build: Recipe
     """Recipe of the build of this round's release from the pool."""
@@ -142,7 +142,7 @@ def run_round(
     force: bool = False,
     step: build.Step | None = None,
 ) -> Round:
-    """Run a round.
+    """Run a round: build the release, measure the solvers, and draw the next roots.
 
     Writes `build/` (the release of this round), `predictions/`, `roots.jsonl` and `fooling.jsonl`
     for the next round, `round.json` and `report.html`; files that reveal answers are written to

@@ -107,8 +107,8 @@ def _predict_sets(
         path = folder.path / name
         path.parent.mkdir(parents=True, exist_ok=True)
 
-        def advance(more: int, before: int = done) -> None:
-            on_progress(before + more, "")
+        def advance(count: int, offset: int = done) -> None:
+            on_progress(offset + count, "")
 
         solve.predict_to_file(asked.solver, dataset, path, on_progress=advance)
         folder.add(name)

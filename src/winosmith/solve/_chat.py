@@ -272,7 +272,7 @@ class Interview:
 
     @property
     def first_position_rate(self) -> float | None:
-        """Fraction of clear replies that choose the first option shown, 0–1; None if none are."""
+        """Fraction of clear replies that choose the option shown first, 0–1; None if there are none."""
         places = [one.position for one in self.asked if one.position is not None]
         return sum(place == 0 for place in places) / len(places) if places else None
 
@@ -336,7 +336,7 @@ Order = tuple[int, ...]
 
 
 def make_orders(option_count: int, *, swap: bool) -> tuple[Order, ...]:
-    """Return the orders in which to show options: unchanged and, to swap, rotated by one.
+    """Return the orders in which to show options: unchanged and, with `swap`, rotated by one.
 
     No option keeps its position, so a solver that always chooses the same position chooses two
     different options.
