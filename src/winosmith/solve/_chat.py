@@ -272,7 +272,7 @@ class Interview:
 
     @property
     def first_position_rate(self) -> float | None:
-        """Fraction of clear replies that choose the option shown first, 0–1; None if there are none."""
+        """Fraction of clear replies that choose the option shown first; None if there are none."""
         places = [one.position for one in self.asked if one.position is not None]
         return sum(place == 0 for place in places) / len(places) if places else None
 
