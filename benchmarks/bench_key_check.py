@@ -1,4 +1,4 @@
-"""Measure the coverage of the interval of the number of wrong keys.
+"""Measure the coverage of the interval for the number of wrong keys.
 
 In simulated sets of 2,000 items, wrong keys are ranked above sound ones with an AUROC of .90.
 Perfect judges check some items (`audit.draw_check`); in some rows, 5 % of the items stay undecided.

@@ -56,7 +56,7 @@ AGAIN_FROM = 0.25
 
 
 def filter_with_aflite(way, pool, X, seed):
-    """Return the rows that AFLite removes, in the order in which they go, one or a twin at a time.
+    """Return the rows that AFLite removes, in order of removal, singly or by twin.
 
     In whole twins a phase takes the halves together, since they have one score.
     """
@@ -216,7 +216,7 @@ def count_found_at_loss(order, loss):
 
 
 def compare_at_equal_loss(one, other, name="removed"):
-    """Return how much more the other cell finds than this one at the same loss of sound problems.
+    """Return how many more planted problems the other cell finds at the same loss.
 
     Args:
         one: a cell, whose order ends where its filter did.

@@ -67,7 +67,7 @@ print(json.dumps([min(times[1:]), resource.getrusage(resource.RUSAGE_SELF).ru_ma
 
 
 def measure_reading(path: Path, way: str) -> tuple[float, float] | None:
-    """Return the processor's seconds of one way of reading and the peak memory in MB.
+    """Return the processor seconds and the peak memory in MB of one reader.
 
     None if it fails, or takes more than five minutes.
     """

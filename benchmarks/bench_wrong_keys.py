@@ -1,4 +1,4 @@
-"""Measure how often the bounds of wrong keys hold, and how well wrong keys are ranked.
+"""Measure how often the bounds on wrong keys hold, and how well wrong keys are ranked.
 
 In simulated sets, models answer according to an item response model, and wrong keys are made by
 other mechanisms than planted keys. Each condition changes one factor of the base condition.
