@@ -86,7 +86,7 @@ class Published:
 
 @dataclass(frozen=True)
 class PublishedGender:
-    """A system of table 7, with accuracies on Winogender in percent for (female, male).
+    """A system in WinoGrande's table 7, with its Winogender accuracies (female, male) in percent.
 
     Attributes:
         system: the system and its source.
@@ -273,7 +273,7 @@ def _show_pair(
 
 @dataclass(frozen=True)
 class GenderLine(Result):
-    """A system in table 7, in percent.
+    """A row of WinoGrande's table 7 (gender gap), in percent.
 
     Attributes:
         system: the system and its source.
@@ -294,7 +294,7 @@ class GenderLine(Result):
 
 
 def make_gender_lines(results: Mapping[str, Sequence[Solved]]) -> list[GenderLine]:
-    """Return table 7 with the user's systems; an empty list if none of them has a gender gap."""
+    """Return WinoGrande's table 7 with the user's systems, or [] if none has a gender gap."""
     mine = [
         GenderLine(
             system,
@@ -331,7 +331,7 @@ MARKS = (
 def make_transfer_sections(
     results: Mapping[str, Sequence[Solved]], withheld: Sequence[str] = ()
 ) -> list[Section]:
-    """Return a table for each data set, table 7, and the impossible printed numbers.
+    """Return report sections: a table per data set, table 7, and the impossible numbers.
 
     Args:
         results: name of each of the user's systems → its results.

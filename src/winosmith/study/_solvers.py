@@ -299,7 +299,7 @@ def join_data(parts: Sequence[Trainable], name: str = "") -> Trainable:
 
 
 def hold_out(data: Trainable, size: int, seed: int = 0) -> tuple[Trainable, Trainable]:
-    """Hold out about `size` random problems in whole blocks; return the rest and these problems.
+    """Hold out about `size` random problems in whole blocks; return the rest and the held-out part.
 
     Blocks are twins, families and look-alikes (`winosmith.blocks`), or the claims about one text.
 
@@ -386,7 +386,7 @@ def train_on_all(
 
 @dataclass(frozen=True)
 class CurveRun:
-    """The best run of a seed on a training size.
+    """The best run for one seed and training size.
 
     Attributes:
         size: number of training problems.
@@ -446,7 +446,7 @@ COPA_TRAIN, COPA_SIZE = 400, 500
 
 
 def split_as_in_paper(name: str, data: Trainable, seed: int = 0) -> tuple[Trainable, Trainable]:
-    """Split the training data of a data set into train and dev.
+    """Split a data set's training data into train and dev, as in WinoGrande.
 
     DPR: 1,200 and 122, in whole twins (the paper does not say how). COPA: 400 and 100, as in
     SuperGLUE. Otherwise a random tenth, in whole blocks, becomes dev.

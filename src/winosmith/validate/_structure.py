@@ -92,7 +92,7 @@ none, None if the rule can't be checked)."""
 def collect_outcomes(
     dataset: Dataset, stage: str, outcomes: Iterable[Outcome], rules: Iterable[str]
 ) -> Examination:
-    """Collect the outcomes of rules in an examination; `rules` has all active rules, in order."""
+    """Collect rule outcomes in an examination; `rules` lists all active rules, in order."""
     checked = dict.fromkeys(rules, 0)
     place = {rule: number for number, rule in enumerate(checked)}
     findings = []
@@ -118,7 +118,7 @@ MADE_FOR = frozenset({"WinoGrande"})
 
 @dataclass(frozen=True)
 class AppliedRules:
-    """The record of the problems to which WinoGrande's rules were applied.
+    """The problems to which WinoGrande's rules were applied, and the exempt problems.
 
     Attributes:
         rules: the `rules` setting.
@@ -292,7 +292,7 @@ def filter_by_structure(dataset: Dataset, rules: StructureRules = WINOGRANDE) ->
 
 
 def examine_structure(dataset: Dataset, rules: StructureRules = WINOGRANDE) -> Examination:
-    """Check each rule on each problem and twin, and return the findings."""
+    """Apply each rule to each problem and twin, and return the findings."""
     applied = find_applied_rules(dataset, rules.rules)
     names = [rule.name for rule in (*PROBLEM_RULES, *TWIN_RULES) if _is_active(rule, rules)]
     names += [_TWIN_ID] * any(len(rows) > 2 for rows in dataset.groups)

@@ -112,7 +112,7 @@ def filter_by_votes(
 def examine_votes(
     dataset: Dataset, responses: Iterable[Response], rules: VoteRules = WINOGRANDE
 ) -> Examination:
-    """Check each rule on each problem with the eligible votes, and return the findings."""
+    """Apply each rule to each problem's eligible votes, and return the findings."""
     counted, _ = select_eligible(dataset, responses, both_halves=rules.both_halves)
     whole: list[list[Response]] = [[] for _ in dataset]
     local: list[list[Response]] = [[] for _ in dataset]
