@@ -166,7 +166,7 @@ class Causal(LanguageSolver):
     parts = ("full", "partial")
 
     @cached_property
-    def _network(self) -> models.CausalModel:
+    def _model(self) -> models.CausalModel:
         return models.load_causal_model(self.model, device=self.device, dtype=self.dtype)
 
     @property
@@ -177,14 +177,14 @@ class Causal(LanguageSolver):
 
     def _score_parts(self, problems: Sequence[Problem], parts: Sequence[str]) -> LanguageScores:
         asked = ask_referents(problems, self.sees)
-        found = models.make_passages(self._network, asked, prompt=self.prompt, bos=self.bos)
+        found = models.make_passages(self._model, asked, prompt=self.prompt, bos=self.bos)
         flat = [
             passage if part == "full" else other
             for part in parts
             for own in found
             for passage, other in own
         ]
-        given = self._network.likelihoods(
+        given = self._model.likelihoods(
             [passage.ids for passage in flat],
             [passage.start for passage in flat],
             tokens_per_batch=self.tokens_per_batch,
@@ -223,7 +223,7 @@ class Masked(LanguageSolver):
     parts = ("sentence", "option")
 
     @cached_property
-    def _network(self) -> models.MaskedModel:
+    def _model(self) -> models.MaskedModel:
         return models.load_masked_model(self.model, device=self.device, dtype=self.dtype)
 
     @property
@@ -236,12 +236,12 @@ class Masked(LanguageSolver):
         texts: list[list[models.MaskedText]] = []  # of one option and one kind of score each
         for part in parts:
             if part == "option":
-                for own in models.mask_options(self._network, asked):
+                for own in models.mask_options(self._model, asked):
                     texts += [[text] for text in own]
             else:
-                for rows in models.mask_tokens(self._network, asked, within_word=self.within_word):
+                for rows in models.mask_tokens(self._model, asked, within_word=self.within_word):
                     texts += rows
-        given = self._network.likelihoods(
+        given = self._model.likelihoods(
             [text for row in texts for text in row],
             tokens_per_batch=self.tokens_per_batch,
             on_progress=self.on_progress,
@@ -379,7 +379,7 @@ class EncoderSolver:
     on_progress: models.OnProgress | None = field(default=None, compare=False)
 
     @cached_property
-    def _network(self) -> models.ChoiceModel:
+    def _model(self) -> models.ChoiceModel:
         return models.load_choice_model(self.model, input_format=self._format, device=self.device)
 
     @cached_property
@@ -414,7 +414,7 @@ class EncoderSolver:
                 trained with another `sees`; or one text does not fit into memory.
             DataError: a required pronoun is unknown.
         """
-        given = self._network.scores(
+        given = self._model.scores(
             problems, tokens_per_batch=self.tokens_per_batch, on_batch=self.on_progress
         )
         return [tuple(map(float, own)) for own in given]
@@ -422,7 +422,7 @@ class EncoderSolver:
     @property
     def judges_claims(self) -> bool:
         """Whether the model was trained on claims, so that its scores are log-odds."""
-        return self._network.input_format.claims
+        return self._model.input_format.claims
 
     def judge(self, claims: Sequence[Claim]) -> list[float]:
         """Return the log-odds that each claim is true; needs a model that was trained on claims.
@@ -432,8 +432,8 @@ class EncoderSolver:
         """
         if not self.judges_claims:
             raise InputError(f"{self.model} was not trained on claims; use a model that was")
-        rows = self._network.inputs([models.convert_claim(claim) for claim in claims], options=1)
-        given = self._network.text_scores(
+        rows = self._model.inputs([models.convert_claim(claim) for claim in claims], options=1)
+        given = self._model.text_scores(
             rows, tokens_per_batch=self.tokens_per_batch, on_batch=self.on_progress
         )
         return [float(score) for score in given]
