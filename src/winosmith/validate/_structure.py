@@ -147,7 +147,7 @@ class AppliedRules:
         if self.rules == "winogrande":
             return f"{were} applied to all {self.n:,} problems, as set"
         if not self.exempt:
-            return f"{were} applied; no problem is perturbed or known as published"
+            return f"{were} applied; no problem is exempt"
         why = Counter(self.exempt.values()).most_common()
         reasons = ", ".join(f"{count:,} ({reason})" for reason, count in why)
         left = self.n - len(self.exempt)
