@@ -1,4 +1,4 @@
-"""Draw curves over one setting, such as the strength of planted artifacts, each with its band."""
+"""Draw curves with bands over one setting, such as the strength of planted artifacts."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ LOOKS = ((KEPT, "o", "solid"), (GONE, "s", (0, (5, 2))), (ONE, "^", (0, (1.5, 1.
 """Colour, marker and dash of each curve in turn."""
 
 
-def curves(settings, lines, *, title, x, y):
+def draw_curves(settings, lines, *, title, x, y):
     """Return up to three curves as SVG.
 
     Args:

@@ -26,7 +26,7 @@ from tests.exposure.test_coins import pairs_of, write_release
 from winosmith import Dataset, Prediction, Problem, Response, answers, formats, practice
 from winosmith.cli import main
 from winosmith.exposure import read_keyed_release
-from winosmith.humans import Subject, Taken, make_subject_record
+from winosmith.humans import Subject, TakenSheet, make_subject_record
 from winosmith.lineage import make_child
 from winosmith.metrics import switch_options
 from winosmith.recast import to_claims
@@ -220,7 +220,7 @@ def _write_test() -> None:
     for who in range(6):
         mine = [DATA[pair[who % 2]] for pair in DATA.twins]
         ids = tuple(problem.id for problem in mine)
-        taken = (Taken(f"{'ab'[who % 2]}-1-AAAA", "ab"[who % 2], ids),)
+        taken = (TakenSheet(f"{'ab'[who % 2]}-1-AAAA", "ab"[who % 2], ids),)
         people.append(Subject(f"S{who}", who < 3, {}, 40.0 if who == 5 else 160.0, taken))
         for place, problem in enumerate(mine):
             choice = (problem.answer or 0) ^ ((place + who) % 6 == 5)

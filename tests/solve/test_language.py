@@ -60,7 +60,7 @@ def test_all_scores_come_from_one_pass(
 ) -> None:
     """Each of the four is what it is alone, and a causal model reads no more for all of them."""
     folder = make_language_model(architecture, masked=solver is solve.Masked)
-    every = solver(folder).all_scores(PROBLEMS)
+    every = solver(folder).compute_all_scores(PROBLEMS)
     assert len(every.scores) == 4
     for kind, scores in every.scores.items():
         np.testing.assert_allclose(scores, solver(folder, kind).score(PROBLEMS), atol=1e-5)
@@ -79,7 +79,7 @@ def test_masked_scores_are_sums_and_means_of_the_hidden_tokens(
     """The sentence's score is over each token hidden alone, the option's over all of it hidden."""
     folder = make_language_model("roberta", masked=True)
     model = models.load_masked_model(folder)
-    scores = solve.Masked(folder).all_scores(PROBLEMS[:2]).scores
+    scores = solve.Masked(folder).compute_all_scores(PROBLEMS[:2]).scores
     for row, problem in enumerate(PROBLEMS[:2]):
         one_by_one = models.mask_tokens(model, [problem])[0]
         sentence = [model.compute_likelihoods(texts).values for texts in one_by_one]
@@ -97,7 +97,7 @@ def test_hiding_a_words_later_pieces_changes_its_score(make_language_model: Make
     folder = make_language_model("bert", masked=True)
     problem = Problem("1", "They say that the _ stood there.", ("candle777", "drawer777"))
     plain, corrected = (
-        solve.Masked(folder, within_word=told).all_scores([problem]).scores
+        solve.Masked(folder, within_word=told).compute_all_scores([problem]).scores
         for told in (False, True)
     )
     assert not np.allclose(plain["sentence"], corrected["sentence"], atol=1e-3)
@@ -108,7 +108,7 @@ def test_where_nothing_follows_partial_compares_the_options(make_language_model:
     """As in COPA, partial and full scores then differ by the same amount between the options."""
     problem = Problem("1", "They say that the candle stood there because _",
                       ("the drawer was amber.", "the basket was near the kettle."))  # fmt: skip
-    scores = solve.Causal(make_language_model("gpt2")).all_scores([problem]).scores
+    scores = solve.Causal(make_language_model("gpt2")).compute_all_scores([problem]).scores
     (full,), (partial,) = scores["full"], scores["partial"]
     assert full[0] - full[1] == pytest.approx(partial[0] - partial[1], abs=1e-4)
     assert partial[0] > full[0]
@@ -140,7 +140,7 @@ def test_partial_scores_feed_less_than_the_harness(tmp_path: Path, quiet_models:
     model = models.load_causal_model(folder)
     prompt = solve.make_prompt(practice.generate_corpus(40, seed=9).dataset, 30)
     for shots, factor in (("", 2), (prompt, 25)):
-        fed = solve.Causal(folder, prompt=shots).all_scores(data).tokens_fed
+        fed = solve.Causal(folder, prompt=shots).compute_all_scores(data).tokens_fed
         assert fed * factor <= _harness(model, data, shots)
 
 
@@ -162,7 +162,7 @@ def test_real_problems_feed_less_than_the_harness(
     folder = tiny_language_model(tmp_path, texts=texts, vocabulary=4000)
     model = models.load_causal_model(folder)
     for name, factor in sets.items():
-        fed = solve.Causal(folder).all_scores(data[name]).tokens_fed
+        fed = solve.Causal(folder).compute_all_scores(data[name]).tokens_fed
         assert fed * factor <= _harness(model, data[name], "")
 
 

@@ -213,7 +213,7 @@ def test_the_local_context_is_all_that_is_shown() -> None:
     shown = Shown()
     assert solve.LocalContext(shown).score([trophy]) == [(1.0, 1.0)]
     assert shown.problems == [replace(trophy, sentence="because the _ is too large.")]
-    assert solve.cut_to_local_context([trophy], before=0)[0].sentence == "_ is too large."
+    assert solve.cut_to_local_context([trophy], width=0)[0].sentence == "_ is too large."
 
 
 def test_two_way_asks_about_every_pair() -> None:
@@ -293,5 +293,5 @@ def test_pairs_are_counted_alike_one_by_one():
     """What counts pairs of problems that come one by one is the solver of their data set."""
     data = Dataset(make_twins(20))
     whole = solve.WordAssociation.trained_on(data, features="pairs", smoothing=2)
-    assert solve.WordAssociation.of_pairs(iter(data), smoothing=2) == whole
+    assert solve.WordAssociation.trained_on_pairs(iter(data), smoothing=2) == whole
     assert len(whole.weights) > 20

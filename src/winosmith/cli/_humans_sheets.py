@@ -85,7 +85,7 @@ def print_sheets(**options: Any) -> None:
             "assign sheets without PDFs, use: winosmith humans assign"
         )
     for sheet in () if options["no_pdf"] else made.sheets:
-        humans.check_glyphs(sheet, declared=declared, fonts=options["fonts"])
+        humans.check_glyphs(sheet, survey=declared, fonts=options["fonts"])
     codes = read_subjects_file(options["subjects"]) if options["subjects"] else []
     # A brute-force search of the digest of the answers would reveal the answers of a short test.
     signature = signature_of(
@@ -156,7 +156,7 @@ def _list_files(
             humans.render_pdf,
             sheet,
             paper=options["paper"],
-            declared=questions,
+            survey=questions,
             fonts=options["fonts"],
         )
         if not options["no_pdf"]:
@@ -164,7 +164,7 @@ def _list_files(
         if options["large_print"]:
             yield f"{sheet.name}-large.pdf", partial(printed, large=True)
         if options["as_form"]:
-            yield f"{sheet.name}.html", partial(humans.render_form, sheet, declared=questions)
+            yield f"{sheet.name}.html", partial(humans.render_form, sheet, survey=questions)
 
 
 def _write_missing_files(folder: OutputFolder, files: Sequence[tuple[str, Any]]) -> list[str]:
@@ -193,7 +193,7 @@ def _make_subject_copies(
         ledger, given = assign_all(humans.read_ledger(path), sheets, codes, seed=options["seed"])
         humans.write_ledger(ledger, path)
     printed = partial(
-        humans.render_pdf, declared=questions, paper=options["paper"], fonts=options["fonts"]
+        humans.render_pdf, survey=questions, paper=options["paper"], fonts=options["fonts"]
     )
     _write_missing_files(
         folder,
@@ -303,7 +303,7 @@ def assign_all(
 
 def _record_abandoned_sheets(ledger: Ledger, subjects: Sequence[str]) -> Ledger:
     for subject in subjects:
-        if not any(given.state == "given" for given in ledger.assignments_of(subject)):
+        if not any(given.state == "given" for given in ledger.get_assignments(subject)):
             raise InputError(f"{subject} has no sheet to give up")
         ledger = ledger.with_state(subject, "dropped")
     return ledger
@@ -554,15 +554,15 @@ def read_typed_answers(sheet: Sheet, subject: str, path: Path) -> Sitting:
         FormatError: the file is not a saved entry of this sheet and subject.
     """
     entry = Entry.resume(path, sheet, subject)
-    if entry.item is not None:
+    if entry.next_item is not None:
         _print_instructions(entry, path)
     try:
         with _read_keys() as keys:
-            while entry.item is not None:
+            while entry.next_item is not None:
                 entry = _apply_key(entry, next(keys), path)
     except (KeyboardInterrupt, StopIteration):
         echo("", err=True)
-    if entry.item is not None:
+    if entry.next_item is not None:
         raise Interrupted(
             f"Question {entry.next_number} of {len(sheet)} is next; {path} has the answers so far, "
             "and the same command resumes"
@@ -585,7 +585,7 @@ def _print_instructions(entry: Entry, path: Path) -> None:
 
 def _show_next_question(entry: Entry) -> None:
     """Show the start of the next question, to help find its line on the paper."""
-    item = entry.item
+    item = entry.next_item
     if item is None:
         return
     snippet = format_value(" ".join("".join(item.snippet).split()))

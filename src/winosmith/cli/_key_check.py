@@ -86,7 +86,7 @@ def write_check(
         for sheet in made.sheets:
             sheet_record = dump_json(humans.make_sheet_record(sheet)) + "\n"
             folder.write_lines(f"{sheet.name}.json", [sheet_record])
-            folder.write_lines(f"{sheet.name}.html", [humans.render_form(sheet, declared=())])
+            folder.write_lines(f"{sheet.name}.html", [humans.render_form(sheet, survey=())])
     if on_site is not None:
         from winosmith.web import hosting
 

@@ -168,7 +168,7 @@ def measure_overlaps(
         from winosmith.study import TrainedOn
 
         try:
-            seen = TrainedOn.named([what]).overlap(dataset)
+            seen = TrainedOn.from_names([what]).find_overlap(dataset)
         except InputError as error:
             raise InputError(f"--trained-on {given}: {error}") from None
         for solver in solvers if name is None else [name]:

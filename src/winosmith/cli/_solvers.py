@@ -280,5 +280,5 @@ def summarise_replies(solver: Solver, dataset: Dataset) -> dict[str, Any]:
     if not isinstance(solver, solve.ChatSolver) or not isinstance(solver.model, chat.Client):
         return {}
     if solver.model.cache:
-        return solver.ask(problems).summary()
-    return solve.Interview(tuple(solver.reply_log)).summary() if solver.reply_log else {}
+        return solver.ask(problems).summarize()
+    return solve.Interview(tuple(solver.reply_log)).summarize() if solver.reply_log else {}

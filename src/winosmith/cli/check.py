@@ -151,7 +151,7 @@ class _Rule:
     def counts(self) -> tuple[int, int, int]:
         """The numbers of problems that were checked, were not checked, and broke the rule."""
         not_checked = len(self.stage.dataset) - self.checked
-        return self.checked, not_checked, len(self.stage.failed_rows(self.name))
+        return self.checked, not_checked, len(self.stage.find_failed_rows(self.name))
 
     def get_ids(self, finding: Finding) -> list[str]:
         return [self.stage.dataset[row].id for row in finding.rows]

@@ -23,7 +23,7 @@ from winosmith.cli._output import Output, Rows
 from winosmith.cli._printing import progress, say
 from winosmith.dataset import Dataset
 from winosmith.errors import DataError, InputError
-from winosmith.evolve import Evolved, Perturber, Roots, Sets, draw_roots, find_unsolved_ids
+from winosmith.evolve import Evolution, Perturber, Roots, Sets, draw_roots, find_unsolved_ids
 from winosmith.language import WordNet, find_wordnet_folder
 from winosmith.outputs import OutputFolder
 from winosmith.prediction import Prediction
@@ -222,7 +222,7 @@ def _perturb(options: Options) -> dict[str, Any]:
     signature = signature_of(small, options["seed"], **_make_parameters(options))
     recipe = {"command": "evolve", "signature": str(signature)}
     folder = OutputFolder.open(options["out"], recipe, force=options["force"])
-    stages: list[Evolved] = []
+    stages: list[Evolution] = []
     if options["sets"]:
         sets, families = _make_evograd_sets(roots, small, stages, options, folder)
         parts = {
@@ -285,12 +285,12 @@ def _make_small_set(roots: Dataset, people: str | None) -> Dataset:
         raise DataError(f"{people} has no problem whose root is among those drawn")
     if len(mine) < len(made):
         say(f"{people}: {len(made) - len(mine):,} of {len(made):,} problems have other roots")
-    return evolve.drop_repeats(roots, [mine, *([] for _ in roots[1:])]).dataset
+    return evolve.merge_children(roots, [mine, *([] for _ in roots[1:])]).dataset
 
 
 def _run_generation(
     number: int, kind: str, data: Dataset, existing: Dataset, options: Options, folder: OutputFolder
-) -> Evolved:
+) -> Evolution:
     name = f"generation-{number + 1}.jsonl"
     dialogues = folder.path / "dialogues"
     with (
@@ -316,11 +316,11 @@ def _run_generation(
             executor=executor,
             on_progress=show_children,
         )
-    return evolve.drop_repeats(data, made)
+    return evolve.merge_children(data, made)
 
 
 def _make_evograd_sets(
-    roots: Roots, small: Dataset, stages: list[Evolved], options: Options, folder: OutputFolder
+    roots: Roots, small: Dataset, stages: list[Evolution], options: Options, folder: OutputFolder
 ) -> tuple[Sets, Dataset]:
     parts = evolve.split_roots(roots.dataset, options["split"], options["seed"])
     start = small if options["grow"] == "small" else roots.dataset

@@ -155,10 +155,10 @@ def _choose_round(recipe: str | None, name: str | None) -> Row:
 
 def _print_round(round_: Round) -> None:
     from winosmith.build import describe_previous_splits
-    from winosmith.rounds import describe_training, make_changes_table
+    from winosmith.rounds import describe_seen_problems, make_changes_table
 
     print_blocks([make_changes_table(round_.changes, round_.record)])
-    for line in describe_training(round_.record):
+    for line in describe_seen_problems(round_.record):
         echo(f"{line}.", fg="yellow")
     for line in describe_previous_splits(round_.record.get("sides")):
         echo(line)

@@ -227,7 +227,7 @@ def choose_dev(train: Trainable, dev: str, options: Options) -> tuple[Trainable,
     if not Path(dev).is_file():
         raise InputError(f"the dev set {dev!r} is neither a file nor a number of problems")
     dev_set = read_trainable(dev, options, as_claims=isinstance(train, tuple))
-    shared = study.find_overlap(train, dev_set)
+    shared = study.find_shared_sentences(train, dev_set)
     if shared:
         say(
             f"Warning: {len(shared):,} texts of {dev} are in the training data, too, such as "

@@ -125,7 +125,7 @@ def _exclude_overlapping(
     seen: dict[str, Overlap] = {}
     for target in targets:
         problems = _get_problems(target)
-        found = trained.overlap(problems)
+        found = trained.find_overlap(problems)
         for asked in measure_overlaps(problems, [name], given).values():
             found = replace(asked, rows={**found.rows, **asked.rows})
         if found.withheld or found.unknown:
@@ -263,7 +263,7 @@ def _tune_and_solve(targets: list[Target], out: Path, options: Options) -> list[
         target = by_name.get(training.name)
         if target is None:
             raise InputError(f"{path} is {training.name}, which is not among DATA; add it to DATA")
-        shared = study.find_overlap(training.asked, target.asked)
+        shared = study.find_shared_sentences(training.asked, target.asked)
         if shared:
             say(f"{len(shared):,} texts of {target.file} are in {path}, too, such as {shared[0]!r}")
         train, dev = study.split_as_in_paper(training.name, training.asked)

@@ -92,9 +92,9 @@ class Target:
 
 
 def read_target(
-    path: str | Path, name: str | None = None, how: Mapping[str, Any] | None = None
+    path: str | Path, name: str | None = None, scan_options: Mapping[str, Any] | None = None
 ) -> Target:
-    """Read a data set of table 5.
+    """Read a data set of WinoGrande's table 5.
 
     Only the first 273 of the Winograd Schema Challenge's 285 schemas are used, as in all published
     results. Records that are not problems (two in KnowRef) are omitted and counted.
@@ -102,7 +102,7 @@ def read_target(
     Args:
         path: path of the file.
         name: one of `TARGETS`; None derives it from the format.
-        how: arguments of `formats.scan`, if the file's content does not determine its format.
+        scan_options: arguments of `formats.scan`, if the content does not determine the format.
 
     Raises:
         FormatError: the file can't be read, or contains no problem.
@@ -114,9 +114,9 @@ def read_target(
     try:
         contents = formats.scan(path)
     except FormatError:
-        if not any((how or {}).values()):
+        if not any((scan_options or {}).values()):
             raise
-        contents = formats.scan(path, **(how or {}))
+        contents = formats.scan(path, **(scan_options or {}))
     contents.warn()
     if not contents.items:
         raise FormatError("the file contains no readable record", path)
@@ -147,12 +147,12 @@ def read_target(
 
 
 def list_test_files(folder: str | Path) -> list[tuple[str, Path]]:
-    """Return the name and path of each data set of table 5 in a folder and its subfolders.
+    """Return the name and path of each data set of WinoGrande's table 5 below a folder.
 
-    Files are recognized by the path suffixes in `TEST_FILES`; the first path of a name is used.
+    Files are recognized by the path suffixes in `TEST_FILES`; the first path for each name is used.
 
     Raises:
-        InputError: the folder has none.
+        InputError: the folder contains no such file.
     """
     found: dict[str, Path] = {}
     for file in sorted(Path(folder).rglob("*")):
@@ -170,7 +170,7 @@ def list_test_files(folder: str | Path) -> list[tuple[str, Path]]:
 
 @dataclass(frozen=True)
 class Solved(Result):
-    """The results of a solver on a data set.
+    """A solver's results on a data set.
 
     Attributes:
         data: name of the data set, one of `TARGETS`.
@@ -208,7 +208,7 @@ def solve_target(
     force: bool = False,
     on_progress: Callable[[int], None] | None = None,
 ) -> Solved:
-    """Solve a data set of table 5, and score the predictions.
+    """Solve a data set of WinoGrande's table 5, and score the predictions.
 
     Predictions are saved in `out`/NAME.jsonl, so that an interrupted run resumes. Claims are judged
     again in each run.
@@ -279,7 +279,7 @@ def _solve_claims(target: Target, claims: tuple[Claim, ...], solver: Solver) -> 
 
 
 def judge(solver: Solver, claims: Sequence[Claim]) -> tuple[bool, ...]:
-    """Return the solver's judgment of each claim: whether it holds.
+    """Judge with a solver whether each claim holds.
 
     A model that was trained on claims judges each by itself, as in SuperGLUE. Any other solver
     compares the candidates of a blank, and judges only the best candidate's claims true. This is

@@ -139,7 +139,7 @@ def test_a_file_holds_the_weights_of_the_solver(site: Any, tmp_path: Path) -> No
     problems = list(practice.read_handwritten())
     Pairs.from_problems(problems).save(tmp_path / "pairs.npy")
     pairs = Pairs.read(tmp_path / "pairs.npy")
-    known = solve.WordAssociation.of_pairs(problems, smoothing=SMOOTHING).weights
+    known = solve.WordAssociation.trained_on_pairs(problems, smoothing=SMOOTHING).weights
     assert len(known) > 1000
     assert pairs.get_weights({*known, "no pair"}) == {pair: known[pair][0] for pair in known}
     assert pairs.get_weights([]) == {}

@@ -181,14 +181,14 @@ def _record_validation(problem: Problem, valid: bool) -> None:
 
 
 FAULTS = (
-    gettext_noop("enough votes: %(n)s of the %(of)s judges that are needed"),
-    gettext_noop("majority: %(n)s of %(of)s judges chose the right option"),
+    gettext_noop("enough votes: %(n)s of the %(of)s required judges"),
+    gettext_noop("majority: %(n)s of %(of)s judges chose the correct option"),
     gettext_noop("ambiguity: %(n)s of %(of)s judges find one option clearly more plausible"),
     gettext_noop(
         "word association: %(n)s of %(of)s judges find that nearby words do not give the answer "
         "away"
     ),
-    gettext_noop("local context: %(n)s of %(of)s judges found the right option from %(context)s"),
+    gettext_noop("local context: %(n)s of %(of)s judges found the correct option from %(context)s"),
 )
 """Reasons for an invalid problem, as `winosmith.validate.filter_by_votes` stores them."""
 

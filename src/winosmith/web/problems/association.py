@@ -159,7 +159,7 @@ class Pairs:
                 read += 1
                 yield problem
 
-        known = WordAssociation.of_pairs(count_and_yield(), smoothing=SMOOTHING).weights
+        known = WordAssociation.trained_on_pairs(count_and_yield(), smoothing=SMOOTHING).weights
         digests = np.fromiter(map(_hash_pair, known), np.uint64, len(known))
         weights = np.fromiter((weight for (weight,) in known.values()), np.float64, len(known))
         order = np.argsort(digests)

@@ -89,9 +89,9 @@ def compare_rounds(round_: Round) -> list[tuple[str, str, str, str]]:
     rows = [Change(*change) for change in round_.changes]
     return [
         (
-            get_metric_label(c.what),
-            _format_change_value(c, c.before),
-            _format_change_value(c, c.now),
+            get_metric_label(c.name),
+            _format_change_value(c, c.old),
+            _format_change_value(c, c.new),
             c.in_words or "",
         )
         for c in rows
@@ -99,7 +99,7 @@ def compare_rounds(round_: Round) -> list[tuple[str, str, str, str]]:
 
 
 def _format_change_value(change: Change, value: float | int | None) -> str:
-    return "" if value is None else format_value(value, change.form)
+    return "" if value is None else format_value(value, change.format_spec)
 
 
 def _make_removal_context(record: Mapping[str, Any]) -> dict[str, Any]:

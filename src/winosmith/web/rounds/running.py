@@ -31,7 +31,7 @@ from winosmith.records import read_toml
 from winosmith.rounds import (
     Round as Found,
     RoundRecipe,
-    find_changes,
+    pair_results,
     parse_round,
     run_round,
 )
@@ -489,8 +489,8 @@ def store_results(
                 ended=timezone.now(),
                 record=dict(result.record),
                 changes=[
-                    [change.what, change.before, change.now, change.form]
-                    for change in find_changes(result.record, last)
+                    [change.name, change.old, change.new, change.format_spec]
+                    for change in pair_results(result.record, last)
                 ],
                 timings=[list(timing) for timing in timings],
             )

@@ -65,7 +65,7 @@ def get_problem_ids(sheets: Iterable[Sheet]) -> set[str]:
 
 def get_instructions(sheet: humans.Sheet) -> dict[str, Any]:
     """Return the instructions for taking a sheet online."""
-    return humans.make_instructions(humans.has_blanks(sheet), (), paper=False, alone=True)
+    return humans.make_instructions(humans.has_blanks(sheet), (), on_paper=False, alone=True)
 
 
 def _annotate_family(rows: QuerySet[Problem]) -> QuerySet[Problem]:
@@ -328,7 +328,7 @@ def store_answer(
         sheet = read_sheet(sitting.sheet)
         letter = letter.strip().upper()
         if letter:
-            sheet[number].option(letter)
+            sheet[number].get_option_index(letter)
         row, _new = Answer.objects.get_or_create(sitting=sitting, number=sheet[number].number)
         if letter and letter != row.letter:
             row.letter, row.at = letter, timezone.now()

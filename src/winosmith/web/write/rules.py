@@ -451,7 +451,7 @@ class _CheckedInput:
         needed = self.rows.keys() if half is not None else {0, 1}
         if (half is not None and half not in self.rows) or needed != needed & self.rows.keys():
             return "todo"
-        failed = self.found.failed_rows(rule)
+        failed = self.found.find_failed_rows(rule)
         if self.rows[half] in failed if half is not None else failed:
             return "fail"
         if self.is_unreadable(rule, half):
