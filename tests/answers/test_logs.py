@@ -402,3 +402,16 @@ def test_the_option_that_openai_evals_picked_is_read(tmp_path: Path) -> None:
         event = {"sample_id": "q.0", "type": "match", "data": own | more}
         path = _written(tmp_path / "log.jsonl", [{"spec": {"completion_fns": ["m"]}}, event])
         assert _chosen(path, _quiz(1)) == {"m": {"q0": chosen}}
+
+
+def test_the_third_option_and_an_invalid_letter_are_no_marks(tmp_path: Path) -> None:
+    """Replies of C and N are letters, if C is not called correct where the key is another."""
+    items = _quiz(3)
+    samples = [
+        {"id": at, "input": item.sentence, "choices": item.options, "target": "A",
+         "scores": {"choice": {"value": "I", "answer": "CNC"[at]}}}
+        for at, item in enumerate(items)
+    ]  # fmt: skip
+    path = tmp_path / "log.json"
+    path.write_text(json.dumps({"eval": {"model": "m"}, "samples": samples}))
+    assert [*_chosen(path, items)["m"].values()] == [2, None, 2]

@@ -995,3 +995,79 @@ def test_numbers_from_1_are_not_ids_from_0(tmp_path: Path) -> None:
         answers.read(path, items)
     path.write_text(path.read_text("utf-8").replace("12,A", "0,A"), "utf-8")
     assert len(answers.read(path, items)["m"].predictions) == 12
+
+
+@pytest.mark.parametrize(
+    ("head", "column", "models"),
+    [
+        ("annotator", "ann bob " * 6, ["gpt", "llama"]),
+        ("system", "v1 " * 12, ["gpt", "llama"]),
+        ("response", "Hm. " * 12, ["gpt", "llama"]),
+        ("flagged", "True False " * 6, ["gpt", "llama"]),
+        ("is_correct", "true false " * 6, ["gpt", "llama"]),
+    ],
+)
+def test_columns_about_the_items_are_omitted(
+    head: str, column: str, models: list[str], tmp_path: Path
+) -> None:
+    """With a row per item and columns of letters, other columns are facts about the items."""
+    cells = zip(DATA.ids, column.split(), KEYS, strict=True)
+    rows = [f"{name},{cell},{LETTERS[key]},A" for name, cell, key in cells]
+    path = _text(tmp_path / "m.csv", "\n".join([f"id,{head},gpt,llama", *rows]))
+    with pytest.warns(formats.ReadingNote, match=f"{head!r} has (no letter|grades)"):
+        found = answers.read(path, DATA)
+    assert [*found] == models
+    assert [one.choice for one in found["gpt"].predictions] == KEYS
+
+
+def test_grades_may_be_next_to_times(tmp_path: Path) -> None:
+    """Seconds are no options, even if one is 1.0, and the grades are read."""
+    rows = [f"{name},{at / 2 + 0.5},{at % 2}" for at, name in enumerate(DATA.ids)]
+    path = _text(tmp_path / "m.csv", "\n".join(["id,time,correct", *rows]))
+    with pytest.warns(formats.ReadingNote, match="'time' has numbers, and others have grades"):
+        found = answers.read(path, DATA)["m"].by_id
+    assert [found[p.id].credit(p.answer) for p in DATA] == [0.0, 1.0] * 6
+
+
+def test_thousands_are_not_decimals(tmp_path: Path) -> None:
+    """Neither an id nor an answer of 1,000 means 1; an option's text comes first."""
+    items = Dataset(
+        Problem(name, f"How many {name}?", options, 0, blank=None)
+        for name, options in (("1", ("1000", "1")), ("1000", ("1", "2")), ("x", ("2,0", "1,0")))
+    )
+    path = _text(tmp_path / "m.csv", "id;m\n1;1,000\n1,000;2\nx;2,0\n")
+    found = answers.read(path, items)["m"].by_id
+    assert [found[name].choice for name in ("1", "1,000", "x")] == [None, None, 0]
+
+
+@pytest.mark.parametrize("answer", ["'d", "*a", "“b"])
+def test_a_single_mark_is_no_markup(answer: str, tmp_path: Path) -> None:
+    """Only markup on both sides is removed."""
+    path = _text(tmp_path / "m.csv", f"id,m\nq0,{answer}\nq2,A\n")
+    assert [one.choice for one in answers.read(path, DATA)["m"].predictions] == [None, 0]
+
+
+def test_the_third_option_and_an_invalid_letter_are_not_marks(tmp_path: Path) -> None:
+    """Answers are marks only if I, for incorrect, is one of them."""
+    path = _text(tmp_path / "m.csv", "id,m\nq0,C\nq1,N\nq2,C\n")
+    assert [one.choice for one in answers.read(path, DATA)["m"].predictions] == [2, None, 2]
+
+
+def test_a_list_keeps_the_quotes_of_texts(tmp_path: Path) -> None:
+    """Quotes are removed only around a whole line."""
+    options = ('It said "no"', 'It said "yes"', "red, blue")
+    items = Dataset(Problem(f"q{at}", f"Why {at}?", options, 0, blank=None) for at in range(3))
+    path = _text(tmp_path / "m.lst", f'{options[0]}\n{options[1]}\n"{options[2]}"\n')
+    assert [one.choice for one in answers.read(path, items)["m"].predictions] == [0, 1, 2]
+
+
+def test_an_index_is_not_the_ids_if_a_column_is(tmp_path: Path) -> None:
+    """Nor is an index in which a text occurs twice."""
+    letters = [LETTERS[key] for key in KEYS]
+    for index in ([f"row{at}" for at in range(12)], ["x"] * 12):
+        table = pd.DataFrame({"qID": DATA.ids, "m": letters}, index=index)
+        assert [p.choice for p in answers.read(table, DATA)["m"].predictions] == KEYS
+    quiz = pd.DataFrame(
+        {"question": ["Why?", "How?"], "choices": [["a", "b"]] * 2, "answer": ["A"] * 2}
+    )
+    assert len(formats.read(quiz.set_axis(["x", "x"]))) == 2

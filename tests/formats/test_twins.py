@@ -450,3 +450,32 @@ def test_a_column_may_have_the_other_halfs_row(tmp_path: Path, first: int) -> No
             for sign in "qr"[: len(files)]
             for at in range(0, 40, 2)
         }
+
+
+@pytest.mark.parametrize("name", ["qID", "id"])
+def test_a_third_number_does_not_part_similar_halves(tmp_path: Path, name: str) -> None:
+    """WinoGrande's ids, and others, may have a third variant of a task."""
+    rows = [
+        {name: f"T{task}X-{half + 1}", "answer": str(half % 2 + 1), "option1": "Ann",
+         "option2": "Bob", "sentence": f"Near the {town} Ann met Bob at noon, as _ was {word}."}
+        for task, town in enumerate(["lake", "hill", "pond", "farm", "mill"])
+        for half, word in enumerate(["big", "small", "old"])
+    ]  # fmt: skip
+    path = tmp_path / "file.jsonl"
+    path.write_text("\n".join(map(json.dumps, rows)))
+    found = {tuple(sorted((a, b))) for a, b in formats.read(path).twins}
+    assert len(found) == 5
+
+
+def test_marks_after_a_shared_number_need_no_similar_texts(tmp_path: Path) -> None:
+    """Ids such as "7_pos" and "7_neg" pair halves with few common words."""
+    rng = np.random.default_rng(3)
+    words = "cat dog ink oak sun rye tin fog elm bee jam owl yew hen pea".split()
+    problems = [
+        Problem(f"{at // 2}_{('pos', 'neg')[at % 2]}",
+                f"Ann told Bob _ was {' '.join(rng.choice(words, 8))}.", ("Ann", "Bob"), at % 2)
+        for at in range(40)
+    ]  # fmt: skip
+    path = tmp_path / "file.csv"
+    path.write_text(as_csv(problems, id=lambda at: problems[at].id))
+    assert len(formats.read(path).twins) == 20

@@ -79,7 +79,7 @@ def test_votes_from_excel_pandas_and_r_are_read(tmp_path: Path) -> None:
     """Semicolons may separate cells; columns with gaps have decimals, and gaps are NA or nan."""
     table = "sep=;\nproblem_id;participant;choice\np;ann;2.0\np;bob;NA\np;eve;nan\n"
     assert [response.choice for response in read(tmp_path, table)] == [1, None, None]
-    found = read(tmp_path, HEAD + "p,ann,#N/A,,NA,,nan\np,bob,<NA>,,,,NA\n")
+    found = read(tmp_path, HEAD + "p,ann,#N/A,,NA,,nan\np,bob,<NA>,,,,NA\np,eve,na,,,,\n")
     assert {(one.choice, one.ambiguous, one.seconds) for one in found} == {(None, False, None)}
 
 

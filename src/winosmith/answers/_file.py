@@ -15,7 +15,7 @@ from winosmith.data import Place, Record, Rows, cell
 from winosmith.dataset import Dataset
 from winosmith.errors import FormatError
 
-_WHOLE = re.compile(r"([0-9]+)(?:[.,]0+)?")
+_WHOLE = re.compile(r"([0-9]+)(?:\.0+|,0)?")
 """An id that is a whole number, also as tables with gaps store it."""
 
 

@@ -147,7 +147,7 @@ def _parse_row(sample: Mapping[str, Any], scorer: str, items: Items) -> Row:
 def _are_marks(rows: Sequence[Row]) -> bool:
     """Return whether all answers are marks, and one of them contradicts that it is a letter."""
     return {row.reply for row in rows} <= {*"CIPN"} and any(
-        not formats.interpret_answer(row.reply, row.options)
+        (row.reply == "I" and not formats.interpret_answer("I", row.options))
         or (row.reply == "C" and row.correct and row.target in ("A", "B", "D"))
         for row in rows
     )

@@ -45,8 +45,8 @@ def recognise(file: AnswerFile) -> bool:
         return not file.rows.first
     if _LABEL.fullmatch(first) or _SUBMISSION_LINE.fullmatch(first) or first in (INVALID, "<NA>"):
         return True
-    is_text = file.rows.kind == "delimited" and file.rows.source is not None
-    return is_text and len(file.rows.names) == 1
+    rows = file.rows
+    return rows.kind == "delimited" and rows.source is not None and len(rows.names) == 1
 
 
 def read(file: AnswerFile) -> list[Answers]:
@@ -98,7 +98,8 @@ def _read_array(source: Source) -> Iterator[_Label]:
 def _read_lines(source: Source, dataset: Dataset) -> list[_Label]:
     found: list[_Label] = []
     for number, text in source.lines():
-        place, line = Place(str(source.path), number), text.strip(' \t"')
+        place, line = Place(str(source.path), number), text.strip()
+        line = line[1:-1] if re.fullmatch('"[^"]*"', line) else line
         if _SUBMISSION_LINE.fullmatch(line):
             raise FormatError(
                 "the line has several labels, as in a leaderboard submission; score it with: "

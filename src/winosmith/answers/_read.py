@@ -183,10 +183,13 @@ def _read_file(whole: AnswerFile) -> list[Answers]:
 def _read_models(file: AnswerFile) -> list[Answers]:
     """Return the answers in a table with a row for each model and item; empty for other tables."""
     found = []
-    for model, own in _tables.split_models(file).items():
+    models = _tables.split_models(file)
+    for model, own in models.items():
         source = _predictions if _predictions.recognise(own) else _tables
         try:
             answers = source.read(own)
+            if len(answers) > 1 and len(models) == 1:
+                return []
             if len(answers) > 1:
                 columns = ", ".join(repr(one.solver) for one in answers)
                 raise file.error(f"its answers may be in {columns}; name one column 'prediction'")

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import re
 import warnings
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
@@ -32,15 +32,16 @@ _IDS = ("id", "problem_id", "qid", "sentid", "question_id", "item_id", "item", "
         "idx")  # fmt: skip
 _MODELS = ("model", "model_name", "model_id", "solver", "system", "llm", "participant",
            "respondent", "annotator")  # fmt: skip
-_CHOICES = ("choice", "prediction", "pred", "predicted", "response")
+_CHOICES = ("choice", "prediction", "pred", "predicted")
 _GRADED = ("correct", "is_correct", "iscorrect", "score", "grade", "acc", "accuracy", "exact_match")
 _RUNS = ("epoch", "seed", "run", "trial", "attempt", "repeat", "index", "date")
 _TRUTH = {"true": True, "false": False}
-_GRADES = {"correct": True, "incorrect": False} | _TRUTH
+_GRADES = {"correct": True, "incorrect": False}
 _BITS = {one + end: one == "1" for one in "10" for end in ("", ".0", ",0")}
 _NUMBER = re.compile(r"\s*-?[0-9]+(?:[.,][0-9]+)?\s*")
 _IN_MARKS = "has only C, I, P or N, which are marks"
 _SCORE = re.compile(r"score_?(\d\d?)")
+_Rows = Mapping[str, tuple[Place, Record]]
 
 
 def recognise(file: AnswerFile) -> bool:
@@ -65,13 +66,9 @@ def read(file: AnswerFile) -> list[Answers]:
     names = [*dict.fromkeys(name for _, row in records for name in row)] or [*file.rows.names]
     ids, choice = _find_column(_IDS, names), _find_column(_CHOICES, names)
     if len(names) < 2 or (choice is not None and ids is None):
-        raise FormatError(
-            f"the table has no column {first_ids(_IDS)}"
-            if choice
-            else "the table needs a column of ids and a column for each model",
-            file.path,
-            1,
-        )
+        needs = "needs a column of ids and a column for each model"
+        lacks = f"has no column {first_ids(_IDS)}" if choice else needs
+        raise FormatError(f"the table {lacks}", file.path, 1)
     at = names[0] if ids is None else ids
     others = [name for name in names if name not in (at, "")]
     models = [name for name in others if name.lower() not in _RUNS] or others
@@ -82,8 +79,7 @@ def read(file: AnswerFile) -> list[Answers]:
         raise file.error(f"{at!r} is the id of an item: add a first line with names, such as id,m")
     if known.isdisjoint(rows) and not known.isdisjoint(map(file.match_id, models)):
         raise file.error("the columns are items; write a row per item and a column per model")
-    what = ("keys of this object", SOURCES) if is_object else ("rows",)
-    check_known(rows, file, *what)
+    check_known(rows, file, *(("keys of this object", SOURCES) if is_object else ("rows",)))
     numbers = {name: int(one[1]) for name in names if (one := _SCORE.fullmatch(name.lower()))}
     scored = sorted(numbers, key=lambda name: numbers[name])
     if sorted(numbers.values()) != [*range(1, len(numbers) + 1)]:
@@ -95,16 +91,15 @@ def read(file: AnswerFile) -> list[Answers]:
     if choice is None and scored:
         best = {name: find_best_options(own)[0] for name, own in scores.items() if own}
         return [Answers(_make_predictions(best, scores, places), file.rows.name)]
-    unlike = _find_numbers(models, rows, file)
-    graded = [name for name in models if name not in unlike and _is_graded(name, rows)]
-    if any(n not in graded and n not in unlike and not formats.is_answer_name(n) for n in models):
-        unlike |= dict.fromkeys(graded, "has grades")
+    graded = [name for name in models if _is_graded(name, rows)]
+    unlike = _find_numbers(models, graded, rows, file)
     found: dict[str, tuple[Prediction, ...]] = dict.fromkeys(unlike, ())
     for column in [name for name in models if name not in unlike]:
         labels = {name: row.get(column) for name, (_, row) in rows.items()}
-        model = file.rows.name if column == choice or column in graded else column
-        if grades := _read_grades(labels, file, _BITS if column in graded else _GRADES):
+        model = file.rows.name if column == choice else column
+        if grades := _read_grades(labels, file, _BITS | _TRUTH if column in graded else _GRADES):
             found[model] = grades
+            unlike |= {model: "has grades"} if column in graded else {}
             continue
         try:
             choices = read_choices(labels, file, places)
@@ -115,13 +110,16 @@ def read(file: AnswerFile) -> list[Answers]:
                 f"the column {column!r}: {error.reason}; remove it if it is not a model's answers"
             ) from None
         marks = {str(labels[name]).strip().upper() for name in choices}
-        if "C" in marks and marks <= {*"CIPN"} and None in choices.values():
+        if {*"CI"} <= marks <= {*"CIPN"} and None in choices.values():
             unlike[model], choices = _IN_MARKS, {}
         if len(models) == 1 or not _repeats_one_option(labels, choices, file):
             found[model] = _make_predictions(choices, scores, places)
     if not found:
         raise file.error(NO_LETTER)
-    return [Answers(own, name) for name, own in _drop_other_columns(found, unlike, file).items()]
+    return [
+        Answers(own, file.rows.name if name in graded and name.lower() in _GRADED else name)
+        for name, own in _drop_other_columns(found, unlike, file).items()
+    ]
 
 
 def _find_column(wanted: Iterable[str], names: Iterable[str]) -> str | None:
@@ -133,9 +131,9 @@ def _find_column(wanted: Iterable[str], names: Iterable[str]) -> str | None:
 def split_models(file: AnswerFile) -> dict[str, AnswerFile]:
     """Return the rows of each model in a table with a row for each model and item.
 
-    The result is empty for other tables: without columns of models and ids, or with answers and not
-    names in the column of models. If some columns named like keys differ between models, the other
-    ones have keys and are omitted.
+    The result is empty for other tables: without columns of models and ids, or with a row per item
+    and answers or several names in the column of models. If some columns named like keys differ
+    between models, the other ones have keys and are omitted.
 
     Raises:
         FormatError: a row has no model, or can't be read.
@@ -149,31 +147,28 @@ def split_models(file: AnswerFile) -> dict[str, AnswerFile]:
     options = {problem.id: problem.options for problem in file.dataset}
     keys = [name for name in names if formats.is_answer_name(name)]
     first: dict[tuple[str, str], str] = {}
-    differ, asked = set[str](), list[tuple[str, str]]()
+    differ, times = set[str](), Counter[str]()
     for place, record in file.records():
         name, item = cell(record.get(model)).strip(), file.match_id(record.get(ids))
         said = {key: cell(record.get(key)) for key in keys}
         differ |= {key for key in keys if first.setdefault((item, key), said[key]) != said[key]}
-        asked.append((name, item))
+        times[item] += 1
         found[name].append((place, record))
-    once = 2 * len(asked) < 3 * len({item for _, item in asked})
-    if once and any(formats.interpret_answer(n, options.get(item, ())) for n, item in asked):
+    several = len(found) > 1 and times.total() == len(times)
+    are_options = formats.interpret_answer(name, options.get(item, ())) if found else False
+    if several or (are_options and 2 * times.total() < 3 * len(times)):
         return {}
     if unnamed := found.get(""):
         raise file.error(f"the row has no {model!r}", unnamed[0][0])
     omitted = {model, *keys} - differ if differ else {model}
     header = tuple(name for name in names if name not in omitted)
-    rows = {
-        name: [
-            Row(place, "", {one: value for one, value in record.items() if one not in omitted})
-            for place, record in own
-        ]
-        for name, own in found.items()
-    }
-    return {
-        name: replace(file, rows=replace(file.rows, read=partial(iter, own), header=header))
-        for name, own in rows.items()
-    }
+
+    def choose(own: Sequence[tuple[Place, Record]]) -> AnswerFile:
+        rows = [Row(place, "", {n: record[n] for n in record if n not in omitted})
+                for place, record in own]  # fmt: skip
+        return replace(file, rows=replace(file.rows, read=partial(iter, rows), header=header))
+
+    return {name: choose(own) for name, own in found.items()}
 
 
 def _unpack_object(file: AnswerFile) -> AnswerFile:
@@ -203,11 +198,11 @@ def _unpack_object(file: AnswerFile) -> AnswerFile:
 
 
 def _find_numbers(
-    columns: Sequence[str], rows: Mapping[str, tuple[Place, Record]], file: AnswerFile
+    columns: Sequence[str], graded: Sequence[str], rows: _Rows, file: AnswerFile
 ) -> dict[str, str]:
     """Return why columns of numbers that are not all options are no models.
 
-    Another column, which has no key, has letters of options in nine of ten answers.
+    Another column has grades, or it has no key and letters of options in nine of ten answers.
     """
     items = [problem for problem in file.dataset if problem.id in rows]
     given = {
@@ -218,10 +213,12 @@ def _find_numbers(
     numbers = [name for name, own in given.items() if all(_NUMBER.fullmatch(one) for one, _ in own)]
     others = [given[n] for n in columns if n not in numbers and not formats.is_answer_name(n)]
     read = formats.interpret_answer
-    if numbers and any(sum("letter" in read(*o) for o in own) >= 0.9 * len(own) for own in others):
-        numbers = [name for name in numbers if _are_other_numbers(given[name])]
-        return dict.fromkeys(numbers, "has numbers, and others have letters")
-    return {}
+    lettered = any(sum("letter" in read(*o) for o in own) >= 0.9 * len(own) for own in others)
+    left = numbers if lettered else [n for n in numbers if graded and n not in graded]
+    left = [name for name in left if _are_other_numbers(given[name])]
+    return dict.fromkeys(
+        left, f"has numbers, and others have {'letters' if lettered else 'grades'}"
+    )
 
 
 def _are_other_numbers(given: Sequence[tuple[str, Sequence[str]]]) -> bool:
@@ -243,11 +240,11 @@ def _repeats_one_option(
     return all(str(labels[name]).strip() == text.strip() for name, text in own.items())
 
 
-def _is_graded(column: str, rows: Mapping[str, tuple[Place, Record]]) -> bool:
-    """Return whether a column named like a grade has only 1 and 0."""
-    cells = [row.get(column) for _, row in rows.values()] if column.lower() in _GRADED else []
-    given = {str(one).strip() for one in cells if not is_missing(one)}
-    return bool(given) and given <= _BITS.keys()
+def _is_graded(column: str, rows: _Rows) -> bool:
+    """Return whether a column has only true and false, or 1 and 0 if it is named like a grade."""
+    cells = [row.get(column) for _, row in rows.values()]
+    given = {str(one).strip().casefold() for one in cells if not is_missing(one)}
+    return bool(given) and given <= {*_TRUTH, *(_BITS if column.lower() in _GRADED else ())}
 
 
 def _read_grades(
@@ -334,9 +331,10 @@ def _drop_other_columns(
         for name, own in found.items()
         if not any(prediction.chosen for prediction in own)
     }
-    keys = [name for name in found if name not in omitted and formats.is_answer_name(name)]
+    keys = [n for n in found if n not in {*omitted, *unlike} and formats.is_answer_name(n)]
     if len(found) > len(omitted) + len(keys):
         omitted |= dict.fromkeys(keys, "has keys")
+        omitted |= unlike if found.keys() - omitted - unlike.keys() else {}
     elif _IN_MARKS in omitted.values():
         raise file.error("all answers are C or I; write correct and incorrect if they are marks")
     elif len(keys) != 1:

@@ -76,7 +76,8 @@ def table_rows(data: Any, path: str) -> Iterator[Row[Record]]:
             twice = data.columns[data.columns.duplicated()][0]
             raise FormatError(f"the column {str(twice)!r} occurs twice", path)
         named = {*data.index.names} - {None, *data.columns}
-        if not named and data.index.inferred_type == "string" and "id" not in data.columns:
+        has_ids = any(str(name).lower().endswith(("id", "idx", "item")) for name in data.columns)
+        if not (named or has_ids) and data.index.inferred_type == "string" and data.index.is_unique:
             data, named = data.rename_axis("id"), {"id"}
         records = (data.reset_index(level=[*named]) if named else data).to_dict("records")
     elif hasattr(data, "with_format"):

@@ -35,8 +35,8 @@ _LETTER = re.compile(r"\s*[(（\[]?(\w)\u0640?[.)．、:：）\]]?\s*")
 """A letter of any script; an Arabic letter may be followed by a tatweel."""
 
 _MARKED = re.compile(
-    r"(?:\$?\\boxed\{\s*|[*_`]{1,3}|[\"'“‘„«]|(?:final )?answer: |(?:option|choice)[ _]?)"
-    r"(.+?)(?:\s*\}\$?|[*_`]{1,3}|[\"'”’“»])?",
+    r"\$?\\boxed\{\s*(.+?)\s*\}\$?|[*_`]{1,3}(.+?)[*_`]{1,3}|[\"'“‘„«](.+?)[\"'”’“»]|"
+    r"(?:(?:final )?answer: |(?:option|choice)[ _]?)(.+)",
     re.IGNORECASE,
 )
 """An answer in the markup that models write, such as \\boxed{B}, **B**, "B" or "Answer: B"."""
@@ -67,7 +67,7 @@ def interpret_answer(
     value = remove_invisible(value) if isinstance(value, str) else value
     said = " ".join(str(value).split())
     plain = said if said.isascii() else normalize(said, "NFKC")  # ③
-    whole = None if isinstance(value, bool) else re.fullmatch(r"(-?\d{1,4})(?:\.0*|,0+)?", plain)
+    whole = None if isinstance(value, bool) else re.fullmatch(r"(-?\d{1,4})(?:\.0*|,0)?", plain)
     found: dict[str, int] = {}
     if said in labels:
         found["label"] = labels.index(said)
@@ -90,10 +90,11 @@ def interpret_answer(
     if isinstance(value, bool):
         return found
     if max_marks and not found and (bare := _MARKED.fullmatch(said)):
-        return interpret_answer(bare[1], options, labels, original_options, max_marks - 1)
+        [inner] = filter(None, bare.groups())
+        return interpret_answer(inner, options, labels, original_options, max_marks - 1)
     if (letter := parse_letter(value)) and letter[1] < count:
         found["letter"] = letter[1]
-    if whole:
+    if whole and (text is None or "," not in plain):
         number = int(whole[1])
         found |= {"0": number} if 0 <= number < count else {}
         found |= {"1": number - 1} if 1 <= number <= count else {}

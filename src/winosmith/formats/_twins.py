@@ -212,34 +212,37 @@ def _count_paired(marks: Sequence[str | None]) -> int:
     return 2 * sum(count == 2 for count in counts.values())
 
 
-def clear_lists(entries: Iterable[Entry]) -> list[Entry]:
-    """Clear the twin ids of more than two problems whose ids differ only in their number."""
-    found = list(entries)
-    problems = _get_problems(found)
-    times = Counter(one.id.rstrip(digits) for one in problems.values())
-    listed = {row: None for row, one in problems.items() if times[one.id.rstrip(digits)] > 2}
-    return _set_twin_ids(found, listed) if listed else found
+def clear_lists(entries: list[Entry]) -> list[Entry]:
+    """Clear the twin ids of problems whose ids are numbers of a list."""
+    problems = _get_problems(entries)
+    rows, every = [*problems], [*problems.values()]
+    times = Counter(one.id.rstrip(digits) for one in every)
+    twos = _group_in_twos(one.twin_id for one in every)
+    listed = [two for two in twos if _are_listed(every[two[0]], every[two[1]], times)]
+    return _set_twin_ids(entries, {rows[at]: None for two in listed for at in two})
+
+
+def _are_listed(one: Problem, other: Problem, times: Mapping[str, int]) -> bool:
+    """Return whether a third id differs only in its number, and two texts are not alike."""
+    return times[one.id.rstrip(digits)] > 2 and not _are_alike(one, other, _MIN_OVERLAP_FAR)
 
 
 def pair_by_ids(entries: Iterable[Entry]) -> list[Entry]:
     """Give two problems the same `twin_id` if their ids differ only at the end ("-1", "-2").
 
-    Their texts and answers must differ, they must have a common option, and no third id has the
-    same start and another number. If no ids are of this kind, other ids are used ("7_pos",
-    "left-7") if they put most of the problems into such pairs, and the halves of each pair resemble
-    each other more than those of other pairs.
+    Their texts and answers must differ, they must have a common option, and they are not numbers of
+    a list. If no ids are of this kind, other ids are used ("7_pos", "left-7") if they put most of
+    the problems into such pairs; for "left-7", no halves of other pairs may be more alike.
     """
     found = list(entries)
     every = _get_problems(found)
     rows = [row for row, one in every.items() if not one.twin_id and one.blank is not None]
     problems = [every[row] for row in rows]
     ids = [problem.id for problem in problems]
-    starts = [name.rstrip(digits) for name in ids]
-    times = Counter(starts)
-    marks = _get_stems(
-        (n if times[s] < 3 else None for n, s in zip(ids, starts, strict=True)), _HALF
-    )
+    times = Counter(name.rstrip(digits) for name in ids)
+    marks = _get_stems(ids, _HALF)
     twos = [(a, b) for a, b in _group_in_twos(marks) if _may_be_halves(problems[a], problems[b])]
+    twos = [(a, b) for a, b in twos if not _are_listed(problems[a], problems[b], times)]
     if not twos:
         marks = _get_best_stems(ids)
         twos = _find_twos(problems, marks)
@@ -248,27 +251,22 @@ def pair_by_ids(entries: Iterable[Entry]) -> list[Entry]:
         are_sure = are_named and all(one.answer is not None for one in some)
         if not are_sure or len(twos) < max(_FEWEST, _MIN_PAIRED * len(problems) / 2):
             return found
-        if _count_closest(problems, twos) < _MIN_ALIKE * len(twos):
+        if marks != _get_stems(ids, _HALVES[0]) and not _are_closest(problems, twos):
             return found
     return _set_twin_ids(found, {rows[row]: marks[row] for two in twos for row in two})
 
 
-def _count_closest(problems: Sequence[Problem], twos: Sequence[Pair]) -> int:
-    """Count the pairs whose halves are closer than the first half and that of the next two pairs.
+def _are_closest(problems: Sequence[Problem], twos: Sequence[Pair]) -> bool:
+    """Return whether 90 % of pairs have halves as close as the first half is to two other pairs.
 
-    Numbers of two lists ("left-1", "right-1") pair problems that are not closer than others.
+    Numbers of two lists ("left-1", "right-1") pair problems of which others are closer.
     """
-
-    def closeness(one: Problem, other: Problem) -> tuple[bool, float]:
-        same = {*_normalise_options(one)} == {*_normalise_options(other)}
-        return same, overlap(pieces(one.sentence), pieces(other.sentence))
-
-    others = [problems[other] for _, other in twos]
-    return sum(
-        closeness(problems[one], others[at])
-        > max(closeness(problems[one], others[at + by - len(twos)]) for by in (1, 2))
+    texts = [pieces(" ".join((one.sentence, *one.options))) for one in problems]
+    close = [
+        [overlap(texts[one], texts[twos[at + by - len(twos)][1]]) for by in range(3)]
         for at, (one, _) in enumerate(twos)
-    )
+    ]
+    return sum(own[0] == max(own) for own in close) >= _MIN_ALIKE * len(twos)
 
 
 def _may_be_halves(one: Problem, other: Problem) -> bool:

@@ -407,7 +407,7 @@ def _parse_row(row: Mapping[str, str], path: str | Path, line: int) -> dict[str,
 
 def _parse_choice(cell: str) -> int | None:
     """Return the index of the option, or None; pandas and R write 1.0, nan and NA."""
-    return None if data.is_missing(cell) else _parse_option(cell.strip().removesuffix(".0"))
+    return None if data.is_missing(cell.upper()) else _parse_option(cell.strip().removesuffix(".0"))
 
 
 def _parse_option(cell: str) -> int:
@@ -417,9 +417,7 @@ def _parse_option(cell: str) -> int:
 
 
 def _parse_flag(row: Mapping[str, str], name: str) -> bool:
-    cell = row.get(name, "").strip().lower()
-    if data.is_missing(row.get(name)):
-        return False
+    cell = "" if data.is_missing(row.get(name)) else row[name].strip().lower()
     if cell not in _YES_NO:
         raise ProblemError(f"{name} is {cell!r}; it must be 1, 0 or empty")
     return _YES_NO[cell]
