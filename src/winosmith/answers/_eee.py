@@ -7,7 +7,7 @@ solver could not decide between are listed in `metadata.tied`, and are read as s
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -35,9 +35,6 @@ def read(file: AnswerFile) -> list[Answers]:
 
     If a model has several records for an item, only the records of one result are read: of the
     first result, or of the wanted `evaluation_result_id` or `evaluation_name`.
-
-    Raises:
-        FormatError: as `read_rows`.
     """
     models: dict[str, list[tuple[Place, Record]]] = {}
     for place, record in file.records():
@@ -111,21 +108,16 @@ def write_instance_records(
     """
     with atomic_write(path) as file:
         for model, own in answers.items():
-            for record in _iterate_records(dataset, model, own):
-                file.write(canonical(record) + "\n")
-
-
-def _iterate_records(dataset: Dataset, model: str, answers: Answers) -> Iterator[dict[str, Any]]:
-    for problem in dataset:
-        prediction = answers.by_id.get(problem.id)
-        if prediction is not None:
-            yield {
+            head = {
                 "schema_version": "0.3.0",
                 "evaluation_id": f"{dataset.name}/{model}/{dataset.digest}",
                 "model_id": model,
                 "evaluation_name": dataset.name,
-                **_make_record(problem, prediction),
             }
+            for problem in dataset:
+                if (prediction := own.by_id.get(problem.id)) is not None:
+                    record = head | _make_record(problem, prediction)
+                    file.write(canonical(record) + "\n")
 
 
 def _make_record(problem: Problem, prediction: Prediction) -> dict[str, Any]:

@@ -74,11 +74,7 @@ class AnswerFile:
         return {form: name for form, name in found if times[form] == 1}
 
     def records(self) -> list[tuple[Place, Record]]:
-        """Return the records with their locations.
-
-        Raises:
-            FormatError: a record can't be read.
-        """
+        """Return the records with their locations."""
         found = []
         for row in self.rows:
             if row.values is None:

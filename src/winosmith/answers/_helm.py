@@ -30,11 +30,8 @@ def recognise(file: AnswerFile) -> bool:
 def read(file: AnswerFile) -> list[Answers]:
     """Return the answers in a scenario state for one perturbation and one training trial.
 
-    By default, the unperturbed items and the first trial are read. Failed requests count as missing
+    By default, the unperturbed items and the first trial are read. Failed requests are missing
     answers.
-
-    Raises:
-        FormatError: there are no requests, or they are not in HELM's format; see also `read_rows`.
     """
     trials: dict[str, _Trial] = defaultdict(lambda: defaultdict(list))
     try:

@@ -34,9 +34,6 @@ def read(file: AnswerFile) -> list[Answers]:
     """Return the answers in a log for one scorer and one epoch.
 
     Answers are missing for samples that failed or were not scored.
-
-    Raises:
-        FormatError: the log has no samples; see also `read_rows`.
     """
     log = _unpack_log(file) if file.rows.parts else file.document
     samples, head = log.get("samples"), log.get("eval")
@@ -55,10 +52,10 @@ def read(file: AnswerFile) -> list[Answers]:
         why = _describe_status(log, head, [])
         raise file.error("the log has no samples" + (f": {why}" if why else ""))
     samples = sorted(samples, key=lambda one: (str(one.get("epoch")), str(one.get("id")).zfill(9)))
-    epochs = [*dict.fromkeys(_get_epoch(sample) for sample in samples)]
+    epochs = [f"epoch {sample.get('epoch', 1)}" for sample in samples]
     scorers = [*dict.fromkeys(name for sample in samples for name in _get_scores(sample))]
-    (epoch, scorer), facts = choose_entries(file, epochs, scorers)
-    own = [sample for sample in samples if _get_epoch(sample) == epoch]
+    (epoch, scorer), facts = choose_entries(file, [*dict.fromkeys(epochs)], scorers)
+    own = [sample for sample, name in zip(samples, epochs, strict=True) if name == epoch]
     facts = replace(
         facts, status=_describe_status(log, head, own), reported=_get_reported(log, scorer)
     )
@@ -88,10 +85,6 @@ def _unpack_log(file: AnswerFile) -> dict[str, Any]:
     )
     samples = [own for name, own in parts.items() if name.startswith("samples/")]
     return {"status": "started", **head, "samples": samples}
-
-
-def _get_epoch(sample: Mapping[str, Any]) -> str:
-    return f"epoch {sample.get('epoch', 1)}"
 
 
 def _get_scores(sample: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:

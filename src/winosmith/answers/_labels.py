@@ -50,12 +50,7 @@ def recognise(file: AnswerFile) -> bool:
 
 
 def read(file: AnswerFile) -> list[Answers]:
-    """Return the answers in a list of labels.
-
-    Raises:
-        FormatError: the numbers of labels and problems differ, labels start at 0, or most lines
-            aren't labels.
-    """
+    """Return the answers in a list of labels."""
     source, dataset = file.rows.source or Source(file.path), file.dataset
     is_array = file.rows.kind == "array" and not source.start.startswith(INVALID)
     given = [*_read_array(source)] if is_array else _read_lines(source, dataset)

@@ -36,9 +36,6 @@ def read(file: AnswerFile) -> list[Answers]:
 
     If there are scores, the choice is the option with the highest log-likelihood, as in `acc`;
     otherwise it is the option whose letter or text the filter returned.
-
-    Raises:
-        FormatError: a line is not a sample; see also `read_rows`.
     """
     by_filter: dict[str, list[tuple[Place, Record]]] = defaultdict(list)
     for place, sample in file.records():
@@ -55,21 +52,18 @@ def read(file: AnswerFile) -> list[Answers]:
         _parse_row(place, sample, item, by_letter=by_letter)
         for place, sample, item in zip(places, samples, items, strict=True)
     ]
-    log = replace(log, reported=_compute_means(samples))
+    means = {
+        name: sum(float(one[name]) for one in samples) / len(samples)
+        for name in _METRICS
+        if all(isinstance(one.get(name), int | float) for one in samples)
+    }
     model = Path(file.path).absolute().parent.name
+    log = replace(log, reported=means)
     return [read_rows(rows, file, model, log, problem_with_rows=because)]
 
 
 def _get_replies(sample: Record) -> Any:
     return sample.get("filtered_resps", sample.get("resps"))
-
-
-def _compute_means(samples: Sequence[Record]) -> dict[str, float]:
-    return {
-        name: sum(float(one[name]) for one in samples) / len(samples)
-        for name in _METRICS
-        if all(isinstance(one.get(name), int | float) for one in samples)
-    }
 
 
 def _read_docs(
@@ -176,11 +170,7 @@ def _order_scores(
     *,
     by_letter: bool,
 ) -> tuple[float, ...]:
-    """Return the scores in the order of the item's options, matched by their texts or letters.
-
-    If neither texts nor letters were scored, as in a cloze, scores are assumed to be in the order
-    of the options if the target agrees. If the order is unknown, no scores are returned.
-    """
+    """Return the scores in the order of the item's options; empty if the order is unknown."""
     if item is None:
         return tuple(scores)
     count = len(item.options)
@@ -196,6 +186,6 @@ def _order_scores(
     elif sorted(at for at in letters if at is not None) == list(range(count)):
         places = [*letters]
     elif target.isdecimal() and item.answer is not None and _parse_index(target) != item.answer:
-        return ()
+        return ()  # the options' order differs from that of a cloze's scores
     placed = dict(zip(places, scores, strict=True))
     return tuple(placed[at] for at in range(count)) if {*placed} == {*range(count)} else ()

@@ -22,9 +22,6 @@ def read(file: AnswerFile) -> list[Answers]:
 
     Each item is identified by the question and options in the prompt. The model is the first of the
     run's `completion_fns`.
-
-    Raises:
-        FormatError: the log has no `match` events; see also `read_rows`.
     """
     run: dict[str, Any] = {}
     events: dict[str, dict[str, Any]] = {}

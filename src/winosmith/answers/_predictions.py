@@ -96,11 +96,7 @@ def recognise(file: AnswerFile) -> bool:
 
 
 def read(file: AnswerFile) -> list[Answers]:
-    """Return the predictions of a file.
-
-    Raises:
-        FormatError: a record is not a prediction, an id occurs twice, or the file is truncated.
-    """
+    """Return the predictions of a file."""
     records = file.records()
     has_header = bool(records) and "predictions" in records[0][1]
     head = _validate(_Header, "header", *records.pop(0)) if has_header else _Header()

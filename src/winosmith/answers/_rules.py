@@ -111,9 +111,6 @@ def read_choices(
         labels: letters, numbers from 1 or texts of options, by item id.
         file: the file of answers.
         places: the location of each label, if known.
-
-    Raises:
-        FormatError: labels start at 0, or a label is one option's number and another option's text.
     """
     texts = {problem.id: problem.options for problem in file.dataset}
     given = {
@@ -167,13 +164,10 @@ def check_known(names: Collection[str], file: AnswerFile, what: str, hint: str =
 
 
 def choose_entries(file: AnswerFile, *kinds: Sequence[str]) -> tuple[list[str], Log]:
-    """Return the filter, scorer or epoch to use, one per kind, and a `Log` with these names.
+    """Choose one filter, scorer or epoch of each kind; return their names, and a `Log` with them.
 
     For each kind, the user's choice or else the first name is used; "" for a kind without names. A
     number stands for an epoch or trial: "2" for "epoch 2".
-
-    Raises:
-        FormatError: of the names that the user chose, the log has none, or two of one kind.
     """
     wanted = [[name for name in kind if _is_wanted(name, file.filters)] for kind in kinds]
     every = [name for kind in kinds for name in kind]
@@ -222,10 +216,6 @@ def read_rows(
         solver: the model's name.
         log: the facts that are known before rows are matched to items.
         problem_with_rows: why some rows may have no item, for the error message.
-
-    Raises:
-        FormatError: fewer than half of the rows belong to an item, an item has several rows, or no
-            answer can be read.
     """
     dataset = file.dataset
     of_items = _assign_rows(rows, file, problem_with_rows)
@@ -253,16 +243,8 @@ def read_rows(
             "that is a letter or an option",
             rows[0].place,
         )
-    return Answers(
-        tuple(found),
-        solver,
-        log=replace(
-            log,
-            keys_differ=tuple(differ),
-            keys_compared=compared,
-            scores_differ=tuple(contradicted),
-        ),
-    )
+    log = replace(log, keys_differ=tuple(differ), keys_compared=compared)
+    return Answers(tuple(found), solver, log=replace(log, scores_differ=tuple(contradicted)))
 
 
 def _detect_log_kind(rows: Sequence[Row], dataset: Dataset) -> AnswerKind:

@@ -54,10 +54,6 @@ def read(file: AnswerFile) -> list[Answers]:
 
     Columns without answers, and columns named like a key next to models' columns, are omitted with
     a note. Columns that repeat an option's text for every item are omitted without a note.
-
-    Raises:
-        FormatError: a column or an id occurs twice, a row and the header differ in length, fewer
-            than half of the ids belong to items, or no cell is an answer.
     """
     is_object = file.rows.kind == "object"
     file = _unpack_object(file) if is_object else file
@@ -136,9 +132,6 @@ def split_models(file: AnswerFile) -> dict[str, AnswerFile]:
     The result is empty for other tables: without columns of models and ids, or with answers and not
     names in the column of models. If some columns named like keys differ between models, the other
     ones have keys and are omitted.
-
-    Raises:
-        FormatError: a row has no model, or can't be read.
     """
     file = _unpack_object(file) if file.rows.kind == "object" else file
     names = file.rows.names
@@ -177,11 +170,7 @@ def split_models(file: AnswerFile) -> dict[str, AnswerFile]:
 
 
 def _unpack_object(file: AnswerFile) -> AnswerFile:
-    """Return a file whose records, each with an id, are the answers in a JSON object.
-
-    The object has answers by id, or by id and model in any order, or columns of answers, with a
-    column of ids or in the order of the items.
-    """
+    """Convert a JSON object of answers by id, by id and model, or by column to records with ids."""
     given, known = file.rows.first, {*file.dataset.ids}
     by_key = {str(key): one for key, one in given.items() if isinstance(one, Mapping)}
     columns = columns_to_rows(given) if len(given) > 1 else None

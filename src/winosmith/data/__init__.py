@@ -16,7 +16,6 @@ from winosmith.data._json import (
     column_records,
     columns_to_rows,
     id_records,
-    line_records,
     members,
 )
 from winosmith.data._place import Place, Row
@@ -51,7 +50,6 @@ __all__ = [
     "is_yaml",
     "join_rows",
     "json_value",
-    "line_records",
     "members",
     "read",
     "read_content",

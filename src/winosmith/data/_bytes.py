@@ -80,13 +80,7 @@ class File(NamedTuple):
 
 
 def unpack(path: str | Path) -> list[File]:
-    """Read and unpack a file, or the files of a zip archive sorted by name.
-
-    The path "-" is standard input.
-
-    Raises:
-        FormatError: the file can't be opened or unpacked, or its unpacked size is suspicious.
-    """
+    """Read and unpack a file or standard input ("-"), or all files of a zip archive by name."""
     try:
         is_input = str(path) == STANDARD_INPUT
         raw = _read_all(sys.stdin.buffer) if is_input else Path(path).read_bytes()
@@ -134,12 +128,9 @@ def stem(path: str | Path) -> str:
 
 
 def expand_path(path: str | Path) -> list[str]:
-    """Return the files at a path: the file itself, or all files of a folder or glob.
+    """Return the files at a path: the file itself, or all files of a folder or glob, sorted.
 
-    Files are sorted by name. Hidden files and files in hidden folders are omitted.
-
-    Raises:
-        FormatError: there are no files.
+    Hidden files and files in hidden folders are omitted.
     """
     given = Path(path)
     if given.is_dir():
@@ -204,13 +195,12 @@ def _unpack(file: File, most: int) -> list[File]:
                     return [File(file.path, _join_pieces(_read_pieces(stream), most, file.path))]
     except InputError:
         raise
-    except _unpacking_errors() as error:
+    except _get_unpacking_errors() as error:
         raise FormatError(f"the file can't be unpacked: {error}", file.path) from error
     return [file]
 
 
-def _unpacking_errors() -> tuple[type[Exception], ...]:
-    """Return the exceptions that libraries raise for a damaged file or an unknown compression."""
+def _get_unpacking_errors() -> tuple[type[Exception], ...]:
     zstandard = sys.modules.get("zstandard")
     return (
         *(EOFError, OSError, ValueError, NotImplementedError),
@@ -230,11 +220,8 @@ def _unpack_archive(file: File, most: int) -> list[File]:
         if not {"[Content_Types].xml", "META-INF/manifest.xml"}.isdisjoint(names):
             raise FormatError("the file is a document; save its table as XLSX or CSV", file.path)
         members = sorted(archive.infolist(), key=lambda one: one.filename)
-        shown = [
-            one
-            for one in members
-            if not one.is_dir() and not _is_hidden(PurePosixPath(one.filename).parts)
-        ]
+        files = [one for one in members if not one.is_dir()]
+        shown = [one for one in files if not _is_hidden(PurePosixPath(one.filename).parts)]
         for member in [one for one in shown if is_data_file(one.filename)] or shown:
             path = f"{file.path}/{member.filename}"
             if member.flag_bits & 1:

@@ -110,9 +110,6 @@ class Delimited:
         Args:
             header: the column names, if the file starts with a row instead of a header.
             is_quoted: whether quotation marks enclose cells; None to detect it.
-
-        Raises:
-            FormatError: two columns have the same name.
         """
         source, path = self.source, str(self.source.path)
         is_quoted = self.is_quoted if is_quoted is None else is_quoted
@@ -184,11 +181,7 @@ def _clean_names(cells: Sequence[str]) -> list[str]:
 def parse_header(
     cells: Sequence[str], path: str, number: int, unit: Literal["line", "row"] = "line"
 ) -> list[str]:
-    """Return the column names in the cells of a header.
-
-    Raises:
-        FormatError: two columns have the same name.
-    """
+    """Return the column names in the cells of a header; refuse repeated names."""
     names = _clean_names(cells)
     twice = next((name for name, n in Counter(names).items() if n > 1), None)
     if twice is not None:
@@ -203,7 +196,6 @@ def map_cells(
     while len(cells) > len(names) and not cells[-1].strip():
         cells.pop()
     if len(cells) != len(names):
-        reason = f"the row has {len(cells)} cells; the header has {len(names)}"
-        return Row(place, raw, None, reason)
+        return Row(place, raw, None, f"the row has {len(cells)} cells; the header has {len(names)}")
     texts = map(unguard_cell, cells) if "'" in raw else cells
     return Row(place, raw, dict(zip(names, texts, strict=True)))

@@ -25,10 +25,6 @@ def load_task_tables(address: str) -> dict[str, list[Record]]:
     The questions are the documents that the harness scores: the test split, or the validation split
     if there is no test split. Each question's answer is a letter. If the choices are contexts with
     the same continuation, as in WinoGrande, the continuation is the question.
-
-    Raises:
-        FormatError: the task does not exist, can't be loaded, or has no choices.
-        MissingExtraError: lm_eval is not installed.
     """
     name = address.removeprefix(LM_EVAL)
     tasks = require("lm_eval.tasks", "lm-eval")
@@ -88,11 +84,7 @@ def is_inspect_data(data: object) -> bool:
 
 
 def convert_samples(data: Any) -> list[Record]:
-    """Convert the samples of an inspect_ai task or data set to questions.
-
-    Raises:
-        FormatError: a sample has no choices.
-    """
+    """Convert the samples of an inspect_ai task or data set to questions."""
     samples = getattr(data, "dataset", data)
     rows = []
     for number, sample in enumerate(samples, 1):

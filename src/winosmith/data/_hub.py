@@ -19,13 +19,7 @@ _ADDRESS = re.compile(r"hf:([^:\[\]]+)(?::([^:\[\]]+))?(?:\[([^\[\]]+)\])?")
 
 
 def load_hub_table(address: str) -> Any:
-    """Load the `datasets.Dataset` at an address.
-
-    Raises:
-        FormatError: the address is malformed; the data set does not exist, or can't be reached or
-            read; or the address does not name one of several configurations or splits.
-        MissingExtraError: datasets is not installed.
-    """
+    """Load the `datasets.Dataset` at an address."""
     found = _ADDRESS.fullmatch(address)
     if not found:
         raise FormatError("the address must be hf:ORG/NAME or hf:ORG/NAME:CONFIG[SPLIT]", address)

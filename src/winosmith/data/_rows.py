@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
-from itertools import islice
+from functools import cached_property, partial
+from itertools import chain, islice
 from os import PathLike
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
@@ -142,14 +142,14 @@ def read(data: Readable, *, encoding: str | None = None) -> Rows:
     if isinstance(data, Source):
         return _source_rows(data)
     if isinstance(data, str | PathLike):
-        return _path_rows([str(data)], str(data), encoding)
+        return join_rows(_open_path(str(data), encoding), str(data))
     if is_inspect_data(data):
         return _table_rows(convert_samples(data), table_name(data))
     if is_table(data):
         return _table_rows(data, table_name(data))
     if isinstance(data, Sequence) and data and all(isinstance(one, str | PathLike) for one in data):
-        paths = [str(one) for one in data]
-        return _path_rows(paths, paths[0], encoding)
+        parts = [part for one in data for part in _open_path(str(one), encoding)]
+        return join_rows(parts, str(data[0]))
     raise FormatError(f"the data must be a path or a table, not {data!r}"[:200])
 
 
@@ -160,36 +160,26 @@ def _table_rows(data: Any, path: str) -> Rows:
     return Rows(path, "table", lambda: table_rows(data, path))
 
 
-def _path_rows(paths: Sequence[str], name: str, encoding: str | None) -> Rows:
-    return join_rows([rows for path in paths for rows in _open_path(path, encoding)], name)
-
-
 def _open_path(path: str, encoding: str | None) -> list[Rows]:
-    if not is_address(path):
-        return [_file_rows(file, encoding) for file in _open_files(path)]
-    if path.startswith(HUB):
-        return [_table_rows(load_hub_table(path), path)]
-    return [_table_rows(records, task) for task, records in load_task_tables(path).items()]
-
-
-def _open_files(path: str) -> list[File]:
+    if is_address(path):
+        if path.startswith(HUB):
+            return [_table_rows(load_hub_table(path), path)]
+        return [_table_rows(records, task) for task, records in load_task_tables(path).items()]
     if path == STANDARD_INPUT:
-        return [File("<stdin>", one.raw) for one in unpack(path)]
-    if sheet := SHEET.fullmatch(path):
-        return [File(f"{file.path}#{sheet[2]}", file.raw) for file in unpack(sheet[1])]
-    return [file for one in data_files(path) for file in unpack(one)]
+        files = [File("<stdin>", one.raw) for one in unpack(path)]
+    elif sheet := SHEET.fullmatch(path):
+        files = [File(f"{file.path}#{sheet[2]}", file.raw) for file in unpack(sheet[1])]
+    else:
+        files = [file for one in data_files(path) for file in unpack(one)]
+    return [_file_rows(file, encoding) for file in files]
 
 
 def join_rows(parts: Sequence[Rows], path: str) -> Rows:
     """Combine the rows of several containers into one data set."""
     if len(parts) == 1:
         return parts[0]
-    return Rows(
-        path,
-        parts[0].kind,
-        lambda: (row for part in parts for row in part),
-        parts=tuple(parts),
-    )
+    read = partial(chain.from_iterable, parts)
+    return Rows(path, parts[0].kind, read, parts=tuple(parts))
 
 
 def _file_rows(file: File, encoding: str | None) -> Rows:

@@ -62,11 +62,7 @@ def named_tables(data: object) -> dict[str, Any]:
 
 
 def table_rows(data: Any, path: str) -> Iterator[Row[Record]]:
-    """Yield the rows of a table in memory with their 1-based numbers.
-
-    Raises:
-        FormatError: the data has neither rows nor columns.
-    """
+    """Yield the rows of a table in memory with their 1-based numbers."""
     classes: Classes = {}
     records: Iterable[Record] | None = data
     if isinstance(data, Mapping):
@@ -94,12 +90,7 @@ def table_rows(data: Any, path: str) -> Iterator[Row[Record]]:
 
 
 def stored_rows(file: File) -> Iterator[Row[Record]]:
-    """Yield the rows of a Parquet, Feather or Arrow file with their 1-based numbers.
-
-    Raises:
-        FormatError: the file can't be read, or has a suspicious unpacked size.
-        MissingExtraError: pyarrow is not installed.
-    """
+    """Yield the rows of a Parquet, Feather or Arrow file with their 1-based numbers."""
     pyarrow = require("pyarrow", "release")
     try:
         batches, schema = _read_batches(file, pyarrow)

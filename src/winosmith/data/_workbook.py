@@ -68,11 +68,6 @@ def sheet_rows(file: File) -> tuple[str, tuple[str, ...], list[Row[Mapping[str, 
 
     Args:
         file: the workbook; its path may end in "#" and the name of a sheet.
-
-    Raises:
-        FormatError: the workbook is damaged, two columns have the same name, or no sheet is named
-            and there isn't exactly one visible sheet with data.
-        MissingExtraError: openpyxl is not installed.
     """
     openpyxl = require("openpyxl", "xlsx")
     try:

@@ -30,11 +30,7 @@ def is_yaml(source: Source) -> bool:
 
 
 def yaml_rows(source: Source) -> Iterator[Row[Mapping[str, Any]]]:
-    """Yield the records of a YAML file.
-
-    Raises:
-        FormatError: the file is not YAML, contains an alias, or has several lists of records.
-    """
+    """Yield the records of a YAML file."""
     for record in yaml_records(source):
         number = line_number(source, record.start)
         place = Place(str(source.path), number, "line", record.start, record.end)
@@ -49,16 +45,16 @@ def yaml_records(source: Source) -> list[Value]:
     """Return a YAML file's records with the offsets of their values.
 
     Raises:
-        FormatError: see `yaml_rows`.
+        FormatError: the file is not YAML, contains an alias, or has several lists of records.
     """
     yaml: Any = require("yaml", "yaml")
-    path = source.path
+    path, loader = source.path, getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     try:
-        for event in yaml.parse(source.text, Loader=_yaml_loader(yaml)):
+        for event in yaml.parse(source.text, Loader=loader):
             if isinstance(event, yaml.AliasEvent):
                 number = event.start_mark.line + 1
                 raise FormatError("aliases (*name) are not allowed; write the value", path, number)
-        nodes = [*yaml.compose_all(source.text, Loader=_yaml_loader(yaml))]
+        nodes = [*yaml.compose_all(source.text, Loader=loader)]
         documents = [_node_value(node, path) for node in nodes if node is not None]
     except yaml.MarkedYAMLError as error:
         number = error.problem_mark.line + 1 if error.problem_mark else None
@@ -77,10 +73,6 @@ def yaml_records(source: Source) -> list[Value]:
         if len(lists) > 1:
             raise FormatError("the file has several lists of records; keep one per file", path)
     return documents
-
-
-def _yaml_loader(yaml: Any) -> Any:
-    return getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
 def _node_value(node: Any, path: object) -> Value:

@@ -166,10 +166,7 @@ def find_repeated_keys(
         columns: the answers in each column, by column name.
         key_column: the column of the key.
         min_rows: minimum number of rows for which another column with different answers may be the
-            key; None to rule out other columns.
-
-    Raises:
-        FormatError: another column may be the key.
+            key, which is an error; None to rule out other columns.
     """
     repeats, notes = list[str](), list[str]()
     for name, rows in columns.items():
@@ -264,11 +261,7 @@ class Classes:
         self.options = tuple(sorted(usual, key=int if numbers else None))
 
     def get_usual(self, label: str) -> str:
-        """Return the most frequent spelling of a label.
-
-        Raises:
-            ProblemError: the label may be a typo.
-        """
+        """Return the most frequent spelling of a label; refuse a label that may be a typo."""
         if _normalise_label(label) in self._typos:
             raise ProblemError(
                 f"the label {label!r} ({list_places(self._places[label])}) is rare: correct it, or "
@@ -280,10 +273,8 @@ class Classes:
 def _normalise_label(label: str) -> str:
     """Normalise a label, so that all its spellings become equal.
 
-    >>> (_normalise_label("Yes."), _normalise_label("‘ＹＥＳ’"), _normalise_label("not_so"),
-    ...  _normalise_label("是。"), _normalise_label("C++"),
-    ...  _normalise_label("5!"))
-    ('yes', 'yes', 'not so', '是', 'c++', '5!')
+    >>> [*map(_normalise_label, ("Yes.", "‘ＹＥＳ’", "not_so", "是。", "C++", "5!"))]
+    ['yes', 'yes', 'not so', '是', 'c++', '5!']
     """
     folded = unicodedata.normalize("NFKC", remove_invisible(label)).casefold()
     word = re.sub(r"[\s_-]+", " ", folded.strip(_PUNCTUATION))
@@ -305,11 +296,6 @@ def _may_be_typo(label: str, other: str, counts: Mapping[str, int]) -> bool:
     """Return whether a rare label may be a misspelling of a frequent label; both are normalised.
 
     A misspelling has one letter added, missing or different, or is another word for yes or no.
-
-    >>> _may_be_typo("yse", "yes", {"yse": 1, "yes": 10})
-    True
-    >>> _may_be_typo("true", "yes", {"true": 1, "yes": 10})
-    True
     """
     if label == other or _TYPO_RATIO * counts[label] > counts[other]:
         return False

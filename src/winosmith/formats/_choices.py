@@ -70,9 +70,6 @@ def parse_choices(value: Any, name: str, *, answered: bool = False) -> Choices:
         name: name of the column.
         answered: whether another column has the row's answer; if so, a mapping of letters to
             numbers contains choices, not scores.
-
-    Raises:
-        ProblemError: the cell has no choices.
     """
     if isinstance(value, str):
         if cut := _split_choices(value):
@@ -164,11 +161,7 @@ def may_list_choices(cell: str) -> bool:
 
 
 def get_cell_text(value: Any) -> str:
-    """Return the text of a cell, or "" if the cell is empty.
-
-    Raises:
-        ProblemError: the cell is a list or a mapping.
-    """
+    """Return the text of a cell, or "" if the cell is empty; refuse a list or mapping."""
     if isinstance(value, str):
         return value
     if value is None:
@@ -228,12 +221,7 @@ def _parse_mapping(value: Mapping[Any, Any], name: str, answered: bool) -> Choic
 
 
 def _find_best_scores(values: Sequence[Any]) -> tuple[int, ...] | None:
-    """Return the indices of the highest scores; empty if all are 0, None if not all are numbers.
-
-    >>> (_find_best_scores([0, 1, 0]), _find_best_scores([0.25, 0.75]), _find_best_scores([0, 0]),
-    ...  _find_best_scores(["0", "1"]))
-    ((1,), (1,), (), None)
-    """
+    """Return the indices of the highest scores; empty if all are 0, None if not all are numbers."""
     if not values or not all(isinstance(one, bool | int | float) for one in values):
         return None
     best = max(values)
@@ -295,8 +283,7 @@ def _insert_commas(cell: str) -> str:
     """
     parts = _PYTHON.split(cell)  # texts are at odd places
     between = [re.sub(r"array\(|,\s*dtype=\w+\)", "", part) for part in parts[::2]]
-    inner = [part if part.strip() else "," for part in between[1:-1]]
-    between[1:-1] = inner
+    between[1:-1] = [part if part.strip() else "," for part in between[1:-1]]
     parts[::2] = between
     return "".join(parts)
 
@@ -347,9 +334,8 @@ def shuffle_by_hash(
     if isinstance(correct, str) and normalise(plan.answer or "").endswith("s"):
         own = _parse_distractors(correct, plan.answer or "")
     else:
-        own = get_turns(correct)[-1:] or (
-            correct if isinstance(correct, list | tuple) else [correct]
-        )
+        listed = correct if isinstance(correct, list | tuple) else [correct]
+        own = get_turns(correct)[-1:] or listed
     if len(own) > 1:
         raise several_correct_error(own)
     texts = [get_cell_text(own[0] if own else None)]
@@ -375,9 +361,6 @@ def _parse_distractors(cell: Any, name: str) -> Sequence[Any]:
             return parse_choices(cell, name).options if cell.lstrip()[:1] in ("[", "{") else [cell]
         except ProblemError:  # "[Name], …"
             return [cell]
-    # "Incorrect Answers", as TruthfulQA's table has them
-    return (
-        parse_choices(cell, name).options
-        if may_list_choices(cell)
-        else [one.strip() for one in cell.split(";")]
-    )
+    if may_list_choices(cell):
+        return parse_choices(cell, name).options
+    return [one.strip() for one in cell.split(";")]  # TruthfulQA's "Incorrect Answers"

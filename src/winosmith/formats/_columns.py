@@ -136,28 +136,17 @@ class Plan:
 def make_extra_keys(
     prefix: str, names: Iterable[str], own: re.Pattern[str] | None = None
 ) -> dict[str, str]:
-    """Return the key in `extra` for each additional column.
-
-    Raises:
-        ProblemError: two columns have the same key.
-    """
-    keys, taken = dict[str, str](), set[str]()
+    """Return the key in `extra` for each additional column; refuse equal keys."""
+    columns = dict[str, str]()
     for name in names:
         key = name if own and own.fullmatch(name) else extra_key(prefix, name)
-        if key in taken:
+        if columns.setdefault(key, name) != name:
             raise ProblemError(f"two columns would both be {key!r}; rename {name!r}")
-        keys[name] = key
-        taken.add(key)
-    return keys
+    return {name: key for key, name in columns.items()}
 
 
 def make_plan(names: Iterable[str], given: Columns, rows: Sequence[Row]) -> Plan:
-    """Find the role of each column.
-
-    Raises:
-        FormatError: a named column does not exist, or the columns of questions or choices are
-            missing or ambiguous.
-    """
+    """Find the role of each column; refuse unknown, missing or ambiguous columns."""
     table = _Table(as_names(names), rows)
     names = table.names
     for name in (*given.question, *given.choices, *filter(None, [given.answer])):
@@ -440,11 +429,7 @@ def has_blank(value: Any) -> bool:
 
 
 def _find_matching_answers(question: Sequence[str], names: Names) -> str | None:
-    """Return the answer column whose name has the same prefix as the question column's.
-
-    >>> _find_matching_answers(["q_text"], Names(["q_no", "q_text", "q_op1", "q_op2", "q_ans"]))
-    'q_ans'
-    """
+    """Return the answer column with the question column's prefix, such as q_ans for q_text."""
     stem, sign, _ = question[-1].partition("_") if question else ("", "", "")
     own = [name for name in names if name.startswith(stem + sign)] if sign else []
     rests = ((name, normalise(name.removeprefix(stem + sign))) for name in own)

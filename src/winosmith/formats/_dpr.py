@@ -103,8 +103,11 @@ def _parse_rows(found: Sequence[Row]) -> Problem:
     if len(found) != 2:
         raise ProblemError(f"the index has {len(found)} rows; 2 are required, one per option")
     options = (found[0]["candidate0"], found[0]["candidate1"])
+    for row, option in zip(found, options, strict=True):
+        if not row["sentence1"].endswith(option):
+            raise ProblemError(f"sentence1 does not end with the candidate {option!r}")
     before, other_before = (
-        _remove_option(row["sentence1"], option) for row, option in zip(found, options, strict=True)
+        row["sentence1"].removesuffix(option) for row, option in zip(found, options, strict=True)
     )
     if before != other_before:
         raise ProblemError("the two rows differ before their options")
@@ -119,12 +122,6 @@ def _parse_rows(found: Sequence[Row]) -> Problem:
         answer=_ANSWERS[labels],
         extra=Extra({_OTHER_END: other_after} if other_after != after else {}),
     )
-
-
-def _remove_option(text: str, option: str) -> str:
-    if not text.endswith(option):
-        raise ProblemError(f"sentence1 does not end with the candidate {option!r}")
-    return text.removesuffix(option)
 
 
 def _read_table(rows: Rows) -> list[Entry]:

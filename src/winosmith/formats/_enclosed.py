@@ -87,12 +87,7 @@ def _has_ids(values: Record) -> bool:
 
 
 def is_row(values: Mapping[str, Any], *, answered: bool | None = None) -> bool:
-    """Return whether an object is a question.
-
-    Args:
-        values: the object's values.
-        answered: True to require an answer, False to require a missing answer, None for either.
-    """
+    """Return whether an object is a question, with or without an answer if `answered` is given."""
     found = try_plan(values, Columns(), [values])
     return found is not None and answered in (None, found.answer is not None)
 
@@ -111,12 +106,7 @@ def find_record_lists(values: Mapping[str, Any]) -> list[str]:
 
 
 def _find_question_columns(values: Record) -> list[Record] | None:
-    """Return the rows of an object that maps column names to columns; None for other objects.
-
-    >>> _find_question_columns({"q1": {"question": "Why?", "options": ["a", "b"]},
-    ...                        "q2": {"question": "When?", "options": ["c", "d"]}}) is None
-    True
-    """
+    """Return the rows of an object that maps column names to columns; None for other objects."""
     found = columns_to_rows(values)
     if not found or is_row(found[0]):
         return found

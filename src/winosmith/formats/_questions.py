@@ -116,19 +116,13 @@ def read_questions(
     path: str | Path | None = None,
     on_progress: Callable[[float], object] | None = None,
 ) -> tuple[list[Entry], list[str]]:
-    """Read rows as questions.
+    """Read rows as questions; also return one sentence for each assumption.
 
     Args:
         rows: the rows.
         columns: the columns that the user named; the other columns are detected.
         path: path of the file, for messages.
         on_progress: called regularly with the finished fraction after all rows are parsed.
-
-    Returns:
-        The entries, and one sentence for each assumption.
-
-    Raises:
-        FormatError: a named column does not exist, or the kind of the answers is ambiguous.
     """
     try:
         return _read_questions(rows, columns or Columns(), on_progress)

@@ -101,10 +101,8 @@ def would_be_paired(problems: Sequence[Problem]) -> bool:
 def refuse_unread_pairs(problems: Sequence[Problem], path: str | Path) -> None:
     """Raise FormatError if an unused column seems to mark twins.
 
-    Raises:
-        FormatError: a column puts at least half of the problems into pairs; at least 90 % of these
-            pairs have different texts, a common option and, if known, different answers; and some
-            of these pairs are not yet twins.
+    Such a column puts at least half of the problems into pairs; at least 90 % of these pairs have
+    different texts, a common option and, if known, different answers; and some are not yet twins.
     """
     found = _find_unread_pairs(problems)
     if found is not None:
@@ -160,10 +158,8 @@ def _find_marks(problems: Sequence[Problem], values: Sequence[Scalar]) -> list[s
     """
     places = {problem.id: at for at, problem in enumerate(problems)}
     texts = [cell(value).strip() or None for value in values]
-    plain = [
-        None
-        if text and " " in text and text in problem.sentence
-        else text  # quoted from the sentence
+    plain = [  # without quotations from the sentence
+        None if text and " " in text and text in problem.sentence else text
         for problem, text in zip(problems, texts, strict=True)
     ]
     if 2 * _count_paired(plain) >= len(problems):
@@ -280,11 +276,7 @@ def _may_be_halves(one: Problem, other: Problem) -> bool:
 
 
 def pair_by_column(entries: Iterable[Entry], column: str) -> list[Entry]:
-    """Give problems the same `twin_id` if a column marks them as twins; clear all other twin ids.
-
-    Raises:
-        FormatError: no problem has the column, or the column marks no two problems as twins.
-    """
+    """Give problems the same `twin_id` if a column marks them as twins; clear all other ids."""
     found = list(entries)
     wanted = extra_key("", column)[1:]
     problems = _get_problems(found)
