@@ -23,7 +23,7 @@ _Trial = dict[str, list[Mapping[str, Any]]]
 
 
 def recognise(file: AnswerFile) -> bool:
-    """Return whether a file is a scenario state of HELM."""
+    """Return whether a file is a HELM scenario state."""
     return "request_states" in file.document
 
 
@@ -52,10 +52,10 @@ def read(file: AnswerFile) -> list[Answers]:
     return [read_rows(rows, file, model, log)]
 
 
-def _make_row(name: str, states: list[Mapping[str, Any]], file: AnswerFile) -> Row:
+def _make_row(item_id: str, states: list[Mapping[str, Any]], file: AnswerFile) -> Row:
     asked = Counter((one.get("reference_index"), one.get("request_mode")) for one in states)
     if (most := max(asked.values())) > 1:
-        raise repeated_rows_error(file, most, name)
+        raise repeated_rows_error(file, most, item_id)
     instance = states[0]["instance"]
     options = tuple(str(one["output"]["text"]) for one in instance["references"])
     correct = [at for at, one in enumerate(instance["references"]) if "correct" in one["tags"]]
@@ -76,7 +76,7 @@ def _make_row(name: str, states: list[Mapping[str, Any]], file: AnswerFile) -> R
         reply = options.index(mapped) if mapped in options else said
     return Row(
         None,
-        name,
+        item_id,
         question,
         options,
         question,

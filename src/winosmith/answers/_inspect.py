@@ -25,7 +25,7 @@ _STATUS = {"cancelled": "was cancelled", "error": "failed", "started": "did not 
 
 
 def recognise(file: AnswerFile) -> bool:
-    """Return whether a file is a log of inspect_ai, or results without samples."""
+    """Return whether a file is an inspect_ai log, or has results without samples."""
     is_archive = any(part.path.endswith(_HEADER_FILES) for part in file.rows.parts)
     return is_archive or bool(file.document.keys() & {"eval", "configs"})
 
@@ -57,11 +57,11 @@ def read(file: AnswerFile) -> list[Answers]:
     (epoch, scorer), facts = choose_entries(file, [*dict.fromkeys(epochs)], scorers)
     own = [sample for sample, name in zip(samples, epochs, strict=True) if name == epoch]
     facts = replace(
-        facts, status=_describe_status(log, head, own), reported=_get_reported(log, scorer)
+        facts, status=_describe_status(log, head, own), reported=_get_reported_accuracy(log, scorer)
     )
     items = Items(file.dataset)
     rows = [_parse_row(sample, scorer, items) for sample in own]
-    if _are_marks([row for row in rows if row.reply]):
+    if _are_grades([row for row in rows if row.reply]):
         raise file.error(
             f"the answers of the scorer {scorer!r} are its marks, such as C and I, not the options "
             "that the model chose: choose another scorer with `filters=`, or write a table of the "
@@ -108,7 +108,7 @@ def _describe_status(
     return None
 
 
-def _get_reported(log: Mapping[str, Any], scorer: str) -> dict[str, float]:
+def _get_reported_accuracy(log: Mapping[str, Any], scorer: str) -> dict[str, float]:
     scores = look_up(log, "results", "scores")
     for score in scores if isinstance(scores, list) else ():
         value = look_up(score, "metrics", "accuracy", "value")
@@ -120,7 +120,7 @@ def _get_reported(log: Mapping[str, Any], scorer: str) -> dict[str, float]:
 def _parse_row(sample: Mapping[str, Any], scorer: str, items: Items) -> Row:
     choices, attachments = sample.get("choices"), sample.get("attachments")
     options = tuple(map(str, choices)) if isinstance(choices, list) else ()
-    asked = _get_question(sample.get("input"), attachments if isinstance(attachments, dict) else {})
+    asked = _get_prompt(sample.get("input"), attachments if isinstance(attachments, dict) else {})
     score = _get_scores(sample).get(scorer)
     target = sample.get("target")
     target = target[0] if isinstance(target, list) and len(target) == 1 else target
@@ -137,8 +137,8 @@ def _parse_row(sample: Mapping[str, Any], scorer: str, items: Items) -> Row:
     )
 
 
-def _are_marks(rows: Sequence[Row]) -> bool:
-    """Return whether all answers are marks, and one of them contradicts that it is a letter."""
+def _are_grades(rows: Sequence[Row]) -> bool:
+    """Return whether all answers are grades, such as C and I, and one can't be a letter."""
     return {row.reply for row in rows} <= {*"CIPN"} and any(
         not formats.interpret_answer(row.reply, row.options)
         or (row.reply == "C" and row.correct and row.target in ("A", "B", "D"))
@@ -146,12 +146,12 @@ def _are_marks(rows: Sequence[Row]) -> bool:
     )
 
 
-def _get_question(given: Any, attachments: Mapping[str, str]) -> str:
-    if isinstance(given, list):
+def _get_prompt(content: Any, attachments: Mapping[str, str]) -> str:
+    if isinstance(content, list):
         return " ".join(
-            _get_question(message.get("content" if "role" in message else "text", ""), attachments)
-            for message in given
+            _get_prompt(message.get("content" if "role" in message else "text", ""), attachments)
+            for message in content
             if isinstance(message, dict) and message.get("role", "user") == "user"
         )
-    text = str(given)
+    text = str(content)
     return attachments.get(text.removeprefix("attachment://"), text)

@@ -53,7 +53,7 @@ def read(file: AnswerFile) -> list[Answers]:
     """Return the answers in a list of labels."""
     source, dataset = file.rows.source or Source(file.path), file.dataset
     is_array = file.rows.kind == "array" and not source.start.startswith(INVALID)
-    given = [*_read_array(source)] if is_array else _read_lines(source, dataset)
+    given = [*_read_json_labels(source)] if is_array else _read_label_lines(source, dataset)
     if file.omitted and len(given) == len(dataset) + len(file.omitted):
         given = [label for at, label in enumerate(given) if at not in file.omitted]
     if len(given) != len(dataset):
@@ -81,7 +81,7 @@ def read(file: AnswerFile) -> list[Answers]:
     return [Answers(tuple(found), file.rows.name)]
 
 
-def _read_array(source: Source) -> Iterator[_Label]:
+def _read_json_labels(source: Source) -> Iterator[_Label]:
     try:
         labels = parse_json(source.text)
     except ValueError as error:
@@ -90,7 +90,7 @@ def _read_array(source: Source) -> Iterator[_Label]:
         yield Place(str(source.path), number, "row"), label, ()
 
 
-def _read_lines(source: Source, dataset: Dataset) -> list[_Label]:
+def _read_label_lines(source: Source, dataset: Dataset) -> list[_Label]:
     found: list[_Label] = []
     for number, text in source.lines():
         place, line = Place(str(source.path), number), text.strip(' \t"')

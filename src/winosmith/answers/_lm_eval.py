@@ -47,7 +47,7 @@ def read(file: AnswerFile) -> list[Answers]:
     (used,), log = choose_entries(file, [*by_filter])
     places, samples = zip(*by_filter[used], strict=True)
     items, because = _read_docs([sample["doc"] for sample in samples], file.columns)
-    by_letter = _scores_letters(samples, items)
+    by_letter = _are_letters_scored(samples, items)
     rows = [
         _parse_row(place, sample, item, by_letter=by_letter)
         for place, sample, item in zip(places, samples, items, strict=True)
@@ -88,7 +88,7 @@ def _get_continuations(sample: Record) -> list[str]:
     return [end for one in requests if isinstance(end := one.get("arg_1"), str)]
 
 
-def _scores_letters(samples: Sequence[Record], items: Sequence[Problem | None]) -> bool:
+def _are_letters_scored(samples: Sequence[Record], items: Sequence[Problem | None]) -> bool:
     letters = texts = 0
     for sample, item in zip(samples, items, strict=True):
         if item is not None:
@@ -102,14 +102,14 @@ def _parse_row(place: Place, sample: Record, item: Problem | None, *, by_letter:
     given = _get_replies(sample)
     requests = _get_requests(sample.get("arguments") or {})
     doc, target = sample["doc"], str(sample.get("target", ""))
-    scores = [_parse_score(one, place) for one in given]
+    scores = [_parse_log_likelihood(one, place) for one in given]
     reply: str | None = ""
     placed: tuple[float, ...] = ()
     if any(score is not None for score in scores):
         reply = None
         known = [math.nan if score is None else score for score in scores]
-        placed = _order_scores(known, _get_continuations(sample), item, target, by_letter=by_letter)
-    elif len(replies := [*_iterate_texts(given)]) > 1:
+        placed = _sort_scores(known, _get_continuations(sample), item, target, by_letter=by_letter)
+    elif len(replies := [*_flatten_texts(given)]) > 1:
         what = f"{len(replies)} replies per item: add a filter that selects one, such as take_first"
         raise FormatError(what, *place[:3])
     elif replies:
@@ -143,28 +143,28 @@ def _get_requests(arguments: Any) -> list[Mapping[str, Any]]:
     return [{f"arg_{at}": part for at, part in enumerate(one)} for one in parts]
 
 
-def _parse_score(given: Any, place: Place) -> float | None:
+def _parse_log_likelihood(result: Any, place: Place) -> float | None:
     """Return the log-likelihood of a (log-likelihood, is_greedy) pair; None for other values."""
-    while isinstance(given, list) and len(given) == 1:
-        given = given[0]
-    if not (isinstance(given, list) and len(given) == 2 and str(given[1]) in ("True", "False")):
+    while isinstance(result, list) and len(result) == 1:
+        result = result[0]
+    if not (isinstance(result, list) and len(result) == 2 and str(result[1]) in ("True", "False")):
         return None
     try:
-        return float(given[0])
+        return float(result[0])
     except (TypeError, ValueError):
-        raise FormatError(f"{given[0]!r} is not a log-likelihood", *place[:3]) from None
+        raise FormatError(f"{result[0]!r} is not a log-likelihood", *place[:3]) from None
 
 
-def _iterate_texts(given: Any) -> Iterator[str]:
-    for one in given if isinstance(given, list) else ():
+def _flatten_texts(replies: Any) -> Iterator[str]:
+    for one in replies if isinstance(replies, list) else ():
         yield from (
-            _iterate_texts(one) if isinstance(one, list) else ("" if one is None else str(one),)
+            _flatten_texts(one) if isinstance(one, list) else ("" if one is None else str(one),)
         )
 
 
-def _order_scores(
+def _sort_scores(
     scores: Sequence[float],
-    ends: Sequence[str],
+    continuations: Sequence[str],
     item: Problem | None,
     target: str,
     *,
@@ -178,7 +178,7 @@ def _order_scores(
         scores = scores[:count]
     if len(scores) != count:
         return ()
-    scored = ends[:count]
+    scored = continuations[:count]
     places: list[int | None] = [*range(count)]
     letters = [formats.interpret_answer(end, [""] * count).get("letter") for end in scored]
     if not by_letter and {*map(normalise, scored)} == {*map(normalise, item.options)}:

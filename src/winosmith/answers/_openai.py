@@ -48,7 +48,7 @@ def read(file: AnswerFile) -> list[Answers]:
     return [read_rows(rows, file, model, log)]
 
 
-def _make_row(name: str, events: Mapping[str, Any], items: Items) -> Row:
+def _make_row(sample_id: str, events: Mapping[str, Any], items: Items) -> Row:
     match, sampling = events.get("match", {}), events.get("sampling", {})
     prompt = match.get("prompt", sampling.get("prompt", ""))
     if isinstance(prompt, list):
@@ -61,7 +61,7 @@ def _make_row(name: str, events: Mapping[str, Any], items: Items) -> Row:
     correct = match.get("correct")
     return Row(
         events["place"],
-        name,
+        sample_id,
         problem.sentence if problem else "",
         options_in_order(str(prompt), problem) if problem else (),
         str(prompt),

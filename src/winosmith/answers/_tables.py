@@ -72,7 +72,7 @@ def read(file: AnswerFile) -> list[Answers]:
     others = [name for name in names if name not in (at, "")]
     models = [name for name in others if name.lower() not in _RUNS] or others
     models = models if choice is None else [choice]
-    rows = _rows_by_id(file, records, [at, *models])
+    rows = _map_ids_to_rows(file, records, [at, *models])
     known = {*file.dataset.ids}
     if file.match_id(at) in known and not is_object:
         raise file.error(f"{at!r} is the id of an item: add a first line with names, such as id,m")
@@ -91,8 +91,8 @@ def read(file: AnswerFile) -> list[Answers]:
     if choice is None and scored:
         best = {name: best_options(own)[0] for name, own in scores.items() if own}
         return [Answers(_make_predictions(best, scores, places), file.rows.name)]
-    unlike = _find_numbers(models, rows, file)
-    graded = [name for name in models if name not in unlike and _is_graded(name, rows)]
+    unlike = _explain_numeric_columns(models, rows, file)
+    graded = [name for name in models if name not in unlike and _has_only_grades(name, rows)]
     if any(n not in graded and n not in unlike and not formats.is_answer_name(n) for n in models):
         unlike |= dict.fromkeys(graded, "has grades")
     found: dict[str, tuple[Prediction, ...]] = dict.fromkeys(unlike, ())
@@ -191,10 +191,10 @@ def _unpack_object(file: AnswerFile) -> AnswerFile:
     return replace(file, rows=replace(file.rows, kind="array", read=partial(iter, found)))
 
 
-def _find_numbers(
+def _explain_numeric_columns(
     columns: Sequence[str], rows: Mapping[str, tuple[Place, Record]], file: AnswerFile
 ) -> dict[str, str]:
-    """Return why columns of numbers that are not all options are no models.
+    """Return why columns of numbers can't be models' answers, by column name.
 
     Another column, which has no key, has letters of options in nine of ten answers.
     """
@@ -208,15 +208,15 @@ def _find_numbers(
     others = [given[n] for n in columns if n not in numbers and not formats.is_answer_name(n)]
     read = formats.interpret_answer
     if numbers and any(sum("letter" in read(*o) for o in own) >= 0.9 * len(own) for own in others):
-        numbers = [name for name in numbers if _are_other_numbers(given[name])]
+        numbers = [name for name in numbers if _are_unlike_options(given[name])]
         return dict.fromkeys(numbers, "has numbers, and others have letters")
     return {}
 
 
-def _are_other_numbers(given: Sequence[tuple[str, Sequence[str]]]) -> bool:
-    """Return whether numbers are grades of 0 and 1, or more than a tenth are no options."""
-    fits = [not {"1", "text"}.isdisjoint(formats.interpret_answer(*one)) for one in given]
-    are_grades = {text.strip().removesuffix(".0") for text, _ in given} == {"0", "1"}
+def _are_unlike_options(answers: Sequence[tuple[str, Sequence[str]]]) -> bool:
+    """Return whether numbers are grades (0 and 1), or more than a tenth match no option."""
+    fits = [not {"1", "text"}.isdisjoint(formats.interpret_answer(*one)) for one in answers]
+    are_grades = {text.strip().removesuffix(".0") for text, _ in answers} == {"0", "1"}
     return are_grades or sum(fits) < 0.9 * len(fits)
 
 
@@ -232,21 +232,21 @@ def _repeats_one_option(
     return all(str(labels[name]).strip() == text.strip() for name, text in own.items())
 
 
-def _is_graded(column: str, rows: Mapping[str, tuple[Place, Record]]) -> bool:
-    """Return whether a column named like a grade has only 1 and 0."""
+def _has_only_grades(column: str, rows: Mapping[str, tuple[Place, Record]]) -> bool:
+    """Return whether a column is named like a grade and contains only 0 and 1."""
     cells = [row.get(column) for _, row in rows.values()] if column.lower() in _GRADED else []
     given = {str(one).strip() for one in cells if not is_missing(one)}
     return bool(given) and given <= _BITS.keys()
 
 
 def _read_grades(
-    labels: Mapping[str, Any], file: AnswerFile, grades: Mapping[str, bool]
+    labels: Mapping[str, Any], file: AnswerFile, values: Mapping[str, bool]
 ) -> tuple[Prediction, ...]:
     """Return predictions if all labels are grades and not option texts, or else an empty tuple."""
     given = {
         name: str(one).strip().casefold() for name, one in labels.items() if not is_missing(one)
     }
-    if not {*given.values()} <= grades.keys():
+    if not {*given.values()} <= values.keys():
         return ()
     known = {problem.id: problem for problem in file.dataset if problem.answer is not None}
     found = []
@@ -257,13 +257,13 @@ def _read_grades(
         if grade in texts or (grade in _TRUTH and texts & {"yes", "no", *_TRUTH}):
             return ()
         options = tuple(
-            at for at in range(len(problem.options)) if (at == problem.answer) == grades[grade]
+            at for at in range(len(problem.options)) if (at == problem.answer) == values[grade]
         )
         found.append(Prediction(name, options[0], tied=options if len(options) > 1 else ()))
     return tuple(found)
 
 
-def _rows_by_id(
+def _map_ids_to_rows(
     file: AnswerFile, records: Sequence[tuple[Place, Record]], columns: Sequence[str]
 ) -> dict[str, tuple[Place, Record]]:
     """Map ids in the first column to their rows, without empty rows of unknown ids."""
@@ -285,9 +285,9 @@ def _rows_by_id(
 
 
 def _read_scores(
-    row: Record, columns: Sequence[str], place: Place, comma: str
+    row: Record, columns: Sequence[str], place: Place, decimal_point: str
 ) -> tuple[float, ...]:
-    """Return the scores of a row, in which a decimal comma is read as `comma`."""
+    """Return the scores of a row, in which a decimal comma is read as `decimal_point`."""
     cells: list[Any] = [row.get(name) for name in columns]
     while cells and is_missing(cells[-1]):
         cells.pop()
@@ -295,7 +295,7 @@ def _read_scores(
         raise FormatError("a score is empty, but a later score is not", *place[:3])
     try:
         return tuple(
-            float(one.replace(",", comma) if isinstance(one, str) else one) for one in cells
+            float(one.replace(",", decimal_point) if isinstance(one, str) else one) for one in cells
         )
     except (ValueError, TypeError) as error:
         raise FormatError(f"a score is not a number: {error}", *place[:3]) from None
@@ -316,15 +316,15 @@ def _make_predictions(
 
 
 def _drop_other_columns(
-    found: Mapping[str, tuple[Prediction, ...]], unlike: Mapping[str, str], file: AnswerFile
+    predictions: Mapping[str, tuple[Prediction, ...]], reasons: Mapping[str, str], file: AnswerFile
 ) -> dict[str, tuple[Prediction, ...]]:
     omitted = {
-        name: unlike.get(name, "has no letter of an option")
-        for name, own in found.items()
+        name: reasons.get(name, "has no letter of an option")
+        for name, own in predictions.items()
         if not any(prediction.chosen for prediction in own)
     }
-    keys = [name for name in found if name not in omitted and formats.is_answer_name(name)]
-    if len(found) > len(omitted) + len(keys):
+    keys = [name for name in predictions if name not in omitted and formats.is_answer_name(name)]
+    if len(predictions) > len(omitted) + len(keys):
         omitted |= dict.fromkeys(keys, "has keys")
     elif _IN_MARKS in omitted.values():
         raise file.error("all answers are C or I; write correct and incorrect if they are marks")
@@ -337,4 +337,4 @@ def _drop_other_columns(
             formats.ReadingNote,
             stacklevel=5,
         )
-    return {name: own for name, own in found.items() if name not in omitted}
+    return {name: own for name, own in predictions.items() if name not in omitted}

@@ -83,21 +83,21 @@ def unpack(path: str | Path) -> list[File]:
     """Read and unpack a file or standard input ("-"), or all files of a zip archive by name."""
     try:
         is_input = str(path) == STANDARD_INPUT
-        raw = _read_all(sys.stdin.buffer) if is_input else Path(path).read_bytes()
+        raw = _read_standard_input(sys.stdin.buffer) if is_input else Path(path).read_bytes()
     except OSError as error:
         raise FormatError(error.strerror or str(error), path) from error
-    return _unpack(File(str(path), raw), max_unpacked_bytes(len(raw)))
+    return _unpack_file(File(str(path), raw), max_unpacked_bytes(len(raw)))
 
 
 @lru_cache(maxsize=1)
-def _read_all(stream: IO[bytes]) -> bytes:
+def _read_standard_input(stream: IO[bytes]) -> bytes:
     """Return the bytes of standard input, which are cached because they can be read only once."""
     return stream.read()
 
 
-def max_unpacked_bytes(packed: int) -> int:
+def max_unpacked_bytes(packed_size: int) -> int:
     """Return the maximum unpacked size, in bytes, for a file's packed size."""
-    return max(_ALWAYS_ALLOWED, _RATIO * packed)
+    return max(_ALWAYS_ALLOWED, _RATIO * packed_size)
 
 
 def read_content(path: str | Path) -> bytes:
@@ -182,17 +182,17 @@ def _is_hidden(parts: Sequence[str]) -> bool:
     return any(part.startswith((".", "__MACOSX")) for part in parts)
 
 
-def _unpack(file: File, most: int) -> list[File]:
-    """Unpack a file or archive to at most `most` bytes in total."""
+def _unpack_file(file: File, limit: int) -> list[File]:
+    """Unpack a file or archive to at most `limit` bytes in total."""
     try:
         if file.raw.startswith(ZIP):
-            return _unpack_archive(file, most)
+            return _unpack_archive(file, limit)
         if file.raw.startswith(_ZSTANDARD):
-            return [File(file.path, _join_pieces(_unpack_zstandard(file), most, file.path))]
+            return [File(file.path, _join_chunks(_unpack_zstandard(file), limit, file.path))]
         for sign, opened in _OPENERS.items():
             if file.raw.startswith(sign):
                 with opened(io.BytesIO(file.raw)) as stream:
-                    return [File(file.path, _join_pieces(_read_pieces(stream), most, file.path))]
+                    return [File(file.path, _join_chunks(_read_chunks(stream), limit, file.path))]
     except InputError:
         raise
     except _get_unpacking_errors() as error:
@@ -209,12 +209,12 @@ def _get_unpacking_errors() -> tuple[type[Exception], ...]:
     )
 
 
-def _unpack_archive(file: File, most: int) -> list[File]:
+def _unpack_archive(file: File, limit: int) -> list[File]:
     found = []
     with zipfile.ZipFile(io.BytesIO(file.raw)) as archive:
         names = archive.namelist()
         if "xl/workbook.xml" in names:
-            if sum(member.file_size for member in archive.infolist()) > most:
+            if sum(member.file_size for member in archive.infolist()) > limit:
                 raise size_error(file.path)
             return [file]
         if not {"[Content_Types].xml", "META-INF/manifest.xml"}.isdisjoint(names):
@@ -229,16 +229,16 @@ def _unpack_archive(file: File, most: int) -> list[File]:
             if member.compress_type == _ZSTANDARD_OF_ZIP and not hasattr(zipfile, "ZIP_ZSTANDARD"):
                 require("zipfile_zstd", "inspect")  # built into Python 3.14
             with archive.open(member) as stream:
-                raw = _join_pieces(_read_pieces(stream, _PIECE), most, file.path)
-            inside = _unpack(File(path, raw), most)
-            most -= sum(len(one.raw) for one in inside)
+                raw = _join_chunks(_read_chunks(stream, _PIECE), limit, file.path)
+            inside = _unpack_file(File(path, raw), limit)
+            limit -= sum(len(one.raw) for one in inside)
             found += inside
     if not found:
         raise FormatError("the archive has no files", file.path)
     return [File(file.path, found[0].raw)] if len(found) == 1 else found
 
 
-def _read_pieces(stream: IO[bytes], size: int = _READ_SIZE) -> Iterable[bytes]:
+def _read_chunks(stream: IO[bytes], size: int = _READ_SIZE) -> Iterable[bytes]:
     while piece := stream.read(size):
         yield piece
 
@@ -256,11 +256,11 @@ def _unpack_zstandard(file: File) -> Iterable[bytes]:
         raise FormatError("the file can't be unpacked: it is truncated", file.path)
 
 
-def _join_pieces(pieces: Iterable[bytes], most: int, path: str) -> bytes:
+def _join_chunks(chunks: Iterable[bytes], limit: int, path: str) -> bytes:
     found = bytearray()
-    for piece in pieces:
+    for piece in chunks:
         found += piece
-        if len(found) > most:
+        if len(found) > limit:
             raise size_error(path)
     return bytes(found)
 

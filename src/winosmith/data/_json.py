@@ -90,13 +90,13 @@ _LENIENT = json.JSONDecoder()
 """A decoder that finds the end of an invalid value, such as NaN."""
 
 
-def split_elements(text: str, begin: int, *, is_whole: bool = False) -> Iterator[Member]:
+def split_elements(text: str, start: int, *, is_whole: bool = False) -> Iterator[Member]:
     """Yield the elements of the array at an offset, or the keys and values of the object there.
 
     Keys and values alternate. With `is_whole`, text after the array or object is a fault.
     """
-    close, marks = ("]", ",,") if text[begin] == "[" else ("}", ":,")
-    at, n = _skip_space(text, begin + 1), 0
+    close, marks = ("]", ",,") if text[start] == "[" else ("}", ":,")
+    at, n = _skip_space(text, start + 1), 0
     while text[at : at + 1] != close or (n % 2 and close == "}"):
         try:
             value, end = DECODER.raw_decode(text, at)
@@ -128,9 +128,9 @@ def _explain_non_object(raw: str) -> str:
     return f"this is not a JSON object: {raw[:40]!r}"
 
 
-def _skip_space(text: str, at: int) -> int:
-    found = _SPACE.match(text, at)
-    return found.end() if found else at
+def _skip_space(text: str, offset: int) -> int:
+    found = _SPACE.match(text, offset)
+    return found.end() if found else offset
 
 
 def has_lines(source: Source) -> bool:
@@ -176,9 +176,9 @@ def id_records(source: Source, held: Mapping[str, Member]) -> Iterator[Row[Recor
         yield Row(place, canonical(row), row)
 
 
-def column_records(path: str, columns: Sequence[Record]) -> Iterator[Row[Record]]:
+def column_records(path: str, rows: Sequence[Record]) -> Iterator[Row[Record]]:
     """Yield the rows from `columns_to_rows` with their 1-based numbers."""
-    for number, row in enumerate(columns, 1):
+    for number, row in enumerate(rows, 1):
         yield Row(Place(path, number, "row"), canonical(row), row)
 
 
@@ -219,6 +219,6 @@ def are_records(value: Any) -> bool:
     return isinstance(value, list) and bool(value) and all(isinstance(one, dict) for one in value)
 
 
-def line_number(source: Source, at: int) -> int:
+def line_number(source: Source, offset: int) -> int:
     """Return the 1-based number of the line that contains an offset."""
-    return bisect_right(source.starts, at)
+    return bisect_right(source.starts, offset)

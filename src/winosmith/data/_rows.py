@@ -140,38 +140,38 @@ def read(data: Readable, *, encoding: str | None = None) -> Rows:
     if isinstance(data, Rows):
         return data
     if isinstance(data, Source):
-        return _source_rows(data)
+        return _open_source(data)
     if isinstance(data, str | PathLike):
         return join_rows(_open_path(str(data), encoding), str(data))
     if is_inspect_data(data):
-        return _table_rows(convert_samples(data), table_name(data))
+        return _open_table(convert_samples(data), table_name(data))
     if is_table(data):
-        return _table_rows(data, table_name(data))
+        return _open_table(data, table_name(data))
     if isinstance(data, Sequence) and data and all(isinstance(one, str | PathLike) for one in data):
         parts = [part for one in data for part in _open_path(str(one), encoding)]
         return join_rows(parts, str(data[0]))
     raise FormatError(f"the data must be a path or a table, not {data!r}"[:200])
 
 
-def _table_rows(data: Any, path: str) -> Rows:
+def _open_table(data: Any, path: str) -> Rows:
     if tables := named_tables(data):
         names = {name: path if len(tables) == 1 else f"{path}/{name}" for name in tables}
-        return join_rows([_table_rows(tables[name], part) for name, part in names.items()], path)
+        return join_rows([_open_table(tables[name], part) for name, part in names.items()], path)
     return Rows(path, "table", lambda: table_rows(data, path))
 
 
 def _open_path(path: str, encoding: str | None) -> list[Rows]:
     if is_address(path):
         if path.startswith(HUB):
-            return [_table_rows(load_hub_table(path), path)]
-        return [_table_rows(records, task) for task, records in load_task_tables(path).items()]
+            return [_open_table(load_hub_table(path), path)]
+        return [_open_table(records, task) for task, records in load_task_tables(path).items()]
     if path == STANDARD_INPUT:
         files = [File("<stdin>", one.raw) for one in unpack(path)]
     elif sheet := SHEET.fullmatch(path):
         files = [File(f"{file.path}#{sheet[2]}", file.raw) for file in unpack(sheet[1])]
     else:
         files = [file for one in data_files(path) for file in unpack(one)]
-    return [_file_rows(file, encoding) for file in files]
+    return [_open_file(file, encoding) for file in files]
 
 
 def join_rows(parts: Sequence[Rows], path: str) -> Rows:
@@ -182,16 +182,16 @@ def join_rows(parts: Sequence[Rows], path: str) -> Rows:
     return Rows(path, parts[0].kind, read, parts=tuple(parts))
 
 
-def _file_rows(file: File, encoding: str | None) -> Rows:
+def _open_file(file: File, encoding: str | None) -> Rows:
     if is_columnar_file(file.raw):
         return Rows(file.path, "table", lambda: stored_rows(file))
     if is_workbook(file.raw):
         path, header, rows = sheet_rows(file)
         return Rows(path, "delimited", lambda: iter(rows), header=header)
-    return _source_rows(Source(file.path, file.raw, encoding))
+    return _open_source(Source(file.path, file.raw, encoding))
 
 
-def _source_rows(source: Source) -> Rows:
+def _open_source(source: Source) -> Rows:
     path = str(source.path)
     if is_yaml(source):
         return Rows(path, "array", lambda: yaml_rows(source), source)

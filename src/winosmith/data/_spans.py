@@ -39,8 +39,8 @@ class Value:
         """Yield each value without elements or members, and the nearest enclosing name."""
         if not self.inside:
             yield name, self
-        for own, value in self.inside.items():
-            yield from value.leaves(own if isinstance(own, str) else name)
+        for key, value in self.inside.items():
+            yield from value.leaves(key if isinstance(key, str) else name)
 
     def walk(self) -> Iterator[Value]:
         """Yield the value, and recursively all values inside it."""

@@ -94,7 +94,7 @@ def stored_rows(file: File) -> Iterator[Row[Record]]:
     pyarrow = require("pyarrow", "release")
     try:
         batches, schema = _read_batches(file, pyarrow)
-        classes = _class_names(schema.metadata or {})
+        classes = _get_class_names(schema.metadata or {})
         records = (record for batch in _limit_size(batches, file) for record in batch.to_pylist())
         yield from _number_rows(file.path, records, classes)
     except (OSError, ValueError) as error:
@@ -143,7 +143,7 @@ def _number_rows(path: str, records: Iterable[Record], classes: Classes) -> Iter
         yield Row(Place(path, number, "row"), raw, row)
 
 
-def _class_names(metadata: Mapping[bytes, bytes]) -> Classes:
+def _get_class_names(metadata: Mapping[bytes, bytes]) -> Classes:
     """Return the class names in the metadata that Hugging Face writes to a schema."""
     try:
         features = parse_json(metadata.get(b"huggingface", b"{}"))["info"]["features"]

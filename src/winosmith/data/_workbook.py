@@ -112,7 +112,7 @@ def _read_sheet(file: File, openpyxl: Any) -> tuple[str, Grid, Grid]:
     full = (
         [named]
         if named
-        else [name for name in shown if any(map(any, _sheet_values(sheets[name], file)))]
+        else [name for name in shown if any(map(any, _iterate_sheet_rows(sheets[name], file)))]
     )
     if named not in ("", *sheets):
         raise FormatError(f"there is no sheet {named!r}; the sheets are {', '.join(sheets)}", path)
@@ -122,8 +122,8 @@ def _read_sheet(file: File, openpyxl: Any) -> tuple[str, Grid, Grid]:
         )
     if not full:
         raise FormatError("the workbook has no visible sheet with data", path)
-    grid = [*_sheet_values(sheets[full[0]], file)]
-    xml = _sheet_xml(file.raw, full[0])
+    grid = [*_iterate_sheet_rows(sheets[full[0]], file)]
+    xml = _read_sheet_xml(file.raw, full[0])
     for column, top, bottom in _MERGED.findall(xml):
         at = openpyxl.utils.column_index_from_string(column.decode()) - 1
         merged = [row for row in grid[int(top) - 1 : int(bottom)] if at < len(row)]
@@ -132,10 +132,10 @@ def _read_sheet(file: File, openpyxl: Any) -> tuple[str, Grid, Grid]:
     if b"<f" not in xml:
         return file.path, grid, []
     book = openpyxl.load_workbook(io.BytesIO(file.raw), read_only=True)
-    return file.path, grid, [*_sheet_values(book[full[0]], file)]
+    return file.path, grid, [*_iterate_sheet_rows(book[full[0]], file)]
 
 
-def _sheet_values(sheet: Any, file: File) -> Iterator[list[Any]]:
+def _iterate_sheet_rows(sheet: Any, file: File) -> Iterator[list[Any]]:
     """Yield the values in each row of a sheet, up to the row's last cell."""
     sheet.reset_dimensions()  # the file may declare wrong dimensions
     left = max_unpacked_bytes(len(file.raw)) // 8  # a value in a list takes eight bytes
@@ -146,7 +146,7 @@ def _sheet_values(sheet: Any, file: File) -> Iterator[list[Any]]:
         yield list(row)
 
 
-def _sheet_xml(raw: bytes, sheet: str) -> bytes:
+def _read_sheet_xml(raw: bytes, sheet: str) -> bytes:
     """Return a sheet's XML, at the path stated in the workbook's relationships."""
     with zipfile.ZipFile(io.BytesIO(raw)) as archive:
         book = fromstring(archive.read("xl/workbook.xml"))

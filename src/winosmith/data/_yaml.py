@@ -55,7 +55,7 @@ def yaml_records(source: Source) -> list[Value]:
                 number = event.start_mark.line + 1
                 raise FormatError("aliases (*name) are not allowed; write the value", path, number)
         nodes = [*yaml.compose_all(source.text, Loader=loader)]
-        documents = [_node_value(node, path) for node in nodes if node is not None]
+        documents = [_convert_node(node, path) for node in nodes if node is not None]
     except yaml.MarkedYAMLError as error:
         number = error.problem_mark.line + 1 if error.problem_mark else None
         raise FormatError(f"this is not YAML: {error.problem}", path, number) from None
@@ -75,7 +75,7 @@ def yaml_records(source: Source) -> list[Value]:
     return documents
 
 
-def _node_value(node: Any, path: object) -> Value:
+def _convert_node(node: Any, path: object) -> Value:
     """Convert a YAML node to a value with its offsets."""
     start, end = node.start_mark.index, node.end_mark.index
     if node.id == "scalar":
@@ -85,7 +85,7 @@ def _node_value(node: Any, path: object) -> Value:
         return Value(start, end, node.value if is_text else _parse_scalar(node.value), {})
     if node.id == "sequence":
         inside: dict[int | str, Value] = {
-            at: _node_value(one, path) for at, one in enumerate(node.value)
+            at: _convert_node(one, path) for at, one in enumerate(node.value)
         }
         value: Any = [one.value for one in inside.values()]
     else:
@@ -96,7 +96,7 @@ def _node_value(node: Any, path: object) -> Value:
                 raise FormatError("each key must be a string and unique", str(path), number)
             if name.value == "<<" and not name.style:
                 raise FormatError("merge keys (<<) are not allowed", str(path), number)
-            inside[name.value] = _node_value(one, path)
+            inside[name.value] = _convert_node(one, path)
         value = {name: one.value for name, one in inside.items()}
     if not node.flow_style and inside:
         end = max(one.end for one in inside.values())  # without the comments that follow

@@ -75,7 +75,7 @@ def interpret_answer(
         alike = [*map(normalise, labels)]
         if alike.count(normalise(said)) == 1:
             found["label"] = alike.index(normalise(said))
-        elif len(both := [*_match_labelled(said, options, labels)]) == 1:
+        elif len(both := [*_find_labelled(said, options, labels)]) == 1:
             found["label"] = both[0]
     text = match_option(said, options)
     if text is None and original_options:
@@ -123,11 +123,11 @@ def match_choices(value: Any, options: Sequence[str], labels: Sequence[str]) -> 
     return sorted({at for own in texts for at, text in enumerate(own) if text == said})
 
 
-def _match_labelled(said: str, options: Sequence[str], labels: Sequence[str]) -> Iterator[int]:
+def _find_labelled(answer: str, options: Sequence[str], labels: Sequence[str]) -> Iterator[int]:
     """Yield each choice whose label and text form the answer, as in "option 2: a cup"."""
     for at, (label, text) in enumerate(zip(labels, options, strict=False)):
-        rest = said.removeprefix(label)
-        if rest != said and rest.lstrip(" .:)-").casefold() == " ".join(text.split()).casefold():
+        rest = answer.removeprefix(label)
+        if rest != answer and rest.lstrip(" .:)-").casefold() == " ".join(text.split()).casefold():
             yield at
 
 
@@ -292,20 +292,20 @@ _MAX_LABELS, _TYPO_RATIO, _RARE = 100, 5, 3
 frequent one; number of occurrences that a typo stays below, and up to which a label gets a note."""
 
 
-def _may_be_typo(label: str, other: str, counts: Mapping[str, int]) -> bool:
+def _may_be_typo(label: str, frequent: str, counts: Mapping[str, int]) -> bool:
     """Return whether a rare label may be a misspelling of a frequent label; both are normalised.
 
     A misspelling has one letter added, missing or different, or is another word for yes or no.
     """
-    if label == other or _TYPO_RATIO * counts[label] > counts[other]:
+    if label == frequent or _TYPO_RATIO * counts[label] > counts[frequent]:
         return False
-    if any(label in words and other in words for words in (_YES, _NO)):
+    if any(label in words and frequent in words for words in (_YES, _NO)):
         return True
-    is_short = max(len(label), len(other)) < 3
-    if is_short or not (label + other).isalpha() or counts[label] >= _RARE:
+    is_short = max(len(label), len(frequent)) < 3
+    if is_short or not (label + frequent).isalpha() or counts[label] >= _RARE:
         return False
-    swapped = sorted(label) == sorted(other) and sum(map(str.__ne__, label, other)) == 2
-    return swapped or edit_distance(label, other) == 1
+    swapped = sorted(label) == sorted(frequent) and sum(map(str.__ne__, label, frequent)) == 2
+    return swapped or edit_distance(label, frequent) == 1
 
 
 def list_places(places: Sequence[Place]) -> str:

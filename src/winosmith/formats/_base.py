@@ -163,9 +163,9 @@ def make_extra_items(record: Iterable[tuple[str, object]], format_key: str) -> d
     return kept
 
 
-def unwritable_error(item: Item, why: str) -> FormatError:
+def unwritable_error(item: Item, reason: str) -> FormatError:
     """Return the error for an item that a format can't store."""
-    return FormatError(f"{get_item_id(item)!r} can't be written: {why}")
+    return FormatError(f"{get_item_id(item)!r} can't be written: {reason}")
 
 
 def get_item_id(item: Item) -> str:

@@ -79,14 +79,14 @@ def parse_choices(value: Any, name: str, *, answered: bool = False) -> Choices:
         if {*map(type, value)} == {str}:
             return Choices(tuple(value))
         if value and all(isinstance(one, Mapping) for one in value):
-            return _parse_mappings(value, name)
-        return Choices(tuple(map(get_cell_text, _strip_padding(value))))
+            return _parse_records(value, name)
+        return Choices(tuple(map(get_cell_text, _strip_none(value))))
     if isinstance(value, Mapping):
         return _parse_mapping(value, name, answered)
     raise ProblemError(f"{name!r} must be a list of choices, not {str(value)[:60]!r}")
 
 
-def _strip_padding(values: Sequence[Any]) -> Sequence[Any]:
+def _strip_none(values: Sequence[Any]) -> Sequence[Any]:
     last = next((at for at, one in enumerate(reversed(values)) if one is not None), len(values))
     return values[: len(values) - last]
 
@@ -130,29 +130,31 @@ _TURN = re.compile(r"(?:^|\n)\s*[A-Z][A-Za-z ]{0,20}: ?")
 """The speaker's name at the start of a line in a chat that is stored as one text."""
 
 
-def split_chats(right: Any, wrong: Any) -> tuple[str, str, str] | None:
+def split_chats(correct: Any, incorrect: Any) -> tuple[str, str, str] | None:
     r"""Return the common start of two chats, and the rest of each chat.
 
     >>> split_chats("Human: Why?\n\nAssistant: As so.", "Human: Why?\n\nAssistant: As it is.")
     ('Why?', 'As so.', 'As it is.')
     """
-    one, other = get_turns(right), get_turns(wrong)
+    one, other = get_turns(correct), get_turns(incorrect)
     if one and other:
-        same = _common_prefix_length(one, other)
+        same = _count_common(one, other)
         rests = (one[same:], other[same:])
         return (" ".join(one[:same]), rests[0][-1], rests[1][-1]) if same and all(rests) else None
-    if not (isinstance(right, str) and isinstance(wrong, str)):
+    if not (isinstance(correct, str) and isinstance(incorrect, str)):
         return None
-    shared = right[: _common_prefix_length(right, wrong)]
+    shared = correct[: _count_common(correct, incorrect)]
     signs = list(_TURN.finditer(shared))
     if len(signs) < 2 or shared[: signs[0].start()].strip():
         return None
     end = signs[-1].end()
-    return shared[signs[0].end() : signs[-1].start()].strip(), right[end:], wrong[end:]
+    return shared[signs[0].end() : signs[-1].start()].strip(), correct[end:], incorrect[end:]
 
 
-def _common_prefix_length(one: Sequence[str], other: Sequence[str]) -> int:
-    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(one, other, strict=False)))
+def _count_common(first: Sequence[str], second: Sequence[str]) -> int:
+    return sum(
+        1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(first, second, strict=False))
+    )
 
 
 def may_list_choices(cell: str) -> bool:
@@ -204,7 +206,7 @@ def _parse_mapping(value: Mapping[Any, Any], name: str, answered: bool) -> Choic
         signs = value[labels]
         if not isinstance(signs, list) or len(signs) != len(value[text]):
             raise ProblemError(f"{name!r} has a different number of labels and texts")
-        options = tuple(map(get_cell_text, _strip_padding(value[text])))
+        options = tuple(map(get_cell_text, _strip_none(value[text])))
         right = find_flagged(signs := signs[: len(options)], len(options))
         return Choices(options, tuple(map(str, signs)), right or ())
     scores = {key: one for key, one in value.items() if one is not None}
@@ -228,7 +230,7 @@ def _find_best_scores(values: Sequence[Any]) -> tuple[int, ...] | None:
     return tuple(at for at, one in enumerate(values) if one == best) if best else ()
 
 
-def _parse_mappings(value: Sequence[Mapping[str, Any]], name: str) -> Choices:
+def _parse_records(value: Sequence[Mapping[str, Any]], name: str) -> Choices:
     if all(
         one.keys() == {"output", "tags"}  # HELM's references
         and isinstance(one["output"], Mapping)
@@ -236,10 +238,10 @@ def _parse_mappings(value: Sequence[Mapping[str, Any]], name: str) -> Choices:
         for one in value
     ):
         outputs = ({**one["output"], "correct": "correct" in one["tags"]} for one in value)
-        return _parse_mappings([*outputs], name)
+        return _parse_records([*outputs], name)
     keys = [key for key in map(str, value[0]) if all(key in one for one in value)]
-    text = find_first(_TEXTS, keys) or _find_suffix(_TEXTS, keys)
-    label = find_first(_LABELS, keys) or _find_suffix(_LABELS, keys)
+    text = find_first(_TEXTS, keys) or _find_key_by_suffix(_TEXTS, keys)
+    label = find_first(_LABELS, keys) or _find_key_by_suffix(_LABELS, keys)
     if text is None:
         raise ProblemError(
             f"{name!r} must be a list of choices, each with a 'text'; it contains "
@@ -256,7 +258,7 @@ def _parse_mappings(value: Sequence[Mapping[str, Any]], name: str) -> Choices:
     )
 
 
-def _find_suffix(wanted: Sequence[str], keys: Sequence[str]) -> str | None:
+def _find_key_by_suffix(wanted: Sequence[str], keys: Sequence[str]) -> str | None:
     """Return the first key that ends in a wanted word, such as "text" in `option_text`."""
     return next((key for key in keys if re.split(r"[\W_]+", key.casefold())[-1] in wanted), None)
 
@@ -288,7 +290,7 @@ def _insert_commas(cell: str) -> str:
     return "".join(parts)
 
 
-def _split_choices(text: str, signs: Sequence[re.Match[str]] | None = None) -> Choices | None:
+def _split_choices(text: str, markers: Sequence[re.Match[str]] | None = None) -> Choices | None:
     """Split a text into choices at their letters or numbers; return None if that is ambiguous.
 
     A letter is part of a choice if it doesn't continue the series, or if it is inside a line and
@@ -299,13 +301,13 @@ def _split_choices(text: str, signs: Sequence[re.Match[str]] | None = None) -> C
     >>> _split_choices("A) (M) 10. B) 18) iron").options, _split_choices("A) vitamin A) B) iron")
     (('(M) 10.', '18) iron'), None)
     """
-    if signs is None:
-        signs = [*_SIGN.finditer(text)]
-        if not signs or text[: signs[0].start()].strip():
+    if markers is None:
+        markers = [*_SIGN.finditer(text)]
+        if not markers or text[: markers[0].start()].strip():
             return None
-    series = next((one for one in SERIES if signs[0]["sign"] == one[0]), ())
-    lines = [one for one in signs if one["line"] is not None]
-    for some in (lines, signs) if signs[0] in lines else (signs,):
+    series = next((one for one in SERIES if markers[0]["sign"] == one[0]), ())
+    lines = [one for one in markers if one["line"] is not None]
+    for some in (lines, markers) if markers[0] in lines else (markers,):
         rest = iter(some)
         found = [
             one for sign in series if (one := next((s for s in rest if s["sign"] == sign), None))
@@ -318,10 +320,10 @@ def _split_choices(text: str, signs: Sequence[re.Match[str]] | None = None) -> C
     return None
 
 
-def several_correct_error(right: Sequence[Any]) -> ProblemError:
+def several_correct_error(answers: Sequence[Any]) -> ProblemError:
     """Return the error for an item that has several correct answers."""
     return ProblemError(
-        f"it has {len(right)} correct answers ({str(list(right))[:60]}); keep one of them, or "
+        f"it has {len(answers)} correct answers ({str(list(answers))[:60]}); keep one of them, or "
         "make each of them a separate question"
     )
 
@@ -343,10 +345,10 @@ def shuffle_by_hash(
     if not texts[0].strip():
         raise ProblemError(f"the row has no {plan.answer!r}")
 
-    def hash_of(text: str) -> bytes:
+    def hash_text(text: str) -> bytes:
         return hashlib.sha256(f"{question}\n{text}".encode("utf-8", "surrogatepass")).digest()
 
-    options = tuple(sorted(texts, key=hash_of))
+    options = tuple(sorted(texts, key=hash_text))
     return options, options.index(texts[0])
 
 

@@ -134,12 +134,12 @@ class Plan:
 
 
 def make_extra_keys(
-    prefix: str, names: Iterable[str], own: re.Pattern[str] | None = None
+    prefix: str, names: Iterable[str], kept_names: re.Pattern[str] | None = None
 ) -> dict[str, str]:
     """Return the key in `extra` for each additional column; refuse equal keys."""
     columns = dict[str, str]()
     for name in names:
-        key = name if own and own.fullmatch(name) else extra_key(prefix, name)
+        key = name if kept_names and kept_names.fullmatch(name) else extra_key(prefix, name)
         if columns.setdefault(key, name) != name:
             raise ProblemError(f"two columns would both be {key!r}; rename {name!r}")
     return {name: key for key, name in columns.items()}
@@ -167,7 +167,7 @@ def make_plan(names: Iterable[str], given: Columns, rows: Sequence[Row]) -> Plan
     choices = given.choices or table.find_choices(given.question, answer)
     if answer is None and choices and (named := find_first(["answers"], names)) not in choices:
         answer = named
-    answer = answer or table.find_other_answers() or _find_matching_answers(question, names)
+    answer = answer or table.find_other_answers() or _find_answer_by_prefix(question, names)
     classes = bool(answer) and choices == (answer,)
     distractors: tuple[str, ...] = ()
     if not choices:
@@ -215,7 +215,7 @@ def make_plan(names: Iterable[str], given: Columns, rows: Sequence[Row]) -> Plan
             f"answer column there if its labels are the choices{shown}"
         )
     if given.choices and not given.question and len(names.families) > 1:
-        _refuse_other_family(names, given.choices, question)
+        _refuse_unmatched_question(names, given.choices, question)
     taken = {*question, *choices, *distractors, answer}
     own_id = next((name for name in find_existing(ID, names) if name not in taken), None)
     return Plan(
@@ -302,7 +302,7 @@ class _Table:
         return ()
 
     def find_numbered_choices(
-        self, answer: str, asked: Sequence[str] = ()
+        self, answer: str, question: Sequence[str] = ()
     ) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """Return the columns of choices to which the answers' numbers refer, and of their question.
 
@@ -318,7 +318,7 @@ class _Table:
             return (), ()
         groups: dict[str, list[str]] = {}
         for name in self.names:
-            if name not in (answer, *asked) and (found := re.fullmatch(r"(.*\D)([0-9])", name)):
+            if name not in (answer, *question) and (found := re.fullmatch(r"(.*\D)([0-9])", name)):
                 groups.setdefault(found[1], []).append(name)
         least, most = min(map(int, said)), max(map(int, said))
         texts = []
@@ -335,7 +335,7 @@ class _Table:
             fits = [own for own in fits if most - least == len(own) - 1]
         if not fits:
             return (), ()
-        if asked and len(fits) > 1:
+        if question and len(fits) > 1:
             raise FormatError(f"the choices may be {list_groups(fits)}; name them with `choices=`")
         before = texts[: texts.index(fits[-1])]
         return tuple(fits[-1]), tuple(before[0]) if len(before) == 1 else ()
@@ -346,7 +346,7 @@ class _Table:
         known = sum(str(one).strip().casefold() in _YES_OR_NO for one in said)
         return known > 0 and known >= _NEARLY_ALL * len(said)
 
-    def find_choices(self, asked: Sequence[str], answer: str | None) -> tuple[str, ...]:
+    def find_choices(self, question: Sequence[str], answer: str | None) -> tuple[str, ...]:
         """Return the column with lists of choices, or else the columns with one choice each.
 
         If both exist, a column with lists of one value contains answers, not choices.
@@ -366,7 +366,7 @@ class _Table:
             found, is_plain = families[0].names, families[0].is_plain
             alike = [own.names for own in families[1:]]
             alike += self.names.find_similar_groups(families[0])
-            taken = {*asked, *found}
+            taken = {*question, *found}
             others = [own for own in alike if taken.isdisjoint(own) and self.have_words(own)]
         elif one is not None:
             found = (one,)
@@ -375,7 +375,7 @@ class _Table:
         else:
             return ()
         if not others or (
-            is_plain and all(_has_no_family_word(name, self.names) for name in asked)
+            is_plain and all(_has_no_family_word(name, self.names) for name in question)
         ):
             return found
         raise FormatError(
@@ -428,7 +428,7 @@ def has_blank(value: Any) -> bool:
     return isinstance(value, str) and value.count(BLANK) == 1 and separate_blank(value) == value
 
 
-def _find_matching_answers(question: Sequence[str], names: Names) -> str | None:
+def _find_answer_by_prefix(question: Sequence[str], names: Names) -> str | None:
     """Return the answer column with the question column's prefix, such as q_ans for q_text."""
     stem, sign, _ = question[-1].partition("_") if question else ("", "", "")
     own = [name for name in names if name.startswith(stem + sign)] if sign else []
@@ -438,17 +438,19 @@ def _find_matching_answers(question: Sequence[str], names: Names) -> str | None:
     )
 
 
-def _has_no_family_word(asked: str, names: Names) -> bool:
+def _has_no_family_word(question: str, names: Names) -> bool:
     """Return whether the question's name contains no family's words, such as a language name."""
-    if any(family.includes(asked) for family in names.families):
+    if any(family.includes(question) for family in names.families):
         return False
-    return normalise(asked) in QUESTION or any(
-        not own.is_plain and f"{own.before}{asked}{own.after}" in names.normalised
+    return normalise(question) in QUESTION or any(
+        not own.is_plain and f"{own.before}{question}{own.after}" in names.normalised
         for own in names.families
     )
 
 
-def _refuse_other_family(names: Names, choices: Collection[str], question: Sequence[str]) -> None:
+def _refuse_unmatched_question(
+    names: Names, choices: Collection[str], question: Sequence[str]
+) -> None:
     """Raise FormatError if the choices' names match a column other than the question."""
     own = next((family for family in names.families if {*family.names} == {*choices}), None)
     if own is None or any(map(own.includes, question)):

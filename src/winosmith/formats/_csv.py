@@ -179,7 +179,7 @@ def is_plain_table(rows: Rows) -> bool:
     return not names.isdisjoint(own) or not (rows.is_typed or "qID" in names)
 
 
-def _recognises(rows: Rows) -> bool:
+def _is_csv(rows: Rows) -> bool:
     is_form = {*_NEEDS} <= set(rows.names)
     is_other = is_form and (is_evograd(rows) or has_key_elsewhere(rows))
     return is_form and not is_other and is_plain_table(rows)
@@ -188,7 +188,7 @@ def _recognises(rows: Rows) -> bool:
 CSV = Format(
     name="csv",
     title="a plain table: sentence, option1, option2, answer …",
-    sign=_recognises,
+    sign=_is_csv,
     needs=frozenset(_NEEDS),
     read=lambda rows: _base.build_entries(_base.read_cells(rows, _NEEDS), _parse_problem),
     writer=Writer(

@@ -45,7 +45,7 @@ def iterate_readings(rows: Rows) -> Iterator[Reading]:
     for name, value in values.items():
         if are_records(value):
             yield _read_list(rows, name)
-    if _has_ids(values):
+    if _has_records_by_id(values):
         yield _read_records_by_id(rows)
 
 
@@ -62,7 +62,7 @@ def find_questions(rows: Rows) -> Reading | None:
         return Reading(rows, "the file has one record")
     if len(name := lists if len(lists) == 1 else asked) == 1:
         return _read_list(rows, name[0])
-    return _read_records_by_id(rows) if _has_ids(values) else None
+    return _read_records_by_id(rows) if _has_records_by_id(values) else None
 
 
 def _read_columns(rows: Rows, columns: Sequence[Record]) -> Reading:
@@ -82,7 +82,7 @@ def _read_records_by_id(rows: Rows) -> Reading:
     return Reading(Rows(rows.path, "array", read, source), "the file stores its rows by their ids")
 
 
-def _has_ids(values: Record) -> bool:
+def _has_records_by_id(values: Record) -> bool:
     return len(values) > 1 and all(isinstance(value, dict) for value in values.values())
 
 

@@ -224,8 +224,8 @@ def list_names(names: Sequence[str]) -> str:
     return f"{shown}, and {len(names) - _MAX_NAMES:,} more" if len(names) > _MAX_NAMES else shown
 
 
-def list_groups(several: Iterable[Sequence[str]]) -> str:
+def list_groups(groups_of_names: Iterable[Sequence[str]]) -> str:
     """Format groups of columns for a message."""
-    groups = [*dict.fromkeys(map(tuple, several))]
+    groups = [*dict.fromkeys(map(tuple, groups_of_names))]
     more = f" or one of {len(groups) - _GROUPS:,} more groups" if len(groups) > _GROUPS else ""
     return " or ".join(map(list_names, groups[:_GROUPS])) + more

@@ -30,7 +30,7 @@ from winosmith.problem import BLANK, Extra, Lineage, Problem
 _ABSENT = "-"
 
 
-class _Kind(NamedTuple):
+class _ChangeKind(NamedTuple):
     """A kind of change, with the prefix of its ids and the names of its columns."""
 
     id: str
@@ -41,17 +41,17 @@ class _Kind(NamedTuple):
 
 
 _KINDS = {
-    "original": _Kind("q0", "text_original", "pron_index"),
-    "voice": _Kind("q1", "text_voice", "pron_index_voice"),
-    "tense": _Kind("q2", "text_tense", "pron_index_tense"),
-    "number": _Kind("q3", "text_number", "pron_index_number", "pron_number", "_number"),
-    "gender": _Kind("q4", "text_gender", "pron_index_gender", "pron_gender", "_gender"),
-    "relative": _Kind("q5", "text_rel_clause", "pron_index_rel"),
-    "synonym": _Kind("q6", "text_syn", "pron_index_syn", options="_syn"),
-    "adverb": _Kind("q7", "text_adverb", "pron_index_adverb"),
-    "context": _Kind("context-", "text_random_context", "pron_index_context"),
-    "scrambled": _Kind("scrambled-", "text_scrambled", "pron_index_scrambled"),
-    "freqnoun": _Kind("freqnoun-", "text_freqnoun", "pron_index_freqnoun"),
+    "original": _ChangeKind("q0", "text_original", "pron_index"),
+    "voice": _ChangeKind("q1", "text_voice", "pron_index_voice"),
+    "tense": _ChangeKind("q2", "text_tense", "pron_index_tense"),
+    "number": _ChangeKind("q3", "text_number", "pron_index_number", "pron_number", "_number"),
+    "gender": _ChangeKind("q4", "text_gender", "pron_index_gender", "pron_gender", "_gender"),
+    "relative": _ChangeKind("q5", "text_rel_clause", "pron_index_rel"),
+    "synonym": _ChangeKind("q6", "text_syn", "pron_index_syn", options="_syn"),
+    "adverb": _ChangeKind("q7", "text_adverb", "pron_index_adverb"),
+    "context": _ChangeKind("context-", "text_random_context", "pron_index_context"),
+    "scrambled": _ChangeKind("scrambled-", "text_scrambled", "pron_index_scrambled"),
+    "freqnoun": _ChangeKind("freqnoun-", "text_freqnoun", "pron_index_freqnoun"),
 }
 
 
@@ -99,10 +99,10 @@ def _read_kind(table: Sequence[data.Row[Row]], name: str) -> Iterator[Entry]:
     for position, (place, raw, row, _) in enumerate(table):
         if row is not None and row[_KINDS[name].text].strip() not in ("", _ABSENT):
             found = _base.build_entry(place, raw, partial(_parse_problem, row, position, name))
-            yield replace(found, note=_note_other_word(row, name)) if found.item else found
+            yield replace(found, note=_describe_wrong_index(row, name)) if found.item else found
 
 
-def _note_other_word(row: Row, name: str) -> str | None:
+def _describe_wrong_index(row: Row, name: str) -> str | None:
     kind = _KINDS[name]
     pieces, at = row[kind.text].split(), int(row[kind.place])
     there = pieces[at] if at < len(pieces) else None

@@ -163,15 +163,15 @@ def _read_questions(
             entries.append(Entry(place, raw, reason=str(error)))
     del found  # frees memory; the drafts have the texts
     if plan.labels_are_choices:
-        notes += _set_label_choices(entries, named=given.choices == (plan.answer,))
+        notes += _set_label_choices(entries, is_declared=given.choices == (plan.answer,))
     good = [one for one in entries if isinstance(one, _Draft)]
     if not plan.labels_are_choices:
-        notes += _remove_signs(good)
+        notes += _remove_markers(good)
     if plan.may_have_blanks:
         notes += _mark_blanks(good)
     kind = given.answer_is or _detect_kind(good)
     if kind == "letter":
-        _refuse_mixed_letters(good)
+        _refuse_mixed_scripts(good)
     withheld = sum(draft.answer is None and draft.key is None for draft in good)
     if good and withheld == len(good):
         why = f"the column {plan.answer!r} has none" if plan.answer else "no column was found"
@@ -214,10 +214,10 @@ def _report_progress(
         yield one
 
 
-def _drop_repeated_ids(plan: Plan, found: Sequence[SourceRow]) -> tuple[Plan, list[str]]:
+def _drop_repeated_ids(plan: Plan, rows: Sequence[SourceRow]) -> tuple[Plan, list[str]]:
     if plan.id is None:
         return plan, []
-    named = [row[plan.id] for _, _, row, _ in found if row and not is_empty(row.get(plan.id))]
+    named = [row[plan.id] for _, _, row, _ in rows if row and not is_empty(row.get(plan.id))]
     ids = [data.cell(name) for name in named]
     again = len(ids) - len({*ids})
     if again < max(_MIN_REPEATED, _MAX_REPEATED * len(ids)):
@@ -261,14 +261,14 @@ def _get_answer_and_choices(row: Row, plan: Plan) -> tuple[Any, dict[str, int]]:
 
 
 def _make_draft(
-    plan: Plan, used: Collection[str | None], row: Row, place: Place, raw: str, at: int,
-    na_is_empty: bool,
+    plan: Plan, used: Collection[str | None], row: Row, place: Place, raw: str,
+    position: int, na_is_empty: bool,
 ) -> _Draft:  # fmt: skip
     if plan.passages:
-        texts = (_get_text(row, name, name in plan.passages) for name in plan.question)
+        texts = (_get_question_text(row, name, name in plan.passages) for name in plan.question)
         question = " ".join(filter(None, texts))
     else:
-        question = " ".join([_get_text(row, name, False) for name in plan.question])
+        question = " ".join([_get_question_text(row, name, False) for name in plan.question])
     answer = None if plan.answer is None else row.get(plan.answer)
     labels: tuple[str, ...] = ()
     options: tuple[str, ...] = ()
@@ -308,18 +308,18 @@ def _make_draft(
         answer = answer if is_class or is_choice else None
     own_id = None if plan.id is None else row.get(plan.id)
     return _Draft(
-        place, raw, str(at) if own_id in (None, "") else data.cell(own_id), question, options,
+        place, raw, str(position) if own_id in (None, "") else data.cell(own_id), question, options,
         labels, answer, key,
         {name: value for name, value in row.items() if name not in used},
     )  # fmt: skip
 
 
-def _get_text(row: Row, name: str, is_optional: bool) -> str:
-    value = row.get(name)
+def _get_question_text(row: Row, column: str, is_optional: bool) -> str:
+    value = row.get(column)
     if isinstance(value, str):
         return value
     if value is None and not is_optional:
-        raise ProblemError(f"the row has no {name!r}")
+        raise ProblemError(f"the row has no {column!r}")
     if turns := get_turns(value):
         return " ".join(turns)
     if isinstance(value, Mapping) and value.keys() == {"text"}:  # of HELM
@@ -344,7 +344,7 @@ def _clean_answer(value: Any) -> Any:
     return value
 
 
-def _set_label_choices(entries: list[Entry | _Draft], *, named: bool) -> list[str]:
+def _set_label_choices(entries: list[Entry | _Draft], *, is_declared: bool) -> list[str]:
     """Use all labels in the file as each draft's choices; reject drafts with misspelt labels."""
     places: defaultdict[str, list[Place]] = defaultdict(list)
     drafts = [(at, one) for at, one in enumerate(entries) if isinstance(one, _Draft)]
@@ -354,7 +354,7 @@ def _set_label_choices(entries: list[Entry | _Draft], *, named: bool) -> list[st
             if (whole := draft.answer.removesuffix(".0")).removeprefix("-").isdecimal():
                 draft.answer = whole
             places[draft.answer].append(draft.place)
-    classes = Classes(places, named=named)
+    classes = Classes(places, named=is_declared)
     if not 2 <= len(classes.options) <= len(ascii_uppercase):
         count = len(classes.options)
         raise FormatError(f"there are {count} different labels; 2 to 26 are needed")
@@ -367,9 +367,9 @@ def _set_label_choices(entries: list[Entry | _Draft], *, named: bool) -> list[st
     return classes.notes
 
 
-def _remove_signs(drafts: Sequence[_Draft]) -> list[str]:
+def _remove_markers(drafts: Sequence[_Draft]) -> list[str]:
     """Remove the letters or numbers before the choices ("A.", "(2)") if all choices have them."""
-    found = [_find_removable_signs(draft) for draft in drafts]
+    found = [_find_markers(draft) for draft in drafts]
     if not any(found):
         return []
     if not all(found):
@@ -383,7 +383,7 @@ def _remove_signs(drafts: Sequence[_Draft]) -> list[str]:
     return [f"the letters or numbers before choices ({found[0][0]!r}, …) are removed"]
 
 
-def _find_removable_signs(draft: _Draft) -> tuple[str, ...]:
+def _find_markers(draft: _Draft) -> tuple[str, ...]:
     """Return the letters or numbers before the choices; empty if they don't form a series."""
     if draft.labels or not draft.options:
         return ()
@@ -439,7 +439,7 @@ def _detect_kind(drafts: Sequence[_Draft]) -> str | None:
     return best
 
 
-def _refuse_mixed_letters(drafts: Sequence[_Draft]) -> None:
+def _refuse_mixed_scripts(drafts: Sequence[_Draft]) -> None:
     """Raise FormatError for letters of two scripts: the Cyrillic В is third, the Latin B second."""
     places: defaultdict[str, list[Place]] = defaultdict(list)
     for draft in drafts:

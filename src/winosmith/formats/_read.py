@@ -88,7 +88,7 @@ def find_losses(written: Sequence[Item], read_back: Sequence[Item]) -> Losses:
     Twin ids are compared as groups: renaming a twin is not a change.
     """
     found = Losses(missing=len(written) - len(read_back))
-    twins_are_same = _have_same_twins(written, read_back)
+    twins_are_same = _are_twins_preserved(written, read_back)
     for before, after in zip(written, read_back, strict=False):
         if before == after:
             continue
@@ -112,7 +112,7 @@ def _flatten_fields(item: Item) -> dict[str, Any]:
     return parts
 
 
-def _have_same_twins(written: Sequence[Item], read_back: Sequence[Item]) -> bool:
+def _are_twins_preserved(written: Sequence[Item], read_back: Sequence[Item]) -> bool:
     """Return whether the same items are twins, whatever their twin ids."""
     pairs = {
         (getattr(before, "twin_id", None), getattr(after, "twin_id", None))
@@ -379,27 +379,27 @@ def separate_blanks(entries: Iterable[Entry]) -> tuple[list[Entry], list[str]]:
     ]
 
 
-def _recompute_edits(entries: list[Entry], before: dict[str, str]) -> list[Entry]:
+def _recompute_edits(entries: list[Entry], original_texts: dict[str, str]) -> list[Entry]:
     known = {one.item.id: one.item for one in entries if isinstance(one.item, Problem)}
     for row, one in enumerate(entries):
         problem = one.item
         if not isinstance(problem, Problem) or not problem.lineage or not problem.lineage.edits:
             continue
         lineage = problem.lineage
-        if before.keys().isdisjoint((problem.id, lineage.parent)):
+        if original_texts.keys().isdisjoint((problem.id, lineage.parent)):
             continue
         edits = lineage.edits
         if (parent := known.get(lineage.parent)) is None:
             edits = ()  # without the parent, edits of the old words can't be adapted
-        elif _edits_fit(parent, problem, before):
+        elif _do_edits_match(parent, problem, original_texts):
             edits = edit_script(tokens(parent.sentence), tokens(problem.sentence))
         entries[row] = replace(one, item=replace(problem, lineage=replace(lineage, edits=edits)))
     return entries
 
 
-def _edits_fit(parent: Problem, problem: Problem, before: dict[str, str]) -> bool:
+def _do_edits_match(parent: Problem, problem: Problem, original_texts: dict[str, str]) -> bool:
     """Return whether the stated edits turn the original parent into the original problem."""
-    then, now = (before.get(one.id, one.sentence) for one in (parent, problem))
+    then, now = (original_texts.get(one.id, one.sentence) for one in (parent, problem))
     edits = problem.lineage.edits if problem.lineage else ()
     try:
         return apply_edits(tokens(then), edits) == tuple(tokens(now))

@@ -123,10 +123,10 @@ def _find_unread_pairs(problems: Sequence[Problem]) -> tuple[str, int] | None:
         values = [problem.extra.get(key) for problem in problems]
         if 2 * len({*values}) < min_paired:  # a pair shares a value
             continue
-        marks = _find_marks(problems, values)
+        marks = _derive_labels(problems, values)
         if _count_paired(marks) < min_paired:
             continue
-        twos = _find_twos(problems, marks)
+        twos = _find_pairs(problems, marks)
         if len(twos) > 1 and any(
             a.root != b.root and (a.twin_id or a.id) != b.twin_id
             for a, b in ((problems[one], problems[other]) for one, other in twos)
@@ -135,21 +135,21 @@ def _find_unread_pairs(problems: Sequence[Problem]) -> tuple[str, int] | None:
     return None
 
 
-def _find_twos(problems: Sequence[Problem], marks: Sequence[str | None]) -> list[Pair]:
+def _find_pairs(problems: Sequence[Problem], labels: Sequence[str | None]) -> list[Pair]:
     """Return the pairs of rows that share a mark, or none if fewer than 90 % look like twins."""
-    twos = _group_in_twos(marks)
+    twos = _group_in_pairs(labels)
     halves = sum(_may_be_halves(problems[one], problems[other]) for one, other in twos)
     return twos if halves >= _MIN_ALIKE * len(twos) else []
 
 
-def _group_in_twos(marks: Iterable[str | None]) -> list[Pair]:
+def _group_in_pairs(labels: Iterable[str | None]) -> list[Pair]:
     rows: defaultdict[str | None, list[int]] = defaultdict(list)
-    for row, mark in enumerate(marks):
+    for row, mark in enumerate(labels):
         rows[mark].append(row)
     return [(two[0], two[1]) for mark, two in rows.items() if mark is not None and len(two) == 2]
 
 
-def _find_marks(problems: Sequence[Problem], values: Sequence[Scalar]) -> list[str | None]:
+def _derive_labels(problems: Sequence[Problem], values: Sequence[Scalar]) -> list[str | None]:
     """Return the twin mark of each problem, derived from a column's values.
 
     Four interpretations are tried, and the one with the most pairs is used: the value is the mark;
@@ -172,15 +172,15 @@ def _find_marks(problems: Sequence[Problem], values: Sequence[Scalar]) -> list[s
             mark = f"twin-{min(problem.id, text)}"
             for one in (problem.id, text):
                 partners[places[one]] = partners[places[one]] or mark
-    rows = (_find_partner_rows(texts, first) for first in (0, 1, 2))
-    marks = max(plain, partners, *rows, _get_stems(plain, _HALF), key=_count_paired)
+    rows = (_label_by_partner_row(texts, first) for first in (0, 1, 2))
+    marks = max(plain, partners, *rows, _extract_labels(plain, _HALF), key=_count_paired)
     if _count_paired(plain) or _count_paired(marks) == len(problems):
         return marks
-    stems = _get_best_stems(plain)
-    return max(marks, stems if len(_group_in_twos(stems)) >= _FEWEST else [], key=_count_paired)
+    stems = _get_best_labels(plain)
+    return max(marks, stems if len(_group_in_pairs(stems)) >= _FEWEST else [], key=_count_paired)
 
 
-def _find_partner_rows(texts: Sequence[str | None], first: int) -> list[str | None]:
+def _label_by_partner_row(texts: Sequence[str | None], first: int) -> list[str | None]:
     """Return twin marks if each text is the number of the other half's row, or else only None."""
     numbers = [(text or "").removesuffix(".0") for text in texts]
     rows = [int(one) - first if one.isdecimal() else None for one in numbers]
@@ -194,17 +194,19 @@ def _find_partner_rows(texts: Sequence[str | None], first: int) -> list[str | No
     return marks
 
 
-def _get_best_stems(texts: Sequence[str | None]) -> list[str | None]:
-    return max((_get_stems(texts, pattern) for pattern in _HALVES), key=_count_paired)
+def _get_best_labels(texts: Sequence[str | None]) -> list[str | None]:
+    return max((_extract_labels(texts, pattern) for pattern in _HALVES), key=_count_paired)
 
 
-def _get_stems(texts: Iterable[str | None], pattern: str | re.Pattern[str]) -> list[str | None]:
+def _extract_labels(
+    texts: Iterable[str | None], pattern: str | re.Pattern[str]
+) -> list[str | None]:
     found = (re.fullmatch(pattern, text) if text else None for text in texts)
     return [one and one[one.lastindex or 0] for one in found]
 
 
-def _count_paired(marks: Sequence[str | None]) -> int:
-    counts = Counter(mark for mark in marks if mark is not None)
+def _count_paired(labels: Sequence[str | None]) -> int:
+    counts = Counter(mark for mark in labels if mark is not None)
     return 2 * sum(count == 2 for count in counts.values())
 
 
@@ -232,45 +234,45 @@ def pair_by_ids(entries: Iterable[Entry]) -> list[Entry]:
     ids = [problem.id for problem in problems]
     starts = [name.rstrip(digits) for name in ids]
     times = Counter(starts)
-    marks = _get_stems(
+    marks = _extract_labels(
         (n if times[s] < 3 else None for n, s in zip(ids, starts, strict=True)), _HALF
     )
-    twos = [(a, b) for a, b in _group_in_twos(marks) if _may_be_halves(problems[a], problems[b])]
+    twos = [(a, b) for a, b in _group_in_pairs(marks) if _may_be_halves(problems[a], problems[b])]
     if not twos:
-        marks = _get_best_stems(ids)
-        twos = _find_twos(problems, marks)
+        marks = _get_best_labels(ids)
+        twos = _find_pairs(problems, marks)
         some = [problems[row] for two in twos for row in two]
         are_named = all(one.options[0].casefold() in one.sentence.casefold() for one in some)
         are_sure = are_named and all(one.answer is not None for one in some)
         if not are_sure or len(twos) < max(_FEWEST, _MIN_PAIRED * len(problems) / 2):
             return found
-        if _count_closest(problems, twos) < _MIN_ALIKE * len(twos):
+        if _count_closest_pairs(problems, twos) < _MIN_ALIKE * len(twos):
             return found
     return _set_twin_ids(found, {rows[row]: marks[row] for two in twos for row in two})
 
 
-def _count_closest(problems: Sequence[Problem], twos: Sequence[Pair]) -> int:
+def _count_closest_pairs(problems: Sequence[Problem], pairs: Sequence[Pair]) -> int:
     """Count the pairs whose halves are closer than the first half and that of the next two pairs.
 
     Numbers of two lists ("left-1", "right-1") pair problems that are not closer than others.
     """
 
-    def closeness(one: Problem, other: Problem) -> tuple[bool, float]:
+    def measure_closeness(one: Problem, other: Problem) -> tuple[bool, float]:
         same = {*_normalise_options(one)} == {*_normalise_options(other)}
         return same, overlap(pieces(one.sentence), pieces(other.sentence))
 
-    others = [problems[other] for _, other in twos]
+    others = [problems[other] for _, other in pairs]
     return sum(
-        closeness(problems[one], others[at])
-        > max(closeness(problems[one], others[at + by - len(twos)]) for by in (1, 2))
-        for at, (one, _) in enumerate(twos)
+        measure_closeness(problems[one], others[at])
+        > max(measure_closeness(problems[one], others[at + by - len(pairs)]) for by in (1, 2))
+        for at, (one, _) in enumerate(pairs)
     )
 
 
 def _may_be_halves(one: Problem, other: Problem) -> bool:
     """Return whether two problems differ in text and answer, and have an option in common."""
     mine, its = _normalise_options(one), _normalise_options(other)
-    if not set(mine) & set(its) or not _are_unequal(one, other):
+    if not set(mine) & set(its) or not _differ_in_words(one, other):
         return False
     return one.answer is None or other.answer is None or mine[one.answer] != its[other.answer]
 
@@ -292,11 +294,11 @@ def pair_by_column(entries: Iterable[Entry], column: str) -> list[Entry]:
     homes: defaultdict[str, dict[int, Problem]] = defaultdict(dict)
     for at, (row, problem) in enumerate(problems.items()):
         homes[found[row].place.path][at] = problem
-    marks = _find_marks(every, values)
+    marks = _derive_labels(every, values)
     if len(homes) > 1:  # values may count from 1 in each file
         own: list[str | None] = [None] * len(every)
         for number, home in enumerate(homes.values()):
-            inside = _find_marks([*home.values()], [values[at] for at in home])
+            inside = _derive_labels([*home.values()], [values[at] for at in home])
             for at, mark in zip(home, inside, strict=True):
                 own[at] = None if mark is None else f"{number}-{mark}"
         marks = max(own, marks, key=_count_paired)
@@ -377,7 +379,7 @@ def _find_neighbours(entries: Sequence[Entry]) -> list[Pair]:
     for row in problems:
         if row + 1 not in problems or (pairs and pairs[-1][1] == row):
             continue
-        if _are_opposites(problems[row], problems[row + 1], _MIN_OVERLAP):
+        if _are_opposite_twins(problems[row], problems[row + 1], _MIN_OVERLAP):
             pairs.append((row, row + 1))
     return pairs
 
@@ -412,7 +414,7 @@ def _iterate_candidate_pairs(
     """
     if len(group) == 1:
         return
-    cut = {row: _number_repetitions(pieces(problems[row].sentence)) for row in group}
+    cut = {row: _number_repeated_parts(pieces(problems[row].sentence)) for row in group}
     times = Counter(piece for row in group for piece in cut[row])
     holders: dict[tuple[str, int], list[int]] = defaultdict(list)
     for row in group:
@@ -426,7 +428,7 @@ def _iterate_candidate_pairs(
             holders[piece].append(row)
 
 
-def _number_repetitions(parts: Sequence[str]) -> list[tuple[str, int]]:
+def _number_repeated_parts(parts: Sequence[str]) -> list[tuple[str, int]]:
     """Pair each part with its repetition number, so that a set can represent a multiset."""
     before: Counter[str] = Counter()
     numbered = []
@@ -440,7 +442,7 @@ def _normalise_options(problem: Problem) -> list[str]:
     return [tidy(option).casefold() for option in problem.options]
 
 
-def _are_opposites(first: Problem, second: Problem, min_overlap: float) -> bool:
+def _are_opposite_twins(first: Problem, second: Problem, min_overlap: float) -> bool:
     """Return whether two unmarked problems are twins according to `pair_neighbours`."""
     if first.twin_id or second.twin_id or first.answer is None or second.answer is None:
         return False
@@ -451,11 +453,11 @@ def _are_opposites(first: Problem, second: Problem, min_overlap: float) -> bool:
         min_overlap, flipped = _MIN_OVERLAP_CHANGED, (right in shared) != (other_right in shared)
     else:
         flipped = right != other_right
-    return flipped and _are_alike(first, second, min_overlap)
+    return flipped and _have_similar_texts(first, second, min_overlap)
 
 
 def _are_twins(first: Problem, second: Problem) -> bool:
-    return _are_unequal(first, second) and _are_opposites(first, second, _MIN_OVERLAP_FAR)
+    return _differ_in_words(first, second) and _are_opposite_twins(first, second, _MIN_OVERLAP_FAR)
 
 
 def _may_be_twins(first: Problem, second: Problem) -> bool:
@@ -464,37 +466,39 @@ def _may_be_twins(first: Problem, second: Problem) -> bool:
         return False
     if first.answer is not None and second.answer is not None:
         return _are_twins(first, second)
-    is_alike = _are_unequal(first, second) and _are_alike(first, second, _MIN_OVERLAP_FAR)
+    is_alike = _differ_in_words(first, second) and _have_similar_texts(
+        first, second, _MIN_OVERLAP_FAR
+    )
     return is_alike and sorted(_normalise_options(first)) == sorted(_normalise_options(second))
 
 
-def _are_alike(first: Problem, second: Problem, min_overlap: float) -> bool:
+def _have_similar_texts(first: Problem, second: Problem, min_overlap: float) -> bool:
     """Return whether two texts share enough words and differ in more than the blank's position."""
     if overlap(pieces(first.sentence), pieces(second.sentence)) < min_overlap:
         return False
     if kind_of_script(first.sentence) == "unspaced":
-        return not _is_same_text(first.sentence, second.sentence, _LONGEST_PRONOUN)
+        return not _differ_only_in_pronoun(first.sentence, second.sentence, _LONGEST_PRONOUN)
     one, other = (
         " ".join(
             token for token in tokens(problem.sentence) if token[0].isalnum() or token == BLANK
         )
         for problem in (first, second)
     )
-    return not _is_same_text(one, other, max(len(one), len(other)))
+    return not _differ_only_in_pronoun(one, other, max(len(one), len(other)))
 
 
-def _are_unequal(first: Problem, second: Problem) -> bool:
+def _differ_in_words(first: Problem, second: Problem) -> bool:
     return words(first.sentence.casefold()) != words(second.sentence.casefold())
 
 
-def _is_same_text(one: str, other: str, longest: int) -> bool:
+def _differ_only_in_pronoun(first_text: str, second_text: str, max_length: int) -> bool:
     """Return whether two sentences differ only in which of their pronouns is the blank.
 
-    For example, "a _ m her z" and "a him m _ z". A pronoun has at most `longest` letters.
+    For example, "a _ m her z" and "a him m _ z". A pronoun has at most `max_length` letters.
     """
-    if one.count(BLANK) != 1 or other.count(BLANK) != 1:
+    if first_text.count(BLANK) != 1 or second_text.count(BLANK) != 1:
         return False
-    start, rest, longer, end = *one.split(BLANK), *other.split(BLANK)
+    start, rest, longer, end = *first_text.split(BLANK), *second_text.split(BLANK)
     if len(start) > len(longer):
         start, rest, longer, end = longer, end, start, rest
     if not longer.startswith(start) or not rest.endswith(end):
@@ -502,6 +506,6 @@ def _is_same_text(one: str, other: str, longest: int) -> bool:
     shown, hidden = longer[len(start) :], rest[: len(rest) - len(end)]
     first, last = len(shown.partition(" ")[0]), len(hidden.rpartition(" ")[2])
     return any(
-        hidden.startswith(shown[n:]) and 1 <= len(hidden) - len(shown[n:]) <= min(last, longest)
-        for n in range(1, min(first, longest) + 1)
+        hidden.startswith(shown[n:]) and 1 <= len(hidden) - len(shown[n:]) <= min(last, max_length)
+        for n in range(1, min(first, max_length) + 1)
     )

@@ -50,9 +50,9 @@ def letter_index(letter: str, options: int) -> int | None:
     return _LETTERS.index(bare)
 
 
-def _parse_schema(schema: Element, problem_id: str, mistaken: bool) -> Problem:
+def _parse_schema(schema: Element, problem_id: str, has_mistaken_spaces: bool) -> Problem:
     before, pronoun, after = (
-        _MISTAKEN_SPACE.sub("", text) if mistaken else text
+        _MISTAKEN_SPACE.sub("", text) if has_mistaken_spaces else text
         for text in (_base.get_child_text(schema, f"text/{p}") for p in ("txt1", "pron", "txt2"))
     )
     sentence, pronoun_or_none = _base.replace_pronoun(before, pronoun, after)
@@ -94,24 +94,24 @@ def _read_schemas(rows: Rows, first_id: int) -> Iterator[Entry]:
     )
 
 
-def _is_collection(rows: Rows, *, counted: bool) -> bool:
+def _is_collection(rows: Rows, *, has_human_counts: bool) -> bool:
     if "<collection" not in rows.start or "<schema" not in rows.start:
         return False
-    return counted == any("<humanSubjects" in source.text for source in rows.sources)
+    return has_human_counts == any("<humanSubjects" in source.text for source in rows.sources)
 
 
 WSC_XML = Format(
     name="wsc-xml",
     title="the Winograd Schema Challenge, 285 schemas as XML",
     read=lambda rows: pair_neighbours(_read_schemas(rows, 0)),
-    sign=lambda rows: _is_collection(rows, counted=False),
+    sign=lambda rows: _is_collection(rows, has_human_counts=False),
 )
 
 PDP_XML = Format(
     name="pdp-xml",
     title="Pronoun Disambiguation Problems, with human counts",
     read=lambda rows: _read_schemas(rows, 1),
-    sign=lambda rows: _is_collection(rows, counted=True),
+    sign=lambda rows: _is_collection(rows, has_human_counts=True),
 )
 
 
