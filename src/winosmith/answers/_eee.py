@@ -13,8 +13,8 @@ from typing import Any
 
 from winosmith.answers._answers import Answers, Log
 from winosmith.answers._file import AnswerFile
-from winosmith.answers._items import Items, Row, look_up, options_in_order
-from winosmith.answers._rules import choose_entries, read_rows
+from winosmith.answers._items import Items, Row, look_up, order_options
+from winosmith.answers._rules import choose_filters, read_rows
 from winosmith.data import Place, Record
 from winosmith.dataset import Dataset
 from winosmith.outputs import atomic_write
@@ -25,7 +25,7 @@ from winosmith.records import canonical
 _KEYS = {"evaluation_id", "model_id", "sample_id", "interaction_type"}
 
 
-def recognise(file: AnswerFile) -> bool:
+def can_read(file: AnswerFile) -> bool:
     """Return whether a file's records are instance records."""
     return file.rows.first.keys() >= _KEYS
 
@@ -45,7 +45,7 @@ def read(file: AnswerFile) -> list[Answers]:
         log = Log()
         if len({record.get("sample_id") for _, record in records}) < len(records):
             results = [*dict.fromkeys(_get_result(record) for _, record in records)]
-            (used,), log = choose_entries(file, results)
+            (used,), log = choose_filters(file, results)
             records = [(place, record) for place, record in records if _get_result(record) == used]
         rows = [_parse_row(place, record, items) for place, record in records]
         found.append(read_rows(rows, file, model, log))
@@ -73,7 +73,7 @@ def _parse_row(place: Place, record: Record, items: Items) -> Row:
         place,
         str(record.get("sample_id")),
         problem.sentence if problem else asked,
-        options_in_order(asked, problem) if problem else options,
+        order_options(asked, problem) if problem else options,
         asked,
         None if record.get("error") else reply,
         tuple(float(at in ties) for at in range(len(options))) if ties else (),

@@ -60,7 +60,7 @@ class AnswerFile:
         except (ValueError, RecursionError):
             return {}
 
-    def match_id(self, name_or_text: Any) -> str:
+    def resolve_id(self, name_or_text: Any) -> str:
         """Return the item id for an id such as "7.0" or "007", or for the item's sentence."""
         name = cell(name_or_text)
         return self._ids_by_text.get(_normalise_id(name), name)

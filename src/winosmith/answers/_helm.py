@@ -16,13 +16,13 @@ from typing import Any
 from winosmith.answers._answers import Answers
 from winosmith.answers._file import AnswerFile
 from winosmith.answers._items import Row
-from winosmith.answers._rules import choose_entries, read_rows, repeated_rows_error
+from winosmith.answers._rules import choose_filters, make_repeated_rows_error, read_rows
 from winosmith.errors import FormatError
 
 _Trial = dict[str, list[Mapping[str, Any]]]
 
 
-def recognise(file: AnswerFile) -> bool:
+def can_read(file: AnswerFile) -> bool:
     """Return whether a file is a HELM scenario state."""
     return "request_states" in file.document
 
@@ -40,7 +40,7 @@ def read(file: AnswerFile) -> list[Answers]:
             name = perturbed.get("name", f"trial {state.get('train_trial_index', 0)}")
             trials[str(name)][str(state["instance"].get("id", len(trials[name])))].append(state)
         names = sorted(trials, key=lambda name: (not name.startswith("trial "), len(name), name))
-        (used,), log = choose_entries(file, names)
+        (used,), log = choose_filters(file, names)
         rows = [_make_row(name, states, file) for name, states in trials[used].items()]
         folder = Path(file.path).absolute().parent.name
         model = str(file.document.get("adapter_spec", {}).get("model", folder))
@@ -55,7 +55,7 @@ def read(file: AnswerFile) -> list[Answers]:
 def _make_row(item_id: str, states: list[Mapping[str, Any]], file: AnswerFile) -> Row:
     asked = Counter((one.get("reference_index"), one.get("request_mode")) for one in states)
     if (most := max(asked.values())) > 1:
-        raise repeated_rows_error(file, most, item_id)
+        raise make_repeated_rows_error(file, most, item_id)
     instance = states[0]["instance"]
     options = tuple(str(one["output"]["text"]) for one in instance["references"])
     correct = [at for at, one in enumerate(instance["references"]) if "correct" in one["tags"]]

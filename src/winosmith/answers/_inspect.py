@@ -10,8 +10,8 @@ from typing import Any
 from winosmith import formats
 from winosmith.answers._answers import Answers
 from winosmith.answers._file import AnswerFile
-from winosmith.answers._items import Items, Row, look_up, options_in_order
-from winosmith.answers._rules import choose_entries, read_rows
+from winosmith.answers._items import Items, Row, look_up, order_options
+from winosmith.answers._rules import choose_filters, read_rows
 from winosmith.errors import FormatError
 
 _HEADER_FILES = ("header.json", "_journal/start.json")
@@ -24,7 +24,7 @@ _VERDICTS = {"C": True, "I": False, "1": True, "0": False, "1.0": True, "0.0": F
 _STATUS = {"cancelled": "was cancelled", "error": "failed", "started": "did not finish"}
 
 
-def recognise(file: AnswerFile) -> bool:
+def can_read(file: AnswerFile) -> bool:
     """Return whether a file is an inspect_ai log, or has results without samples."""
     is_archive = any(part.path.endswith(_HEADER_FILES) for part in file.rows.parts)
     return is_archive or bool(file.document.keys() & {"eval", "configs"})
@@ -54,7 +54,7 @@ def read(file: AnswerFile) -> list[Answers]:
     samples = sorted(samples, key=lambda one: (str(one.get("epoch")), str(one.get("id")).zfill(9)))
     epochs = [f"epoch {sample.get('epoch', 1)}" for sample in samples]
     scorers = [*dict.fromkeys(name for sample in samples for name in _get_scores(sample))]
-    (epoch, scorer), facts = choose_entries(file, [*dict.fromkeys(epochs)], scorers)
+    (epoch, scorer), facts = choose_filters(file, [*dict.fromkeys(epochs)], scorers)
     own = [sample for sample, name in zip(samples, epochs, strict=True) if name == epoch]
     facts = replace(
         facts, status=_describe_status(log, head, own), reported=_get_reported_accuracy(log, scorer)
@@ -129,7 +129,7 @@ def _parse_row(sample: Mapping[str, Any], scorer: str, items: Items) -> Row:
         None,
         str(sample.get("id", "")),
         problem.sentence if problem else asked,
-        options_in_order(asked, problem) if problem else options,
+        order_options(asked, problem) if problem else options,
         asked,
         None if score is None or sample.get("error") else str(score.get("answer") or ""),
         target=target if isinstance(target, str) else None,

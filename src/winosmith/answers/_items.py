@@ -122,10 +122,10 @@ def normalise(text: str) -> str:
     return " ".join(text.split()).casefold()
 
 
-def options_in_order(text: str, problem: Problem) -> tuple[str, ...]:
+def order_options(text: str, problem: Problem) -> tuple[str, ...]:
     """Return the options in the order in which a prompt lists them with letters.
 
-    >>> options_in_order("Who? A) ann B) bob", Problem("q", "Who?", ("bob", "ann"), blank=None))
+    >>> order_options("Who? A) ann B) bob", Problem("q", "Who?", ("bob", "ann"), blank=None))
     ('ann', 'bob')
     """
     text = normalise(text)
@@ -149,7 +149,6 @@ def _has_question(text: str, problem: Problem) -> bool:
 
 
 def _locate_question_end(text: str, problem: Problem) -> tuple[int, int]:
-    """Return the end of the question's last occurrence in a text, and the question's length."""
     last = normalise(problem.sentence if problem.blank is None else problem.after or problem.before)
     return text.rfind(last) + len(last), len(problem.sentence)
 

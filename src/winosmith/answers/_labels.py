@@ -38,7 +38,7 @@ _HEADER = re.compile(r"(?!(?i:nan?|none|null)$)[A-Za-z_ ]{2,}")
 _Label = tuple[Place, Any, tuple[float, ...]]
 
 
-def recognise(file: AnswerFile) -> bool:
+def can_read(file: AnswerFile) -> bool:
     """Return whether a file is an array of labels, or starts with a label."""
     first = file.rows.start.split("\n", 1)[0].strip()
     if file.rows.kind == "array" and first != INVALID:

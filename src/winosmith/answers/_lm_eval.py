@@ -14,7 +14,7 @@ from winosmith import formats
 from winosmith.answers._answers import Answers
 from winosmith.answers._file import AnswerFile
 from winosmith.answers._items import Row, normalise
-from winosmith.answers._rules import choose_entries, read_rows
+from winosmith.answers._rules import choose_filters, read_rows
 from winosmith.data import Place, Record
 from winosmith.errors import FormatError, InputError
 from winosmith.problem import Problem
@@ -26,7 +26,7 @@ _IDS = ("id", "qID", "qid", "question_id", "uid", "ind", "idx")
 """The fields that may contain a record's id."""
 
 
-def recognise(file: AnswerFile) -> bool:
+def can_read(file: AnswerFile) -> bool:
     """Return whether a file's records contain a model's replies."""
     return bool(file.rows.first.keys() & {"resps", "filtered_resps"})
 
@@ -44,7 +44,7 @@ def read(file: AnswerFile) -> list[Answers]:
         if not isinstance(_get_replies(sample), list):
             raise FormatError("this is not a sample: it has no 'filtered_resps'", *place[:3])
         by_filter[str(sample.get("filter", ""))].append((place, sample))
-    (used,), log = choose_entries(file, [*by_filter])
+    (used,), log = choose_filters(file, [*by_filter])
     places, samples = zip(*by_filter[used], strict=True)
     items, because = _read_docs([sample["doc"] for sample in samples], file.columns)
     by_letter = _are_letters_scored(samples, items)

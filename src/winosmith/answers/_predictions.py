@@ -85,7 +85,7 @@ def write_predictions(
         file.writelines(f"{line}\n" for line in (header, *map(prediction_record, aligned)))
 
 
-def recognise(file: AnswerFile) -> bool:
+def can_read(file: AnswerFile) -> bool:
     """Return whether a file's first JSON records are a header or predictions without letters."""
     keys = file.rows.first.keys()
     first = [row.values or {} for row in islice(file.rows, 20)] if "choice" in keys else []
@@ -103,7 +103,7 @@ def read(file: AnswerFile) -> list[Answers]:
     found: dict[str, Prediction] = {}
     for place, record in records:
         line = _validate_record(_PredictionLine, "prediction", place, record)
-        name = file.match_id(line.id)
+        name = file.resolve_id(line.id)
         if name in found:
             raise file.error(f"the id {name!r} already has a prediction", place)
         if "choice" not in record and not line.scores:

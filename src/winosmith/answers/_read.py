@@ -29,7 +29,7 @@ _LOGS = ("samples_*.jsonl", "*.eval", "scenario_state.json")
 """Patterns of the names of files to read from a folder."""
 
 _SOURCES = (_labels, _helm, _lm_eval, _openai, _eee, _predictions, _tables)
-"""Kinds of sources; a kind comes before other kinds that would also recognise its files."""
+"""Kinds of sources; a kind comes before other kinds that would also can_read its files."""
 
 
 def read(
@@ -162,12 +162,12 @@ def _read_files(
 
 
 def _read_file(container: AnswerFile) -> list[Answers]:
-    if _inspect.recognise(container):
+    if _inspect.can_read(container):
         return _inspect.read(container)
     found = []
     for part in container.rows.parts or (container.rows,):
         file = replace(container, rows=part)
-        source = next((one for one in _SOURCES if one.recognise(file)), None)
+        source = next((one for one in _SOURCES if one.can_read(file)), None)
         if source in (_predictions, _tables, None) and (several := _read_long_table(file)):
             found += several
             continue
@@ -184,7 +184,7 @@ def _read_long_table(file: AnswerFile) -> list[Answers]:
     """Return the answers in a table with a row per model and item; empty for other tables."""
     found = []
     for model, own in _tables.split_models(file).items():
-        source = _predictions if _predictions.recognise(own) else _tables
+        source = _predictions if _predictions.can_read(own) else _tables
         try:
             answers = source.read(own)
             if len(answers) > 1:

@@ -143,7 +143,7 @@ def read_choices(
     return {name: read_option(given[name], fits, kind, _LABELS) for name, fits in readings.items()}
 
 
-def check_known(ids: Collection[str], file: AnswerFile, noun: str, hint: str = "") -> None:
+def check_ids(ids: Collection[str], file: AnswerFile, noun: str, hint: str = "") -> None:
     """Raise FormatError if fewer than half of the names are ids of items or omitted records.
 
     Numbers from 1 are not ids of items that are numbered from 0.
@@ -163,7 +163,7 @@ def check_known(ids: Collection[str], file: AnswerFile, noun: str, hint: str = "
         )
 
 
-def choose_entries(file: AnswerFile, *groups: Sequence[str]) -> tuple[list[str], Log]:
+def choose_filters(file: AnswerFile, *groups: Sequence[str]) -> tuple[list[str], Log]:
     """Choose one filter, scorer or epoch of each kind; return their names, and a `Log` with them.
 
     For each kind, the user's choice or else the first name is used; "" for a kind without names. A
@@ -189,7 +189,7 @@ def _is_selected(name: str, filters: Collection[str]) -> bool:
     return name in filters or (number.isdecimal() and number in filters)
 
 
-def repeated_rows_error(
+def make_repeated_rows_error(
     file: AnswerFile, count: int, item_id: str, places: Sequence[Place | None] = ()
 ) -> FormatError:
     """Return the error for an item with several rows."""
@@ -272,7 +272,6 @@ def _find_target_index(row: Row, options: Sequence[str], kind: AnswerKind) -> in
 def _make_prediction(
     row: Row, options: Sequence[str], kind: AnswerKind, problem: Problem
 ) -> Prediction | None:
-    """Return the prediction in a row, in the order of the problem's options; None if missing."""
     if (row.reply is None and not row.scores) or len(row.scores) not in (0, len(options)):
         return None
     places = [formats.match_option(option, problem.options) for option in options]
@@ -322,7 +321,7 @@ def _assign_rows_to_items(rows: Sequence[Row], file: AnswerFile, reason: str) ->
             places = places * len(names)
         if len(places) != len(names) or any(name in found for name in names):
             count = max(2, len(places) // len(names))
-            raise repeated_rows_error(file, count, names[0], [rows[at].place for at in places])
+            raise make_repeated_rows_error(file, count, names[0], [rows[at].place for at in places])
         found |= zip(names, places, strict=True)
     if lost:
         first = lost[0].place.inside if lost[0].place else repr(lost[0].id)

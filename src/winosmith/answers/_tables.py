@@ -23,7 +23,7 @@ from typing import Any
 from winosmith import formats
 from winosmith.answers._answers import Answers
 from winosmith.answers._file import AnswerFile
-from winosmith.answers._rules import NO_LETTER, SOURCES, check_known, read_choices
+from winosmith.answers._rules import NO_LETTER, SOURCES, check_ids, read_choices
 from winosmith.data import Delimited, Place, Record, Row, cell, columns_to_rows, is_missing
 from winosmith.errors import FormatError, ProblemError, first_ids
 from winosmith.prediction import Prediction, best_options
@@ -43,7 +43,7 @@ _IN_MARKS = "has only C, I, P or N, which are marks"
 _SCORE = re.compile(r"score_?(\d\d?)")
 
 
-def recognise(file: AnswerFile) -> bool:
+def can_read(file: AnswerFile) -> bool:
     """Return whether a file is a table, a JSON object, or records with ids."""
     has_ids = _find_column(_IDS, file.rows.first) is not None
     return file.rows.kind in ("table", "delimited", "object") or has_ids
@@ -74,12 +74,12 @@ def read(file: AnswerFile) -> list[Answers]:
     models = models if choice is None else [choice]
     rows = _map_ids_to_rows(file, records, [at, *models])
     known = {*file.dataset.ids}
-    if file.match_id(at) in known and not is_object:
+    if file.resolve_id(at) in known and not is_object:
         raise file.error(f"{at!r} is the id of an item: add a first line with names, such as id,m")
-    if known.isdisjoint(rows) and not known.isdisjoint(map(file.match_id, models)):
+    if known.isdisjoint(rows) and not known.isdisjoint(map(file.resolve_id, models)):
         raise file.error("the columns are items; write a row per item and a column per model")
     what = ("keys of this object", SOURCES) if is_object else ("rows",)
-    check_known(rows, file, *what)
+    check_ids(rows, file, *what)
     numbers = {name: int(one[1]) for name in names if (one := _SCORE.fullmatch(name.lower()))}
     scored = sorted(numbers, key=lambda name: numbers[name])
     if sorted(numbers.values()) != [*range(1, len(numbers) + 1)]:
@@ -144,7 +144,7 @@ def split_models(file: AnswerFile) -> dict[str, AnswerFile]:
     first: dict[tuple[str, str], str] = {}
     differ, asked = set[str](), list[tuple[str, str]]()
     for place, record in file.records():
-        name, item = cell(record.get(model)).strip(), file.match_id(record.get(ids))
+        name, item = cell(record.get(model)).strip(), file.resolve_id(record.get(ids))
         said = {key: cell(record.get(key)) for key in keys}
         differ |= {key for key in keys if first.setdefault((item, key), said[key]) != said[key]}
         asked.append((name, item))
@@ -180,7 +180,7 @@ def _unpack_object(file: AnswerFile) -> AnswerFile:
         rows = [{"id": name, **row} for name, row in zip(file.dataset.ids, columns, strict=True)]
     elif by_key and len(by_key) == len(given):
         rows = [{"id": key, **one} for key, one in by_key.items()]
-        if known.isdisjoint(map(file.match_id, by_key)):
+        if known.isdisjoint(map(file.resolve_id, by_key)):
             names = dict.fromkeys(name for one in by_key.values() for name in one)
             rows = [
                 {"id": name} | {key: one.get(name) for key, one in by_key.items()} for name in names
@@ -270,7 +270,7 @@ def _map_ids_to_rows(
     found: dict[str, tuple[Place, Record]] = {}
     known = {*file.dataset.ids}
     for place, row in records:
-        name = file.match_id(row.get(columns[0]))
+        name = file.resolve_id(row.get(columns[0]))
         name = name if name in known else name.strip()
         if name not in known and all(is_missing(row.get(column)) for column in columns):
             continue

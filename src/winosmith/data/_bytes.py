@@ -86,7 +86,7 @@ def unpack(path: str | Path) -> list[File]:
         raw = _read_standard_input(sys.stdin.buffer) if is_input else Path(path).read_bytes()
     except OSError as error:
         raise FormatError(error.strerror or str(error), path) from error
-    return _unpack_file(File(str(path), raw), max_unpacked_bytes(len(raw)))
+    return _unpack_file(File(str(path), raw), get_size_limit(len(raw)))
 
 
 @lru_cache(maxsize=1)
@@ -95,7 +95,7 @@ def _read_standard_input(stream: IO[bytes]) -> bytes:
     return stream.read()
 
 
-def max_unpacked_bytes(packed_size: int) -> int:
+def get_size_limit(packed_size: int) -> int:
     """Return the maximum unpacked size, in bytes, for a file's packed size."""
     return max(_ALWAYS_ALLOWED, _RATIO * packed_size)
 
@@ -183,7 +183,6 @@ def _is_hidden(parts: Sequence[str]) -> bool:
 
 
 def _unpack_file(file: File, limit: int) -> list[File]:
-    """Unpack a file or archive to at most `limit` bytes in total."""
     try:
         if file.raw.startswith(ZIP):
             return _unpack_archive(file, limit)
@@ -215,7 +214,7 @@ def _unpack_archive(file: File, limit: int) -> list[File]:
         names = archive.namelist()
         if "xl/workbook.xml" in names:
             if sum(member.file_size for member in archive.infolist()) > limit:
-                raise size_error(file.path)
+                raise make_size_error(file.path)
             return [file]
         if not {"[Content_Types].xml", "META-INF/manifest.xml"}.isdisjoint(names):
             raise FormatError("the file is a document; save its table as XLSX or CSV", file.path)
@@ -261,11 +260,11 @@ def _join_chunks(chunks: Iterable[bytes], limit: int, path: str) -> bytes:
     for piece in chunks:
         found += piece
         if len(found) > limit:
-            raise size_error(path)
+            raise make_size_error(path)
     return bytes(found)
 
 
-def size_error(path: str) -> FormatError:
+def make_size_error(path: str) -> FormatError:
     """Return the error for a file with a suspiciously large unpacked size."""
     return FormatError(
         f"the file unpacks to more than {_RATIO} times its size; if you trust it, unpack it first",

@@ -43,7 +43,7 @@ class Member(NamedTuple):
     fault: str = ""
 
 
-def line_records(source: Source) -> Iterator[Row[Record]]:
+def read_json_lines(source: Source) -> Iterator[Row[Record]]:
     """Yield the JSON object in each line."""
     path = str(source.path)
     for number, at, line in source.numbered_lines():
@@ -160,11 +160,11 @@ def members(source: Source) -> dict[str, Member]:
     return {} if text[end:].strip() != "}" else held
 
 
-def object_record(source: Source, held: Mapping[str, Member]) -> Iterator[Row[Record]]:
+def read_json_object(source: Source, held: Mapping[str, Member]) -> Iterator[Row[Record]]:
     """Yield a file's JSON object as a single record."""
     text = source.text
     start, end = text.index("{"), text.rindex("}") + 1
-    place = Place(str(source.path), line_number(source, start), "line", start, end)
+    place = Place(str(source.path), find_line_number(source, start), "line", start, end)
     yield Row(place, text[start:end], {name: member.value for name, member in held.items()})
 
 
@@ -172,7 +172,7 @@ def id_records(source: Source, held: Mapping[str, Member]) -> Iterator[Row[Recor
     """Yield each value of an object of objects as a record, with its key as `id`."""
     for name, (start, end, value, _) in held.items():
         row = {"id": name, **value}
-        place = Place(str(source.path), line_number(source, start), "line", start, end)
+        place = Place(str(source.path), find_line_number(source, start), "line", start, end)
         yield Row(place, canonical(row), row)
 
 
@@ -219,6 +219,6 @@ def are_records(value: Any) -> bool:
     return isinstance(value, list) and bool(value) and all(isinstance(one, dict) for one in value)
 
 
-def line_number(source: Source, offset: int) -> int:
+def find_line_number(source: Source, offset: int) -> int:
     """Return the 1-based number of the line that contains an offset."""
     return bisect_right(source.starts, offset)

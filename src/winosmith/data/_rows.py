@@ -15,20 +15,20 @@ from winosmith.data._bytes import HUB, STANDARD_INPUT, File, data_files, is_addr
 from winosmith.data._delimited import Delimited
 from winosmith.data._harness import convert_samples, is_inspect_data, load_task_tables
 from winosmith.data._hub import load_hub_table
-from winosmith.data._json import Record, array_records, line_records, members, object_record
+from winosmith.data._json import Record, array_records, members, read_json_lines, read_json_object
 from winosmith.data._place import Row
 from winosmith.data._source import Source
 from winosmith.data._tables import (
+    get_named_tables,
     is_columnar_file,
     is_table,
-    named_tables,
-    stored_rows,
+    read_columns,
+    read_table,
     table_name,
-    table_rows,
 )
-from winosmith.data._workbook import SHEET, is_workbook, sheet_rows
+from winosmith.data._workbook import SHEET, is_workbook, read_sheet
 from winosmith.data._xml import elements
-from winosmith.data._yaml import is_yaml, yaml_rows
+from winosmith.data._yaml import is_yaml, read_yaml
 from winosmith.errors import FormatError
 
 Readable: TypeAlias = "str | PathLike[str] | Source | Rows | Sequence[str | PathLike[str]] | Any"
@@ -154,10 +154,10 @@ def read(data: Readable, *, encoding: str | None = None) -> Rows:
 
 
 def _open_table(data: Any, path: str) -> Rows:
-    if tables := named_tables(data):
+    if tables := get_named_tables(data):
         names = {name: path if len(tables) == 1 else f"{path}/{name}" for name in tables}
         return join_rows([_open_table(tables[name], part) for name, part in names.items()], path)
-    return Rows(path, "table", lambda: table_rows(data, path))
+    return Rows(path, "table", lambda: read_table(data, path))
 
 
 def _open_path(path: str, encoding: str | None) -> list[Rows]:
@@ -184,9 +184,9 @@ def join_rows(parts: Sequence[Rows], path: str) -> Rows:
 
 def _open_file(file: File, encoding: str | None) -> Rows:
     if is_columnar_file(file.raw):
-        return Rows(file.path, "table", lambda: stored_rows(file))
+        return Rows(file.path, "table", lambda: read_columns(file))
     if is_workbook(file.raw):
-        path, header, rows = sheet_rows(file)
+        path, header, rows = read_sheet(file)
         return Rows(path, "delimited", lambda: iter(rows), header=header)
     return _open_source(Source(file.path, file.raw, encoding))
 
@@ -194,13 +194,13 @@ def _open_file(file: File, encoding: str | None) -> Rows:
 def _open_source(source: Source) -> Rows:
     path = str(source.path)
     if is_yaml(source):
-        return Rows(path, "array", lambda: yaml_rows(source), source)
+        return Rows(path, "array", lambda: read_yaml(source), source)
     if source.start.startswith("["):
         return Rows(path, "array", lambda: array_records(source), source)
     if source.start.startswith("{"):
         if held := members(source):
-            return Rows(path, "object", lambda: object_record(source, held), source)
-        return Rows(path, "lines", lambda: line_records(source), source)
+            return Rows(path, "object", lambda: read_json_object(source, held), source)
+        return Rows(path, "lines", lambda: read_json_lines(source), source)
     if source.start.startswith("<"):
         return Rows(path, "xml", lambda: iter(()), source)
     return Rows(path, "delimited", Delimited(source).rows, source)

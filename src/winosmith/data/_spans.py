@@ -76,7 +76,7 @@ class Value:
         return found
 
 
-def json_value(text: str, start: int) -> Value:
+def parse_json_value(text: str, start: int) -> Value:
     """Parse the JSON value that begins at an offset of a text.
 
     Raises:
@@ -90,7 +90,6 @@ def json_value(text: str, start: int) -> Value:
 
 
 def _locate_members(text: str, start: int, end: int, value: Any) -> Value:
-    """Return a parsed JSON value with the offsets of its members."""
     inside: dict[int | str, Value] = {}
     if isinstance(value, dict | list):
         parts = [*split_elements(text, start)]
@@ -101,7 +100,7 @@ def _locate_members(text: str, start: int, end: int, value: Any) -> Value:
     return Value(start, end, value, inside)
 
 
-def row_value(text: str, start: int, end: int, table: Delimited) -> Value:
+def parse_row_value(text: str, start: int, end: int, table: Delimited) -> Value:
     """Return a row of delimited text as a value, with a member for each column.
 
     Raises:

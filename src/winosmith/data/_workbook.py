@@ -20,7 +20,7 @@ from typing import Any
 
 from defusedxml.ElementTree import fromstring
 
-from winosmith.data._bytes import ZIP, File, max_unpacked_bytes, size_error
+from winosmith.data._bytes import ZIP, File, get_size_limit, make_size_error
 from winosmith.data._delimited import map_cells, parse_header
 from winosmith.data._place import Place, Row
 from winosmith.data._tables import cell, to_plain
@@ -63,7 +63,7 @@ def is_workbook(raw: bytes) -> bool:
     return raw.startswith(ZIP)
 
 
-def sheet_rows(file: File) -> tuple[str, tuple[str, ...], list[Row[Mapping[str, str]]]]:
+def read_sheet(file: File) -> tuple[str, tuple[str, ...], list[Row[Mapping[str, str]]]]:
     """Return the path, the header and the rows of a sheet, with cells as text.
 
     Args:
@@ -136,18 +136,16 @@ def _read_sheet(file: File, openpyxl: Any) -> tuple[str, Grid, Grid]:
 
 
 def _iterate_sheet_rows(sheet: Any, file: File) -> Iterator[list[Any]]:
-    """Yield the values in each row of a sheet, up to the row's last cell."""
     sheet.reset_dimensions()  # the file may declare wrong dimensions
-    left = max_unpacked_bytes(len(file.raw)) // 8  # a value in a list takes eight bytes
+    left = get_size_limit(len(file.raw)) // 8  # a value in a list takes eight bytes
     for row in sheet.iter_rows(max_row=_MOST_ROWS, values_only=True):
         left -= len(row)
         if left < 0:
-            raise size_error(file.path)
+            raise make_size_error(file.path)
         yield list(row)
 
 
 def _read_sheet_xml(raw: bytes, sheet: str) -> bytes:
-    """Return a sheet's XML, at the path stated in the workbook's relationships."""
     with zipfile.ZipFile(io.BytesIO(raw)) as archive:
         book = fromstring(archive.read("xl/workbook.xml"))
         parts = fromstring(archive.read("xl/_rels/workbook.xml.rels"))

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from winosmith.data._json import are_records, line_number
+from winosmith.data._json import are_records, find_line_number
 from winosmith.data._place import Place, Row
 from winosmith.data._source import Source
 from winosmith.data._spans import Value
@@ -29,10 +29,10 @@ def is_yaml(source: Source) -> bool:
     return source.path.suffix.lower() in (".yaml", ".yml")
 
 
-def yaml_rows(source: Source) -> Iterator[Row[Mapping[str, Any]]]:
+def read_yaml(source: Source) -> Iterator[Row[Mapping[str, Any]]]:
     """Yield the records of a YAML file."""
     for record in yaml_records(source):
-        number = line_number(source, record.start)
+        number = find_line_number(source, record.start)
         place = Place(str(source.path), number, "line", record.start, record.end)
         raw = source.text[record.start : record.end]
         if isinstance(record.value, dict):
@@ -76,7 +76,6 @@ def yaml_records(source: Source) -> list[Value]:
 
 
 def _convert_node(node: Any, path: object) -> Value:
-    """Convert a YAML node to a value with its offsets."""
     start, end = node.start_mark.index, node.end_mark.index
     if node.id == "scalar":
         if node.style in ("|", ">"):

@@ -178,7 +178,7 @@ def find_repeated_keys(
             repeats.append(name)
             note = f"{name!r} repeats the key, and is omitted"
             if places:
-                note += f"; it differs in {len(places):,} of {count:,} rows ({list_places(places)})"
+                note += f"; it differs in {len(places):,} of {count:,} rows ({join_places(places)})"
             notes.append(note)
         elif fits:
             places = min((differ[kind] for kind in fits), key=len)
@@ -190,7 +190,7 @@ def find_repeated_keys(
                 )
             notes.append(
                 f"{name!r} has another answer in {len(places):,} of {count:,} rows "
-                f"({list_places(places)})"
+                f"({join_places(places)})"
             )
     return repeats, notes
 
@@ -248,14 +248,14 @@ class Classes:
         for label in sorted(labels, key=lambda one: -len(labels[one])):
             folded = _normalise_label(label)
             if (same := self._usual.setdefault(folded, label)) != label:
-                where = list_places(labels[label])
+                where = join_places(labels[label])
                 self.notes.append(f"the label {label!r} ({where}) is read as {same!r}")
             elif named or len(labels) > _MAX_LABELS or _TYPO_RATIO * counts[folded] > most:
                 continue
             elif any(_may_be_typo(folded, one, counts) for one in counts):
                 self._typos.add(folded)
             elif counts[folded] <= _RARE:
-                self.notes.append(f"the label {label!r} ({list_places(labels[label])}) is rare")
+                self.notes.append(f"the label {label!r} ({join_places(labels[label])}) is rare")
         usual = [one for folded, one in self._usual.items() if folded not in self._typos]
         numbers = all(re.fullmatch(r"-?[0-9]+", one) for one in usual)
         self.options = tuple(sorted(usual, key=int if numbers else None))
@@ -264,7 +264,7 @@ class Classes:
         """Return the most frequent spelling of a label; refuse a label that may be a typo."""
         if _normalise_label(label) in self._typos:
             raise ProblemError(
-                f"the label {label!r} ({list_places(self._places[label])}) is rare: correct it, or "
+                f"the label {label!r} ({join_places(self._places[label])}) is rare: correct it, or "
                 "name its column with `choices=` if it is a class"
             )
         return self._usual[_normalise_label(label)]
@@ -308,12 +308,12 @@ def _may_be_typo(label: str, frequent: str, counts: Mapping[str, int]) -> bool:
     return swapped or edit_distance(label, frequent) == 1
 
 
-def list_places(places: Sequence[Place]) -> str:
+def join_places(places: Sequence[Place]) -> str:
     """Format line or row numbers as a list for messages.
 
-    >>> list_places([Place("a.csv", 7)]), list_places([Place("a.csv", n) for n in (7, 9)])
+    >>> join_places([Place("a.csv", 7)]), join_places([Place("a.csv", n) for n in (7, 9)])
     ('line 7', 'lines 7 and 9')
-    >>> list_places([Place("<DataFrame>", n, "row") for n in range(1, 23)])[-21:]
+    >>> join_places([Place("<DataFrame>", n, "row") for n in range(1, 23)])[-21:]
     '18, 19, 20 and 2 more'
     """
     unit = places[0].unit

@@ -353,7 +353,6 @@ def shuffle_by_hash(
 
 
 def _parse_distractors(cell: Any, name: str) -> Sequence[Any]:
-    """Return the distractors in a cell: a list, a chat's last turn, or texts separated by ";"."""
     if turns := get_turns(cell):
         return turns[-1:]
     if not isinstance(cell, str):

@@ -30,8 +30,8 @@ from winosmith.formats._names import (
     find_existing,
     find_first,
     is_answer_name,
-    list_groups,
-    list_names,
+    join_groups,
+    join_names,
     normalise,
 )
 from winosmith.problem import BLANK, extra_key
@@ -151,7 +151,7 @@ def make_plan(names: Iterable[str], given: Columns, rows: Sequence[Row]) -> Plan
     names = table.names
     for name in (*given.question, *given.choices, *filter(None, [given.answer])):
         if name not in names.normalised:
-            raise FormatError(f"there is no column {name!r}; there are {list_names(names)}")
+            raise FormatError(f"there is no column {name!r}; there are {join_names(names)}")
     if find_first(["premise"], names) and find_first(["question"], names) and not given.question:
         raise FormatError(
             "the columns include a premise and a question: name one or both with `question=`"
@@ -182,7 +182,7 @@ def make_plan(names: Iterable[str], given: Columns, rows: Sequence[Row]) -> Plan
     if not (choices or distractors or classes) and answer is not None:
         choices, before = table.find_numbered_choices(answer, given.question)
         question, guessed = question or before, bool(choices)
-    shown = f"; the columns are {list_names(names)}"
+    shown = f"; the columns are {join_names(names)}"
     several = find_first(["questions"], names)
     if not question and any(isinstance(one, list) for one in table.column(several)):
         raise FormatError(
@@ -190,11 +190,11 @@ def make_plan(names: Iterable[str], given: Columns, rows: Sequence[Row]) -> Plan
             f"each{shown}"
         )
     may_have_blanks = bool(given.question or given.choices)
-    if not question and (len(choices) == 1 or table.have_words(choices)):
-        blanks = [name for name in names if table.most_pass(has_blank, name)]
+    if not question and (len(choices) == 1 or table.has_words(choices)):
+        blanks = [name for name in names if table.mostly_pass(has_blank, name)]
         if len(blanks) > 1:
             raise FormatError(
-                f"several columns have sentences with a blank: {list_names(blanks)}; name one with "
+                f"several columns have sentences with a blank: {join_names(blanks)}; name one with "
                 "`question=`, and its options with `choices=`"
             )
         if blanks:
@@ -245,7 +245,9 @@ class _Table:
         """Return the non-empty values of a column."""
         return [one for one in self.column(name) if not is_empty(one)]
 
-    def most_pass(self, test: Callable[[Any], bool], name: str, limit: int | None = _ROWS) -> bool:
+    def mostly_pass(
+        self, test: Callable[[Any], bool], name: str, limit: int | None = _ROWS
+    ) -> bool:
         """Return whether more than half of the values in a column pass a test."""
         values = self.column(name, limit)
         return sum(map(test, values)) > len(values) / 2
@@ -273,7 +275,7 @@ class _Table:
                  if name != question and plain.endswith(PASSAGE_ENDINGS))  # fmt: skip
         texts = (
             name for name in alike
-            if self.most_pass(lambda one: isinstance(one, str) and " " in one.strip(), name, None)
+            if self.mostly_pass(lambda one: isinstance(one, str) and " " in one.strip(), name, None)
         )  # fmt: skip
         for name in dict.fromkeys((*find_existing(PASSAGE, self.names), *texts)):
             values = [*zip(self.column(name), self.column(question), strict=True)]
@@ -336,7 +338,7 @@ class _Table:
         if not fits:
             return (), ()
         if question and len(fits) > 1:
-            raise FormatError(f"the choices may be {list_groups(fits)}; name them with `choices=`")
+            raise FormatError(f"the choices may be {join_groups(fits)}; name them with `choices=`")
         before = texts[: texts.index(fits[-1])]
         return tuple(fits[-1]), tuple(before[0]) if len(before) == 1 else ()
 
@@ -367,7 +369,7 @@ class _Table:
             alike = [own.names for own in families[1:]]
             alike += self.names.find_similar_groups(families[0])
             taken = {*question, *found}
-            others = [own for own in alike if taken.isdisjoint(own) and self.have_words(own)]
+            others = [own for own in alike if taken.isdisjoint(own) and self.has_words(own)]
         elif one is not None:
             found = (one,)
         elif others:  # "multiple_choices"
@@ -379,11 +381,11 @@ class _Table:
         ):
             return found
         raise FormatError(
-            f"the choices may be {list_groups((found, *others))}; name the question with "
+            f"the choices may be {join_groups((found, *others))}; name the question with "
             "`question=`, and its choices with `choices=`"
         )
 
-    def have_words(self, names: Sequence[str]) -> bool:
+    def has_words(self, names: Sequence[str]) -> bool:
         """Return whether columns contain words other than yes and no."""
         said = (row.get(name) for row in self.rows for name in names)
         texts = (one.strip().casefold() for one in said if isinstance(one, str))
@@ -457,6 +459,6 @@ def _refuse_unmatched_question(
         return
     if alike := [name for name in names if own.includes(name) and name not in choices]:
         raise FormatError(
-            f"the question of {list_names([*choices])} may be {list_names(alike)}; name it with "
+            f"the question of {join_names([*choices])} may be {join_names(alike)}; name it with "
             "`question=`"
         )

@@ -152,7 +152,6 @@ def _find_matching_formats(rows: Rows, formats: Sequence[Format]) -> list[Detect
 
 
 def _explain_no_match(rows: Rows) -> str:
-    """Return advice for rows that match no format, to append to a message."""
     if advice := _advise_on_values(rows):
         return advice
     why, asks = explain_mismatch(rows)

@@ -72,7 +72,6 @@ def _is_dpr(rows: Rows) -> bool:
 
 
 def _note_repetition(entry: Entry) -> Entry:
-    """Add a note if a text without spaces contains the pronoun more than once."""
     problem = entry.item
     if not isinstance(problem, Problem) or kind_of_script(problem.sentence) != "unspaced":
         return entry

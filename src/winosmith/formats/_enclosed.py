@@ -55,8 +55,8 @@ def find_questions(rows: Rows) -> Reading | None:
     if columns := _find_question_columns(values):
         return _read_columns(rows, columns)
     lists = find_record_lists(values)
-    asked = [name for name in lists if is_row(values[name][0])]
-    if is_row(values) and not (len(asked) == 1 and is_row(values, answered=False)):
+    asked = [name for name in lists if is_question(values[name][0])]
+    if is_question(values) and not (len(asked) == 1 and is_question(values, answered=False)):
         return Reading(rows)
     if has_nested_questions(values):
         return Reading(rows, "the file has one record")
@@ -86,7 +86,7 @@ def _has_records_by_id(values: Record) -> bool:
     return len(values) > 1 and all(isinstance(value, dict) for value in values.values())
 
 
-def is_row(values: Mapping[str, Any], *, answered: bool | None = None) -> bool:
+def is_question(values: Mapping[str, Any], *, answered: bool | None = None) -> bool:
     """Return whether an object is a question, with or without an answer if `answered` is given."""
     found = try_plan(values, Columns(), [values])
     return found is not None and answered in (None, found.answer is not None)
@@ -108,11 +108,11 @@ def find_record_lists(values: Mapping[str, Any]) -> list[str]:
 def _find_question_columns(values: Record) -> list[Record] | None:
     """Return the rows of an object that maps column names to columns; None for other objects."""
     found = columns_to_rows(values)
-    if not found or is_row(found[0]):
+    if not found or is_question(found[0]):
         return found
     columns = [*values.values()]
     if all(isinstance(one, dict) for one in columns):
         numbered = all(name.isdecimal() for name in columns[0])
-        return found if numbered and not is_row(columns[0]) else None
+        return found if numbered and not is_question(columns[0]) else None
     # Lists may have the same length by chance, or belong to one text.
     return None if any(map(are_records, columns)) or has_nested_questions(values) else found

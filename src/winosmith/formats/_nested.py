@@ -119,7 +119,6 @@ def _find_questions(rows: Sequence[Row], given: Columns, depth: int) -> _Nesting
 
 
 def _has_questions(rows: Sequence[Row], nesting: _Nesting, given: Columns, depth: int) -> bool:
-    """Return whether a column contains questions, directly or nested more deeply."""
     inside = _sample_nested_rows(rows, nesting)
     if inside and try_plan(collect_names(inside), given, inside):
         return True
@@ -130,7 +129,6 @@ def _has_questions(rows: Sequence[Row], nesting: _Nesting, given: Columns, depth
 
 
 def _iterate_possible_columns(rows: Sequence[Row]) -> Iterator[_Nesting]:
-    """Yield each column that may contain questions, as objects or lists of texts."""
     columns: dict[str, list[Any]] = {name: [row.get(name) for row in rows] for name in rows[0]}
     sizes: dict[str, tuple[int, ...]] = {}
     known: defaultdict[tuple[int, ...], dict[str, str]] = defaultdict(dict)

@@ -24,7 +24,7 @@ from winosmith.errors import ProblemError
 from winosmith.formats import _base
 from winosmith.formats._base import Entry, Format, Row
 from winosmith.formats._twins import pair_neighbours
-from winosmith.formats._wsc import letter_index
+from winosmith.formats._wsc import parse_letter_index
 from winosmith.problem import BLANK, Extra, Lineage, Problem
 
 _ABSENT = "-"
@@ -71,7 +71,7 @@ def _parse_problem(row: Row, position: int, name: str) -> Problem:
             _base.tidy(row[f"answer_a{kind.options}"]),
             _base.tidy(row[f"answer_b{kind.options}"]),
         ),
-        answer=letter_index(row["correct_answer"], 2),
+        answer=parse_letter_index(row["correct_answer"], 2),
         pronoun=pieces[at],
         lineage=None if name == "original" else Lineage(root, root),
         extra=Extra(_base.make_extra_items(further, "perturbed_wsc")),
@@ -79,7 +79,6 @@ def _parse_problem(row: Row, position: int, name: str) -> Problem:
 
 
 def _find_pronoun(pieces: list[str], pronoun: str, index: str) -> int:
-    """Return the index of the pronoun nearest to the index that the table states."""
     found = [at for at, piece in enumerate(pieces) if piece.casefold() == pronoun.casefold()]
     if not found or not index.isdecimal():
         raise ProblemError(f"the pronoun {pronoun!r} is not in the text at {index!r}")

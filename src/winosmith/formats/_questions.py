@@ -26,7 +26,7 @@ from winosmith.formats._answers import (
     Classes,
     find_repeated_keys,
     interpret_answer,
-    list_places,
+    join_places,
     match_choices,
     parse_letter,
 )
@@ -51,7 +51,14 @@ from winosmith.formats._columns import (
 )
 from winosmith.formats._letters import SERIES
 from winosmith.formats._names import TAKEN, collect_names, is_answer_name, normalise
-from winosmith.formats._rows import DRAFTED, EVERY, PARSED, get_question_rows, recognise, shape_rows
+from winosmith.formats._rows import (
+    DRAFTED,
+    EVERY,
+    PARSED,
+    are_questions,
+    get_question_rows,
+    shape_rows,
+)
 from winosmith.problem import BLANK, Extra, Problem
 from winosmith.records import canonical
 
@@ -330,7 +337,6 @@ def _get_question_text(row: Row, column: str, is_optional: bool) -> str:
 
 
 def _clean_answer(value: Any) -> Any:
-    """Strip an answer; return None if it is withheld."""
     if isinstance(value, list | tuple):
         if len(value) > 1:
             raise several_correct_error(value)
@@ -447,7 +453,7 @@ def _refuse_mixed_scripts(drafts: Sequence[_Draft]) -> None:
             places[letter[0]].append(draft.place)
     if len(places) > 1:
         usual, *others = sorted(places, key=lambda script: -len(places[script]))
-        where = "; ".join(f"{script} in {list_places(places[script])}" for script in others)
+        where = "; ".join(f"{script} in {join_places(places[script])}" for script in others)
         raise FormatError(
             f"the answers are letters of several scripts, which look alike: {usual} in most rows, "
             f"{where}; use one script",
@@ -530,7 +536,7 @@ def _write(items: Sequence[Item], file: IO[str]) -> None:
 QUESTIONS = Format(
     name="questions",
     title="rows with question, choices, answer: JSON Lines, one JSON value, a table, Parquet",
-    sign=recognise,
+    sign=are_questions,
     read=lambda rows: read_questions(get_question_rows(rows)[0], None, rows.path)[0],
     writer=Writer(
         _write,

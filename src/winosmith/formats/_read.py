@@ -29,7 +29,7 @@ from winosmith.formats._jsonl import JSONL, find_lost_blanks
 from winosmith.formats._questions import QUESTIONS, read_questions
 from winosmith.formats._rows import PARSED, report_progress
 from winosmith.formats._twins import (
-    clear_lists,
+    clear_list_ids,
     pair_by_column,
     pair_by_ids,
     pair_lookalikes,
@@ -104,7 +104,6 @@ def find_losses(written: Sequence[Item], read_back: Sequence[Item]) -> Losses:
 
 
 def _flatten_fields(item: Item) -> dict[str, Any]:
-    """Return the non-empty fields of an item, including the parts of nested fields."""
     record = problem_record(item) if isinstance(item, Problem) else claim_record(item)
     parts = {name: value for name, value in record.items() if not isinstance(value, dict)}
     for name in record.keys() - parts:
@@ -113,7 +112,6 @@ def _flatten_fields(item: Item) -> dict[str, Any]:
 
 
 def _are_twins_preserved(written: Sequence[Item], read_back: Sequence[Item]) -> bool:
-    """Return whether the same items are twins, whatever their twin ids."""
     pairs = {
         (getattr(before, "twin_id", None), getattr(after, "twin_id", None))
         for before, after in zip(written, read_back, strict=False)
@@ -238,7 +236,7 @@ def scan(
         notes += said
     else:
         entries = list(report_progress(known.read(rows), rows.source, on_progress))
-        entries = clear_lists(entries) if known is WINOGRANDE else entries
+        entries = clear_list_ids(entries) if known is WINOGRANDE else entries
         notes += find_lost_blanks(rows, entries) if known is JSONL else []
     entries = list(
         _reject_repeated_ids(_replace_ids_by_places(entries) if ids_are_places else entries)
@@ -278,7 +276,6 @@ def _have_blanks(entries: Iterable[Entry]) -> bool:
 
 
 def _summarise_notes(entries: Sequence[Entry]) -> list[str]:
-    """Summarise the notes on records: the first note, its location, and the number of notes."""
     noted = [one for one in entries if one.note]
     if not noted:
         return []

@@ -144,7 +144,7 @@ def _split_column(
     return [one and {**row, **one} for row, one in zip(rows, new, strict=True)], [told], lacks
 
 
-def recognise(rows: Rows) -> bool:
+def are_questions(rows: Rows) -> bool:
     """Return whether rows have columns of questions."""
     names, record = _read_first_row(rows)
     found = try_plan(dict.fromkeys([*names, *record]), Columns(), [record])

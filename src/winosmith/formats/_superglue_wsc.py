@@ -152,7 +152,6 @@ def _detect_units(records: Iterable[Record]) -> Sequence[Unit]:
 
 
 def _read(rows: Rows) -> Iterator[Entry]:
-    """Yield the claims; claims about the same blank get the first claim's `problem_id`."""
     first: dict[tuple[str, str | None], str] = {}
     records = list(_base.read_records(rows, ("target", "label", "idx")))
     units = _detect_units(row.values for row in records if row.values is not None)

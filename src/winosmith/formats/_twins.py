@@ -25,7 +25,7 @@ from string import digits
 from winosmith.data import Place, cell
 from winosmith.errors import FormatError
 from winosmith.formats._base import Entry, tidy
-from winosmith.formats._names import collect_names, list_names
+from winosmith.formats._names import collect_names, join_names
 from winosmith.problem import BLANK, Problem, Scalar, extra_key
 from winosmith.text import kind_of_script, overlap, pieces, tokens, words
 
@@ -210,7 +210,7 @@ def _count_paired(labels: Sequence[str | None]) -> int:
     return 2 * sum(count == 2 for count in counts.values())
 
 
-def clear_lists(entries: Iterable[Entry]) -> list[Entry]:
+def clear_list_ids(entries: Iterable[Entry]) -> list[Entry]:
     """Clear the twin ids of more than two problems whose ids differ only in their number."""
     found = list(entries)
     problems = _get_problems(found)
@@ -288,7 +288,7 @@ def pair_by_column(entries: Iterable[Entry], column: str) -> list[Entry]:
         values.append(problem.extra[names[0]] if names else None)
     if all(value is None for value in values):
         keys = {key.partition(".")[2] for problem in problems.values() for key in problem.extra}
-        known = list_names(sorted(keys)) or "none"
+        known = join_names(sorted(keys)) or "none"
         raise FormatError(f"there is no column {column!r} to pair by; further columns are: {known}")
     every = [*problems.values()]
     homes: defaultdict[str, dict[int, Problem]] = defaultdict(dict)
@@ -443,7 +443,6 @@ def _normalise_options(problem: Problem) -> list[str]:
 
 
 def _are_opposite_twins(first: Problem, second: Problem, min_overlap: float) -> bool:
-    """Return whether two unmarked problems are twins according to `pair_neighbours`."""
     if first.twin_id or second.twin_id or first.answer is None or second.answer is None:
         return False
     one, other = _normalise_options(first), _normalise_options(second)
@@ -461,7 +460,6 @@ def _are_twins(first: Problem, second: Problem) -> bool:
 
 
 def _may_be_twins(first: Problem, second: Problem) -> bool:
-    """Return whether two unmarked problems look like a twin, even if answers are withheld."""
     if first.twin_id or second.twin_id or first.lineage or second.lineage:
         return False
     if first.answer is not None and second.answer is not None:

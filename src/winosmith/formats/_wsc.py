@@ -37,7 +37,7 @@ _MISTAKEN_SPACE = re.compile(r"Â(?=\s)")
 _COUNTS = re.compile(r"\s*(\d+) out of (\d+) subjects? got this answer\.?\s*")
 
 
-def letter_index(letter: str, options: int) -> int | None:
+def parse_letter_index(letter: str, options: int) -> int | None:
     """Return the 0-based index of an answer's letter; None if the answer is empty."""
     bare = letter.strip(" \n\t.")
     if not bare:
@@ -61,7 +61,7 @@ def _parse_schema(schema: Element, problem_id: str, has_mistaken_spaces: bool) -
         id=problem_id,
         sentence=sentence,
         options=options,
-        answer=letter_index(schema.findtext("correctAnswer") or "", len(options)),
+        answer=parse_letter_index(schema.findtext("correctAnswer") or "", len(options)),
         pronoun=pronoun_or_none,
         extra=Extra(_parse_extra(schema)),
     )
