@@ -47,7 +47,7 @@ class Row:
 
 
 class Items:
-    """An index of items by their words; an id only breaks ties between matching items."""
+    """An index of items by their text; ids only break ties between matching items."""
 
     def __init__(self, dataset: Dataset):
         self.dataset = dataset
@@ -77,10 +77,7 @@ class Items:
         return found if len(found) == 1 else [one for one in found if one is own]
 
     def find_in_text(self, text: str) -> Problem | None:
-        """Return the last item whose question and options occur in a text, or None.
-
-        A prompt may contain other items as examples before the item to be answered.
-        """
+        """Return the last item in a text, after any examples; None if the text contains no item."""
         text = normalise(text)
         near = {
             id(one): one for word in {*_split_words(text)} for one in self._by_rarest.get(word, ())

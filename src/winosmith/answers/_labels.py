@@ -39,7 +39,7 @@ _Label = tuple[Place, Any, tuple[float, ...]]
 
 
 def can_read(file: AnswerFile) -> bool:
-    """Return whether a file is an array of labels, or starts with a label."""
+    """Return whether a file is a list of labels: a JSON array, or text that starts with a label."""
     first = file.rows.start.split("\n", 1)[0].strip()
     if file.rows.kind == "array" and first != INVALID:
         return not file.rows.first

@@ -35,7 +35,7 @@ from winosmith.records import canonical
 
 
 def prediction_header(dataset: Dataset, solver: str, parameters: Mapping[str, Any]) -> str:
-    """Return the first line of a file of predictions for `dataset`, without its newline."""
+    """Return the header line of a file of predictions for `dataset`, without a newline."""
     header = {
         "predictions": solver,
         "parameters": dict(parameters),
@@ -47,7 +47,7 @@ def prediction_header(dataset: Dataset, solver: str, parameters: Mapping[str, An
 
 
 def prediction_record(prediction: Prediction) -> str:
-    """Return the line of one prediction, without its newline."""
+    """Return a prediction as a line of a file of predictions, without a newline."""
     record: dict[str, Any] = {"id": prediction.problem_id, "choice": prediction.choice}
     if prediction.scores:
         record["scores"] = list(prediction.scores)
@@ -86,7 +86,7 @@ def write_predictions(
 
 
 def can_read(file: AnswerFile) -> bool:
-    """Return whether a file's first JSON records are a header or predictions without letters."""
+    """Return whether a file is in our format: a header, or predictions without letters."""
     keys = file.rows.first.keys()
     first = [row.values or {} for row in islice(file.rows, 20)] if "choice" in keys else []
     is_letter = any(isinstance(one.get("choice"), str) for one in first)

@@ -62,7 +62,7 @@ def detect_kind(
     kinds: Sequence[str],
     keys: Sequence[int | None] = (),
 ) -> AnswerKind:
-    """Return the kind that fits the most answers, or of tied kinds the one that matches most keys.
+    """Return the kind that fits most answers; of tied kinds, the one that matches most keys.
 
     Args:
         values: the answers or targets.
@@ -144,7 +144,7 @@ def read_choices(
 
 
 def check_ids(ids: Collection[str], file: AnswerFile, noun: str, hint: str = "") -> None:
-    """Raise FormatError if fewer than half of the names are ids of items or omitted records.
+    """Raise FormatError if fewer than half of the ids belong to items or omitted records.
 
     Numbers from 1 are not ids of items that are numbered from 0.
     """
@@ -296,11 +296,7 @@ def _make_prediction(
 
 
 def _assign_rows_to_items(rows: Sequence[Row], file: AnswerFile, reason: str) -> dict[str, int]:
-    """Assign rows to items, and return the row's index for each item id.
-
-    If an item has as many rows as duplicates, each row belongs to one duplicate; a single row
-    belongs to all duplicates.
-    """
+    """Return the index of each item's row; a single row belongs to all duplicates of an item."""
     items = Items(file.dataset)
     of_copies: dict[tuple[str, ...], list[int]] = defaultdict(list)
     lost = []

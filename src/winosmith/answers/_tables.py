@@ -194,10 +194,7 @@ def _unpack_object(file: AnswerFile) -> AnswerFile:
 def _explain_numeric_columns(
     columns: Sequence[str], rows: Mapping[str, tuple[Place, Record]], file: AnswerFile
 ) -> dict[str, str]:
-    """Return why columns of numbers can't be models' answers, by column name.
-
-    Another column, which has no key, has letters of options in nine of ten answers.
-    """
+    """Return why columns of numbers are not models' answers if another column has letters."""
     items = [problem for problem in file.dataset if problem.id in rows]
     given = {
         name: [(text, item.options) for item in items
@@ -287,7 +284,7 @@ def _map_ids_to_rows(
 def _read_scores(
     row: Record, columns: Sequence[str], place: Place, decimal_point: str
 ) -> tuple[float, ...]:
-    """Return the scores of a row, in which a decimal comma is read as `decimal_point`."""
+    """Return the scores of a row, with each comma in a number replaced by `decimal_point`."""
     cells: list[Any] = [row.get(name) for name in columns]
     while cells and is_missing(cells[-1]):
         cells.pop()

@@ -43,10 +43,7 @@ def load_hub_table(address: str) -> Any:
 
 
 def _check_connection(name: str) -> None:
-    """Raise ConnectionError if a data set is not cached and the Hub can't be reached.
-
-    `datasets` would repeat each request for half a minute. The library reports all other errors.
-    """
+    # `datasets` would repeat each request for half a minute before it reports the lost connection.
     hub = require("huggingface_hub", "hub")
     with suppress(hub.errors.HfHubHTTPError):
         try:

@@ -31,8 +31,8 @@ class Member(NamedTuple):
     """An element of a JSON array, or a key or value of a JSON object.
 
     Attributes:
-        start: offset of the member's start in the text.
-        end: offset of the member's end in the text (exclusive).
+        start: start offset in the text.
+        end: end offset in the text (exclusive).
         value: the parsed value.
         fault: why the member, and possibly all following text, can't be read; "" if it can be read.
     """
@@ -143,7 +143,7 @@ def has_lines(source: Source) -> bool:
 
 
 def members(source: Source) -> dict[str, Member]:
-    """Return the members of a file that is a single JSON object; empty for other files."""
+    """Return the values of a file's only JSON object by key; empty for other files."""
     text = source.text
     if not source.start.startswith("{") or has_lines(source):
         return {}

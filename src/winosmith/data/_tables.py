@@ -189,7 +189,7 @@ def is_missing(value: object) -> bool:
 
 
 def cell(value: Any) -> str:
-    """Convert a value to the text of a cell.
+    """Format a value as the text of a table cell.
 
     >>> [cell(value) for value in ("a", 2, 2.0, None, True, ["a"])]
     ['a', '2', '2', '', 'true', '["a"]']

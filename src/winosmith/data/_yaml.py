@@ -42,11 +42,7 @@ def read_yaml(source: Source) -> Iterator[Row[Mapping[str, Any]]]:
 
 
 def yaml_records(source: Source) -> list[Value]:
-    """Return a YAML file's records with the offsets of their values.
-
-    Raises:
-        FormatError: the file is not YAML, contains an alias, or has several lists of records.
-    """
+    """Return a YAML file's records with the offsets of their values; refuse aliases."""
     yaml: Any = require("yaml", "yaml")
     path, loader = source.path, getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     try:

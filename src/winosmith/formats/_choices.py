@@ -131,7 +131,7 @@ _TURN = re.compile(r"(?:^|\n)\s*[A-Z][A-Za-z ]{0,20}: ?")
 
 
 def split_chats(correct: Any, incorrect: Any) -> tuple[str, str, str] | None:
-    r"""Return the common start of two chats, and the rest of each chat.
+    r"""Return the common start of two chats and the rest of each; None if there is none.
 
     >>> split_chats("Human: Why?\n\nAssistant: As so.", "Human: Why?\n\nAssistant: As it is.")
     ('Why?', 'As so.', 'As it is.')
@@ -191,7 +191,7 @@ _WORDS = {"true": True, "yes": True, "false": False, "no": False}
 
 
 def find_flagged(values: Any, count: int) -> tuple[int, ...] | None:
-    """Return the indices of the flags that are 1; None unless there are `count` flags of 0 or 1."""
+    """Return the indices of the flags equal to 1; None if the values are not `count` flags."""
     if not isinstance(values, list | tuple) or len(values) != count:
         return None
     if not all(isinstance(one, bool | int | float) and one in (0, 1) for one in values):

@@ -191,7 +191,7 @@ def make_plan(names: Iterable[str], given: Columns, rows: Sequence[Row]) -> Plan
         )
     may_have_blanks = bool(given.question or given.choices)
     if not question and (len(choices) == 1 or table.has_words(choices)):
-        blanks = [name for name in names if table.mostly_pass(has_blank, name)]
+        blanks = [name for name in names if table.most_pass(has_blank, name)]
         if len(blanks) > 1:
             raise FormatError(
                 f"several columns have sentences with a blank: {join_names(blanks)}; name one with "
@@ -225,7 +225,7 @@ def make_plan(names: Iterable[str], given: Columns, rows: Sequence[Row]) -> Plan
 
 
 def try_plan(names: Iterable[str], given: Columns, rows: Sequence[Row]) -> Plan | None:
-    """Find the role of each column; return None if roles are unclear or no question is found."""
+    """Find the role of each column; return None if the roles are unclear."""
     try:
         return make_plan(names, given, rows)
     except FormatError:
@@ -245,9 +245,7 @@ class _Table:
         """Return the non-empty values of a column."""
         return [one for one in self.column(name) if not is_empty(one)]
 
-    def mostly_pass(
-        self, test: Callable[[Any], bool], name: str, limit: int | None = _ROWS
-    ) -> bool:
+    def most_pass(self, test: Callable[[Any], bool], name: str, limit: int | None = _ROWS) -> bool:
         """Return whether more than half of the values in a column pass a test."""
         values = self.column(name, limit)
         return sum(map(test, values)) > len(values) / 2
@@ -258,7 +256,7 @@ class _Table:
         return next(filter(self.values, known), known[0] if known else None)
 
     def find_other_answers(self) -> str | None:
-        """Return the first column with one value per row and a less usual answer name."""
+        """Return the first column with single values and an unusual name for answers, or None."""
         found = ((name, self.values(name)) for name in self.names.answers)
         lists = (list, dict)
         return next(
@@ -275,7 +273,7 @@ class _Table:
                  if name != question and plain.endswith(PASSAGE_ENDINGS))  # fmt: skip
         texts = (
             name for name in alike
-            if self.mostly_pass(lambda one: isinstance(one, str) and " " in one.strip(), name, None)
+            if self.most_pass(lambda one: isinstance(one, str) and " " in one.strip(), name, None)
         )  # fmt: skip
         for name in dict.fromkeys((*find_existing(PASSAGE, self.names), *texts)):
             values = [*zip(self.column(name), self.column(question), strict=True)]
@@ -441,7 +439,7 @@ def _find_answer_by_prefix(question: Sequence[str], names: Names) -> str | None:
 
 
 def _has_no_family_word(question: str, names: Names) -> bool:
-    """Return whether the question's name contains no family's words, such as a language name."""
+    """Return whether no family's words, such as a language, are part of the question's name."""
     if any(family.includes(question) for family in names.families):
         return False
     return normalise(question) in QUESTION or any(

@@ -79,7 +79,7 @@ def get_writer(name: str) -> Writer:
 
 
 class Detected(NamedTuple):
-    """The detected format, with a note for each assumption about the location of the rows."""
+    """A detected format, its rows, and notes on assumptions about the location of the rows."""
 
     format: Format
     rows: Rows
@@ -137,10 +137,7 @@ def _make_detection_error(reason: str, names: Sequence[str], rows: Rows) -> Form
 
 
 def _find_matching_formats(rows: Rows, formats: Sequence[Format]) -> list[Detected]:
-    """Return the formats that match a container in its first matching interpretation.
-
-    The result is empty if several lists in one object match, because choosing one would be a guess.
-    """
+    """Return the formats of a container's first matching reading; empty if several lists match."""
     fitting = [
         [Detected(known, way.rows, [way.note] if way.note else []) for known in formats
          if known.recognises(way.rows)]

@@ -87,7 +87,7 @@ def _has_records_by_id(values: Record) -> bool:
 
 
 def is_question(values: Mapping[str, Any], *, answered: bool | None = None) -> bool:
-    """Return whether an object is a question, with or without an answer if `answered` is given."""
+    """Return whether an object is a question, with or without an answer as `answered` states."""
     found = try_plan(values, Columns(), [values])
     return found is not None and answered in (None, found.answer is not None)
 

@@ -142,7 +142,7 @@ def to_lines(items: Iterable[Item], marked: bool | None = None) -> Iterator[str]
 
 
 def _needs_twin_marks(problems: Sequence[Problem]) -> bool:
-    """Return whether to mark problems, because no problem has a twin but some look like twins."""
+    """Return whether no problem has a twin, but some look like twins and must be marked."""
     silent = not any(problem.twin_id or problem.lineage for problem in problems)
     return silent and would_be_paired(problems)
 

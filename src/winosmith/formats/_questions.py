@@ -51,14 +51,7 @@ from winosmith.formats._columns import (
 )
 from winosmith.formats._letters import SERIES
 from winosmith.formats._names import TAKEN, collect_names, is_answer_name, normalise
-from winosmith.formats._rows import (
-    DRAFTED,
-    EVERY,
-    PARSED,
-    are_questions,
-    get_question_rows,
-    shape_rows,
-)
+from winosmith.formats._rows import DRAFTED, EVERY, PARSED, get_question_rows, is_quiz, shape_rows
 from winosmith.problem import BLANK, Extra, Problem
 from winosmith.records import canonical
 
@@ -214,7 +207,7 @@ def _read_questions(
 def _report_progress(
     items: Sequence[T], start: float, end: float, on_progress: Callable[[float], object] | None
 ) -> Iterator[T]:
-    """Yield items, and report progress between two fractions, `start` and `end`, of all work."""
+    """Yield items, and report progress from the fraction `start` to the fraction `end`."""
     for at, one in enumerate(items):
         if on_progress and at % EVERY == 0:
             on_progress(start + (end - start) * at / len(items))
@@ -403,7 +396,7 @@ def _find_markers(draft: _Draft) -> tuple[str, ...]:
 
 
 def _mark_blanks(drafts: Sequence[_Draft]) -> list[str]:
-    """Mark each text's `_` as its blank if at least half of the texts have one between words."""
+    """Read `_` between words as a text's blank if at least half of the texts have one."""
     some = [draft for draft in drafts if has_blank(draft.question)]
     if not some or 2 * len(some) < len(drafts):
         return []
@@ -536,7 +529,7 @@ def _write(items: Sequence[Item], file: IO[str]) -> None:
 QUESTIONS = Format(
     name="questions",
     title="rows with question, choices, answer: JSON Lines, one JSON value, a table, Parquet",
-    sign=are_questions,
+    sign=is_quiz,
     read=lambda rows: read_questions(get_question_rows(rows)[0], None, rows.path)[0],
     writer=Writer(
         _write,

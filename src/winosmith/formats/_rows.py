@@ -39,7 +39,7 @@ def report_progress(
     on_progress: Callable[[float], object] | None,
     fraction: float = 1.0,
 ) -> Iterator[P]:
-    """Yield rows or entries, and report progress: the fraction of lines read, times `fraction`.
+    """Yield items, and report the fraction of lines read, multiplied by `fraction`, as progress.
 
     No progress is reported if the source is not a text file.
     """
@@ -63,7 +63,7 @@ def get_question_rows(rows: Rows) -> tuple[Rows, list[str]]:
 
 
 def _guess_names(source: Source) -> tuple[str, ...]:
-    """Return names for the columns of a table without a header; empty if it may have a header.
+    """Return column names for a table without a header; empty if it may have a header.
 
     Each row of a table without a header, as in MMLU, has a question, the choices and the correct
     choice's letter; every letter is the key of some row.
@@ -88,7 +88,7 @@ def _guess_names(source: Source) -> tuple[str, ...]:
 def shape_rows(
     rows: Iterable[data.Row[Record]], given: Columns
 ) -> tuple[list[data.Row[Record]], list[str]]:
-    """Split nested questions and combined columns; also return a sentence about each step."""
+    """Expand nested questions and split combined columns; also return a note on each step."""
     found = [
         row
         if row.values is None or not isinstance(row.values.get("question"), Mapping)
@@ -144,7 +144,7 @@ def _split_column(
     return [one and {**row, **one} for row, one in zip(rows, new, strict=True)], [told], lacks
 
 
-def are_questions(rows: Rows) -> bool:
+def is_quiz(rows: Rows) -> bool:
     """Return whether rows have columns of questions."""
     names, record = _read_first_row(rows)
     found = try_plan(dict.fromkeys([*names, *record]), Columns(), [record])

@@ -106,7 +106,7 @@ def _get_index(text: str, offset: int, unit: Unit) -> int:
 
 
 def _find_span(text: str, span: str, index: int, unit: Unit) -> int | None:
-    """Return the offset of the occurrence of a span at an index; None if it is not there."""
+    """Return the offset of the span at an index; None if the text there differs."""
     found = occurrences(span, text, attached=True)
     there = [at for at in found if _get_index(text, at, unit) == index]
     return there[0] if len(there) == 1 else None
@@ -137,7 +137,7 @@ def _describe_text_at(text: str, index: int, pronoun: str, units: Sequence[Unit]
 
 
 def _detect_units(records: Iterable[Record]) -> Sequence[Unit]:
-    """Return the unit that fits more of a file's spans, or both units if tied."""
+    """Return the index unit that fits more of a file's spans, or both units if tied."""
     fits = Counter(dict.fromkeys(_UNITS, 0))
     for record in records:
         target = record.get("target", record)
@@ -238,10 +238,7 @@ def _make_record(claim: Claim, position: int, unit: Unit) -> dict[str, Any]:
 
 
 def _locate_candidate(claim: Claim, text: str) -> int:
-    """Return the offset of the candidate in the text, or else of its last word.
-
-    In "the brown suitcase", "the suitcase" is located at "suitcase".
-    """
+    """Return the candidate's offset in the text, or else that of the candidate's last word."""
     candidate = claim.candidate.rstrip(" .,;:!?")
     for wanted in (candidate, *candidate.split()[-1:]):
         found = occurrences(wanted, text)

@@ -136,7 +136,7 @@ def _find_unread_pairs(problems: Sequence[Problem]) -> tuple[str, int] | None:
 
 
 def _find_pairs(problems: Sequence[Problem], labels: Sequence[str | None]) -> list[Pair]:
-    """Return the pairs of rows that share a mark, or none if fewer than 90 % look like twins."""
+    """Return the pairs of rows with the same label, or none if under 90 % look like twins."""
     twos = _group_in_pairs(labels)
     halves = sum(_may_be_halves(problems[one], problems[other]) for one, other in twos)
     return twos if halves >= _MIN_ALIKE * len(twos) else []
@@ -150,7 +150,7 @@ def _group_in_pairs(labels: Iterable[str | None]) -> list[Pair]:
 
 
 def _derive_labels(problems: Sequence[Problem], values: Sequence[Scalar]) -> list[str | None]:
-    """Return the twin mark of each problem, derived from a column's values.
+    """Return the twin label of each problem, derived from a column's values.
 
     Four interpretations are tried, and the one with the most pairs is used: the value is the mark;
     the value is the other half's id; the value is the other half's row, counted from 0, 1 or the
@@ -181,7 +181,7 @@ def _derive_labels(problems: Sequence[Problem], values: Sequence[Scalar]) -> lis
 
 
 def _label_by_partner_row(texts: Sequence[str | None], first: int) -> list[str | None]:
-    """Return twin marks if each text is the number of the other half's row, or else only None."""
+    """Return twin labels if each text is the row number of the other half, or else only None."""
     numbers = [(text or "").removesuffix(".0") for text in texts]
     rows = [int(one) - first if one.isdecimal() else None for one in numbers]
     marks: list[str | None] = [None] * len(rows)
@@ -211,7 +211,7 @@ def _count_paired(labels: Sequence[str | None]) -> int:
 
 
 def clear_list_ids(entries: Iterable[Entry]) -> list[Entry]:
-    """Clear the twin ids of more than two problems whose ids differ only in their number."""
+    """Clear the twin ids of problems that are numbered as a list of three or more ("q-1" …)."""
     found = list(entries)
     problems = _get_problems(found)
     times = Counter(one.id.rstrip(digits) for one in problems.values())
@@ -252,10 +252,7 @@ def pair_by_ids(entries: Iterable[Entry]) -> list[Entry]:
 
 
 def _count_closest_pairs(problems: Sequence[Problem], pairs: Sequence[Pair]) -> int:
-    """Count the pairs whose halves are closer than the first half and that of the next two pairs.
-
-    Numbers of two lists ("left-1", "right-1") pair problems that are not closer than others.
-    """
+    """Count the pairs whose halves are closer to each other than to halves of other pairs."""
 
     def measure_closeness(one: Problem, other: Problem) -> tuple[bool, float]:
         same = {*_normalise_options(one)} == {*_normalise_options(other)}
@@ -405,7 +402,7 @@ def _find_mutual_pairs(
 def _iterate_candidate_pairs(
     group: Sequence[int], problems: dict[int, Problem], partners: Counter[int]
 ) -> Iterator[Pair]:
-    """Yield, once each, the pairs in a group that may share a fraction `_MIN_OVERLAP_FAR` of words.
+    """Yield each pair in a group that may share a fraction `_MIN_OVERLAP_FAR` of words.
 
     If two texts of n words share a fraction t of them, each has a shared word among its n - ⌈t n⌉ +
     1 rarest words (prefix filtering: Chaudhuri, Ganti and Kaushik 2006, "A primitive operator for
