@@ -152,7 +152,7 @@ def check_ids(ids: Collection[str], file: AnswerFile, noun: str, hint: str = "")
     numbers = [*map(str, range(len(known) + 1))]
     if len(ids) == len(known) > 1 and {*ids} ^ known == {numbers[0], numbers[-1]}:
         first = "1" if "0" in known else "0"
-        raise file.error(f"the ids count from {first}, those of the items do not: write their ids")
+        raise file.error(f"the ids start at {first}, but the items' ids don't: use the items' ids")
     lost = [name for name in ids if name not in known]
     if not ids or 2 * (len(lost) - len(file.omitted)) > len(ids):
         found = len(ids) - len(lost)

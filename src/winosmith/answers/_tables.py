@@ -206,7 +206,7 @@ def _explain_numeric_columns(
     read = formats.interpret_answer
     if numbers and any(sum("letter" in read(*o) for o in own) >= 0.9 * len(own) for own in others):
         numbers = [name for name in numbers if _are_unlike_options(given[name])]
-        return dict.fromkeys(numbers, "has numbers, and others have letters")
+        return dict.fromkeys(numbers, "has numbers (other columns have letters)")
     return {}
 
 
@@ -326,7 +326,9 @@ def _drop_other_columns(
     elif _IN_MARKS in omitted.values():
         raise file.error("all answers are C or I; write correct and incorrect if they are marks")
     elif len(keys) != 1:
-        several = f"{first_ids(keys)} are names of keys: name a model's column after it"
+        several = (
+            f"{first_ids(keys)} are names of key columns: name each model's column after the model"
+        )
         raise file.error(several if keys else NO_LETTER)
     for name, why in omitted.items():
         warnings.warn(

@@ -21,7 +21,7 @@ from winosmith.data._json import (
 from winosmith.data._place import Place, Row
 from winosmith.data._rows import Kind, Readable, Rows, join_rows, read
 from winosmith.data._source import CONTROLS, Source
-from winosmith.data._spans import Value, parse_json_value, parse_row_value
+from winosmith.data._spans import Value, parse_json_value, parse_row
 from winosmith.data._tables import cell, is_missing, is_table, table_name
 from winosmith.data._workbook import strip_sheet
 from winosmith.data._yaml import is_yaml, yaml_records
@@ -51,7 +51,7 @@ __all__ = [
     "join_rows",
     "members",
     "parse_json_value",
-    "parse_row_value",
+    "parse_row",
     "read",
     "read_content",
     "stem",

@@ -100,7 +100,7 @@ def _locate_members(text: str, start: int, end: int, value: Any) -> Value:
     return Value(start, end, value, inside)
 
 
-def parse_row_value(text: str, start: int, end: int, table: Delimited) -> Value:
+def parse_row(text: str, start: int, end: int, table: Delimited) -> Value:
     """Parse a row of delimited text as an object with a key for each column.
 
     Raises:
