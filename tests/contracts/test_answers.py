@@ -739,7 +739,7 @@ def _others(n: int) -> list[Problem]:
         ("m.csv", "x,choice\nq0,A\n", "m.csv:1: the table has no column 'id'"),
         ("m.csv", "q0,A\nq1,B\n", "'q0' is the id of an item: add a first line with names"),
         ("m.csv", "model,q0,q1\nm,A,B\n", "the columns are items; write a row per item"),
-        ("m.csv", "id,gold,label\nq0,A,B\n", "'gold', 'label' are names of key columns: name each"),
+        ("m.csv", "id,gold,label\nq0,A,B\n", "'gold', 'label' are names of keys: name each"),
         ("m.csv", "id,model,pred\nq0,m,A\nq0,,B\n", "m.csv:3: the row has no 'model'"),
         ("m.csv", "id,model,pred\nq0,m,A\nq0,m,B\n", "csv:3: the model 'm': the id 'q0' occurs"),
         ("m.csv", "id,model,x,y\nq0,m,A,A\nq0,n,B,A\n", "the model 'm': its answers may be in 'x'"),

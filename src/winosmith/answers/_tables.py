@@ -326,9 +326,7 @@ def _drop_other_columns(
     elif _IN_MARKS in omitted.values():
         raise file.error("all answers are C or I; write correct and incorrect if they are marks")
     elif len(keys) != 1:
-        several = (
-            f"{first_ids(keys)} are names of key columns: name each model's column after the model"
-        )
+        several = f"{first_ids(keys)} are names of keys: name each column after its model"
         raise file.error(several if keys else NO_LETTER)
     for name, why in omitted.items():
         warnings.warn(

@@ -254,9 +254,9 @@ def pair_by_ids(entries: Iterable[Entry]) -> list[Entry]:
 def _count_closest_pairs(problems: Sequence[Problem], pairs: Sequence[Pair]) -> int:
     """Count the pairs whose halves are closer to each other than to halves of other pairs."""
 
-    def measure_closeness(one: Problem, other: Problem) -> tuple[bool, float]:
-        same = {*_normalise_options(one)} == {*_normalise_options(other)}
-        return same, overlap(pieces(one.sentence), pieces(other.sentence))
+    def measure_closeness(first: Problem, second: Problem) -> tuple[bool, float]:
+        same = {*_normalise_options(first)} == {*_normalise_options(second)}
+        return same, overlap(pieces(first.sentence), pieces(second.sentence))
 
     others = [problems[other] for _, other in pairs]
     return sum(
@@ -266,12 +266,12 @@ def _count_closest_pairs(problems: Sequence[Problem], pairs: Sequence[Pair]) -> 
     )
 
 
-def _may_be_halves(one: Problem, other: Problem) -> bool:
+def _may_be_halves(first: Problem, second: Problem) -> bool:
     """Return whether two problems differ in text and answer, and have an option in common."""
-    mine, its = _normalise_options(one), _normalise_options(other)
-    if not set(mine) & set(its) or not _differ_in_words(one, other):
+    mine, its = _normalise_options(first), _normalise_options(second)
+    if not set(mine) & set(its) or not _differ_in_words(first, second):
         return False
-    return one.answer is None or other.answer is None or mine[one.answer] != its[other.answer]
+    return first.answer is None or second.answer is None or mine[first.answer] != its[second.answer]
 
 
 def pair_by_column(entries: Iterable[Entry], column: str) -> list[Entry]:
