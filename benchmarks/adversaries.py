@@ -1,4 +1,4 @@
-"""Embedders of different surface features: words, pairs of words, letters."""
+"""Embedders of different surface features: words, word pairs, letters."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from sklearn.decomposition import TruncatedSVD
 from sklearn.feature_extraction import FeatureHasher
 
 from winosmith import embed
-from winosmith.parallel import one_thread
+from winosmith.parallel import use_one_thread
 from winosmith.text import content_words, tokens
 
 NEAR, WIDTH = 4, 128
 
 
-def _pairs(problem):
-    """Yield a word near an option with a word after the blank; + for option 1, − for option 2."""
+def _iter_word_pairs(problem):
+    """Yield each word near an option with each word after the blank, signed by the option."""
     words = [token.lower() for token in tokens(problem.sentence)]
     blank = next(at for at, word in enumerate(words) if "_" in word)
     after = [w for w in words[blank + 1 :] if any(map(str.isalnum, w))]
@@ -26,8 +26,8 @@ def _pairs(problem):
             yield from ((f"{word}~{cue}", sign) for cue in after)
 
 
-def _letters(problem):
-    """Yield letters after the blank, by which option comes first and which is longer."""
+def _iter_letters(problem):
+    """Yield letters after the blank, signed by which option comes first or is longer."""
     text = problem.sentence.lower()
     after = f" {text.partition('_')[2].strip()} "
     places = [text.find(option.lower()) for option in problem.options]
@@ -38,24 +38,24 @@ def _letters(problem):
         yield from ((f"{name}~{after[n : n + 3]}", sign) for n in range(len(after) - 2))
 
 
-def _reduced(features, problems, seed):
-    """Return hashed features of all problems, reduced by SVD, each row of length 1."""
+def _reduce_features(features, problems, seed):
+    """Return hashed features of all problems, reduced by SVD, as rows of length 1."""
     hashed = FeatureHasher(1 << 16, input_type="pair").transform(map(features, problems))
-    with one_thread():
+    with use_one_thread():
         X = TruncatedSVD(WIDTH, random_state=seed).fit_transform(hashed)
     return (X / np.maximum(np.linalg.norm(X, axis=1, keepdims=True), 1e-12)).astype(np.float32)
 
 
-def adversaries(problems, seed):
-    """Return the vectors of three embedders: the light one, word pairs, letters by place."""
+def make_vectors(problems, seed):
+    """Return the vectors of three embedders: the light embedder, word pairs, letters."""
     return {
         "light": embed.LightEmbedder().embed(problems),
-        "pairs": _reduced(_pairs, problems, seed),
-        "letters": _reduced(_letters, problems, seed),
+        "pairs": _reduce_features(_iter_word_pairs, problems, seed),
+        "letters": _reduce_features(_iter_letters, problems, seed),
     }
 
 
-def joined(Xs):
-    """Return the vectors of all embedders side by side, each with rows of mean length 1."""
+def concatenate_vectors(Xs):
+    """Concatenate the vectors of all embedders, each scaled to a mean length of 1."""
     parts = [X / np.linalg.norm(X, axis=1).mean() for X in Xs.values()]
     return np.concatenate(parts, axis=1)

@@ -1,4 +1,4 @@
-"""The rivals of bench_aflite.py: scikit-learn's classifiers, in one process each."""
+"""The scikit-learn classifiers that bench_aflite.py compares with, each in its own process."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ Task = tuple[str, str, int, int, int, int]
 """Folder, kind, phase, classifier, training size, seed."""
 
 
-def fitted(task: Task) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Train one classifier; return which rows it held out, all decision values, and the labels."""
+def fit_classifier(task: Task) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Train one classifier; return its held-out rows, all decision values, and the labels."""
     from sklearn.linear_model import LogisticRegression
 
     folder, kind, phase, classifier, train_size, seed = task
@@ -44,28 +44,30 @@ def fitted(task: Task) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     return held, model.decision_function(X[left]), y[left]
 
 
-def rival_fit(task: Task) -> tuple[np.ndarray, np.ndarray]:
-    """Train one classifier; return its held-out rows, and which of them it predicted correctly."""
-    held, values, labels = fitted(task)
+def predict_held_out(task: Task) -> tuple[np.ndarray, np.ndarray]:
+    """Train one classifier; return its held-out rows and its correct predictions."""
+    held, values, labels = fit_classifier(task)
     return held, held & ((values > 0) == labels)
 
 
-def warmed(pool: ProcessPoolExecutor, folder: str, processes: int) -> None:
-    """Let every process import its libraries before the timing."""
-    list(pool.map(rival_fit, [(folder, "quick", 0, i, 100, 1) for i in range(2 * processes)]))
+def warm_up(pool: ProcessPoolExecutor, folder: str, processes: int) -> None:
+    """Let every process import its libraries before timing starts."""
+    list(
+        pool.map(predict_held_out, [(folder, "quick", 0, i, 100, 1) for i in range(2 * processes)])
+    )
 
 
-def rival_phase(
+def time_phase(
     pool: ProcessPoolExecutor, folder: str, kind: str, number: int, result: debias.AfliteResult
 ) -> tuple[float, int]:
-    """Return the seconds that the rival takes for a phase, and how many rows go in both."""
+    """Return scikit-learn's seconds for a phase, and the number of rows that both remove."""
     parameters = result.parameters
     left = np.load(Path(folder) / f"left{number}.npy")
     seed, size = parameters["seed"], parameters["train_size"]
     tasks = [(folder, kind, number, j, size, seed) for j in range(parameters["ensemble_size"])]
     began = time.perf_counter()
     correct, total = np.zeros((2, len(left)), np.int32)
-    for held, right in pool.map(rival_fit, tasks):
+    for held, right in pool.map(predict_held_out, tasks):
         total += held
         correct += right
     removed = select(
@@ -80,7 +82,7 @@ def rival_phase(
     return taken, int(np.isin(left[removed], result.removed[number]).sum())
 
 
-def compared(
+def compare_votes(
     pool: ProcessPoolExecutor,
     folder: str,
     number: int,
@@ -88,18 +90,18 @@ def compared(
     y: np.ndarray,
     result: debias.AfliteResult,
 ) -> str:
-    """Return how many votes of a phase differ from the optimum's, and by how much values do."""
+    """Report the votes of a phase that differ from the optimum's, and the largest difference."""
     parameters = result.parameters
     size, count, seed = (parameters[n] for n in ("train_size", "ensemble_size", "seed"))
     left = np.load(Path(folder) / f"left{number}.npy").astype(np.int32)
     settings = Settings(count, size, 1, 0.75, parameters["C"], seed)
     with open_ensemble(check_rows(X, y, range(len(y)), None), settings) as ensemble:
-        weights = ensemble.vote(left, number, ensemble.compute_first_start(left)).weights
+        weights = ensemble.collect_votes(left, number, ensemble.compute_initial_start(left)).weights
         matrix = ensemble.basis.matrix
         votes = wrong = close = 0
         worst = 0.0
         tasks = [(folder, "optimum", number, j, size, seed) for j in range(count)]
-        for w, (held, wanted, _) in zip(weights, pool.map(fitted, tasks), strict=True):
+        for w, (held, wanted, _) in zip(weights, pool.map(fit_classifier, tasks), strict=True):
             values = matrix[left].astype(np.float64) @ w
             turned, sure = held & ((values > 0) != (wanted > 0)), np.abs(wanted) > 1e-4
             votes += int(held.sum())
@@ -112,27 +114,27 @@ def compared(
     )
 
 
-class Memory(threading.Thread):
-    """Watches the anonymous memory of this process, which the kernel keeps no peak of."""
+class MemoryMonitor(threading.Thread):
+    """Monitors this process's anonymous memory, for which the kernel records no peak."""
 
     def __init__(self) -> None:
         super().__init__(daemon=True)
-        self.peak = self.begin = self.now()
+        self.peak = self.begin = self.read()
         self.over = threading.Event()
         self.start()
 
     @staticmethod
-    def now() -> int:
-        """Return the anonymous memory in bytes."""
+    def read() -> int:
+        """Return the current anonymous memory in bytes."""
         lines = Path("/proc/self/status").read_text().splitlines()
         return next(int(line.split()[1]) * 1024 for line in lines if line.startswith("RssAnon"))
 
     def run(self) -> None:
-        """Look twenty times a second."""
+        """Read the memory twenty times per second."""
         while not self.over.wait(0.05):
-            self.peak = max(self.peak, self.now())
+            self.peak = max(self.peak, self.read())
 
     def stop(self) -> int:
-        """Return by how much it grew at most."""
+        """Stop monitoring, and return the maximum growth in bytes."""
         self.over.set()
         return self.peak - self.begin

@@ -31,7 +31,7 @@ for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ[name] = "1"  # one BLAS thread a process; both sides spread the classifiers instead
 
 import numpy as np  # noqa: E402 - the limits come first
-from aflite_rivals import Memory, compared, rival_fit, rival_phase, warmed  # noqa: E402
+from aflite_rivals import MemoryMonitor, compare_votes, predict_held_out, time_phase, warm_up  # noqa: E402
 
 from winosmith import debias  # noqa: E402
 
@@ -55,11 +55,11 @@ GRID = [
 
 
 class EnoughPhasesError(Exception):
-    """Ends a run that is only timed."""
+    """Ends a timed run after enough phases."""
 
 
-def made(rows: int, columns: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return correlated rows with a decaying spectrum; nine in ten give their label away.
+def make_rows(rows: int, columns: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return correlated rows with a decaying spectrum; 90 % of them reveal their label.
 
     About a third of them is kept then, after some sixty phases, as of the paper's 47,000.
     """
@@ -77,8 +77,8 @@ def made(rows: int, columns: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
     return X, y.astype(np.int8)
 
 
-def multiplied() -> float:
-    """Return how many float32 operations a second the processors do in a matrix product."""
+def measure_multiplications() -> float:
+    """Return the number of float32 operations per second in a matrix product."""
     A = np.ones((1_536, 1_536), np.float32)
     A @ A
     began = time.perf_counter()
@@ -86,8 +86,10 @@ def multiplied() -> float:
     return PROCESSORS * 2 * 1_536**3 / (time.perf_counter() - began)
 
 
-def operations(phases: list[debias.Phase], columns: int, ensemble: int, train_size: int) -> float:
-    """Return the multiplications and additions of some phases: gradients and decision values."""
+def count_operations(
+    phases: list[debias.Phase], columns: int, ensemble: int, train_size: int
+) -> float:
+    """Return the number of multiplications and additions in some phases."""
     passes = sum(phase.passes for phase in phases)
     votes = sum(phase.size for phase in phases)
     return ensemble * columns * (4.0 * passes * train_size + 2.0 * votes)
@@ -108,33 +110,33 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=0)
     chosen = parser.parse_args()
     print(f"{PROCESSORS} processors, load {os.getloadavg()[0]:.1f}")
-    rate = multiplied()
-    compiled()
+    rate = measure_multiplications()
+    compile_kernel()
     if chosen.grid:
-        grid(chosen, rate)
+        print_grid(chosen, rate)
         return
     if chosen.paper:
         chosen.rows, chosen.columns = 47_000, 1_024
-    whole_run(chosen, rate)
+    run_to_end(chosen, rate)
 
 
-def compiled() -> None:
-    """Compile the kernel, and print the time that this takes."""
-    X, y = made(200, 8, 0)
+def compile_kernel() -> None:
+    """Compile the kernel, and print the compilation time."""
+    X, y = make_rows(200, 8, 0)
     began = time.perf_counter()
     debias.aflite(X, y, train_size=50, cutoff=100, ensemble_size=2)
     print(f"compiled, or loaded from the cache, in {time.perf_counter() - began:.1f} s")
 
 
-def whole_run(chosen: argparse.Namespace, rate: float) -> None:
-    """Run AFLite to its end, then the rivals on some of its phases, and print both."""
+def run_to_end(chosen: argparse.Namespace, rate: float) -> None:
+    """Run AFLite to the end, then scikit-learn on some of its phases, and print both."""
     sizes = debias.suggest_sizes(chosen.rows)
     train_size, cutoff = chosen.train or sizes[0], chosen.cutoff or sizes[1]
-    X, y = made(chosen.rows, chosen.columns, chosen.seed)
+    X, y = make_rows(chosen.rows, chosen.columns, chosen.seed)
     print(
         f"N={chosen.rows:,} d={chosen.columns:,} n={chosen.ensemble} m={train_size:,} k={cutoff:,}"
     )
-    memory, began = Memory(), time.perf_counter()
+    memory, began = MemoryMonitor(), time.perf_counter()
     result = debias.aflite(
         X,
         y,
@@ -145,7 +147,7 @@ def whole_run(chosen: argparse.Namespace, rate: float) -> None:
         seed=chosen.seed,
     )
     ours, phases = time.perf_counter() - began, result.phases
-    least = operations(list(phases), chosen.columns, chosen.ensemble, train_size) / rate
+    least = count_operations(list(phases), chosen.columns, chosen.ensemble, train_size) / rate
     print(
         f"  winosmith: {ours:.1f} s, {len(phases)} phases of {result.seconds / len(phases):.3f} s, "
         f"passes {min(p.passes for p in phases)}-{max(p.passes for p in phases)}, "
@@ -161,17 +163,17 @@ def whole_run(chosen: argparse.Namespace, rate: float) -> None:
         f"(RssAnon; X is {X.nbytes / 2**20:,.0f})"
     )
     if chosen.against:
-        rivals(X, y, result, chosen, ours)
+        time_rivals(X, y, result, chosen, ours)
 
 
-def rivals(
+def time_rivals(
     X: np.ndarray,
     y: np.ndarray,
     result: debias.AfliteResult,
     chosen: argparse.Namespace,
     ours: float,
 ) -> None:
-    """Time scikit-learn on some phases, and compare the rows that it would remove in them."""
+    """Time scikit-learn on some phases, and compare the rows that it would remove."""
     phases = result.phases
     numbers = sorted(set(np.linspace(0, len(phases) - 1, chosen.against).astype(int).tolist()))
     with (
@@ -183,11 +185,11 @@ def rivals(
         for number in numbers:
             left = (result.removed_in < 0) | (result.removed_in >= number)
             np.save(Path(folder) / f"left{number}.npy", np.flatnonzero(left))
-        warmed(pool, folder, PROCESSORS)
+        warm_up(pool, folder, PROCESSORS)
         for kind in ("converged", "quick"):
             seconds, same = [], 0
             for number in numbers:
-                taken, equal = rival_phase(pool, folder, kind, number, result)
+                taken, equal = time_phase(pool, folder, kind, number, result)
                 seconds.append(taken)
                 same += equal
                 print(
@@ -203,15 +205,15 @@ def rivals(
             )
         if chosen.exact:
             for number in numbers:
-                print(f"  phase {number:>3}: {compared(pool, folder, number, X, y, result)}")
+                print(f"  phase {number:>3}: {compare_votes(pool, folder, number, X, y, result)}")
 
 
-def grid(chosen: argparse.Namespace, rate: float) -> None:
-    """Print the table: a phase of winosmith, and of scikit-learn, for each size."""
+def print_grid(chosen: argparse.Namespace, rate: float) -> None:
+    """Print a table of the time for one phase with winosmith and scikit-learn, by size."""
     print("|       N |     d |   n |      m | s a phase | of limit | scikit-learn | ratio | MiB |")
     print("|--------:|------:|----:|-------:|----------:|---------:|-------------:|------:|----:|")
     for rows, columns, ensemble, train_size in GRID:
-        X, y = made(rows, columns, chosen.seed)
+        X, y = make_rows(rows, columns, chosen.seed)
         phases: list[debias.Phase] = []
 
         def count(phase: debias.Phase, into: list[debias.Phase] = phases) -> None:
@@ -219,7 +221,7 @@ def grid(chosen: argparse.Namespace, rate: float) -> None:
             if len(into) == 5:
                 raise EnoughPhasesError
 
-        memory = Memory()
+        memory = MemoryMonitor()
         with contextlib.suppress(EnoughPhasesError):
             debias.aflite(
                 X,
@@ -233,8 +235,8 @@ def grid(chosen: argparse.Namespace, rate: float) -> None:
         peak = memory.stop()
         later = phases[1:]
         ours = float(np.mean([phase.seconds for phase in later]))
-        least = operations(later, columns, ensemble, train_size) / rate / len(later)
-        theirs = one_phase(X, y, ensemble, train_size)
+        least = count_operations(later, columns, ensemble, train_size) / rate / len(later)
+        theirs = time_one_phase(X, y, ensemble, train_size)
         print(
             f"| {rows:>7,} | {columns:>5,} | {ensemble:>3} | {train_size:>6,} | {ours:>9.3f} "
             f"| {100 * least / ours:>6.0f} % | {theirs:>12.2f} | {theirs / ours:>5.0f} "
@@ -243,8 +245,8 @@ def grid(chosen: argparse.Namespace, rate: float) -> None:
         )
 
 
-def one_phase(X: np.ndarray, y: np.ndarray, ensemble: int, train_size: int) -> float:
-    """Return the seconds that the converged rival takes for a phase, from a few classifiers."""
+def time_one_phase(X: np.ndarray, y: np.ndarray, ensemble: int, train_size: int) -> float:
+    """Estimate scikit-learn's seconds for a phase from a few converged classifiers."""
     few = min(ensemble, 4 * PROCESSORS)
     with (
         TemporaryDirectory() as folder,
@@ -253,10 +255,10 @@ def one_phase(X: np.ndarray, y: np.ndarray, ensemble: int, train_size: int) -> f
         np.save(Path(folder) / "X.npy", X - X.mean(axis=0))
         np.save(Path(folder) / "y.npy", y)
         np.save(Path(folder) / "left0.npy", np.arange(len(y)))
-        warmed(pool, folder, PROCESSORS)
+        warm_up(pool, folder, PROCESSORS)
         began = time.perf_counter()
         tasks = [(folder, "converged", 0, j, train_size, 0) for j in range(few)]
-        list(pool.map(rival_fit, tasks))
+        list(pool.map(predict_held_out, tasks))
         return (time.perf_counter() - began) * ensemble / few
 
 

@@ -86,19 +86,19 @@ TEXTS = 20
 """Number of texts among which the sets of a cell are split."""
 
 AT_ONCE = {"null": 100, "planted": 10, "seeds": 25, "proof": 5}
-"""Sets that are noted together."""
+"""Number of sets that are saved together."""
 
 
-def parted(cells: str) -> list[tuple[int, int]]:
+def parse_cells(cells: str) -> list[tuple[int, int]]:
     return [(int(options), int(n)) for options, n in (cell.split("x") for cell in cells.split())]
 
 
-def told(named: int, sets: int) -> str:
+def rate(named: int, sets: int) -> str:
     low, high = metrics.wilson_interval(named, sets)
     return f"{100 * named / sets:.1f} % ({100 * low:.1f}–{100 * high:.1f})"
 
 
-def made(
+def make_items(
     options: int,
     n: int,
     seed: int,
@@ -106,7 +106,7 @@ def made(
     by_length: bool = False,
     untied: bool = False,
 ) -> Dataset:
-    """Make items of words that mean nothing; all keys are the first option.
+    """Make items of meaningless words; the key is always the first option.
 
     `untied`: of an item's options no two are of one length, so that the longest is one.
     """
@@ -137,7 +137,7 @@ def made(
 
 @dataclass(frozen=True)
 class Job:
-    """Some sets of one text.
+    """A job that measures several sets made from one text.
 
     Attributes:
         what: "null", "planted", "seeds" or "proof".
@@ -159,10 +159,10 @@ class Job:
     share: float
 
     def items(self, more: int = 0) -> audit.Items:
-        """Return the text, with so many items more."""
+        """Return the text's items, with `more` additional items."""
         seed = {"null": 1, "planted": 2, "seeds": 2, "proof": 4}[self.what] + 10 * self.text
         untied = self.what in ("planted", "seeds")
-        return text(self.options, self.n + more, seed, self.copies, self.uneven, untied)
+        return make_text(self.options, self.n + more, seed, self.copies, self.uneven, untied)
 
     def rngs(self) -> Iterator[tuple[int, np.random.Generator]]:
         """Yield the number of each set, and its random generator."""
@@ -171,12 +171,12 @@ class Job:
 
 
 @lru_cache(TEXTS)
-def text(*of: int) -> audit.Items:
-    return audit.Items.from_dataset(made(*of))
+def make_text(*of: int) -> audit.Items:
+    return audit.Items.from_dataset(make_items(*of))
 
 
-def counts(job: Job) -> dict[str, float]:
-    """Return the counts of a text's sets by name, and the processor seconds."""
+def count_findings(job: Job) -> dict[str, float]:
+    """Return the counts of a job's findings by name, and the processor seconds."""
     began = time.process_time()
     found: Counter[str] = Counter()
     for told in COUNTED[job.what](job):
@@ -184,12 +184,12 @@ def counts(job: Job) -> dict[str, float]:
     return {**found, "seconds": time.process_time() - began}
 
 
-def cells(asked: argparse.Namespace, what: str) -> Iterator[tuple[int, int, Counter[str]]]:
+def iter_cells(asked: argparse.Namespace, what: str) -> Iterator[tuple[int, int, Counter[str]]]:
     """Yield each cell with the counts of all its sets; saved sets are not repeated."""
     noted: dict[str, dict[str, float]] = {}
     if asked.kept and asked.kept.is_file():
         noted = dict(map(json.loads, asked.kept.read_text("utf-8").splitlines()))
-    for options, n in parted(asked.cells or CELLS[what]):
+    for options, n in parse_cells(asked.cells or CELLS[what]):
         jobs = {}
         for at, first in enumerate(range(0, asked.sets, AT_ONCE[what])):
             part, text = divmod(at, TEXTS)
@@ -202,7 +202,7 @@ def cells(asked: argparse.Namespace, what: str) -> Iterator[tuple[int, int, Coun
             jobs[json.dumps(asdict(job))] = job
         left = {name: job for name, job in jobs.items() if name not in noted}
         with ProcessPoolExecutor(asked.workers) as pool:
-            done = ordered_map(counts, left.values(), pool, ahead=2 * asked.workers)
+            done = ordered_map(count_findings, left.values(), pool, max_pending=2 * asked.workers)
             for name, found in zip(left, done, strict=True):
                 noted[name] = found
                 if asked.kept:
@@ -214,7 +214,7 @@ def cells(asked: argparse.Namespace, what: str) -> Iterator[tuple[int, int, Coun
         yield options, n, total
 
 
-def of_null(job: Job) -> Iterator[list[str]]:
+def iter_null_findings(job: Job) -> Iterator[list[str]]:
     items = job.items()
     for at, rng in job.rngs():
         keys = (rng.random(len(items.unit_firsts)) * items.unit_counts).astype(int)
@@ -232,16 +232,16 @@ def of_null(job: Job) -> Iterator[list[str]]:
         )
 
 
-def null(asked: argparse.Namespace) -> None:
+def print_null(asked: argparse.Namespace) -> None:
     print("| options | items | sets | a cue flagged | borderline | a p ≤ 0.05 | seconds |\n"
           "|---|---|---|---|---|---|---|")  # fmt: skip
-    for options, n, of in cells(asked, "null"):
-        counted = (told(of[what], asked.sets) for what in ("flagged", "borderline", "significant"))
+    for options, n, of in iter_cells(asked, "null"):
+        counted = (rate(of[what], asked.sets) for what in ("flagged", "borderline", "significant"))
         print(f"| {options or '2–5'} | {n} | {asked.sets} | {' | '.join(counted)} | "
               f"{of['seconds']:.0f} |", flush=True)  # fmt: skip
 
 
-def with_longest(
+def plant_longest(
     items: audit.Items, longest: np.ndarray, share: float, rng: np.random.Generator
 ) -> audit.Items:
     """Return the items with random keys, except for a fraction whose key is the longest option."""
@@ -249,34 +249,34 @@ def with_longest(
     return items.with_keys(np.where(rng.random(len(keys)) < share, longest, keys))
 
 
-def longest_of(items: audit.Items) -> np.ndarray:
+def find_longest_options(items: audit.Items) -> np.ndarray:
     units = [items.problems[lead].options for lead in items.unit_firsts]
     return np.array([int(np.argmax(list(map(len, options)))) for options in units])
 
 
-def of_planted(job: Job) -> Iterator[list[str]]:
+def iter_planted_findings(job: Job) -> Iterator[list[str]]:
     items = job.items()
-    longest = longest_of(items)
+    longest = find_longest_options(items)
     for at, rng in job.rngs():
-        planted = with_longest(items, longest, job.share / (1 - 1 / job.options), rng)
+        planted = plant_longest(items, longest, job.share / (1 - 1 / job.options), rng)
         found = audit.score_cues(planted, draws=job.draws, max_draws=job.max_draws, seed=at).flagged
         it = any(one.cue == "the longest, in characters" for one in found)
         yield ["it"] * it + ["some"] * bool(found)
 
 
-def planted(asked: argparse.Namespace) -> None:
+def print_planted(asked: argparse.Namespace) -> None:
     print("| options | items | sets | it is flagged | a cue is flagged | seconds |\n"
           "|---|---|---|---|---|---|")  # fmt: skip
-    for options, n, of in cells(asked, "planted"):
-        print(f"| {options} | {n} | {asked.sets} | {told(of['it'], asked.sets)} | "
-              f"{told(of['some'], asked.sets)} | {of['seconds']:.0f} |", flush=True)  # fmt: skip
+    for options, n, of in iter_cells(asked, "planted"):
+        print(f"| {options} | {n} | {asked.sets} | {rate(of['it'], asked.sets)} | "
+              f"{rate(of['some'], asked.sets)} | {of['seconds']:.0f} |", flush=True)  # fmt: skip
 
 
-def of_seeds(job: Job) -> Iterator[list[str]]:
+def iter_seed_findings(job: Job) -> Iterator[list[str]]:
     items = job.items()
-    longest = longest_of(items)
+    longest = find_longest_options(items)
     for at, rng in job.rngs():
-        planted = with_longest(items, longest, job.share / (1 - 1 / job.options), rng)
+        planted = plant_longest(items, longest, job.share / (1 - 1 / job.options), rng)
         one, two = (
             audit.score_cues(planted, draws=job.draws, max_draws=job.max_draws, seed=2 * at + seed)
             for seed in (0, 1)
@@ -285,18 +285,18 @@ def of_seeds(job: Job) -> Iterator[list[str]]:
         yield ["same"] * same + ["flagged"] * bool(one.flagged)
 
 
-def seeds(asked: argparse.Namespace) -> None:
+def print_seeds(asked: argparse.Namespace) -> None:
     print("| options | items | sets | flagged by a seed | the same by both | seconds |\n"
           "|---|---|---|---|---|---|")  # fmt: skip
-    for options, n, of in cells(asked, "seeds"):
-        print(f"| {options} | {n} | {asked.sets} | {told(of['flagged'], asked.sets)} | "
-              f"{told(of['same'], asked.sets)} | {of['seconds']:.0f} |", flush=True)  # fmt: skip
+    for options, n, of in iter_cells(asked, "seeds"):
+        print(f"| {options} | {n} | {asked.sets} | {rate(of['flagged'], asked.sets)} | "
+              f"{rate(of['same'], asked.sets)} | {of['seconds']:.0f} |", flush=True)  # fmt: skip
 
 
-def band() -> None:
+def print_band() -> None:
     """Print the accuracy of the longest option in one set, and its band by number of draws."""
-    items = text(4, 1600, 2, 1, False, True)
-    longest, rng = longest_of(items), np.random.default_rng(0)
+    items = make_text(4, 1600, 2, 1, False, True)
+    longest, rng = find_longest_options(items), np.random.default_rng(0)
     keys = (longest + rng.integers(1, 4, len(longest))) % 4
     right = rng.permutation(len(keys))[: round(0.469 * len(keys))]
     keys[right] = longest[right]
@@ -308,10 +308,10 @@ def band() -> None:
               f"{100 * it.spread:.2f} | {100 * it.high:.1f} % | {it.p:.5f} |")  # fmt: skip
 
 
-def planted_items(n: int, share: float) -> Dataset:
-    """Return items whose longest option is the key `share` more often than by chance."""
+def make_planted_items(n: int, share: float) -> Dataset:
+    """Return items whose longest option is the key more often than by chance, by `share`."""
     rng = np.random.default_rng(3)
-    data = made(4, n, 3)
+    data = make_items(4, n, 3)
     longest = np.array([int(np.argmax([*map(len, problem.options)])) for problem in data])
     keys = np.where(rng.random(n) < share / (1 - 1 / 4), longest, rng.integers(0, 4, n))
     pairs = zip(data, keys.tolist(), strict=True)
@@ -320,14 +320,14 @@ def planted_items(n: int, share: float) -> Dataset:
 
 def write_input(path: Path, n: int, share: float) -> None:
     with path.open("w", encoding="utf-8") as file:
-        for problem in planted_items(n, share):
+        for problem in make_planted_items(n, share):
             record = {"id": problem.id, "question": problem.sentence, "choices": problem.options}
             file.write(json.dumps({**record, "answer": "ABCD"[problem.answer or 0]}) + "\n")
 
 
-def seconds(n: int, draws: int, probe_draws: int, share: float) -> None:
+def print_times(n: int, draws: int, probe_draws: int, share: float) -> None:
     """Print the processor seconds and the peak memory before each step."""
-    data = planted_items(n, share)
+    data = make_planted_items(n, share)
     began = time.process_time()
 
     def tell(step: str) -> None:
@@ -340,16 +340,16 @@ def seconds(n: int, draws: int, probe_draws: int, share: float) -> None:
     tell("done")
 
 
-def read(folder: Path, name: str) -> Dataset:
+def read_items(folder: Path, name: str) -> Dataset:
     contents = formats.scan(folder / f"{name}.jsonl")
     return Dataset((item for item in contents.items if isinstance(item, Problem)), name)
 
 
-def repair(folder: Path, draws: int) -> None:
+def print_repairs(folder: Path, draws: int) -> None:
     print("| set | items | kept | best cue before, after | words, unseen | bounds of 3 points | "
           "seconds |\n|---|---|---|---|---|---|---|")  # fmt: skip
     for name in SHARED:
-        data = read(folder, name)
+        data = read_items(folder, name)
         began = time.process_time()
         found = audit.repair(data, draws=draws, probe_draws=draws // 4)
         took = time.process_time() - began
@@ -359,16 +359,16 @@ def repair(folder: Path, draws: int) -> None:
         print(
             f"| {name} | {len(data):,} | {len(found.dataset):,} | {best.rule} "
             f"{100 * best.before:.1f} %, {100 * best.after:.1f} % | {told if words else ''} | "
-            f"{len(proof.bounds) - len(proof.not_shown)} of {len(proof.bounds)} | {took:.0f} |",
+            f"{len(proof.bounds) - len(proof.wide_bounds)} of {len(proof.bounds)} | {took:.0f} |",
             flush=True,
         )
 
 
 MARKED = (0.2, 0.4, 0.6, 0.75)
-"""In this fraction of the items the right option is marked, otherwise one drawn at random."""
+"""Fractions of items whose correct option is marked; in the others, a random option is."""
 
 
-def miskeyed(share: float, seed: int) -> tuple[Dataset, dict[str, Answers], set[str]]:
+def make_miskeyed_items(share: float, seed: int) -> tuple[Dataset, dict[str, Answers], set[str]]:
     """Make 600 items with 12 wrong keys, the answers of eight models, and the ids of wrong keys."""
     rng = np.random.default_rng([seed, int(100 * share)])
     n, models = 600, 8
@@ -392,15 +392,17 @@ def miskeyed(share: float, seed: int) -> tuple[Dataset, dict[str, Answers], set[
     return data, from_choices(answers), {data.ids[at] for at in np.flatnonzero(wrong)}
 
 
-def rate(data: Dataset, wrong: set[str]) -> float:
+def compute_wrong_key_rate(data: Dataset, wrong: set[str]) -> float:
     return sum(name in wrong for name in data.ids) / len(data)
 
 
-def wrong_keys(folder: Path | None, sets: int, draws: int) -> None:
+def print_wrong_key_table(folder: Path | None, sets: int, draws: int) -> None:
     print("| set | before | kept | after | factor | set aside | with a wrong key | after, with "
           "answers |\n|---|---|---|---|---|---|---|---|")  # fmt: skip
     for share in MARKED:
-        rows = [of_wrong_keys(*miskeyed(share, seed), draws) for seed in range(sets)]
+        rows = [
+            measure_wrong_keys(*make_miskeyed_items(share, seed), draws) for seed in range(sets)
+        ]
         print_wrong_keys(f"{share:.0%} marked", np.mean(rows, axis=0))
     for name, field, is_wrong in (
         ("mmlu_redux", "error_type", "wrong_groundtruth"),
@@ -408,15 +410,15 @@ def wrong_keys(folder: Path | None, sets: int, draws: int) -> None:
     ):
         if folder is None:
             continue
-        data = read(folder / name, "items")
+        data = read_items(folder / name, "items")
         records = (folder / name / "items.jsonl").read_text("utf-8").split("\n")[:-1]
         marks = {record["id"]: record[field] for record in map(json.loads, records)}
         wrong = {at for at, mark in marks.items() if (mark == is_wrong if is_wrong else mark)}
         answers = read_answers(folder / name / "answers.csv", data)
-        print_wrong_keys(name, np.array(of_wrong_keys(data, answers, wrong, draws)))
+        print_wrong_keys(name, np.array(measure_wrong_keys(data, answers, wrong, draws)))
 
 
-def of_wrong_keys(
+def measure_wrong_keys(
     data: Dataset, answers: dict[str, Answers], wrong: set[str], draws: int
 ) -> tuple[float, ...]:
     found = audit.repair(data, draws=draws, probe_draws=draws // 4, least_kept=0)
@@ -425,13 +427,13 @@ def of_wrong_keys(
     )
     aside = with_them.doubts.set_aside if with_them.doubts else ()
     return (
-        rate(data, wrong),
+        compute_wrong_key_rate(data, wrong),
         len(found.dataset) / len(data),
-        rate(found.dataset, wrong),
+        compute_wrong_key_rate(found.dataset, wrong),
         found.concentration.factor if found.concentration else 1.0,
         len(aside),
         sum(one.id in wrong for one in aside),
-        rate(with_them.dataset, wrong),
+        compute_wrong_key_rate(with_them.dataset, wrong),
     )
 
 
@@ -444,24 +446,26 @@ def print_wrong_keys(name: str, of: np.ndarray) -> None:
     )
 
 
-def of_proof(job: Job) -> Iterator[list[str]]:
+def iter_proof_findings(job: Job) -> Iterator[list[str]]:
     items = job.items(UNSEEN)
-    longest = longest_of(items)
+    longest = find_longest_options(items)
     for at, rng in job.rngs():
         seen = np.isin(items.unit, rng.permutation(len(items.unit_firsts))[: job.n])
-        held = holds(with_longest(items, longest, PLANTED_SHARE, rng), seen, longest, job.draws, at)
+        held = check_bounds(
+            plant_longest(items, longest, PLANTED_SHARE, rng), seen, longest, job.draws, at
+        )
         off = [f"missed {rule}" for rule, is_in in held.items() if not is_in]
         yield ["every"] * (not off) + ["bound"] * len(held) + off
 
 
-def proof(asked: argparse.Namespace) -> None:
-    """Print the number of sets in which all bounds hold, and the rules that fail in the others."""
+def print_proofs(asked: argparse.Namespace) -> None:
+    """Print the number of sets in which all bounds hold, and the rules that fail otherwise."""
     print("| options | items | sets | all bounds hold | each bound holds | seconds |\n"
           "|---|---|---|---|---|---|")  # fmt: skip
     missed: Counter[str] = Counter()
-    for options, n, of in cells(asked, "proof"):
+    for options, n, of in iter_cells(asked, "proof"):
         own = Counter({name: times for name, times in of.items() if name.startswith("missed")})
-        print(f"| {options} | {n} | {asked.sets} | {told(of['every'], asked.sets)} | "
+        print(f"| {options} | {n} | {asked.sets} | {rate(of['every'], asked.sets)} | "
               f"{100 - 100 * own.total() / of['bound']:.2f} % | {of['seconds']:.0f} |",
               flush=True)  # fmt: skip
         missed += own
@@ -473,10 +477,10 @@ UNSEEN = 2000
 PLANTED_SHARE = 0.2
 
 
-def holds(
+def check_bounds(
     items: audit.Items, seen: np.ndarray, longest: np.ndarray, draws: int, seed: int
 ) -> dict[str, bool]:
-    """Return for each cue whether its bound holds on unseen items thinned by the halves' rules.
+    """Map each cue to whether its bound holds on unseen items thinned by the halves' rules.
 
     What they leave is the mean over all places at which an unseen item's key may stand, each by
     its probability, so that the lots by which keys were planted add no noise.
@@ -485,7 +489,7 @@ def holds(
     thinning = Thinning(
         items, fixed, RepairPlan.from_settings(draws=draws, probe_draws=50, seed=seed)
     )
-    shares = items.unit_scores(items.count_ties(audit.CUES))
+    shares = items.compute_unit_scores(items.count_ties(audit.CUES))
     new = ~seen[items.unit_firsts]
     chance = np.arange(shares.shape[1]) < items.unit_counts[:, None]
     chance = chance / items.unit_counts[:, None]
@@ -503,7 +507,7 @@ def holds(
         part = items.subset(seen)
         return found.stays[items.unit][seen][part.unit_firsts]
 
-    bounds = {b.rule: b for b in audit.prove(items.subset(seen), thin, seed=seed).bounds}
+    bounds = {b.rule: b for b in audit.bound_accuracies(items.subset(seen), thin, seed=seed).bounds}
     truth = dict(zip([cue.name for cue in audit.CUES], np.mean(left, axis=0), strict=True))
     return {
         name: bounds[name].low <= is_ <= bounds[name].high
@@ -512,14 +516,14 @@ def holds(
     }
 
 
-def shared(folder: Path) -> None:
+def print_shared_sets(folder: Path) -> None:
     print("| set | n | chance | best cue | options alone | seconds |\n|---|---|---|---|---|---|")
     for name in SHARED:
-        data = read(folder, name)
+        data = read_items(folder, name)
         began = time.process_time()
         part = audit.audit(data).parts[0]
         took = time.process_time() - began
-        best, blind = part.best, part.probes[0]
+        best, blind = part.best_cue, part.probes[0]
         cue = f"{best.cue} {100 * best.right:.1f} % (p {best.p:.3f})" if best else "none"
         probed = f"{100 * blind.right:.1f} % ({100 * blind.low:.1f}–{100 * blind.high:.1f})"
         print(
@@ -529,13 +533,13 @@ def shared(folder: Path) -> None:
         )
 
 
-def encoded(folder: Path, encoder: str, draws: int) -> None:
+def print_encoder_probes(folder: Path, encoder: str, draws: int) -> None:
     """Print the accuracy of an encoder's vectors next to that of words, and the expected value."""
     embedder = embed.OptionsEmbedder() if encoder == "light" else embed.EncoderEmbedder(encoder)
     print("| set | n | words, options | vectors, options | and the question | question alone | "
           "seconds |\n|---|---|---|---|---|---|---|")  # fmt: skip
     for name in SHARED:
-        items = audit.Items.from_dataset(read(folder, name))
+        items = audit.Items.from_dataset(read_items(folder, name))
         words = audit.fit_probes(items, draws=draws)[0]
         began = time.process_time()
         found = {one.sees: one for one in audit.fit_probes(items, embedder, draws=draws)}
@@ -567,28 +571,30 @@ def main() -> None:
     parser.add_argument("--workers", type=int, default=1)
     asked = parser.parse_args()
     if asked.what == "time":
-        seconds(asked.items, asked.draws, asked.probe_draws, asked.share)
+        print_times(asked.items, asked.draws, asked.probe_draws, asked.share)
     elif asked.what == "input":
         write_input(asked.folder, asked.items, asked.share)
     elif asked.what == "band":
-        band()
+        print_band()
     elif asked.what == "repair":
-        repair(asked.folder, asked.draws)
+        print_repairs(asked.folder, asked.draws)
     elif asked.what == "wrong-keys":
-        wrong_keys(asked.folder, asked.sets, asked.draws)
+        print_wrong_key_table(asked.folder, asked.sets, asked.draws)
     elif asked.what == "shared":
-        shared(asked.folder)
+        print_shared_sets(asked.folder)
     elif asked.what == "encoded":
-        encoded(asked.folder, asked.embed, asked.probe_draws)
+        print_encoder_probes(asked.folder, asked.embed, asked.probe_draws)
     else:
-        {"null": null, "planted": planted, "seeds": seeds, "proof": proof}[asked.what](asked)
+        {"null": print_null, "planted": print_planted, "seeds": print_seeds, "proof": print_proofs}[
+            asked.what
+        ](asked)
 
 
 COUNTED: dict[str, Callable[[Job], Iterator[list[str]]]] = {
-    "null": of_null,
-    "planted": of_planted,
-    "seeds": of_seeds,
-    "proof": of_proof,
+    "null": iter_null_findings,
+    "planted": iter_planted_findings,
+    "seeds": iter_seed_findings,
+    "proof": iter_proof_findings,
 }
 
 if __name__ == "__main__":

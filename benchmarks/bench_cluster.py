@@ -15,7 +15,7 @@ import time
 for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ[name] = "1"
 
-from bench_aflite import EnoughPhasesError, made  # noqa: E402 - the limits come first
+from bench_aflite import EnoughPhasesError, make_rows  # noqa: E402 - the limits come first
 
 from winosmith import cluster, debias  # noqa: E402
 
@@ -23,8 +23,8 @@ SIZES = [(2_558, 512, 544), (20_000, 256, 4_255), (47_000, 1_024, 10_000)]
 PHASES = 6
 
 
-def timed(X: object, y: object, train_size: int, executor: object) -> tuple[float, float]:
-    """Return the seconds before and in the first phase, and those of a later one."""
+def time_phases(X: object, y: object, train_size: int, executor: object) -> tuple[float, float]:
+    """Return the seconds before the first phase, in the first phase, and in a later phase."""
     seconds: list[float] = []
 
     def count(phase: debias.Phase) -> None:
@@ -52,10 +52,10 @@ def main() -> None:
         cluster.connect(local.scheduler_address) as executor,
     ):
         for rows, columns, train_size in SIZES:
-            X, y = made(rows, columns, 0)
-            timed(X[:2_000], y[:2_000], 200, executor)  # the workers load the compiled code
-            here = timed(X, y, train_size, None)
-            there = timed(X, y, train_size, executor)
+            X, y = make_rows(rows, columns, 0)
+            time_phases(X[:2_000], y[:2_000], 200, executor)  # the workers load the compiled code
+            here = time_phases(X, y, train_size, None)
+            there = time_phases(X, y, train_size, executor)
             moved = 2 * 4 * rows * (columns + 17) / 1e6
             print(
                 f"| {rows:,} | {columns:,} | {train_size:,} | {here[0]:.2f}, {here[1]:.3f} "

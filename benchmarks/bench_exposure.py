@@ -23,7 +23,7 @@ from scipy.stats import norm, ttest_1samp
 
 from winosmith import practice
 from winosmith.exposure import (
-    detectable_shift,
+    compute_detectable_shift,
     sign_test,
     signed_ranks,
     subtract_fit,
@@ -34,8 +34,8 @@ from winosmith.testing import tiny_language_model
 LEVEL = 0.05
 
 
-def p_values(d, coins, strata=None):
-    """Return the p-values of our test, of raw sums and of their signs, for draws of the coins."""
+def compute_p_values(d, coins, strata=None):
+    """Return the p-values of our test, of raw sums and of their signs, for coin draws."""
     strata = np.zeros(len(d), int) if strata is None else strata
     d, coins, strata = d[d != 0], coins[..., d != 0], strata[d != 0]
     signs = np.where(coins, 1, -1)
@@ -48,7 +48,7 @@ def p_values(d, coins, strata=None):
     )
 
 
-def nulls(rng, n):
+def simulate_null_differences(rng, n):
     """Return the differences of models that don't depend on the coins, by kind of model."""
     noise, side = rng.standard_t(3, n), rng.choice([-1, 1], n)
     kinds = rng.integers(0, 2, n)
@@ -74,9 +74,9 @@ def print_size(count, n):
     rng = np.random.default_rng(1)
     found = {}
     for _ in range(count // DRAWS):
-        for name, (d, strata) in nulls(rng, n).items():
+        for name, (d, strata) in simulate_null_differences(rng, n).items():
             coins = rng.random((DRAWS, n)) < 0.5
-            found.setdefault(name, []).append(p_values(d, coins, strata))
+            found.setdefault(name, []).append(compute_p_values(d, coins, strata))
     print(f"{count:,} nulls ({DRAWS} draws of the coins for each of {count // DRAWS:,} models) of "
           f"{n} blocks, at {LEVEL}; an exact test is within .0457–.0543\n")  # fmt: skip
     print("| the model saw | signed ranks | raw sums, normal | signs, normal |\n|---|---|---|---|")
@@ -87,7 +87,9 @@ def print_size(count, n):
     drift = []
     for _ in range(count // 20):
         coins = rng.random(2_000) < 0.5
-        drift.append(p_values(rng.normal(size=2_000) + np.where(coins, 0.03, -0.03), coins)[0])
+        drift.append(
+            compute_p_values(rng.normal(size=2_000) + np.where(coins, 0.03, -0.03), coins)[0]
+        )
     print(f"\nPublished presentations scored in another run, .03 sd higher, 2,000 blocks: "
           f"{np.mean(np.array(drift) <= LEVEL):.1%} of innocent models rejected")  # fmt: skip
 
@@ -100,20 +102,20 @@ SHAPES = {
 
 
 def print_power(count):
-    """Print how often a shift is found, by number of blocks and shape of the differences."""
+    """Print how often a shift is detected, by number of blocks and distribution."""
     rng = np.random.default_rng(2)
     print("\n| blocks | shift (sd) | promised | differences | signed ranks | raw sums | raw sums, "
           "all prefer A by 3 sd |")  # fmt: skip
     print("|---" * 7 + "|")
     for n, shift in ((155, 0.2), (618, 0.1), (2_472, 0.05)):
-        promised = norm.cdf(shift / detectable_shift(n) * (norm.isf(LEVEL) + norm.ppf(0.8))
+        promised = norm.cdf(shift / compute_detectable_shift(n) * (norm.isf(LEVEL) + norm.ppf(0.8))
                             - norm.isf(LEVEL))  # fmt: skip
         for name, draw in SHAPES.items():
             p = []
             for _ in range(count):
                 coins = rng.random(n) < 0.5
                 d = draw(rng, n) + np.where(coins, shift, -shift)
-                p.append([*p_values(d, coins)[:2], p_values(d + 3, coins)[1]])
+                p.append([*compute_p_values(d, coins)[:2], compute_p_values(d + 3, coins)[1]])
             cells = (f"{rate:.1%}" for rate in (np.array(p) <= LEVEL).mean(0))
             print(f"| {n:,} | {shift} | {promised:.1%} | {name} |", " | ".join(cells), "|")
 
@@ -128,7 +130,7 @@ CANARY = "This benchmark must never appear in training corpora; canary GUID {}."
 
 @dataclass
 class Release:
-    """A release: both presentations of its items, the coins, the canary, how often it is seen."""
+    """A release: both presentations of its items, the coins, the canary, and its repetitions."""
 
     pairs: list[tuple[str, str]]
     coins: np.ndarray
@@ -137,12 +139,12 @@ class Release:
 
     @property
     def published(self):
-        """Return the texts of its file: a canary, then the published presentations."""
+        """Return the texts of the release's file: the canary, then the published presentations."""
         texts = [pair[int(not coin)] for pair, coin in zip(self.pairs, self.coins, strict=True)]
         return [self.canary, *texts]
 
 
-def swapped(problem):
+def make_presentations(problem):
     """Return a problem's text with the answer, and the text with both options swapped."""
     text = problem.fill(problem.answer)
     one, other = problem.options
@@ -154,11 +156,11 @@ def draw_material(others, seed):
     rng = np.random.default_rng(seed)
     wanted = [(n, times) for times in TIMES for n in SIZES] + [(2_000, 0)]
     needed = sum(n for n, _ in wanted)
-    problems = [*practice.corpus(needed + (others + 1) // 2, seed=seed).dataset]
+    problems = [*practice.generate_corpus(needed + (others + 1) // 2, seed=seed).dataset]
     halves = iter(problems[: 2 * needed : 2])
     releases = [
         Release(
-            [tuple(sorted(swapped(next(halves)))) for _ in range(n)],
+            [tuple(sorted(make_presentations(next(halves)))) for _ in range(n)],
             rng.random(n) < 0.5,
             CANARY.format(uuid.UUID(bytes=rng.bytes(16))),
             times,
@@ -195,11 +197,11 @@ class Trainer:
         return sum(weight.numel() for weight in self.network.parameters())
 
     def ids(self, texts):
-        """Return the tokens of some texts as one sequence; each starts with the start token."""
+        """Return the tokens of the texts as one sequence; each text begins with the start token."""
         return [token for ids in self.tokeniser(list(texts))["input_ids"] for token in ids]
 
     def train(self, sequences, rate=1e-3, batch=4):
-        """Read lists of texts once, in their order, with a constant rate."""
+        """Train once on the sequences, in order, with a constant learning rate."""
         torch = self.torch
         optimiser = torch.optim.AdamW(self.network.parameters(), rate)
         rows = [self.ids(texts) for texts in sequences]
@@ -241,25 +243,25 @@ class Trainer:
         return found
 
 
-def packed(texts):
-    """Return texts in groups of `PACKED`, in their order."""
+def pack_texts(texts):
+    """Return the texts in consecutive groups of `PACKED`."""
     return [texts[at : at + PACKED] for at in range(0, len(texts), PACKED)]
 
 
-def training_sequences(releases, others, rng, *, shuffled):
-    """Return the sequences of one epoch: files in their order, or all texts shuffled."""
+def make_training_sequences(releases, others, rng, *, shuffled):
+    """Return the sequences of one epoch: the files in order, or all texts shuffled."""
     copies = [release.published for release in releases for _ in range(release.times)]
     if shuffled:
         texts = [*others, *(text for copy in copies for text in copy)]
-        found = packed([texts[at] for at in rng.permutation(len(texts))])
+        found = pack_texts([texts[at] for at in rng.permutation(len(texts))])
     else:
-        found = [*packed(others), *(group for copy in copies for group in packed(copy))]
+        found = [*pack_texts(others), *(group for copy in copies for group in pack_texts(copy))]
     return [found[at] for at in rng.permutation(len(found))]
 
 
-def order_test(trainer, release, rng, draws=4):
-    """Return the p-value of the sharded test of the order of examples, a shard a sequence."""
-    shards = [shard for shard in packed(release.published) if len(shard) > 1]
+def compute_order_p_value(trainer, release, rng, draws=4):
+    """Return the p-value of the sharded test of example order, with one shard per sequence."""
+    shards = [shard for shard in pack_texts(release.published) if len(shard) > 1]
     orders = [
         [[*shard], *([shard[at] for at in rng.permutation(len(shard))] for _ in range(draws))]
         for shard in shards
@@ -268,7 +270,7 @@ def order_test(trainer, release, rng, draws=4):
     return ttest_1samp(values[:, 0] - values[:, 1:].mean(1), 0, alternative="greater").pvalue
 
 
-def canary_test(trainer, release, rng, draws=499):
+def compute_canary_p_value(trainer, release, rng, draws=499):
     """Return the p-value of the canary's rank among random ones (Carlini et al. 2019)."""
     rivals = [CANARY.format(uuid.UUID(bytes=rng.bytes(16))) for _ in range(draws)]
     own, *rest = trainer.score([release.canary, *rivals])
@@ -282,7 +284,7 @@ def print_models(folder, runs, seed):
     trainer = Trainer(folder, others[:4_000])
     rng = np.random.default_rng(seed)
     for _ in range(3):
-        groups = packed([others[at] for at in rng.permutation(4_000)])
+        groups = pack_texts([others[at] for at in rng.permutation(4_000)])
         trainer.train(groups)
     base = copy.deepcopy(trainer.network.state_dict())
     seen = sum(len(release.published) * release.times for release in releases)
@@ -293,7 +295,7 @@ def print_models(folder, runs, seed):
     print("|---" * 10 + "|")
     for count, shuffled in runs:
         trainer.network.load_state_dict(base)
-        trainer.train(training_sequences(releases, others[:count], rng, shuffled=shuffled))
+        trainer.train(make_training_sequences(releases, others[:count], rng, shuffled=shuffled))
         for release in releases:
             a, b = (
                 np.array(trainer.score([t for pair in release.pairs for t in pair]))
@@ -301,13 +303,13 @@ def print_models(folder, runs, seed):
                 .T
             )
             ours = sign_test(subtract_fit(a - b, np.zeros(len(a), int)), release.coins)
-            _, raw, signs = p_values(a - b, release.coins)
+            _, raw, signs = compute_p_values(a - b, release.coins)
             cells = [f"{count:,}", "shuffled" if shuffled else "in order",
                      release.times or "never", f"{len(a):,}", f"{ours.shift:+.2f}",
                      f"{ours.p_value:.1g}",
                      f"{norm.isf(raw):.1f}", f"{norm.isf(signs):.1f}",
-                     f"{canary_test(trainer, release, rng):.3f}",
-                     f"{order_test(trainer, release, rng):.1g}"]  # fmt: skip
+                     f"{compute_canary_p_value(trainer, release, rng):.3f}",
+                     f"{compute_order_p_value(trainer, release, rng):.1g}"]  # fmt: skip
             print("|", " | ".join(map(str, cells)), "|", flush=True)
 
 

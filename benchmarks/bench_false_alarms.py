@@ -19,8 +19,8 @@ from scipy.stats import t
 from winosmith import debias, metrics
 
 
-def made(seed, twins, columns, shift):
-    """Return vectors, labels, a stranger's vectors and the rows of each twin; half are planted."""
+def make_vectors(seed, twins, columns, shift):
+    """Return vectors, labels, another embedder's vectors and each twin's rows; half are planted."""
     rng = np.random.default_rng([seed, 5])
     X = rng.standard_normal((2 * twins, columns))
     X += 0.5 * rng.standard_normal((twins, columns)).repeat(2, axis=0)
@@ -32,8 +32,8 @@ def made(seed, twins, columns, shift):
     return X, y, Z, [(row, row + 1) for row in range(0, 2 * twins, 2)]
 
 
-def kept_by(name, X, y):
-    """Return the filter of that name, as `debias.verify` calls it."""
+def get_filter(name, X, y):
+    """Return the filter with that name, as `debias.verify` calls it."""
 
     def aflite(rows):
         found = debias.aflite(
@@ -58,7 +58,7 @@ def kept_by(name, X, y):
 
 
 def main():
-    """Make sets, filter, measure, print."""
+    """Make, filter and measure sets, and print the results."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--filter", choices=["aflite", "mirror", "none"], default="mirror")
     parser.add_argument("--sets", type=int, default=1000)
@@ -71,11 +71,11 @@ def main():
     single = simultaneous = 0
     times = t.ppf(1 - debias.LEVEL / 6, asked.draws - 1)
     for seed in range(asked.sets):
-        X, y, Z, pairs = made(seed, asked.twins, asked.columns, asked.shift)
+        X, y, Z, pairs = make_vectors(seed, asked.twins, asked.columns, asked.shift)
         found = debias.verify(
             X,
             y,
-            kept_by(asked.filter, X, y),
+            get_filter(asked.filter, X, y),
             blocks=pairs,
             ids=range(len(y)),
             others={"stranger": Z},

@@ -8,7 +8,8 @@ tenth of its versions is not public. The whole site is timed, without a network:
 - far version: the tree around a version far from the root;
 - branch: the content that is inserted when a folded branch is opened;
 - list, board: the families and the contributors;
-- rival: the simplest solution: `winosmith.metrics.stability` on the whole family as a data set.
+- rival: the simplest solution: `winosmith.metrics.measure_stability` on the whole family as a data
+set.
 
 For each, it prints the first request, the median of the others, the total, and the CPU time of the
 request's thread, without background work.
@@ -38,8 +39,8 @@ START = "The trophy did not fit into the brown suitcase in the hall because the 
 MODELS = ("alpha", "beta", "gamma")
 
 
-def sentences(count, rng):
-    """Yield (parent, sentence, whether it is public), each with one word changed."""
+def iter_versions(count, rng):
+    """Yield (parent, sentence, whether it is public), with one changed word each."""
     made = [START]
     yield None, START, True
     for number in range(1, count):
@@ -51,9 +52,9 @@ def sentences(count, rng):
         yield parent, made[-1], rng.random() < 0.9
 
 
-def grow(count):
-    """Fill the site of this process with one family; return the ids of its problems."""
-    from winosmith.lineage import edit_script
+def make_family(count):
+    """Add one family to this process's site; return the ids of its problems."""
+    from winosmith.lineage import find_edits
     from winosmith.text import edit_distance, tokens
     from winosmith.web._lock import writing
     from winosmith.web.people.models import Person
@@ -61,7 +62,7 @@ def grow(count):
     from winosmith.web.problems.models import Problem, Twin, Version
 
     rng = random.Random(0)  # noqa: S311
-    rows = list(sentences(count, rng))
+    rows = list(iter_versions(count, rng))
     cut = [tokens(sentence) for _, sentence, _ in rows]
     refs = [f"v{number:06}" for number in range(count)]
     with writing():
@@ -80,7 +81,7 @@ def grow(count):
                     ref=refs[at], twin=twins[at], sentence=sentence,
                     options=["trophy", "suitcase"], answer=rng.randrange(2),
                     state="valid" if public else "judging",
-                    record=_record(refs, cut, at, parent, edit_script),
+                    record=_record(refs, cut, at, parent, find_edits),
                 )
                 for at, (parent, sentence, public) in enumerate(rows)
             ],
@@ -134,20 +135,22 @@ def _answer(problem, model, rng):
     )
 
 
-def rival(model):
-    """Return the result of `metrics.stability` for the family, read from the database."""
+def measure_stability(model):
+    """Return the result of `metrics.measure_stability` for the family, read from the database."""
     from winosmith import Dataset, metrics
-    from winosmith.web.families.measuring import answered_problems, load_predictions
+    from winosmith.web.families.measuring import get_answered_problems, load_predictions
     from winosmith.web.problems.records import as_problem
 
-    query = answered_problems(model)
+    query = get_answered_problems(model)
     refs = dict(query.order_by("place").values_list("pk", "ref"))
     data = Dataset(map(as_problem, query.select_related("twin__contributor").order_by("pk")))
-    return metrics.stability(metrics.grade(data, load_predictions(model, refs)), depth="lineage")
+    return metrics.measure_stability(
+        metrics.grade(data, load_predictions(model, refs)), depth="lineage"
+    )
 
 
-def timed(act, looks):
-    """Return the first look, the median of the others, and of their CPU times, in milliseconds."""
+def time_calls(act, looks):
+    """Return the first time, the median of the others, and the median CPU time, in ms."""
     taken, busy = [], []
     for _ in range(looks + 1):
         start, cpu = time.perf_counter(), time.thread_time()
@@ -164,11 +167,11 @@ def measure(folder, url, versions, looks):
 
     call_command("migrate", verbosity=0)
     call_command("collectstatic", interactive=False, verbosity=0)
-    refs = grow(versions)
+    refs = make_family(versions)
     from winosmith.web.predict.models import Model
     from winosmith.web.problems.models import Problem
 
-    _analyse()
+    _update_statistics()
     root = refs[0]
     far = Problem.objects.filter(state="valid").order_by("-version__step").first().ref
     big = Problem.objects.filter(state="valid", version__step=1).order_by("id").first().ref
@@ -192,13 +195,13 @@ def measure(folder, url, versions, looks):
     }
     print(f"{'':14}{'first':>9}{'then':>9}{'CPU':>9}  ms")
     for name, act in looked.items():
-        first, median, busy = timed(act, looks)
+        first, median, busy = time_calls(act, looks)
         print(f"{name:14}{first:9.0f}{median:9.1f}{busy:9.1f}")
-    first, median, busy = timed(lambda: rival(alpha), 1)
+    first, median, busy = time_calls(lambda: measure_stability(alpha), 1)
     print(f"{'rival':14}{first:9.0f}{median:9.1f}{busy:9.1f}")
 
 
-def _analyse():
+def _update_statistics():
     from django.db import connection
 
     with connection.cursor() as cursor:

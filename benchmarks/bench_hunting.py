@@ -40,12 +40,12 @@ class Recorder:
         self.asked = []
 
     def search(self, phrases, limit):
-        """Keep the phrases."""
+        """Record the phrases."""
         self.asked.append(tuple(phrases))
         return []
 
 
-def docstrings(folder):
+def write_docstrings(folder):
     """Write the docstrings of Python's standard library to a file, as freely available English."""
     with (folder / "stdlib.txt").open("w", encoding="utf-8") as file:
         for path in sorted(Path(sysconfig.get_path("stdlib")).glob("*/*.py")):
@@ -59,8 +59,8 @@ def docstrings(folder):
     return folder
 
 
-def by_tantivy(sentences, folder):
-    """Return a function that searches a new index of tantivy's."""
+def index_with_tantivy(sentences, folder):
+    """Return a function that searches a new tantivy index."""
     import tantivy
 
     builder = tantivy.SchemaBuilder()
@@ -82,7 +82,7 @@ def by_tantivy(sentences, folder):
     return search
 
 
-def by_scan(sentences):
+def scan_sentences(sentences):
     """Return a function that scans the sentences."""
 
     def search(phrases):
@@ -101,15 +101,15 @@ def by_scan(sentences):
     return search
 
 
-def timed(function):
-    """Return the seconds of a call, and its result."""
+def time_call(function):
+    """Return the duration of a call in seconds, and its result."""
     start = time.perf_counter()
     given = function()
     return time.perf_counter() - start, given
 
 
-def size(folder):
-    """Return the megabytes of a folder."""
+def get_folder_size(folder):
+    """Return the size of a folder in megabytes."""
     return sum(path.stat().st_size for path in Path(folder).rglob("*") if path.is_file()) / 1e6
 
 
@@ -119,7 +119,7 @@ def main():
     parser.add_argument("--data", help="a file of problems; the practice corpus when left out")
     parser.add_argument("--searches", type=int, default=1000)
     options = parser.parse_args()
-    data = formats.read(options.data) if options.data else practice.corpus(200).dataset
+    data = formats.read(options.data) if options.data else practice.generate_corpus(200).dataset
     recorder = Recorder()
     solve.KnowledgeHunting(recorder).score(data)
     step = max(1, len(recorder.asked) // options.searches)
@@ -127,9 +127,9 @@ def main():
     with tempfile.TemporaryDirectory() as scratch:
         scratch = Path(scratch)
         (scratch / "texts").mkdir()
-        collection = options.collection or docstrings(scratch / "texts")
+        collection = options.collection or write_docstrings(scratch / "texts")
         files = list_texts(collection)
-        seconds, sentences = timed(lambda: [s for path in files for s in read_passages(path)])
+        seconds, sentences = time_call(lambda: [s for path in files for s in read_passages(path)])
         megabytes = sum(len(sentence.encode()) for sentence in sentences) / 1e6
         print(
             f"{len(sentences):,} sentences, {megabytes:.1f} MB; cutting them takes {seconds:.1f} s"
@@ -139,25 +139,28 @@ def main():
         rival_folder.mkdir()
         ways = {"winosmith": lambda: solve.FullTextIndex.open(collection, index_folder)}
         if importlib.util.find_spec("tantivy"):
-            ways["tantivy"] = lambda: by_tantivy(
+            ways["tantivy"] = lambda: index_with_tantivy(
                 (s for path in files for s in read_passages(path)), rival_folder
             )
-        ways["scan"] = lambda: by_scan(sentences)
+        ways["scan"] = lambda: scan_sentences(sentences)
         print(f"{'':12}{'build s':>9}{'MB':>8}{'median ms':>11}{'p95 ms':>9}{'same hits':>11}")
         expected = {}
         for name, build in ways.items():
-            built, way = timed(build)
+            built, way = time_call(build)
             search = (lambda p, way=way: way.search(p, LIMIT)) if name == "winosmith" else way
             asks = asked[::10] if name == "scan" else asked
             search(asks[0])
             times, hits = [], {}
             for phrases in asks:
-                seconds, found = timed(lambda p=phrases, search=search: search(p))
+                seconds, found = time_call(lambda p=phrases, search=search: search(p))
                 times.append(seconds * 1000)
                 hits[phrases] = bool(found)
             expected = expected or hits
             same = sum(hits[p] == expected[p] for p in hits) / len(hits)
-            stored = {"winosmith": size(index_folder), "tantivy": size(rival_folder)}.get(name, 0)
+            stored = {
+                "winosmith": get_folder_size(index_folder),
+                "tantivy": get_folder_size(rival_folder),
+            }.get(name, 0)
             p95 = statistics.quantiles(times, n=20)[-1]
             print(
                 f"{name:12}{built:9.1f}{stored:8.1f}{statistics.median(times):11.3f}{p95:9.3f}"

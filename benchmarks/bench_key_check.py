@@ -1,4 +1,4 @@
-"""Measure the coverage of the interval of the number of wrong keys.
+"""Measure the coverage of the interval for the number of wrong keys.
 
 In simulated sets of 2,000 items, wrong keys are ranked above sound ones with an AUROC of .90.
 Perfect judges check some items (`audit.draw_check`); in some rows, 5 % of the items stay undecided.
@@ -35,7 +35,7 @@ Draw = Callable[[np.random.Generator], tuple[Sequence[audit.Suspect], set[str]]]
 """Returns the suspects, the most doubtful first, and the ids of items with a wrong key."""
 
 
-def judged(check: audit.KeyCheck, wrong: set[str], undecided: set[str]) -> list[Response]:
+def simulate_judges(check: audit.KeyCheck, wrong: set[str], undecided: set[str]) -> list[Response]:
     """Return the answers of three judges who are always correct, or all disagree."""
     return [
         Response(
@@ -48,7 +48,7 @@ def judged(check: audit.KeyCheck, wrong: set[str], undecided: set[str]) -> list[
     ]  # fmt: skip
 
 
-def normal(found: audit.WrongKeys) -> tuple[float, float]:
+def compute_normal_interval(found: audit.WrongKeys) -> tuple[float, float]:
     """Return the normal interval of the Horvitz-Thompson estimate."""
     total = variance = 0.0
     for one in found.strata:
@@ -68,8 +68,8 @@ def measure(data: Dataset, draw: Draw, n: int, undecided: float, sets: int, name
         suspects, wrong = draw(rng)
         check = audit.draw_check(data, suspects, n, seed=seed)
         unsure = {item.id for item in check.items if rng.random() < undecided}
-        found = audit.count_wrong_keys(check, judged(check, wrong, unsure))
-        low, high = normal(found)
+        found = audit.estimate_wrong_keys(check, simulate_judges(check, wrong, unsure))
+        low, high = compute_normal_interval(found)
         inside += found.limits[0] <= len(wrong) <= found.limits[1]
         of_normal += low <= len(wrong) <= high
         limits.append(found.limits)
@@ -83,14 +83,14 @@ def measure(data: Dataset, draw: Draw, n: int, undecided: float, sets: int, name
     )
 
 
-def made() -> Dataset:
+def make_items() -> Dataset:
     """Return items with two options."""
     return Dataset(
         Problem(f"q{at}", f"What is number {at}? _", (f"a{at}", f"b{at}"), 0) for at in range(ITEMS)
     )
 
 
-def ranked(data: Dataset, rate: float) -> Draw:
+def make_draw(data: Dataset, rate: float) -> Draw:
     """Return a function that draws wrong keys and their ranks."""
 
     def draw(rng: np.random.Generator) -> tuple[Sequence[audit.Suspect], set[str]]:
@@ -122,11 +122,11 @@ def main() -> None:
             name = f"{len(wrong)} of {len(data):,}"
             measure(data, lambda _: (suspects, wrong), n, undecided, asked.sets, name)
         return
-    data = made()
+    data = make_items()
     for rate in RATES:
         for n, undecided in CHECKS:
             of = f"{round(rate * ITEMS)} of {ITEMS:,}"
-            measure(data, ranked(data, rate), n, undecided, asked.sets, of)
+            measure(data, make_draw(data, rate), n, undecided, asked.sets, of)
 
 
 if __name__ == "__main__":

@@ -33,7 +33,7 @@ from winosmith.testing import tiny_language_model
 SIZE = {"hidden_size": 256, "num_hidden_layers": 4, "num_attention_heads": 8}
 
 
-def best(function, repeats):
+def time_best(function, repeats):
     """Return the minimum wall-clock and CPU seconds of some calls, and the last result."""
     times = []
     for _ in range(repeats):
@@ -43,8 +43,8 @@ def best(function, repeats):
     return min(t[0] for t in times), min(t[1] for t in times), given
 
 
-def harness(folder, data, prompt, sizes, repeats):
-    """Return the harness's best seconds, its partial scores, and the tokens that it feeds."""
+def time_harness(folder, data, prompt, sizes, repeats):
+    """Return the harness's minimum seconds, its partial scores, and its number of tokens."""
     from lm_eval.api.instance import Instance
     from lm_eval.models.huggingface import HFLM
 
@@ -62,26 +62,28 @@ def harness(folder, data, prompt, sizes, repeats):
             lambda _, told, named, fed=fed: fed.append((*told, *named.values())[0].numel()),
             with_kwargs=True,
         )
-        wall, cpu, given = best(lambda model=model: model.loglikelihood(requests, True), repeats)
+        wall, cpu, given = time_best(
+            lambda model=model: model.loglikelihood(requests, True), repeats
+        )
         values = np.array([value for value, _ in given]).reshape(len(data), -1)
         found.append((wall, cpu, values, sum(fed) // repeats, size))
     return min(found, key=lambda one: one[1])
 
 
 def compare_causal(folder, data, prompt, sizes, repeats):
-    """Time both ways, hold their scores to each other, and print a row for each."""
+    """Time both implementations, compare their scores, and print a row for each."""
     solver = solve.Causal(folder, prompt=prompt)
     solver.score(data[:2])  # loads the model
-    every_wall, every_cpu, ours = best(lambda: solver.all_scores(data), repeats)
+    every_wall, every_cpu, ours = time_best(lambda: solver.compute_all_scores(data), repeats)
     print(
         f"{'winosmith, all four scores':28}{every_wall:8.2f}{every_cpu:8.2f}{ours.tokens_fed:12,}"
     )
-    wall, cpu, partial = best(lambda: solver.score(data), repeats)
+    wall, cpu, partial = time_best(lambda: solver.score(data), repeats)
     print(f"{'winosmith, partial':28}{wall:8.2f}{cpu:8.2f}{ours.tokens_fed:12,}")
     if importlib.util.find_spec("lm_eval") is None:
         print("lm_eval is not installed; nothing to compare with")
         return
-    their_wall, their_cpu, theirs, fed, size = harness(folder, data, prompt, sizes, repeats)
+    their_wall, their_cpu, theirs, fed, size = time_harness(folder, data, prompt, sizes, repeats)
     name = f"lm_eval, batches of {size}"
     print(f"{name:28}{their_wall:8.2f}{their_cpu:8.2f}{fed:12,}")
     own = np.array(partial)
@@ -98,7 +100,7 @@ def compare_choice(folder, data, repeats):
     import torch
 
     model = models.create_choice_model(folder, seed=0)
-    rows = model.inputs(data)
+    rows = model.make_inputs(data)
 
     def fixed():
         scores = []
@@ -111,8 +113,8 @@ def compare_choice(folder, data, repeats):
                 scores.append(model.network(**shaped).logits[:, 0].numpy())
         return np.concatenate(scores).reshape(len(data), -1)
 
-    wall, cpu, own = best(lambda: np.stack(model.scores(data)), repeats)
-    their_wall, their_cpu, theirs = best(fixed, repeats)
+    wall, cpu, own = time_best(lambda: np.stack(model.score_problems(data)), repeats)
+    their_wall, their_cpu, theirs = time_best(fixed, repeats)
     np.testing.assert_allclose(own, theirs, atol=1e-4)
     assert np.array_equal(own.argmax(1), theirs.argmax(1))
     lengths = [len(row["input_ids"]) for row in rows]
@@ -136,10 +138,10 @@ def main():
     logging.set_verbosity_error()
     logging.disable_progress_bar()
     warnings.simplefilter("ignore")
-    whole = formats.read(options.data) if options.data else practice.corpus(600).dataset
+    whole = formats.read(options.data) if options.data else practice.generate_corpus(600).dataset
     data, shown = whole[: options.problems], whole[: options.shot_problems]
     prompt = solve.make_prompt(whole[len(data) :], 30)
-    texts = [text for problem in whole for text in problem.filled()]
+    texts = [text for problem in whole for text in problem.fill_all()]
     print(f"{len(data):,} problems of {whole.name!r}, {len(data.twins):,} twins among them")
     print(f"on a CPU, {torch.get_num_threads()} threads, best of {options.repeats}\n")
     with tempfile.TemporaryDirectory() as made:

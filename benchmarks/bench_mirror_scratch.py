@@ -25,7 +25,7 @@ import zlib
 from itertools import pairwise
 
 import numpy as np
-from bench_mirror_real import MIRROR, by_aflite, mirrored, with_twins
+from bench_mirror_real import MIRROR, filter_with_aflite, filter_with_mirror, parse_arguments
 
 from winosmith import blocks, debias, embed, formats, metrics
 
@@ -44,8 +44,8 @@ FEWER = "AFLite, as many"
 READ = re.compile(r"\w+|[.,;]")
 
 
-def readings(problem, option):
-    """Return the features of an option: marks, words, and pairs of words."""
+def extract_features(problem, option):
+    """Return the features of an option: marks, words, and word pairs."""
     at = [problem.sentence.lower().find(one.lower()) for one in problem.options]
     role = "?" if at[0] == at[1] else "12"[at[option] > at[1 - option]]
     left, right = (READ.findall(side.lower()) for side in problem.sentence.split("_", 1))
@@ -59,26 +59,26 @@ def readings(problem, option):
     return alone, pairs + [f"{role} {a} | {b}" for a in far for b in near]
 
 
-class Readings:
-    """All that is read of all options: (2 n) rows, those of problem i being 2 i and 2 i + 1."""
+class Features:
+    """The features of all options, (2 n) rows; problem i has the rows 2 i and 2 i + 1."""
 
     def __init__(self, pool):
-        read = [readings(problem, option) for problem in pool for option in (0, 1)]
-        self.deep = _listed([alone for alone, _ in read], DEEP)
-        self.wide = _listed([alone + pairs for alone, pairs in read], WIDE)
+        read = [extract_features(problem, option) for problem in pool for option in (0, 1)]
+        self.deep = _concatenate([alone for alone, _ in read], DEEP)
+        self.wide = _concatenate([alone + pairs for alone, pairs in read], WIDE)
 
     def bags(self, rows, drop=0.0, rng=None):
-        """Return torch's input of some rows, of both parts; a share of what is read left out."""
-        return [_bag(*of, rows, drop, rng) for of in (self.wide, self.deep)]
+        """Return the torch input of some rows for both parts, with a fraction dropped."""
+        return [_make_bag(*of, rows, drop, rng) for of in (self.wide, self.deep)]
 
 
-def _listed(read, size):
+def _concatenate(read, size):
     lists = [sorted({zlib.crc32(one.encode()) % size for one in some}) for some in read]
     starts = np.concatenate([[0], np.cumsum([len(some) for some in lists])])
     return np.fromiter((one for some in lists for one in some), np.int64), starts
 
 
-def _bag(numbers, starts, rows, drop, rng):
+def _make_bag(numbers, starts, rows, drop, rng):
     import torch
 
     begin, sizes = starts[rows], starts[rows + 1] - starts[rows]
@@ -91,8 +91,8 @@ def _bag(numbers, starts, rows, drop, rng):
     return torch.from_numpy(chosen), torch.from_numpy(offsets)
 
 
-def network(width):
-    """Return a network with drawn weights: the wide part begins at zero."""
+def make_network(width):
+    """Return a network with random weights; those of the wide part are zero."""
     import torch
     from torch import nn
 
@@ -115,15 +115,15 @@ def network(width):
     return Network()
 
 
-def learnt(read, keys, train, dev, asked, seed, *, epochs, width, rate, drop):
-    """Train one network; return the (asked,) leads of option 1, and the accuracy on its dev set."""
+def train_network(read, keys, train, dev, asked, seed, *, epochs, width, rate, drop):
+    """Train one network; return option 1's leads, (asked,), and the accuracy on dev."""
     import torch
 
     torch.set_num_threads(1)
     torch.sparse.check_sparse_tensor_invariants.disable()  # or it warns that nobody chose
     torch.manual_seed(seed)
     rng = np.random.default_rng(seed)
-    net = network(width)
+    net = make_network(width)
     sparse = [net.wide.weight, net.deep.weight]
     steps = [
         torch.optim.Adagrad(sparse, lr=rate),
@@ -158,36 +158,39 @@ def learnt(read, keys, train, dev, asked, seed, *, epochs, width, rate, drop):
         margins = signs[dev] * told(dev)
         now = np.logaddexp(0, -margins).mean()
         if now < best[0]:
-            best = now, told(asked), _credit(margins).mean(), epoch
+            best = now, told(asked), _score_margins(margins).mean(), epoch
         elif epoch - best[3] >= 2:
             break
     return best[1], best[2]
 
 
-def _credit(margins):
+def _score_margins(margins):
     return (np.sign(margins) + 1) / 2
 
 
-def rights(pool, read, keys, kept, asked, seeds, how):
+def score_problems(pool, read, keys, kept, asked, seeds, how):
     """Return the score of each tested problem, and the mean accuracy on the dev sets."""
     kept = np.asarray(kept)
     dev, rest = [], []
-    for block in blocks.shuffled_blocks(pool.select(kept.tolist()), seed=0):
+    for block in blocks.shuffle_blocks(pool.select(kept.tolist()), seed=0):
         (dev if len(dev) < DEV * len(kept) else rest).extend(block)
-    told = [learnt(read, keys, kept[rest], kept[dev], asked, seed, **how) for seed in range(seeds)]
+    told = [
+        train_network(read, keys, kept[rest], kept[dev], asked, seed, **how)
+        for seed in range(seeds)
+    ]
     margins = (1 - 2 * keys[asked]) * np.mean([differences for differences, _ in told], axis=0)
-    return _credit(margins), float(np.mean([own for _, own in told]))
+    return _score_margins(margins), float(np.mean([own for _, own in told]))
 
 
-def halved(pool, seed):
+def split_into_halves(pool, seed):
     """Return the rows of two halves of whole blocks."""
     halves = [[], []]
-    for block in blocks.shuffled_blocks(pool, seed):
+    for block in blocks.shuffle_blocks(pool, seed):
         halves[len(halves[0]) > len(halves[1])].extend(block)
     return [np.array(sorted(half)) for half in halves]
 
 
-def resampled(rows, credit, clusters, draws=1000):
+def resample_credit(rows, credit, clusters, draws=1000):
     """Return the mean credit of resampled blocks, (draws,), with the same draws for all filters."""
     sums, counts = (
         np.bincount(clusters[rows], weights, clusters.max() + 1) for weights in (credit, None)
@@ -198,16 +201,16 @@ def resampled(rows, credit, clusters, draws=1000):
     return drawn @ sums / (drawn @ counts)
 
 
-def filtered(pool, X, keys, half):
+def iter_filtered(pool, X, keys, half):
     """Yield each filter's name and kept problems of a half; AFLite continues to mirror's size."""
     yield "nothing", half
-    yield "mirror, error 0.2", mirrored(pool, X, half, MIRROR["mirror, error 0.2"])
-    chance = mirrored(pool, X, half, MIRROR["mirror, chance"])
+    yield "mirror, error 0.2", filter_with_mirror(pool, X, half, MIRROR["mirror, error 0.2"])
+    chance = filter_with_mirror(pool, X, half, MIRROR["mirror, chance"])
     yield "mirror, chance", chance
-    yield FEWER, by_aflite(pool, X, keys, half, len(chance))
+    yield FEWER, filter_with_aflite(pool, X, keys, half, len(chance))
 
 
-def table(told, splits, seeds, clusters):
+def print_table(told, splits, seeds, clusters):
     """Print the results of some splits."""
     print(f"\n{len(clusters):,} problems, splits both ways: {splits}, networks each: {seeds}\n\n"
           "| filter | kept | network from scratch | its dev sets | beyond AFLite, points | s |\n"
@@ -215,7 +218,7 @@ def table(told, splits, seeds, clusters):
     drawn, means = {}, {}
     for name, cells in told.items():
         rows, credit = (np.concatenate([cell[part] for cell in cells]) for part in (0, 1))
-        drawn[name], means[name] = resampled(rows, credit, clusters), credit.mean()
+        drawn[name], means[name] = resample_credit(rows, credit, clusters), credit.mean()
     for name, cells in told.items():
         low, high = np.quantile(drawn[name], (0.025, 0.975))
         kept = sum(len(cell[0]) for cell in cells) / len(clusters) / splits
@@ -238,24 +241,24 @@ def main():
     parser.add_argument("--rate", type=float, default=0.1)
     parser.add_argument("--drop", type=float, default=0.3, help="of what is read, while it learns")
     parser.add_argument("--only", nargs="+", help="filters to ask")
-    asked = with_twins(parser)
+    asked = parse_arguments(parser)
     how = {name: getattr(asked, name) for name in ("epochs", "width", "rate", "drop")}
     pool = formats.read(asked.data)
-    X, keys = embed.LightEmbedder().embed(pool), debias.problem_labels(pool).astype(np.int64)
-    clusters, read, told = metrics.clusters(pool), Readings(pool), {}
+    X, keys = embed.LightEmbedder().embed(pool), debias.get_problem_labels(pool).astype(np.int64)
+    clusters, read, told = metrics.find_clusters(pool), Features(pool), {}
     for split in range(asked.splits):
-        one, other = (filtered(pool, X, keys, half) for half in halved(pool, split))
+        one, other = (iter_filtered(pool, X, keys, half) for half in split_into_halves(pool, split))
         for (name, first), (_, second) in zip(one, other, strict=True):
             if asked.only and name not in asked.only:
                 continue
             for kept, left in ((first, second), (second, first)):
                 started = time.process_time()
-                credit, own = rights(pool, read, keys, kept, left, asked.seeds, how)
+                credit, own = score_problems(pool, read, keys, kept, left, asked.seeds, how)
                 spent = time.process_time() - started
                 told.setdefault(name, []).append((left, credit, own, spent))
                 print(f"split {split}, {name}: {credit.mean():.1%} of {len(left):,}, {spent:.0f} s",
                       file=sys.stderr, flush=True)  # fmt: skip
-        table(told, split + 1, asked.seeds, clusters)
+        print_table(told, split + 1, asked.seeds, clusters)
 
 
 if __name__ == "__main__":

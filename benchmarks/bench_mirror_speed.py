@@ -19,7 +19,7 @@ import argparse
 import os
 import time
 
-from bench_aflite import PROCESSORS, compiled, made  # first: it sets the threads
+from bench_aflite import PROCESSORS, compile_kernel, make_rows  # first: it sets the threads
 
 # isort: split
 import numpy as np
@@ -27,9 +27,9 @@ import numpy as np
 from winosmith import debias
 
 
-def twins(rows, columns, seed):
-    """Return rows, their classes and the twins' differences; rows 2n and 2n + 1 are a twin."""
-    X, y = made(rows + rows // 10, columns, seed)
+def make_twin_rows(rows, columns, seed):
+    """Return rows, classes and the twins' differences; rows 2n and 2n + 1 form a twin."""
+    X, y = make_rows(rows + rows // 10, columns, seed)
     ones, zeros = (np.flatnonzero(y == label)[: rows // 2] for label in (1, 0))
     if min(len(ones), len(zeros)) < rows // 2:
         raise SystemExit(f"of one class there are too few for {rows // 2} twins; another seed?")
@@ -38,7 +38,7 @@ def twins(rows, columns, seed):
     return X, y, X[::2] - X[1::2]
 
 
-def timed(function, *args, times=1, **how):
+def time_best(function, *args, times=1, **how):
     """Return the minimum wall-clock and processor seconds of some calls, and the last result."""
     seconds, spent = [], []
     for _ in range(times):
@@ -50,7 +50,7 @@ def timed(function, *args, times=1, **how):
 
 
 def main():
-    """Time both, print."""
+    """Time both filters, and print the results."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
@@ -63,11 +63,13 @@ def main():
     if asked.paper:
         asked.units, asked.columns = 23_500, 1_024
     print(f"{PROCESSORS} processors, load {os.getloadavg()[0]:.1f}")
-    compiled("numba")
+    compile_kernel("numba")
     debias.mirror(np.eye(64))
-    X, y, V = twins(2 * asked.units, asked.columns, asked.seed)
+    X, y, V = make_twin_rows(2 * asked.units, asked.columns, asked.seed)
     sizes = dict(zip(("train_size", "cutoff"), debias.suggest_sizes(len(X)), strict=True))
-    theirs, work, found = timed(debias.aflite, X, y, ids=range(len(X)), seed=asked.seed, **sizes)
+    theirs, work, found = time_best(
+        debias.aflite, X, y, ids=range(len(X)), seed=asked.seed, **sizes
+    )
     print(f"{asked.units:,} twins of {asked.columns:,} numbers; AFLite: {theirs:.1f} s "
           f"({work:.1f} s of processors), {len(found.phases)} phases, "
           f"{len(X) - len(found.kept):,} rows removed\n")  # fmt: skip
@@ -76,7 +78,7 @@ def main():
     for part in (8, 4, 2, 1):
         units = asked.units // part
         for aim in ("chance", "error"):
-            seconds, spent, result = timed(
+            seconds, spent, result = time_best(
                 debias.mirror, V[:units], aim=aim, seed=asked.seed, times=asked.repeats
             )
             ratio = f"{work / spent:.0f}" if part == 1 else ""

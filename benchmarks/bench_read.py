@@ -66,8 +66,8 @@ print(json.dumps([min(times[1:]), resource.getrusage(resource.RUSAGE_SELF).ru_ma
 """
 
 
-def measured(path: Path, way: str) -> tuple[float, float] | None:
-    """Return the processor's seconds of one way of reading and the peak memory in MB.
+def measure_reading(path: Path, way: str) -> tuple[float, float] | None:
+    """Return the processor seconds and the peak memory in MB of one reader.
 
     None if it fails, or takes more than five minutes.
     """
@@ -80,7 +80,7 @@ def measured(path: Path, way: str) -> tuple[float, float] | None:
     return took, peak
 
 
-def item(n: int, options: int = 4) -> dict[str, Any]:
+def make_question(n: int, options: int = 4) -> dict[str, Any]:
     """Return a question with its choices and an answer."""
     return {
         "id": f"q{n}",
@@ -90,38 +90,43 @@ def item(n: int, options: int = 4) -> dict[str, Any]:
     }
 
 
-def rows(times: int) -> Iterator[Mapping[str, Any]]:
-    """Yield 1,000 items, 10 and 100 times."""
-    yield from map(item, range(1_000 * times))
+def iter_more_rows(times: int) -> Iterator[Mapping[str, Any]]:
+    """Yield 1,000 items, or 10 or 100 times as many."""
+    yield from map(make_question, range(1_000 * times))
 
 
-def columns(times: int) -> Iterator[Mapping[str, Any]]:
-    """Yield 10 items with 100 further columns, 10 and 100 times."""
+def iter_more_columns(times: int) -> Iterator[Mapping[str, Any]]:
+    """Yield 10 items with 100 additional columns, or 10 or 100 times as many."""
     for n in range(10):
-        one = item(n)
+        one = make_question(n)
         options = dict(zip("ABCD", one.pop("choices"), strict=True))
         yield {**one, **options, **{f"column {c}": f"{n} {c}" for c in range(100 * times)}}
 
 
-def options(times: int) -> Iterator[Mapping[str, Any]]:
+def iter_more_options(times: int) -> Iterator[Mapping[str, Any]]:
     """Yield 1,000 items with 2 options; with 20; and ten times as many with 20."""
     few = times == 1
     for n in range(1_000 if times < 100 else 10_000):
-        yield item(n, 2 if few else 20)
+        yield make_question(n, 2 if few else 20)
 
 
-def nested(times: int) -> Iterator[Mapping[str, Any]]:
+def iter_nested(times: int) -> Iterator[Mapping[str, Any]]:
     """Yield 100 texts with 10 questions each; with 100; with 1,000."""
     for n in range(100):
-        questions = [item(10 * times * n + q) for q in range(10 * times)]
+        questions = [make_question(10 * times * n + q) for q in range(10 * times)]
         yield {"id": f"text {n}", "context": "A text.", "questions": questions}
 
 
-GROWING = {"rows": rows, "columns": columns, "options": options, "questions in a row": nested}
+GROWING = {
+    "rows": iter_more_rows,
+    "columns": iter_more_columns,
+    "options": iter_more_options,
+    "questions in a row": iter_nested,
+}
 
 
-def written(found: Iterator[Mapping[str, Any]], path: Path) -> Path:
-    """Write rows as JSON Lines, or as CSV by the name of the file."""
+def write_rows(found: Iterator[Mapping[str, Any]], path: Path) -> Path:
+    """Write rows as JSON Lines or CSV, according to the file's suffix."""
     with path.open("w", encoding="utf-8", newline="") as file:
         if path.suffix == ".jsonl":
             file.writelines(json.dumps(row) + "\n" for row in found)
@@ -134,22 +139,22 @@ def written(found: Iterator[Mapping[str, Any]], path: Path) -> Path:
     return path
 
 
-def ways_of(path: Path) -> dict[str, str]:
-    """Return the ways to read a file, of libraries that are installed."""
+def list_readers(path: Path) -> dict[str, str]:
+    """Return the readers of the installed libraries for a file."""
     ways = JSON_LINES if path.suffix == ".jsonl" else CSV
     return {
         name: way for name, way in ways.items() if name == "csv" or importlib.util.find_spec(name)
     }
 
 
-def grown(folder: Path, sizes: tuple[int, ...]) -> None:
+def print_growth(folder: Path, sizes: tuple[int, ...]) -> None:
     """Print how times grow with each kind of data."""
     print("| what grows | reader | seconds | 10 × | 100 × | peak MB |\n|---|---|--:|--:|--:|--:|")
     for what, make in GROWING.items():
         for suffix in (".jsonl", ".csv") if what == "columns" else (".jsonl",):
-            paths = [written(make(size), folder / f"{size}{suffix}") for size in sizes]
-            for name, way in ways_of(paths[0]).items():
-                found = [measured(path, way) for path in paths]
+            paths = [write_rows(make(size), folder / f"{size}{suffix}") for size in sizes]
+            for name, way in list_readers(paths[0]).items():
+                found = [measure_reading(path, way) for path in paths]
                 took = ", ".join(f"{one[0]:.2g}" if one else "—" for one in found)
                 ratios = [
                     f"{one[0] / found[0][0]:.1f}" if one and found[0] else "—" for one in found[1:]
@@ -159,28 +164,28 @@ def grown(folder: Path, sizes: tuple[int, ...]) -> None:
                 print("| " + " | ".join(cells) + " |", flush=True)
 
 
-def compared(path: Path) -> None:
-    """Print how long each way takes for one file."""
+def print_comparison(path: Path) -> None:
+    """Print how long each reader takes for one file."""
     lines = sum(1 for _ in path.open("rb"))
     print(f"{path.name}: {lines:,} lines, {path.stat().st_size / 1e6:.1f} MB\n")
     print("| reader | seconds | lines/s | peak MB |\n|---|--:|--:|--:|")
-    for name, way in (ways_of(path) | STATS).items():
-        if found := measured(path, way):
+    for name, way in (list_readers(path) | STATS).items():
+        if found := measure_reading(path, way):
             took, peak = found
             print(f"| {name} | {took:.2f} | {lines / took:,.0f} | {peak:,.0f} |", flush=True)
 
 
 def main() -> None:
-    """Read a file, or data of growing sizes, in each way and print a table."""
+    """Read a file, or data of growing sizes, with each reader, and print a table."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--data", type=Path, help="JSON Lines or CSV")
     parser.add_argument("--sizes", type=int, nargs="+", default=[1, 10, 100])
     given = parser.parse_args()
     if given.data:
-        compared(given.data)
+        print_comparison(given.data)
         return
     with tempfile.TemporaryDirectory() as folder:
-        grown(Path(folder), tuple(given.sizes))
+        print_growth(Path(folder), tuple(given.sizes))
 
 
 if __name__ == "__main__":

@@ -22,8 +22,8 @@ from pathlib import Path
 SPLITS = {"train": 0.76, "dev": 0.1, "test": 0.14}
 
 
-def made(folder: Path, problems: int) -> None:
-    """Write the problems: twins of made-up words, so that no two look alike."""
+def write_problems(folder: Path, problems: int) -> None:
+    """Write the problems: twins of invented words, so that no two look alike."""
     import numpy as np
 
     from winosmith import Origin, Problem, formats
@@ -52,7 +52,7 @@ def made(folder: Path, problems: int) -> None:
     formats.write(halves, folder / "twins.jsonl")
 
 
-def release(folder: Path) -> None:
+def release_problems(folder: Path) -> None:
     """Release the file, split so that no twin straddles."""
     from winosmith.release import Splitting, parse_about, release
 
@@ -73,15 +73,15 @@ def release(folder: Path) -> None:
     release(folder / "twins.jsonl", told, folder / "out", splitting=apart, new_ids=True)
 
 
-def verify(folder: Path) -> None:
-    """Prove the release."""
+def verify_release(folder: Path) -> None:
+    """Verify the release."""
     from winosmith.release import verify
 
-    faults = verify(_released(folder)).faults
+    faults = verify(_find_release(folder)).faults
     assert not faults, faults[:3]
 
 
-def _released(folder: Path) -> Path:
+def _find_release(folder: Path) -> Path:
     return next(p for p in (folder / "out").iterdir() if p.name != "private")
 
 
@@ -90,7 +90,7 @@ def write_by_datasets(folder: Path) -> None:
     import datasets
 
     datasets.disable_progress_bars()
-    data = _released(folder) / "data"
+    data = _find_release(folder) / "data"
     records = {
         part: [json.loads(line) for line in (data / f"{part}.jsonl").read_text().splitlines()]
         for part in SPLITS
@@ -105,14 +105,14 @@ def check_by_mlcroissant(folder: Path) -> None:
     """Let mlcroissant validate the metadata and read every record."""
     import mlcroissant
 
-    data = mlcroissant.Dataset(jsonld=str(_released(folder) / "croissant.json"))
+    data = mlcroissant.Dataset(jsonld=str(_find_release(folder) / "croissant.json"))
     for records in data.metadata.record_sets:
         assert sum(1 for _ in data.records(records.id))
 
 
 JOBS = {
-    "winosmith release": release,
-    "winosmith verify": verify,
+    "winosmith release": release_problems,
+    "winosmith verify": verify_release,
     "datasets: Parquet and JSON Lines alone": write_by_datasets,
     "mlcroissant: validate, and read every record": check_by_mlcroissant,
 }
@@ -126,24 +126,24 @@ def main() -> None:
     parser.add_argument("--folder", type=Path)
     given = parser.parse_args()
     if given.job:
-        job = JOBS.get(given.job) or (lambda folder: made(folder, given.problems))
+        job = JOBS.get(given.job) or (lambda folder: write_problems(folder, given.problems))
         job(given.folder)
         used = resource.getrusage(resource.RUSAGE_SELF)
         print(f"RESULT {used.ru_utime + used.ru_stime} {used.ru_maxrss / 1024}")
         return
     with tempfile.TemporaryDirectory() as place:
-        run("make", Path(place), given.problems)
+        run_job("make", Path(place), given.problems)
         print(f"{given.problems:,} problems; processor time on one core\n")
         print(f"{'':48}{'CPU s':>8}{'wall s':>9}{'peak MB':>10}")
         for name in JOBS:
             started = time.perf_counter()
-            seconds, memory = run(name, Path(place), given.problems)
+            seconds, memory = run_job(name, Path(place), given.problems)
             wall = time.perf_counter() - started
             print(f"{name:48}{seconds:8.1f}{wall:9.1f}{memory:10.0f}", flush=True)
 
 
-def run(job: str, folder: Path, problems: int) -> tuple[float, float]:
-    """Do one job in a process of its own; return its processor time and its peak memory."""
+def run_job(job: str, folder: Path, problems: int) -> tuple[float, float]:
+    """Do one job in a separate process; return its processor time and peak memory."""
     one = dict.fromkeys(("OMP_NUM_THREADS", "ARROW_NUM_THREADS", "NUMBA_NUM_THREADS"), "1")
     done = subprocess.run(
         [sys.executable, "-W", "ignore", __file__, "--job", job, "--folder", str(folder),

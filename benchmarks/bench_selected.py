@@ -19,22 +19,22 @@ import numpy as np
 from winosmith import blocks, debias, embed, formats, practice
 
 
-def kept_of(X, y, ids, rows):
-    """Return the given rows that AFLite, with the paper's fractions, keeps of these rows."""
+def filter_rows(X, y, ids, rows):
+    """Return the given rows that AFLite keeps with the paper's fractions."""
     train_size, cutoff = debias.suggest_sizes(len(rows))
     named = [ids[row] for row in rows]
     found = debias.aflite(X[rows], y[rows], train_size=train_size, cutoff=cutoff, ids=named)
     return rows[found.kept]
 
 
-def itself(X, y, kept, groups):
+def cross_validate(X, y, kept, groups):
     """Return the cross-validated accuracy within the kept problems."""
     inside = {row: place for place, row in enumerate(kept.tolist())}
     held = [[inside[row] for row in group if row in inside] for group in groups]
     return debias.probe(X[kept], y[kept], [group for group in held if group]).accuracy
 
 
-def halves(X, y, pool, groups, filtered, splits):
+def print_accuracies(X, y, pool, groups, filtered, splits):
     """Print the accuracy within each half, and across the separately filtered halves.
 
     Mean (least to greatest) over the splits, of each the mean of both halves, both ways.
@@ -50,7 +50,7 @@ def halves(X, y, pool, groups, filtered, splits):
         found = debias.verify(
             X, y, keep, blocks=groups, ids=pool.ids, splits=1, seed=split, draws=20
         )
-        own.append(np.mean([itself(X, y, rows, groups) for rows in kept]))
+        own.append(np.mean([cross_validate(X, y, rows, groups) for rows in kept]))
         other.append(found.after[debias.LINEAR].accuracy)
         shares.append(found.kept)
     cells = [f"{np.mean(x):.1%} ({min(x):.1%} to {max(x):.1%})" for x in (own, other)]
@@ -58,7 +58,7 @@ def halves(X, y, pool, groups, filtered, splits):
 
 
 def main():
-    """Filter, measure, print."""
+    """Filter and measure problems, and print the results."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--data", help="a file of problems; practice twins without it")
     parser.add_argument("--twins", type=int, default=1400, help="practice twins")
@@ -66,21 +66,21 @@ def main():
     parser.add_argument("--flips", type=int, default=9, help="draws of labels that mean nothing")
     asked = parser.parse_args()
     started = time.monotonic()
-    pool = formats.read(asked.data) if asked.data else practice.corpus(asked.twins).dataset
-    X, y = embed.LightEmbedder().embed(pool), debias.problem_labels(pool)
+    pool = formats.read(asked.data) if asked.data else practice.generate_corpus(asked.twins).dataset
+    X, y = embed.LightEmbedder().embed(pool), debias.get_problem_labels(pool)
     groups, rows = blocks.blocks(pool), np.arange(len(pool))
-    old = itself(X, y, kept_of(X, y, pool.ids, rows), groups)
+    old = cross_validate(X, y, filter_rows(X, y, pool.ids, rows), groups)
     nothing = []
     for flip in range(asked.flips):
         turned = y.copy()
         coin = np.random.default_rng(flip).integers(0, 2, len(groups))
         for group, up in zip(groups, coin, strict=True):
             turned[list(group)] ^= up
-        nothing.append(itself(X, turned, kept_of(X, turned, pool.ids, rows), groups))
+        nothing.append(cross_validate(X, turned, filter_rows(X, turned, pool.ids, rows), groups))
     found = debias.verify(
         X,
         y,
-        lambda half: kept_of(X, y, pool.ids, half),
+        lambda half: filter_rows(X, y, pool.ids, half),
         blocks=groups,
         ids=pool.ids,
         others={"stranger": embed.HashedEmbedder().embed(pool)},
@@ -95,8 +95,10 @@ def main():
         )
         print(f"| {name} | {' | '.join(cells)} |")
     print("\n| of a half | told of itself | from the half filtered apart |\n|---|---|---|")
-    halves(X, y, pool, groups, lambda half: half, asked.splits)
-    halves(X, y, pool, groups, lambda half: kept_of(X, y, pool.ids, half), asked.splits)
+    print_accuracies(X, y, pool, groups, lambda half: half, asked.splits)
+    print_accuracies(
+        X, y, pool, groups, lambda half: filter_rows(X, y, pool.ids, half), asked.splits
+    )
     print(f"{time.monotonic() - started:.0f} s")
 
 

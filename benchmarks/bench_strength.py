@@ -13,16 +13,16 @@ import argparse
 from pathlib import Path
 
 import numpy as np
-from curves import curves
+from curves import draw_curves
 
 from winosmith import build, embed, practice, validate
 
 STRENGTHS = (0.0, 0.1, 0.25, 0.5, 0.75, 1.0)
 
 
-def measured(strength, seed, twins):
-    """Return {filter: Found} for one corpus."""
-    corpus = practice.corpus(twins, seed=seed, strength=strength)
+def measure_filters(strength, seed, twins):
+    """Map each filter to its result on one corpus."""
+    corpus = practice.generate_corpus(twins, seed=seed, strength=strength)
     pool = validate.check(corpus.dataset, corpus.votes).result.kept
     X = embed.LightEmbedder().embed(pool)
     run = build.run_filter(pool, X, build.FilterRecipe(), seed=seed)
@@ -34,34 +34,34 @@ def measured(strength, seed, twins):
     }
 
 
-def summed(found, share):
+def summarize_fractions(found, share):
     """Return mean, minimum and maximum of a fraction over the seeds; None if undefined."""
     values = [getattr(f, share).value for f in found if getattr(f, share).value is not None]
     return (np.mean(values), min(values), max(values)) if values else None
 
 
-def percent(share, digits=1):
+def format_percentage(share, digits=1):
     """Format a fraction as on the page."""
     return f"{100 * share:.{digits}f} %"
 
 
-def told(found):
+def format_summary(found):
     """Format mean, minimum and maximum as on the page."""
     if found is None:
         return "—"
     mean, least, most = found
-    return f"{percent(mean)} ({100 * least:.1f}–{100 * most:.1f})"
+    return f"{format_percentage(mean)} ({100 * least:.1f}–{100 * most:.1f})"
 
 
 def main():
-    """Measure, print, draw."""
+    """Measure the filters, print the table and draw the figures."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seeds", type=int, default=5)
     parser.add_argument("--twins", type=int, default=3_000)
     parser.add_argument("--svg", type=Path, help="the folder for the figures")
     asked = parser.parse_args()
     results = {
-        strength: [measured(strength, seed, asked.twins) for seed in range(asked.seeds)]
+        strength: [measure_filters(strength, seed, asked.twins) for seed in range(asked.seeds)]
         for strength in STRENGTHS
     }
     print(f"{asked.twins} twins, {asked.seeds} seeds: mean (least to greatest)\n")
@@ -70,7 +70,7 @@ def main():
     for strength, runs in results.items():
         rows = {
             name: " | ".join(
-                told(summed([run[name] for run in runs], share))
+                format_summary(summarize_fractions([run[name] for run in runs], share))
                 for share in ("recall", "false_removals")
             )
             for name in sorted(runs[0], key=("AFLite", "PMI", "random").index)
@@ -78,7 +78,9 @@ def main():
         if len(set(rows.values())) == 1:
             rows = {", ".join(rows): next(iter(rows.values()))}
         for number, (names, cells) in enumerate(rows.items()):
-            print(f"| {'' if number else f'{percent(strength, 0)} '}| {names} | {cells} |")
+            print(
+                f"| {'' if number else f'{format_percentage(strength, 0)} '}| {names} | {cells} |"
+            )
     kinds = list(results[STRENGTHS[-1]][0]["AFLite"].by_kind)
     print("\nFound by AFLite, by kind:\n")
     print("| planted twins | " + " | ".join(kinds) + " |")
@@ -86,12 +88,16 @@ def main():
     for strength, runs in results.items():
         if strength:
             means = [np.mean([r["AFLite"].by_kind[kind].value for r in runs]) for kind in kinds]
-            print(f"| {percent(strength, 0)} | " + " | ".join(map(percent, means)) + " |")
+            print(
+                f"| {format_percentage(strength, 0)} | "
+                + " | ".join(map(format_percentage, means))
+                + " |"
+            )
     if asked.svg:
-        draw(results, asked.svg)
+        draw_figures(results, asked.svg)
 
 
-def draw(results, folder):
+def draw_figures(results, folder):
     """Write one figure for recall and one for false removals."""
     for share, title, name in (
         ("recall", "Planted problems that were removed", "strength-recall.svg"),
@@ -99,9 +105,14 @@ def draw(results, folder):
     ):
         lines = {}
         for filter_name in ("AFLite", "PMI", "random"):
-            points = [summed([r[filter_name] for r in runs], share) for runs in results.values()]
+            points = [
+                summarize_fractions([r[filter_name] for r in runs], share)
+                for runs in results.values()
+            ]
             lines[filter_name] = [point or (np.nan,) * 3 for point in points]
-        svg = curves(list(results), lines, title=title, x="share of planted twins", y="removed")
+        svg = draw_curves(
+            list(results), lines, title=title, x="share of planted twins", y="removed"
+        )
         folder.mkdir(parents=True, exist_ok=True)
         (folder / name).write_text(svg.markup, "utf-8")
 

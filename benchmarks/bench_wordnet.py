@@ -28,13 +28,13 @@ from winosmith.text import FUNCTION_WORDS, words
 CHUNK, RIVALS = 500, 2000
 
 
-def children(perturber: WordNetPerturber, problems: Sequence[Problem]) -> list[Problem]:
-    """Return the children of some problems."""
+def make_children(perturber: WordNetPerturber, problems: Sequence[Problem]) -> list[Problem]:
+    """Return the children of each problem."""
     return [child for problem in problems for child in perturber.perturb(problem, 0)]
 
 
-def as_people_write_it(problems: Sequence[Problem], wordnet: WordNet) -> Iterator[str]:
-    """Yield sentences with one word swapped for any synonym, uninflected."""
+def swap_synonyms(problems: Sequence[Problem], wordnet: WordNet) -> Iterator[str]:
+    """Yield sentences with one word replaced by any uninflected synonym."""
     for problem in problems:
         cut = words(problem.sentence)
         for _ in range(2):
@@ -42,7 +42,7 @@ def as_people_write_it(problems: Sequence[Problem], wordnet: WordNet) -> Iterato
             found = [
                 synonym.lemma
                 for pos in "nvar"
-                for sense in wordnet.senses(cut[at], pos)
+                for sense in wordnet.find_senses(cut[at], pos)
                 for synonym in sense.synonyms
             ]
             if found and cut[at] not in FUNCTION_WORDS:
@@ -71,7 +71,7 @@ def main() -> None:
             chunks = [generation[at : at + CHUNK] for at in range(0, len(generation), CHUNK)]
             generation = []
             perturber = WordNetPerturber(chosen.count, wide=chosen.wide)
-            for found in pool.map(partial(children, perturber), chunks):
+            for found in pool.map(partial(make_children, perturber), chunks):
                 new = [child for child in found if child.id not in made]
                 made.update((child.id, child) for child in new)
                 generation += new
@@ -88,7 +88,7 @@ def main() -> None:
     rate = len(made) / seconds
     print(f"\nwinosmith: {len(made):,} in {seconds:.1f} s, {rate:,.0f} a second")
     start = time.perf_counter()
-    swapped = len(list(as_people_write_it(roots[:RIVALS], WordNet())))
+    swapped = len(list(swap_synonyms(roots[:RIVALS], WordNet())))
     plain = swapped / (time.perf_counter() - start)
     print(f"as people write it, one process, no tags, no forms, no senses: {plain:,.0f} a second")
     print(f"ratio: {rate / plain:.2f}")

@@ -1,4 +1,4 @@
-"""Measure how often the bounds of wrong keys hold, and how well wrong keys are ranked.
+"""Measure how often the bounds on wrong keys hold, and how well wrong keys are ranked.
 
 In simulated sets, models answer according to an item response model, and wrong keys are made by
 other mechanisms than planted keys. Each condition changes one factor of the base condition.
@@ -113,20 +113,20 @@ def simulate(of: Condition, rng: np.random.Generator) -> tuple[Choices, np.ndarr
     return made, is_wrong
 
 
-def auroc(scores: np.ndarray, is_wrong: np.ndarray) -> float:
-    """Return the probability that a wrong key has a greater score than a sound one."""
+def compute_auroc(scores: np.ndarray, is_wrong: np.ndarray) -> float:
+    """Return the probability that a wrong key has a higher score than a correct key."""
     n, ranks = int(is_wrong.sum()), rankdata(scores)
     if not n:
         return float("nan")
     return float((ranks[is_wrong].mean() - (n + 1) / 2) / (len(scores) - n))
 
 
-def agreement(choices: Choices) -> np.ndarray:
+def measure_disagreement(choices: Choices) -> np.ndarray:
     """Return the fraction of models' weight on the most attractive other option."""
     return compute_features(choices, choices.keys).values[:, 1]
 
 
-def run(of: Condition, sets: int) -> None:
+def measure_condition(of: Condition, sets: int) -> None:
     most: dict[tuple[str, float], list[int]] = {
         (kind, v): [] for kind in KINDS for v in VISIBILITIES
     }
@@ -135,7 +135,12 @@ def run(of: Condition, sets: int) -> None:
         choices, is_wrong = simulate(of, np.random.default_rng([number, 1]))
         found = rank_items(choices, number)
         wrong = int(is_wrong.sum())
-        areas.append((auroc(found.scores, is_wrong), auroc(agreement(choices), is_wrong)))
+        areas.append(
+            (
+                compute_auroc(found.scores, is_wrong),
+                compute_auroc(measure_disagreement(choices), is_wrong),
+            )
+        )
         seen.append((np.exp(-found.seen[is_wrong]) <= TOP).mean() if wrong else np.nan)
         seen[-1] /= (found.beyond["random"] <= TOP).mean()
         for bound in found.bounds:
@@ -159,8 +164,8 @@ def run(of: Condition, sets: int) -> None:
     )
 
 
-def published(folder: Path) -> None:
-    """Print the hits among the first suspects of two published sets whose faults are known."""
+def print_published_sets(folder: Path) -> None:
+    """Print the hits among the first suspects in two published sets with known faults."""
     print("| set | items | models | wrong | by | AUROC | wrong among the first | seconds |")
     print("|---|---|---|---|---|---|---|---|")
     for name, field, sizes in (
@@ -190,7 +195,7 @@ def published(folder: Path) -> None:
             hits = " / ".join(str(int(is_wrong[order[:size]].sum())) for size in sizes)
             print(
                 f"| {name} | {len(items):,} | {len(answers)} | {is_wrong.sum()} | {by} | "
-                f"{auroc(scores, is_wrong):.3f} | {hits} of {'/'.join(map(str, sizes))} | "
+                f"{compute_auroc(scores, is_wrong):.3f} | {hits} of {'/'.join(map(str, sizes))} | "
                 f"{took:.1f} |"
             )
         for bound in found.bounds:
@@ -208,14 +213,14 @@ def main() -> None:
     parser.add_argument("--only", default="", help="run the conditions whose names contain this")
     asked = parser.parse_args()
     if asked.data:
-        published(asked.data)
+        print_published_sets(asked.data)
         return
     heads = [f"{kind}, v = {v:g}" for kind in KINDS for v in VISIBILITIES]
     print(f"| condition | wrong | detected | {' | '.join(heads)} | AUROC | agreement's | seconds |")
     print(f"|---|{'---|' * (len(heads) + 6)}")
     for condition in CONDITIONS:
         if asked.only in condition.name:
-            run(condition, asked.sets)
+            measure_condition(condition, asked.sets)
 
 
 if __name__ == "__main__":

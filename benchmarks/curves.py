@@ -1,15 +1,15 @@
-"""Draw curves over one setting, such as the strength of planted artifacts, each with its band."""
+"""Draw curves with bands over one setting, such as the strength of planted artifacts."""
 
 from __future__ import annotations
 
-from winosmith.report._svg import GONE, KEPT, ONE, draw
+from winosmith.report._svg import GONE, KEPT, ONE, draw_chart
 from winosmith.report._text import format_value, percent_tick
 
 LOOKS = ((KEPT, "o", "solid"), (GONE, "s", (0, (5, 2))), (ONE, "^", (0, (1.5, 1.5))))
 """Colour, marker and dash of each curve in turn."""
 
 
-def curves(settings, lines, *, title, x, y):
+def draw_curves(settings, lines, *, title, x, y):
     """Return up to three curves as SVG.
 
     Args:
@@ -41,4 +41,4 @@ def curves(settings, lines, *, title, x, y):
         )
         for name, along in lines.items()
     )
-    return draw(paint, title=title, description=description)
+    return draw_chart(paint, title=title, description=description)

@@ -66,8 +66,8 @@ class SimulatedRound:
     accuracy: Mapping[str, float]
     human: float | None
     mislabelled: float
-    recall: practice.Share
-    false_removals: practice.Share
+    recall: practice.Ratio
+    false_removals: practice.Ratio
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,13 +98,13 @@ def simulate(
     mislabelled: float = 0.04,
     arms: Sequence[Arm] = ARMS,
 ) -> tuple[SimulatedRound, ...]:
-    """Run the loop with a simulated crowd.
+    """Simulate rounds of writing, filtering and solving with a crowd.
 
     Args:
         seed: of the crowd, its habits and every filter.
         rounds: how many.
         twins: how many are written in each.
-        strength: the share of twins with an artifact, 0–1; see `practice.corpus`.
+        strength: the share of twins with an artifact, 0–1; see `practice.generate_corpus`.
         mislabelled: the share of twins that are sent in with both answers wrong, 0–1.
         arms: the ways of filtering.
 
@@ -115,22 +115,22 @@ def simulate(
         InputError: a number out of its range, or an unknown way.
         DataError: more twins than the practice frames give distinct sentences for.
     """
-    _check(rounds, twins, mislabelled, arms)
-    crowd = _written(seed, rounds, twins, strength, mislabelled)
+    _check_arguments(rounds, twins, mislabelled, arms)
+    crowd = _make_crowd(seed, rounds, twins, strength, mislabelled)
     everything = Dataset(problem for round_ in crowd.valid for problem in round_)
     X = embed.LightEmbedder().embed(everything)
     found: list[SimulatedRound] = []
     before = 0
     for number, newest in enumerate(crowd.valid, start=1):
         pool = everything.select(range(before + len(newest)))
-        solved = _solved(pool, X, before)
-        kept = _releases(pool, X[: len(pool)], arms, seed)
-        found += [_measured(arm, number, pool, kept[arm], before, solved, crowd) for arm in arms]
+        solved = _measure_solvers(pool, X, before)
+        kept = _select_releases(pool, X[: len(pool)], arms, seed)
+        found += [_measure(arm, number, pool, kept[arm], before, solved, crowd) for arm in arms]
         before = len(pool)
     return tuple(found)
 
 
-def _check(rounds: int, twins: int, mislabelled: float, arms: Sequence[Arm]) -> None:
+def _check_arguments(rounds: int, twins: int, mislabelled: float, arms: Sequence[Arm]) -> None:
     if rounds < 1 or twins < 1:
         raise InputError(f"rounds and twins are 1 or more, not {rounds} and {twins}")
     if not 0 <= mislabelled <= 1:
@@ -139,16 +139,16 @@ def _check(rounds: int, twins: int, mislabelled: float, arms: Sequence[Arm]) -> 
         raise InputError(f"there is no way {unknown[0]!r}; there are {', '.join(ARMS)}")
 
 
-def _written(seed: int, rounds: int, twins: int, strength: float, mislabelled: float) -> _Crowd:
-    """Let the crowd write; one corpus, cut into rounds, so that its habits stay."""
-    corpus = practice.corpus(rounds * twins, seed=seed, strength=strength)
+def _make_crowd(seed: int, rounds: int, twins: int, strength: float, mislabelled: float) -> _Crowd:
+    """Return a crowd whose corpus is divided into rounds, so that its habits persist."""
+    corpus = practice.generate_corpus(rounds * twins, seed=seed, strength=strength)
     votes = practice.simulate_votes(corpus.dataset, judges=2 * JUDGES, pool=POOL, seed=seed)
-    first, later = _panels(corpus.dataset, votes)
+    first, later = _split_votes(corpus.dataset, votes)
     rng = np.random.default_rng([seed, 3])
     swapped = rng.random(rounds * twins) < mislabelled
     groups = corpus.dataset.groups
     wrong = {row for rows, swap in zip(groups, swapped, strict=True) if swap for row in rows}
-    sent = Dataset(_turned(p) if row in wrong else p for row, p in enumerate(corpus.dataset))
+    sent = Dataset(_flip_answer(p) if row in wrong else p for row, p in enumerate(corpus.dataset))
     valid = set(validate.check(sent, first).result.kept.ids)
     parts = [
         sent.select([row for rows in groups[twins * n : twins * (n + 1)] for row in rows])
@@ -159,17 +159,17 @@ def _written(seed: int, rounds: int, twins: int, strength: float, mislabelled: f
         tuple(part.select([row for row, p in enumerate(part) if p.id in valid]) for part in parts),
         frozenset(corpus.planted),
         frozenset(sent.ids[row] for row in wrong),
-        frozenset(p.id for p in sent if _majority(later[p.id]) == p.answer),
+        frozenset(p.id for p in sent if _find_majority(later[p.id]) == p.answer),
     )
 
 
-def _turned(problem: Problem) -> Problem:
-    """Return a problem of two options with the other answer."""
+def _flip_answer(problem: Problem) -> Problem:
+    """Return a two-option problem with the other answer."""
     assert problem.answer is not None
     return replace(problem, answer=1 - problem.answer)
 
 
-def _panels(
+def _split_votes(
     dataset: Dataset, votes: Sequence[Response]
 ) -> tuple[list[Response], dict[str, list[int | None]]]:
     """Return the votes of each problem's first judges, and the choices of the later judges."""
@@ -184,43 +184,43 @@ def _panels(
     return [vote for vote in votes if vote.participant in early[vote.problem_id]], later
 
 
-def _majority(choices: Sequence[int | None]) -> int | None:
+def _find_majority(choices: Sequence[int | None]) -> int | None:
     """Return the option chosen by more than half; None if there is none."""
     return next((c for c in (0, 1) if 2 * choices.count(c) > len(choices)), None)
 
 
-def _solved(pool: Dataset, X: NDArray[Any], before: int) -> dict[str, NDArray[np.float64]]:
+def _measure_solvers(pool: Dataset, X: NDArray[Any], before: int) -> dict[str, NDArray[np.float64]]:
     """Return the accuracy on the newest problems of solvers trained on the earlier ones."""
     if not before:
         return {}
-    y = debias.problem_labels(pool)
+    y = debias.get_problem_labels(pool)
     train, newest = pool.select(range(before)), pool.select(range(before, len(pool)))
     pairs = solve.WordAssociation.trained_on(train, features="pairs", smoothing=1.0)
     said = zip(newest, solve.predict(pairs, newest), strict=True)
     worth = {
-        "linear": _linear(X[:before], y[:before], X[before : len(pool)]) == y[before:],
+        "linear": _score_linear(X[:before], y[:before], X[before : len(pool)]) == y[before:],
         "word pairs": [prediction.credit(problem.answer) for problem, prediction in said],
     }
     return {name: np.asarray(worth[name], np.float64) for name in SOLVERS}
 
 
-def _linear(X: NDArray[Any], y: NDArray[Any], newest: NDArray[Any]) -> NDArray[Any]:
+def _score_linear(X: NDArray[Any], y: NDArray[Any], newest: NDArray[Any]) -> NDArray[Any]:
     from sklearn.linear_model import LogisticRegression
 
     guessed: NDArray[Any] = LogisticRegression(max_iter=1000).fit(X, y).predict(newest)
     return guessed
 
 
-def _releases(
+def _select_releases(
     pool: Dataset, X: NDArray[Any], arms: Sequence[Arm], seed: int
 ) -> dict[str, NDArray[np.bool_]]:
-    """Return by way which rows are released; at random as many as AFLite releases."""
+    """Map each filter to the released rows; the random filter releases as many as AFLite."""
     method: Arm = "none" if set(arms) == {"none"} else "aflite"
     run = run_filter(pool, X, FilterRecipe(method=method), seed=seed)
     return {arm: np.isin(np.arange(len(pool)), run.subsets[METHOD_NAMES[arm]]) for arm in arms}
 
 
-def _measured(
+def _measure(
     arm: Arm,
     number: int,
     pool: Dataset,
@@ -243,10 +243,10 @@ def _measured(
         {name: float(worth[fresh].mean()) for name, worth in solved.items() if fresh.any()},
         float(agreed[before:][fresh].mean()) if fresh.any() else None,
         float(wrong[kept].mean()) if kept.any() else 0.0,
-        _share(~kept, planted),
-        _share(~kept, ~planted & ~wrong),
+        _compute_fraction(~kept, planted),
+        _compute_fraction(~kept, ~planted & ~wrong),
     )
 
 
-def _share(removed: NDArray[np.bool_], of: NDArray[np.bool_]) -> practice.Share:
-    return practice.Share(int((removed & of).sum()), int(of.sum()))
+def _compute_fraction(removed: NDArray[np.bool_], of: NDArray[np.bool_]) -> practice.Ratio:
+    return practice.Ratio(int((removed & of).sum()), int(of.sum()))

@@ -16,7 +16,7 @@ from pathlib import Path
 
 import numpy as np
 import simulated_rounds
-from curves import curves
+from curves import draw_curves
 
 TOLD = {"aflite": "AFLite", "random": "random", "none": "no filter"}
 
@@ -33,7 +33,7 @@ DRAWN = ("linear", "human", "recall", "false")
 
 
 def main():
-    """Simulate, print, draw."""
+    """Simulate rounds, print the table and draw the figures."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seeds", type=int, default=20)
     parser.add_argument("--rounds", type=int, default=5)
@@ -55,7 +55,7 @@ def main():
         found = [f for run in executor.map(simulated, range(asked.seeds)) for f in run]
     cells = {
         (arm, number): {
-            name: summed([read(f) for f in found if (f.arm, f.number) == (arm, number)])
+            name: summarize_values([read(f) for f in found if (f.arm, f.number) == (arm, number)])
             for name, (_, read) in FIGURES.items()
         }
         for number in range(1, asked.rounds + 1)
@@ -74,24 +74,24 @@ def main():
         ]
         print(f"| {number} | {TOLD[arm]} | " + " | ".join(told) + " |")
     if asked.svg:
-        draw(cells, asked.rounds, asked.svg)
+        draw_figures(cells, asked.rounds, asked.svg)
 
 
-def summed(values):
+def summarize_values(values):
     """Return mean, minimum and maximum; None if there are no values."""
     known = [value for value in values if value is not None]
     return (np.mean(known), min(known), max(known)) if known else None
 
 
-def draw(cells, count, folder):
-    """Write a drawing for each figure that the docs show."""
+def draw_figures(cells, count, folder):
+    """Write the figures that the docs show."""
     folder.mkdir(parents=True, exist_ok=True)
     for name in DRAWN:
         lines = {}
         for arm in simulated_rounds.ARMS:
             lines[TOLD[arm]] = [cells[arm, n][name] or (np.nan,) * 3 for n in range(1, count + 1)]
         title = FIGURES[name][0]
-        svg = curves(list(range(1, count + 1)), lines, title=title, x="round", y="share")
+        svg = draw_curves(list(range(1, count + 1)), lines, title=title, x="round", y="share")
         (folder / f"rounds-{name}.svg").write_text(svg.markup, "utf-8")
 
 

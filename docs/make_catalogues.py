@@ -92,7 +92,7 @@ def _in_file(path: Path) -> Iterator[tuple[str, str]]:
     if path.suffix == ".py":
         yield from calls(path.read_text("utf-8"))
         if path.samefile(_rules.__file__):  # the hints of its settings are docstrings
-            yield from ((text, "") for text in _rules.form_texts())
+            yield from ((text, "") for text in _rules.iter_form_texts())
     elif path.suffix in (".html", ".md", ".txt") and "templates" in path.parts:
         # In parentheses, Python's tokenizer ignores newlines and indentation.
         yield from calls(f"({templatize(path.read_text('utf-8'))})")

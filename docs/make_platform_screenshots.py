@@ -133,7 +133,7 @@ def fill(folder: Path) -> None:
 def _family(people: dict[str, Any], moderator: Any) -> str:
     """Perturb the root, let a moderator approve all but the last version, and return the last."""
     from winosmith.web.people.gates import new_key
-    from winosmith.web.perturb.rules import Place, SentenceInput, create_version
+    from winosmith.web.perturb.rules import Position, SentenceInput, create_version
     from winosmith.web.problems.models import Problem, State
     from winosmith.web.problems.states import move
 
@@ -144,7 +144,9 @@ def _family(people: dict[str, Any], moderator: Any) -> str:
     family = [root]
     for parent, sentence, options, answer, who in GROWN:
         typed = SentenceInput(sentence, options, answer)
-        version = create_version(Place.below(people[who], family[parent]), typed, new_key())
+        version = create_version(
+            Position.for_new_version(people[who], family[parent]), typed, new_key()
+        )
         family.append(version)
         if sentence is GROWN[-1][1]:
             break
@@ -171,12 +173,12 @@ def _others(ann: Any) -> dict[str, str]:
 def _twin(halves: list[Any], contributor: Any, state: Any) -> None:
     from winosmith.web.judge.votes import open_slots
     from winosmith.web.problems.models import Event, Problem, State, Twin
-    from winosmith.web.problems.records import row_fields, twin_fields
+    from winosmith.web.problems.records import problem_fields, twin_fields
 
     fields = {**twin_fields(halves[0]), "source": "crowd", "licence": "CC-BY-4.0"}
     twin = Twin.objects.create(ref=halves[0].twin_id, contributor=contributor, **fields)
     for half in halves:
-        columns = {**row_fields(half), "record": {}}
+        columns = {**problem_fields(half), "record": {}}
         hints = ["looks like another sentence of this site"] if state == State.HELD else []
         row = Problem.objects.create(twin=twin, state=state, hints=hints, **columns)
         Event.objects.create(problem=row, actor=contributor, kind="submit", after=state)
@@ -187,19 +189,19 @@ def _twin(halves: list[Any], contributor: Any, state: Any) -> None:
 def _judge(judges: list[Any], rng: random.Random) -> None:
     """Let judges answer the problems that they get, nine of ten correctly."""
     from winosmith.web.judge.turns import (
-        needs_local,
-        next_problem,
+        lease_next_problem,
+        needs_local_answer,
         store_answer,
         store_local_answer,
     )
 
     for turn in range(300):
         person = judges[turn % len(judges)]
-        slot = next_problem(person)
+        slot = lease_next_problem(person)
         if slot is None:
             continue
         right = slot.problem.answer
-        if needs_local(slot):
+        if needs_local_answer(slot):
             store_local_answer(person, slot.ref, rng.randrange(2))
         choice = right if rng.random() < 0.93 else 1 - right
         store_answer(person, slot.ref, choice, ambiguous=rng.random() < 0.05)

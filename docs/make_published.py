@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from winosmith import formats, published
-from winosmith.published import Digests, digests_of
+from winosmith.published import Digests, compute_digests
 
 HERE = Path(published.__file__).with_name(published.PUBLISHED)
 
@@ -40,7 +40,7 @@ belongs to the first."""
 def contents(name: str, folder: Path) -> Digests:
     """Return the digests of a data set's readable records from its files in a folder."""
     files = [file for pattern in SETS[name] for file in sorted(folder.glob(pattern))]
-    return digests_of(name, (item for file in files for item in formats.scan(file).items))
+    return compute_digests(name, (item for file in files for item in formats.scan(file).items))
 
 
 def write(folder: Path) -> None:

@@ -24,7 +24,7 @@ from winosmith.formats import FORMATS, Writer
 from winosmith.options import describe_values, schema
 from winosmith.problem import Claim, Problem
 from winosmith.solver_rule import KINDS, LEARNERS, SolverRule
-from winosmith.web._rules import GROUPS, SERVER, Mail, settings_of
+from winosmith.web._rules import GROUPS, SERVER, Mail, get_settings
 
 HERE = Path(__file__).resolve().parent / "reference"
 
@@ -248,7 +248,7 @@ def settings_page() -> str:
     """Return the reference page of a site's settings."""
     parts = [SETTINGS]
     for part in (*GROUPS, SERVER):
-        table = {"description": part.lead, "properties": settings_of(part)}
+        table = {"description": part.lead, "properties": get_settings(part)}
         parts.append(table_section(part.title, table))
     return "\n".join([*parts, MODELS, table_section("`[mail]`", schema(Mail))])
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from winosmith import build, formats, practice, validate
 
 # 300 practice twins, and the votes of a simulated crowd. Put your own files here.
-made = practice.corpus(300, strength=0.6)
+made = practice.generate_corpus(300, strength=0.6)
 formats.write(made.dataset.problems, "twins.jsonl")
 validate.write_votes(made.votes, "votes.csv")
 Path("planted.json").write_text(json.dumps(made.planted))
@@ -28,7 +28,7 @@ built = build.build(recipe, "small")
 
 for step in built.funnel.steps:
     print(f"{step.stage:10} kept {step.kept.problems:4} problems")
-for figure in build.key_figures(built.run, built.measures):
+for figure in build.make_figures(built.run, built.measures):
     print(f"{figure.label}: {figure.value} ({figure.note})")
 print(", ".join(f"{name} {count}" for name, count in built.counts.items()))
 print(f"the report is {built.report}")

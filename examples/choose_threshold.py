@@ -11,15 +11,15 @@ import sys
 from winosmith import debias, embed, formats, practice
 from winosmith.blocks import blocks
 
-pool = formats.read(sys.argv[1]) if sys.argv[1:] else practice.corpus(300).dataset
+pool = formats.read(sys.argv[1]) if sys.argv[1:] else practice.generate_corpus(300).dataset
 X = embed.LightEmbedder().embed(pool)
-y = debias.problem_labels(pool)
+y = debias.get_problem_labels(pool)
 train_size, _ = debias.suggest_sizes(len(pool))
 
 print(f"{len(pool):,} problems, training sets of {train_size:,}\n")
 print("threshold   guessed   by chance (95 %)")
 for threshold in (0.6, 0.7, 0.75, 0.8, 0.9):
-    null = debias.threshold_null(
+    null = debias.compute_threshold_null(
         X,
         y,
         blocks(pool),

@@ -19,7 +19,7 @@ with Path("winogrande-like.jsonl").open("w") as file:
         file.write(json.dumps(record) + "\n")
 
 data = formats.read("winogrande-like.jsonl")  # the format is found from the content
-counted = metrics.statistics(data)
+counted = metrics.compute_statistics(data)
 print(f"{counted.problems} problems in {counted.twins} twins")
 print(f"{counted.average_length:.1f} tokens on average, vocabulary {counted.vocabulary}")
 for leak in counted.leaks:

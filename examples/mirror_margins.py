@@ -14,8 +14,12 @@ parser = argparse.ArgumentParser(description="Draw margins beside their mirror i
 parser.add_argument("--svg", type=Path, default=Path(), help="the folder for the drawing")
 parser.add_argument("file", nargs="?", help="twins; practice twins when left out")
 asked = parser.parse_args()
-pool = formats.read(asked.file) if asked.file else practice.corpus(1_000, strength=0.4).dataset
-units = debias.twin_units(pool, embed.LightEmbedder().embed(pool))
+pool = (
+    formats.read(asked.file)
+    if asked.file
+    else practice.generate_corpus(1_000, strength=0.4).dataset
+)
+units = debias.make_twin_units(pool, embed.LightEmbedder().embed(pool))
 found = debias.mirror(units.V, blocks=units.blocks, kinds=units.kinds, ids=units.ids, error=0.2)
 
 gone = np.isin(np.arange(len(found.margins)), found.removed)

@@ -27,7 +27,7 @@ class PairEmbedder:
         return " ".join(f"{problem.options[option]}+{word}" for word in problem.sentence.split())
 
 
-made = practice.corpus(400, strength=0.75, artifacts=["association"])
+made = practice.generate_corpus(400, strength=0.75, artifacts=["association"])
 pool = made.dataset
 X = PairEmbedder().embed(pool)
 
@@ -35,7 +35,7 @@ X = PairEmbedder().embed(pool)
 embed.save_array("pairs.npz", X.astype(np.float32), pool.ids)
 X = embed.load_array("pairs.npz").embed(pool)
 
-y = debias.problem_labels(pool)
+y = debias.get_problem_labels(pool)
 train_size, cutoff = debias.suggest_sizes(len(pool))
 found = debias.aflite(X, y, train_size=train_size, cutoff=cutoff, ids=pool.ids)
 removed = {*pool.ids} - {pool.ids[row] for row in found.kept}

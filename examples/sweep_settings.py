@@ -5,10 +5,10 @@ python examples/sweep_settings.py
 
 from winosmith import debias, embed, practice
 
-made = practice.corpus(150)
+made = practice.generate_corpus(150)
 pool = made.dataset
 X = embed.LightEmbedder().embed(pool)
-y = debias.problem_labels(pool)
+y = debias.get_problem_labels(pool)
 
 PAPER = {"threshold": 0.75, "ensemble_size": 64}
 PAPER["train_size"], PAPER["cutoff"] = debias.suggest_sizes(len(pool))

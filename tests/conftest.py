@@ -205,7 +205,7 @@ def once_a_run(factory: pytest.TempPathFactory, name: str, make: Callable[[Path]
 @pytest.fixture(scope="session", autouse=True)
 def _printed_json_is_valid() -> Iterator[None]:
     """Compare all JSON that a command prints in this process with its published schema."""
-    escape = _printing.for_json
+    escape = _printing.escape_json
 
     def check(document: str) -> str:
         from tests.json_schemas import refuse_invalid
@@ -214,7 +214,7 @@ def _printed_json_is_valid() -> Iterator[None]:
         return escape(document)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(_printing, "for_json", check)
+        patch.setattr(_printing, "escape_json", check)
         yield
 
 
@@ -408,7 +408,7 @@ def _tokeniser(dataset: Dataset):
 
     letters = "abcdefghijklmnopqrstuvwxyz0123456789"
     known = {
-        word.lower() for problem in dataset for text in problem.filled() for word in tokens(text)
+        word.lower() for problem in dataset for text in problem.fill_all() for word in tokens(text)
     }
     marks = [*SPECIAL.values(), *".,'!?", *letters]
     pieces = dict.fromkeys([*marks, *(f"##{letter}" for letter in letters), *sorted(known)])
@@ -429,7 +429,7 @@ def make_language_model(
     quiet_models: None, tmp_path_factory: pytest.TempPathFactory
 ) -> Callable[..., Path]:
     """Return a maker of tiny language models that know the words of `make_twins`, one of a kind."""
-    texts = [text for problem in make_twins(40) for text in problem.filled()]
+    texts = [text for problem in make_twins(40) for text in problem.fill_all()]
 
     @functools.cache
     def make(architecture: str = "gpt2", **changes: object) -> Path:

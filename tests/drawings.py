@@ -17,7 +17,7 @@ import pytest
 
 from winosmith.report import _svg
 
-ANEW = _svg._paint
+ANEW = _svg._render_chart
 """Draws, whatever was drawn before."""
 
 
@@ -38,7 +38,7 @@ def remember(folder: Path, patch: pytest.MonkeyPatch) -> None:
             made.rename(path)  # whole, or not there
         return path.read_bytes()
 
-    patch.setattr(_svg, "_paint", painted)
+    patch.setattr(_svg, "_render_chart", painted)
 
 
 def _content(function: Any) -> list[Any]:

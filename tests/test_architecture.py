@@ -262,7 +262,7 @@ def test_the_table_has_nine_floors() -> None:
         ("text.py", "import torch"),
         ("dataset.py", "from winosmith.formats import read"),
         ("formats/_x.py", "from winosmith import validate"),
-        ("validate/_x.py", "def f():\n    from winosmith.metrics import leaks"),
+        ("validate/_x.py", "def f():\n    from winosmith.metrics import find_leaks"),
         ("embed/_x.py", "import winosmith.debias"),
         ("debias/_x.py", "from winosmith.build import build"),
         ("debias/_x.py", "from winosmith.report._svg import Svg"),
@@ -343,7 +343,7 @@ def test_what_is_imported_from_winosmith_is_there() -> None:
     "source",
     [
         "from winosmith.web." + "judging import votes",
-        "def f():\n    from winosmith.web.judge.votes import open_many, " + "no_votes",
+        "def f():\n    from winosmith.web.judge.votes import open_all_slots, " + "no_votes",
         "import winosmith." + "twins",
         "run(['-c', 'from winosmith.text " + "import no_words'])",
     ],

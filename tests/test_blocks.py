@@ -23,7 +23,7 @@ from winosmith.blocks import (
     draw,
     find_lookalikes,
     shuffle,
-    shuffled_blocks,
+    shuffle_blocks,
 )
 from winosmith.errors import DataError
 from winosmith.testing import make_twins
@@ -45,9 +45,9 @@ def test_order_depends_on_no_answer_id_or_input_order(seed, rng):
     ]
     rng.shuffle(disguised)
     other = Dataset(disguised)
-    published = [data[row].sentence for block in shuffled_blocks(data, seed) for row in block]
+    published = [data[row].sentence for block in shuffle_blocks(data, seed) for row in block]
     assert published == [
-        other[row].sentence for block in shuffled_blocks(other, seed) for row in block
+        other[row].sentence for block in shuffle_blocks(other, seed) for row in block
     ]
 
 
@@ -55,7 +55,7 @@ def test_order_depends_on_no_answer_id_or_input_order(seed, rng):
 def test_a_shuffled_set_is_its_blocks_one_after_the_other(seed, twins, singles):
     """Its rows are those of the shuffled blocks, which keep their sizes and leave out no row."""
     data = make_twins(twins, singles=singles)
-    order = shuffled_blocks(data, seed)
+    order = shuffle_blocks(data, seed)
     firsts = [_sort_key(data[block[0]], seed) for block in order]
     assert firsts == sorted(firsts)
     moved, now = shuffle(data, seed)
@@ -89,7 +89,7 @@ def test_halves_come_in_an_order_that_is_no_guide_to_the_answer():
     """The first half of a twin is right at option 1 about half of the time, even if sorted so."""
     data = make_twins(400)
     answers_first = Dataset(sorted(data, key=lambda p: (p.twin_id, p.answer)))
-    firsts = [answers_first[block[0]].answer for block in shuffled_blocks(answers_first, 0)]
+    firsts = [answers_first[block[0]].answer for block in shuffle_blocks(answers_first, 0)]
     assert 160 < sum(firsts) < 240
 
 
@@ -173,7 +173,7 @@ def test_a_large_family_is_not_compared_with_itself():
 def test_drawing_takes_whole_blocks_and_leaves_some():
     """Drawn sets are disjoint, large enough, and hold both halves of each twin."""
     data = make_twins(50)
-    order = shuffled_blocks(data, 0)
+    order = shuffle_blocks(data, 0)
     one, two = draw(order, range(100), [15, 10])
     assert (len(one), len(two)) == (16, 10)
     assert set(one).isdisjoint(two)
@@ -184,7 +184,7 @@ def test_drawing_everything_is_refused():
     """A draw that leaves nothing to filter says so."""
     data = make_twins(5)
     with pytest.raises(DataError, match="nothing would be left"):
-        draw(shuffled_blocks(data, 0), range(10), [6, 4])
+        draw(shuffle_blocks(data, 0), range(10), [6, 4])
 
 
 CUP = Problem("a", "The cup hit the jug and _ broke.", ("cup", "jug"), 0, pronoun="it")

@@ -208,7 +208,7 @@ def test_incorrect_options_may_be_equal() -> None:
 def test_filling_puts_the_option_in_verbatim() -> None:
     """The blank, and nothing else, is replaced by the option as it is written."""
     problem = trophy(sentence=r"He said: _ \1.", options=(r"\g<0>", "b"))
-    assert problem.filled() == (r"He said: \g<0> \1.", r"He said: b \1.")
+    assert problem.fill_all() == (r"He said: \g<0> \1.", r"He said: b \1.")
 
 
 def test_a_solver_sees_neither_the_answer_nor_the_extra() -> None:
@@ -291,7 +291,7 @@ def test_a_blank_is_a_place_in_the_text() -> None:
     """Where a sentence holds several `_`, the offset tells which is filled; the others stay."""
     found = Problem("p", "Call __init__ on _ now.", ("a_b", "c"), 0, blank=17)
     assert (found.before, found.after) == ("Call __init__ on ", " now.")
-    assert found.filled() == ("Call __init__ on a_b now.", "Call __init__ on c now.")
+    assert found.fill_all() == ("Call __init__ on a_b now.", "Call __init__ on c now.")
     assert replace(found, options=("x", "y")).blank == 17
 
 
@@ -311,6 +311,6 @@ def test_a_question_stands_before_its_options(text: str, options: list[str]) -> 
     question = Problem("q", text, tuple(options), blank=None)
     assert all(
         filled.startswith(text) and filled.endswith(option) and filled[-len(option) - 1].isspace()
-        for filled, option in zip(question.filled(), options, strict=True)
+        for filled, option in zip(question.fill_all(), options, strict=True)
     )
     assert (question.blank, question.after, question.blind()) == (None, "", question)

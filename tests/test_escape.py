@@ -23,12 +23,12 @@ TEXT = st.text(alphabet=st.characters())
 @pytest.mark.parametrize(
     "function",
     [
-        escape.for_terminal,
-        escape.for_json,
-        escape.for_csv,
-        escape.for_github,
-        escape.for_sarif,
-        escape.for_markdown,
+        escape.escape_terminal,
+        escape.escape_json,
+        escape.escape_csv,
+        escape.escape_github,
+        escape.escape_sarif,
+        escape.escape_markdown,
         escape.markdown_block,
         escape.markdown_code,
     ],
@@ -43,7 +43,7 @@ def test_no_control_character_passes(function: Callable[[str], str], text: str) 
 @given(TEXT)
 def test_a_page_replaces_controls_one_by_one(text: str) -> None:
     """A page keeps the length, and only a carriage return of all control characters."""
-    cleaned = escape.for_page(text)
+    cleaned = escape.escape_page(text)
     assert set(controls(cleaned)) <= {"\r"}
     assert len(cleaned) == len(text)
     assert all(new in (old, "\ufffd") for old, new in zip(text, cleaned, strict=True))
@@ -53,13 +53,18 @@ def test_a_page_replaces_controls_one_by_one(text: str) -> None:
 def test_text_without_controls_stays(text: str) -> None:
     """A terminal, a page and JSON show ordinary text of any script as it is."""
     clean = "".join(one for one in text if not controls(one) and one not in "\ufffe\uffff")
-    assert escape.for_terminal(clean) == escape.for_page(clean) == escape.for_json(clean) == clean
+    assert (
+        escape.escape_terminal(clean)
+        == escape.escape_page(clean)
+        == escape.escape_json(clean)
+        == clean
+    )
 
 
 @given(st.dictionaries(st.text(), st.lists(st.text())))
 def test_escaped_json_means_the_same(value: dict[str, list[str]]) -> None:
     """A JSON document keeps its meaning, and is YAML with the same meaning."""
-    document = escape.for_json(json.dumps(value, ensure_ascii=False))
+    document = escape.escape_json(json.dumps(value, ensure_ascii=False))
     assert json.loads(document) == value
     assert yaml.safe_load(document) == value
 
@@ -67,7 +72,7 @@ def test_escaped_json_means_the_same(value: dict[str, list[str]]) -> None:
 @given(TEXT)
 def test_a_cell_is_one_line_and_no_formula(text: str) -> None:
     """A cell is one line, and begins with nothing that a spreadsheet runs."""
-    cell = escape.for_csv(text)
+    cell = escape.escape_csv(text)
     written = io.StringIO()
     csv.writer(written).writerow([cell])
     assert len(written.getvalue().splitlines()) == 1
@@ -93,7 +98,7 @@ def test_a_cell_is_one_line_and_no_formula(text: str) -> None:
 )
 def test_nothing_in_a_line_of_markdown_is_markup(text: str, escaped: str) -> None:
     """Markup is escaped, line ends become spaces, and plain words stay readable."""
-    assert escape.for_markdown(text) == escaped
+    assert escape.escape_markdown(text) == escaped
 
 
 @given(st.text(alphabet="'=+-@\t\r\n ab＝"))

@@ -16,11 +16,11 @@ from winosmith.lineage import (
     apply_edits,
     check_lineages,
     depths,
-    edit_script,
+    find_edits,
     make_child,
 )
 from winosmith.problem import Extra
-from winosmith.text import changes, mark_differences, tokens
+from winosmith.text import diff_text, mark_differences, tokens
 
 ROWS = st.lists(st.sampled_from(["a", "b", "c", "the"]), max_size=9)
 BOTTLE = ("bottle", "cup")
@@ -109,7 +109,7 @@ def test_a_script_is_as_short_as_can_be_and_does_what_it_says(
     before: list[str], after: list[str]
 ) -> None:
     """The edits turn the one row into the other, and no fewer could."""
-    script = edit_script(before, after)
+    script = find_edits(before, after)
     assert apply_edits(before, script) == tuple(after)
     assert len(script) == brute_distance(before, after)
 
@@ -117,7 +117,7 @@ def test_a_script_is_as_short_as_can_be_and_does_what_it_says(
 @given(ROWS, ROWS)
 def test_a_script_runs_from_left_to_right(before: list[str], after: list[str]) -> None:
     """The places of the edits never go back."""
-    places = [edit.at for edit in edit_script(before, after)]
+    places = [edit.at for edit in find_edits(before, after)]
     assert places == sorted(places)
 
 
@@ -341,7 +341,7 @@ def test_a_perturbation_that_changes_nothing_is_refused() -> None:
 
 def test_tokens_stand_apart_for_an_edit() -> None:
     """A full stop that moves is an edit of its own: sentences are cut into Treebank tokens."""
-    assert edit_script(tokens("It _ fell."), tokens("It _ fell")) == (Edit("delete", 3, "."),)
+    assert find_edits(tokens("It _ fell."), tokens("It _ fell")) == (Edit("delete", 3, "."),)
 
 
 SENTENCES = st.lists(
@@ -355,5 +355,5 @@ def test_what_differs_between_sentences_leaves_each_whole(mine: str, other: str)
     found = mark_differences(mine, other)
     assert "".join(one.text for one in found) == mine
     assert {one.kind for one in mark_differences(mine, mine)} <= {""}
-    left = "".join(one.text for one in changes(other, mine) if one.kind != "del")
+    left = "".join(one.text for one in diff_text(other, mine) if one.kind != "del")
     assert "".join(left.split()) == "".join(mine.split())

@@ -10,7 +10,12 @@ from hypothesis import given, strategies as st
 from hypothesis.extra.numpy import arrays
 
 from winosmith import lookalikes
-from winosmith.lookalikes import PartnerCollector, find_pairs, share_of_longer, share_of_union
+from winosmith.lookalikes import (
+    PartnerCollector,
+    find_pairs,
+    make_jaccard_threshold,
+    make_longer_threshold,
+)
 
 SHARES = st.sampled_from([0.5, 0.6, 0.7, 0.8, 1.0])
 ROWS = st.lists(st.frozensets(st.sampled_from("abcdefghijk"), max_size=9), max_size=24)
@@ -46,7 +51,7 @@ def test_all_pairs_that_share_most_words_are_found(rows, share, longer, owned, m
     """They are what comparing all with all finds; of those that have enough, not all are told."""
     owners = np.arange(len(rows)) % 3 if owned else None
     wanted = _wanted(rows, share, longer, owners)
-    least = (share_of_longer if longer else share_of_union)(share)
+    least = (make_longer_threshold if longer else make_jaccard_threshold)(share)
     found = PartnerCollector(np.full(len(rows), len(rows)), owners)
     find_pairs(rows, least, found, owners)
     assert found.pairs == wanted
@@ -61,10 +66,10 @@ def test_all_pairs_that_share_most_words_are_found(rows, share, longer, owned, m
 @given(arrays(np.int64, 9, elements=st.integers(1, 400)), st.integers(1, 400), SHARES)
 def test_what_a_pair_needs_is_the_least_that_is_enough(sizes, other, share):
     """One word fewer is a smaller share, of the longer one's words as of all that either holds."""
-    both = share_of_union(share)(sizes, np.full(9, other))
+    both = make_jaccard_threshold(share)(sizes, np.full(9, other))
     assert (both >= share * (sizes + other - both)).all()
     assert (both - 1 < share * (sizes + other - both + 1)).all()
-    of = share_of_longer(share)(sizes, np.full(9, other))
+    of = make_longer_threshold(share)(sizes, np.full(9, other))
     assert (of >= share * np.maximum(sizes, other)).all()
     assert (of - 1 < share * np.maximum(sizes, other)).all()
 
@@ -75,7 +80,7 @@ def test_the_rows_of_a_template_have_partners_without_comparing_all_with_all(mon
     told: list[int] = []
     words = [frozenset([*(f"w{at}" for at in range(20)), f"n{row}"]) for row in range(3000)]
     found = PartnerCollector(np.full(3000, 2))
-    find_pairs(words, share_of_union(0.8), found, None, told.append)
+    find_pairs(words, make_jaccard_threshold(0.8), found, None, told.append)
     assert told == [], "rare words were counted"
     assert (_partners(found.pairs, words) >= 2).all()
     assert len(found.pairs) <= 6000
@@ -86,7 +91,9 @@ def test_a_search_tells_about_how_many_rows_it_is_through_with() -> None:
     rng = np.random.default_rng(0)
     words = [[f"w{n}" for n in rng.permutation(40)[:12]] for _ in range(200)]
     told: list[int] = []
-    find_pairs(words, share_of_union(0.5), PartnerCollector(np.full(200, 20)), None, told.append)
+    find_pairs(
+        words, make_jaccard_threshold(0.5), PartnerCollector(np.full(200, 20)), None, told.append
+    )
     assert told[0] == 0
     assert told == sorted(told)
     assert 0 <= told[-1] < 200

@@ -14,14 +14,14 @@ from hypothesis import given, strategies as st
 
 from tests import forking
 from winosmith.errors import InputError
-from winosmith.parallel import ordered_map, workers_of
+from winosmith.parallel import count_workers, ordered_map
 
 
 @given(st.lists(st.integers(), max_size=30), st.integers(1, 5), st.integers(1, 9))
 def test_the_executor_changes_nothing(items: list[int], workers: int, ahead: int) -> None:
     """Results and their order are those of `map`, whatever the number of workers."""
     with ThreadPoolExecutor(workers) as executor:
-        assert list(ordered_map(str, items, executor, ahead=ahead)) == list(map(str, items))
+        assert list(ordered_map(str, items, executor, max_pending=ahead)) == list(map(str, items))
     assert list(ordered_map(str, items)) == list(map(str, items))
 
 
@@ -50,7 +50,7 @@ def test_a_long_iterable_is_not_held_at_once() -> None:
             number += 1
 
     with ThreadPoolExecutor(2) as executor:
-        results = ordered_map(str, endless(), executor, ahead=3)
+        results = ordered_map(str, endless(), executor, max_pending=3)
         assert [next(results) for _ in range(5)] == ["0", "1", "2", "3", "4"]
         results.close()
     assert len(taken) <= 5 + 3
@@ -69,7 +69,7 @@ def test_a_failure_reaches_the_caller_and_cancels_the_rest() -> None:
         return item
 
     with ThreadPoolExecutor(1) as executor:
-        results = ordered_map(work, range(100), executor, ahead=8)
+        results = ordered_map(work, range(100), executor, max_pending=8)
         with pytest.raises(ZeroDivisionError):
             next(results)
         gate.set()
@@ -89,7 +89,7 @@ def test_a_worker_that_dies_is_told_with_what_to_do() -> None:
             InputError, match=r"workers died; they were killed or ran out of memory.*; go on so"
         ),
     ):
-        list(ordered_map(_dies, [1, 1, 1], executor, resume="go on so"))
+        list(ordered_map(_dies, [1, 1, 1], executor, advice="go on so"))
     with pytest.raises(InputError, match="workers died"):
         list(ordered_map(abs, [1], executor_broken()))
 
@@ -110,7 +110,7 @@ def test_an_executor_that_was_shut_down_is_told() -> None:
         list(ordered_map(abs, [1], closed))
     gate = threading.Event()
     with ThreadPoolExecutor(1) as executor:
-        results = ordered_map(gate.wait, [5, 0, 0], executor, ahead=3)
+        results = ordered_map(gate.wait, [5, 0, 0], executor, max_pending=3)
         threading.Timer(
             0.2, lambda: (executor.shutdown(wait=False, cancel_futures=True), gate.set())
         ).start()
@@ -130,9 +130,9 @@ def _fails(item: int) -> int:
 
 def test_the_size_of_an_executor_is_known_or_not() -> None:
     """The standard library's executors say how many work at a time; others may not."""
-    assert workers_of(ThreadPoolExecutor(3)) == 3
-    assert workers_of(ProcessPoolExecutor(2)) == 2
-    assert workers_of(Executor()) is None
+    assert count_workers(ThreadPoolExecutor(3)) == 3
+    assert count_workers(ProcessPoolExecutor(2)) == 2
+    assert count_workers(Executor()) is None
 
 
 BLAS = """
@@ -140,7 +140,7 @@ import ctypes, sys, types
 from pathlib import Path
 import scipy.linalg
 from threadpoolctl import ThreadpoolController
-from winosmith.parallel import one_thread
+from winosmith.parallel import use_one_thread
 
 def found():
     return ThreadpoolController().select(user_api="blas")
@@ -149,7 +149,7 @@ def threads():
     return {library["filepath"]: library["num_threads"] for library in found().info()}
 
 with found().limit(limits=2):
-    with one_thread():
+    with use_one_thread():
         print(*set(threads().values()))
     print(*set(threads().values()))
     known = Path(sorted(threads())[0])
@@ -158,7 +158,7 @@ with found().limit(limits=2):
     ctypes.CDLL(str(late))
     sys.modules["late"] = types.ModuleType("late")
     assert str(late) in threads()
-    with found().limit(limits=2), one_thread():
+    with found().limit(limits=2), use_one_thread():
         print(*set(threads().values()))
 """
 

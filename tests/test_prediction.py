@@ -9,7 +9,7 @@ from hypothesis import given, strategies as st
 
 from winosmith import Prediction, Response
 from winosmith.errors import ProblemError
-from winosmith.prediction import TIE, best_options
+from winosmith.prediction import TIE, find_best_options
 
 SCORES = st.lists(
     st.one_of(st.sampled_from([-2.5, 0.0, 1.0]), st.floats(-1e6, 1e6)), min_size=2, max_size=5
@@ -36,8 +36,8 @@ def test_a_prediction_may_come_without_scores() -> None:
 @given(SCORES)
 def test_a_tie_is_worth_the_same_in_every_place(scores: list[float]) -> None:
     """Turned options have the same best ones; credit is 1 over their number, and sums to 1."""
-    best = best_options(scores)
-    turned = best_options(scores[1:] + scores[:1])
+    best = find_best_options(scores)
+    turned = find_best_options(scores[1:] + scores[:1])
     assert {(option + 1) % len(scores) for option in turned} == set(best)
     prediction = Prediction("1", best[0], tuple(scores))
     worth = [prediction.credit(answer) for answer in range(len(scores))]
@@ -50,15 +50,15 @@ def test_a_tie_is_worth_the_same_in_every_place(scores: list[float]) -> None:
 def test_rounding_makes_a_tie_and_a_difference_does_not() -> None:
     """Scores of any size tie up to one millionth of it, and not above."""
     for size in (1e-30, 1.0, 250.0, 1e30):
-        assert best_options((-size, -size * (1 + 0.9 * TIE))) == (0, 1)
-        assert best_options((-size, -size * (1 + 1.1 * TIE))) == (0,)
+        assert find_best_options((-size, -size * (1 + 0.9 * TIE))) == (0, 1)
+        assert find_best_options((-size, -size * (1 + 1.1 * TIE))) == (0,)
 
 
 @pytest.mark.parametrize("far", [-1e9, -1e300])
 def test_an_option_that_is_far_off_makes_no_tie(far: float) -> None:
     """Two scores tie by their own size, however large a third one is."""
-    assert best_options((far, 0.1, 0.9)) == (2,)
-    assert best_options((0.9, far, 0.9)) == (0, 2)
+    assert find_best_options((far, 0.1, 0.9)) == (2,)
+    assert find_best_options((0.9, far, 0.9)) == (0, 2)
 
 
 def test_a_stated_tie_counts_without_scores() -> None:

@@ -13,8 +13,8 @@ from winosmith import Claim, Dataset, Problem, formats, practice, published
 from winosmith.errors import InputError
 from winosmith.evolve import draw_roots
 from winosmith.lineage import make_child
-from winosmith.metrics import overlap
-from winosmith.published import item_digests, known_digests
+from winosmith.metrics import find_overlap
+from winosmith.published import compute_item_digests, get_published_digests
 
 TROPHY = "The trophy doesn't fit into the brown suitcase because {} too large."
 
@@ -33,19 +33,20 @@ def test_a_schema_is_known_by_its_pronoun() -> None:
     """A problem whose blank has a pronoun is found in a set that has the pronoun in the text."""
     one = Problem("a", "The cup fell on the jug and _ broke.", ("cup", "jug"), 0, pronoun="it")
     shown = replace(one, sentence="The cup fell on the jug and it broke. _", pronoun=None)
-    assert not item_digests(one)[0].isdisjoint(item_digests(shown)[0])
+    assert not compute_item_digests(one)[0].isdisjoint(compute_item_digests(shown)[0])
     claim = Claim("b", one.sentence, "cup", pronoun="it")
-    assert item_digests(claim) == (item_digests(one)[0], frozenset())
-    assert len(item_digests(one)[0]) == 2
+    assert compute_item_digests(claim) == (compute_item_digests(one)[0], frozenset())
+    assert len(compute_item_digests(one)[0]) == 2
 
 
 def test_a_side_of_the_blank_is_known_with_an_article_or_without() -> None:
     """An article stands before the blank or in the options: two encodings of one problem."""
     one = Problem("a", "As the cup fell on the jug, the _ broke.", ("cup", "jug"))
     other = Problem("b", "As the cup fell on the jug, _ was whole.", ("The jug", "The cup"))
-    assert item_digests(one)[1] & item_digests(other)[1]
+    assert compute_item_digests(one)[1] & compute_item_digests(other)[1]
     assert (
-        not item_digests(one)[1] & item_digests(replace(other, options=("The jug", "The mug")))[1]
+        not compute_item_digests(one)[1]
+        & compute_item_digests(replace(other, options=("The jug", "The mug")))[1]
     )
 
 
@@ -79,13 +80,13 @@ def test_the_published_files_are_known(data_dir: Path, path: str, name: str) -> 
 @pytest.mark.parametrize("name", MADE["SETS"])
 def test_the_digests_that_ship_are_those_of_the_files(name: str, data_dir: Path) -> None:
     """Reading the published files again gives the digests that winosmith knows the set by."""
-    assert MADE["contents"](name, data_dir) == known_digests(name)
+    assert MADE["contents"](name, data_dir) == get_published_digests(name)
 
 
 def test_a_set_that_nobody_knows_is_refused() -> None:
     """The error lists the sets whose contents are known, and how to name another corpus."""
     with pytest.raises(InputError, match=r"'xyzzy'.* wsc, pdp, .*winogrande\..*other:xyzzy"):
-        known_digests("xyzzy")
+        get_published_digests("xyzzy")
 
 
 @pytest.mark.data
@@ -102,9 +103,9 @@ def test_evolved_problems_are_known_as_those_of_their_roots_set(
         for root in roots
     ]
     test = Dataset([*roots, *children] if with_roots else children)
-    seen = overlap(test, public=[known_digests("winogrande")])
+    seen = find_overlap(test, public=[get_published_digests("winogrande")])
     assert len(seen.rows) == len(test)
-    other = overlap(test, public=[known_digests("winogender")])
+    other = find_overlap(test, public=[get_published_digests("winogender")])
     assert other.withheld is not with_roots  # without its root nothing of it can be compared
 
 
@@ -123,5 +124,5 @@ def test_evolved_problems_are_known_as_those_of_their_roots_set(
 )
 def test_sets_that_share_problems_are_told(file: str, name: str, seen: int, data_dir: Path) -> None:
     """A set has seen its own problems in each encoding; DPR's hold four of the Winograd schemas."""
-    found = overlap(formats.read(data_dir / file), public=[known_digests(name)])
+    found = find_overlap(formats.read(data_dir / file), public=[get_published_digests(name)])
     assert len(found.rows) == seen

@@ -13,7 +13,7 @@ from hypothesis import given, strategies as st
 
 from winosmith import Claim, Edit, Extra, Lineage, Origin, Problem, records
 from winosmith.errors import ProblemError
-from winosmith.records import canonical, claim_record, parse_claim, parse_problem, problem_record
+from winosmith.records import claim_record, dump_json, parse_claim, parse_problem, problem_record
 
 texts = st.text(st.characters(codec="utf-8", exclude_characters="_"), min_size=1, max_size=12)
 names = texts.filter(str.strip)
@@ -73,13 +73,13 @@ claims = st.builds(
 @given(problems())
 def test_a_problem_survives_its_record(problem: Problem) -> None:
     """A problem written as a line of JSON and read back is the same problem."""
-    assert parse_problem(json.loads(canonical(problem_record(problem)))) == problem
+    assert parse_problem(json.loads(dump_json(problem_record(problem)))) == problem
 
 
 @given(claims)
 def test_a_claim_survives_its_record(claim: Claim) -> None:
     """A claim written as a line of JSON and read back is the same claim."""
-    assert parse_claim(json.loads(canonical(claim_record(claim)))) == claim
+    assert parse_claim(json.loads(dump_json(claim_record(claim)))) == claim
 
 
 @given(problems())
@@ -95,7 +95,7 @@ def test_a_record_is_one_line_that_people_can_read() -> None:
     """A record is one line of JSON, non-ASCII letters as they are."""
     problem = Problem("1", "José's _\nfell.", ("cup", "jug"), 0)
     line = '{"id":"1","sentence":"José\'s _\\nfell.","options":["cup","jug"],"answer":0}'
-    assert canonical(problem_record(problem)) == line
+    assert dump_json(problem_record(problem)) == line
 
 
 GOOD = {"id": "1", "sentence": "A _ b.", "options": ["x", "y"]}

@@ -19,7 +19,7 @@ from tests.conftest import needed
 from winosmith import answers, audit, debias, formats, metrics, validate
 from winosmith.answers import Answers
 from winosmith.errors import InputError
-from winosmith.metrics import compare, grade, proportion, score, statistics
+from winosmith.metrics import compare, compute_statistics, grade, proportion, score
 from winosmith.prediction import Prediction
 from winosmith.results import (
     CITATION,
@@ -73,9 +73,9 @@ def test_a_record_has_what_the_fields_state() -> None:
 def test_a_table_has_the_columns_asked_for() -> None:
     """Each row has a name; a nested attribute is named with a dot, and empty if it is missing."""
     made = table("T", {"x": Whole(None, "b", 0), "y": WHOLE}, ["name", "part.kappa"], head="which")
-    assert [head.title for head in made.heads] == ["which", "called", "kappa", "squared"]
+    assert [head.title for head in made.headings] == ["which", "called", "kappa", "squared"]
     assert made.rows == [["x", "B", None, None], ["y", "A", 0.5, 0.25]]
-    assert [head.title for head in table("T", [WHOLE]).heads] == ["length", "called"]
+    assert [head.title for head in table("T", [WHOLE]).headings] == ["length", "called"]
     assert table("T", {}).rows == []
 
 
@@ -91,9 +91,9 @@ def _results() -> Iterator[Result]:
     yield compare(graded)
     yield graded["first"]
     yield Answers(tuple(said["first"]), "<first>")
-    yield statistics(DATA)
+    yield compute_statistics(DATA)
     yield proportion([True] * 9 + [False])
-    yield metrics.learning_curve({160: [0.5], 640: [0.6], 2558: [0.7], 10234: [0.75]})
+    yield metrics.fit_learning_curve({160: [0.5], 640: [0.6], 2558: [0.7], 10234: [0.75]})
     yield (found := audit.audit(DATA, draws=19, probe_draws=0))
     yield found.parts[0].items
     yield debias.aflite(X, y, train_size=40, cutoff=10, ensemble_size=4)

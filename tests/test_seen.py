@@ -11,13 +11,13 @@ from hypothesis import given, strategies as st
 from winosmith import Problem, formats
 from winosmith.errors import DataError, InputError
 from winosmith.seen import (
+    build_inputs,
     check_blanks,
     check_pronouns,
     check_sees,
-    cut_to_local,
+    cut_to_local_context,
+    insert_pronoun,
     is_about_pronouns,
-    solver_inputs,
-    with_pronoun,
 )
 from winosmith.testing import make_twins
 
@@ -31,8 +31,8 @@ def test_to_who_sees_the_blank_a_pronoun_makes_no_difference(a: str, b: str, aft
     """Two pronouns are one input to a solver that sees the blank, and two to one that sees them."""
     problem = Problem("1", f"x _ {after}", ("p", "q"))
     one, other = (replace(problem, pronoun=pronoun) for pronoun in (a, b))
-    assert len({*solver_inputs([one, other], "blank")}) == 1
-    assert (len({*solver_inputs([one, other], "pronoun")}) == 1) is (a.split() == b.split())
+    assert len({*build_inputs([one, other], "blank")}) == 1
+    assert (len({*build_inputs([one, other], "pronoun")}) == 1) is (a.split() == b.split())
 
 
 def test_order_of_the_options_and_white_space_make_no_difference() -> None:
@@ -41,19 +41,19 @@ def test_order_of_the_options_and_white_space_make_no_difference() -> None:
         NURSE, sentence="The nurse told the cook that _  left.", options=("cook", "nurse")
     )
     for sees in ("blank", "pronoun"):
-        assert len({*solver_inputs([NURSE, turned], sees)}) == 1
+        assert len({*build_inputs([NURSE, turned], sees)}) == 1
 
 
 def test_of_the_local_context_all_else_is_unseen() -> None:
     """What stands before the local context makes no difference to a solver that sees only that."""
     other = replace(NURSE, sentence="A cook met a nurse that _ left.")
-    assert len({*solver_inputs([NURSE, other], "blank")}) == 2
-    assert len({*solver_inputs([NURSE, other], "blank", local=1)}) == 1
+    assert len({*build_inputs([NURSE, other], "blank")}) == 2
+    assert len({*build_inputs([NURSE, other], "blank", local=1)}) == 1
 
 
 def test_what_is_not_known_is_named() -> None:
     """A pronoun that is missing, and a word for what is seen that is none, are errors."""
-    assert with_pronoun(NURSE) == "The nurse told  the cook that she left."
+    assert insert_pronoun(NURSE) == "The nurse told  the cook that she left."
     with pytest.raises(DataError, match=r"2 of 3 problems is unknown \('a', 'b'\)"):
         check_pronouns([NURSE, Problem("a", "_", ("x", "y")), Problem("b", "_", ("x", "y"))])
     with pytest.raises(InputError, match="unknown value 'both' of `sees`; use blank or pronoun"):
@@ -89,7 +89,7 @@ def test_of_the_published_sets_winogender_alone_is_about_pronouns(data_dir: Path
 def test_the_local_context_keeps_the_place_of_the_blank() -> None:
     """Where a sentence holds several `_`, its local context is that of the blank."""
     whole = Problem("a", "Call __init__ on the\n_, it  is _x_ here.", ("x", "y"), blank=21)
-    local = cut_to_local(whole, 2)
+    local = cut_to_local_context(whole, 2)
     assert (local.before, local.after) == ("on the ", ", it is _x_ here.")
 
 
@@ -99,6 +99,6 @@ def test_questions_are_refused_by_name_where_a_blank_is_needed() -> None:
     with pytest.raises(DataError, match=r"4 problems are questions without one \('a', 'b', 'c', …"):
         check_blanks(some, "a test sheet")
     with pytest.raises(DataError, match="the local context needs sentences with a blank"):
-        solver_inputs(some, "blank", local=2)
-    with pytest.raises(DataError, match="a further '_'"):
-        check_blanks([Problem("a", "A _ b _.", ("x", "y"), blank=2)], "a claim", plain=True)
+        build_inputs(some, "blank", local=2)
+    with pytest.raises(DataError, match="another '_'"):
+        check_blanks([Problem("a", "A _ b _.", ("x", "y"), blank=2)], "a claim", unique=True)

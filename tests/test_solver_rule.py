@@ -29,16 +29,16 @@ def test_what_is_taught_changes_the_digest_and_the_same_gives_the_same(tmp_path)
 def test_only_solvers_that_can_be_taught_are(kind):
     """`learn` is refused where nothing would come of it."""
     options = {"model": "m"} if kind in ("masked", "encoder") else {}
-    with pytest.raises(RecipeError, match="learn is for"):
+    with pytest.raises(RecipeError, match="learn is only for"):
         SolverRule("a", kind, options, learn=True)
 
 
 def test_a_site_knows_no_learning():
     """Where a file may not say `learn`, it is an unknown option."""
     table = {"name": "a", "solver": "association", "learn": True}
-    assert SolverRule.of(table, learns=True).learn
+    assert SolverRule.parse(table, learns=True).learn
     with pytest.raises(RecipeError, match="unknown key 'learn'"):
-        SolverRule.of(table)
+        SolverRule.parse(table)
 
 
 def test_a_solver_sees_what_its_table_says(tmp_path):
@@ -46,7 +46,7 @@ def test_a_solver_sees_what_its_table_says(tmp_path):
     table = {"name": "words", "solver": "association", "learn": True}
     taught = [replace(problem, pronoun="they") for problem in make_twins(5)]
     blank, same, other = (
-        make_solver(SolverRule.of({**table, **sees}, learns=True), tmp_path, Dataset(taught))
+        make_solver(SolverRule.parse({**table, **sees}, learns=True), tmp_path, Dataset(taught))
         for sees in ({}, {"sees": "blank"}, {"sees": "pronoun"})
     )
     assert blank.digest == same.digest != other.digest
@@ -54,9 +54,9 @@ def test_a_solver_sees_what_its_table_says(tmp_path):
     with pytest.raises(DataError, match="the pronoun of 1 of 1 problems is unknown"):
         other.solver.score([Problem("a", "The nurse said _ left.", ("nurse", "cook"))])
     with pytest.raises(RecipeError, match="sees is 'both'; it must be"):
-        SolverRule.of({**table, "sees": "both"}, learns=True)
+        SolverRule.parse({**table, "sees": "both"}, learns=True)
     with pytest.raises(RecipeError, match="unknown key 'sees'"):
-        SolverRule.of({"name": "a", "solver": "random", "sees": "pronoun"})
+        SolverRule.parse({"name": "a", "solver": "random", "sees": "pronoun"})
 
 
 NEW_KIND = """

@@ -107,7 +107,7 @@ def test_edit_distance_is_a_metric(one: list[str], two: list[str], three: list[s
 @given(sequences, sequences)
 def test_the_trigger_explains_the_edit_distance(first: list[str], second: list[str]) -> None:
     """The longer side of the trigger is no longer than the distance, which it sums up to."""
-    mine, theirs = text.trigger(first, second)
+    mine, theirs = text.find_trigger(first, second)
     distance = text.edit_distance(first, second)
     assert max(len(mine), len(theirs)) <= distance <= len(mine) + len(theirs)
     assert (mine == theirs == []) == (first == second)
@@ -173,13 +173,13 @@ def test_content_is_neither_blank_nor_punctuation() -> None:
 )
 def test_a_text_is_written_in_letters_of_a_script(sentence: str, expected: text.Writing) -> None:
     """The share of the letters of each script decides; a quoted word does not."""
-    assert text.kind_of_script(sentence) == expected
+    assert text.detect_script(sentence) == expected
 
 
 @given(st.text(), st.text())
 def test_the_writing_depends_on_the_letters_alone(one: str, other: str) -> None:
     """Neither the order of the letters nor what is no letter changes how a text is written."""
-    assert text.kind_of_script(one + other) == text.kind_of_script(other + " _ 12, " + one)
+    assert text.detect_script(one + other) == text.detect_script(other + " _ 12, " + one)
 
 
 @given(st.text())
@@ -208,21 +208,21 @@ def test_a_phrase_is_a_whole_word_where_words_are_set_apart(
     phrase: str, sentence: str, whole: list[int], attached: list[int]
 ) -> None:
     """Scripts without spaces have no word boundary; affixes touch the word in some others."""
-    assert text.occurrences(phrase, sentence) == whole
-    assert text.occurrences(phrase, sentence, attached=True) == attached
+    assert text.find_occurrences(phrase, sentence) == whole
+    assert text.find_occurrences(phrase, sentence, attached=True) == attached
 
 
 @given(st.text())
 def test_whole_pieces_lose_no_sign(sentence: str) -> None:
     """The pieces of any text are the text."""
-    assert "".join(text.whole_pieces(sentence)) == sentence
+    assert "".join(text.split_whole_words(sentence)) == sentence
 
 
 @given(st.text(st.characters(codec="utf-8")))
 def test_units_are_tokens_or_letters_and_their_pairs(sentence: str) -> None:
     """With spaces, units are the lower-cased tokens; without, letters, of which none is lost."""
     found = text.units(sentence)
-    if text.kind_of_script(sentence) != "unspaced":
+    if text.detect_script(sentence) != "unspaced":
         assert found == [token.lower() for token in text.tokens(sentence)]
         return
     assert {*"".join(found)} == {*"".join(sentence.lower().split())}

@@ -28,13 +28,13 @@ class EnoughPhasesError(Exception):
     """Ends a run after enough phases."""
 
 
-def anonymous() -> float:
+def read_anonymous_memory() -> float:
     """Return the anonymous memory of this process in MB."""
     lines = Path("/proc/self/status").read_text().splitlines()
     return next(int(line.split()[1]) for line in lines if line.startswith("RssAnon")) * 1024 / 1e6
 
 
-def written(path: Path, kind: str, gigabytes: float) -> None:
+def write_rows(path: Path, kind: str, gigabytes: float) -> None:
     """Write random rows to the file, block by block."""
     rows = int(gigabytes * 1e9 / COLUMNS / np.dtype(kind).itemsize)
     X = np.lib.format.open_memmap(path, mode="w+", dtype=kind, shape=(rows, COLUMNS))
@@ -45,8 +45,8 @@ def written(path: Path, kind: str, gigabytes: float) -> None:
     X.flush()
 
 
-def watched(path: Path) -> None:
-    """Filter the rows of the file for some phases, and print a row of the table."""
+def watch_run(path: Path) -> None:
+    """Filter the file's rows for some phases, and print a row of the table."""
     X = np.load(path, mmap_mode="r")
     rng = np.random.default_rng(1)
     direction = rng.standard_normal(COLUMNS).astype(np.float32)
@@ -54,13 +54,13 @@ def watched(path: Path) -> None:
     for first in range(0, len(X), BLOCK):
         values = np.asarray(X[first : first + BLOCK], np.float32) @ direction
         y[first : first + BLOCK] = values + 10 * rng.standard_normal(len(values)) > 0
-    before = peak = anonymous()
+    before = peak = read_anonymous_memory()
     over, phases = threading.Event(), []
 
     def watch() -> None:
         nonlocal peak
         while not over.wait(0.02):
-            peak = max(peak, anonymous())
+            peak = max(peak, read_anonymous_memory())
 
     def count(phase: debias.Phase) -> None:
         phases.append(phase)
@@ -90,14 +90,14 @@ def main() -> None:
     parser.add_argument("--file", type=Path, help=argparse.SUPPRESS)
     chosen = parser.parse_args()
     if chosen.file is not None:
-        watched(chosen.file)
+        watch_run(chosen.file)
         return
     print("| X | rows | GB | memory used (MB) | s to rotate | s a phase |")
     print("|---|-----:|---:|-----------------:|------------:|----------:|", flush=True)
     for kind in ("float32", "float16"):
         with tempfile.TemporaryDirectory(prefix="winosmith-trial-") as folder:
             path = Path(folder) / "X.npy"
-            written(path, kind, chosen.gigabytes)
+            write_rows(path, kind, chosen.gigabytes)
             subprocess.run([sys.executable, __file__, "--file", path], check=True)
 
 

@@ -38,7 +38,7 @@ from functools import lru_cache, partial
 from pathlib import Path
 
 import numpy as np
-from crowd.table import Table, end
+from crowd.table import Table, finish
 from numpy.typing import NDArray
 from scipy import stats
 
@@ -80,8 +80,8 @@ class Drawn:
     key: NDArray[np.intp] | None = None
 
 
-def gaussian(rng: np.random.Generator, units: int, strength: float) -> Drawn:
-    """Return units of which the planted ones are pushed along one of a few directions.
+def make_gaussian(rng: np.random.Generator, units: int, strength: float) -> Drawn:
+    """Return units; the planted ones are shifted along one of a few directions.
 
     The others are turned round by the toss of a coin, though a Gaussian needs none.
     """
@@ -93,46 +93,46 @@ def gaussian(rng: np.random.Generator, units: int, strength: float) -> Drawn:
     return Drawn(V.astype(np.float32), planted)
 
 
-def simulated(seed: int, strength: float) -> Drawn:
+def make_independent(seed: int, strength: float) -> Drawn:
     """Return independent units."""
-    return gaussian(np.random.default_rng([seed, 0]), UNITS, strength)
+    return make_gaussian(np.random.default_rng([seed, 0]), UNITS, strength)
 
 
 @lru_cache(1)
-def embedded(corpus: int, strength: float) -> Drawn:
+def embed_twins(corpus: int, strength: float) -> Drawn:
     """Return the symmetric practice twins of a corpus in the light embedder's vectors."""
-    made = practice.corpus(TWINS, seed=corpus, strength=strength, symmetric=True)
+    made = practice.generate_corpus(TWINS, seed=corpus, strength=strength, symmetric=True)
     pool = made.dataset
-    X, turns = embed.LightEmbedder().embed(pool), 2 * debias.problem_labels(pool) - 1
+    X, turns = embed.LightEmbedder().embed(pool), 2 * debias.get_problem_labels(pool) - 1
     V = [turns[one] * X[one] + turns[other] * X[other] for one, other in pool.twins]
     planted = [pool.ids[one] in made.planted for one, _ in pool.twins]
     return Drawn(np.asarray(V, np.float32), np.array(planted))
 
 
-def symmetric(seed: int, strength: float) -> Drawn:
+def make_symmetric(seed: int, strength: float) -> Drawn:
     """Return symmetric practice twins with random keys; the keys of planted twins are unchanged."""
-    twins = embedded(seed // TOSSES, strength)
+    twins = embed_twins(seed // TOSSES, strength)
     coins = np.random.default_rng([seed, 3]).choice([-1, 1], len(twins.planted))
     coins[twins.planted] = 1
     return replace(twins, V=twins.V * coins[:, None].astype(np.float32))
 
 
-def families(seed: int, strength: float, noise: float = 0.3) -> Drawn:
+def make_families(seed: int, strength: float, noise: float = 0.3) -> Drawn:
     """Return families of five with nearly the same vector and the same key."""
     rng = np.random.default_rng([seed, 1])
-    roots = gaussian(rng, UNITS // FAMILY, strength)
+    roots = make_gaussian(rng, UNITS // FAMILY, strength)
     V = np.repeat(roots.V, FAMILY, axis=0)
     V += noise * rng.normal(size=V.shape).astype(np.float32)
     return Drawn(V, np.repeat(roots.planted, FAMILY), np.arange(UNITS) // FAMILY)
 
 
-def copies(seed: int, strength: float) -> Drawn:
+def make_copies(seed: int, strength: float) -> Drawn:
     """Return units with five copies each."""
-    return families(seed, strength, noise=0.0)
+    return make_families(seed, strength, noise=0.0)
 
 
-def choices(seed: int, strength: float, sizes: tuple[int, ...]) -> Drawn:
-    """Return items with as many options as one of the sizes says; the right one is pushed."""
+def make_choices(seed: int, strength: float, sizes: tuple[int, ...]) -> Drawn:
+    """Return items with one of the given numbers of options; the correct option is shifted."""
     rng = np.random.default_rng([seed, 2])
     planted = np.arange(UNITS) < round(UNITS * strength)
     ways = np.linalg.qr(rng.normal(size=(WIDTH, DIRECTIONS)))[0].T
@@ -148,8 +148,10 @@ Removed = NDArray[np.intp]
 Filter = Callable[[Drawn, float, int], Removed]
 
 
-def mirrored(drawn: Drawn, error: float, seed: int, *, blocked: bool = True) -> debias.MirrorResult:
-    """Filter the units, with their blocks or as if each were its own."""
+def filter_units(
+    drawn: Drawn, error: float, seed: int, *, blocked: bool = True
+) -> debias.MirrorResult:
+    """Filter the units, with their blocks or as if each unit were a block."""
     return debias.mirror(
         drawn.V,
         items=drawn.items,
@@ -160,20 +162,20 @@ def mirrored(drawn: Drawn, error: float, seed: int, *, blocked: bool = True) -> 
     )
 
 
-def as_it_is(drawn: Drawn, error: float, seed: int) -> Removed:
+def filter_with_blocks(drawn: Drawn, error: float, seed: int) -> Removed:
     """Return the units that mirror removes."""
-    return mirrored(drawn, error, seed).removed
+    return filter_units(drawn, error, seed).removed
 
 
-def unblocked(drawn: Drawn, error: float, seed: int) -> Removed:
+def filter_without_blocks(drawn: Drawn, error: float, seed: int) -> Removed:
     """Return the units that mirror removes without knowing the blocks."""
-    return mirrored(drawn, error, seed, blocked=False).removed
+    return filter_units(drawn, error, seed, blocked=False).removed
 
 
-def miscounted(
+def filter_miscounted(
     drawn: Drawn, error: float, seed: int, options: Callable[[NDArray[np.intp]], float]
 ) -> Removed:
-    """Return what a count of units gives, all taken as if they had as many options.
+    """Return the removed units if all units are treated as having equally many options.
 
     Args:
         drawn: the units.
@@ -181,7 +183,7 @@ def miscounted(
         seed: of the folds.
         options: of the sizes of all items, how many options each is taken to have.
     """
-    margins = mirrored(drawn, error, seed).margins
+    margins = filter_units(drawn, error, seed).margins
     sizes = np.full(len(margins), 2) if drawn.items is None else np.bincount(drawn.items)
     others = options(sizes) - 1
     for least in np.unique(np.abs(margins[margins != 0])):
@@ -209,31 +211,37 @@ class Case:
     make: Callable[[int, float], Drawn]
     strengths: tuple[float, ...] = STRENGTHS
     fault: str = ""
-    filter: Filter = as_it_is
+    filter: Filter = filter_with_blocks
     many: bool = False
     alike: int = 1
 
 
 SOME, NONE = (0.25,), (0.0,)
-MIXED = partial(choices, sizes=(2, 5))
+MIXED = partial(make_choices, sizes=(2, 5))
 CASES = (
-    Case("simulated", simulated, many=True),
-    Case(f"{TWINS} symmetric practice twins", symmetric, many=True, alike=TOSSES),
-    Case("families of five", families, NONE + SOME),
-    Case("families of five", families, NONE + SOME, "not blocked", unblocked),
-    Case("five copies", copies, NONE + SOME),
-    Case("five copies", copies, NONE, "counted as rows", partial(miscounted, options=np.max)),
-    Case("3 options", partial(choices, sizes=(3,)), NONE + SOME),
-    Case("4 options", partial(choices, sizes=(4,)), NONE + SOME),
-    Case("5 options", partial(choices, sizes=(5,)), NONE + SOME),
+    Case("simulated", make_independent, many=True),
+    Case(f"{TWINS} symmetric practice twins", make_symmetric, many=True, alike=TOSSES),
+    Case("families of five", make_families, NONE + SOME),
+    Case("families of five", make_families, NONE + SOME, "not blocked", filter_without_blocks),
+    Case("five copies", make_copies, NONE + SOME),
+    Case(
+        "five copies",
+        make_copies,
+        NONE,
+        "counted as rows",
+        partial(filter_miscounted, options=np.max),
+    ),
+    Case("3 options", partial(make_choices, sizes=(3,)), NONE + SOME),
+    Case("4 options", partial(make_choices, sizes=(4,)), NONE + SOME),
+    Case("5 options", partial(make_choices, sizes=(5,)), NONE + SOME),
     Case("2 or 5 options", MIXED, NONE + SOME),
-    Case("2 or 5 options", MIXED, SOME, "the largest", partial(miscounted, options=np.max)),
-    Case("2 or 5 options", MIXED, SOME, "the mean", partial(miscounted, options=np.mean)),
+    Case("2 or 5 options", MIXED, SOME, "the largest", partial(filter_miscounted, options=np.max)),
+    Case("2 or 5 options", MIXED, SOME, "the mean", partial(filter_miscounted, options=np.mean)),
 )
 
 
-def outcome(seed: int, case: Case, strength: float) -> list[tuple[float, float]]:
-    """Return the false fraction and the fraction found of one draw, at each error."""
+def measure_outcome(seed: int, case: Case, strength: float) -> list[tuple[float, float]]:
+    """Return the false fraction and the found fraction of one draw, at each error."""
     drawn = case.make(seed, strength)
     found = []
     for error in ERRORS:
@@ -244,8 +252,8 @@ def outcome(seed: int, case: Case, strength: float) -> list[tuple[float, float]]
     return found
 
 
-def interval(shares: NDArray[np.float64], alike: int = 1) -> tuple[float, float]:
-    """Return the ends of the 95 % interval of the mean of some shares, 0–1.
+def compute_interval(shares: NDArray[np.float64], alike: int = 1) -> tuple[float, float]:
+    """Return the 95 % interval of the mean of some fractions, 0–1.
 
     It is Student's t of the means; where all shares are 0 or 1, as where nothing is planted,
     Wilson's, which is wide enough where none or all of them are.
@@ -263,16 +271,16 @@ def interval(shares: NDArray[np.float64], alike: int = 1) -> tuple[float, float]
     return max(0.0, float(means.mean() - half)), min(1.0, float(means.mean() + half))
 
 
-def keeps_its_word(false: NDArray[np.float64], error: float, alike: int = 1) -> bool:
-    """Return whether the mean false share is at most a point above the error.
+def is_within_error(false: NDArray[np.float64], error: float, alike: int = 1) -> bool:
+    """Return whether the mean false fraction is at most one point above the error.
 
     Where nothing is planted, the false share of a draw is 1 if something was removed.
     """
-    told = interval(false, alike)[0] if len(false) < MANY else float(false.mean())
+    told = compute_interval(false, alike)[0] if len(false) < MANY else float(false.mean())
     return told <= error + WITHIN
 
 
-def tell(table: Table, case: Case, strength: float, drawn: NDArray[np.float64]) -> None:
+def print_rows(table: Table, case: Case, strength: float, drawn: NDArray[np.float64]) -> None:
     """Print a row for each error.
 
     Args:
@@ -282,26 +290,26 @@ def tell(table: Table, case: Case, strength: float, drawn: NDArray[np.float64]) 
         drawn: (draws, errors, 2) false share and share found.
     """
     for error, (false, found) in zip(ERRORS, drawn.transpose(1, 2, 0), strict=True):
-        low, high = interval(false, case.alike)
+        low, high = compute_interval(false, case.alike)
         table.row(
             case.units, case.fault or "none", f"{strength:.0%}", error, len(false),
             f"{false.mean():.3f}", f"{low:.3f}–{high:.3f}", f"{found.mean():.0%}",
             f"{np.mean((false > 0) | (found > 0)):.1%}",
-            met=keeps_its_word(false, error, case.alike) != bool(case.fault),
+            met=is_within_error(false, error, case.alike) != bool(case.fault),
         )  # fmt: skip
 
 
-def rows(draws: int) -> Iterator[tuple[Case, float, int]]:
+def iter_rows(draws: int) -> Iterator[tuple[Case, float, int]]:
     """Yield each case with each strength and its number of draws."""
     for case in CASES:
         for strength in case.strengths:
             yield case, strength, 5 * draws if case.many else draws
 
 
-def gathered(
+def gather_outcomes(
     case: Case, strength: float, count: int, executor: Executor, kept: Path | None
 ) -> NDArray[np.float64]:
-    """Return (draws, errors, 2) false share and share found, drawing what is not kept.
+    """Return the false and found fractions, (draws, errors, 2); draw those not saved.
 
     Args:
         case: what is drawn.
@@ -314,7 +322,7 @@ def gathered(
     name = [case.units, case.fault, strength]
     there = {line["seed"]: line["found"] for line in map(json.loads, lines) if line["of"] == name}
     missing = [seed for seed in range(count) if seed not in there]
-    one = partial(outcome, case=case, strength=strength)
+    one = partial(measure_outcome, case=case, strength=strength)
     told = executor.map(one, missing, chunksize=max(5, case.alike))
     for seed, found in zip(missing, told, strict=True):
         there[seed] = found
@@ -341,12 +349,14 @@ def main() -> None:
         asked.work.mkdir(parents=True, exist_ok=True)
     table = Table("Sound units among the removed", COLUMNS)
     with ProcessPoolExecutor(asked.workers) as executor:
-        for case, strength, count in rows(draws):
+        for case, strength, count in iter_rows(draws):
             if asked.units and not any(word in case.units for word in asked.units):
                 continue
-            tell(table, case, strength, gathered(case, strength, count, executor, kept))
+            print_rows(
+                table, case, strength, gather_outcomes(case, strength, count, executor, kept)
+            )
             print(f"{case.units}, {strength:.0%}: done", file=sys.stderr)
-    end(table)
+    finish(table)
 
 
 if __name__ == "__main__":

@@ -11,9 +11,9 @@ from __future__ import annotations
 
 import argparse
 
-from crowd.onlooker import look_on
-from crowd.scenario import apart, databases, place
-from crowd.table import Table, end
+from crowd.onlooker import observe_site
+from crowd.scenario import list_databases, make_place, run_in_process
+from crowd.table import Table, finish
 
 COLUMNS = (
     "database", "days of waiting", "votes", "public in the end",
@@ -29,17 +29,19 @@ def main() -> None:
     asked = parser.parse_args()
     twins = 10 if asked.quick else 100
     table = Table(f"{twins} twins are judged while somebody looks on", COLUMNS)
-    for database in databases(asked.database):
+    for database in list_databases(asked.database):
         for days in (14, 0):
-            with place(database) as where:
-                found = apart(look_on, where.folder, where.database, 2 * twins, wait_days=days)
+            with make_place(database) as where:
+                found = run_in_process(
+                    observe_site, where.folder, where.database, 2 * twins, wait_days=days
+                )
             read = found["answers_read"] + found["pages_read"]
             table.row(
                 database, days, found["votes"], found["public"], found["answers_read"],
                 found["pages_read"],
                 met=bool(found["public"]) and (read == 0 if days else read > 0),
             )  # fmt: skip
-    end(table)
+    finish(table)
 
 
 if __name__ == "__main__":

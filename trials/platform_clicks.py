@@ -16,9 +16,9 @@ from __future__ import annotations
 import argparse
 from itertools import product
 
-from crowd.clicks import ATTACKS, HELD_AT_MOST, attack, honest
-from crowd.scenario import apart, databases, place
-from crowd.table import Table, end
+from crowd.clicks import ATTACKS, HELD_AT_MOST, attack, judge_honestly
+from crowd.scenario import list_databases, make_place, run_in_process
+from crowd.table import Table, finish
 
 ATTACKED = (
     "database", "injected fault", "who", "answers", "decided by them", "waiting or not counted",
@@ -37,25 +37,27 @@ def main() -> None:
     asked = parser.parse_args()
     problems, judges, votes = (12, 10, 30) if asked.quick else (60, 40, 100)
     attacks = Table("Nothing is decided by clicks", ATTACKED)
-    for database in databases(asked.database):
+    for database in list_databases(asked.database):
         for who, watched in product(ATTACKS, (True, False)):
-            with place(database) as where:
-                found = apart(attack, where.folder, where.database, who, problems, watched=watched)
+            with make_place(database) as where:
+                found = run_in_process(
+                    attack, where.folder, where.database, who, problems, watched=watched
+                )
             attacks.row(
                 database, "none" if watched else "no bounds", who,
                 found["answers"], found["decided"], found["waiting"],
                 met=found["answers"] > 0 and (found["decided"] == 0) == watched,
             )  # fmt: skip
     crowd = Table("An honest crowd goes on", CROWD)
-    for database in databases(asked.database):
-        with place(database) as where:
-            found = apart(honest, where.folder, where.database, judges, votes)
+    for database in list_databases(asked.database):
+        with make_place(database) as where:
+            found = run_in_process(judge_honestly, where.folder, where.database, judges, votes)
         crowd.row(
             database, judges, found["votes"], found["decided"], found["held"],
             f"{HELD_AT_MOST:.0%}", found["waiting"],
             met=found["held"] <= HELD_AT_MOST * judges and found["decided"] > 0,
         )  # fmt: skip
-    end(attacks, crowd)
+    finish(attacks, crowd)
 
 
 if __name__ == "__main__":

@@ -13,9 +13,9 @@ from __future__ import annotations
 
 import argparse
 
-from crowd.doors import Doors, doors
-from crowd.scenario import apart, databases, place
-from crowd.table import Table, end
+from crowd.doors import DoorSettings, try_doors
+from crowd.scenario import list_databases, make_place, run_in_process
+from crowd.table import Table, finish
 
 OWNERS, READER = "their owners (each must get in)", "a reader of the whole database"
 
@@ -27,17 +27,17 @@ def main() -> None:
     parser.add_argument("--database", default="", help="only sqlite or postgresql")
     asked = parser.parse_args()
     table = Table("Doors", ("database", "injected fault", "who tries", "attempts", "logged in"))
-    for database in databases(asked.database):
+    for database in list_databases(asked.database):
         for fault in ("", "clear-sessions"):
-            with place(database) as where:
-                how = Doors(people=6 if asked.quick or fault else 100, fault=fault)
-                found = apart(doors, where.folder, where.database, how)
+            with make_place(database) as where:
+                how = DoorSettings(people=6 if asked.quick or fault else 100, fault=fault)
+                found = run_in_process(try_doors, where.folder, where.database, how)
             for who, (tries, got_in) in found.items():
                 if fault and who != READER:
                     continue
                 met = got_in == tries if who == OWNERS else (got_in > 0) == bool(fault)
                 table.row(database, fault or "none", who, tries, got_in, met=met and tries > 0)
-    end(table)
+    finish(table)
 
 
 if __name__ == "__main__":

@@ -12,23 +12,23 @@ from __future__ import annotations
 
 import argparse
 
-from crowd.scenario import apart, databases, place
+from crowd.scenario import list_databases, make_place, run_in_process
 from crowd.server import Server
-from crowd.table import Table, end
-from crowd.telling import EVERY, Noted, fill, told_apart, watched
+from crowd.table import Table, finish
+from crowd.telling import EVERY, Observation, classify_gold, fill, judge_and_record
 
 COLUMNS = ("database", "gold", "others", "by", "numbers", "AUC", "interval")
 
 
-def timeless(found: list[Noted]) -> list[Noted]:
-    """Return what was noted without the milliseconds, of which small counts tell nothing."""
+def drop_times(found: list[Observation]) -> list[Observation]:
+    """Return the observations without milliseconds, which are meaningless in small samples."""
     for one in found:
         one.seen = {name: it for name, it in one.seen.items() if not name.startswith("ms")}
     return found
 
 
 def main() -> None:
-    """Judge, teach the classifiers, and print a table."""
+    """Judge, train the classifiers, and print a table."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--quick", action="store_true", help="small counts")
     parser.add_argument("--database", default="sqlite", help="sqlite or postgresql")
@@ -37,24 +37,24 @@ def main() -> None:
     count = asked.count or (150 if asked.quick else 2000)
     limit = 0.65 if asked.quick else 0.55
     table = Table(f"Gold told from other problems, {count} of each", COLUMNS)
-    for database in databases(asked.database):
-        with place(database) as where:
-            judges = apart(fill, where.folder, where.database, count * 3 // 4 + 50)
+    for database in list_databases(asked.database):
+        with make_place(database) as where:
+            judges = run_in_process(fill, where.folder, where.database, count * 3 // 4 + 50)
             rules = {"gold_every": EVERY}
             server = Server(where.folder, postgres=where.postgres, rules=rules).start()
             try:
-                found = watched(server.url, judges, count)
+                found = judge_and_record(server.url, judges, count)
             finally:
                 server.kill()
-            found = timeless(found) if asked.quick else found
+            found = drop_times(found) if asked.quick else found
             golds = sum(one.gold for one in found)
-            for told in told_apart(found):
+            for told in classify_gold(found):
                 table.row(
                     database, golds, len(found) - golds, told.name, told.features,
                     f"{told.auc:.3f}", f"{told.low:.3f} to {told.high:.3f}",
                     met=told.high < limit,
                 )  # fmt: skip
-    end(table)
+    finish(table)
 
 
 if __name__ == "__main__":

@@ -11,8 +11,8 @@ from __future__ import annotations
 import argparse
 
 from crowd.jobs import measure
-from crowd.scenario import databases, place
-from crowd.table import Table, end, percentile
+from crowd.scenario import list_databases, make_place
+from crowd.table import Table, finish, percentile
 
 SLOWEST_PAGE, SLOWEST_PREDICTION = 0.5, 2.0
 """Seconds within which 95 of 100 pages are answered, and 95 of 100 predictions are shown."""
@@ -28,8 +28,8 @@ def main() -> None:
     imported, public = (2_000, 200) if args.quick else (40_000, 2_000)
     rows: list[tuple[object, ...]] = []
     jobs = Table("Jobs", ("database", "job", "problems", "seconds"))
-    for database in databases(args.database):
-        with place(database) as where:
+    for database in list_databases(args.database):
+        with make_place(database) as where:
             found = measure(where, imported=imported, public=public, workers=args.workers)
         for name, size in (("import", imported), ("round", public)):
             seconds = found.jobs.get(name)
@@ -48,7 +48,7 @@ def main() -> None:
         times.row(
             database, name, len(values), *(f"{1000 * seconds:.0f}" for seconds in figures), met=met
         )
-    end(jobs, times)
+    finish(jobs, times)
 
 
 if __name__ == "__main__":

@@ -17,10 +17,10 @@ from __future__ import annotations
 
 import argparse
 
-from crowd.killing import Outcome, Plan, torment
-from crowd.powercut import can_cut
-from crowd.scenario import databases, place
-from crowd.table import Table, end
+from crowd.killing import Outcome, Plan, torture_site
+from crowd.powercut import can_simulate
+from crowd.scenario import list_databases, make_place
+from crowd.table import Table, finish
 
 FAULTS = {
     "sqlite": (("unsynced", {}), ("normal-sync", {}), ("forgetful-forms", {})),
@@ -35,8 +35,8 @@ COLUMNS = (
 )  # fmt: skip
 
 
-def shown(table: Table, database: str, fault: str, found: Outcome) -> None:
-    """Print what a site came to."""
+def print_outcome(table: Table, database: str, fault: str, found: Outcome) -> None:
+    """Print the result for a site."""
     table.row(
         database, fault or "none", found.kills["worker"], found.kills["server"],
         found.kills["power"], found.killed, found.unsynced, found.lost_writes,
@@ -50,24 +50,24 @@ def shown(table: Table, database: str, fault: str, found: Outcome) -> None:
 
 
 def main() -> None:
-    """Torment sites and print a table."""
+    """Kill sites under load, and print a table."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--quick", action="store_true", help="small counts")
     parser.add_argument("--database", default="", help="only sqlite or postgresql")
     parser.add_argument("--seed", type=int, default=0)
     asked = parser.parse_args()
-    if not can_cut():
+    if not can_simulate():
         parser.error("power cuts need Linux and gcc")
     kills = 8 if asked.quick else 200
     table = Table(f"{kills} kills under load", COLUMNS)
-    for database in databases(asked.database):
+    for database in list_databases(asked.database):
         for fault, settings in (("", {}), *FAULTS[database]):
-            with place(database, cut=True, **settings) as where:
+            with make_place(database, cut=True, **settings) as where:
                 count = min(kills, 40) if fault or settings else kills
                 plan = Plan(kills=count, fault=fault, seed=asked.seed)
                 wrong = fault or ", ".join(f"{name}={value}" for name, value in settings.items())
-                shown(table, database, wrong, torment(where, plan))
-    end(table)
+                print_outcome(table, database, wrong, torture_site(where, plan))
+    finish(table)
 
 
 if __name__ == "__main__":

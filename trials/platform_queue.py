@@ -10,9 +10,9 @@ from __future__ import annotations
 
 import argparse
 
-from crowd.queue import fill_and_ask
-from crowd.scenario import apart, databases, place
-from crowd.table import Table, end, percentile
+from crowd.queue import fill_and_time
+from crowd.scenario import list_databases, make_place, run_in_process
+from crowd.table import Table, finish, percentile
 
 CLAIM, PAGE = 0.05, 0.5
 """Maximum p95 of claims and of pages, in seconds."""
@@ -28,9 +28,9 @@ def main() -> None:
     problems, times = (20_000, 20) if asked.quick else (asked.problems, 200)
     columns = ("database", "what", "times", "p50 ms", "p95 ms", "max ms")
     table = Table(f"What {problems:,} problems cost", columns)
-    for database in databases(asked.database):
-        with place(database) as where:
-            found = apart(fill_and_ask, where.folder, where.database, problems, times)
+    for database in list_databases(asked.database):
+        with make_place(database) as where:
+            found = run_in_process(fill_and_time, where.folder, where.database, problems, times)
         filled, size = found.pop("filled"), found.pop("size")
         for what, seconds in found.items():
             p50, p95, worst = (1000 * percentile(seconds, share) for share in (0.5, 0.95, 1.0))
@@ -39,7 +39,7 @@ def main() -> None:
                 database, what, len(seconds), f"{p50:.1f}", f"{p95:.1f}", f"{worst:.1f}", met=met
             )
         print(f"  {database}: filled in {filled:.0f} s, {size:.2f} GB")
-    end(table)
+    finish(table)
 
 
 if __name__ == "__main__":

@@ -13,9 +13,9 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from crowd.race import Race, race
-from crowd.scenario import apart, databases, place
-from crowd.table import Table, end
+from crowd.race import RaceSettings, run_race
+from crowd.scenario import list_databases, make_place, run_in_process
+from crowd.table import Table, finish
 
 COLUMNS = (
     "database", "how", "injected fault", "votes", "beyond k", "twice by one",
@@ -23,7 +23,7 @@ COLUMNS = (
 )  # fmt: skip
 
 
-def shown(table: Table, database: str, how: str, fault: str, found: dict[str, Any]) -> None:
+def print_race(table: Table, database: str, how: str, fault: str, found: dict[str, Any]) -> None:
     """Print the result of a race; a race with an injected fault must fail."""
     wrong = found["faults"] + (found["answers"] != found["votes"]) + (found["votes"] == 0)
     table.row(
@@ -41,13 +41,13 @@ def main() -> None:
     asked = parser.parse_args()
     judges, problems, rounds = (16, 30, 1) if asked.quick else (64, 200, 3)
     table = Table(f"A race of {judges} judges for {problems} problems", COLUMNS)
-    for database in databases(asked.database):
+    for database in list_databases(asked.database):
         for fault in (*[""] * rounds, "unlocked-votes"):
-            with place(database) as where:
-                how = Race(judges=judges, problems=problems, fault=fault)
-                found = apart(race, where.folder, where.database, how)
-                shown(table, database, "rules", fault, found)
-    end(table)
+            with make_place(database) as where:
+                how = RaceSettings(judges=judges, problems=problems, fault=fault)
+                found = run_in_process(run_race, where.folder, where.database, how)
+                print_race(table, database, "rules", fault, found)
+    finish(table)
 
 
 if __name__ == "__main__":

@@ -13,9 +13,9 @@ from __future__ import annotations
 import argparse
 from dataclasses import replace
 
-from crowd.scenario import place
-from crowd.slow import DOORS, KINDS, Slowness, available, door, notice, served
-from crowd.table import Table, end, percentile
+from crowd.scenario import make_place
+from crowd.slow import DOORS, KINDS, Slowness, available, open_door, serve_site, time_others
+from crowd.table import Table, finish, percentile
 
 COLUMNS = (
     "database", "door", "slow", "clients", "connected at the end", "requests of others",
@@ -39,9 +39,13 @@ def main() -> None:
     doors = (asked.door,) if asked.door else tuple(filter(available, DOORS))
     table = Table(f"{how.clients} slow clients", COLUMNS)
     for name in doors:
-        with place(asked.database) as where, served(where, how) as site, door(name, site) as url:
+        with (
+            make_place(asked.database) as where,
+            serve_site(where, how) as site,
+            open_door(name, site) as url,
+        ):
             for kind in (asked.kind,) if asked.kind else KINDS:
-                found = notice(url, site.people, replace(how, kind=kind))
+                found = time_others(url, site.people, replace(how, kind=kind))
                 times = found.times
                 table.row(
                     asked.database, name, kind, how.clients, found.held, len(times),
@@ -51,7 +55,7 @@ def main() -> None:
                 )  # fmt: skip
                 for error in sorted(set(found.errors))[:5]:
                     print(f"  {error}")
-    end(table)
+    finish(table)
 
 
 if __name__ == "__main__":

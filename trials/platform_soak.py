@@ -13,9 +13,9 @@ from __future__ import annotations
 
 import argparse
 
-from crowd.load import Load, measure, slope
-from crowd.scenario import databases, place
-from crowd.table import Table, end
+from crowd.load import Load, fit_slope, measure
+from crowd.scenario import list_databases, make_place
+from crowd.table import Table, finish
 
 TOLERANCE = 0.05
 """Maximum rise over the measured time, as a fraction of the mean."""
@@ -33,9 +33,9 @@ def main() -> None:
     seconds, after = (90.0, 30.0) if asked.quick else (1200.0, 300.0)
     columns = ("database", "what", "samples", "at first", "at the end", "mean", "rise", "rise %")
     table = Table(f"{seconds / 60:.1f} minutes at load, measured after {after / 60:.1f}", columns)
-    for database in databases(asked.database):
+    for database in list_databases(asked.database):
         rate = 8.0 if asked.quick else RATES[database]
-        with place(database) as where:
+        with make_place(database) as where:
             problems = 2000 if asked.quick else 30_000
             found = measure(where, Load(64, rate, seconds, problems=problems, learnt=True))
         samples = [sample for sample in found.samples if sample.at >= after]
@@ -45,7 +45,7 @@ def main() -> None:
         ):
             values = [value(sample) for sample in samples]
             mean = sum(values) / len(values)
-            rise = slope(samples, value) * (seconds - after) / 3600
+            rise = fit_slope(samples, value) * (seconds - after) / 3600
             figures = (values[0], values[-1], mean, rise)
             table.row(
                 database, what, len(values), *(f"{figure:.1f}" for figure in figures),
@@ -53,7 +53,7 @@ def main() -> None:
             )  # fmt: skip
         for error in sorted(set(found.errors))[:5]:
             print(f"  {error}")
-    end(table)
+    finish(table)
 
 
 if __name__ == "__main__":

@@ -12,9 +12,9 @@ from __future__ import annotations
 
 import argparse
 
-from crowd.scenario import databases, place
-from crowd.syncs import Answer, can_watch, witnessed
-from crowd.table import Table, end
+from crowd.scenario import list_databases, make_place
+from crowd.syncs import Answer, can_watch, observe_answers
+from crowd.table import Table, finish
 
 FAULTS = {
     "sqlite": (("unsynced", {}), ("normal-sync", {})),
@@ -26,7 +26,7 @@ COLUMNS = ("database", "injected fault", "kind", "answers", "writes before", "sy
            "answered too early")  # fmt: skip
 
 
-def shown(table: Table, database: str, fault: str, answers: list[Answer]) -> None:
+def print_answers(table: Table, database: str, fault: str, answers: list[Answer]) -> None:
     """Print the results for twins and for votes."""
     for kind in ("twin", "vote"):
         found = [answer for answer in answers if answer.kind == kind and answer.done]
@@ -50,12 +50,14 @@ def main() -> None:
         parser.error("this needs strace, and the right to look at other processes")
     count = 5 if asked.quick else 50
     table = Table(f"{count} twins and {count} votes under strace", COLUMNS)
-    for database in databases(asked.database):
+    for database in list_databases(asked.database):
         for fault, settings in (("", {}), *FAULTS[database]):
-            with place(database, **settings) as where:
+            with make_place(database, **settings) as where:
                 wrong = fault or ", ".join(f"{name}={value}" for name, value in settings.items())
-                shown(table, database, wrong, witnessed(where, count=count, fault=fault))
-    end(table)
+                print_answers(
+                    table, database, wrong, observe_answers(where, count=count, fault=fault)
+                )
+    finish(table)
 
 
 if __name__ == "__main__":

@@ -29,20 +29,20 @@ __all__ = [
     "SPLITS",
     "AssignedBlock",
     "Disjoint",
-    "OldProblem",
+    "FormerProblem",
     "SplitName",
     "assign_splits",
     "blocks",
     "choose_kept_split",
-    "comparable_text",
     "contradictions",
     "copies",
     "draw",
     "find_former_splits",
     "find_lookalikes",
     "join_blocks",
+    "normalize_tokens",
     "shuffle",
-    "shuffled_blocks",
+    "shuffle_blocks",
     "whole_twins",
 ]
 
@@ -68,9 +68,9 @@ def blocks(dataset: Dataset, *, lookalikes: bool = True) -> list[list[int]]:
     Two problems share a block if they share a twin or a family; if their sentences have the same
     letters and digits, ignoring case, alphabet, spaces and punctuation; or, with `lookalikes`, if
     they look like a twin without a common id. Such pairs have the same options (also ignoring
-    articles) and 70 % of their words in common. If one of them has no twin id, 40 % are enough if
-    no third text has these options, and at 70 % one option may differ or be added if no third text
-    has all the others. Blocks are transitive.
+    articles) and share 70 % of their words. If one of them has no twin id, 40 % is enough if no
+    third text has these options; with 70 %, one option may differ or be added if no third text has
+    all the others. Blocks are transitive.
 
     >>> pair = [Problem("a", "A _ b.", ("x", "y"), 0, "t"), Problem("b", "B _ c.", ("x", "y"), 1, "t")]
     >>> [sorted(block) for block in blocks(Dataset([*pair, Problem("c", "b _ C.", ("x", "z"))]))]
@@ -78,11 +78,11 @@ def blocks(dataset: Dataset, *, lookalikes: bool = True) -> list[list[int]]:
     """  # noqa: E501
     forest = _Forest(len(dataset))
     first: dict[tuple[str, str], int] = {}
-    for rows in _repeated_keys(_letters(problem.sentence) for problem in dataset):
+    for rows in _group_repeats(_extract_letters(problem.sentence) for problem in dataset):
         for row in rows:
             forest.join(row, rows[0])
     for row, problem in enumerate(dataset):
-        for key in _block_keys(problem):
+        for key in _get_block_keys(problem):
             forest.join(row, first.setdefault(key, row))
     if lookalikes:
         _join_lookalikes(dataset, forest)
@@ -96,17 +96,17 @@ class _Forest:
         self._parent = list(range(count))
 
     def root(self, number: int) -> int:
-        """Return the smallest number in the tree of a number."""
+        """Return the root of a number's tree, which is its smallest number."""
         parent = self._parent
         while parent[number] != number:
             parent[number] = parent[parent[number]]
             number = parent[number]
         return number
 
-    def join(self, one: int, other: int) -> None:
+    def join(self, first: int, second: int) -> None:
         """Join the trees of two numbers."""
-        one, other = self.root(one), self.root(other)
-        self._parent[max(one, other)] = min(one, other)
+        first, second = self.root(first), self.root(second)
+        self._parent[max(first, second)] = min(first, second)
 
     def trees(self) -> list[list[int]]:
         """Return the trees as lists of numbers, all in ascending order."""
@@ -116,7 +116,7 @@ class _Forest:
         return list(together.values())
 
 
-def _block_keys(problem: Problem) -> Iterable[tuple[str, str]]:
+def _get_block_keys(problem: Problem) -> Iterable[tuple[str, str]]:
     if problem.twin_id is not None:
         yield "twin", problem.twin_id
     yield "family", problem.root
@@ -129,15 +129,15 @@ def _join_lookalikes(dataset: Dataset, forest: _Forest) -> None:
     same options, are therefore not compared.
     """
     problems = dataset.problems
-    options = [_comparable_options(problem) for problem in problems]
-    for rows, words in _groups_with_several_owners(problems, _repeated_keys(options), forest.root):
+    options = [_normalize_options(problem) for problem in problems]
+    for rows, words in _iter_mixed_groups(problems, _group_repeats(options), forest.root):
         share = MIN_OVERLAP_UNIQUE if _may_be_twin(problems, rows, words) else MIN_OVERLAP
         _find_similar(words, _UnjoinedRows(forest, rows), [forest.root(row) for row in rows], share)
     changed: dict[frozenset[str], list[int]] = {}
     for row, held in enumerate(options):
         for less in ({}, *({option} for option in held if len(held) > 1)):
             changed.setdefault(frozenset(held) - {*less}, []).append(row)
-    for rows, words in _groups_with_several_owners(problems, changed.values(), forest.root):
+    for rows, words in _iter_mixed_groups(problems, changed.values(), forest.root):
         if _may_be_twin(problems, rows, words):
             _find_similar(words, _UnjoinedRows(forest, rows), [forest.root(row) for row in rows])
 
@@ -158,16 +158,16 @@ class _UnjoinedRows:
     def __init__(self, forest: _Forest, rows: Sequence[int]):
         self._forest, self._rows = forest, rows
 
-    def pending(self, numbers: Ints) -> Ints:
+    def select_pending(self, numbers: Ints) -> Ints:
         return (
             numbers if len({self._root(row) for row in range(len(self._rows))}) > 1 else numbers[:0]
         )
 
-    def wants(self, one: int, other: int) -> bool:
-        return self._root(one) != self._root(other)
+    def needs_pair(self, first: int, second: int) -> bool:
+        return self._root(first) != self._root(second)
 
-    def add(self, one: int, other: int) -> None:
-        self._forest.join(self._rows[one], self._rows[other])
+    def add(self, first: int, second: int) -> None:
+        self._forest.join(self._rows[first], self._rows[second])
 
     def _root(self, number: int) -> int:
         return self._forest.root(self._rows[number])
@@ -186,8 +186,8 @@ def find_lookalikes(problems: Sequence[Problem], others: Sequence[Problem]) -> s
 
     found, start = set[int](), len(others)
     both = [*others, *problems]
-    groups = _repeated_keys([_comparable_options(problem) for problem in both])
-    for rows, words in _groups_with_several_owners(both, groups, lambda row: row < start):
+    groups = _group_repeats([_normalize_options(problem) for problem in both])
+    for rows, words in _iter_mixed_groups(both, groups, lambda row: row < start):
         asks = (np.array(rows) >= start).astype(int)
         partners = PartnerCollector(asks, asks)
         _find_similar(words, partners, asks)
@@ -197,43 +197,43 @@ def find_lookalikes(problems: Sequence[Problem], others: Sequence[Problem]) -> s
 
 def _find_similar(
     words: Sequence[frozenset[str]],
-    wanted: PairCollector,
+    collector: PairCollector,
     owners: ArrayLike,
-    share: float = MIN_OVERLAP,
+    min_overlap: float = MIN_OVERLAP,
 ) -> None:
-    """Find the pairs of rows that share at least this fraction of the longer row's words."""
+    """Collect the pairs of rows that share at least `min_overlap` of the longer row's words."""
     import numpy as np  # here, so that commands that only import blocks start fast
 
-    from winosmith.lookalikes import find_pairs, share_of_longer
+    from winosmith.lookalikes import find_pairs, make_longer_threshold
 
-    find_pairs(words, share_of_longer(share), wanted, np.array(owners, int))
+    find_pairs(words, make_longer_threshold(min_overlap), collector, np.array(owners, int))
 
 
-def _groups_with_several_owners(
+def _iter_mixed_groups(
     problems: Sequence[Problem], groups: Iterable[list[int]], owner: Callable[[int], int]
 ) -> Iterator[tuple[list[int], list[frozenset[str]]]]:
     """Yield the groups whose rows have several owners, with the words of each row."""
     for rows in groups:
         if len({*map(owner, rows)}) > 1:
-            yield rows, [_numbered_words(pieces(fold(problems[row].sentence))) for row in rows]
+            yield rows, [_number_words(pieces(fold(problems[row].sentence))) for row in rows]
 
 
-def _comparable_options(problem: Problem) -> tuple[str, ...]:
+def _normalize_options(problem: Problem) -> tuple[str, ...]:
     """Return the letters of each option, without articles, for comparison with other problems."""
-    return tuple(sorted({_letters(_ARTICLE.sub("", fold(one))) for one in problem.options}))
+    return tuple(sorted({_extract_letters(_ARTICLE.sub("", fold(one))) for one in problem.options}))
 
 
-def _letters(text: str) -> str:
+def _extract_letters(text: str) -> str:
     """Return the lower-cased letters, digits and mathematical symbols of a text.
 
-    >>> _letters("The cup “fell”: 1.5 m, as  the _ did."), _letters("?!")
+    >>> _extract_letters("The cup “fell”: 1.5 m, as  the _ did."), _extract_letters("?!")
     ('thecupfell1.5masthe_did', '?!')
     """
     whole = "".join(fold(text).split())
     return _MARKS.sub("", whole) or whole
 
 
-def _numbered_words(words: Sequence[str]) -> frozenset[str]:
+def _number_words(words: Sequence[str]) -> frozenset[str]:
     """Return the words as a set, in which repeated words are numbered: "the", "the 2"."""
     counted = Counter(words)
     again = (f"{word} {at}" for word, n in counted.items() if n > 1 for at in range(2, n + 1))
@@ -255,52 +255,52 @@ def copies(dataset: Dataset) -> list[list[int]]:
     [[0, 1]]
     """
     groups: list[list[int]] = []
-    for same in find_same_text(dataset):
+    for same in group_by_tokens(dataset):
         alike: dict[tuple[frozenset[str], int | None], dict[str | None, list[int]]] = {}
         for row in same:
             problem = dataset[row]
-            pronoun = None if problem.pronoun is None else comparable_text(problem.pronoun)
+            pronoun = None if problem.pronoun is None else normalize_tokens(problem.pronoun)
             number = None if problem.blank is None else problem.before.count(BLANK)
-            by_pronoun = alike.setdefault((frozenset(_options(problem)), number), {})
+            by_pronoun = alike.setdefault((frozenset(_lower_options(problem)), number), {})
             by_pronoun.setdefault(pronoun, []).append(row)
         groups += [rows for by_pronoun in alike.values() for rows in _group_by_pronoun(by_pronoun)]
     return sorted(rows for rows in groups if len(rows) > 1)
 
 
-def whole_twins(dataset: Dataset, among: Iterable[Sequence[int]] | None = None) -> list[list[int]]:
+def whole_twins(dataset: Dataset, groups: Iterable[Sequence[int]] | None = None) -> list[list[int]]:
     """Return the rows of each twin or single, together with their copies.
 
     These groups are smaller than blocks: a filter need not remove a whole family.
 
     Args:
         dataset: the problems.
-        among: the groups of copies, if they are already known.
+        groups: the groups of copies, if they are already known.
 
     >>> pair = [Problem("a", "A _ b.", ("x", "y"), 0, "t"), Problem("b", "B _ c.", ("x", "y"), 1, "t")]
     >>> whole_twins(Dataset([*pair, Problem("c", "b _ C.", ("y", "x"), 0)]))
     [[0, 1, 2]]
     """  # noqa: E501
-    groups = copies(dataset) if among is None else among
+    groups = copies(dataset) if groups is None else groups
     copy_of = {row: [rows[0]] for rows in groups for row in rows}
     together = join_blocks(dataset.groups, [copy_of.get(row, []) for row in range(len(dataset))])
     return [sorted(rows) for rows in together]
 
 
-def find_same_text(dataset: Dataset) -> list[list[int]]:
+def group_by_tokens(dataset: Dataset) -> list[list[int]]:
     """Return the groups of two or more rows whose sentences have the same tokens, ignoring case.
 
     Tokenising is slow, so only sentences with the same letters are tokenised.
     """
     letters = ("".join(_lower(problem.sentence).split()) for problem in dataset)
-    by_letters = _repeated_keys(letters)
+    by_letters = _group_repeats(letters)
     return [
         same
         for rows in by_letters
-        for same in _repeated_keys((comparable_text(dataset[row].sentence) for row in rows), rows)
+        for same in _group_repeats((normalize_tokens(dataset[row].sentence) for row in rows), rows)
     ]
 
 
-def _repeated_keys(keys: Iterable[Hashable], rows: Iterable[int] | None = None) -> list[list[int]]:
+def _group_repeats(keys: Iterable[Hashable], rows: Iterable[int] | None = None) -> list[list[int]]:
     """Return the rows of each key that occurs at least twice."""
     first: dict[Hashable, int] = {}
     together: dict[int, list[int]] = {}
@@ -311,25 +311,23 @@ def _repeated_keys(keys: Iterable[Hashable], rows: Iterable[int] | None = None) 
 
 
 def contradictions(
-    dataset: Dataset, among: Iterable[Sequence[int]] | None = None
+    dataset: Dataset, groups: Iterable[Sequence[int]] | None = None
 ) -> list[list[int]]:
     """Return the groups of copies with different correct options.
 
     Args:
         dataset: the problems.
-        among: the groups of copies, if they are already known.
+        groups: the groups of copies, if they are already known.
 
     >>> one = Problem("a", "The cup hit the jug and _ fell.", ("cup", "jug"), 0)
     >>> contradictions(Dataset([one, Problem("b", one.sentence, ("jug", "cup"), 0)]))
     [[0, 1]]
     """
-    groups = copies(dataset) if among is None else among
-    return [
-        list(rows) for rows in groups if len(_correct_options(dataset[row] for row in rows)) > 1
-    ]
+    groups = copies(dataset) if groups is None else groups
+    return [list(rows) for rows in groups if len(_get_answers(dataset[row] for row in rows)) > 1]
 
 
-def comparable_text(text: str) -> str:
+def normalize_tokens(text: str) -> str:
     """Return the visible tokens of a text, lower-cased and in composed form, for comparison."""
     return " ".join(tokens(_lower(text)))
 
@@ -345,14 +343,14 @@ def _group_by_pronoun(by_pronoun: dict[str | None, list[int]]) -> Iterable[list[
     return [sorted(row for rows in by_pronoun.values() for row in rows)]
 
 
-def _options(problem: Problem) -> tuple[str, ...]:
+def _lower_options(problem: Problem) -> tuple[str, ...]:
     """Return the options for comparison, lower-cased unless only their case differs."""
-    lowered = tuple(comparable_text(option) for option in problem.options)
+    lowered = tuple(normalize_tokens(option) for option in problem.options)
     return lowered if len({*lowered}) == len(lowered) else problem.options
 
 
-def _correct_options(problems: Iterable[Problem]) -> set[str]:
-    return {_options(p)[p.answer] for p in problems if p.answer is not None}
+def _get_answers(problems: Iterable[Problem]) -> set[str]:
+    return {_lower_options(p)[p.answer] for p in problems if p.answer is not None}
 
 
 def _sort_key(problem: Problem, seed: int) -> tuple[bytes, bytes]:
@@ -366,7 +364,7 @@ def _sort_key(problem: Problem, seed: int) -> tuple[bytes, bytes]:
     return hashlib.sha256(seen.encode()).digest(), hashlib.sha256(problem.id.encode()).digest()
 
 
-def shuffled_blocks(dataset: Dataset, seed: int) -> list[list[int]]:
+def shuffle_blocks(dataset: Dataset, seed: int) -> list[list[int]]:
     """Return the rows of each block; blocks and rows are in the shuffled order."""
     places = [_sort_key(problem, seed) for problem in dataset]
     shuffled = [sorted(block, key=places.__getitem__) for block in blocks(dataset)]
@@ -378,7 +376,7 @@ def shuffle(dataset: Dataset, seed: int) -> tuple[Dataset, list[list[int]]]:
 
     Later steps thus do not depend on the order of the input.
     """
-    order = shuffled_blocks(dataset, seed)
+    order = shuffle_blocks(dataset, seed)
     blocks_of_new, start = [], 0
     for block in order:
         blocks_of_new.append(list(range(start, start + len(block))))
@@ -446,10 +444,10 @@ SPLITS: tuple[SplitName, ...] = ("train", "dev", "test")
 can't measure a model, and published answers are not secret."""
 
 Key = Literal["author", "source"]
-"""The field of a problem's origin that can join blocks."""
+"""A field of a problem's origin; blocks with the same value can be joined."""
 
 Disjoint = Literal["twin", "contributor", "source"]
-"""What only one of train, dev and test may contain: a twin (its block), contributor or source."""
+"""Unit that must not be in several splits: a twin (with its block), contributor or source."""
 
 KEY_FIELDS: Mapping[str, Key] = {"contributor": "author", "source": "source"}
 """The field of a problem's origin that identifies its contributor or source."""
@@ -458,16 +456,16 @@ SLACK = 0.1
 """Fraction by which dev or test may exceed the wanted size to keep contributors whole."""
 
 BLOCK_SLACK = 0.5
-"""Fraction by which dev or test may exceed it to keep blocks, such as large families, whole."""
+"""Fraction by which dev or test may exceed the wanted size to keep large blocks whole."""
 
 
 @dataclass(frozen=True, slots=True)
-class OldProblem:
-    """A problem that was split before.
+class FormerProblem:
+    """A problem from an earlier build, with its split.
 
     Attributes:
         problem: the problem with its id in the pool; its answer is ignored.
-        split: its split; None for a problem that only joins other problems into one block.
+        split: its former split; None for a problem that only joins other problems into one block.
     """
 
     problem: Problem
@@ -477,13 +475,14 @@ class OldProblem:
 def find_former_splits(
     dataset: Dataset,
     order: Sequence[Sequence[int]],
-    former: Sequence[OldProblem],
+    former: Sequence[FormerProblem],
     keys: Iterable[Key] = (),
 ) -> list[frozenset[SplitName]]:
     """Return, for each block, the former splits of its problems and of related problems.
 
     Related problems share a block of old and new problems (`blocks`): copies, families (by the ids
-    in the pool), and possible halves of twins. An old id is ignored if another problem has it now.
+    in the pool), and possible halves of twins. An old id is ignored if a different problem has that
+    id now.
 
     Args:
         dataset: the problems to split.
@@ -493,7 +492,7 @@ def find_former_splits(
 
     >>> old = Problem("a", "The _ fell.", ("cup", "jug"), 0)
     >>> new = Problem("b", "A _ rose.", ("sun", "moon"), 1)
-    >>> sides = find_former_splits(Dataset([old, new]), [[0], [1]], [OldProblem(old, "dev")])
+    >>> sides = find_former_splits(Dataset([old, new]), [[0], [1]], [FormerProblem(old, "dev")])
     >>> [sorted(of) for of in sides]
     [['dev'], []]
     """
@@ -501,10 +500,10 @@ def find_former_splits(
     both = Dataset(
         replace(p, id=f"{at}", lineage=Lineage(root, root), twin_id=twin)
         for at, (p, root, twin) in enumerate(
-            (*_current_ids(dataset), *_former_ids(dataset, former))
+            (*_iter_current_ids(dataset), *_iter_former_ids(dataset, former))
         )
     )
-    named = [[*_joining_keys(problem, keys)] for problem in both]
+    named = [[*_get_joining_keys(problem, keys)] for problem in both]
     found: list[frozenset[SplitName]] = [frozenset()] * len(dataset)
     for tree in join_blocks(blocks(both), named):
         past = [former[at - len(dataset)].split for at in tree if at >= len(dataset)]
@@ -517,7 +516,7 @@ def find_former_splits(
 
 @dataclass(frozen=True, slots=True)
 class AssignedBlock:
-    """Rows that stay together, with their split.
+    """Rows that stay together, and the split to which they are assigned.
 
     Attributes:
         rows: row numbers in the data set.
@@ -536,7 +535,7 @@ def assign_splits(
     wanted: Mapping[SplitName, int],
     *,
     keys: Iterable[Key] = (),
-    former: Sequence[OldProblem] = (),
+    former: Sequence[FormerProblem] = (),
     counted: Collection[int] | None = None,
 ) -> list[AssignedBlock]:
     """Assign blocks to train, dev and test.
@@ -548,14 +547,14 @@ def assign_splits(
 
     Blocks are added to a split until it has the wanted size. Blocks that would make it more than
     50 % too large (`BLOCK_SLACK`), such as large families, are skipped, but two problems always
-    fit. If every block is too large, the smallest is added. A contributor or source may have
-    written a large part of the data, with the same faults; with `keys`, a split therefore exceeds
-    its size by at most 10 % (`SLACK`), which makes an interval at most 5 % narrower.
+    fit. If every block is too large, the smallest is added. One contributor or source may account
+    for a large part of the data, with the same faults. With `keys`, a split therefore exceeds its
+    size by at most 10 % (`SLACK`), which makes an interval at most 5 % narrower.
 
     Args:
         dataset: the problems; with `former`, they have the ids of their pool.
         order: their shuffled blocks.
-        wanted: the number of problems in dev and test.
+        wanted: the target number of problems in dev and test.
         keys: fields that join blocks, such as the author or the source.
         former: the problems that were split before.
         counted: the rows that count towards `wanted`; new blocks without such rows become training
@@ -569,7 +568,7 @@ def assign_splits(
     keys = tuple(keys)
     groups: Sequence[Sequence[int]] = order
     if keys:
-        groups = join_blocks(order, [[*_joining_keys(problem, keys)] for problem in dataset])
+        groups = join_blocks(order, [[*_get_joining_keys(problem, keys)] for problem in dataset])
     count = [sum(counted is None or row in counted for row in rows) for rows in groups]
     most = {
         side: size * (1 + SLACK) if keys else max(size * (1 + BLOCK_SLACK), 2)
@@ -578,7 +577,7 @@ def assign_splits(
     before: Sequence[frozenset[SplitName]] = [frozenset()] * len(groups)
     if former:
         before = find_former_splits(dataset, groups, former, keys)
-        sides = _continue_splits(count, list(map(choose_kept_split, before)), wanted, most)
+        sides = _keep_former_splits(count, list(map(choose_kept_split, before)), wanted, most)
     else:
         sides = _fill_splits(count, wanted, most)
     if not keys:
@@ -590,79 +589,79 @@ def assign_splits(
 
 
 def _fill_splits(
-    count: Sequence[int], wanted: Mapping[SplitName, int], most: Mapping[SplitName, float]
+    counts: Sequence[int], wanted: Mapping[SplitName, int], limits: Mapping[SplitName, float]
 ) -> list[SplitName]:
     """Return the split of each group: the first split with room for it, or "train"."""
     sizes = dict.fromkeys(SPLITS, 0)
     found: list[SplitName] = []
-    for more in count:
-        fitting = (side for side in wanted if _fits(more, sizes[side], wanted[side], most[side]))
+    for n in counts:
+        fitting = (side for side in wanted if _has_room(n, sizes[side], wanted[side], limits[side]))
         found.append(next(fitting, "train"))
-        sizes[found[-1]] += more
+        sizes[found[-1]] += n
     return found
 
 
-def _continue_splits(
-    count: Sequence[int],
-    before: Sequence[SplitName | None],
+def _keep_former_splits(
+    counts: Sequence[int],
+    former: Sequence[SplitName | None],
     wanted: Mapping[SplitName, int],
-    most: Mapping[SplitName, float],
+    limits: Mapping[SplitName, float],
 ) -> list[SplitName]:
     """Return the split of each group: its former split, or the split that is least full."""
     sizes = dict.fromkeys(SPLITS, 0)
-    for more, side in zip(count, before, strict=True):
+    for n, side in zip(counts, former, strict=True):
         if side is not None:
-            sizes[side] += more
-    wants = {**wanted, "train": sum(count) - sum(wanted.values())}
+            sizes[side] += n
+    needed = {**wanted, "train": sum(counts) - sum(wanted.values())}
     found: list[SplitName] = []
-    for more, old in zip(count, before, strict=True):
+    for n, old in zip(counts, former, strict=True):
         if old is not None:
             found.append(old)
             continue
-        short = [side for side in wanted if _fits(more, sizes[side], wanted[side], most[side])]
-        short += ["train"] if sizes["train"] < wants["train"] or not short else []
-        found.append(min(short, key=lambda side: sizes[side] / max(wants[side], 1)))
-        sizes[found[-1]] += more
+        short = [side for side in wanted if _has_room(n, sizes[side], wanted[side], limits[side])]
+        short += ["train"] if sizes["train"] < needed["train"] or not short else []
+        found.append(min(short, key=lambda side: sizes[side] / max(needed[side], 1)))
+        sizes[found[-1]] += n
     return found
 
 
-def _fits(more: int, held: int, wanted: int, most: float) -> bool:
-    """Return whether a split is not full and has room for `more` problems."""
-    return more > 0 and held < wanted and held + more <= most
+def _has_room(added: int, current: int, wanted: int, limit: float) -> bool:
+    """Return whether a split is not full and has room for `added` problems."""
+    return added > 0 and current < wanted and current + added <= limit
 
 
 def _fill_empty_splits(
-    sides: list[SplitName],
-    count: Sequence[int],
+    splits: list[SplitName],
+    counts: Sequence[int],
     wanted: Mapping[SplitName, int],
-    new: Sequence[int],
+    new_groups: Sequence[int],
 ) -> None:
     """Move the smallest new group in the training data to each empty split."""
     for side, size in wanted.items():
-        if size and not any(more for more, of in zip(count, sides, strict=True) if of == side):
-            left = [at for at in new if count[at] and sides[at] == "train"]
+        if size and not any(more for more, of in zip(counts, splits, strict=True) if of == side):
+            left = [at for at in new_groups if counts[at] and splits[at] == "train"]
             if left:
-                sides[min(left, key=count.__getitem__)] = side
+                splits[min(left, key=counts.__getitem__)] = side
 
 
-def choose_kept_split(sides: Iterable[SplitName]) -> SplitName | None:
+def choose_kept_split(splits: Iterable[SplitName]) -> SplitName | None:
     """Return the split that a block keeps: the first of its former splits, or None.
 
     >>> choose_kept_split(["test", "dev"]), choose_kept_split([])
     ('dev', None)
     """
-    return min(sides, key=SPLITS.index, default=None)
+    return min(splits, key=SPLITS.index, default=None)
 
 
 _NamedProblem = tuple[Problem, str, str | None]
-"""A problem, and the ids of its root and twin that old and new problems may share."""
+"""A problem, with root and twin ids that old and new problems may share."""
 
 
-def _current_ids(dataset: Dataset) -> Iterable[_NamedProblem]:
+def _iter_current_ids(dataset: Dataset) -> Iterable[_NamedProblem]:
     return ((p, p.root, p.twin_id and f"now {p.twin_id}") for p in dataset)
 
 
-def _former_ids(dataset: Dataset, former: Sequence[OldProblem]) -> Iterable[_NamedProblem]:
+def _iter_former_ids(dataset: Dataset, former: Sequence[FormerProblem]) -> Iterable[_NamedProblem]:
     now = {problem.id: problem for problem in dataset}
     reused = {
         old.problem.id
@@ -676,13 +675,13 @@ def _former_ids(dataset: Dataset, former: Sequence[OldProblem]) -> Iterable[_Nam
 
 
 def _is_same_problem(old: Problem, new: Problem) -> bool:
-    """Return whether two problems are versions of one: they share the options or most words."""
+    """Return whether problems are versions of each other, with the same options or most words."""
     if {option.lower() for option in old.options} == {option.lower() for option in new.options}:
         return True
     a, b = (Counter(pieces(problem.sentence.lower())) for problem in (old, new))
     return (a & b).total() >= MIN_OVERLAP * max(a.total(), b.total())
 
 
-def _joining_keys(problem: Problem, keys: Sequence[Key]) -> Iterable[Hashable]:
+def _get_joining_keys(problem: Problem, keys: Sequence[Key]) -> Iterable[Hashable]:
     values = ((key, problem.origin and getattr(problem.origin, key)) for key in keys)
     return ((key, value) for key, value in values if value is not None)

@@ -31,7 +31,7 @@ TIMEOUT = 20.0
 """Seconds to wait for the first worker."""
 
 HANDSHAKE = 10.0
-"""Seconds to wait for the scheduler to answer, also after a lost connection."""
+"""Seconds to wait for the scheduler's answer, also after the connection is lost."""
 
 Result = TypeVar("Result")
 
@@ -62,8 +62,8 @@ def connect(
     16
     """
     distributed = require("distributed", "cluster")
-    where = _scheduler_address(address)
-    with _silence_log(), contextlib.ExitStack() as stack:
+    where = _resolve_scheduler_address(address)
+    with _silence_dask_log(), contextlib.ExitStack() as stack:
         try:
             client = distributed.Client(
                 where, security=security, timeout=HANDSHAKE, set_as_default=False, name="winosmith"
@@ -87,8 +87,8 @@ def connect(
         yield executor
 
 
-def _scheduler_address(address: str | Path) -> str:
-    """Return the address of a scheduler, which a scheduler file may contain."""
+def _resolve_scheduler_address(address: str | Path) -> str:
+    """Return a scheduler's address, reading it from a scheduler file if necessary."""
     path = Path(address)
     if not path.is_file():
         return str(address)
@@ -103,8 +103,8 @@ def _scheduler_address(address: str | Path) -> str:
 
 
 @contextlib.contextmanager
-def _silence_log() -> Iterator[None]:
-    """Silence the log of Dask's client, which repeats the errors that are raised."""
+def _silence_dask_log() -> Iterator[None]:
+    """Silence the log of Dask's client, because it repeats errors that are raised anyway."""
     logger = logging.getLogger("distributed.client")
     before = logger.level
     logger.setLevel(logging.CRITICAL)
@@ -149,7 +149,7 @@ class ClusterExecutor(Executor):
             token.release()
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
-        """Accept no more work; wait for submitted work, or cancel it."""
+        """Stop accepting work; wait for submitted work, or cancel it."""
         from distributed.client import ClosedClientError
 
         with contextlib.suppress(ClosedClientError):  # then the work is lost, too
@@ -159,7 +159,7 @@ class ClusterExecutor(Executor):
 def _run_on_worker(
     version: str, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> Any:
-    """Call a function on a worker; raise InputError if its winosmith has another version."""
+    """Call a function on a worker; raise InputError if the worker has another version."""
     if version != __version__:
         from distributed import get_worker
 

@@ -11,7 +11,7 @@ from typing import overload
 
 from winosmith.errors import DataError
 from winosmith.problem import Problem
-from winosmith.records import canonical, problem_record
+from winosmith.records import dump_json, problem_record
 
 __all__ = ["Dataset", "Dropped", "Filtered"]
 
@@ -37,7 +37,7 @@ class Dataset(Sequence[Problem]):
     def __init__(self, problems: Iterable[Problem] = (), name: str = ""):
         self.problems = tuple(problems)
         self.name = name
-        if len(self._rows) != len(self.problems):
+        if len(self._row_by_id) != len(self.problems):
             twice = next(i for i, n in Counter(p.id for p in self.problems).items() if n > 1)
             raise DataError(f"the id {twice!r} occurs twice; ids must be distinct in a data set")
 
@@ -67,25 +67,25 @@ class Dataset(Sequence[Problem]):
         return f"<Dataset{label}: {len(self)} problems, {len(self.twins)} twins>"
 
     @cached_property
-    def _rows(self) -> dict[str, int]:
+    def _row_by_id(self) -> dict[str, int]:
         return {problem.id: row for row, problem in enumerate(self.problems)}
 
     def row(self, problem_id: str) -> int:
-        """Return the row of the problem with an id.
+        """Return the row of the problem with the given id.
 
         Raises:
             DataError: no problem has this id.
         """
         try:
-            return self._rows[problem_id]
+            return self._row_by_id[problem_id]
         except KeyError:
             raise DataError(f"there is no problem with the id {problem_id!r}") from None
 
     def __contains__(self, item: object) -> bool:
         if isinstance(item, Problem):
-            row = self._rows.get(item.id)
+            row = self._row_by_id.get(item.id)
             return row is not None and self.problems[row] == item
-        return item in self._rows
+        return item in self._row_by_id
 
     @cached_property
     def ids(self) -> tuple[str, ...]:
@@ -102,13 +102,13 @@ class Dataset(Sequence[Problem]):
         """SHA-256 of all fields of all problems in order, as 64 hexadecimal digits."""
         state = hashlib.sha256()
         for problem in self.problems:
-            state.update(canonical(problem_record(problem)).encode("utf-8", "surrogatepass"))
+            state.update(dump_json(problem_record(problem)).encode("utf-8", "surrogatepass"))
             state.update(b"\n")
         return state.hexdigest()
 
     @cached_property
     def groups(self) -> tuple[tuple[int, ...], ...]:
-        """The rows that share each `twin_id`, in order of first occurrence.
+        """The groups of rows with the same `twin_id`, in order of first occurrence.
 
         A problem without a `twin_id` is a group of its own.
         """
@@ -120,7 +120,7 @@ class Dataset(Sequence[Problem]):
 
     @cached_property
     def twins(self) -> tuple[tuple[int, int], ...]:
-        """The rows of each twin, in which exactly two problems share a `twin_id`."""
+        """The pairs of rows that form twins, in which exactly two problems share a `twin_id`."""
         return tuple((rows[0], rows[1]) for rows in self.groups if len(rows) == 2)
 
     @cached_property
@@ -137,11 +137,11 @@ class Dataset(Sequence[Problem]):
         return {root: tuple(rows) for root, rows in together.items()}
 
     def select(self, rows: Iterable[int], name: str | None = None) -> Dataset:
-        """Return a data set with the problems in the given rows, in their order."""
+        """Return a data set with the problems in the given rows, in the given order."""
         return Dataset((self.problems[row] for row in rows), self.name if name is None else name)
 
     def blind(self) -> Dataset:
-        """Return a copy for solvers, without answers and `extra`."""
+        """Return a copy for solvers, without the answers and `extra`."""
         return Dataset((problem.blind() for problem in self.problems), self.name)
 
     def drop(self, reasons: dict[int, str], stage: str) -> Filtered:
@@ -162,7 +162,7 @@ class Dataset(Sequence[Problem]):
 
 @dataclass(frozen=True, slots=True)
 class Dropped:
-    """A problem that a filter dropped.
+    """A problem that was dropped by a filter, with the stage and the reason.
 
     Attributes:
         problem: the unchanged problem.
@@ -176,15 +176,15 @@ class Dropped:
     reason: str
     row: int
 
-    def line(self) -> str:
-        """Return the problem and the reason as one line of JSON."""
+    def to_json_line(self) -> str:
+        """Return the problem and the reason for dropping it as one line of JSON."""
         record = {"reason": self.reason, "problem": problem_record(self.problem)}
-        return canonical(record) + "\n"
+        return dump_json(record) + "\n"
 
 
 @dataclass(frozen=True, slots=True)
 class Filtered:
-    """The result of a filter: the kept and the dropped problems.
+    """The result of a filter: the problems that it kept and those that it dropped.
 
     >>> data = Dataset([Problem(str(i), "A _ b.", ("x", "y")) for i in range(3)])
     >>> result = data.drop({1: "too short"}, stage="structure")
@@ -198,7 +198,7 @@ class Filtered:
     dropped: tuple[Dropped, ...] = field(repr=False)
 
     def input(self) -> Dataset:
-        """Return the filter's input, in its original order."""
+        """Return the filter's input, with the problems in their original order."""
         taken = {entry.row: entry.problem for entry in self.dropped}
         kept = iter(self.kept)
         total = len(self.kept) + len(taken)

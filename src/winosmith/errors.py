@@ -78,7 +78,7 @@ class FormatError(InputError):
         super().__init__(reason if path is None else f"{path}{number}: {reason}")
 
     def with_reason(self, reason: str) -> FormatError:
-        """Return an error at the same location with another reason."""
+        """Return a copy of the error with another reason."""
         return FormatError(reason, self.path, self.line, self.unit)
 
     def __reduce__(
@@ -101,11 +101,11 @@ class RecipeError(InputError):
 
 
 class OutputError(InputError):
-    """An output folder or file must not be written to."""
+    """An output folder or file can't or must not be written."""
 
 
 class DataError(InputError):
-    """Arrays, labels or data sets can't be filtered or measured."""
+    """Arrays, labels or data sets are unsuitable for filtering or measuring."""
 
 
 class OtherDataError(DataError):
@@ -143,17 +143,17 @@ def first_line(error: BaseException) -> str:
     return (str(error).strip() or type(error).__name__).splitlines()[0].rstrip(" .:;")
 
 
-def first_ids(ids: Sequence[str], most: int = 3) -> str:
-    """Return the first ids as text for a message.
+def first_ids(ids: Sequence[str], limit: int = 3) -> str:
+    """Format the first ids for a message, with an ellipsis if there are more.
 
     >>> first_ids(["a", "b", "c", "d"])
     "'a', 'b', 'c', …"
     """
-    return ", ".join(map(repr, ids[:most])) + (", …" if len(ids) > most else "")
+    return ", ".join(map(repr, ids[:limit])) + (", …" if len(ids) > limit else "")
 
 
 def check_choice(name: str, value: object, choices: Any) -> None:
-    """Raise InputError unless a value is one of the values of a `Literal`.
+    """Raise InputError unless a value is one of the choices of a `Literal`.
 
     Raises:
         InputError: the value is not one of them; the message lists them.
@@ -168,7 +168,7 @@ def check_choice(name: str, value: object, choices: Any) -> None:
 
 
 def require(module: str, extra: str) -> ModuleType:
-    """Import and return an optional module.
+    """Import an optional module, and return it.
 
     Raises:
         MissingExtraError: the module is not installed; the message names winosmith's extra.

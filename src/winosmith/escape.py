@@ -2,8 +2,8 @@ r"""Escape text from untrusted data sets, with one function for each kind of out
 
 Column names, file names, ids and sentences may contain markup, escape sequences that control a
 terminal (ECMA-48), and characters that reverse the order of displayed text (Boucher and Anderson
-2021, "Trojan Source"). Each function makes text harmless for one kind of output. It is called when
-the output is written.
+2021, "Trojan Source"). Each function makes text harmless for one kind of output, and is called when
+that output is written.
 
 `winosmith.outputs.guard_cell` escapes cells of tables that spreadsheets open.
 """
@@ -13,16 +13,16 @@ from __future__ import annotations
 import re
 
 __all__ = [
-    "for_csv",
-    "for_github",
-    "for_json",
-    "for_markdown",
-    "for_page",
-    "for_sarif",
-    "for_terminal",
+    "escape_csv",
+    "escape_github",
+    "escape_json",
+    "escape_markdown",
+    "escape_page",
+    "escape_sarif",
+    "escape_terminal",
     "markdown_block",
     "markdown_code",
-    "one_line",
+    "to_line",
 ]
 
 _BIDI = "\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069"
@@ -40,66 +40,66 @@ def _escape_character(found: re.Match[str]) -> str:
     return repr(found[0])[1:-1]
 
 
-def for_terminal(text: object) -> str:
+def escape_terminal(text: object) -> str:
     r"""Return the text with control characters escaped as in Python, except tabs and newlines.
 
-    >>> for_terminal("a\x1b[31mb\u202e")
+    >>> escape_terminal("a\x1b[31mb\u202e")
     'a\\x1b[31mb\\u202e'
     """
     return _CONTROL.sub(_escape_character, str(text))
 
 
-def for_page(text: object) -> str:
+def escape_page(text: object) -> str:
     r"""Return the text with each control character replaced by U+FFFD.
 
     HTML and SVG can't represent most control characters. The templates escape the markup.
 
-    >>> for_page("a\x00b")
+    >>> escape_page("a\x00b")
     'a�b'
     """
     return _ON_A_PAGE.sub("�", str(text))
 
 
-def for_json(document: str) -> str:
+def escape_json(document: str) -> str:
     r"""Return a JSON document with the control characters in its strings written as `\uXXXX`.
 
     The document is equivalent, and also valid YAML. All of these characters are below U+10000 and
     occur only inside strings.
 
-    >>> for_json('{"a": "\x9b"}')
+    >>> escape_json('{"a": "\x9b"}')
     '{"a": "\\u009b"}'
     """
     return _CONTROL.sub(lambda found: f"\\u{ord(found[0]):04x}", document)
 
 
-def for_csv(cell: str) -> str:
+def escape_csv(cell: str) -> str:
     r"""Return the text as a CSV cell on one line that no spreadsheet runs as a formula.
 
-    >>> for_csv("=1+1"), for_csv("a\x1b\nb")
+    >>> escape_csv("=1+1"), escape_csv("a\x1b\nb")
     ("'=1+1", 'a\\x1b b')
     """
     from winosmith.outputs import guard_cell
 
-    return guard_cell(one_line(cell))
+    return guard_cell(to_line(cell))
 
 
-def for_github(text: object, *, is_property: bool = False) -> str:
+def escape_github(text: object, *, is_property: bool = False) -> str:
     r"""Return the text escaped for a GitHub workflow command.
 
-    >>> for_github("100 %\n::error::x"), for_github("a:b,c", is_property=True)
+    >>> escape_github("100 %\n::error::x"), escape_github("a:b,c", is_property=True)
     ('100 %25%0A::error::x', 'a%3Ab%2Cc')
     """
-    line = for_terminal(str(text).replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A"))
+    line = escape_terminal(str(text).replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A"))
     return line.replace(":", "%3A").replace(",", "%2C") if is_property else line
 
 
-def for_sarif(text: object) -> str:
+def escape_sarif(text: object) -> str:
     r"""Return the text as a SARIF message without links and placeholders.
 
-    >>> print(for_sarif("[x](y) {0}"))
+    >>> print(escape_sarif("[x](y) {0}"))
     \[x\](y) {{0}}
     """
-    line = re.sub(r"[\\\[\]]", lambda found: "\\" + found[0], for_terminal(text))
+    line = re.sub(r"[\\\[\]]", lambda found: "\\" + found[0], escape_terminal(text))
     return line.replace("{", "{{").replace("}", "}}")
 
 
@@ -108,13 +108,13 @@ _AT_START = re.compile(r"^(\d+(?=[.)](?:\s|$))|(?=[#+=-]))")
 """The start of a heading, list or rule; digits only if ". " follows ("19.3" is a number)."""
 
 
-def for_markdown(text: object) -> str:
+def escape_markdown(text: object) -> str:
     r"""Return the text as one line of Markdown with all markup and HTML escaped.
 
-    >>> print(for_markdown("a|b <script>\n# [x](y)"))
+    >>> print(escape_markdown("a|b <script>\n# [x](y)"))
     a\|b \<script\> # \[x\](y)
     """
-    line = _MARKUP.sub(lambda found: "\\" + found[0], one_line(text))
+    line = _MARKUP.sub(lambda found: "\\" + found[0], to_line(text))
     return _AT_START.sub(r"\1\\", line)
 
 
@@ -124,7 +124,7 @@ def markdown_code(text: object) -> str:
     >>> print(markdown_code("a1"), markdown_code("a`b"))
     `a1` `` a`b ``
     """
-    line = one_line(text)
+    line = to_line(text)
     ticks = max(map(len, re.findall("`+", line)), default=0)
     fence, space = "`" * (ticks + 1), " " if ticks else ""
     return f"{fence}{space}{line}{space}{fence}"
@@ -136,13 +136,13 @@ def markdown_block(text: str) -> str:
     >>> markdown_block("See *this*\x9b.")
     'See *this*\\x9b.'
     """
-    return for_terminal(text.replace("\r\n", "\n"))
+    return escape_terminal(text.replace("\r\n", "\n"))
 
 
-def one_line(text: object) -> str:
+def to_line(text: object) -> str:
     r"""Return the text as one line without control characters, for comments in files.
 
-    >>> one_line("a\n\x1bb")
+    >>> to_line("a\n\x1bb")
     'a \\x1bb'
     """
-    return for_terminal(" ".join(str(text).split()))
+    return escape_terminal(" ".join(str(text).split()))

@@ -2,7 +2,7 @@
 
 Downloads use HTTPS, also after redirects, and stop if they exceed the size of the published file.
 A file is renamed to its final name, and an archive unpacked, only if its SHA-256 matches. The
-largest file has 3.4 MB, so an interrupted download is not resumed but starts again.
+largest file has 3.4 MB, so an interrupted download is restarted, not resumed.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from winosmith._version import __version__
 from winosmith.errors import OutputError
 from winosmith.outputs import OutputFolder, sha256 as checksum
 
-__all__ = ["HEADERS", "PUBLISHED", "Published", "RemoteFile", "download", "find_published", "get"]
+__all__ = ["HEADERS", "PUBLISHED", "Published", "RemoteFile", "download", "fetch", "find_published"]
 
 HEADERS = {"User-Agent": f"winosmith/{__version__}", "Accept-Encoding": "identity"}
 """HTTP headers of every request."""
@@ -53,13 +53,13 @@ class RemoteFile:
 
     @property
     def is_archive(self) -> bool:
-        """Whether the file is an archive, which `get` unpacks."""
+        """Whether the file is an archive, which `fetch` unpacks."""
         return self.name.endswith(".zip")
 
 
 @dataclass(frozen=True)
 class Published:
-    """A data set that others have published.
+    """A published data set that can be downloaded.
 
     Attributes:
         name: the argument of `winosmith data get`.
@@ -79,7 +79,7 @@ class Published:
 
 
 def find_published(name: str) -> Published:
-    """Return the published data set with a name.
+    """Find a published data set by its name.
 
     Raises:
         OutputError: there is no such data set; the message lists the names.
@@ -88,10 +88,10 @@ def find_published(name: str) -> Published:
         if known.name == name:
             return known
     names = ", ".join(known.name for known in PUBLISHED)
-    raise OutputError(f"there is no published data set {name!r}; there are {names}")
+    raise OutputError(f"unknown published data set {name!r}; use {names}")
 
 
-def _read_toml() -> tuple[Published, ...]:
+def _load_published() -> tuple[Published, ...]:
     text = resources.files("winosmith").joinpath("fetch.toml").read_text("utf-8")
     return tuple(
         Published(
@@ -106,14 +106,14 @@ def _read_toml() -> tuple[Published, ...]:
     )
 
 
-PUBLISHED = _read_toml()
+PUBLISHED = _load_published()
 """The data sets that `winosmith data` lists, from `fetch.toml`."""
 
 ProgressCallback = Callable[[RemoteFile, int], None]
 """A callback with a file and the number of bytes that have been downloaded."""
 
 
-def get(
+def fetch(
     data: Published, folder: str | Path, *, on_progress: ProgressCallback | None = None
 ) -> dict[Path, str]:
     """Download the files of a data set into a folder, and unpack archives.
@@ -187,7 +187,7 @@ def download(
 
 
 class _Progress:
-    """A pooch progress bar that calls `report`, and stops downloads that are too large."""
+    """A progress bar for pooch that calls `report`, and stops downloads that are too large."""
 
     def __init__(self, remote: RemoteFile, report: ProgressCallback | None):
         self.remote, self.report = remote, report
@@ -208,7 +208,7 @@ class _Progress:
         self.done = 0
 
     def close(self) -> None:
-        """Do nothing; pooch calls it at the end."""
+        """Do nothing; pooch requires this method."""
 
 
 def _check_https(url: str) -> None:
@@ -238,5 +238,5 @@ def _unpack(archive: Path, members: Mapping[str, str]) -> list[str]:
 
 
 def _is_data_file(name: str) -> bool:
-    """Return whether an archive's member is neither a folder nor a file that macOS added."""
+    """Return whether an archive member is a data file, not a folder or a file added by macOS."""
     return not name.endswith(("/", ".DS_Store")) and "__MACOSX" not in name

@@ -31,7 +31,7 @@ SCORES = f"{PRIVATE}/scores.jsonl"
 
 @dataclass(frozen=True)
 class BuildFiles:
-    """The files of a finished build, which are read when they are needed.
+    """The files of a finished build, which are read on demand.
 
     Attributes:
         folder: folder of the build.
@@ -41,7 +41,7 @@ class BuildFiles:
 
     @property
     def digest(self) -> str:
-        """SHA-256 of the file with the public files' checksums."""
+        """SHA-256 of the file that contains the checksums of all public files."""
         return hashlib.sha256((self.folder / LAST).read_bytes()).hexdigest()
 
     @property
@@ -70,54 +70,54 @@ class BuildFiles:
 
     @cached_property
     def report(self) -> dict[str, Any]:
-        """The content of report.json."""
+        """The parsed content of report.json."""
         report: dict[str, Any] = parse_json((self.folder / "report.json").read_text("utf-8"))
         return report
 
     @cached_property
-    def _format(self) -> str:
+    def _format_name(self) -> str:
         table = tomllib.loads((self.folder / RECIPE).read_text("utf-8"))
         name: str = table["files"]["format"]
         return name
 
-    def problems(self, name: str) -> Dataset:
+    def problems(self, split: str) -> Dataset:
         """Return the problems of a split, such as "train_xl", "dev" or "private/test".
 
         Raises:
             OSError: the build has no such split.
             FormatError: its file can't be read.
         """
-        path = self.folder / f"{name}{formats.get_writer(self._format).suffix}"
+        path = self.folder / f"{split}{formats.get_writer(self._format_name).suffix}"
         if not path.stat().st_size:
-            return Dataset([], name)
-        return formats.read(path, self._format, as_written=True)
+            return Dataset([], split)
+        return formats.read(path, self._format_name, as_written=True)
 
-    def dropped(self) -> Iterator[dict[str, Any]]:
-        """Yield the records of dropped problems that are public, with stage and reason."""
+    def read_dropped(self) -> Iterator[dict[str, Any]]:
+        """Yield the public records of dropped problems, with stage and reason."""
         return read_json_lines(self.folder / DROPPED)
 
-    def withheld(self) -> Iterator[dict[str, Any]]:
-        """Yield the records of dropped problems that are not public; none without private files."""
-        return self._private_records(WITHHELD)
+    def read_withheld(self) -> Iterator[dict[str, Any]]:
+        """Yield the private records of dropped problems; nothing if there are no private files."""
+        return self._read_private_records(WITHHELD)
 
-    def scores(self) -> Iterator[dict[str, Any]]:
-        """Yield each problem's AFLite score; none without AFLite or private files."""
-        return self._private_records(SCORES)
+    def read_scores(self) -> Iterator[dict[str, Any]]:
+        """Yield each problem's AFLite score; nothing without AFLite or without private files."""
+        return self._read_private_records(SCORES)
 
-    def old_ids(self) -> dict[str, str]:
-        """Map each problem's id to its id in the pool; empty without private files."""
+    def read_old_ids(self) -> dict[str, str]:
+        """Map each problem's id to its id in the pool; empty if there are no private files."""
         return read_old_ids(self.folder / PRIVATE)
 
-    def _private_records(self, name: str) -> Iterator[dict[str, Any]]:
+    def _read_private_records(self, name: str) -> Iterator[dict[str, Any]]:
         path = self.folder / name
         return read_json_lines(path) if path.is_file() else iter(())
 
 
-def read_old_ids(private: Path) -> dict[str, str]:
-    """Map each problem's id to its id before a build or release, read from a private folder.
+def read_old_ids(private_folder: Path) -> dict[str, str]:
+    """Map each problem's id to its previous id, read from a build's or release's private folder.
 
     The mapping is empty if the folder has no such file.
     """
-    path = private / IDS_NAME
+    path = private_folder / IDS_NAME
     records = read_json_lines(path) if path.is_file() else ()
     return {record["id"]: record["old_id"] for record in records}

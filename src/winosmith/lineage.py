@@ -31,7 +31,7 @@ __all__ = [
     "apply_edits",
     "check_lineages",
     "depths",
-    "edit_script",
+    "find_edits",
     "make_child",
 ]
 
@@ -39,7 +39,7 @@ UNVALIDATED = "evolve.unvalidated"
 """Key in `extra`: True for a generated problem until people have judged it."""
 
 _DIGITS = 10
-"""Hexadecimal digits of the digest in an id; two of 100,000 children share it with p = 0.005."""
+"""Hexadecimal digits of the digest in an id; 100,000 children collide with p = 0.005."""
 
 _NOTHING: Mapping[str, Scalar] = {}
 
@@ -54,7 +54,7 @@ def make_child(
     declared: int | None = None,
     extra: Mapping[str, Scalar] = _NOTHING,
 ) -> Problem:
-    """Return a perturbed problem with a new sentence or new options, and its lineage.
+    """Create a perturbed problem with a new sentence or new options, and its lineage.
 
     Its id consists of the root's id and a digest of the sentence and the options. The id does not
     depend on the answer, and equal children have equal ids. The child inherits licence, domain and
@@ -78,33 +78,33 @@ def make_child(
     >>> child.id, child.lineage.parent, child.lineage.edits[0].new, dict(child.extra)
     ('r.76e67fa1c4', 'r', 'mug', {'evolve.unvalidated': True})
     """
-    check_blanks([parent], "a perturbation", plain=True)
+    check_blanks([parent], "a perturbation", unique=True)
     if (sentence, options) == (parent.sentence, parent.options):
         raise ProblemError(
             f"the perturbation changes neither sentence nor options of {parent.id!r}"
         )
     origin = parent.origin or Origin()
     return Problem(
-        id=f"{parent.root}.{_digest(sentence, options)}",
+        id=f"{parent.root}.{_digest_text(sentence, options)}",
         sentence=sentence,
         options=options,
         answer=answer,
         pronoun=parent.pronoun if options == parent.options else None,
         origin=Origin(source, domain=origin.domain, licence=origin.licence),
         lineage=Lineage(
-            parent.root, parent.id, edit_script(tokens(parent.sentence), tokens(sentence)), declared
+            parent.root, parent.id, find_edits(tokens(parent.sentence), tokens(sentence)), declared
         ),
         embargo=parent.embargo,
         extra=Extra({**extra, UNVALIDATED: True}),
     )
 
 
-def _digest(sentence: str, options: tuple[str, ...]) -> str:
+def _digest_text(sentence: str, options: tuple[str, ...]) -> str:
     seen = "\0".join((sentence, *options)).encode("utf-8", "surrogatepass")
     return hashlib.sha256(seen).hexdigest()[:_DIGITS]
 
 
-def edit_script(before: Sequence[str], after: Sequence[str]) -> tuple[Edit, ...]:
+def find_edits(before: Sequence[str], after: Sequence[str]) -> tuple[Edit, ...]:
     """Return a shortest edit script from one sequence of tokens to another.
 
     Edits are applied from left to right: `at` is an index in the tokens just before that edit. The
@@ -114,7 +114,7 @@ def edit_script(before: Sequence[str], after: Sequence[str]) -> tuple[Edit, ...]
         before: tokens from `winosmith.text.tokens`, none of them empty.
         after: tokens after the edits.
 
-    >>> for edit in edit_script("the cup fell .".split(), "the big jug fell".split()):
+    >>> for edit in find_edits("the cup fell .".split(), "the big jug fell".split()):
     ...     print(edit.op, edit.at, repr(edit.old), repr(edit.new))
     insert 1 '' 'big'
     substitute 2 'cup' 'jug'
@@ -197,7 +197,7 @@ def depths(dataset: Dataset) -> tuple[Depths, ...]:
         depth 0              1                     1                2
 
     If a lineage has no edits, a shortest edit script from the parent is used. The time is linear in
-    the number of problems, whatever the depth of the trees.
+    the number of problems, regardless of the depth of the trees.
 
     >>> root = Problem("r", "The cup hit the _ .", ("vase", "tray"))
     >>> one = make_child(root, "The mug hit the _ .", ("vase", "tray"), None, source="person")
@@ -205,34 +205,34 @@ def depths(dataset: Dataset) -> tuple[Depths, ...]:
     >>> [tuple(found) for found in depths(Dataset([root, one, two]))]
     [(0, 0, 0), (None, 1, 1), (None, 2, 1)]
     """
-    found = [Depths(_declared_depth(problem), None, None) for problem in dataset]
+    found = [Depths(_get_declared_depth(problem), None, None) for problem in dataset]
     roots: dict[str, list[str] | None] = {}
     for visit in _visit_families(dataset):
         lineage = dataset[visit.row].lineage
         edit: int | None = None if _is_orphan(dataset, visit.row) else 0
         if lineage is not None:
             if lineage.root not in roots:
-                root = _row_of(dataset, lineage.root)
+                root = _get_row(dataset, lineage.root)
                 roots[lineage.root] = root if root is None else tokens(dataset[root].sentence)
             known = roots[lineage.root]
             edit = (
-                _measured_depth(dataset[visit.row], "edit")
+                _get_measured_depth(dataset[visit.row], "edit")
                 if known is None
                 else edit_distance(known, visit.tokens)
             )
         touched = visit.touched.count if visit.touched else None
         if touched is None and lineage is not None and visit.fault is None:
-            touched = _measured_depth(dataset[visit.row], "lineage")
+            touched = _get_measured_depth(dataset[visit.row], "lineage")
         found[visit.row] = found[visit.row]._replace(lineage=touched, edit=edit)
     return tuple(found)
 
 
-def _measured_depth(problem: Problem, kind: str) -> int | None:
+def _get_measured_depth(problem: Problem, kind: str) -> int | None:
     stated = problem.extra.get(MEASURED[kind])
     return stated if isinstance(stated, int) and not isinstance(stated, bool) else None
 
 
-def _declared_depth(problem: Problem) -> int | None:
+def _get_declared_depth(problem: Problem) -> int | None:
     if problem.lineage is not None:
         return problem.lineage.declared
     stated = problem.extra.get(DISTANCE, 0)
@@ -241,7 +241,7 @@ def _declared_depth(problem: Problem) -> int | None:
 
 @dataclass(frozen=True, slots=True)
 class _Visit:
-    """A problem that is visited on a walk from the roots.
+    """A visit to a problem on a walk from the roots.
 
     Attributes:
         row: its row.
@@ -260,7 +260,7 @@ class _Visit:
 
 def _visit_families(dataset: Dataset) -> Iterator[_Visit]:
     """Visit each problem, parents first, except problems in or below a cycle."""
-    above = _parent_rows(dataset)
+    above = _get_parent_rows(dataset)
     children: dict[int, list[int]] = {}
     waiting: list[tuple[int, _Visit | None]] = []
     for row, parent in enumerate(above):
@@ -282,18 +282,18 @@ def _visit_families(dataset: Dataset) -> Iterator[_Visit]:
         waiting.extend((child, visit) for child in reversed(children.get(row, ())))
 
 
-def _visit_child(problem: Problem, row: int, cut: tuple[str, ...], parent: _Visit) -> _Visit:
+def _visit_child(problem: Problem, row: int, tokens: tuple[str, ...], parent: _Visit) -> _Visit:
     edits = problem.lineage.edits if problem.lineage else ()
-    if edits and (fault := _find_edits_fault(parent.tokens, edits, cut)):
-        return _Visit(row, cut, None, edits, fault)
-    edits = edits or edit_script(parent.tokens, cut)
-    return _Visit(row, cut, parent.touched and parent.touched.after(edits), edits)
+    if edits and (fault := _explain_edit_mismatch(parent.tokens, edits, tokens)):
+        return _Visit(row, tokens, None, edits, fault)
+    edits = edits or find_edits(parent.tokens, tokens)
+    return _Visit(row, tokens, parent.touched and parent.touched.apply(edits), edits)
 
 
-def _find_edits_fault(
+def _explain_edit_mismatch(
     before: tuple[str, ...], edits: tuple[Edit, ...], after: tuple[str, ...]
 ) -> str | None:
-    """Return why edits don't turn `before` into `after`; None if they do."""
+    """Explain why edits don't turn `before` into `after`; return None if they do."""
     try:
         became = apply_edits(before, edits)
     except ProblemError as error:
@@ -308,7 +308,7 @@ def _find_edits_fault(
     return f"they result in {one!r} at token {at}, but the sentence has {other!r}"
 
 
-def _row_of(dataset: Dataset, problem_id: str) -> int | None:
+def _get_row(dataset: Dataset, problem_id: str) -> int | None:
     try:
         return dataset.row(problem_id)
     except DataError:
@@ -316,30 +316,31 @@ def _row_of(dataset: Dataset, problem_id: str) -> int | None:
 
 
 def _is_orphan(dataset: Dataset, row: int) -> bool:
-    """Return whether a problem is known to be perturbed, but has no lineage."""
+    """Return whether a problem is known to be perturbed although it has no lineage."""
     problem = dataset[row]
     return problem.lineage is None and DISTANCE in problem.extra
 
 
-def _parent_rows(dataset: Dataset) -> list[int | None]:
+def _get_parent_rows(dataset: Dataset) -> list[int | None]:
     """Return the row of each problem's parent; None for roots and if the parent is missing."""
     return [
-        _row_of(dataset, problem.lineage.parent) if problem.lineage else None for problem in dataset
+        _get_row(dataset, problem.lineage.parent) if problem.lineage else None
+        for problem in dataset
     ]
 
 
-def _find_cycles(above: list[int | None]) -> list[tuple[int, ...]]:
-    """Return the rows of each cycle, given the row of each problem's parent."""
-    seen_on = [-1] * len(above)
+def _find_cycles(parent_rows: list[int | None]) -> list[tuple[int, ...]]:
+    """Find cycles in the lineage, given the row of each problem's parent."""
+    seen_on = [-1] * len(parent_rows)
     found = []
-    for start in range(len(above)):
+    for start in range(len(parent_rows)):
         row: int | None = start
         while row is not None and seen_on[row] < 0:
             seen_on[row] = start
-            row = above[row]
+            row = parent_rows[row]
         if row is not None and seen_on[row] == start:
             loop = [row]
-            while (after := above[loop[-1]]) is not None and after != row:
+            while (after := parent_rows[loop[-1]]) is not None and after != row:
                 loop.append(after)
             found.append(tuple(loop))
     return found
@@ -374,8 +375,8 @@ class _ChangedPositions:
     empty: tuple[int, ...]
     count: int
 
-    def after(self, edits: Iterable[Edit]) -> _ChangedPositions:
-        """Return the changed positions after further edits, which must fit the tokens."""
+    def apply(self, edits: Iterable[Edit]) -> _ChangedPositions:
+        """Return the changed positions after additional edits, which must fit the tokens."""
         tokens, empty, count = bytearray(self.tokens), list(self.empty), self.count
         for edit in edits:
             at = edit.at
@@ -395,11 +396,11 @@ class _ChangedPositions:
 
 
 _SHOWN = 5
-"""Maximum number of ids of a cycle in a message."""
+"""Maximum number of a cycle's ids in a message."""
 
 
 def check_lineages(dataset: Dataset, *, complete: bool = True) -> dict[int, str]:
-    """Return the fault of each row whose lineage is wrong.
+    """Check all lineages; return the fault of each row with a wrong lineage.
 
     Faults are cycles, a root that differs from the parent's root, and edits that don't turn the
     parent's sentence into the child's. As in EvoGrad, a declared depth may differ from the number
@@ -418,8 +419,8 @@ def check_lineages(dataset: Dataset, *, complete: bool = True) -> dict[int, str]
     """
     if not any(problem.lineage for problem in dataset):
         return {}
-    above = _parent_rows(dataset)
-    wrong = {row: _cycle_fault(dataset, loop) for loop in _find_cycles(above) for row in loop}
+    above = _get_parent_rows(dataset)
+    wrong = {row: _describe_cycle(dataset, loop) for loop in _find_cycles(above) for row in loop}
     for row, parent in enumerate(above):
         lineage = dataset[row].lineage
         if parent is not None and lineage and lineage.root != (other := dataset[parent]).root:
@@ -436,13 +437,13 @@ def check_lineages(dataset: Dataset, *, complete: bool = True) -> dict[int, str]
                 visit.row, f"the edits do not fit the parent {parent_id!r}: {visit.fault}"
             )
     if complete:
-        for row, fault in _family_faults(dataset).items():
+        for row, fault in _find_family_faults(dataset).items():
             wrong.setdefault(row, fault)
     return dict(sorted(wrong.items()))
 
 
-def _cycle_fault(dataset: Dataset, loop: tuple[int, ...]) -> str:
-    ids = [repr(dataset[row].id) for row in loop]
+def _describe_cycle(dataset: Dataset, rows: tuple[int, ...]) -> str:
+    ids = [repr(dataset[row].id) for row in rows]
     if len(ids) == 1:
         return "the problem is its own parent; a root has no lineage"
     more = f" … ({len(ids):,} problems)" if len(ids) > _SHOWN else ""
@@ -450,14 +451,14 @@ def _cycle_fault(dataset: Dataset, loop: tuple[int, ...]) -> str:
     return f"the lineage is a cycle: {chain}{more}"
 
 
-def _family_faults(dataset: Dataset) -> dict[int, str]:
+def _find_family_faults(dataset: Dataset) -> dict[int, str]:
     found = {}
     for row, (problem, of) in enumerate(zip(dataset, depths(dataset), strict=True)):
         lineage = problem.lineage
         if lineage is None:
             continue
-        root = _row_of(dataset, lineage.root)
-        if _row_of(dataset, lineage.parent) is None:
+        root = _get_row(dataset, lineage.root)
+        if _get_row(dataset, lineage.parent) is None:
             found[row] = f"the parent {lineage.parent!r} is not in the data set"
         elif root is None:
             found[row] = f"the root {lineage.root!r} is not in the data set"

@@ -1,4 +1,4 @@
-"""Lock files, which the kernel unlocks when the process that holds the lock ends.
+"""Lock files, which the kernel unlocks when the process with the lock ends.
 
 The file contains a note from the current or last holder of the lock.
 """
@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, Self
 
 NOTE_BYTES = 4096
-"""Length of a note, which is written in one call so that no process reads a part of it."""
+"""Length of a note in bytes; it is written in one call, so it is never read partially."""
 
 _TRIES, _LOOK = 20, 0.005
 """Number of attempts to lock a file, and seconds between them; `read_lock` holds a shared lock for
@@ -26,19 +26,19 @@ class FileLock:
         number: the file descriptor.
     """
 
-    def __init__(self, number: int) -> None:
-        self.number = number
+    def __init__(self, fd: int) -> None:
+        self.number = fd
 
     @classmethod
     def acquire(cls, path: Path) -> Self | None:
         """Lock a file with mode 600; return None if another process holds the lock."""
         path.parent.mkdir(mode=0o700, exist_ok=True)
-        number = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
+        fd = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
         for _ in range(_TRIES):
-            if try_lock(number):
-                return cls(number)
+            if try_lock(fd):
+                return cls(fd)
             time.sleep(_LOOK)  # another process may be in `read_lock`
-        os.close(number)
+        os.close(fd)
         return None
 
     def write_note(self, note: Any) -> None:
@@ -50,8 +50,8 @@ class FileLock:
         os.close(self.number)
 
 
-def try_lock(number: int) -> bool:
-    """Lock an open file for this process; return False if another process holds the lock.
+def try_lock(fd: int) -> bool:
+    """Lock an open file descriptor for this process; return False if it is already locked.
 
     On Windows, which has no such locks, it always returns True.
     """
@@ -60,40 +60,40 @@ def try_lock(number: int) -> bool:
     except ImportError:
         return True
     try:
-        fcntl.flock(number, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
         return False
     return True
 
 
-def wait_for_lock(number: int) -> None:
-    """Wait until an open file is locked for this process."""
+def wait_for_lock(fd: int) -> None:
+    """Lock an open file descriptor for this process, waiting until it is free."""
     import fcntl
 
-    fcntl.flock(number, fcntl.LOCK_EX)
+    fcntl.flock(fd, fcntl.LOCK_EX)
 
 
 def read_lock(path: Path) -> tuple[bool, Any]:
-    """Return whether a process holds the lock of a file, and the file's note, if any."""
+    """Return whether a file is locked by a process, and the note in the file, if any."""
     import fcntl
 
     try:
-        number = os.open(path, os.O_RDONLY)
+        fd = os.open(path, os.O_RDONLY)
     except FileNotFoundError:
         return False, None
     try:
-        note = _read_note(number)
+        note = _read_note(fd)
         try:
-            fcntl.flock(number, fcntl.LOCK_SH | fcntl.LOCK_NB)
+            fcntl.flock(fd, fcntl.LOCK_SH | fcntl.LOCK_NB)
         except BlockingIOError:
             return True, note
         return False, note
     finally:
-        os.close(number)
+        os.close(fd)
 
 
-def _read_note(number: int) -> Any:
+def _read_note(fd: int) -> Any:
     try:
-        return json.loads(os.pread(number, NOTE_BYTES, 0))
+        return json.loads(os.pread(fd, NOTE_BYTES, 0))
     except ValueError:
         return None

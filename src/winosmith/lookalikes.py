@@ -37,42 +37,42 @@ _AT_ONCE = 200_000
 """Number of shared rare words that are counted in one step."""
 
 
-def share_of_longer(share: float) -> MinShared:
-    """Require two sets to share a fraction of the longer set's words.
+def make_longer_threshold(fraction: float) -> MinShared:
+    """Return a function that requires a fraction of the longer set's words to be shared.
 
-    >>> share_of_longer(0.7)(np.array([8, 10]), np.array([10, 11])).tolist()
+    >>> make_longer_threshold(0.7)(np.array([8, 10]), np.array([10, 11])).tolist()
     [7, 8]
     """
-    return lambda one, other: np.ceil(share * np.maximum(one, other)).astype(np.int64)
+    return lambda first, second: np.ceil(fraction * np.maximum(first, second)).astype(np.int64)
 
 
-def share_of_union(share: float) -> MinShared:
-    """Require two sets to share a fraction of their union's words (the Jaccard index).
+def make_jaccard_threshold(fraction: float) -> MinShared:
+    """Return a function that requires a fraction of the union's words (Jaccard index).
 
-    >>> share_of_union(0.8)(np.array([8, 9]), np.array([10, 9])).tolist()
+    >>> make_jaccard_threshold(0.8)(np.array([8, 9]), np.array([10, 9])).tolist()
     [8, 8]
     """
 
-    def least(one: Ints, other: Ints) -> Ints:
-        both = one + other
-        found = (share / (1 + share) * both).astype(np.int64) - 1
+    def min_shared(first: Ints, second: Ints) -> Ints:
+        both = first + second
+        found = (fraction / (1 + fraction) * both).astype(np.int64) - 1
         for _ in range(2):  # corrects rounding errors
-            found = np.where(found < share * (both - found), found + 1, found)
+            found = np.where(found < fraction * (both - found), found + 1, found)
         return found
 
-    return least
+    return min_shared
 
 
 class PairCollector(Protocol):
-    """A collector of similar pairs, which also decides which pairs are wanted."""
+    """A collector of similar pairs that also decides which pairs are needed."""
 
-    def pending(self, rows: Ints) -> Ints:
-        """Return the rows for which more pairs are wanted."""
+    def select_pending(self, rows: Ints) -> Ints:
+        """Return those of the given rows that need more pairs."""
 
-    def wants(self, one: int, other: int) -> bool:
-        """Return whether a pair of rows is wanted if it is similar."""
+    def needs_pair(self, first: int, second: int) -> bool:
+        """Return whether a pair of rows should be collected if it is similar."""
 
-    def add(self, one: int, other: int) -> None:
+    def add(self, first: int, second: int) -> None:
         """Add a similar pair of rows."""
 
 
@@ -94,46 +94,46 @@ class PartnerCollector:
         self._owners = owners
         self.pairs: set[tuple[int, int]] = set()
 
-    def pending(self, rows: Ints) -> Ints:
+    def select_pending(self, rows: Ints) -> Ints:
         """Return the rows without enough partners."""
         return rows[self._left[rows] > 0]
 
-    def wants(self, one: int, other: int) -> bool:
+    def needs_pair(self, first: int, second: int) -> bool:
         """Return whether a pair is new and one of its rows needs partners."""
-        asks = self._left[one] > 0 or self._left[other] > 0
-        apart = self._owners is None or self._owners[one] != self._owners[other]
-        return bool(asks and apart) and (min(one, other), max(one, other)) not in self.pairs
+        asks = self._left[first] > 0 or self._left[second] > 0
+        apart = self._owners is None or self._owners[first] != self._owners[second]
+        return bool(asks and apart) and (min(first, second), max(first, second)) not in self.pairs
 
-    def add(self, one: int, other: int) -> None:
+    def add(self, first: int, second: int) -> None:
         """Add a pair."""
-        self.pairs.add((min(one, other), max(one, other)))
-        self._left[[one, other]] -= 1
+        self.pairs.add((min(first, second), max(first, second)))
+        self._left[[first, second]] -= 1
 
 
 def find_pairs(
     words: Sequence[Collection[str]],
-    least: MinShared,
-    wanted: PairCollector,
+    min_shared: MinShared,
+    collector: PairCollector,
     owners: Ints | None = None,
     on_progress: Callable[[int], object] = lambda _: None,
 ) -> None:
-    """Find the wanted pairs of similar rows.
+    """Find the pairs of similar rows that a collector wants, and add them to it.
 
-    It finds every wanted pair, in any order of rows. Memory is linear in the number of words. So is
-    the time, unless very many rows share rare words but are not similar.
+    It finds every wanted pair, regardless of the order of rows. Memory is linear in the number of
+    words, and so is the time, unless very many dissimilar rows share rare words.
 
     Args:
         words: the distinct words of each row. A row without words is not similar to any other.
-        least: returns the number of words that two rows must share, which grows with their sizes.
-        wanted: selects the pairs, and collects the similar ones.
+        min_shared: returns the number of words that rows must share, which grows with their sizes.
+        collector: selects the pairs, and collects the similar ones.
         owners: (n,) owner of each row; pairs of one owner are not wanted.
         on_progress: called repeatedly with the approximate number of finished rows.
     """
     if len(words) <= _DIRECT:
         for row, later in combinations(range(len(words)), 2):
-            apart = owners is None or owners[row] != owners[later]
-            if apart and wanted.wants(row, later) and _are_similar(words[row], words[later], least):
-                wanted.add(row, later)
+            apart, pair = owners is None or owners[row] != owners[later], (words[row], words[later])
+            if apart and collector.needs_pair(row, later) and _are_similar(*pair, min_shared):
+                collector.add(row, later)
         return
     from scipy import sparse  # here, so that commands that import blocks start fast
 
@@ -149,23 +149,23 @@ def find_pairs(
         starts = np.concatenate([[0], np.cumsum(lengths)])
         return sparse.csr_array((np.ones(len(at), np.int32), at, starts), shape)
 
-    lengths = _prefixes(sizes, least)
+    lengths = _compute_prefix_lengths(sizes, min_shared)
     every, rarest = build_matrix(sizes), build_matrix(lengths)
     last = np.array(
         [row[length - 1] if row else -1 for row, length in zip(rows, lengths, strict=True)]
     )
 
-    def add_similar(one: Ints, other: Ints, most: Ints) -> None:
-        """Add the pairs that are similar; each shares at most `most` words."""
-        needed = np.maximum(least(sizes[one], sizes[other]), 1)
-        fits = (needed <= most) & (one != other)
+    def add_similar(first: Ints, second: Ints, max_shared: Ints) -> None:
+        """Add the pairs that are similar; each shares at most `max_shared` words."""
+        needed = np.maximum(min_shared(sizes[first], sizes[second]), 1)
+        fits = (needed <= max_shared) & (first != second)
         if owners is not None:
-            fits &= owners[one] != owners[other]
-        one, other, needed = one[fits], other[fits], needed[fits]
-        similar = every[one].multiply(every[other]).sum(axis=1) >= needed
-        for pair in zip(one[similar].tolist(), other[similar].tolist(), strict=True):
-            if wanted.wants(*pair):
-                wanted.add(*pair)
+            fits &= owners[first] != owners[second]
+        first, second, needed = first[fits], second[fits], needed[fits]
+        similar = every[first].multiply(every[second]).sum(axis=1) >= needed
+        for pair in zip(first[similar].tolist(), second[similar].tolist(), strict=True):
+            if collector.needs_pair(*pair):
+                collector.add(*pair)
 
     by_words = np.array(sorted(range(len(rows)), key=lambda row: rows[row][::-1]))
     for step in range(1, _NEIGHBOURS + 1) if len(rows) > _MANY else ():
@@ -173,7 +173,7 @@ def find_pairs(
         add_similar(one, other, np.minimum(sizes[one], sizes[other]))
     holders = sparse.csr_array(rarest.T)
     cost, done = rarest @ holders.sum(axis=1), 0
-    while len(left := wanted.pending(np.arange(done, len(rows)))):
+    while len(left := collector.select_pending(np.arange(done, len(rows)))):
         on_progress(done)
         part = left[: max(1, int(np.searchsorted(np.cumsum(cost[left]), _AT_ONCE, "right")))]
         shared = (rarest[part] @ holders).tocoo()
@@ -185,18 +185,18 @@ def find_pairs(
         done = int(part[-1]) + 1
 
 
-def _prefixes(sizes: Ints, least: MinShared) -> Ints:
-    """Return the length of each row's prefix, which shares a word with every similar row's."""
+def _compute_prefix_lengths(sizes: Ints, min_shared: MinShared) -> Ints:
+    """Return the length of each row's prefix; prefixes of similar rows share a word."""
     lengths = np.zeros_like(sizes)
     for size in np.unique(sizes[sizes > 0]):
         others = np.arange(1, size + 1)
-        shares = np.maximum(least(others, np.full(size, size)), 1)
+        shares = np.maximum(min_shared(others, np.full(size, size)), 1)
         lengths[sizes == size] = min(
             size, size - shares[shares <= others].min() + 1 + size // _MORE
         )
     return lengths
 
 
-def _are_similar(one: Collection[str], other: Collection[str], least: MinShared) -> bool:
-    both = len({*one} & {*other})
-    return 0 < both >= int(least(np.array([len(one)]), np.array([len(other)]))[0])
+def _are_similar(first: Collection[str], second: Collection[str], min_shared: MinShared) -> bool:
+    both = len({*first} & {*second})
+    return 0 < both >= int(min_shared(np.array([len(first)]), np.array([len(second)]))[0])

@@ -1,4 +1,4 @@
-"""Declare each parameter's type, range, default and meaning in one class.
+"""Declare the type, range, default and meaning of each parameter in one class.
 
 `@declaration` turns a class into a frozen dataclass that validates its values. The range is in the
 type (`Annotated[int, Field(ge=1)]`), and the description in the string below the field. Rules for
@@ -7,7 +7,7 @@ reference, command-line options and the JSON schema are generated from the class
 `dataclasses.replace` validates the new values, too. `@checked` validates the parameters of a
 function in the same way.
 
-Declarations that recipes and `winosmith debias` share are also here.
+This module also contains the declarations shared by recipes and `winosmith debias`.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ T = TypeVar("T")
 P = ParamSpec("P")
 
 OrFalse = Annotated[T | None, BeforeValidator(lambda value: None if value is False else value)]
-"""An optional value, which is `false` in a file and None in Python if it is turned off."""
+"""An optional value; if it is turned off, it is `false` in a file and None in Python."""
 
 Texts = Annotated[tuple[str, ...], Field(strict=False)]
 """A list of texts."""
@@ -61,18 +61,18 @@ TwoOrMore = Annotated[int, Field(ge=2)]
 """A whole number, 2 or more, such as the number of folds of cross-fitting."""
 
 Draws = Annotated[int, Field(ge=20)]
-"""Number of random draws of a null or bootstrap; an interval needs at least 20."""
+"""Number of random draws for a null or bootstrap; an interval needs at least 20."""
 
 Seed = Annotated[int, Field(ge=0)]
 """A random seed."""
 
 
-def text_matching(pattern: str, wanted: str) -> AfterValidator:
-    """Return a validator for texts that must match a pattern, which `wanted` describes."""
+def match_pattern(pattern: str, description: str) -> AfterValidator:
+    """Return a validator that requires a text to match a pattern, described in words."""
 
     def check(text: str) -> str:
         if not re.fullmatch(pattern, text):
-            raise ValueError(f"it must be {wanted}")
+            raise ValueError(f"it must be {description}")
         return text
 
     return AfterValidator(check)
@@ -100,16 +100,16 @@ def declaration(kind: type[T]) -> type[T]:
     check = made.__init__
 
     @functools.wraps(check)
-    def checked(self: Any, *args: Any, **values: Any) -> None:
-        args = tuple(map(_python_scalar, args))
-        values = {name: _python_scalar(value) for name, value in values.items()}
+    def checked_init(self: Any, *args: Any, **values: Any) -> None:
+        args = tuple(map(_to_python_scalar, args))
+        values = {name: _to_python_scalar(value) for name, value in values.items()}
         try:
             check(self, *args, **values)
         except ValidationError as error:
             given = dict(zip(schema(made)["properties"], args, strict=False)) | values
-            raise _recipe_error(made, given, error) from None
+            raise _convert_error(made, given, error) from None
 
-    made.__init__ = checked  # type: ignore[method-assign]
+    made.__init__ = checked_init  # type: ignore[method-assign]
     return typing.cast("type[T]", made)
 
 
@@ -127,15 +127,15 @@ def checked(function: Callable[P, T]) -> Callable[P, T]:
     """
 
     @functools.wraps(function)
-    def call(*args: P.args, **values: P.kwargs) -> T:
+    def wrapper(*args: P.args, **values: P.kwargs) -> T:
         given = inspect.signature(function).bind(*args, **values)
-        kind = _declare_parameters(call)
+        kind = _declare_parameters(wrapper)
         names = given.arguments.keys() & typing.get_type_hints(kind)
         plain = kind(**{name: given.arguments[name] for name in names})
         given.arguments.update({name: getattr(plain, name) for name in names})
         return function(*given.args, **given.kwargs)
 
-    return call
+    return wrapper
 
 
 def checked_class(kind: type[T]) -> type[T]:
@@ -157,7 +157,7 @@ def _declare_parameters(function: Callable[..., Any]) -> type:
     return declaration(type(function.__name__, (), {"__annotations__": annotations, **values}))
 
 
-def _recipe_error(kind: type, given: Mapping[str, Any], error: ValidationError) -> RecipeError:
+def _convert_error(kind: type, values: Mapping[str, Any], error: ValidationError) -> RecipeError:
     found = error.errors(include_url=False)[0]
     cause = found.get("ctx", {}).get("error", found["msg"])
     if isinstance(cause, RecipeError):  # `__post_init__` names the field
@@ -171,31 +171,31 @@ def _recipe_error(kind: type, given: Mapping[str, Any], error: ValidationError) 
     if found["type"] == "missing":
         return RecipeError(f"the key {key!r} is missing")
     if key not in properties:
-        return RecipeError(_unknown_key_message(key, kind, kind))
+        return RecipeError(_describe_unknown_key(key, kind, kind))
     wanted = (
         message
         if found["type"] == "value_error"
         else f"it must be {describe_values(properties[key])}"
     )
-    held = list(given[key]) if isinstance(given[key], tuple) else given[key]  # as in TOML
+    held = list(values[key]) if isinstance(values[key], tuple) else values[key]  # as in TOML
     value = "not valid" if properties[key].get("writeOnly") else repr(held)
     refusal = RecipeError(f"{key} is {value}; {wanted}")
     refusal.key, refusal.wanted = key, wanted
     return refusal
 
 
-def _python_scalar(value: Any) -> Any:
+def _to_python_scalar(value: Any) -> Any:
     """Return a numpy scalar as a Python scalar, and any other value unchanged."""
     return value.item() if getattr(value, "ndim", None) == 0 else value
 
 
-def from_table(kind: type[T], table: Mapping[str, Any], top: type | None = None) -> T:
+def from_table(kind: type[T], table: Mapping[str, Any], root: type | None = None) -> T:
     """Construct a declaration from a TOML table, including nested tables.
 
     Args:
         kind: the class of the declaration.
         table: the keys and values.
-        top: the class of the whole file, which is used to suggest the table of a misplaced key.
+        root: the class of the whole file, which is used to suggest the table of a misplaced key.
 
     Raises:
         RecipeError: a key is unknown or missing, or a value is invalid.
@@ -203,7 +203,7 @@ def from_table(kind: type[T], table: Mapping[str, Any], top: type | None = None)
     values, hints = dict(table), typing.get_type_hints(kind)
     for key, value in table.items():
         if key not in hints:
-            raise RecipeError(_unknown_key_message(key, kind, top or kind))
+            raise RecipeError(_describe_unknown_key(key, kind, root or kind))
         allowed = typing.get_args(hints[key])
         if typing.get_origin(hints[key]) is tuple and isinstance(value, list | tuple):
             values[key] = tuple(value)
@@ -211,43 +211,43 @@ def from_table(kind: type[T], table: Mapping[str, Any], top: type | None = None)
             if is_dataclass(of) and not all(map(is_dataclass, value)):
                 if not all(isinstance(one, Mapping) for one in value):
                     raise RecipeError(f"{key} must be a list of tables: [[{key}]]")
-                values[key] = tuple(_nested_value(f"[[{key}]]", of, one, of) for one in value)
-        elif inner := _table_declaration(hints[key]):
+                values[key] = tuple(_parse_nested_table(f"[[{key}]]", of, one, of) for one in value)
+        elif inner := _find_declaration(hints[key]):
             if not isinstance(value, Mapping):
                 raise RecipeError(f"{key} is {value!r}; it must be a table: [{key}]")
-            values[key] = _nested_value(f"[{key}]", inner, value, top or kind)
+            values[key] = _parse_nested_table(f"[{key}]", inner, value, root or kind)
         elif value is False and type(None) in allowed and bool not in allowed:
             values[key] = None  # TOML has no null
     return kind(**values)
 
 
-def _nested_value(title: str, kind: Any, table: Mapping[str, Any], top: Any) -> Any:
+def _parse_nested_table(title: str, kind: Any, table: Mapping[str, Any], root: Any) -> Any:
     try:
-        return from_table(kind, table, top)
+        return from_table(kind, table, root)
     except RecipeError as error:
         raise RecipeError(f"{title} {error}") from None
 
 
-def to_table(one: Any) -> dict[str, Any]:
+def to_table(instance: Any) -> dict[str, Any]:
     """Return a declaration's TOML table without default values; the inverse of `from_table`."""
-    table: dict[str, Any] = TypeAdapter(type(one)).dump_python(
-        one, mode="json", exclude_defaults=True
+    table: dict[str, Any] = TypeAdapter(type(instance)).dump_python(
+        instance, mode="json", exclude_defaults=True
     )
     return table
 
 
-def _table_declaration(hint: Any) -> type[Any] | None:
-    """Return the declaration that a field's type contains, or None."""
+def _find_declaration(hint: Any) -> type[Any] | None:
+    """Return the declaration inside a field's type, or None if there is none."""
     inside = () if typing.get_origin(hint) is tuple else typing.get_args(hint)
     found = next(filter(is_dataclass, (hint, *inside)), None)
     return typing.cast("type[Any] | None", found)
 
 
-def _unknown_key_message(key: str, kind: type, top: type) -> str:
+def _describe_unknown_key(key: str, kind: type, root: type) -> str:
     known = list(typing.get_type_hints(kind))
     elsewhere = {
         inner: name
-        for name, table in typing.get_type_hints(top).items()
+        for name, table in typing.get_type_hints(root).items()
         if is_dataclass(table)
         for inner in typing.get_type_hints(table)
     }
@@ -270,74 +270,75 @@ def schema(kind: Any) -> dict[str, Any]:
     for base in bases:  # pydantic inherits no descriptions
         for name, key in schema(base)["properties"].items():
             found["properties"][name].setdefault("description", key.get("description", ""))
-    tables: list[Any] = [_table_declaration(hint) for hint in typing.get_type_hints(kind).values()]
+    tables: list[Any] = [_find_declaration(hint) for hint in typing.get_type_hints(kind).values()]
     for table in tables:
         if table is not None:
             found["$defs"][table.__name__]["properties"] = schema(table)["properties"]
     return found
 
 
-def describe_values(of: Mapping[str, Any]) -> str:
-    """Describe the values that a part of a JSON schema allows.
+def describe_values(part: Mapping[str, Any]) -> str:
+    """Describe in words the values that a part of a JSON schema allows.
 
     >>> describe_values({"type": "integer", "minimum": 1})
     'a whole number, 1 or more'
     >>> describe_values({"anyOf": [{"enum": ["mean", "cls"]}, {"type": "null"}]})
     '"mean" or "cls" or false'
     """
-    if "$ref" in of:
+    if "$ref" in part:
         return "a table"
-    if "anyOf" in of:
-        choices = [describe_values(one) for one in of["anyOf"]]
+    if "anyOf" in part:
+        choices = [describe_values(one) for one in part["anyOf"]]
         return (", or " if any("," in choice for choice in choices) else " or ").join(choices)
-    if "enum" in of:
-        *first, last = (f'"{one}"' for one in of["enum"])
+    if "enum" in part:
+        *first, last = (f'"{one}"' for one in part["enum"])
         return f"{', '.join(first)} or {last}"
-    if "const" in of:
-        return f'"{of["const"]}"'
-    if "prefixItems" in of:
+    if "const" in part:
+        return f'"{part["const"]}"'
+    if "prefixItems" in part:
         return "two whole numbers"
-    if "enum" in of.get("items", {}):
-        return f"a list of {describe_values(of['items'])}"
-    if isinstance(values := of.get("additionalProperties"), Mapping) and "minimum" in values:
-        return f"a table of numbers{_range_text(values)} for {describe_values(of['propertyNames'])}"
+    if "enum" in part.get("items", {}):
+        return f"a list of {describe_values(part['items'])}"
+    if isinstance(values := part.get("additionalProperties"), Mapping) and "minimum" in values:
+        names = describe_values(part["propertyNames"])
+        return f"a table of numbers{_describe_range(values)} for {names}"
     kind = {
-        "array": f"a list of {'one or more ' * ('minItems' in of)}"
-        + _item_texts(of.get("items", {})),
+        "array": f"a list of {'one or more ' * ('minItems' in part)}"
+        + _describe_items(part.get("items", {})),
         "object": "a table of texts",
         "boolean": "true or false",
         "integer": "a whole number",
         "null": "false",
         "number": "a number",
         "string": "text",
-    }[of["type"]]
-    if of.get("minLength") and "maxLength" not in of:
+    }[part["type"]]
+    if part.get("minLength") and "maxLength" not in part:
         return "text that is not empty"
-    if "maxLength" in of:
-        return f"{kind} of {of.get('minLength', 0)} to {of['maxLength']:,} characters"
-    return kind + _range_text(of)
+    if "maxLength" in part:
+        return f"{kind} of {part.get('minLength', 0)} to {part['maxLength']:,} characters"
+    return kind + _describe_range(part)
 
 
-def _item_texts(of: Mapping[str, Any]) -> str:
-    if "$ref" in of:
+def _describe_items(part: Mapping[str, Any]) -> str:
+    if "$ref" in part:
         return "tables"
-    return f"whole numbers{_range_text(of)}" if of.get("type") == "integer" else "texts"
+    return f"whole numbers{_describe_range(part)}" if part.get("type") == "integer" else "texts"
 
 
-def _range_text(of: Mapping[str, Any]) -> str:
-    if "minimum" in of and "maximum" in of:
-        return f" from {of['minimum']:,} to {of['maximum']:,}"
+def _describe_range(part: Mapping[str, Any]) -> str:
+    if "minimum" in part and "maximum" in part:
+        return f" from {part['minimum']:,} to {part['maximum']:,}"
     limits = [
-        form.format(of[name])
+        form.format(part[name])
         for name, form in (
             ("minimum", "{:,} or more"),
             ("exclusiveMinimum", "above {:,}"),
             ("maximum", "at most {:,}"),
             ("exclusiveMaximum", "below {:,}"),
         )
-        if name in of
+        if name in part
     ]
-    return (", " if "minimum" in of else " ") * bool(limits) + " and ".join(limits)
+    return (", " if "minimum" in part else " ") * bool(limits) + " and ".join(limits)
 
 
 File = Annotated[str, Field(json_schema_extra={"format": "path"})]
@@ -360,7 +361,7 @@ Method = Literal["aflite", "mirror", "pmi", "random", "none"]
 
 @declaration
 class EmbedRecipe:
-    """`[embed]`: how problems become vectors (WinoGrande, section 3)."""
+    """`[embed]`: how problems are embedded as vectors (WinoGrande, section 3)."""
 
     encoder: str = "light"
     """The light embedder ("light"), "minilm", or the hub id or folder of an encoder."""
@@ -392,7 +393,7 @@ class EmbedRecipe:
     def __post_init__(self) -> None:
         tuned = bool(self.finetune_train)
         if tuned != bool(self.finetune_dev):
-            raise ValueError("finetune_train and finetune_dev go together; set both or neither")
+            raise ValueError("finetune_train and finetune_dev must be set together")
         if tuned and (self.encoder == "light" or self.array is not None):
             raise ValueError("finetune_train needs a Hugging Face encoder in encoder")
         if self.reads == "options" and (tuned or self.array is not None):
@@ -404,14 +405,14 @@ class EmbedRecipe:
 
 @declaration
 class FilterRecipe:
-    """`[filter]`: the removal of problems (WinoGrande, section 3, Algorithm 1; `debias.mirror`)."""
+    """`[filter]`: how problems are removed (WinoGrande, section 3, Algorithm 1, or `mirror`)."""
 
     method: Method = "aflite"
     """The filter."""
     aim: Aim = "error"
     """Objective of "mirror": "error" finds problems that give their answer away, with a stated
-    fraction of sound ones among them; "chance" keeps as many that agree with a model as disagree,
-    at every margin."""
+    fraction of sound problems among them; "chance" keeps as many problems that agree with a model
+    as that disagree, at every margin."""
     error: FalseShare = 0.1
     """Fraction of sound problems among those that "mirror" removes, with the aim "error"."""
     folds: TwoOrMore = 10
@@ -424,10 +425,10 @@ class FilterRecipe:
     """m, the number of problems that train each classifier; by default the paper's 10,000, or the
     same fraction of fewer than 47,000."""
     cutoff: OrFalse[Count | Part] = None
-    """k, the maximum that a phase removes: a number of problems, or a fraction of the remaining
+    """k, the maximum removed in a phase: a number of problems, or a fraction of the remaining
     ones; by default the paper's 500, or the same fraction of fewer than 47,000."""
     threshold: Annotated[float, Field(gt=0, le=1)] = 0.75
-    """tau, the least score at which a problem may be removed."""
+    """tau, the minimum score at which a problem may be removed."""
     C: Positive = 1.0
     """Inverse regularisation strength of AFLite's and mirror's classifiers."""
     target_size: OrFalse[Count] = None
@@ -446,7 +447,7 @@ class FilterRecipe:
     pmi: PmiVariant = "signed"
     """Variant of "pmi", which scores twins; singles are drawn at the same rate."""
     pmi_label: PmiLabel = "first-mentioned"
-    """Correct option that counts as y = 1 of "pmi": "first-mentioned" in the sentence, or
+    """Correct option that is coded as y = 1 for "pmi": "first-mentioned" in the sentence, or
     "option-1", as in the paper, whose result depends on the order of options."""
     null_draws: Draws = 20
     """Number of draws of twin-flipped labels for every null; an interval needs 20. With the null
@@ -459,7 +460,7 @@ class FilterRecipe:
 
 @declaration
 class MeasureRecipe:
-    """`[measure]`: how the build measures what a model can still predict after the filter."""
+    """`[measure]`: how the build measures what a model can still predict after filtering."""
 
     splits: Annotated[int, Field(ge=0)] = 5
     """Number of random splits into two halves, which are filtered separately (see

@@ -44,10 +44,10 @@ __all__ = [
     "OutputFolder",
     "atomic_write",
     "guard_cell",
-    "remove_remains",
+    "make_write_error",
+    "remove_stale_files",
     "sha256",
     "unguard_cell",
-    "write_error",
 ]
 
 ROOM = 1 << 20
@@ -74,7 +74,7 @@ def atomic_write(path: str | Path, mode: str = "w") -> Iterator[IO[Any]]:
         path.parent.mkdir(parents=True, exist_ok=True)
         handle, aside = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=_ASIDE)
     except OSError as error:
-        raise write_error(error, path) from error
+        raise make_write_error(error, path) from error
     try:
         with os.fdopen(handle, mode, **text) as file:  # type: ignore[call-overload]
             with contextlib.suppress(OSError):  # some file systems have no locks
@@ -82,24 +82,24 @@ def atomic_write(path: str | Path, mode: str = "w") -> Iterator[IO[Any]]:
             yield file
             file.flush()
             os.fsync(file.fileno())
-        Path(aside).chmod(0o666 & ~_current_umask())
+        Path(aside).chmod(0o666 & ~_get_umask())
         Path(aside).replace(path)
     except OSError as error:
         Path(aside).unlink(missing_ok=True)
         if error.filename not in (None, aside):  # the block's own error for another file
             raise
-        raise write_error(error, path) from error
+        raise make_write_error(error, path) from error
     except BaseException:
         Path(aside).unlink(missing_ok=True)
         raise
 
 
 _ASIDE = ".part"
-"""Extension of an unfinished file, which the process that writes it keeps locked."""
+"""Extension of an unfinished file, which stays locked while it is written."""
 
 
-def remove_remains(paths: Iterable[Path]) -> None:
-    """Remove temporary files and folders of killed runs: those that no process has locked."""
+def remove_stale_files(paths: Iterable[Path]) -> None:
+    """Remove temporary files and folders that no process has locked, left by killed runs."""
     for path in paths:
         with contextlib.suppress(OSError):
             handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW)
@@ -114,8 +114,8 @@ def remove_remains(paths: Iterable[Path]) -> None:
                 os.close(handle)
 
 
-def write_error(error: OSError, path: Path) -> OutputError:
-    """Return the error for a file that can't be written, with advice."""
+def make_write_error(error: OSError, path: Path) -> OutputError:
+    """Convert an OSError into an OutputError with advice for a file that can't be written."""
     hints = {
         errno.ENOSPC: "the disk is full; free some space and run the same command again",
         errno.EACCES: "permission denied; choose another folder or change its permissions",
@@ -130,7 +130,7 @@ def write_error(error: OSError, path: Path) -> OutputError:
     return OutputError(f"{path}: {hint}")
 
 
-def _current_umask() -> int:
+def _get_umask() -> int:
     mask = os.umask(0)
     os.umask(mask)
     return mask
@@ -184,7 +184,7 @@ class OutputFolder:
             raise OutputError(f"{path} is a file; name a folder")
         for place in (path, path / PRIVATE):
             ours = (path / MANIFEST).exists()
-            remove_remains(place.glob(f".*{_ASIDE}" if ours else f".{MANIFEST}.*"))
+            remove_stale_files(place.glob(f".*{_ASIDE}" if ours else f".{MANIFEST}.*"))
         if not (path / MANIFEST).exists():
             if path.is_dir() and any(path.iterdir()):
                 raise OutputError(
@@ -193,7 +193,7 @@ class OutputFolder:
             try:
                 path.mkdir(parents=True, exist_ok=True)
             except OSError as error:
-                raise write_error(error, path) from error
+                raise make_write_error(error, path) from error
             folder = cls(path, recipe, secret=secret)
             folder.save()
             return folder
@@ -204,7 +204,7 @@ class OutputFolder:
         if (there, held["secret"]) == (here, secret):
             return folder
         if not force:
-            differs = _list_differences(there, here) or _list_other_inputs(held["secret"], secret)
+            differs = _list_differences(there, here) or _list_changed_inputs(held["secret"], secret)
             raise OutputError(
                 f"{path} contains the results of another recipe ({differs}); choose a new folder "
                 "or add `force=True` to replace its files"
@@ -213,7 +213,7 @@ class OutputFolder:
         return folder
 
     def clear(self) -> None:
-        """Remove the files in the manifest, and no others."""
+        """Remove only the files listed in the manifest."""
         for name in self.files:
             (self.path / name).unlink(missing_ok=True)
         self.files.clear()
@@ -221,7 +221,7 @@ class OutputFolder:
 
     @contextlib.contextmanager
     def write(self, name: str, mode: str = "w") -> Iterator[IO[Any]]:
-        """Open a file of the folder for writing, and add it to the manifest afterwards."""
+        """Open a file in the folder for writing, and add it to the manifest when it is complete."""
         target = self.path / name
         target.parent.mkdir(parents=True, exist_ok=True)
         with atomic_write(target, mode) as file:
@@ -240,7 +240,7 @@ class OutputFolder:
 
     @contextlib.contextmanager
     def discard_on_error(self) -> Iterator[None]:
-        """Remove the folder again if the block raises InputError before a file is finished."""
+        """Remove the folder if the block raises InputError before any file is finished."""
         try:
             yield
         except InputError:
@@ -268,12 +268,12 @@ class OutputFolder:
         self.save()
 
     def is_finished(self, name: str) -> bool:
-        """Return whether a file exists with the checksum that is in the manifest."""
+        """Return whether a file exists and matches its checksum in the manifest."""
         target = self.path / name
         return name in self.files and target.is_file() and sha256(target) == self.files[name]
 
     def save(self) -> None:
-        """Write the public manifest, and the private manifest if it is needed."""
+        """Write the public manifest and, if needed, the private manifest."""
         private = {name for name in self.files if name.startswith(f"{PRIVATE}/")}
         public = {name: self.files[name] for name in sorted(self.files.keys() - private)}
         _write_json(
@@ -296,7 +296,7 @@ def _write_json(path: Path, content: Mapping[str, Any]) -> None:
 
 
 def _read_manifests(path: Path) -> dict[str, Any]:
-    """Return the content of the public and private manifests of a folder, merged."""
+    """Read the public and private manifests of a folder, and merge them."""
     held = {"secret": {}, **_read_manifest(path, path / MANIFEST)}
     if (path / PRIVATE / MANIFEST).exists():
         private = _read_manifest(path, path / PRIVATE / MANIFEST)
@@ -320,22 +320,22 @@ def _is_inside(folder: Path, name: str) -> bool:
     return (folder / name).resolve().is_relative_to(folder.resolve())
 
 
-def _list_other_inputs(held: Mapping[str, Any], asked: Mapping[str, Any]) -> str:
-    """Return a message with the names of the inputs whose digests differ."""
-    names = [name for name in sorted({*held, *asked}) if held.get(name) != asked.get(name)]
-    return f"other {' and '.join(names)} there"
+def _list_changed_inputs(old: Mapping[str, Any], new: Mapping[str, Any]) -> str:
+    """Name the inputs whose digests differ, for an error message."""
+    names = [name for name in sorted({*old, *new}) if old.get(name) != new.get(name)]
+    return f"different {' and '.join(names)}"
 
 
-def _list_differences(held: Any, asked: Any, key: str = "") -> str:
+def _list_differences(old: Any, new: Any, key: str = "") -> str:
     """Describe the differences between two recipes: "aflite.threshold is 0.75 there, 0.8 here"."""
-    if isinstance(held, dict) and isinstance(asked, dict):
+    if isinstance(old, dict) and isinstance(new, dict):
         found = [
-            _list_differences(held.get(name), asked.get(name), f"{key}.{name}".lstrip("."))
-            for name in sorted({*held, *asked})
-            if held.get(name) != asked.get(name)
+            _list_differences(old.get(name), new.get(name), f"{key}.{name}".lstrip("."))
+            for name in sorted({*old, *new})
+            if old.get(name) != new.get(name)
         ]
         return "; ".join(found[:4]) + (f"; and {len(found) - 4} more" if len(found) > 4 else "")
-    return f"{key} is {held!r} there, {asked!r} here"
+    return f"{key} is {old!r} there, {new!r} here"
 
 
 _FORMULA = re.compile(r"'*(?:[\t\r\n]| *[=+\-@＝＋－＠])")
@@ -343,7 +343,7 @@ _FORMULA = re.compile(r"'*(?:[\t\r\n]| *[=+\-@＝＋－＠])")
 
 
 def guard_cell(cell: str) -> str:
-    """Return a cell with an apostrophe in front if it would run as a formula.
+    """Prefix a cell with an apostrophe if a spreadsheet would run it as a formula.
 
     >>> guard_cell("=1+1"), guard_cell("a=b")
     ("'=1+1", 'a=b')
@@ -352,7 +352,7 @@ def guard_cell(cell: str) -> str:
 
 
 def unguard_cell(cell: str) -> str:
-    """Return a cell without the apostrophe that `guard_cell` adds.
+    """Remove the apostrophe that `guard_cell` adds to a cell.
 
     >>> unguard_cell("'=1+1"), unguard_cell("'tis")
     ('=1+1', "'tis")

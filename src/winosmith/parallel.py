@@ -18,11 +18,11 @@ __all__ = [
     "Advance",
     "Broadcaster",
     "Step",
+    "count_workers",
     "no_progress",
-    "one_thread",
     "ordered_map",
     "pause_garbage_collection",
-    "workers_of",
+    "use_one_thread",
 ]
 
 Item = TypeVar("Item")
@@ -37,7 +37,7 @@ class Broadcaster(Protocol):
     """
 
     def broadcast(self, value: Any) -> AbstractContextManager[Any]:
-        """Keep a value on the workers until the block ends.
+        """Send a value to all workers, and keep it there until the block ends.
 
         The context manager yields a token. If the token is an argument of `submit`, or inside a
         tuple, the worker receives the value instead.
@@ -45,11 +45,11 @@ class Broadcaster(Protocol):
         ...
 
 
-def workers_of(executor: Executor) -> int | None:
-    """Return the number of workers of an executor; None if it is unknown.
+def count_workers(executor: Executor) -> int | None:
+    """Return an executor's number of workers; None if it is unknown.
 
     >>> from concurrent.futures import ThreadPoolExecutor
-    >>> workers_of(ThreadPoolExecutor(3))
+    >>> count_workers(ThreadPoolExecutor(3))
     3
     """
     for name in ("workers", "_max_workers"):  # `ClusterExecutor`'s, then the standard library's
@@ -64,22 +64,22 @@ def ordered_map(
     items: Iterable[Item],
     executor: Executor | None = None,
     *,
-    ahead: int = 8,
-    resume: str = "pass a new executor and run the same again",
+    max_pending: int = 8,
+    advice: str = "pass a new executor and run the same again",
 ) -> Iterator[Result]:
     """Yield `function(item)` for each item, in the order of the items.
 
-    Without an executor, items are processed one at a time in this process. With one, at most
-    `ahead` items are submitted but not yet finished, so a long iterable is never in memory as a
-    whole. Results and their order do not depend on the executor. If the caller stops early or an
-    item fails, items that have not started are cancelled.
+    Without an executor, items are processed one at a time in this process. With an executor, at
+    most `max_pending` items are submitted but not yet finished, so a long iterable is never in
+    memory as a whole. Results and their order do not depend on the executor. If the caller stops
+    early or an item fails, items that have not started are cancelled.
 
     Args:
         function: the function to call; must be picklable if the workers are processes.
         items: the argument of each call.
         executor: the executor; None uses this process.
-        ahead: maximum number of submitted items that are not finished.
-        resume: advice at the end of the error message if the executor fails.
+        max_pending: maximum number of submitted items that are not finished.
+        advice: advice at the end of the error message if the executor fails.
 
     Raises:
         InputError: the executor was shut down, or its workers died.
@@ -93,58 +93,58 @@ def ordered_map(
     waiting: deque[Future[Result]] = deque()
     try:
         for item in items:
-            waiting.append(_submit(executor, function, item, resume))
-            if len(waiting) >= ahead:
-                yield _wait_for_result(waiting.popleft(), resume)
+            waiting.append(_submit(executor, function, item, advice))
+            if len(waiting) >= max_pending:
+                yield _wait_for_result(waiting.popleft(), advice)
         while waiting:
-            yield _wait_for_result(waiting.popleft(), resume)
+            yield _wait_for_result(waiting.popleft(), advice)
     finally:
         for future in waiting:
             future.cancel()
 
 
 def _submit(
-    executor: Executor, function: Callable[[Item], Result], item: Item, resume: str
+    executor: Executor, function: Callable[[Item], Result], item: Item, advice: str
 ) -> Future[Result]:
     try:
         return executor.submit(function, item)
     except BrokenExecutor as error:
-        raise _workers_gone_error(error, resume) from error
+        raise _make_worker_error(error, advice) from error
     except RuntimeError as error:
         if "shutdown" not in str(error):  # the standard library has no specific exception
             raise
         raise InputError(
-            f"the executor was shut down before the work was done; {resume}"
+            f"the executor was shut down before the work was done; {advice}"
         ) from error
 
 
-def _wait_for_result(future: Future[Result], resume: str) -> Result:
+def _wait_for_result(future: Future[Result], advice: str) -> Result:
     try:
         return future.result()
     except BrokenExecutor as error:
-        raise _workers_gone_error(error, resume) from error
+        raise _make_worker_error(error, advice) from error
     except CancelledError as error:
         raise InputError(
-            f"the work was cancelled: the executor was shut down, or its workers died; {resume}"
+            f"the work was cancelled: the executor was shut down, or its workers died; {advice}"
         ) from error
 
 
-def _workers_gone_error(error: BrokenExecutor, resume: str) -> InputError:
+def _make_worker_error(error: BrokenExecutor, advice: str) -> InputError:
     return InputError(
         "the executor's workers died; they were killed or ran out of memory "
-        f"({str(error) or type(error).__name__}); {resume}"
+        f"({str(error) or type(error).__name__}); {advice}"
     )
 
 
 Advance = Callable[[int, str], None]
-"""A callback that reports the finished amount of a step, with a note."""
+"""A callback that reports how much of a step is finished, with a note."""
 
 Step = Callable[[str, int | None], AbstractContextManager[Advance]]
 """A function that starts to show the progress of a step, given its title and its total if known."""
 
 
 def no_progress(title: str, total: int | None) -> AbstractContextManager[Advance]:
-    """Return a step that reports no progress."""
+    """Return a context manager whose progress callback does nothing."""
     return nullcontext(lambda done, note: None)
 
 
@@ -152,8 +152,8 @@ def no_progress(title: str, total: int | None) -> AbstractContextManager[Advance
 def pause_garbage_collection() -> Iterator[None]:
     """Pause Python's cyclic garbage collector, which would visit all records repeatedly.
 
-    It is for work that creates no reference cycles. For 100,000 questions, the collector would take
-    a third of the time.
+    Use it only for work that creates no reference cycles. For 100,000 questions, the collector
+    would take a third of the time.
     """
     was_enabled = gc.isenabled()
     gc.disable()
@@ -164,21 +164,21 @@ def pause_garbage_collection() -> Iterator[None]:
             gc.enable()
 
 
-def one_thread() -> AbstractContextManager[object]:
-    """Limit linear algebra in a block to one thread, so that sums have a fixed order.
+def use_one_thread() -> AbstractContextManager[object]:
+    """Limit linear algebra to one thread in a block, so that sums have a fixed order.
 
-    With several threads, the last bits of a result depend on the number of threads. They can decide
-    between nearly equal directions, such as those of an SVD.
+    With several threads, the last bits of a result depend on the number of threads. These bits can
+    decide between nearly equal directions, such as those of an SVD.
     """
     import scipy.linalg  # noqa: F401 - scipy's own BLAS must be loaded before it can be limited
 
-    limits: AbstractContextManager[object] = _blas_controller(len(sys.modules)).limit(limits=1)
+    limits: AbstractContextManager[object] = _get_blas_controller(len(sys.modules)).limit(limits=1)
     return limits
 
 
 @lru_cache(1)
-def _blas_controller(modules: int) -> Any:
-    """Return the controller of the BLAS libraries that a number of loaded modules have loaded."""
+def _get_blas_controller(module_count: int) -> Any:
+    """Return a BLAS controller, cached until `module_count`, the number of modules, changes."""
     from threadpoolctl import ThreadpoolController
 
     return ThreadpoolController().select(user_api="blas")

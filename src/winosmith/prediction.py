@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from winosmith.dataset import Dataset
 from winosmith.errors import DataError, OtherDataError, ProblemError, first_ids
 
-__all__ = ["TIE", "Prediction", "align", "best_options", "check_fit"]
+__all__ = ["TIE", "Prediction", "align", "check_fit", "find_best_options"]
 
 TIE = 1e-6
 """Relative difference up to which a score ties with the best score.
@@ -21,11 +21,11 @@ relative to the larger of the two scores, so that a third score can't cause a ti
 """
 
 
-def best_options(scores: Sequence[float]) -> tuple[int, ...]:
-    """Return the indices of the options with the best score; several if they tie (see `TIE`).
+def find_best_options(scores: Sequence[float]) -> tuple[int, ...]:
+    """Return the indices of the best-scoring options: several if they tie (see `TIE`).
 
-    >>> best_options((-7.25, -3.5)), best_options((-3.5, -3.5000001)), best_options((0, 0, -1))
-    ((1,), (0, 1), (0, 1))
+    >>> find_best_options((-7.25, -3.5)), find_best_options((-3.5, -3.5000001, -4))
+    ((1,), (0, 1))
     """
     best = max(scores)
     return tuple(
@@ -90,19 +90,19 @@ class Prediction:
         """
         if self.choice is None or self.tied:
             return self.tied
-        best = best_options(self.scores) if self.scores else ()
+        best = find_best_options(self.scores) if self.scores else ()
         return best if self.choice in best else (self.choice,)
 
     @property
     def against_scores(self) -> bool:
         """Whether the scores contradict the choice, which then takes precedence."""
-        return bool(self.scores) and self.chosen != best_options(self.scores)
+        return bool(self.scores) and self.chosen != find_best_options(self.scores)
 
     def credit(self, answer: int | None) -> float:
         """Return the credit, 0–1: 1 / (number of chosen options) if the correct one is chosen.
 
         This is the expected credit of a random choice among tied options. If only the first option
-        had credit, the result would depend on the order of options.
+        got credit, the result would depend on the order of options.
         """
         chosen = self.chosen
         return 1 / len(chosen) if answer in chosen else 0.0
@@ -124,7 +124,7 @@ class Prediction:
 def align(
     predictions: Sequence[Prediction], dataset: Dataset, source: str = ""
 ) -> tuple[Prediction, ...]:
-    """Return one prediction per problem of a data set, in its order.
+    """Return the predictions in the order of a data set's problems, one per problem.
 
     Args:
         predictions: one prediction per problem, in any order.
@@ -159,15 +159,15 @@ def align(
     return tuple(by_id[name] for name in dataset.ids)
 
 
-def check_fit(prediction: Prediction, options: int, source: str = "") -> None:
+def check_fit(prediction: Prediction, n_options: int, source: str = "") -> None:
     """Raise DataError if the choice or the scores don't match the number of options."""
     scores, last = len(prediction.scores), max(prediction.chosen, default=0)
-    if last >= options or scores not in (0, options):
-        if scores not in (0, options):
-            reason = f"{scores} scores of {prediction.problem_id!r} don't match {options} options"
+    if last >= n_options or scores not in (0, n_options):
+        if scores not in (0, n_options):
+            reason = f"{scores} scores of {prediction.problem_id!r} don't match {n_options} options"
         else:
             reason = (
-                f"choice {last} of {prediction.problem_id!r} is not one of {options} options, "
+                f"choice {last} of {prediction.problem_id!r} is not one of {n_options} options, "
                 "which are counted from 0"
             )
         raise DataError(f"{source}the {reason}")

@@ -30,7 +30,7 @@ __all__ = [
 ]
 
 BLANK = "_"
-"""The mark of the blank in a sentence (WinoGrande, section 3.1)."""
+"""The character that marks the blank in a sentence (WinoGrande, section 3.1)."""
 
 _OTHER_BLANK = re.compile(r"_{2,}|[\uff3f\u2581]+|[\[<(]\s*(?:mask|blank)\s*[\])>]", re.IGNORECASE)
 """Other notations for a blank: "____", "＿", "[MASK]", "<mask>", "[BLANK]"."""
@@ -59,17 +59,17 @@ _MANY = 1 << 17
 
 
 @lru_cache(_MANY)
-def extra_key(prefix: str, name: str) -> str:
-    r"""Return the key of `Extra` for a column of a file: the column's name, on one line.
+def make_extra_key(prefix: str, name: str) -> str:
+    r"""Return the `Extra` key for a file's column: the column's name, on one line.
 
-    >>> extra_key("csv", "Größe (cm)"), extra_key("csv", "Right\nanswer"), extra_key("csv", " ")
-    ('csv.Größe (cm)', 'csv.Right answer', 'csv.unnamed')
+    >>> make_extra_key("csv", "Right\nanswer (cm)"), make_extra_key("csv", " ")
+    ('csv.Right answer (cm)', 'csv.unnamed')
     """
     return f"{prefix}.{_BROKEN.sub(' ', name).strip() or 'unnamed'}"
 
 
 class Extra(Mapping[str, Scalar]):
-    """A frozen, hashable mapping with the values of fields that only one file format has.
+    """A frozen, hashable mapping of format-specific fields to their values.
 
     Keys have the form `format.field` ("winogender.occupation", "csv.Größe (cm)"), so that a file
     can be written back unchanged. A field is a name on one line, in any script. Solvers never see
@@ -186,7 +186,7 @@ class Origin:
 
 @dataclass(frozen=True, slots=True)
 class Edit:
-    """A change of one token (EvoGrad, section 3.1): the token at `at` becomes `new`.
+    """An insertion, deletion or substitution of one token (EvoGrad, section 3.1).
 
     Attributes:
         op: "substitute"; "insert" (`old` is empty); "delete" (`new` is empty).
@@ -310,9 +310,9 @@ class Problem:
         _check_blank(self.sentence, self.blank)
         if self.blank is None and self.pronoun is not None:
             raise ProblemError("a question has no blank, so it can't have a pronoun")
-        _check_options(self.options, given=self.blank != ONLY)
+        _check_options(self.options, has_offset=self.blank != ONLY)
         _check_answer(self.answer, len(self.options))
-        _check_equals(self.options, self.answer)
+        _check_distinct_options(self.options, self.answer)
         if self.blank is not None and self.sentence.count(BLANK) == 1:
             object.__setattr__(self, "blank", self.sentence.index(BLANK))
 
@@ -353,25 +353,25 @@ class Problem:
         """
         return self.replace_blank(self.options[option])
 
-    def filled(self) -> tuple[str, ...]:
-        """Return the sentences with each option filled in."""
+    def fill_all(self) -> tuple[str, ...]:
+        """Return one sentence per option, with the option filled in."""
         return tuple(self.fill(index) for index in range(len(self.options)))
 
     def blind(self) -> Problem:
-        """Return the problem as solvers see it, without answer and `extra`."""
+        """Return a copy without answer and `extra`, as solvers see it."""
         return replace(self, answer=None, extra=_NOTHING)
 
     def with_new_ids(
         self,
-        name: Callable[[str], str],
-        twin: Callable[[str], str],
+        map_id: Callable[[str], str],
+        map_twin_id: Callable[[str], str],
         ids: Mapping[str, str] | None = None,
     ) -> Problem:
-        """Return the problem with new ids.
+        """Return a copy of the problem with new ids.
 
         Args:
-            name: maps the ids of the problem, its root and its parent.
-            twin: maps the twin id.
+            map_id: maps the ids of the problem, its root and its parent.
+            map_twin_id: maps the twin id.
             ids: maps ids in `extra`, such as the id of the other half; numbers are not mapped.
 
         >>> problem = Problem("1", "The _ fell.", ("cup", "jug"), 0, "t")
@@ -381,15 +381,15 @@ class Problem:
         """
         lineage = self.lineage
         if lineage is not None:
-            lineage = replace(lineage, root=name(lineage.root), parent=name(lineage.parent))
-        twin_id = None if self.twin_id is None else twin(self.twin_id)
+            lineage = replace(lineage, root=map_id(lineage.root), parent=map_id(lineage.parent))
+        twin_id = None if self.twin_id is None else map_twin_id(self.twin_id)
         changed = {
             key: ids[one]
             for key, one in self.extra.items()
             if ids and isinstance(one, str) and one in ids and not one.isdecimal()
         }
         extra = Extra({**self.extra, **changed}) if changed else self.extra
-        return replace(self, id=name(self.id), twin_id=twin_id, lineage=lineage, extra=extra)
+        return replace(self, id=map_id(self.id), twin_id=twin_id, lineage=lineage, extra=extra)
 
 
 def _check_blank(sentence: str, blank: int | None) -> None:
@@ -416,7 +416,7 @@ def _check_one_blank(sentence: str, advice: str = "") -> None:
     raise ProblemError(reason + advice)
 
 
-def _check_options(options: tuple[str, ...], *, given: bool) -> None:
+def _check_options(options: tuple[str, ...], *, has_offset: bool) -> None:
     if not isinstance(options, tuple):
         raise ProblemError(f"the options must be a tuple of texts, not {options!r}")
     for option in options:
@@ -428,12 +428,12 @@ def _check_options(options: tuple[str, ...], *, given: bool) -> None:
         )
     if not all(map(str.strip, options)):
         raise ProblemError("an option is empty")
-    if not given and any(BLANK in option for option in options):
+    if not has_offset and any(BLANK in option for option in options):
         raise ProblemError("an option contains the blank ('_')")
 
 
-def _check_equals(options: tuple[str, ...], answer: int | None) -> None:
-    """Raise ProblemError if an option equals the correct one, or all options are equal."""
+def _check_distinct_options(options: tuple[str, ...], answer: int | None) -> None:
+    """Raise ProblemError if an incorrect option equals the correct one, or all are equal."""
     texts = [*map(str.strip, options)]
     different = len({*texts})
     if different == len(texts):
@@ -443,14 +443,14 @@ def _check_equals(options: tuple[str, ...], answer: int | None) -> None:
         raise ProblemError(f"two options are equal{which}: {', '.join(map(repr, options))}")
 
 
-def _check_answer(answer: int | None, options: int) -> None:
+def _check_answer(answer: int | None, n_options: int) -> None:
     if answer is None:
         return
     if isinstance(answer, bool) or not isinstance(answer, int):
         raise ProblemError(f"the answer must be an index or None, not {answer!r}")
-    if not 0 <= answer < options:
+    if not 0 <= answer < n_options:
         raise ProblemError(
-            f"the answer is {answer}; with {options} options it must be 0 to {options - 1}"
+            f"the answer is {answer}; with {n_options} options it must be 0 to {n_options - 1}"
         )
 
 

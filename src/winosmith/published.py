@@ -27,10 +27,10 @@ __all__ = [
     "NEARLY_ALL",
     "PUBLISHED",
     "Digests",
-    "digests_of",
+    "compute_digests",
+    "compute_item_digests",
     "find_source_name",
-    "item_digests",
-    "known_digests",
+    "get_published_digests",
     "read_digests",
     "recognise_dataset",
     "write_digests",
@@ -54,7 +54,7 @@ class Digests:
 
     Attributes:
         name: the name of the data set, in lower case.
-        whole: digests of its sentences; see `item_digests`.
+        whole: digests of its sentences; see `compute_item_digests`.
         sides: digests of the text before or after a blank, with the options.
     """
 
@@ -64,49 +64,49 @@ class Digests:
 
 
 def find_source_name(sentence: str) -> str | None:
-    """Return the name of the published data set that contains a sentence, if any.
+    """Return the name of the published data set that contains a sentence, or None.
 
     >>> find_source_name("The trophy doesn't fit into the brown suitcase because _ is too large.")
     'WSC'
     """
-    return next(iter(_find_names(sentence)), None)
+    return next(iter(_find_data_set_names(sentence)), None)
 
 
 def recognise_dataset(dataset: Dataset) -> str | None:
-    """Return the name of the published data set with at least 90 % of the problems, if any.
+    """Return the name of a published data set with at least 90 % of the problems, or None.
 
     >>> recognise_dataset(Dataset([Problem("a", "The _ fell.", ("cup", "jug"))])) is None
     True
     """
-    found = Counter(name for problem in dataset for name in _find_names(problem.sentence))
+    found = Counter(name for problem in dataset for name in _find_data_set_names(problem.sentence))
     name, count = next(iter(found.most_common(1)), (None, 0))
     return name if count >= NEARLY_ALL * len(dataset) else None
 
 
-def known_digests(name: str) -> Digests:
-    """Return the digests of the published data set with a name from `winosmith data`.
+def get_published_digests(name: str) -> Digests:
+    """Return the digests of a published data set, by its name in `winosmith data`.
 
-    Of KnowRef, only the test part is included, because no other part is public.
+    Only the test part of KnowRef is included, because no other part is public.
 
     Raises:
         InputError: its contents are unknown; the message lists the known data sets.
 
-    >>> known_digests("WSC").name, len(known_digests("wsc").whole) > 285
+    >>> get_published_digests("WSC").name, len(get_published_digests("wsc").whole) > 285
     ('wsc', True)
     """
-    known = {name.casefold(): name for name in _stored_digests("whole")}
+    known = {name.casefold(): name for name in _load_digests("whole")}
     low = name.casefold().replace("_", "-")
     if low not in known:
         raise InputError(
             f"the contents of {name!r} are unknown; known data sets are {', '.join(known)}. Give "
             f"the file, or write other:{name} if it is not available"
         )
-    return Digests(low, _stored_digests("whole")[known[low]], _stored_digests("sides")[known[low]])
+    return Digests(low, _load_digests("whole")[known[low]], _load_digests("sides")[known[low]])
 
 
-def digests_of(name: str, items: Iterable[Problem | Claim]) -> Digests:
-    """Return the digests of a data set's problems or claims."""
-    found = [item_digests(item) for item in items]
+def compute_digests(name: str, items: Iterable[Problem | Claim]) -> Digests:
+    """Compute the digests of a data set's problems or claims."""
+    found = [compute_item_digests(item) for item in items]
     return Digests(
         name.casefold(),
         frozenset().union(*(whole for whole, _ in found)),
@@ -118,15 +118,15 @@ DIGESTS_FILE = "trained_on.npz"
 """Name of the file with the digests of a model's training data, in the model's folder."""
 
 
-def write_digests(folder: Path, items: Iterable[Problem | Claim], *before: Digests) -> Path:
-    """Write the digests of a model's training data into its folder, and return the file's path.
+def write_digests(folder: Path, items: Iterable[Problem | Claim], *base_digests: Digests) -> Path:
+    """Write the digests of a model's training data to its folder; return the file's path.
 
     Args:
         folder: the model's folder.
         items: the training data.
-        before: the digests of the training data of the model that was fine-tuned.
+        base_digests: digests of the training data of the base model.
     """
-    found = (digests_of("", items), *before)
+    found = (compute_digests("", items), *base_digests)
     whole, sides = (
         np.array(sorted(set().union(*(getattr(held, which) for held in found))), np.uint64)
         for which in ("whole", "sides")
@@ -137,7 +137,7 @@ def write_digests(folder: Path, items: Iterable[Problem | Claim], *before: Diges
 
 
 def read_digests(folder: Path) -> tuple[Digests, ...]:
-    """Return the digests of a model's training data from its folder, if there are any.
+    """Read the digests of a model's training data from its folder, if they exist.
 
     The folder may be the output of `winosmith train`, with the model in `model/`.
 
@@ -159,45 +159,45 @@ def read_digests(folder: Path) -> tuple[Digests, ...]:
     return (Digests("what it was trained on", whole, sides),)
 
 
-def item_digests(item: Problem | Claim) -> tuple[frozenset[int], frozenset[int]]:
-    """Return 40-bit digests that identify a problem without revealing its text.
+def compute_item_digests(item: Problem | Claim) -> tuple[frozenset[int], frozenset[int]]:
+    """Compute 40-bit digests that identify a problem without revealing its text.
 
-    The digests are of the letters and digits, ignoring case and articles. The probability that
-    50,000 digests have one in common with 50,000 others is 1 in 400.
+    The digests are computed from letters and digits, ignoring case and articles. The probability
+    that 50,000 digests have one in common with 50,000 others is 1 in 400.
 
     Returns:
         Digests of the sentence without the blank and, if known, with the pronoun. For a problem,
         also digests of the text before and after the blank, each with the options. The other half
-        of a twin and most perturbed problems share one of the latter.
+        of a twin and most perturbed problems share one of these digests.
 
     >>> one = Problem("a", "Ann thanked Eva as _ had been kind.", ("Ann", "Eva"), 1)
     >>> two = Problem("b", "Ann thanked Eva as _ was helped.", ("Eva", "Ann"), 1)
-    >>> [bool(a & b) for a, b in zip(item_digests(one), item_digests(two))]
+    >>> [bool(a & b) for a, b in zip(compute_item_digests(one), compute_item_digests(two))]
     [False, True]
     """
     if isinstance(item, Problem):
         before, after = item.before, item.after
     else:
         before, _, after = item.sentence.partition(BLANK)
-    whole = {_digest(item.sentence)}
+    whole = {_digest_sentence(item.sentence)}
     if item.pronoun is not None:
-        whole.add(_digest(f"{before} {item.pronoun} {after}"))
+        whole.add(_digest_sentence(f"{before} {item.pronoun} {after}"))
     if not isinstance(item, Problem):
         return frozenset(whole), frozenset()
-    options = sorted(map(_letters, item.options))
+    options = sorted(map(_extract_letters, item.options))
     sides = (("before", before), ("after", after))
     return frozenset(whole), frozenset(
-        _digest_letters("\0".join((name, _letters(side), *options)))
+        _digest_letters("\0".join((name, _extract_letters(side), *options)))
         for name, side in sides
         if len(words(side)) >= MIN_SIDE_WORDS
     )
 
 
-def _digest(sentence: str) -> int:
-    return _digest_letters(_letters(sentence))
+def _digest_sentence(sentence: str) -> int:
+    return _digest_letters(_extract_letters(sentence))
 
 
-def _letters(text: str) -> str:
+def _extract_letters(text: str) -> str:
     """Return the letters and digits of a text, without articles and the blank.
 
     Versions of one data set differ in case, punctuation and the articles of options ("the _", or
@@ -213,21 +213,21 @@ def _digest_letters(letters: str) -> int:
     return int.from_bytes(hashlib.blake2b(coded, digest_size=5).digest())
 
 
-def _find_names(sentence: str) -> list[str]:
+def _find_data_set_names(sentence: str) -> list[str]:
     """Return the names of the published data sets that contain a sentence."""
-    digest = _digest(sentence)
-    return [name for name, digests in _stored_digests("whole").items() if digest in digests]
+    digest = _digest_sentence(sentence)
+    return [name for name, digests in _load_digests("whole").items() if digest in digests]
 
 
 @cache
-def _stored_digests(which: str) -> Mapping[str, frozenset[int]]:
+def _load_digests(kind: str) -> Mapping[str, frozenset[int]]:
     """Map each published data set's name to its "whole" or "sides" digests."""
     with (
         resources.as_file(resources.files("winosmith") / PUBLISHED) as path,
         np.load(path, allow_pickle=False) as arrays,
     ):
         return {
-            key.removesuffix(f"/{which}"): frozenset(arrays[key].tolist())
+            key.removesuffix(f"/{kind}"): frozenset(arrays[key].tolist())
             for key in arrays.files
-            if key.endswith(f"/{which}")
+            if key.endswith(f"/{kind}")
         }

@@ -64,7 +64,7 @@ class Leftover:
 
 @dataclass(frozen=True, slots=True)
 class Recast:
-    """The result of `to_problems`: every claim is part of a problem, or a leftover.
+    """The result of `to_problems`, in which every claim is part of a problem or a leftover.
 
     Attributes:
         problems: the problems, in the order of their first claims.
@@ -88,7 +88,7 @@ def to_claims(problems: Iterable[Problem]) -> tuple[Claim, ...]:
     [('the cup', False), ('the jug', True)]
     """
     problems = tuple(problems)
-    check_blanks(problems, "a claim", plain=True)
+    check_blanks(problems, "a claim", unique=True)
     return tuple(
         Claim(
             problem_id=problem.id,
@@ -122,10 +122,10 @@ def to_problems(claims: Sequence[Claim], name: str = "") -> Recast:
     problems: list[Problem] = []
     reasons: dict[int, str] = {}
     for rows in groups.values():
-        distinct, repeated = _distinct_claims(claims, rows)
+        distinct, repeated = _find_repeats(claims, rows)
         reasons |= repeated
         group = [claims[row] for row in distinct]
-        reason = _find_fault(group)
+        reason = _find_group_fault(group)
         if reason is None:
             try:
                 problems.append(_build_problem(group))
@@ -137,8 +137,8 @@ def to_problems(claims: Sequence[Claim], name: str = "") -> Recast:
     return Recast(Dataset(problems, name), leftovers)
 
 
-def _distinct_claims(claims: Sequence[Claim], rows: list[int]) -> tuple[list[int], dict[int, str]]:
-    """Return the rows of distinct claims, and a reason for each row that repeats a claim."""
+def _find_repeats(claims: Sequence[Claim], rows: list[int]) -> tuple[list[int], dict[int, str]]:
+    """Return the rows of distinct claims, and the reason for each row that repeats one."""
     first_rows: dict[tuple[str, bool | None], int] = {}
     repeated: dict[int, str] = {}
     for row in rows:
@@ -149,7 +149,7 @@ def _distinct_claims(claims: Sequence[Claim], rows: list[int]) -> tuple[list[int
     return list(first_rows.values()), repeated
 
 
-def _find_fault(group: Sequence[Claim]) -> str | None:
+def _find_group_fault(group: Sequence[Claim]) -> str | None:
     if len({(claim.sentence, claim.pronoun) for claim in group}) > 1:
         return "the claims of its problem have different sentences"
     if len(group) == 1:
@@ -190,10 +190,10 @@ def to_pairs(problems: Iterable[Problem]) -> tuple[Problem, ...]:
     >>> [(pair.id, pair.options, pair.answer) for pair in to_pairs([problem])]
     [('p#1', ('red', 'green'), 1), ('p#2', ('green', 'blue'), 0)]
     """
-    return tuple(pair for problem in problems for pair in _problem_pairs(problem))
+    return tuple(pair for problem in problems for pair in _iter_pairs(problem))
 
 
-def _problem_pairs(problem: Problem) -> Iterator[Problem]:
+def _iter_pairs(problem: Problem) -> Iterator[Problem]:
     right = problem.answer
     if len(problem.options) == 2 or right is None:
         yield problem
@@ -210,7 +210,7 @@ def _problem_pairs(problem: Problem) -> Iterator[Problem]:
 
 
 def has_fixed_order(question: str, options: Sequence[str]) -> bool:
-    """Return whether options must keep their order, because a text refers to other options.
+    """Return whether options must keep their order because a text refers to other options.
 
     >>> has_fixed_order("Which floats?", ("cork", "lead", "none of the above"))
     True
@@ -225,7 +225,7 @@ def has_fixed_order(question: str, options: Sequence[str]) -> bool:
 
 
 def reorder(problem: Problem, order: Sequence[int]) -> Problem:
-    """Return a problem with its options in another order; the correct option stays the same.
+    """Return a problem with reordered options; the correct option stays the same.
 
     Args:
         problem: the problem.

@@ -21,8 +21,8 @@ from winosmith.problem import ONLY, Claim, Edit, Extra, Lineage, Origin, Problem
 
 __all__ = [
     "DECODER",
-    "canonical",
     "claim_record",
+    "dump_json",
     "is_file",
     "parse_claim",
     "parse_dropped",
@@ -42,8 +42,8 @@ _DROPPED_KEYS = {"stage", "reason", "copy_of"}
 _CLAIM_KEYS = {f.name for f in fields(Claim)}
 
 
-def _unique_keys(pairs: list[tuple[str, Any]]) -> Record:
-    """Return an object's keys and values; raise ValueError if a key is repeated."""
+def _build_object(pairs: list[tuple[str, Any]]) -> Record:
+    """Build a JSON object from its keys and values; raise ValueError for a repeated key."""
     record = dict(pairs)
     if len(record) < len(pairs):
         twice = next(key for key, n in Counter(key for key, _ in pairs).items() if n > 1)
@@ -51,7 +51,7 @@ def _unique_keys(pairs: list[tuple[str, Any]]) -> Record:
     return record
 
 
-def _refuse_constant(name: str) -> Any:
+def _reject_constant(name: str) -> Any:
     raise ValueError(f"{name} is not a JSON number; write null")
 
 
@@ -63,7 +63,7 @@ def _parse_finite(digits: str) -> float:
 
 
 DECODER = json.JSONDecoder(
-    object_pairs_hook=_unique_keys, parse_float=_parse_finite, parse_constant=_refuse_constant
+    object_pairs_hook=_build_object, parse_float=_parse_finite, parse_constant=_reject_constant
 )
 """A strict decoder of JSON (RFC 8259) that refuses repeated keys in an object."""
 
@@ -86,7 +86,7 @@ def parse_json(text: str | bytes) -> Any:
 
 
 def is_file(path: Path) -> bool:
-    """Return whether a path is an existing file; False if its name is too long.
+    """Return whether a path is an existing file; False if the path is too long.
 
     >>> is_file(Path(".")), is_file(Path("9" * 4000))
     (False, False)
@@ -114,7 +114,7 @@ def read_toml(path: str | Path) -> Record:
 
 
 def read_text(path: str | Path) -> str:
-    """Return the text of a file without a byte-order mark.
+    """Read a UTF-8 text file, without its byte-order mark if it has one.
 
     Raises:
         FormatError: the file can't be read or is not UTF-8; the error has the line number.
@@ -165,17 +165,17 @@ def read_json_lines(path: str | Path) -> Iterator[Record]:
     yield from (record for _, record in parse_json_lines(Path(path).read_text("utf-8"), path))
 
 
-def canonical(record: Any) -> str:
-    """Return a record as one line of JSON; equal records give identical text.
+def dump_json(record: Any) -> str:
+    """Serialise a record as one line of canonical JSON; equal records give identical text.
 
-    >>> canonical({"id": "a", "options": ["é", "b"]})
+    >>> dump_json({"id": "a", "options": ["é", "b"]})
     '{"id":"a","options":["é","b"]}'
     """
     return json.dumps(record, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
 
 
 def problem_record(problem: Problem) -> Record:
-    """Return the JSON object of a problem."""
+    """Convert a problem to a JSON object."""
     record: Record = {
         "id": problem.id,
         "sentence": problem.sentence,
@@ -184,8 +184,8 @@ def problem_record(problem: Problem) -> Record:
         "answer": problem.answer,
         "twin_id": problem.twin_id,
         "pronoun": problem.pronoun,
-        "origin": _non_empty_fields(problem.origin),
-        "lineage": _lineage_record(problem.lineage),
+        "origin": _get_non_empty_fields(problem.origin),
+        "lineage": _lineage_to_record(problem.lineage),
         "embargo": problem.embargo or None,
         "extra": dict(problem.extra) or None,
     }
@@ -195,7 +195,7 @@ def problem_record(problem: Problem) -> Record:
 
 
 def parse_problem(record: Mapping[str, Any]) -> Problem:
-    """Return the problem that a JSON object describes.
+    """Parse a problem from a JSON object.
 
     Raises:
         ProblemError: a key is unknown or missing, or the values do not form a valid problem.
@@ -205,7 +205,7 @@ def parse_problem(record: Mapping[str, Any]) -> Problem:
     True
     """
     more = "; put further values into 'extra'"
-    _check_keys(record, _PROBLEM_KEYS, needed=("id", "sentence", "options"), more=more)
+    _check_keys(record, _PROBLEM_KEYS, required=("id", "sentence", "options"), advice=more)
     if not isinstance(record["options"], list):
         raise ProblemError(f"the options must be a list, not {record['options']!r}")
     problem = Problem(
@@ -229,7 +229,7 @@ def parse_problem(record: Mapping[str, Any]) -> Problem:
 
 
 def parse_dropped(record: Mapping[str, Any]) -> Problem:
-    """Return the problem that a line of a build's `dropped.jsonl` describes.
+    """Parse a problem from a line of a build's `dropped.jsonl`.
 
     Raises:
         ProblemError: see `parse_problem`.
@@ -242,31 +242,31 @@ def parse_dropped(record: Mapping[str, Any]) -> Problem:
 
 
 def claim_record(claim: Claim) -> Record:
-    """Return the JSON object of a claim."""
+    """Convert a claim to a JSON object."""
     record: Record = {f.name: getattr(claim, f.name) for f in fields(Claim)}
     record["extra"] = dict(claim.extra) or None
     return {key: value for key, value in record.items() if value is not None}
 
 
 def parse_claim(record: Mapping[str, Any]) -> Claim:
-    """Return the claim that a JSON object describes.
+    """Parse a claim from a JSON object.
 
     Raises:
         ProblemError: the record is not a valid claim.
     """
-    _check_keys(record, _CLAIM_KEYS, needed=("problem_id", "sentence", "candidate"))
+    _check_keys(record, _CLAIM_KEYS, required=("problem_id", "sentence", "candidate"))
     return Claim(**{**record, "extra": Extra(record.get("extra"))})
 
 
 def _check_keys(
-    record: Mapping[str, Any], known: set[str], needed: tuple[str, ...], more: str = ""
+    record: Mapping[str, Any], known: set[str], required: tuple[str, ...], advice: str = ""
 ) -> None:
-    for key in needed:
+    for key in required:
         if key not in record:
             raise ProblemError(f"the record has no {key!r}")
     for key in record:
         if key not in known:
-            raise ProblemError(f"the record has an unknown key {key!r}{more}")
+            raise ProblemError(f"the record has an unknown key {key!r}{advice}")
 
 
 def _check_flag(name: str, value: Any) -> bool:
@@ -275,19 +275,19 @@ def _check_flag(name: str, value: Any) -> bool:
     return value
 
 
-def _non_empty_fields(thing: Origin | Edit | None) -> Record | None:
-    if thing is None:
+def _get_non_empty_fields(instance: Origin | Edit | None) -> Record | None:
+    if instance is None:
         return None
-    record = {f.name: getattr(thing, f.name) for f in fields(thing)}
+    record = {f.name: getattr(instance, f.name) for f in fields(instance)}
     return {key: value for key, value in record.items() if value not in (None, "")}
 
 
-def _lineage_record(lineage: Lineage | None) -> Record | None:
+def _lineage_to_record(lineage: Lineage | None) -> Record | None:
     if lineage is None:
         return None
     record: Record = {"root": lineage.root, "parent": lineage.parent}
     if lineage.edits:
-        record["edits"] = [_non_empty_fields(edit) for edit in lineage.edits]
+        record["edits"] = [_get_non_empty_fields(edit) for edit in lineage.edits]
     if lineage.declared is not None:
         record["declared"] = lineage.declared
     return record
@@ -307,7 +307,7 @@ def _parse_lineage(record: Any) -> Lineage | None:
 
 
 def _construct(kind: Any, record: Any) -> Any:
-    """Construct a `kind` from a JSON object; errors name the invalid key."""
+    """Construct an object of a class from a JSON object; errors name the invalid key."""
     if record is None:
         return None
     if not isinstance(record, dict):

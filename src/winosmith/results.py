@@ -23,7 +23,7 @@ Fit(squared=0.25, error=0.5, sizes=(160, 640))
 >>> found.summary().partition(" (")[0]
 'Fit: squared 0.250; residual 0.50; sizes 2. Computed with winosmith 0.1.0'
 >>> made = table("Fits", {"line": found}, head="form")
->>> [head.title for head in made.heads], made.rows
+>>> [head.title for head in made.headings], made.rows
 (['form', 'squared', 'residual', 'sizes'], [['line', 0.25, 0.5, 2]])
 """
 
@@ -61,14 +61,14 @@ _T = typing.TypeVar("_T")
 
 @dataclass(frozen=True)
 class Member:
-    """A field, or a property that is part of the result.
+    """A field or computed property of a result, with its headings and formats.
 
     Attributes:
         name: name of the attribute.
         columns: heading and format of each of its table cells; empty if tables omit it by default.
         json: see `Json`.
         key: key in the record; by default the name.
-        rows: whether its elements are the rows of the result's DataFrame.
+        rows: whether its elements become the rows of the result's DataFrame.
     """
 
     name: str
@@ -77,15 +77,15 @@ class Member:
     key: str = ""
     rows: bool = False
 
-    def heads(self, *, numeric: bool = False) -> list[report.Column]:
-        """Return the columns of a table for this member; the default heading is its name."""
+    def make_columns(self, *, numeric: bool = False) -> list[report.Column]:
+        """Return the member's table columns; the default heading is the member's name."""
         columns = self.columns or ((self.name.replace("_", " "), ""),)
         return [
             report.Column(title, "" if callable(form) else form, numeric) for title, form in columns
         ]
 
-    def cells(self, value: Any) -> list[report.Value]:
-        """Convert a value to table cells, which are all None if the value is None."""
+    def format_cells(self, value: Any) -> list[report.Value]:
+        """Convert a value to the member's table cells, which are all None for None."""
         forms = [form for _, form in self.columns] or [""]
         return [
             None if value is None else form(value) if callable(form) else _to_cell(value)
@@ -96,7 +96,7 @@ class Member:
 def shown(
     title: str, form: Form = "", *more: tuple[str, Form], json: Json = True
 ) -> dict[str, Any]:
-    """Return the metadata of a field: its heading and format, and optionally further columns."""
+    """Return a field's metadata: its heading and format, and optionally more columns."""
     return {"columns": ((title, form), *more), "json": json}
 
 
@@ -108,17 +108,17 @@ IF_ANY = {"json": "if any"}
 
 
 def computed(**metadata: Any) -> Callable[[_T], _T]:
-    """Return a decorator for a property, cached or not, that is part of the result."""
+    """Return a decorator that marks a property, cached or not, as part of the result."""
 
-    def mark(getter: _T) -> _T:
+    def attach_metadata(getter: _T) -> _T:
         getter.metadata = metadata  # type: ignore[attr-defined]
         return getter
 
-    return mark
+    return attach_metadata
 
 
 def members(kind: Any) -> tuple[Member, ...]:
-    """Return the computed properties of a dataclass, followed by its fields."""
+    """List the computed properties and the fields of a dataclass, in this order."""
     properties = [
         Member(name, **vars(of)["metadata"])
         for base in reversed(kind.__mro__)
@@ -140,7 +140,7 @@ class Result:
             cls.__repr__ = Result.__repr__  # type: ignore[method-assign]
 
     def record(self) -> dict[str, Any]:
-        """Return the result as a JSON object."""
+        """Convert the result to a JSON object."""
         record: dict[str, Any] = {}
         for one in members(type(self)):
             value = getattr(self, one.name)
@@ -169,7 +169,7 @@ class Result:
 
     def _repr_html_(self) -> str:
         """Return the tables as HTML for notebooks."""
-        return report.fragment(list(tables(self)))
+        return report.render_fragment(list(tables(self)))
 
     def to_frame(self) -> Any:
         """Return the result as a pandas DataFrame.
@@ -181,7 +181,7 @@ class Result:
         Raises:
             MissingExtraError: pandas is not installed.
         """
-        return require("pandas", "pandas").json_normalize(list(_frame_rows(self)))
+        return require("pandas", "pandas").json_normalize(list(_iter_frame_rows(self)))
 
     def sentences(self) -> list[str]:
         """Return the numbers and their conditions as sentences."""
@@ -203,7 +203,7 @@ class Result:
         return " ".join([*self.sentences(), CITATION])
 
     def charts(self) -> list[report.Svg]:
-        """Return the charts of the result; empty if it has only tables."""
+        """Return the charts of the result; an empty list if it only has tables."""
         return []
 
     def save_charts(self, path: str | Path) -> list[Path]:
@@ -231,8 +231,8 @@ class Result:
         return names
 
 
-def _frame_rows(result: Any) -> Iterator[dict[str, Any]]:
-    """Yield the DataFrame's rows: the elements of the member with `rows`, or the result itself."""
+def _iter_frame_rows(result: Any) -> Iterator[dict[str, Any]]:
+    """Yield the rows of the DataFrame: the elements of the `rows` member, or the result itself."""
     one = next((one for one in members(type(result)) if one.rows), None)
     if not isinstance(result, Result) or one is None:
         yield to_json(result)
@@ -240,12 +240,12 @@ def _frame_rows(result: Any) -> Iterator[dict[str, Any]]:
     value = getattr(result, one.name)
     value = one.json(value) if callable(one.json) else value
     if isinstance(value, Result):
-        yield from _frame_rows(value)
+        yield from _iter_frame_rows(value)
     elif isinstance(value, Mapping):
         key = (one.key or one.name).removesuffix("s")
-        yield from ({key: name} | row for name, of in value.items() for row in _frame_rows(of))
+        yield from ({key: name} | row for name, of in value.items() for row in _iter_frame_rows(of))
     else:
-        yield from (row for of in value for row in _frame_rows(of))
+        yield from (row for of in value for row in _iter_frame_rows(of))
 
 
 def is_empty(value: Any) -> bool:
@@ -270,21 +270,21 @@ def to_json(value: Any) -> Any:
     return value
 
 
-def shorten(value: Any, most: int = 60) -> str:
+def shorten(value: Any, limit: int = 60) -> str:
     """Return a value as a short text, such as "<4 values>".
 
-    >>> shorten(1 / 3), shorten([1, 2, 3, 4]), shorten({"a": 1}), shorten("a" * 99, most=5)
+    >>> shorten(1 / 3), shorten([1, 2, 3, 4]), shorten({"a": 1}), shorten("a" * 99, limit=5)
     ('0.3333', '<4 values>', '<1 value>', "'aaa…")
     """
     if isinstance(value, Real) and not isinstance(value, bool):
         return f"{value:.4g}" if isinstance(value, float) else str(value)
     if isinstance(value, tuple) and len(value) < 4 and all(map(_is_scalar, value)):
-        text = f"({', '.join(shorten(of, most // 3) for of in value)}{',' * (len(value) == 1)})"
+        text = f"({', '.join(shorten(of, limit // 3) for of in value)}{',' * (len(value) == 1)})"
     elif hasattr(value, "__len__") and not isinstance(value, str | Result):
         text = f"<{len(value)} value{'s' * (len(value) != 1)}>"
     else:
         text = " ".join((str if _has_own_str(value) else repr)(value).split())
-    return text if len(text) <= most else f"{text[: most - 1]}…"
+    return text if len(text) <= limit else f"{text[: limit - 1]}…"
 
 
 def _is_number(value: Any) -> bool:
@@ -314,7 +314,7 @@ def table(
     head: str = "",
     **more: Any,
 ) -> report.Table:
-    """Return a table with a row for each result of one type.
+    """Return a table of results of one type, with one row per result.
 
     Args:
         caption: caption of the table.
@@ -335,15 +335,15 @@ def table(
         if one := next((one for one in members(kind) if one.name == last), None) if kind else None:
             values = [_get_nested(owner, last) for owner in owners]
             numeric = any(map(_is_number, values))
-            columns += one.heads(numeric=numeric)
+            columns += one.make_columns(numeric=numeric)
             for row, value in zip(cells, values, strict=True):
-                row += one.cells(value)
+                row += one.format_cells(value)
     first = 0 if isinstance(rows, Mapping) else 1
     return report.Table(caption, columns[first:], [row[first:] for row in cells], **more)
 
 
 def _get_nested(result: Any, name: str) -> Any:
-    """Return an attribute's value by its dotted name; None if an object on the way is None."""
+    """Return an attribute by its dotted name; None if an intermediate object is None."""
     for part in filter(None, name.split(".")):
         result = None if result is None else getattr(result, part)
     return result
@@ -357,18 +357,18 @@ def tables(result: Any, caption: str = "") -> Iterator[report.Table]:
         value = None if one.json is False else getattr(result, one.name)
         if is_empty(value):
             continue
-        heads, has_form = one.heads(), bool(one.columns and one.columns[0][1])
-        if nested := [] if has_form else list(_nested(value, heads[0].title)):
+        heads, has_form = one.make_columns(), bool(one.columns and one.columns[0][1])
+        if nested := [] if has_form else list(_iter_nested_tables(value, heads[0].title)):
             later += nested
         else:
-            cells = zip(heads, one.cells(value), strict=True)
+            cells = zip(heads, one.format_cells(value), strict=True)
             rows += [[head.title, report.format_value(cell, head.form)] for head, cell in cells]
     if rows:
         yield report.Table(caption or type(result).__name__, ["", ""], rows)
     yield from later
 
 
-def _nested(value: Any, title: str) -> Iterator[report.Table]:
+def _iter_nested_tables(value: Any, title: str) -> Iterator[report.Table]:
     """Yield the tables of a nested result, or of a list or mapping of results."""
     if isinstance(value, Result) and not _has_own_str(value):
         yield from tables(value, title)
@@ -380,4 +380,4 @@ def _nested(value: Any, title: str) -> Iterator[report.Table]:
         yield table(title, value)
     elif all(isinstance(of, Result | Mapping) for of in every):
         for name, of in by_name.items():
-            yield from _nested(of, f"{title}: {name}")
+            yield from _iter_nested_tables(of, f"{title}: {name}")

@@ -1,8 +1,8 @@
 """The input that a solver sees: the sentence with the blank, or with the original pronoun.
 
-With the blank, options are filled in and the pronoun is hidden. Versions of a sentence with
-different pronouns, as in Winogender, are then the same input. With the pronoun, the sentence is
-unchanged, and the question is whom the pronoun refers to.
+With the blank, options are filled in and the pronoun is hidden. Sentences that differ only in the
+pronoun, as in Winogender, are then the same input. With the pronoun, the sentence is unchanged, and
+the question is whom the pronoun refers to.
 """
 
 from __future__ import annotations
@@ -14,21 +14,21 @@ from typing import Literal, get_args
 
 from winosmith.errors import DataError, InputError, first_ids
 from winosmith.problem import BLANK, Problem
-from winosmith.text import kind_of_script, local_context, tokens, units
+from winosmith.text import detect_script, local_context, tokens, units
 
 __all__ = [
     "Input",
     "Sees",
+    "build_inputs",
     "check_blanks",
     "check_pronouns",
     "check_sees",
     "check_two_options",
-    "cut_to_local",
+    "cut_to_local_context",
+    "insert_pronoun",
     "is_about_pronouns",
-    "solver_inputs",
-    "tokens_and_blank",
-    "units_and_blank",
-    "with_pronoun",
+    "split_units_with_blank",
+    "tokenize_with_blank",
 ]
 
 Sees = Literal["blank", "pronoun"]
@@ -52,24 +52,24 @@ def check_sees(sees: str) -> None:
 
 
 def check_blanks(
-    problems: Iterable[Problem], what: str, instead: str = "", *, plain: bool = False
+    problems: Iterable[Problem], subject: str, advice: str = "", *, unique: bool = False
 ) -> None:
-    """Raise DataError if problems are questions, which have no blank.
+    """Raise DataError if problems have no blank, as questions do.
 
     Args:
         problems: the problems.
-        what: what needs the blank, as the subject of the message ("a test sheet").
-        instead: advice for questions, if any ("use --solver random").
-        plain: whether to refuse problems with a `_` other than their blank, too.
+        subject: the subject of the message, which needs the blank ("a test sheet").
+        advice: advice for questions, if any ("use --solver random").
+        unique: whether to refuse problems that contain a `_` other than their blank, too.
 
     Raises:
-        DataError: there are such problems; the message names the first three.
+        DataError: a problem is unsuitable; the message names up to three of them.
 
     >>> check_blanks([Problem("q", "Why?", ("a", "b"), blank=None)], "a test sheet")
     Traceback (most recent call last):
     winosmith.errors.DataError: a test sheet needs sentences with a blank ('_'); 1 problem is a question without one ('q')
     """  # noqa: E501
-    unfit = [p for p in problems if p.blank is None or (plain and not p.blank_is_unique)]
+    unfit = [p for p in problems if p.blank is None or (unique and not p.blank_is_unique)]
     if not unfit:
         return
     without = [problem.id for problem in unfit if problem.blank is None]
@@ -79,33 +79,33 @@ def check_blanks(
         wrong = "problem is a question" if one else "problems are questions"
         wrong = f"{len(ids):,} {wrong} without one"
     else:
-        wrong = f"{len(ids):,} problem{' has' if one else 's have'} a further '_'"
+        wrong = f"{len(ids):,} problem{' has' if one else 's have'} another '_'"
     raise DataError(
-        f"{what} needs sentences with a blank ('_'); {wrong} ({first_ids(ids)})"
-        + (instead and f"; {instead}")
+        f"{subject} needs sentences with a blank ('_'); {wrong} ({first_ids(ids)})"
+        + (advice and f"; {advice}")
     )
 
 
-def cut_to_local(problem: Problem, before: int, *, whole: bool = True) -> Problem:
-    """Return the problem with its local context as its sentence; see `text.local_context`.
+def cut_to_local_context(problem: Problem, words_before: int, *, whole: bool = True) -> Problem:
+    """Return a copy whose sentence is cut to its local context; see `text.local_context`.
 
     Raises:
         DataError: the problem is a question.
         ProblemError: there are no spaces between words.
 
-    >>> cut_to_local(Problem("a", "The cup fell and the _ broke.", ("cup", "jug")), 2).sentence
+    >>> cut_to_local_context(Problem("a", "It fell and the _ broke.", ("cup", "jug")), 2).sentence
     'and the _ broke.'
     """
     check_blanks([problem], "the local context")
-    cut = local_context(problem.sentence, before, whole=whole, blank=problem.blank)
+    cut = local_context(problem.sentence, words_before, whole=whole, blank=problem.blank)
     at = len(cut) - len(" ".join(f"{BLANK}{problem.after}".split()))
     return replace(problem, sentence=cut, blank=at)
 
 
-def tokens_and_blank(problem: Problem) -> tuple[list[str], int | None]:
-    """Return the tokens of a problem's text, and the index of the blank (None for a question).
+def tokenize_with_blank(problem: Problem) -> tuple[list[str], int | None]:
+    """Split a problem's text into tokens; return them with the blank's index (None for questions).
 
-    >>> tokens_and_blank(Problem("a", "Run _x_, _ said.", ("Ann", "Eva"), blank=9))
+    >>> tokenize_with_blank(Problem("a", "Run _x_, _ said.", ("Ann", "Eva"), blank=9))
     (['Run', '_x_', ',', '_', 'said', '.'], 3)
     """
     if problem.blank is None or problem.blank_is_unique:
@@ -118,17 +118,17 @@ def tokens_and_blank(problem: Problem) -> tuple[list[str], int | None]:
     return [token.replace(mark, BLANK) for token in cut], at
 
 
-def units_and_blank(problem: Problem) -> tuple[list[str], int | None]:
-    """Return the units of a problem's text, and the index of the blank (None for a question).
+def split_units_with_blank(problem: Problem) -> tuple[list[str], int | None]:
+    """Split a problem's text into units; return them with the blank's index (None for questions).
 
     Units are those of `text.units`. In text without spaces between words, each mention of an option
     is one unit.
 
-    >>> units_and_blank(Problem("a", "猫は箱より_が好き。", ("猫", "箱")))
+    >>> split_units_with_blank(Problem("a", "猫は箱より_が好き。", ("猫", "箱")))
     (['猫', 'は', '箱', 'よ', 'より', 'り', '_', 'が', 'が好', '好', '好き', 'き', '。'], 6)
     """
-    if kind_of_script(problem.sentence) != "unspaced":
-        cut, at = tokens_and_blank(problem)
+    if detect_script(problem.sentence) != "unspaced":
+        cut, at = tokenize_with_blank(problem)
         return [token.lower() for token in cut], at
     found = units(problem.sentence, problem.options)
     if problem.blank is None:
@@ -141,7 +141,7 @@ def check_two_options(problems: Sequence[Problem], advice: str) -> None:
     """Raise DataError if problems have more than two options.
 
     Raises:
-        DataError: there are such problems; the message names the first three, with `advice`.
+        DataError: a problem has more options; the message names up to three of them, with `advice`.
     """
     others = [problem.id for problem in problems if len(problem.options) != 2]
     if others:
@@ -163,14 +163,14 @@ def check_pronouns(problems: Sequence[Problem]) -> None:
         )
 
 
-def with_pronoun(problem: Problem, mark: str = "") -> str:
-    """Return the sentence with its pronoun in place of the blank, enclosed in a mark.
+def insert_pronoun(problem: Problem, mark: str = "") -> str:
+    """Return the sentence with its pronoun in place of the blank, between two copies of `mark`.
 
     Raises:
         DataError: the pronoun is unknown.
 
     >>> nurse = Problem("1", "The nurse said that _ left.", ("nurse", "cook"), pronoun="she")
-    >>> with_pronoun(nurse, "*")
+    >>> insert_pronoun(nurse, "*")
     'The nurse said that *she* left.'
     """
     check_pronouns([problem])
@@ -178,7 +178,7 @@ def with_pronoun(problem: Problem, mark: str = "") -> str:
     return problem.replace_blank(f"{mark}{pronoun}{mark}")
 
 
-def solver_inputs(problems: Sequence[Problem], sees: Sees, local: int | None = None) -> list[Input]:
+def build_inputs(problems: Sequence[Problem], sees: Sees, local: int | None = None) -> list[Input]:
     """Return the solver's input for each problem, normalised for comparison.
 
     White space and the order of options are ignored. If a pronoun is unknown, the input has the
@@ -190,12 +190,12 @@ def solver_inputs(problems: Sequence[Problem], sees: Sees, local: int | None = N
         local: number of words before the blank that the solver sees; None for all.
 
     >>> two = [Problem(g, "The nurse said _ left.", ("a", "b"), pronoun=g) for g in ("he", "she")]
-    >>> len(set(solver_inputs(two, "blank"))), len(set(solver_inputs(two, "pronoun")))
+    >>> len(set(build_inputs(two, "blank"))), len(set(build_inputs(two, "pronoun")))
     (1, 2)
     """
     found = []
     for problem in problems:
-        shown = problem if local is None else cut_to_local(problem, local)
+        shown = problem if local is None else cut_to_local_context(problem, local)
         text = (
             shown.sentence
             if shown.blank is None or shown.blank_is_unique
@@ -209,15 +209,15 @@ def solver_inputs(problems: Sequence[Problem], sees: Sees, local: int | None = N
 
 
 def is_about_pronouns(problems: Sequence[Problem]) -> bool:
-    """Return whether a data set is about pronouns, like Winogender and WinoBias.
+    """Return whether a data set is about pronouns, as Winogender and WinoBias are.
 
     That is, at least half of the problems have a version that differs only in the pronoun, which a
     solver that sees the blank can't distinguish.
     """
     if not all((problem.pronoun or "").strip() for problem in problems):
         return False
-    seen = solver_inputs(problems, "blank")
+    seen = build_inputs(problems, "blank")
     distinct = Counter(
-        blank for blank, _ in set(zip(seen, solver_inputs(problems, "pronoun"), strict=True))
+        blank for blank, _ in set(zip(seen, build_inputs(problems, "pronoun"), strict=True))
     )
     return 0 < MOST_COPIES * len(seen) <= sum(distinct[blank] > 1 for blank in seen)

@@ -1,4 +1,4 @@
-"""Declare the kinds of solvers, and the TOML table of a solver for a round or the platform.
+"""Declare the kinds of solvers, and the TOML tables of solvers in rounds and sites.
 
 Each kind declares its options, whether it learns, and how to construct the solver.
 """
@@ -70,7 +70,7 @@ class SolverParts:
 
 @declaration
 class Kind(ABC):
-    """Base class of solver kinds, with the options that all kinds share."""
+    """Base class of solver kinds, with the options of all kinds."""
 
     learns = False
 
@@ -92,38 +92,38 @@ class Kind(ABC):
 
 
 @declaration
-class _Sees:
+class _SeesOption:
     sees: Literal["blank", "pronoun"] = "blank"
     """Input of the solver: the sentence with the blank, or with the pronoun that it replaced."""
 
 
 @declaration
-class _Seeded:
+class _SeedOption:
     seed: Seed = 0
     """Random seed."""
 
 
 @declaration
-class _Shots(_Seeded):
+class _ShotOptions(_SeedOption):
     shots: Annotated[int, Field(ge=0)] = 0
     """Number of solved problems in the prompt."""
 
 
 @declaration
-class _Model:
+class _ModelOption:
     model: Text
     """Folder (relative to the file) or hub id of the model; for a chat server, its name."""
 
 
 @declaration
-class _Files(_Model):
+class _LocalModelOptions(_ModelOption):
     device: OrFalse[Text] = None
     """Torch device, such as "cpu" or "cuda:0"; by default the GPU if there is one."""
     threads: Annotated[int, Field(ge=1, le=256)] = 1
     """Number of processor threads on a site."""
     memory_gb: OrFalse[Annotated[int, Field(ge=1, le=4096)]] = None
-    """Memory in GB beyond which a site starts the model's process again; by default 1.5 GB more
-    than at its start."""
+    """Memory in GB beyond which a site restarts the model's process; by default 1.5 GB more than at
+    its start."""
 
     def build_models(self, solve: Any, kind: Any, parts: SolverParts, settings: Options) -> Any:
         """Construct the solver for one model, or an ensemble for several models."""
@@ -133,8 +133,8 @@ class _Files(_Model):
 
 
 @declaration
-class _Random(Kind, _Seeded):
-    """Random answers."""
+class _Random(Kind, _SeedOption):
+    """Random answers, drawn with a seed."""
 
     def build(self, solve: Any, parts: SolverParts) -> Any:
         return solve.Random(self.seed)
@@ -151,7 +151,7 @@ class _Majority(Kind):
 
 
 @declaration
-class _Association(Kind, _Sees):
+class _Association(Kind, _SeesOption):
     """Word association: the pointwise mutual information of words with answers."""
 
     learns = True
@@ -181,7 +181,7 @@ class _Hunting(Kind):
 
 
 @declaration
-class _Causal(Kind, _Shots, _Sees, _Files):
+class _Causal(Kind, _ShotOptions, _SeesOption, _LocalModelOptions):
     """The likelihood of each completed sentence under a causal language model."""
 
     learns = True
@@ -198,7 +198,7 @@ class _Causal(Kind, _Shots, _Sees, _Files):
 
 
 @declaration
-class _Masked(Kind, _Sees, _Files):
+class _Masked(Kind, _SeesOption, _LocalModelOptions):
     """The likelihood of each option under a masked language model."""
 
     scoring: Literal["sentence", "option", "sentence_per_token", "option_per_token"] = "sentence"
@@ -210,7 +210,7 @@ class _Masked(Kind, _Sees, _Files):
 
 
 @declaration
-class _Encoder(Kind, _Files):
+class _Encoder(Kind, _LocalModelOptions):
     """An encoder that was fine-tuned for multiple choice, such as by `winosmith train`."""
 
     sees: OrFalse[Literal["blank", "pronoun"]] = None
@@ -221,13 +221,13 @@ class _Encoder(Kind, _Files):
 
 
 @declaration
-class _Address:
+class _ServerOption:
     base_url: Text
-    """Address of an OpenAI-compatible server."""
+    """Base URL of an OpenAI-compatible server."""
 
 
 @declaration
-class _Chat(Kind, _Shots, _Sees, _Address, _Model):
+class _Chat(Kind, _ShotOptions, _SeesOption, _ServerOption, _ModelOption):
     """A chat model on an OpenAI-compatible server."""
 
     learns = True
@@ -271,7 +271,7 @@ KINDS: dict[str, Any] = {
     "encoder": _Encoder,
     "chat": _Chat,
 }
-"""The options of each kind of solver.
+"""Maps each kind of solver to the class of its options.
 
 Random, majority and hunting see no pronoun (`winosmith.seen`)."""
 
@@ -287,14 +287,14 @@ def _check_kind(kind: str) -> str:
 
 @declaration
 class SolverRule:
-    """A solver in a TOML file: `[[solvers]]` of a round or `[[models]]` of a site.
+    """A solver's table in a TOML file: `[[solvers]]` of a round or `[[models]]` of a site.
 
     >>> SolverRule("minilm", "encoder", {"model": "tuned"}).options["model"]
     'tuned'
     """
 
     name: Annotated[str, AfterValidator(_check_name)]
-    """Name of the solver: up to 30 lower-case letters, digits and dashes; part of addresses."""
+    """Name of the solver: up to 30 lower-case letters, digits and dashes; part of URLs."""
     solver: Annotated[
         str, AfterValidator(_check_kind), Field(json_schema_extra={"enum": list(KINDS)})
     ]
@@ -308,7 +308,7 @@ class SolverRule:
     def __post_init__(self) -> None:
         settings = self.settings
         if self.learn and not KINDS[self.solver].learns:
-            raise ValueError(f"learn is for {', '.join(LEARNERS)}")
+            raise ValueError(f"learn is only for {', '.join(LEARNERS)}")
         if self.solver == "chat":
             from winosmith.chat import Client
 
@@ -323,8 +323,8 @@ class SolverRule:
         return from_table(KINDS[self.solver], self.options)
 
     @classmethod
-    def of(cls, table: Any, *, learns: bool = False) -> SolverRule:
-        """Construct the rule from a table in a file.
+    def parse(cls, table: Any, *, learns: bool = False) -> SolverRule:
+        """Construct a rule from a table of a TOML file.
 
         Args:
             table: the parsed TOML table.

@@ -35,11 +35,11 @@ error, or None to drop the connection."""
 
 
 @contextmanager
-def chat_server(author: Responder) -> Iterator[str]:
+def chat_server(respond: Responder) -> Iterator[str]:
     """Serve the OpenAI-compatible chat protocol on localhost, and yield the base URL.
 
     Args:
-        author: called with each conversation. An HTTP status (429, 500) is sent as an error, and
+        respond: called with each conversation. An HTTP status (429, 500) is sent as an error, and
             None drops the connection in the middle of the response.
 
     >>> import urllib.request
@@ -49,7 +49,7 @@ def chat_server(author: Responder) -> Iterator[str]:
     ...         json.load(answer)["choices"][0]["message"]["content"]
     'HM'
     """
-    handler = type("Handler", (_Handler,), {"author": staticmethod(author)})
+    handler = type("Handler", (_ChatHandler,), {"author": staticmethod(respond)})
     with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
         server.daemon_threads = True
         thread = threading.Thread(target=server.serve_forever, args=(0.02,))
@@ -61,7 +61,7 @@ def chat_server(author: Responder) -> Iterator[str]:
             thread.join()
 
 
-class _Handler(http.server.BaseHTTPRequestHandler):
+class _ChatHandler(http.server.BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
     author: Responder
 
@@ -71,25 +71,25 @@ class _Handler(http.server.BaseHTTPRequestHandler):
         if isinstance(answer, int):
             self._send(answer, {"error": {"message": f"scripted trouble {answer}"}})
         elif answer is None:
-            self._send(200, {"choices": []}, cut=True)
+            self._send(200, {"choices": []}, truncated=True)
         else:
             reply = answer if isinstance(answer, Reply) else Reply(answer)
-            self._send(200, _to_body(reply))
+            self._send(200, _make_response_body(reply))
 
-    def _send(self, status: int, body: Any, *, cut: bool = False) -> None:
+    def _send(self, status: int, body: Any, *, truncated: bool = False) -> None:
         raw = json.dumps(body).encode()
         self.send_response(status)
         self.send_header("Content-Length", str(len(raw)))
         self.send_header("Content-Type", "application/json")
         self.end_headers()
-        self.wfile.write(raw[: len(raw) // 2] if cut else raw)
-        self.close_connection = self.close_connection or cut
+        self.wfile.write(raw[: len(raw) // 2] if truncated else raw)
+        self.close_connection = self.close_connection or truncated
 
     def log_message(self, *_: object) -> None:
-        """Print nothing to standard error."""
+        """Suppress the log on standard error."""
 
 
-def _to_body(reply: Reply) -> Any:
+def _make_response_body(reply: Reply) -> Any:
     usage = {"prompt_tokens": reply.tokens_in, "completion_tokens": reply.tokens_out}
     return {
         "object": "chat.completion",
@@ -111,7 +111,7 @@ _WORDS = tuple(
 
 
 def make_twins(count: int, *, singles: int = 0, seed: int = 0) -> Dataset:
-    """Return `count` twins, followed by `singles` problems without another half.
+    """Generate `count` twins, followed by `singles` problems without another half.
 
     The sentences are distinct, have 18 words and pass the structure rules, but have no meaning. The
     order of halves and their answers are random.
@@ -141,9 +141,9 @@ def make_twins(count: int, *, singles: int = 0, seed: int = 0) -> Dataset:
 
 
 def make_families(*depths: Sequence[int], roots: bool = True) -> Dataset:
-    """Return a family for each sequence of depths, in which all problems are children of the root.
+    """Generate a family for each sequence of depths, with all problems as children of the root.
 
-    Each child declares its depth, and its sentence differs from the root's in this number of words.
+    Each child declares its depth, and differs from the root in that number of words.
 
     Args:
         depths: the depths of the perturbed problems of each family.
@@ -226,9 +226,9 @@ def tiny_language_model(
     torch = require("torch", "models")
     transformers = require("transformers", "models")
     if masked and architecture != "roberta":
-        tokeniser = _build_word_pieces(texts, vocabulary)
+        tokeniser = _build_wordpiece_tokeniser(texts, vocabulary)
     else:
-        tokeniser = _train_byte_pairs(texts, vocabulary, AROUND.get(architecture, "$A"))
+        tokeniser = _train_bpe_tokeniser(texts, vocabulary, AROUND.get(architecture, "$A"))
     config = transformers.AutoConfig.for_model(
         architecture,
         **{**SIZES, **ALSO.get(architecture, {}), **changes},
@@ -248,8 +248,8 @@ def tiny_language_model(
     return Path(folder)
 
 
-def _train_byte_pairs(texts: Sequence[str], size: int, around: str) -> Any:
-    """Train a GPT-2-like tokeniser; `around` is the template with the tokens around each text."""
+def _train_bpe_tokeniser(texts: Sequence[str], size: int, template: str) -> Any:
+    """Train a GPT-2-like tokeniser; `template` is the template with the tokens around each text."""
     tokenizers = require("tokenizers", "models")
     byte_level = tokenizers.pre_tokenizers.ByteLevel
     tokeniser = tokenizers.Tokenizer(tokenizers.models.BPE())
@@ -263,19 +263,19 @@ def _train_byte_pairs(texts: Sequence[str], size: int, around: str) -> Any:
     )
     tokeniser.train_from_iterator(texts, trainer)
     surround = tokenizers.processors.TemplateProcessing(
-        single=around, special_tokens=[("<s>", 1), ("</s>", 2)]
+        single=template, special_tokens=[("<s>", 1), ("</s>", 2)]
     )
     tokeniser.post_processor = tokenizers.processors.Sequence(
         [tokenizers.processors.ByteLevel(trim_offsets=True), surround]
     )
-    begin = "<s>" if "<s>" in around else "</s>"
+    begin = "<s>" if "<s>" in template else "</s>"
     names = {"pad_token": "<pad>", "bos_token": begin, "eos_token": "</s>", "mask_token": "<mask>"}
     fast = require("transformers", "models").PreTrainedTokenizerFast
     return fast(tokenizer_object=tokeniser, **names)
 
 
-def _build_word_pieces(texts: Sequence[str], size: int) -> Any:
-    """Return a BERT-like tokeniser with the letters and the most frequent words of the texts.
+def _build_wordpiece_tokeniser(texts: Sequence[str], size: int) -> Any:
+    """Build a BERT-like tokeniser from the letters and the most frequent words of the texts.
 
     It is not trained, because the library's trainer breaks ties differently in each process.
     """

@@ -13,8 +13,8 @@ Sentences are split in two ways, because the published numbers use both:
 The blank `_` counts as a word and as a token.
 
 Both need spaces between words, and the conventions and function words are English.
-`kind_of_script` detects texts without such spaces, in which words are not counted. `units` works
-for any script. `changes` and `mark_differences` show how the tokens of two sentences differ.
+`detect_script` detects texts without such spaces, in which words are not counted. `units` works
+for any script. `diff_text` and `mark_differences` show how the tokens of two sentences differ.
 """
 
 from __future__ import annotations
@@ -37,23 +37,23 @@ __all__ = [
     "FUNCTION_WORDS",
     "Change",
     "Writing",
-    "changes",
     "content_words",
+    "detect_script",
+    "diff_text",
     "edit_distance",
+    "find_occurrences",
+    "find_trigger",
     "fold",
-    "inflection_prefix",
-    "kind_of_script",
+    "get_inflection_prefix",
     "local_context",
     "mark_differences",
     "normalize",
-    "occurrences",
     "overlap",
     "pieces",
     "separate_blank",
+    "split_whole_words",
     "tokens",
-    "trigger",
     "units",
-    "whole_pieces",
     "words",
 ]
 
@@ -169,7 +169,7 @@ def remove_invisible(text: str) -> str:
 
 
 def fold(text: str) -> str:
-    """Return a text for comparison, which is equal for texts that look alike in lower case.
+    """Normalise a text for comparison, so that texts that look alike in lower case become equal.
 
     >>> fold("The сup") == fold("the cup")  # the first "с" is Cyrillic
     True
@@ -178,28 +178,28 @@ def fold(text: str) -> str:
 
 
 @lru_cache(4096)
-def _script(letter: str) -> str:
+def _get_script(letter: str) -> str:
     """Return a letter's script: the first word of its Unicode name, such as "LATIN" or "CJK"."""
     name = unicodedata.name(letter, "").removeprefix("HALFWIDTH ").removeprefix("FULLWIDTH ")
     return name.partition(" ")[0]
 
 
-def kind_of_script(text: str) -> Writing:
-    """Return the kind of script of a text, according to the Unicode names of its letters.
+def detect_script(text: str) -> Writing:
+    """Detect the kind of script of a text from the Unicode names of its letters.
 
     A text of several scripts is "unspaced" if at least `UNSPACED_SHARE` of its letters are, or else
     "latin" if at least `LATIN_SHARE` are Latin. A text without letters is "latin". See `Writing`.
 
-    >>> (kind_of_script("The cup hit the 茶碗 and the _ broke."),
-    ...  kind_of_script("Чашка упала, и _ разбилась."))
+    >>> (detect_script("The cup hit the 茶碗 and the _ broke."),
+    ...  detect_script("Чашка упала, и _ разбилась."))
     ('latin', 'spaced')
-    >>> (kind_of_script("茶碗が急須に当たって_が割れた。"),
-    ...  kind_of_script("AliceはBobに_の本を貸した。"))
+    >>> (detect_script("茶碗が急須に当たって_が割れた。"),
+    ...  detect_script("AliceはBobに_の本を貸した。"))
     ('unspaced', 'unspaced')
     """
     if text.isascii():
         return "latin"
-    scripts = [_script(letter) for letter in text if letter.isalpha()]
+    scripts = [_get_script(letter) for letter in text if letter.isalpha()]
     if not scripts:
         return "latin"
     unspaced = sum(script in _UNSPACED for script in scripts)
@@ -218,7 +218,7 @@ def words(text: str) -> list[str]:
 
 
 def pieces(text: str) -> list[str]:
-    """Split a text into words, or into pairs of letters, to measure similarity.
+    """Split a text into words, or into pairs of letters, for similarity measures.
 
     Text without spaces is split into pairs of neighbouring letters, so that a changed word changes
     its own pairs and one more. Single characters would not suffice, because different Japanese
@@ -227,14 +227,14 @@ def pieces(text: str) -> list[str]:
     >>> pieces("It is large."), pieces("大き すぎる")
     (['It', 'is', 'large.'], ['大き', 'きす', 'すぎ', 'ぎる'])
     """
-    if kind_of_script(text) != "unspaced":
+    if detect_script(text) != "unspaced":
         return words(text)
     letters = "".join(text.split())
     return [letters[at : at + 2] for at in range(len(letters) - 1)] or [letters]
 
 
 def units(text: str, whole: Sequence[str] = ()) -> list[str]:
-    """Split a text into lower-cased units, to count and compare them.
+    """Split a text into lower-cased units for counting and comparison.
 
     Units are tokens. In text without spaces between words, units are the letters and the pairs of
     neighbouring letters, in order. For Chinese, both together are as good as a dictionary of words
@@ -251,7 +251,7 @@ def units(text: str, whole: Sequence[str] = ()) -> list[str]:
     >>> units("Aliceは赤い_、茶碗。", ["茶碗"])
     ['alice', 'aliceは', 'は', 'は赤', '赤', '赤い', 'い', '_', '、', '茶碗', '。']
     """
-    if kind_of_script(text) != "unspaced":
+    if detect_script(text) != "unspaced":
         return [token.lower() for token in tokens(text)]
     lowered = text.lower()
     names = sorted({name.lower() for name in whole if name.strip()} | {BLANK}, key=len)
@@ -270,19 +270,19 @@ STEM, ENDING = 3, 2
 """Minimum length of the common prefix of inflected forms, and the length of an ending."""
 
 
-def inflection_prefix(word: str) -> str:
+def get_inflection_prefix(word: str) -> str:
     """Return the prefix that a word shares with its inflected forms in languages such as Russian.
 
-    >>> "чашку".startswith(inflection_prefix("чашка")), inflection_prefix("кот")
+    >>> "чашку".startswith(get_inflection_prefix("чашка")), get_inflection_prefix("кот")
     (True, 'кот')
     """
     return word[: max(STEM, len(word) - ENDING)]
 
 
 def _split_unspaced(text: str) -> list[tuple[str, bool]]:
-    """Split a text into letters, words and marks; True for each that is part of a word."""
+    """Split a text into letters, words and marks, each with whether it is part of a word."""
     found: list[tuple[str, bool]] = []
-    for kind, run in groupby(text, _kind_of_character):
+    for kind, run in groupby(text, _classify_character):
         if kind == "word":
             found.append(("".join(run), True))
         elif kind != "space":
@@ -290,10 +290,10 @@ def _split_unspaced(text: str) -> list[tuple[str, bool]]:
     return found
 
 
-def whole_pieces(text: str) -> list[str]:
+def split_whole_words(text: str) -> list[str]:
     """Split a text into words, single letters of scripts without spaces, and other characters.
 
-    >>> whole_pieces("Ann's 茶碗 fell.")
+    >>> split_whole_words("Ann's 茶碗 fell.")
     ["Ann's", ' ', '茶', '碗', ' ', 'fell', '.']
     """
     kinds = "".join(
@@ -301,24 +301,24 @@ def whole_pieces(text: str) -> list[str]:
         if sign in "'’-"
         else "+"
         if unicodedata.category(sign)[0] == "M"
-        else _kind_of_character(sign)[0]
+        else _classify_character(sign)[0]
         for sign in text
     )
     cuts = re.finditer(r"w[w+]*(?:-w[w+]*)*|.\+*", kinds)
     return [text[slice(*found.span())] for found in cuts]
 
 
-def _kind_of_character(sign: str) -> Literal["space", "letter", "word", "mark"]:
+def _classify_character(character: str) -> Literal["space", "letter", "word", "mark"]:
     """Classify a character; "letter" is a letter of a script without spaces between words."""
-    if sign.isspace():
+    if character.isspace():
         return "space"
-    if unicodedata.category(sign)[0] not in "LMN":
+    if unicodedata.category(character)[0] not in "LMN":
         return "mark"
-    return "letter" if _script(sign) in _UNSPACED else "word"
+    return "letter" if _get_script(character) in _UNSPACED else "word"
 
 
-def occurrences(phrase: str, text: str, *, attached: bool = False) -> list[int]:
-    """Return the offsets at which a word or phrase occurs in a text, ignoring case.
+def find_occurrences(phrase: str, text: str, *, attached: bool = False) -> list[int]:
+    """Return the offsets of all occurrences of a word or phrase in a text, ignoring case.
 
     In scripts with spaces, the phrase must be a whole word. In Arabic, Hebrew, Korean and the
     scripts of India, prefixes and particles are attached to words. A part of a longer word is then
@@ -329,10 +329,10 @@ def occurrences(phrase: str, text: str, *, attached: bool = False) -> list[int]:
         text: a sentence.
         attached: whether to include parts of longer words even if there are whole words.
 
-    >>> occurrences("he", "The man said he knew the others; He did.")
+    >>> find_occurrences("he", "The man said he knew the others; He did.")
     [13, 33]
-    >>> (occurrences("它", "狗追它，因为它慢。"),
-    ...  occurrences("он", "Кони видят: он тут."))
+    >>> (find_occurrences("它", "狗追它，因为它慢。"),
+    ...  find_occurrences("он", "Кони видят: он тут."))
     ([2, 6], [12])
     """
     if not phrase.strip():
@@ -346,12 +346,12 @@ def occurrences(phrase: str, text: str, *, attached: bool = False) -> list[int]:
 _SET_APART, _ANY = re.compile(f"[{_SPACED}]{{2}}"), re.compile("..")
 
 
-def _splits_word(text: str, at: int, joined: re.Pattern[str]) -> bool:
-    """Return whether a cut at an offset splits a word or a letter and its combining mark."""
-    if not 0 < at < len(text):
+def _splits_word(text: str, offset: int, joined: re.Pattern[str]) -> bool:
+    """Return whether a cut at an offset would split a word, or separate a mark from its letter."""
+    if not 0 < offset < len(text):
         return False
-    one, other = text[at - 1], text[at]
-    in_word = _kind_of_character(one) == _kind_of_character(other) == "word" and joined.match(
+    one, other = text[offset - 1], text[offset]
+    in_word = _classify_character(one) == _classify_character(other) == "word" and joined.match(
         one + other
     )
     return bool(in_word) or unicodedata.category(other)[0] == "M"
@@ -363,10 +363,10 @@ def tokens(text: str) -> list[str]:
     >>> tokens("Ann's cup can't fit. It's 1,000 mm, the _ is.")
     ['Ann', "'s", 'cup', 'ca', "n't", 'fit', '.', 'It', "'s", '1,000', 'mm', ',', 'the', '_', 'is', '.']
     """  # noqa: E501
-    return list(_cached_tokens(text)) if len(text) <= LONGEST_KEPT else _uncached_tokens(text)
+    return list(_tokenize_cached(text)) if len(text) <= LONGEST_KEPT else _tokenize_uncached(text)
 
 
-def _uncached_tokens(text: str) -> list[str]:
+def _tokenize_uncached(text: str) -> list[str]:
     lowered = text.lower()
     if lowered.replace(" ", "").isalnum() and not any(word in lowered for word in _PARTED):
         return text.split()  # the same result, ten times as fast
@@ -374,9 +374,9 @@ def _uncached_tokens(text: str) -> list[str]:
 
 
 @lru_cache(200)
-def _cached_tokens(text: str) -> tuple[str, ...]:
-    """Return the tokens of a text, which are cached because several rules need them."""
-    return tuple(_uncached_tokens(text))
+def _tokenize_cached(text: str) -> tuple[str, ...]:
+    """Tokenise a text, with a cache because several rules need the same tokens."""
+    return tuple(_tokenize_uncached(text))
 
 
 def _split_treebank(sentence: str) -> list[str]:
@@ -400,13 +400,13 @@ def is_content(token: str) -> bool:
     return token not in FUNCTION_WORDS and any(map(str.isalnum, token))
 
 
-def count_noun(number: int, noun: str, several: str = "") -> str:
-    """Return a number with its noun in the singular or plural, which `several` gives if irregular.
+def count_noun(number: int, noun: str, plural: str = "") -> str:
+    """Format a number with its noun; `plural` is the plural of an irregular noun.
 
     >>> count_noun(1, "block"), count_noun(1_022, "single"), count_noun(2, "family", "families")
     ('1 block', '1,022 singles', '2 families')
     """
-    return f"{number:,} {noun if number == 1 else several or f'{noun}s'}"
+    return f"{number:,} {noun if number == 1 else plural or f'{noun}s'}"
 
 
 def separate_blank(sentence: str) -> str:
@@ -428,7 +428,7 @@ def separate_blank(sentence: str) -> str:
 
 
 def overlap(first: Sequence[str], second: Sequence[str]) -> float:
-    """Return the fraction of the longer sequence that two sequences share, as multisets.
+    """Return the fraction of the longer sequence's items that two sequences (multisets) share.
 
     It is 1 for two empty sequences. WinoGrande, section 2, requires 70 % but does not state the
     denominator; the longer half is the stricter interpretation.
@@ -451,12 +451,12 @@ def edit_distance(first: Sequence[str], second: Sequence[str]) -> int:
     return int(Levenshtein.distance(first, second))
 
 
-def trigger(first: Sequence[str], second: Sequence[str]) -> tuple[list[str], list[str]]:
-    """Return the items of each sequence that a shortest edit script changes.
+def find_trigger(first: Sequence[str], second: Sequence[str]) -> tuple[list[str], list[str]]:
+    """Return the items of each sequence that differ, according to a shortest edit script.
 
     For the halves of a twin, these are the trigger words.
 
-    >>> trigger(words("the _ is too large ."), words("the _ is too small ."))
+    >>> find_trigger(words("the _ is too large ."), words("the _ is too small ."))
     (['large'], ['small'])
     """
     mine: list[str] = []
@@ -469,15 +469,15 @@ def trigger(first: Sequence[str], second: Sequence[str]) -> tuple[list[str], lis
 
 
 def local_context(
-    sentence: str, before: int = 2, *, whole: bool = True, blank: int | None = None
+    sentence: str, words_before: int = 2, *, whole: bool = True, blank: int | None = None
 ) -> str:
-    """Return the end of a sentence, from a few words before the blank.
+    """Return the end of a sentence, starting a few words before the blank.
 
     This is the input of WinoGrande's local-context baseline (section 4.1, w_{t-2:EOS}).
 
     Args:
         sentence: a sentence with a blank.
-        before: number of words before the blank.
+        words_before: number of words before the blank.
         whole: whether to return text without spaces between words unchanged; False refuses it,
             since the baseline would see the whole text.
         blank: the offset of the blank; None for the first `_`.
@@ -488,13 +488,13 @@ def local_context(
     >>> local_context("The trophy doesn't fit into the suitcase because the _ is too large.")
     'because the _ is too large.'
     """
-    if not whole and kind_of_script(sentence) == "unspaced":
+    if not whole and detect_script(sentence) == "unspaced":
         raise ProblemError(f"{sentence!r} has no spaces between words, so it has no local context")
     at = sentence.find(BLANK) if blank is None else blank
     if at < 0:
         raise ProblemError(f"{sentence!r} has no blank ('_')")
     first = len(words(sentence[: at + 1])) - 1
-    return " ".join(words(sentence)[max(0, first - before) :])
+    return " ".join(words(sentence)[max(0, first - words_before) :])
 
 
 class Change(NamedTuple):
@@ -504,12 +504,12 @@ class Change(NamedTuple):
     kind: Literal["", "del", "ins"]
 
 
-def changes(before: str, after: str) -> list[Change]:
-    """Return the pieces of two sentences that are unchanged, removed or added, by token.
+def diff_text(before: str, after: str) -> list[Change]:
+    """Compare two sentences by token; return unchanged, removed and added pieces.
 
     The unchanged and added pieces form the new sentence, except for white space.
 
-    >>> [(one.kind, one.text) for one in changes("The cup is full.", "The mug is so full.")]
+    >>> [(one.kind, one.text) for one in diff_text("The cup is full.", "The mug is so full.")]
     [('', 'The '), ('del', 'cup'), ('', ' '), ('ins', 'mug'), ('', ' is '), ('ins', 'so'), ('', ' full.')]
     """  # noqa: E501
     found = _iter_changes(before, after)
@@ -519,14 +519,14 @@ def changes(before: str, after: str) -> list[Change]:
     return [Change(text, kind) for kind, text in joined if text]
 
 
-def mark_differences(sentence: str, other: str) -> list[Change]:
-    """Split a sentence into pieces; those that another sentence lacks are marked "ins".
+def mark_differences(sentence: str, reference: str) -> list[Change]:
+    """Split a sentence into pieces; pieces that are not in `reference` are marked "ins".
 
     >>> [(one.kind, one.text) for one in mark_differences("The _ is big.", "The _ is small.")]
     [('', 'The _ is '), ('ins', 'big'), ('', '.')]
     """
-    spans, found, at = _token_spans(sentence), list[Change](), 0
-    for same, _old, new in _token_runs(other, sentence):
+    spans, found, at = _find_token_spans(sentence), list[Change](), 0
+    for same, _old, new in _iter_token_runs(reference, sentence):
         if not same and new.start < new.stop:
             start, end = spans[new.start][0], spans[new.stop - 1][1]
             found += Change(sentence[at:start], ""), Change(sentence[start:end], "ins")
@@ -535,8 +535,8 @@ def mark_differences(sentence: str, other: str) -> list[Change]:
 
 
 def _iter_changes(before: str, after: str) -> Iterator[Change]:
-    old, new = _token_spans(before), _token_spans(after)
-    for same, out, put in _token_runs(before, after):
+    old, new = _find_token_spans(before), _find_token_spans(after)
+    for same, out, put in _iter_token_runs(before, after):
         gone, here = "" if same else _join_spans(before, old[out]), _join_spans(after, new[put])
         if here and put.start:
             yield Change(after[new[put.start - 1][1] : new[put.start][0]], "")
@@ -550,9 +550,9 @@ def _iter_changes(before: str, after: str) -> Iterator[Change]:
             yield Change(here, "" if same else "ins")
 
 
-def _token_runs(before: str, after: str) -> Iterator[tuple[bool, slice, slice]]:
-    """Yield runs of tokens: whether they are equal, and their slices in both texts."""
-    cut = [[text[start:end] for start, end in _token_spans(text)] for text in (before, after)]
+def _iter_token_runs(before: str, after: str) -> Iterator[tuple[bool, slice, slice]]:
+    """Yield runs of equal or different tokens: whether they are equal, and two slices."""
+    cut = [[text[start:end] for start, end in _find_token_spans(text)] for text in (before, after)]
     for same, ops in groupby(Levenshtein.opcodes(*cut), key=lambda op: op.tag == "equal"):
         first, *more = ops
         last = more[-1] if more else first
@@ -564,7 +564,7 @@ def _join_spans(text: str, spans: Sequence[tuple[int, int]]) -> str:
 
 
 @lru_cache(maxsize=1024)
-def _token_spans(text: str) -> tuple[tuple[int, int], ...]:
+def _find_token_spans(text: str) -> tuple[tuple[int, int], ...]:
     spans, at = [], 0
     for token in tokens(text):
         start = text.index(token, at)

@@ -1,12 +1,12 @@
 """Topics for contributors: short texts, with anchor words that contributors must use.
 
-WinoGrande's contributors got anchor words from a random article (section 2), which makes sentences
-more varied. A source of topics is a folder of texts, a JSON Lines file, an https URL, or the how-to
-articles in this package (`topics.jsonl`).
+WinoGrande's contributors received anchor words from a random article (section 2), which makes
+sentences more varied. A source of topics is a folder of texts, a JSON Lines file, an https URL, or
+the how-to articles in this package (`topics.jsonl`).
 
 >>> from winosmith import topics
->>> topic = topics.built_in().draw(seed=7)
->>> topic == topics.built_in().draw(seed=7), len(topic.anchors)
+>>> topic = topics.load_built_in_topics().draw(seed=7)
+>>> topic == topics.load_built_in_topics().draw(seed=7), len(topic.anchors)
 (True, 3)
 """
 
@@ -38,7 +38,7 @@ __all__ = [
     "JsonlTopics",
     "Topic",
     "Topics",
-    "built_in",
+    "load_built_in_topics",
     "open_topics",
 ]
 
@@ -49,12 +49,12 @@ _WORD = re.compile(r"[^\W\d_]{3,}(?:-[^\W\d_]+)*")
 """An anchor word: three or more letters, possibly with hyphens ("cross-country")."""
 
 _FOR_TOPICS, _FOR_ANCHORS = range(2)
-"""Purposes of random numbers, each with its own random generator."""
+"""Purposes of random numbers; each has its own generator."""
 
 
 @dataclass(frozen=True, slots=True)
 class Topic:
-    """A short text, with the anchor words that were drawn from it.
+    """A short text, with anchor words drawn from it.
 
     Attributes:
         title: the title, on one line.
@@ -89,7 +89,7 @@ class Topic:
             )
         )
 
-    def anchor_words(self, seed: int, count: int = ANCHORS) -> tuple[str, ...]:
+    def draw_anchors(self, seed: int, count: int = ANCHORS) -> tuple[str, ...]:
         """Draw distinct anchor words; all candidates are equally likely.
 
         Args:
@@ -108,8 +108,8 @@ class Topic:
         return tuple(candidates[number] for number in drawn)
 
     def with_anchors(self, seed: int, count: int = ANCHORS) -> Topic:
-        """Return a copy of the topic with anchor words; see `anchor_words`."""
-        return replace(self, anchors=self.anchor_words(seed, count))
+        """Return a copy of the topic with anchor words; see `draw_anchors`."""
+        return replace(self, anchors=self.draw_anchors(seed, count))
 
 
 class Topics(Protocol):
@@ -128,21 +128,21 @@ _MOST_TRIES = 50
 """Number of unusable topics in a row after which a source is refused."""
 
 
-def _draw_topic(count: int, read: Callable[[int], Topic], seed: int, where: str) -> Topic:
-    """Return a random topic; `read` raises InputError if the topic with a number is unusable."""
+def _draw_topic(count: int, read: Callable[[int], Topic], seed: int, source: str) -> Topic:
+    """Draw a random topic; `read` returns a topic by number, or raises InputError."""
     if not count:
-        raise InputError(f"{where} has no topics")
+        raise InputError(f"{source} has no topics")
     reason = ""
     for number in _make_rng(seed).permutation(count)[:_MOST_TRIES]:
         try:
             return read(int(number)).with_anchors(seed)
         except InputError as error:
             reason = reason or str(error)
-    raise InputError(f"{where} has no usable topic: {reason}")
+    raise InputError(f"{source} has no usable topic: {reason}")
 
 
 def _make_rng(seed: int, purpose: int = _FOR_TOPICS) -> np.random.Generator:
-    """Return a random generator for a seed and a purpose."""
+    """Create a random generator for a seed and a purpose."""
     if seed < 0:
         raise InputError(f"the seed is {seed}; it must be 0 or more")
     return np.random.default_rng([seed, purpose])
@@ -273,8 +273,8 @@ def _check_line(line: bytes, path: Path, number: int) -> None:
 
 
 @cache
-def built_in() -> JsonlTopics:
-    """Return the how-to articles of this package, half of them social and half physical.
+def load_built_in_topics() -> JsonlTopics:
+    """Load the how-to articles in this package, half of them social and half physical.
 
     They were written for winosmith and have the same licence (Apache-2.0).
     """
@@ -293,14 +293,14 @@ CHUNK = 16 * 1024
 
 
 def fetch_https(
-    url: str, *, most_bytes: int = MOST_BYTES, most_seconds: float = MOST_SECONDS
+    url: str, *, max_bytes: int = MOST_BYTES, timeout: float = MOST_SECONDS
 ) -> tuple[bytes, str]:
     """Request an https URL, and return the body and the media type of the response.
 
     Args:
         url: an https URL; redirects to another host are refused.
-        most_bytes: maximum size of the body.
-        most_seconds: maximum time for the connection, and for the whole response.
+        max_bytes: maximum size of the body.
+        timeout: maximum time for the connection, and for the whole response.
 
     Raises:
         InputError: the URL can't be reached or responds with an error, or the response is too slow
@@ -311,21 +311,21 @@ def fetch_https(
 
     if urlsplit(url).scheme != "https":
         raise InputError(f"topics must have an https:// URL, not {url!r}")
-    until = time.monotonic() + most_seconds
+    until = time.monotonic() + timeout
     try:
         with requests.get(
             url,
             headers=HEADERS | {"Accept": "application/json, text/plain"},
             hooks={"response": _check_redirect},
             stream=True,
-            timeout=most_seconds,
+            timeout=timeout,
         ) as response:
             response.raise_for_status()
             body = b""
             while part := response.raw.read1(CHUNK):
                 body += part
-                if len(body) > most_bytes:
-                    raise InputError(f"the response of {url} is larger than {most_bytes:,} bytes")
+                if len(body) > max_bytes:
+                    raise InputError(f"the response of {url} is larger than {max_bytes:,} bytes")
                 if time.monotonic() > until:
                     raise InputError(f"{url} is too slow")
     except (OSError, urllib3.exceptions.HTTPError) as error:
@@ -349,9 +349,9 @@ _MOST_CACHED = 500
 
 @dataclass(eq=False)
 class HttpTopics:
-    """An https URL that returns a topic or a list of topics as JSON, or a plain text.
+    """Topics from an https URL, which returns one or several topics as JSON, or plain text.
 
-    Topics are cached in memory, and draws are from the cache. After a pause, the next draw first
+    Topics are cached in memory and drawn from the cache. After a pause, the next draw first
     requests new topics; if the request fails, it uses the cache. A seed's topic thus depends on the
     topics that have been received.
 
@@ -404,14 +404,14 @@ class HttpTopics:
         self._next = time.monotonic() + wait
 
 
-def _parse_response(body: bytes, kind: str, source: str) -> list[Topic]:
+def _parse_response(body: bytes, mime: str, source: str) -> list[Topic]:
     """Parse the topics in a response of type "application/json" or "text/plain"."""
     try:
         text = body.decode("utf-8")
-        if kind in ("text/plain", "text/markdown"):
+        if mime in ("text/plain", "text/markdown"):
             return [_parse_text(text, source)]
-        if kind != "application/json":
-            raise InputError(f"the response is {kind!r}; it must be application/json or text/plain")
+        if mime != "application/json":
+            raise InputError(f"the response is {mime!r}; it must be application/json or text/plain")
         found = parse_json(text)
     except InputError:
         raise
@@ -422,28 +422,28 @@ def _parse_response(body: bytes, kind: str, source: str) -> list[Topic]:
 
 
 @lru_cache(maxsize=8)
-def open_topics(where: str | None, base: Path | None = None) -> Topics:
-    """Open the source of topics that a setting names, once per process.
+def open_topics(source: str | None, base: Path | None = None) -> Topics:
+    """Open a source of topics, once per process.
 
     Args:
-        where: a folder of .txt and .md files, a .jsonl file, an https URL, or None for the articles
-            of this package.
+        source: a folder of .txt and .md files, a .jsonl file, an https URL, or None for the
+            articles of this package.
         base: the folder for relative paths; None for the working directory.
 
     Raises:
         InputError: the folder or file does not exist or is unusable.
     """
-    if where is None:
-        return built_in()
-    if "://" in where:
-        return HttpTopics(where)
-    path = (base or Path()) / Path(where).expanduser()
+    if source is None:
+        return load_built_in_topics()
+    if "://" in source:
+        return HttpTopics(source)
+    path = (base or Path()) / Path(source).expanduser()
     if path.is_dir():
         return FolderTopics.open(path)
     if path.is_file() and path.suffix.lower() in (".jsonl", ".ndjson"):
         return JsonlTopics.open(path)
     raise InputError(
-        f"topics is {where!r}, which is neither a folder of texts, a .jsonl file nor an https "
+        f"topics is {source!r}, which is neither a folder of texts, a .jsonl file nor an https "
         f"URL (tried {path.absolute()})"
     )
 
@@ -462,7 +462,7 @@ def _parse_record(record: Any, source: str) -> Topic:
         value = record.get(key)
         if not isinstance(value, str) and not (key == "domain" and value is None):
             raise InputError(f"the topic's {key!r} must be text, not {value!r:.60}")
-    domain = _one_line(record.get("domain") or "")[:MOST_DOMAIN]
+    domain = _to_line(record.get("domain") or "")[:MOST_DOMAIN]
     return _make_topic(record["title"], record["text"], domain or None, source)
 
 
@@ -483,14 +483,14 @@ def _parse_text(text: str, source: str, title: str = "") -> Topic:
 
 
 def _make_topic(title: str, text: str, domain: str | None, source: str) -> Topic:
-    title, text = _one_line(title), re.sub(r"\s*\n\s*\n\s*", "\n\n", _strip_invisible(text)).strip()
+    title, text = _to_line(title), re.sub(r"\s*\n\s*\n\s*", "\n\n", _strip_invisible(text)).strip()
     if not title or not text:
         raise InputError(f"the topic {title!r} has no {'text' if title else 'title'}")
     return Topic(_truncate(title, MOST_TITLE), _truncate(text, MOST_TEXT), (), domain, source)
 
 
-def _one_line(text: str) -> str:
-    """Return the text as one line without invisible characters."""
+def _to_line(text: str) -> str:
+    """Join the lines of a text, and remove invisible characters."""
     return " ".join(_strip_invisible(text).split())
 
 
@@ -500,7 +500,7 @@ def _strip_invisible(text: str) -> str:
     return "".join(letter for letter in text if letter in "\n\t" or letter.isprintable())
 
 
-def _truncate(text: str, most: int) -> str:
-    if len(text) <= most:
+def _truncate(text: str, max_length: int) -> str:
+    if len(text) <= max_length:
         return text
-    return text[: most - 1].rsplit(maxsplit=1)[0] + "…"
+    return text[: max_length - 1].rsplit(maxsplit=1)[0] + "…"

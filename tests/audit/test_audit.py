@@ -76,7 +76,7 @@ def test_vectors_find_what_words_find() -> None:
     assert options.p == both.p == 0.005
     assert question.p > 0.05
     assert len(options.solved) == pytest.approx(options.right * 200, abs=2)
-    html = audit.page(found)
+    html = audit.render_page(found)
     assert "mine: model of vectors that sees only the options" in html
     assert "that a model of vectors solves from only the options" in html
     assert "embedder:places" in found.signature
@@ -190,7 +190,9 @@ def test_a_long_question_is_paired_by_its_end() -> None:
     }
     assert "granite, if the question has late" in told
     assert "granite, if the question has early" not in told
-    html = audit.page(audit.audit(Dataset(data), cues=audit.CUES[:1], draws=19, probe_draws=59))
+    html = audit.render_page(
+        audit.audit(Dataset(data), cues=audit.CUES[:1], draws=19, probe_draws=59)
+    )
     assert "x59 late" in html
     assert "early w" not in html
 
@@ -201,7 +203,7 @@ def test_a_page_says_where_nothing_was_learnt_and_what_are_classes() -> None:
         (_item(str(at), f"Was w{at} x{at} y{at}?", ("no", "yes"), int(at > 2)) for at in range(40)),
         "mine",
     )
-    html = audit.page(audit.audit(data, cues=audit.CUES[:6], draws=39))
+    html = audit.render_page(audit.audit(data, cues=audit.CUES[:6], draws=39))
     assert "No model was tried on mine" in html
     assert "The options are classes (no, yes)" in html
 
@@ -272,7 +274,7 @@ def test_near_copies_with_other_answers_are_told_to_be_looked_at() -> None:
     assert seen.differing[:2] == (("a", "d"), ("b", "d"))
     assert {*seen.differing[2:]} == {("a", "c"), ("b", "c"), ("c", "d")}
     assert seen.record()["near_duplicates_that_differ"]["count"] == 5
-    html = audit.page(audit.audit(data, cues=audit.CUES[:1], draws=19, probe_draws=0))
+    html = audit.render_page(audit.audit(data, cues=audit.CUES[:1], draws=19, probe_draws=0))
     table = html.partition("Nearly identical items of mine with different answers")[2]
     assert table.index("granite") < table.index("marble") < table.index("chalk")
     assert "Check whether one of the keys is wrong" in table
@@ -298,7 +300,7 @@ def test_letters_of_another_alphabet_hide_no_item_of_another_split() -> None:
     ):
         item = _item("a", text, ("coral", "stone"), 0)
         other = _item("b", text.translate(table), ("c\u043eral", "st\u043ene"), 0)
-        shared = _review.find_shared({"train": Dataset([item]), "test": Dataset([other])})
+        shared = _review.find_shared_items({"train": Dataset([item]), "test": Dataset([other])})
         assert shared == {("train", "test"): (("a", "b"),)}
 
 
@@ -310,7 +312,7 @@ def test_a_rule_that_no_item_carries_has_no_row() -> None:
          for at in range(60)), "mine",
     )  # fmt: skip
     found = audit.audit(data, cues=audit.CUES[:5], draws=99, probe_draws=0)
-    html = audit.page(found)
+    html = audit.render_page(found)
     assert "50.0–50.0" not in html
     assert "or of all items in the same way): “the third”, “the fourth”" in html
     assert html.count("the second") > html.count("the third") == 1
@@ -322,7 +324,7 @@ def test_items_that_splits_share_are_found() -> None:
     train = Dataset([_item("a", asked, ("granite", "marble")), _item("b", "Who?", ("x", "y"))])
     test = Dataset([_item("t", asked + " Now", ("granite", "marble"))])
     splits = {"train": train, "test": test}
-    assert _review.find_shared(splits) == {("train", "test"): (("a", "t"),)}
+    assert _review.find_shared_items(splits) == {("train", "test"): (("a", "t"),)}
     twice = Dataset([*train, _item("c", asked, ("granite", "marble"))])
     told = audit.audit({"train": twice, "test": test}, cues=audit.CUES[:1], draws=19, probe_draws=0)
     assert told.failures("leak") == ["test: t is identical to a of train, or nearly so"]
@@ -334,7 +336,7 @@ def test_a_template_is_not_told_in_all_its_pairs() -> None:
     data = [_item(str(at), f"{words} w{at}?", ("no", "yes")) for at in range(100)]
     pairs = _review.find_near_duplicates(data)
     assert 20 * 100 / 2 <= len(pairs) <= 20 * 100
-    found = _review.find_shared({"a": Dataset(data[:60]), "b": Dataset(data[60:])})
+    found = _review.find_shared_items({"a": Dataset(data[:60]), "b": Dataset(data[60:])})
     assert {other for _, other in found["a", "b"]} == {*map(str, range(60, 100))}
 
 
@@ -375,20 +377,20 @@ def test_each_split_is_audited_by_itself() -> None:
     both = {"train": _worded(200, 0.95, 1, "a"), "test": _worded(200, 0.5, 2, "b")}
     cue = audit.Cue("granite", lambda view: [float("granite" in o) for o in view.options])
     train, test = audit.audit(both, cues=[cue], draws=99, probe_draws=0).parts
-    assert (train.best is not None, test.best is None) == (True, True)
+    assert (train.best_cue is not None, test.best_cue is None) == (True, True)
 
 
 def test_the_page_tells_the_verdict_first_and_the_record_is_json() -> None:
     """The page begins with what can be guessed; the record holds every figure as JSON."""
     found = audit.audit(_worded(120, 0.9), cues=audit.CUES[5:6], draws=39, probe_draws=59)
-    html = audit.page(found)
+    html = audit.render_page(found)
     assert html.index("No cue of mine is flagged, but a model of words") < html.index("<h2")
     assert "granite" in html
     assert html.count("; within chance") == 1  # the cue's, not the model's
     record = json.loads(json.dumps(found.record(), allow_nan=False))
     assert record["splits"]["mine"]["items"] == 120
-    assert found.line.startswith("Audited by winosmith")
-    assert ": mine: no cue is flagged; " in found.line
+    assert found.readme_line.startswith("Audited by winosmith")
+    assert ": mine: no cue is flagged; " in found.readme_line
 
 
 def test_a_field_that_tells_the_key_comes_first_in_the_verdict() -> None:
@@ -399,11 +401,11 @@ def test_a_field_that_tells_the_key_comes_first_in_the_verdict() -> None:
         "mine",
     )
     found = audit.audit(told, cues=audit.CUES[5:6], draws=19, probe_draws=0)
-    assert audit.verdict(found).startswith(
+    assert audit.make_verdict(found).startswith(
         "mine gives answers away by a field: the id's last character gives the answer away in 100 %"
     )
     assert len(found.failures("leak")) == 1
-    assert "mine: id reveals the key" in found.line
+    assert "mine: id reveals the key" in found.readme_line
 
 
 def test_a_cue_that_is_named_given_others_alone_is_explained() -> None:
@@ -412,16 +414,16 @@ def test_a_cue_that_is_named_given_others_alone_is_explained() -> None:
     [part] = found.parts
     first, other, *rest = part.battery.found
 
-    def page(p: float) -> str:
+    def render_page(p: float) -> str:
         named = [replace(first, rank=1, p=0.025, p_given=0.025, draws_given=39),
                  replace(other, rank=2, p=p, p_given=0.025, draws_given=39)]  # fmt: skip
         battery = replace(part.battery, found=(*named, *rest))
-        return audit.page(replace(found, parts=(replace(part, battery=battery),)))
+        return audit.render_page(replace(found, parts=(replace(part, battery=battery),)))
 
     told = f"“{other.cue}” is correct for"
-    assert f"{told} {100 * other.right:.1f}" in page(0.8)
-    assert "(p = 0.800). It is flagged because it adds" in page(0.8)
-    assert told not in page(0.025)
+    assert f"{told} {100 * other.right:.1f}" in render_page(0.8)
+    assert "(p = 0.800). It is flagged because it adds" in render_page(0.8)
+    assert told not in render_page(0.025)
 
 
 def test_a_borderline_cue_is_a_verdict_of_its_own() -> None:
@@ -432,11 +434,11 @@ def test_a_borderline_cue_is_a_verdict_of_its_own() -> None:
     unsure = replace(first, right=0.7, high=0.69, p=0.049, borderline=True)
     battery = replace(part.battery, found=(unsure, *rest), draws=20_000)
     found = replace(found, parts=(replace(part, battery=battery),))
-    assert audit.verdict(found).startswith(
+    assert audit.make_verdict(found).startswith(
         "It is borderline whether mine gives answers away: 20,000 random draws can't decide about"
     )
-    assert f"“{first.cue}”, correct for 70.0 %, is borderline (chance" in found.line
-    assert "Of 6 cues, none is flagged, and 1 is borderline." in audit.page(found)
+    assert f"“{first.cue}”, correct for 70.0 %, is borderline (chance" in found.readme_line
+    assert "Of 6 cues, none is flagged, and 1 is borderline." in audit.render_page(found)
     record = found.record()["splits"]["mine"]
     assert (record["named"], record["borderline"]) == ([], [first.cue])
     assert found.failures("cue=0pt") == []
@@ -460,10 +462,10 @@ def test_models_of_words_may_see_a_sample_in_whole_blocks() -> None:
     assert all(len(probe.scores) == int(part.items.counts[0]) * 100 for probe in part.probes)
     whole = audit.audit(data, draws=19, probe_draws=19)
     assert part.battery == whole.parts[0].battery
-    assert "a random sample of 100 items" in audit.page(
+    assert "a random sample of 100 items" in audit.render_page(
         audit.audit(data, draws=19, probe_draws=19, sample=100)
     )
-    assert "a random sample" not in audit.page(whole)
+    assert "a random sample" not in audit.render_page(whole)
 
 
 def test_a_large_set_says_what_memory_it_needs(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -473,20 +475,20 @@ def test_a_large_set_says_what_memory_it_needs(monkeypatch: pytest.MonkeyPatch) 
         Problem(f"{at}", f"{asked} {at}?", (said, f"{said} end"), 0, blank=None)
         for at in range(440)
     )
-    told = _audit._memory_note(data, probes=True)
+    told = _audit._note_memory(data, probes=True)
     assert told.startswith(" (this needs about 3 GiB of memory; 0.1 GiB with `probe_draws=0`")
     assert (
-        _audit._memory_note(data, probes=False)
-        == _audit._memory_note(_worded(80, 0.5), probes=True)
+        _audit._note_memory(data, probes=False)
+        == _audit._note_memory(_worded(80, 0.5), probes=True)
         == ""
     )
     unspaced = Dataset(
         Problem(f"{at}", f"{'水火土' * 20}{at}", ("金木" * 900, "木金" * 900), 0, blank=None)
         for at in range(800)
     )
-    assert "GiB" in _audit._memory_note(unspaced, probes=True)
+    assert "GiB" in _audit._note_memory(unspaced, probes=True)
     monkeypatch.setattr(_audit, "_COUNTED", 100)
-    assert _audit._memory_note(data, probes=True) == told
+    assert _audit._note_memory(data, probes=True) == told
 
 
 def test_a_long_audit_says_how_far_it_is(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -31,13 +31,13 @@ def _pairs(folder: Path, share: float, n: int = 400) -> Dataset:
 def test_a_negation_that_tells_the_label_is_named(tmp_path: Path) -> None:
     """Hypotheses with a negation that are contradictions are a cue; with as many others, none."""
     told = audit.audit(_pairs(tmp_path, 0.7), draws=99, probe_draws=0)
-    found = told.parts[0].best
+    found = told.parts[0].best_cue
     assert found is not None
     assert (found.cue, found.about) == (
         "contradiction, if the hypothesis has a negation",
         "class",
     )
-    assert "Write such texts for the other labels, too." in audit.page(told)
+    assert "Write such texts for the other labels, too." in audit.render_page(told)
     even = audit.audit(_pairs(tmp_path, 0.2), draws=99, probe_draws=0)
     assert even.parts[0].battery.flagged == ()
 
@@ -69,7 +69,7 @@ def test_signs_are_those_of_the_hypothesis_and_not_of_its_premise(tmp_path: Path
     premise, said = "It is not so.", "So it is."
     extra = Extra({"questions.premise": premise, "questions.hypothesis": said})
     pair = replace(data[0], sentence=f"{premise} {said}", extra=extra)
-    cues = audit.class_cues(Dataset([pair, *data[1:]]))
+    cues = audit.make_class_cues(Dataset([pair, *data[1:]]))
     assert len(cues) == 3 * 7
     view = audit.View(pair.sentence, pair.options, audit.Corpus.from_options([pair.options]))
     assert [cue.name for cue in cues if any(cue.score(view))] == [
@@ -84,8 +84,8 @@ def test_options_that_differ_from_item_to_item_are_no_classes() -> None:
     quiz = [
         Problem(f"q{at}", f"Who? {at}", (f"a{at}", f"b{at}"), 0, blank=None) for at in range(60)
     ]
-    assert audit.class_cues(Dataset(quiz)) == ()
+    assert audit.make_class_cues(Dataset(quiz)) == ()
     both = (("no", "yes"), ("yes", "no"), ("No", "yes"))
     mixed = [Problem(f"m{at}", f"Is it {at}?", both[at % 3], 0, blank=None) for at in range(60)]
-    assert audit.class_cues(Dataset(mixed)) == ()
-    assert audit.class_cues(Dataset(replace(p, options=both[0]) for p in mixed)) != ()
+    assert audit.make_class_cues(Dataset(mixed)) == ()
+    assert audit.make_class_cues(Dataset(replace(p, options=both[0]) for p in mixed)) != ()

@@ -162,10 +162,10 @@ def test_a_position_after_the_fourth_is_a_cue_too() -> None:
         for at in range(200)
     )  # fmt: skip
     found = audit.audit(data, cues=CUES[:4], draws=199, probe_draws=0)
-    best = found.parts[0].best
+    best = found.parts[0].best_cue
     assert best is not None
     assert best.cue == "the fifth"
-    assert "“the fifth” is the key of 29.0" in audit.page(found)
+    assert "“the fifth” is the key of 29.0" in audit.render_page(found)
 
 
 @settings(deadline=None, max_examples=15)
@@ -218,7 +218,7 @@ def test_a_cue_of_ones_own_is_one_line() -> None:
     )  # fmt: skip
     told = {p.options[p.answer or 0] for p in data}
     mine = Cue("mine", lambda view: [float(option in told) for option in view.options])
-    found = audit.audit(data, cues=[*CUES, mine], draws=99, probe_draws=0).parts[0].best
+    found = audit.audit(data, cues=[*CUES, mine], draws=99, probe_draws=0).parts[0].best_cue
     assert found is not None
     assert (found.cue, found.right) == ("mine", 1.0)
 

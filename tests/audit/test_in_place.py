@@ -1,4 +1,4 @@
-"""Changing quizzes in their own files (`winosmith.audit.fix`)."""
+"""Changing quizzes in their own files (`winosmith.audit.shuffle_files`)."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ import pytest
 
 from tests.conftest import needed
 from winosmith import formats
-from winosmith.audit import fix
+from winosmith.audit import shuffle_files
 from winosmith.errors import DataError
 
 TEXTS = [("red", 'so-called "blue"', "café, gray", "green"), ("salt", "sand", "soap", "silk")] * 6
@@ -115,7 +115,7 @@ def test_options_move_and_nothing_else_changes(tmp_path: Path, layout: str, endi
     path = written(layout, tmp_path, ending)
     raw, before = path.read_bytes(), content(path)
     places = [p.answer for p in formats.scan(path).problems]
-    found = fix([path])
+    found = shuffle_files([path])
     assert found.unchanged == ()
     assert found.write() == [str(path)]
     assert content(path) == before
@@ -124,8 +124,8 @@ def test_options_move_and_nothing_else_changes(tmp_path: Path, layout: str, endi
     spaces = [(len(now) - len(now.lstrip()), len(old) - len(old.lstrip())) for now, old in lines]
     assert all(now == old for now, old in spaces)
     assert path.read_bytes()[:3] == raw[:3]  # a byte-order mark
-    assert fix([path]).write() == []
-    assert fix([path], seed=1).files[0].changed
+    assert shuffle_files([path]).write() == []
+    assert shuffle_files([path], seed=1).files[0].changed
 
 
 @pytest.mark.parametrize("ending", ["json", "jsonl", "yaml", "csv"])
@@ -137,14 +137,14 @@ def test_copies_are_removed_from_their_file(
     path = written("columns", tmp_path, ending)
     before, lines = content(path), len(path.read_bytes().splitlines())
     assert written("columns", tmp_path, ending, 2, doubled) == path
-    found = fix([path], drop_copies=True)
+    found = shuffle_files([path], drop_copies=True)
     assert len(found.dropped) == 2 * len(doubled)
     assert all(one.place > one.first for one in found.dropped)
     found.write()
     assert content(path) == before
     comments = 2 * len(doubled) if ending == "yaml" else 0  # of the removed items
     assert len(path.read_bytes().splitlines()) == lines + comments
-    assert fix([path], drop_copies=True).dropped == ()
+    assert shuffle_files([path], drop_copies=True).dropped == ()
 
 
 def test_a_file_keeps_an_item(tmp_path: Path) -> None:
@@ -155,7 +155,7 @@ def test_a_file_keeps_an_item(tmp_path: Path) -> None:
         (tmp_path / f"{name}.json").write_text(json.dumps(items))
     paths = [tmp_path / "a.json", tmp_path / "b.json"]
     from_0 = formats.Columns(answer_is="0")
-    fix(paths, drop_copies=True, columns=from_0).write()
+    shuffle_files(paths, drop_copies=True, columns=from_0).write()
     assert [len(json.loads(path.read_text())) for path in paths] == [2, 1]
 
 
@@ -179,7 +179,7 @@ def test_letters_in_explanations_follow_their_options(tmp_path: Path) -> None:
             )
         )
     path.write_text(json.dumps(quiz))
-    assert fix([path]).write()
+    assert shuffle_files([path]).write()
     for old, new in zip(quiz, json.loads(path.read_text()), strict=True):
         named = [
             old["options"]["ABCD".index(c)] for c in re.findall("[A-D](?! cup)", old["explanation"])
@@ -226,7 +226,7 @@ def test_what_cannot_be_changed_safely_stays(
     """The file is as it was, and each item is listed with its line and the reason."""
     path = quiz(tmp_path, **further)
     raw = path.read_bytes()
-    found = fix([path])
+    found = shuffle_files([path])
     assert found.write() == []
     assert path.read_bytes() == raw
     assert len(found.unchanged) == len(TEXTS)
@@ -236,7 +236,7 @@ def test_what_cannot_be_changed_safely_stays(
 
 def test_an_article_is_not_an_option(tmp_path: Path) -> None:
     """A text with the words A and I, which names no option, is no reason to leave an item."""
-    assert fix(
+    assert shuffle_files(
         [quiz(tmp_path, why="A river is wet, I think. It's a lake; an answer a day.")]
     ).write()
 
@@ -248,7 +248,7 @@ def test_a_second_key_that_has_a_gap_is_not_left_behind(tmp_path: Path) -> None:
             for one in rows(_listed)]  # fmt: skip
     quiz[0]["correct_index"] = "n/a"
     path.write_text(json.dumps(quiz))
-    found = fix([path])
+    found = shuffle_files([path])
     assert {one.reason for one in found.unchanged} == {"its 'correct_index' may contain the key"}
     assert len(found.write()) <= 1
     assert json.loads(path.read_text())[1:] == quiz[1:]
@@ -260,7 +260,7 @@ def test_a_key_with_sign_and_text_follows(tmp_path: Path) -> None:
     quiz = [one | {"answer": f"{'ABCD'[one['answer']]}) {one['options'][one['answer']]}"}
             for one in rows(_listed)]  # fmt: skip
     path.write_text(json.dumps(quiz))
-    assert fix([path]).write()
+    assert shuffle_files([path]).write()
     for one in json.loads(path.read_text()):
         sign, _, text = one["answer"].partition(") ")
         assert one["options"]["ABCD".index(sign)] == text
@@ -275,9 +275,9 @@ def test_a_small_quiz_can_still_be_read(tmp_path: Path, first: int, seed: int) -
             for n in range(4)]  # fmt: skip
     path.write_text(json.dumps(quiz))
     before = content(path)
-    fix([path], seed).write()
+    shuffle_files([path], seed).write()
     assert content(path) == before
-    assert fix([path], seed).write() == []
+    assert shuffle_files([path], seed).write() == []
 
 
 def test_a_file_keeps_its_mode_and_its_link(tmp_path: Path) -> None:
@@ -285,10 +285,10 @@ def test_a_file_keeps_its_mode_and_its_link(tmp_path: Path) -> None:
     path, link = quiz(tmp_path), tmp_path / "link.json"
     path.chmod(0o600)
     link.symlink_to(path)
-    assert fix([link]).write() == [str(link)]
+    assert shuffle_files([link]).write() == [str(link)]
     assert link.is_symlink()
     assert path.stat().st_mode & 0o777 == 0o600
-    found = fix([path], seed=1)
+    found = shuffle_files([path], seed=1)
     path.write_text(path.read_text() + "\n")
     with pytest.raises(DataError, match="has changed since it was read"):
         found.write()
@@ -302,7 +302,7 @@ def test_items_of_one_record_are_listed(tmp_path: Path) -> None:
             [{"unit": 1, "questions": rows(_listed)}, {"unit": 2, "questions": rows(_listed)}]
         )
     )
-    found = fix([path])
+    found = shuffle_files([path])
     assert {one.reason for one in found.unchanged} == {"its record has several items"}
 
 
@@ -311,7 +311,7 @@ def test_a_packed_file_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "quiz.json.gz"
     path.write_bytes(gzip.compress(quiz(tmp_path).read_bytes()))
     with pytest.raises(DataError, match="decompress it"):
-        fix([path])
+        shuffle_files([path])
 
 
 def test_orders_depend_on_the_item_only(tmp_path: Path) -> None:
@@ -320,8 +320,8 @@ def test_orders_depend_on_the_item_only(tmp_path: Path) -> None:
     (tmp_path / "all.json").write_text(json.dumps(items))
     for part in (0, 1):
         (tmp_path / f"part{part}.json").write_text(json.dumps(items[part::2]))
-    fix([tmp_path / "all.json"]).write()
-    fix([tmp_path / "part0.json", tmp_path / "part1.json"]).write()
+    shuffle_files([tmp_path / "all.json"]).write()
+    shuffle_files([tmp_path / "part0.json", tmp_path / "part1.json"]).write()
     whole, *halves = (json.loads((tmp_path / f"{name}.json").read_text())
                       for name in ("all", "part0", "part1"))  # fmt: skip
     assert [whole[0::2], whole[1::2]] == halves

@@ -13,8 +13,14 @@ from scipy.stats import hypergeom
 
 from tests.conftest import examples
 from winosmith import Dataset, Extra, Problem, Response, audit
-from winosmith.audit import KeyCheck, Suspect, check_problems, count_wrong_keys, draw_check
-from winosmith.audit._key_check import hypergeometric_limits, judge_keys
+from winosmith.audit import (
+    KeyCheck,
+    Suspect,
+    draw_check,
+    estimate_wrong_keys,
+    make_problems_for_judges,
+)
+from winosmith.audit._key_check import bound_marked_items, judge_keys
 from winosmith.errors import DataError, FormatError
 from winosmith.metrics import wilson_interval
 
@@ -53,7 +59,7 @@ def test_limits_are_exact(items: int, data: st.DataObject) -> None:
     drawn = data.draw(st.integers(1, items))
     found = data.draw(st.integers(0, drawn))
     alpha = data.draw(st.sampled_from([0.025, 0.0125, 0.2]))
-    low, high = hypergeometric_limits(items, drawn, found, alpha)
+    low, high = bound_marked_items(items, drawn, found, alpha)
     possible = range(found, items - drawn + found + 1)
     above = [M for M in possible if hypergeom.sf(found - 1, items, M, drawn) > alpha]
     below = [M for M in possible if hypergeom.cdf(found, items, M, drawn) > alpha]
@@ -66,7 +72,7 @@ def test_limits_are_exact(items: int, data: st.DataObject) -> None:
 )
 def test_limits_in_numbers(items: int, drawn: int, found: int, limits: tuple[int, int]) -> None:
     """Of 10 items, 4 marked ones escape a sample of 5 with probability 6/252, and 3 with 21/252."""
-    assert hypergeometric_limits(items, drawn, found, 0.025) == limits
+    assert bound_marked_items(items, drawn, found, 0.025) == limits
 
 
 @pytest.mark.parametrize("rate", [0.0, 0.01, 0.03, 0.10])
@@ -82,7 +88,7 @@ def test_perfect_judges_cover_the_number_of_wrong_keys(rate: float) -> None:
         ranks = np.where(rng.random(round(rate * 1000)) < 0.5, 100, 1000)
         wrong = {order[rng.integers(most)] for most in ranks}
         check = draw_check(data, _suspects(order[:300]), 60, seed=seed)
-        low, high = count_wrong_keys(check, _judged(check, wrong)).limits
+        low, high = estimate_wrong_keys(check, _judged(check, wrong)).limits
         covered += low <= len(wrong) <= high
     assert wilson_interval(covered, 400)[1] >= 0.95
 
@@ -117,17 +123,17 @@ def test_judges_see_no_key_field_or_id(tmp_path: Path) -> None:
             for half in ("fell", "broke")]  # fmt: skip
     data = Dataset([*_items(12), *twin], "quiz")
     check = draw_check(data, _suspects(["item3"]), 99)
-    asked = check_problems(check, data).kept
+    asked = make_problems_for_judges(check, data).kept
     assert {*asked.ids} == {str(at) for at in range(1, 15)}
     shown = repr(asked.problems)
     assert not any(word in shown for word in ("item", "csv.key", "audit", "twin_id='twin'"))
     assert {problem.answer for problem in asked} == {None}
     assert len(asked.twins) == 1
     keys = {one.asked: one.key for one in check.items}
-    on_site = check_problems(check, data, site=True).kept
+    on_site = make_problems_for_judges(check, data, site=True).kept
     assert {problem.id: problem.answer for problem in on_site} == keys
     path = tmp_path / "check.json"
-    path.write_text(json.dumps(audit.check_record(check)))
+    path.write_text(json.dumps(audit.make_check_record(check)))
     assert audit.read_check(path) == check
 
 
@@ -136,7 +142,7 @@ def test_copies_are_asked_once() -> None:
     once = _items(12)
     copies = [replace(once[0], id="same"), replace(once[0], id="other", answer=2)]
     check = draw_check(Dataset([*once, *copies]), (), 14)
-    asked = check_problems(check, Dataset([*once, *copies])).kept
+    asked = make_problems_for_judges(check, Dataset([*once, *copies])).kept
     assert [*asked.ids] == [f"{at}" for at in range(1, 13)]
     said = [
         Response(p.id, judge, "test", int(p.options[0][1:]) % 3) for p in asked for judge in "xyz"
@@ -160,7 +166,7 @@ def test_a_changed_file_of_a_check_is_refused(
 ) -> None:
     """The error names the file and the fault."""
     path = tmp_path / "check.json"
-    path.write_text(json.dumps(audit.check_record(draw_check(_items(60), (), 20)) | change))
+    path.write_text(json.dumps(audit.make_check_record(draw_check(_items(60), (), 20)) | change))
     with pytest.raises(FormatError, match=f"check.json: .*{fault}"):
         audit.read_check(path)
 
@@ -197,14 +203,14 @@ def test_undecided_keys_widen_the_interval() -> None:
     check = draw_check(data, (), 40)
     wrong = {check.items[0].id, check.items[1].id}
     said = [one for one in _judged(check, wrong) if one.problem_id not in ("3", "4", "5")]
-    found = count_wrong_keys(check, said)
+    found = estimate_wrong_keys(check, said)
     assert found.limits == (
-        hypergeometric_limits(400, 40, 2, 0.025)[0],
-        hypergeometric_limits(400, 40, 5, 0.025)[1],
+        bound_marked_items(400, 40, 2, 0.025)[0],
+        bound_marked_items(400, 40, 5, 0.025)[1],
     )
     assert (
-        len(found.with_verdict("wrong")),
-        len(found.with_verdict("undecided")),
+        len(found.filter_keys("wrong")),
+        len(found.filter_keys("undecided")),
         found.people,
     ) == (2, 3, 3)
     assert [one.new for one in found.errata if one.old != one.new] == [
@@ -220,15 +226,15 @@ def test_precision_and_visibility_of_the_ranking() -> None:
     planted = [0.0] * 6 + [0.5] * 4
     check = draw_check(data, _suspects(ids), 20, planted=planted)
     assert check.planted == 0.6
-    found = count_wrong_keys(check, _judged(check, {*ids[:4]}))
+    found = estimate_wrong_keys(check, _judged(check, {*ids[:4]}))
     first, rest = found.strata
     assert (first.wrong, first.limits, first.precision) == (4, (4, 4), (0.8, 0.8))
-    assert rest.limits == (0, hypergeometric_limits(395, 15, 0, 0.025)[1])
+    assert rest.limits == (0, bound_marked_items(395, 15, 0, 0.025)[1])
     assert found.limits == (4, 4 + rest.limits[1])
     assert found.seen == (4 / found.limits[1], 1.0)
     assert found.visibility == pytest.approx((found.seen[0] / 0.6, 1 / 0.6))
-    assert check.most_if_none == rest.limits[1]
-    assert found.as_proposed == sum(check_item.other == (check_item.key + 1) % 3
+    assert check.max_if_none_found == rest.limits[1]
+    assert found.confirmed_proposals == sum(check_item.other == (check_item.key + 1) % 3
                                  for check_item in check.items
                                  if check_item.id in ids[:4])  # fmt: skip
 
@@ -239,11 +245,11 @@ def test_answers_that_support_no_number_are_refused() -> None:
     check = draw_check(data, _suspects(["item3", "item4", "item5", "item6", "item7"]), 20)
     said = _judged(check, set())
     with pytest.raises(DataError, match="no answer belongs to an item of this check"):
-        count_wrong_keys(check, [Response("q", "x", "test", 0)])
+        estimate_wrong_keys(check, [Response("q", "x", "test", 0)])
     with pytest.raises(DataError, match="'x' judged 'item"):
-        count_wrong_keys(check, [*said, said[0]])
+        estimate_wrong_keys(check, [*said, said[0]])
     with pytest.raises(DataError, match="chose option 4 of 'item"):
-        count_wrong_keys(check, [Response("1", "x", "test", 3)])
+        estimate_wrong_keys(check, [Response("1", "x", "test", 3)])
     first = {one.asked for one in check.items if one.stratum == 0}
     with pytest.raises(DataError, match=r"no verdict on the first 5 suspects.* any of 5 items"):
-        count_wrong_keys(check, [one for one in said if one.problem_id not in first])
+        estimate_wrong_keys(check, [one for one in said if one.problem_id not in first])

@@ -55,10 +55,10 @@ def test_mean_and_spread_are_those_of_all_deals(of: audit.Items, kept: str | Non
     """The exact moments of every cue are those of an enumeration, also if a cue's score stays."""
     ties = of.count_ties(CUES)
     held = of.count_ties([cue for cue in CUES if cue.name == kept])
-    possible = _null.possible_positions(of, held)
+    possible = _null.find_positions(of, held)
     for null_of, deals in ((_null.PermutedKeys, _dealt), (_null.UniformKeys, _uniform)):
         null = null_of(of, ties, possible, [0])
-        scores = [_null.observed_scores(of.with_keys(keys), ties) for keys in deals(of, possible)]
+        scores = [_null.score_actual_keys(of.with_keys(keys), ties) for keys in deals(of, possible)]
         assert null.mean == pytest.approx(np.mean(scores, axis=0), abs=1e-9)
         assert null.spread == pytest.approx(np.std(scores, axis=0), abs=1e-7)
 
@@ -68,13 +68,13 @@ def test_mean_and_spread_are_those_of_all_deals(of: audit.Items, kept: str | Non
 def test_draws_are_of_the_deals(of: audit.Items, kept: str | None) -> None:
     """Every drawn score is that of a possible deal, and each of a few deals is drawn."""
     ties = of.count_ties(CUES)
-    possible = _null.possible_positions(of, of.count_ties([c for c in CUES if c.name == kept]))
+    possible = _null.find_positions(of, of.count_ties([c for c in CUES if c.name == kept]))
     null = _null.UniformKeys(of, ties, possible, [0])
     known = {
-        tuple(_null.observed_scores(of.with_keys(keys), ties).round(6))
+        tuple(_null.score_actual_keys(of.with_keys(keys), ties).round(6))
         for keys in _uniform(of, possible)
     }
-    drawn = {tuple(row) for row in null.scores(200).round(6)}
+    drawn = {tuple(row) for row in null.draw_scores(200).round(6)}
     assert drawn <= known
     assert len(known) > 6 or drawn == known
 

@@ -63,9 +63,9 @@ def test_items_without_spaces_between_words_are_told_as_not_looked_for(tmp_path:
     data = Dataset([*_quiz(39), other], "quiz")
     texts = _written(tmp_path / "web.txt", [" ".join(p.options[p.answer or 0] for p in data)])
     found = audit.find_overlap({"quiz": data}, texts)
-    assert found["quiz"].count_found(data) == ((39, 39), (0, 78))
+    assert found["quiz"].count_found_options(data) == ((39, 39), (0, 78))
     assert found["quiz"].record()["items_unread"] == 1
-    told = audit.page(audit.audit({"quiz": data}, texts=found, draws=19, probe_draws=0))
+    told = audit.render_page(audit.audit({"quiz": data}, texts=found, draws=19, probe_draws=0))
     assert "items not searched for" in told
     assert "keys in the texts, of 39" in told
 
@@ -110,7 +110,7 @@ def test_keys_beside_their_questions_are_a_cue_and_options_at_large_are_none(
         found = audit.audit({"quiz": data}, texts=texts, draws=99, probe_draws=0)
         named[name] = [one.cue for one in found.parts[0].battery.flagged]
         assert len(texts["quiz"].asked) == (67 if name == "leaked" else 200)
-        assert "questions in the texts, of 200 searched for" in audit.page(found)
+        assert "questions in the texts, of 200 searched for" in audit.render_page(found)
     (one,) = named["leaked"]
     assert one in ("the most often in the texts", "the most often in a text with its question")
     assert named["clean"] == []
@@ -162,6 +162,6 @@ def test_what_items_declare_comes_first_and_a_canary_is_more_than_a_bird(tmp_pat
     assert known == audit.Declarations(("CC0-1.0", "its items"), None)
     found = audit.audit(data, draws=19, probe_draws=0, declared={"quiz": known})
     assert found.failures("licence,canary") == ["quiz: no canary is declared"]
-    assert "No canary of quiz is declared" in audit.page(found)
+    assert "No canary of quiz is declared" in audit.render_page(found)
     _written(tmp_path / "CANARY", [f"BENCHMARK DATA. canary GUID {GUID}"])
     assert audit.find_declarations(path).canary == (GUID, "CANARY")

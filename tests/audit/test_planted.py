@@ -11,7 +11,13 @@ from hypothesis import given, strategies as st
 from tests.conftest import examples
 from winosmith import Dataset, Problem, answers, audit
 from winosmith.answers import from_choices
-from winosmith.audit._planted import Choices, compute_features, fit_ridge, most_wrong, rank_items
+from winosmith.audit._planted import (
+    Choices,
+    bound_wrong_keys,
+    compute_features,
+    fit_ridge,
+    rank_items,
+)
 from winosmith.metrics import wilson_interval
 
 Chosen = dict[str, dict[str, int | None]]
@@ -66,7 +72,7 @@ def test_a_bound_is_always_printed_with_its_condition() -> None:
     """The table's title and the JSON state it, and that other errors are not counted."""
     data, said = _quiz(200)
     found = audit.audit(data, draws=19, probe_draws=0, answers=from_choices(said))
-    page = " ".join(audit.page(found).split())
+    page = " ".join(audit.render_page(found).split())
     assert "if a wrong key is detected v times as often as a planted one" in page
     assert "They include only keys for which another listed option is correct" in page
     record = found.record()["splits"]["data"]["answers"]["wrong_keys"]
@@ -109,7 +115,7 @@ def _bound(blocks: int, wrong: int, seen: float, stated: float, rng: np.random.G
     scores[:wrong] += 2 * (rng.random(wrong) < seen)
     planted = rng.normal(2, 1, blocks)
     beyond = (blocks - np.searchsorted(np.sort(scores), planted) + 1) / (blocks + 1)
-    most = most_wrong(beyond[:, None], blocks, stated)
+    most = bound_wrong_keys(beyond[:, None], blocks, stated)
     return blocks if most is None else most
 
 
@@ -167,7 +173,9 @@ def test_ability_is_measured_on_other_blocks() -> None:
     other = made.chosen.copy()
     other[:, 7] = made.keys[7]
     assert (other[:, 7] != made.chosen[:, 7]).any()
-    change = replace(made, chosen=other).ability(made.keys) - made.ability(made.keys)
+    change = replace(made, chosen=other).compute_ability(made.keys) - made.compute_ability(
+        made.keys
+    )
     moved = (other[:, 7] != made.chosen[:, 7])[:, None] & (np.arange(60) != 7)
     assert ((change != 0) == moved).all()
 
@@ -241,7 +249,9 @@ def test_answers_that_planted_keys_cannot_be_learnt_from_say_why(
     assert found.not_planted.startswith(why)
     by_agreement = sorted(found.suspects, key=lambda one: (-one.agreement, one.id))
     assert [*found.suspects] == by_agreement
-    page = audit.page(audit.audit(made[0], draws=19, probe_draws=0, answers=from_choices(made[1])))
+    page = audit.render_page(
+        audit.audit(made[0], draws=19, probe_draws=0, answers=from_choices(made[1]))
+    )
     words = " ".join(page.split())
     assert "ranked only by agreement, because" in words
     assert "The number of wrong keys in data has no bound, because" in words
@@ -291,7 +301,7 @@ def test_grades_without_letters_rank_items_by_the_incorrect_models() -> None:
         (one.agreement for one in found.suspects), reverse=True
     )
     assert missed[found.suspects[0].id] == 6
-    page = audit.page(audit.audit(data, draws=19, probe_draws=0, answers=given))
+    page = audit.render_page(audit.audit(data, draws=19, probe_draws=0, answers=given))
     assert "ranked only by the weight of the models that are incorrect" in " ".join(page.split())
 
 

@@ -13,7 +13,7 @@ from hypothesis import given, strategies as st
 from tests.conftest import examples
 from winosmith import Dataset, Problem, audit
 from winosmith.audit._items import SHARES, Bools, Floats
-from winosmith.audit._proof import _bounds
+from winosmith.audit._proof import _compute_bounds
 from winosmith.errors import DataError, OutputError
 
 LENGTHS = [
@@ -86,7 +86,7 @@ def test_no_unit_is_cut(planted: Dataset, mended: audit.Repair) -> None:
     """Of the items whose key the cue picks some stay, and of the others some go."""
     longest = next(cue for cue in LENGTHS if cue.name == LONGEST)
     items = audit.Items.from_dataset(planted)
-    picked = items.count_ties([longest])[items.correct_options(items.unit_key), 0] > 0
+    picked = items.count_ties([longest])[items.find_correct_options(items.unit_key), 0] > 0
     stayed = np.array([problem.id in mended.dataset for problem in items.problems])
     assert stayed[picked].any()
     assert not stayed[~picked].all()
@@ -97,10 +97,10 @@ def test_a_cut_and_no_repair_are_found_out(planted: Dataset, kept: float) -> Non
     """Leaving out all items whose longest option is right, or none, has a bound beyond guessing."""
     items = audit.Items.from_dataset(planted)
     longest = next(cue for cue in LENGTHS if cue.name == LONGEST)
-    picked = items.count_ties([longest])[items.correct_options(items.unit_key), 0] > 0
+    picked = items.count_ties([longest])[items.find_correct_options(items.unit_key), 0] > 0
     stays = np.where(picked[items.unit_firsts], kept, 1.0)
-    proof = audit.prove(items, lambda _: stays, LENGTHS)
-    assert not proof.shown
+    proof = audit.bound_accuracies(items, lambda _: stays, LENGTHS)
+    assert not proof.is_shown
     bound = _bound(proof)
     assert bound.low > 0.2 if kept else bound.high < -audit.LIMIT
 
@@ -109,23 +109,23 @@ def test_enough_items_in_which_nothing_tells_are_shown() -> None:
     """Nothing is named, nothing thinned, and every bound is within 3 points of guessing."""
     found = _repaired(_planted(1500, 0.0, options=12, seed=3), LENGTHS[2:4])
     assert (found.cues, found.words, found.filtered.dropped) == ((), False, ())
-    assert found.proof.shown
-    assert not found.proof.not_shown
-    assert "rules is shown to be within" in audit.repair_verdict(found)
-    assert "No items were thinned" in audit.repair_page(found)
+    assert found.proof.is_shown
+    assert not found.proof.wide_bounds
+    assert "rules is shown to be within" in audit.explain_repair(found)
+    assert "No items were thinned" in audit.render_repair(found)
 
 
 def test_few_items_are_not_shown_and_never_clean() -> None:
     """A bound wider than 3 points says not shown; positions that lots decide have none."""
     found = _repaired(_planted(120, 0.0))
-    told = audit.repair_verdict(found)
+    told = audit.explain_repair(found)
     assert "not shown" in told
-    assert "clean" not in audit.repair_page(found)
+    assert "clean" not in audit.render_repair(found)
     assert {bound.rule for bound in found.proof.bounds if bound.is_shuffled} == {
         "the first",
         "the last",
     }
-    assert audit.repair_page(found).count("shuffled</td>") == 2
+    assert audit.render_repair(found).count("shuffled</td>") == 2
     assert found.proof.items_needed is None or found.proof.items_needed > 120
 
 
@@ -138,7 +138,7 @@ def test_twins_in_which_nothing_can_tell_are_shown() -> None:
         for half, word in enumerate(["big", "small"])
     )  # fmt: skip
     items = audit.Items.from_dataset(data)
-    assert audit.prove(items, lambda _: np.ones(len(items.unit_firsts))).shown
+    assert audit.bound_accuracies(items, lambda _: np.ones(len(items.unit_firsts))).is_shown
 
 
 @given(st.integers(1, 12), st.integers(1, 40), st.integers(0, 99))
@@ -150,7 +150,7 @@ def test_a_bound_holds_what_was_seen(size: int, heard: int, seed: int) -> None:
     speaks = (block < heard)[:, None]
     excess = np.where(speaks, rng.choice([0.75, -0.25]), 0.0)
     stays = rng.random(len(block))
-    low, high = _bounds(excess, speaks, stays, block, seed)
+    low, high = _compute_bounds(excess, speaks, stays, block, seed)
     assert low[0] <= stays @ excess[:, 0] / stays.sum() <= high[0]
 
 
@@ -158,7 +158,7 @@ def _bound_and_truth(seed: int) -> tuple[audit.Bound, float]:
     """Return the bound that 400 items give a thinning, and what it leaves of 1,000 others."""
     items = audit.Items.from_dataset(_planted(1400, 0.2, seed=seed))
     longest = next(cue for cue in LENGTHS if cue.name == LONGEST)
-    right = SHARES[items.count_ties([longest])[items.correct_options(items.unit_key), 0]]
+    right = SHARES[items.count_ties([longest])[items.find_correct_options(items.unit_key), 0]]
     new = items.rows >= 400
     left = []
 
@@ -168,7 +168,7 @@ def _bound_and_truth(seed: int) -> tuple[audit.Bound, float]:
         left.append(stays[new] @ (right[new] - 0.25) / stays[new].sum())
         return np.asarray(stays[~new])
 
-    proof = audit.prove(items.subset(~new), thin, LENGTHS, seed=seed)
+    proof = audit.bound_accuracies(items.subset(~new), thin, LENGTHS, seed=seed)
     return _bound(proof), float(np.mean(left))
 
 
@@ -345,7 +345,7 @@ def test_what_two_splits_hold_stays_in_the_last_one(tmp_path: Path) -> None:
     assert all(found[name].proof.bounds for name in splits)
     alone = audit.repair(splits["test"], **how)
     assert alone.dataset == found["test"].dataset
-    assert "Removed items that occur in a later split: 4, such as same" in audit.repair_page(
+    assert "Removed items that occur in a later split: 4, such as same" in audit.render_repair(
         found["train"]
     )
     assert (tmp_path / "out" / "train" / "kept.jsonl").exists()

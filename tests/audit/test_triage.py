@@ -102,7 +102,7 @@ def test_the_audit_tests_two_models_as_compare_does(copies: int) -> None:
     assert [pair.p_value for pair in found.pairs] == p_values
     assert [pair.adjusted for pair in found.pairs] == correct_by_holm(p_values)
     part = audit.audit(data, draws=19, probe_draws=0, answers=from_choices(chosen))
-    assert f"{100 * found.models['two'].right:.1f}" in audit.page(part)
+    assert f"{100 * found.models['two'].right:.1f}" in audit.render_page(part)
 
 
 def test_saturated_and_missed_items_are_told() -> None:
@@ -143,7 +143,9 @@ def test_answers_to_one_split_are_told_of_that_split_alone() -> None:
         {"a": _items(5), "b": other}, draws=19, probe_draws=0, answers=from_choices({"m": given})
     )
     assert [part.triage is None for part in found.parts] == [True, False]
-    assert "1 model. Items that all models solve: 1; that none solves: 0." in audit.page(found)
+    assert "1 model. Items that all models solve: 1; that none solves: 0." in audit.render_page(
+        found
+    )
 
 
 @pytest.fixture(scope="module")

@@ -108,9 +108,9 @@ def test_the_first_suspects_are_set_aside_with_their_reason() -> None:
     assert gone[first.id].startswith(
         f"{first.models} models choose “{problem.options[first.other]}”, but its key is “"
     )
-    assert "three models must" not in audit.repair_page(found)
+    assert "three models must" not in audit.render_repair(found)
     every = _repaired(data, answers=from_choices(said), set_aside=1000)
-    assert f"Models doubt only {len(suspects)} keys." in audit.repair_page(every)
+    assert f"Models doubt only {len(suspects)} keys." in audit.render_repair(every)
     none = _repaired(data, answers=from_choices(said), set_aside=0)
     assert len(none.set_aside) == 0
     assert none.dataset == _repaired(data).dataset
@@ -168,7 +168,7 @@ def test_two_models_set_nothing_aside_by_default() -> None:
     found = _repaired(data, answers=from_choices(said))
     assert found.doubts
     assert (found.doubts.set_aside, found.doubts.threshold) == ((), None)
-    assert "needs the answers of at least three models" in audit.repair_page(found)
+    assert "needs the answers of at least three models" in audit.render_repair(found)
     some = _repaired(data, answers=from_choices(said), set_aside=3)
     assert len(some.set_aside) == 3
 
@@ -177,7 +177,7 @@ def test_the_page_states_the_number_the_bias_and_accuracies() -> None:
     """JSON has the same; accuracy without those set aside is higher, as they are items missed."""
     data, said, _ = _quiz(500, 0.05)
     found = _repaired(data, answers=from_choices(said))
-    page, record = audit.repair_page(found), found.record()
+    page, record = audit.render_repair(found), found.record()
     assert found.doubts
     assert len(found.doubts.set_aside) == 10
     beyond = found.doubts.as_strong
@@ -222,7 +222,7 @@ def test_the_factor_is_what_thinning_does_to_planted_wrong_keys() -> None:
         factors.append(_rate(_repaired(planted).dataset, names) / _rate(data, names))
     error = float(np.std(factors, ddof=1)) / 6**0.5
     assert abs(np.mean(factors) - told.factor) < 3 * error + 0.05
-    assert f"multiplies the rate of wrong keys by {told.factor:.2f}" in audit.repair_page(found)
+    assert f"multiplies the rate of wrong keys by {told.factor:.2f}" in audit.render_repair(found)
     assert found.record()["wrong_keys"]["factor"] == told.factor
 
 
@@ -231,7 +231,7 @@ def test_no_factor_is_reported_if_nothing_is_thinned() -> None:
     found = _repaired(_quiz(300, 0.0, share=0.0)[0])
     assert (found.cues, found.concentration) == ((), None)
     assert found.record()["wrong_keys"] is None
-    assert "rate of wrong keys" not in audit.repair_page(found)
+    assert "rate of wrong keys" not in audit.render_repair(found)
 
 
 def test_a_large_set_is_represented_by_some_of_its_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -240,7 +240,7 @@ def test_a_large_set_is_represented_by_some_of_its_blocks(monkeypatch: pytest.Mo
     found = _repaired(_quiz(500, 0.0)[0])
     assert found.concentration
     assert (found.concentration.items, found.concentration.of) == (300, 500)
-    assert "these items (300, drawn from 500)" in audit.repair_page(found)
+    assert "these items (300, drawn from 500)" in audit.render_repair(found)
 
 
 def test_too_few_kept_are_refused_before_anything_is_written(tmp_path: Path) -> None:

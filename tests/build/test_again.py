@@ -10,7 +10,7 @@ import pytest
 from winosmith import practice
 from winosmith.build import EmbedRecipe, FilterRecipe, debias_to_folder
 
-DATA = practice.corpus(80, strength=0.5).dataset
+DATA = practice.generate_corpus(80, strength=0.5).dataset
 SMALL = {"ensemble_size": 8, "train_size": 40, "cutoff": 8, "null_draws": 20}
 
 

@@ -32,7 +32,7 @@ def test_a_build_keeps_an_evolved_set_that_judges_find_valid(
     built = build(recipe, tmp_path / "out")
     assert built.funnel.kept.problems == 67
     told = (
-        "Rules: WinoGrande's for authors, applied to 60 of 67 problems; not to 7 (perturbed or "
+        "WinoGrande's rules for authors were applied to 60 of 67 problems; not to 7 (perturbed or "
         "their roots)"
     )
     assert str(built.applied) == told
@@ -59,6 +59,6 @@ def test_the_command_says_after_its_verdict_which_rules_were_used(
     lines = ['name = "mine"', *(f'{key} = "{Path(file).name}"' for key, file in pool.items())]
     (tmp_path / "mine.toml").write_text("\n".join([*lines, '[filter]\nmethod = "none"\n']))
     assert main(["build", str(tmp_path / "mine.toml"), "--out", str(tmp_path / "out")]) == 0
-    verdict, rules = capsys.readouterr().out.split("Rules: ", 1)
+    verdict, rules = capsys.readouterr().out.split("WinoGrande's rules for authors were ", 1)
     assert "accuracy of a linear model" in verdict.partition("\n")[0]
-    assert rules.startswith("WinoGrande's for authors, applied to 60 of 67")
+    assert rules.startswith("applied to 60 of 67")

@@ -12,7 +12,7 @@ import pytest
 from tests.build.conftest import AFLITE, TABLE
 from winosmith import Dataset, Extra, answers, debias, formats, practice, validate
 from winosmith.build import build, parse_recipe, read_recipe
-from winosmith.build._report_filter import key_figures, verdict
+from winosmith.build._report_filter import make_figures, verdict
 from winosmith.cli.build import print_build
 from winosmith.errors import DataError, OutputError, RecipeError
 from winosmith.outputs import sha256
@@ -147,7 +147,7 @@ def test_folder_of_another_recipe_names_the_difference(make_build, telling_twins
 
 def test_votes_and_embargo_are_stages_of_the_funnel(tmp_path):
     """Problems under embargo and those the judges reject are dropped before the filter."""
-    made = practice.corpus(40, seed=1)
+    made = practice.generate_corpus(40, seed=1)
     problems = [replace(p, embargo=True) if row < 2 else p for row, p in enumerate(made.dataset)]
     formats.write(problems, tmp_path / "twins.jsonl")
     validate.write_votes(made.votes, tmp_path / "votes.csv")
@@ -170,7 +170,7 @@ def test_votes_and_embargo_are_stages_of_the_funnel(tmp_path):
 
 def test_planted_artifacts_are_counted_in_the_report(tmp_path):
     """With a file of what is planted, the report says how much of it was found."""
-    made = practice.corpus(80, seed=0)
+    made = practice.generate_corpus(80, seed=0)
     formats.write(made.dataset.problems, tmp_path / "twins.jsonl")
     (tmp_path / "planted.json").write_text(json.dumps(made.planted))
     table = {
@@ -259,7 +259,7 @@ def test_halves_whose_filters_ended_elsewhere_are_told_apart_from_this_one(small
         said = f"; the filter kept {format_value(kept, '.1%')} of the halves, "
         said += f"{format_value(share, '.1%')} of the whole"
         assert (said in verdict(run, measures)) == told
-        assert (said in key_figures(run, measures)[0].note) == told
+        assert (said in make_figures(run, measures)[0].note) == told
 
 
 def test_the_histograms_hatch_what_their_phase_took(small_build):
@@ -329,7 +329,7 @@ def test_the_data_digest_depends_on_no_seed(make_build):
 
 def test_a_split_by_contributor_is_built(tmp_path):
     """In the published files nobody who wrote for training wrote for dev, singles and all."""
-    made = practice.corpus(200, seed=2, strength=0.0)
+    made = practice.generate_corpus(200, seed=2, strength=0.0)
     formats.write(made.dataset.problems, tmp_path / "pool.jsonl")
     table = {
         "name": "apart",

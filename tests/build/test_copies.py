@@ -285,13 +285,13 @@ def test_templates_written_for_two_pronouns_are_built_once(make_build):
     her = [replace(p, id=f"{p.id}-she", pronoun="she") for p in templates]
     lost = [replace(p, pronoun=None) for p in (*him, *her)]
     assert len(templates) == 168
-    with_pronoun = make_build(Dataset([*him, *her]), filter=NONE)
-    assert with_pronoun.funnel.kept.problems == 336
-    assert with_pronoun.copies == {}
+    insert_pronoun = make_build(Dataset([*him, *her]), filter=NONE)
+    assert insert_pronoun.funnel.kept.problems == 336
+    assert insert_pronoun.copies == {}
     without = make_build(Dataset(lost), filter=NONE)
     assert without.funnel.kept.problems == 168
     assert (without.copies["groups"], without.copies["left_out"]) == (168, 168)
-    for built in (with_pronoun, without):  # together on one side, whatever is published
+    for built in (insert_pronoun, without):  # together on one side, whatever is published
         sides = {}
         for name in ("train_debiased", "dev", "test"):
             for problem in formats.read(built.folder / f"{name}.jsonl"):

@@ -19,7 +19,7 @@ from winosmith.cli import main
 from winosmith.embed import LightEmbedder, save_array
 from winosmith.errors import RecipeError
 
-POOL = practice.corpus(300, strength=0.6, seed=3).dataset
+POOL = practice.generate_corpus(300, strength=0.6, seed=3).dataset
 
 
 def filtered(out: Path, embed: EmbedRecipe | None = None, **chosen: Any) -> Any:
@@ -129,14 +129,14 @@ def test_the_command_says_what_is_out_of_range(
 @pytest.mark.parametrize(
     ("asked", "told"),
     [
-        (["--error", "0.1"], "--error belongs to --method mirror, not to aflite"),
+        (["--error", "0.1"], "--error is for --method mirror, not for aflite"),
         (
             ["--method", "mirror", "--keep", "9"],
-            "--keep belongs to --method pmi or --method random",
+            "--keep is for --method pmi or --method random",
         ),
-        (["--method", "mirror", "--threshold", "0.7"], "--threshold belongs to --method aflite"),
-        (["--pmi-variant", "max"], "--pmi-variant belongs to --method pmi, not to aflite"),
-        (["--method", "mirror", "--aim", "chance", "--error", "0.1"], "belongs to --aim error"),
+        (["--method", "mirror", "--threshold", "0.7"], "--threshold is for --method aflite"),
+        (["--pmi-variant", "max"], "--pmi-variant is for --method pmi, not for aflite"),
+        (["--method", "mirror", "--aim", "chance", "--error", "0.1"], "is for --aim error"),
     ],
 )
 def test_the_command_refuses_what_would_pass_unnoticed(

@@ -9,7 +9,7 @@ from dataclasses import replace
 import pytest
 
 from winosmith import formats, validate
-from winosmith.build import build, parse_recipe, read_pool, read_pool_votes, recipe_toml
+from winosmith.build import build, format_recipe, parse_recipe, read_pool, read_pool_votes
 from winosmith.errors import DataError, FormatError, RecipeError
 from winosmith.lineage import make_child
 from winosmith.response import Response
@@ -51,7 +51,7 @@ def test_a_pool_of_two_files_holds_what_both_hold_once(folder):
 def test_a_recipe_of_several_files_is_published_with_their_names(folder):
     """Its TOML is read again, beside the files, as the same recipe."""
     recipe = _recipe(folder, data=["twins.jsonl", "grown.jsonl"], votes_file=["votes-1.csv"])
-    text = recipe_toml(recipe)
+    text = format_recipe(recipe)
     assert 'data = ["twins.jsonl", "grown.jsonl"]\n' in text
     assert parse_recipe(tomllib.loads(text), folder=folder) == recipe
 

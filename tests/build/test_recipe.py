@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from winosmith.build import recipe_toml
-from winosmith.build._recipe import Recipe, parse_recipe, read_recipe, recipe_table
+from winosmith.build import format_recipe
+from winosmith.build._recipe import Recipe, parse_recipe, read_recipe, tabulate_recipe
 from winosmith.errors import RecipeError
 
 
@@ -72,7 +72,7 @@ def test_false_leaves_the_encoder_its_own_dropout():
             r"\[structure\] length is \[20, 10\]; it must be a range",
         ),
         ({"votes": {"judges": 0}}, r"\[votes\] judges is 0; it must be a whole number, 1"),
-        ({"embed": {"finetune_train": 100}}, "go together"),
+        ({"embed": {"finetune_train": 100}}, "must be set together"),
         ({"embed": {"finetune_weight_decay": -1.0}}, "finetune_weight_decay is -1.0; it must be a"),
         ({"embed": {"finetune_dropout": 1.0}}, "finetune_dropout is 1.0; .* below 1"),
         ({"embed": {"finetune_train": 100, "finetune_dev": 20}}, "needs a Hugging Face encoder"),
@@ -117,12 +117,12 @@ def test_a_choice_may_also_be_left_open():
 def test_a_recipe_that_is_written_is_read_as_it_was(changes):
     """The TOML of a recipe gives the same recipe, whatever is switched off or written in it."""
     recipe = parse_recipe(table(**changes))
-    assert parse_recipe(tomllib.loads(recipe_toml(recipe))) == recipe
+    assert parse_recipe(tomllib.loads(format_recipe(recipe))) == recipe
 
 
 def test_a_written_recipe_names_files_without_their_folders():
     """No path of the machine that built it is in a published recipe."""
-    text = recipe_toml(Recipe("mine", "/home/you/secret/pool.jsonl"))
+    text = format_recipe(Recipe("mine", "/home/you/secret/pool.jsonl"))
     assert 'data = "pool.jsonl"' in text
     assert "secret" not in text
 
@@ -157,4 +157,4 @@ def test_data_may_be_an_address(tmp_path: Path) -> None:
     for data in ("hf:org/name[train]", ("lm-eval:a", "lm-eval:b")):
         made = parse_recipe({"name": "r", "data": data}, folder=tmp_path)
         assert made.data == data
-        assert recipe_table(made)["data"] == (data if isinstance(data, str) else [*data])
+        assert tabulate_recipe(made)["data"] == (data if isinstance(data, str) else [*data])

@@ -13,7 +13,7 @@ from winosmith import Dataset, Lineage, debias
 from winosmith.build import EmbedRecipe, FilterRecipe, debias_to_folder, run_filter
 from winosmith.build._filter import _scale_settings
 from winosmith.build._filtering import Filtering, changes_sign
-from winosmith.build._report_filter import key_figures
+from winosmith.build._report_filter import make_figures
 from winosmith.embed import LightEmbedder, save_array
 from winosmith.outputs import OutputFolder
 from winosmith.parallel import no_progress
@@ -144,7 +144,7 @@ def test_a_figure_reports_vectors_that_tell_few_problems_apart(tmp_path):
     run = replace(run_filter(data, X, chosen, seed=0), separability=separability)
     filtering = Filtering(EmbedRecipe(), chosen, 0, 0, folder, no_progress)
     measures = filtering.measure(run, digest=data.digest, n=80, shown=range(80))
-    figures = {figure.label: figure.value for figure in key_figures(run, measures)}
+    figures = {figure.label: figure.value for figure in make_figures(run, measures)}
     assert figures["of twins and singles have vectors that depend on the answer"] == 15 / 40
 
 

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, strategies as st
 
 from winosmith import Dataset, Origin
-from winosmith.blocks import shuffled_blocks
-from winosmith.build._split import nested_sizes, split
+from winosmith.blocks import shuffle_blocks
+from winosmith.build._split import make_nested_sets, split
 from winosmith.errors import DataError
 from winosmith.testing import make_twins
 
@@ -32,7 +32,7 @@ def filtered(draw_from):
 def test_no_twin_straddles_a_split(drawn, seed):
     """What is published for training shares no twin with dev or test, whatever was filtered."""
     data, pool, kept = drawn
-    result = split(data, shuffled_blocks(data, seed), pool=pool, kept=kept, dev=0.2, test=0.2)
+    result = split(data, shuffle_blocks(data, seed), pool=pool, kept=kept, dev=0.2, test=0.2)
     twin = [problem.twin_id for problem in data]
     held_out = {twin[row] for row in (*result.dev, *result.test)}
     assert {twin[row] for row in result.dev}.isdisjoint(twin[row] for row in result.test)
@@ -48,7 +48,7 @@ def test_no_twin_straddles_a_split(drawn, seed):
 def test_every_kept_problem_is_published_once(drawn):
     """Debiased train, dev and test together are the kept problems."""
     data, pool, kept = drawn
-    result = split(data, shuffled_blocks(data, 0), pool=pool, kept=kept, dev=0.1, test=0.3)
+    result = split(data, shuffle_blocks(data, 0), pool=pool, kept=kept, dev=0.1, test=0.3)
     assert sorted((*result.debiased, *result.dev, *result.test)) == sorted(kept)
     assert {*result.train} <= {*pool}
 
@@ -57,7 +57,7 @@ def test_every_kept_problem_is_published_once(drawn):
 def test_training_sets_are_whole_twins(drawn):
     """Training rows come in pairs that are twins, side by side."""
     data, pool, kept = drawn
-    train = split(data, shuffled_blocks(data, 0), pool=pool, kept=kept, dev=0.1, test=0.1).train
+    train = split(data, shuffle_blocks(data, 0), pool=pool, kept=kept, dev=0.1, test=0.1).train
     assert all(
         data[one].twin_id == data[other].twin_id
         for one, other in zip(train[::2], train[1::2], strict=True)
@@ -67,7 +67,7 @@ def test_training_sets_are_whole_twins(drawn):
 def test_sizes_are_nested_and_grow_fourfold():
     """Each size is the beginning of the next, 160·4^k problems, and xl is everything."""
     train = list(reversed(range(40_398)))
-    sizes = nested_sizes(train)
+    sizes = make_nested_sets(train)
     assert {name: len(rows) for name, rows in sizes.items()} == {
         "xs": 160,
         "s": 640,
@@ -97,7 +97,7 @@ def test_no_contributor_is_on_two_sides_where_that_is_asked_for(data, share):
     try:
         result = split(
             data,
-            shuffled_blocks(data, 0),
+            shuffle_blocks(data, 0),
             pool=rows,
             kept=rows,
             dev=share,
@@ -121,9 +121,9 @@ def test_sources_are_kept_apart_and_one_source_alone_is_told():
         for row, problem in enumerate(make_twins(30))
     )
     asked = {"pool": range(60), "kept": range(60), "dev": 0.15, "test": 0.0}
-    found = split(data, shuffled_blocks(data, 0), **asked, disjoint="source")
+    found = split(data, shuffle_blocks(data, 0), **asked, disjoint="source")
     assert {data[row].origin.source for row in found.dev} == {"small"}
     assert {data[row].origin.source for row in found.debiased} == {"large"}
     one = Dataset(replace(problem, origin=Origin("large")) for problem in data)
     with pytest.raises(DataError, match="every source has more problems than the 9 for dev"):
-        split(one, shuffled_blocks(one, 0), **asked, disjoint="source")
+        split(one, shuffle_blocks(one, 0), **asked, disjoint="source")

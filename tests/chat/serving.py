@@ -26,7 +26,7 @@ def tiny_chat_model(path: Path) -> Path:
     """Write a tiny chat model, never trained, that knows the words of `make_twins`."""
     import transformers
 
-    texts = [text for problem in make_twins(15) for text in problem.filled()]
+    texts = [text for problem in make_twins(15) for text in problem.fill_all()]
     tiny_language_model(path, "llama", texts=texts, vocabulary=400)
     tokeniser = transformers.AutoTokenizer.from_pretrained(path)
     tokeniser.chat_template = TEMPLATE

@@ -252,7 +252,7 @@ def test_processes_share_a_cache(tmp_path: Path) -> None:
     assert [process.returncode for process in running] == [0, 0, 0]
     assert outputs[0] == outputs[1] == outputs[2]
     assert len(outputs[0]) == 60
-    found = Cache(tmp_path / "c").find(map(str, range(60)))
+    found = Cache(tmp_path / "c").get_many(map(str, range(60)))
     assert found["59"] == Reply(outputs[0][59], 0, 59)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from winosmith.chat import ChatError, Client
-from winosmith.chat._server import find_key
+from winosmith.chat._server import find_api_key
 
 
 @pytest.mark.parametrize(
@@ -79,17 +79,17 @@ def test_the_general_key_goes_only_to_encrypted_strangers(
     """OPENAI_API_KEY is sent by https to other machines; a key that is named goes anywhere."""
     monkeypatch.setenv("OPENAI_API_KEY", "general")
     monkeypatch.setenv("MINE", " own\n")
-    assert find_key(url, variable) == key
+    assert find_api_key(url, variable) == key
 
 
 def test_a_key_that_is_not_there_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     """A variable that was named must hold a key; without a name there may be none."""
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     monkeypatch.delenv("MINE", raising=False)
-    assert find_key("https://host/v1", None) is None
+    assert find_api_key("https://host/v1", None) is None
     with pytest.raises(ChatError, match="MINE is empty"):
-        find_key("https://host/v1", "MINE")
+        find_api_key("https://host/v1", "MINE")
     monkeypatch.setenv("MINE", "hush\nhush")
-    with pytest.raises(ChatError, match="MINE contains characters that a key can't have") as told:
-        find_key("https://host/v1", "MINE")
+    with pytest.raises(ChatError, match="MINE contains characters that are not allowed") as told:
+        find_api_key("https://host/v1", "MINE")
     assert "hush" not in str(told.value)

@@ -344,7 +344,7 @@ def test_what_is_read_is_not_written_over(told: Path, cli: Cli) -> None:
     """Neither a page nor a sheet takes the place of the items; a page takes that of a page."""
     before = told.read_bytes()
     asked = ["audit", str(told), "--draws", "19", "--no-probes"]
-    assert "exists, and is not a page" in cli.refused(*asked, "--out", told)
+    assert "exists and is not a page" in cli.refused(*asked, "--out", told)
     assert "; use another name" in cli.refused(*asked, "--answers", told, "--to-sheet", told)
     assert told.read_bytes() == before
     page = told.with_suffix(".html")

@@ -148,7 +148,7 @@ def test_a_badge_and_a_summary_count_new_findings(
     cli(*AUDIT, "--annotate", "github", "--badge", "found.svg", "--baseline", "old.json")
     assert "no findings" in Path("found.svg").read_text()
     assert summary.read_text().endswith("\n\nNo new findings.\n")
-    one = audit.job_summary("quiz", "sound", [])
+    one = audit.format_job_summary("quiz", "sound", [])
     assert one == "### quiz\n\nsound\n\nNo findings.\n"
 
 
@@ -168,7 +168,7 @@ def test_data_can_not_run_commands_of_github(cli: Cli, unit: Path) -> None:
 def test_an_annotation_is_one_command(text: str, path: str) -> None:
     """Whatever its text and path are, the runner reads back both, and no other command."""
     one = Finding("warning", "options", "quiz", text, path, 3, "")
-    (line,) = audit.annotation_lines([one])
+    (line,) = audit.format_annotations([one])
     assert len(line.splitlines()) <= 1
     command, _, message = line[2:].partition("::")
     keys = dict(key.split("=", 1) for key in command.partition(" ")[2].split(","))
@@ -178,7 +178,7 @@ def test_an_annotation_is_one_command(text: str, path: str) -> None:
         return re.sub("%(0D|0A|3A|2C|25)", lambda found: read[found[0]], value)
 
     def plain(value: str) -> str:
-        return escape.for_terminal(value.replace("\r", "")).replace("\r", "")
+        return escape.escape_terminal(value.replace("\r", "")).replace("\r", "")
 
     assert decoded(message).replace("\r", "") == plain(text)
     assert decoded(keys["file"]).replace("\r", "") == plain(path)

@@ -269,9 +269,9 @@ def test_practice_writes_what_build_reads(tmp_path, monkeypatch, cli):
 def test_practice_writes_symmetric_twins(tmp_path):
     """With --symmetric the twins written are those of the symmetric corpus."""
     assert main(["practice", "--out", str(tmp_path), "--twins", "40", "--symmetric"]) == 0
-    made = practice.corpus(40, symmetric=True).dataset
+    made = practice.generate_corpus(40, symmetric=True).dataset
     assert formats.read(tmp_path / "twins.jsonl").answers == made.answers
-    assert made.answers != practice.corpus(40).dataset.answers
+    assert made.answers != practice.generate_corpus(40).dataset.answers
 
 
 def test_practice_writes_the_handwritten_twins(tmp_path):

@@ -77,4 +77,4 @@ def test_three_pairs_are_corrected_for_three_tests(cli: Cli) -> None:
 def test_a_depth_needs_the_lineage(cli: Cli) -> None:
     """--depth alone is refused with what goes with it."""
     files = ["evolved.jsonl", "early.jsonl", "late.jsonl"]
-    assert "--depth goes with --by lineage" in cli.refused("compare", *files, "--depth", "edit")
+    assert "--depth needs --by lineage" in cli.refused("compare", *files, "--depth", "edit")

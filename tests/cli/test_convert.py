@@ -177,7 +177,7 @@ def test_what_does_not_fit_is_set_aside_too(data_dir: Path, tmp_path: Path, cli:
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
-        (["--recast", "problems"], "the file contains problems already; omit --recast problems"),
+        (["--recast", "problems"], "the file already contains problems; omit --recast problems"),
         (
             ["--to", "superglue-wsc"],
             "'superglue-wsc' stores only claims; convert the others",

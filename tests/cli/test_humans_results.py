@@ -11,7 +11,7 @@ import pytest
 
 from tests.cli.conftest import Cli
 from winosmith import Response, formats
-from winosmith.humans import Subject, Taken, make_subject_record
+from winosmith.humans import Subject, TakenSheet, make_subject_record
 from winosmith.testing import make_twins
 from winosmith.validate import write_votes
 
@@ -28,7 +28,7 @@ def round_of_tests(tmp_path: Path) -> Path:
         mine = halves[name][:: 1 if at < 4 else -1]
         ids = tuple(problem.id for problem in mine)
         people.append(Subject(code, at < 3, {}, 40.0 if at == 5 else 160.0,
-                              (Taken(f"{name}-1-AAAA", name, ids),)))  # fmt: skip
+                              (TakenSheet(f"{name}-1-AAAA", name, ids),)))  # fmt: skip
         for place, problem in enumerate(mine):
             answer = problem.answer or 0
             wrong = problem is halves[name][0] or (place + at) % 6 == 5

@@ -68,7 +68,7 @@ def test_the_key_tells_each_answer_by_its_letter(folder: str) -> None:
         item = sheets[row["sheet"]][int(row["number"])]
         problem = DATA[DATA.row(row["problem"])]
         assert item.problem_id == problem.id
-        assert item.option(row["letter"]) == problem.answer
+        assert item.get_option_index(row["letter"]) == problem.answer
         assert row["answer"] == problem.options[problem.answer or 0]
 
 

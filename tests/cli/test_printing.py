@@ -17,7 +17,7 @@ def test_a_column_has_one_form_on_a_terminal_and_on_a_page(
     print_blocks([table])
     printed = capsys.readouterr().out
     assert "        85.7\xa0%   1.500" in printed
-    assert "85.7\xa0%" in report.page("Words", [report.Section("Words", [table])])
+    assert "85.7\xa0%" in report.render_page("Words", [report.Section("Words", [table])])
 
 
 def test_a_paragraph_prints_no_control_characters(capsys: pytest.CaptureFixture[str]) -> None:

@@ -30,7 +30,7 @@ licence = "Apache-2.0"
 def place(tmp_path: Path) -> Path:
     """Return a folder with 60 twins in one file and a release.toml."""
     installed("pyarrow")
-    formats.write(practice.corpus(60, seed=6).dataset.problems, tmp_path / "twins.jsonl")
+    formats.write(practice.generate_corpus(60, seed=6).dataset.problems, tmp_path / "twins.jsonl")
     (tmp_path / "release.toml").write_text(ABOUT, "utf-8")
     return tmp_path
 
@@ -84,7 +84,7 @@ def test_the_next_version_is_told_from_the_last(place: Path, cli: Cli) -> None:
     """`--previous` and `--version` make a changelog; `--json` counts what changed."""
     cli(*_release(place))
     first = _folder(place)
-    formats.write(practice.corpus(60, seed=6).dataset.problems[4:], place / "twins.jsonl")
+    formats.write(practice.generate_corpus(60, seed=6).dataset.problems[4:], place / "twins.jsonl")
     report = cli.told(*_release(place, "--previous", first, "--version", "1.1.0"))
     assert report["changes"] == {
         "added": 0, "withdrawn": 4, "edited": 0, "changed": 0, "moved": 0,

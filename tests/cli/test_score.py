@@ -204,7 +204,7 @@ def test_people_stand_beside(cli: Cli) -> None:
     assert "a single person" in shown
     drawn = Path("people.html").read_text("utf-8").partition("guessing 50.0\xa0%; ")[2]
     assert re.match(r"list [\d.]+\xa0% .*; people, majority 100.0\xa0% .*; a single person", drawn)
-    only = "Only one person answered, so the interval covers other problems, but not other people"
+    only = "Only one person answered, so the interval does not generalise to other people"
     assert only not in " ".join(shown.split())
     write_votes([r for r in said if r.participant == "00"], "one.csv")
     assert only in " ".join(cli("score", "dev.jsonl", "list.lst", "--people", "one.csv").split())
@@ -218,7 +218,9 @@ def test_consistency_under_the_switch(cli: Cli) -> None:
     arguments = ["dev.jsonl", "list.lst", "--switched", "switched.lst"]
     found = cli.told("score", *arguments, "--switched-data", "switched.jsonl")
     assert found["switched"]["list"]["consistent"]["value"] == 0.0
-    assert "--switched and --switched-data belong together" in cli.refused("score", *arguments)
+    assert "--switched and --switched-data must be given together" in cli.refused(
+        "score", *arguments
+    )
 
 
 def test_other_fields_are_scored_apart_on_request(cli: Cli) -> None:

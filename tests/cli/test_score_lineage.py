@@ -15,7 +15,7 @@ from tests.cli.conftest import Cli
 from winosmith import Dataset, Prediction, Problem, Response, answers, formats
 from winosmith.cli import main
 from winosmith.lineage import depths, make_child
-from winosmith.metrics import count_edit_kinds, grade, stability
+from winosmith.metrics import count_edit_kinds, grade, measure_stability
 from winosmith.testing import make_twins
 from winosmith.validate import write_votes
 
@@ -68,7 +68,7 @@ def test_the_tables_fit_a_terminal_and_have_the_null_beside(cli: Cli) -> None:
     shown = cli("score", *BOTH)
     tables, _, signatures = shown.partition("Signature of")
     assert max(map(len, tables.splitlines())) <= 80
-    found = stability(grade(DATA, SAID["near"]))
+    found = measure_stability(grade(DATA, SAID["near"]))
     assert f"Error depth (lineage): {found.n} perturbed problems, 8 families" in shown
     line = next(x for x in shown.splitlines() if x.startswith("near") and "errors" in x).split()
     assert [line[2], line[5]] == [f"{found.mean.value:.2f}", f"{found.mean.null.coin:.2f}"]
@@ -85,7 +85,7 @@ def test_the_figures_are_those_of_the_library(cli: Cli) -> None:
     found = cli.told("score", *BOTH)["stability"]
     graded = grade(DATA, SAID["far"])
     assert found["depth"] == "lineage"
-    assert found["solvers"]["far"] == json.loads(json.dumps(stability(graded).record()))
+    assert found["solvers"]["far"] == json.loads(json.dumps(measure_stability(graded).record()))
     tags = {p.id: tag(tokens(p.sentence)) for p in DATA}
     assert found["kinds"]["far"] == json.loads(json.dumps(count_edit_kinds(graded, tags).record()))
     assert {kind["kind"] for kind in found["kinds"]["far"]["kinds"]} >= {"+JJ", "+RB"}
@@ -99,7 +99,7 @@ def test_the_depth_can_be_chosen(cli: Cli) -> None:
     assert "no perturbed problem has a known declared depth" in cli.refused(
         "score", *BOTH, "--depth", "declared"
     )
-    assert "--depth goes with --by lineage" in cli.refused("score", *BOTH[:2], "--depth", "edit")
+    assert "--depth needs --by lineage" in cli.refused("score", *BOTH[:2], "--depth", "edit")
 
 
 def test_data_without_lineage_is_refused(cli: Cli) -> None:

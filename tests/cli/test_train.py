@@ -188,7 +188,7 @@ def test_claims_are_trained_on(tiny_encoder: Path, folder: Path, tmp_path: Path)
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--then", "train.jsonl"], "--then and --then-dev belong together"),
+        (["--then", "train.jsonl"], "--then and --then-dev must be given together"),
         (["--curve", "--on-all"], "can't be combined with --then or --on-all"),
         (["--dev", "nothing.jsonl"], "'nothing.jsonl' is neither a file nor a number"),
         (["--seeds", "2", "--epochs", "0"], "epochs is 0; it must be a whole number, 1 or more"),

@@ -47,11 +47,11 @@ def test_a_cluster_removes_the_same_rows(rows, alone, executor):
 
 
 def test_the_null_of_the_threshold_is_the_same(rows, executor):
-    """`threshold_null` counts on a cluster what it counts here."""
+    """`compute_threshold_null` counts on a cluster what it counts here."""
     groups = [(row, row + 1) for row in range(0, len(rows[0]), 2)]
     chosen = {"train_size": 250, "ensemble_size": 6}
-    here = debias.threshold_null(*rows, groups, **chosen)
-    assert debias.threshold_null(*rows, groups, executor=executor, **chosen) == here
+    here = debias.compute_threshold_null(*rows, groups, **chosen)
+    assert debias.compute_threshold_null(*rows, groups, executor=executor, **chosen) == here
 
 
 def test_a_worker_killed_between_phases_changes_nothing(rows, alone, executor, kill):

@@ -78,13 +78,13 @@ def twins(language: str, planted: float) -> Dataset:
 def by_light(pool: Dataset) -> float:
     """Return what a linear model on the light embedder's vectors guesses of other twins."""
     X = LightEmbedder(dimensions=128).embed(pool)
-    return debias.probe(X, debias.problem_labels(pool), pool.groups).accuracy
+    return debias.probe(X, debias.get_problem_labels(pool), pool.groups).accuracy
 
 
 def by_hashed(pool: Dataset) -> float:
     """Return the same of the stranger's vectors."""
     X = HashedEmbedder(dimensions=256).embed(pool)
-    return debias.probe(X, debias.problem_labels(pool), pool.groups).accuracy
+    return debias.probe(X, debias.get_problem_labels(pool), pool.groups).accuracy
 
 
 def by_words(pool: Dataset) -> float:
@@ -97,7 +97,7 @@ def by_words(pool: Dataset) -> float:
 
 def by_clues(pool: Dataset) -> float:
     """Return how many problems have a strongest clue that points to the answer, or none, halved."""
-    leads = debias.find_associations(pool).count_leads(range(len(pool)))
+    leads = debias.find_associations(pool).count_clue_directions(range(len(pool)))
     return 0.5 + 0.5 * (leads.toward - leads.away) / leads.problems
 
 

@@ -89,7 +89,7 @@ def test_copies_are_no_clue() -> None:
         for copy in range(12)
         for half in twin
     )
-    assert debias.find_associations(data, z=0.1).count_leads(range(24)).toward == 0
+    assert debias.find_associations(data, z=0.1).count_clue_directions(range(24)).toward == 0
 
 
 def test_fine_tuning_is_above_chance_by_different_problems_alone() -> None:

@@ -13,7 +13,7 @@ from tests.conftest import examples
 from winosmith import Dataset, Prediction, Problem, Response, audit, humans, metrics, report
 from winosmith.cli._stability import make_stability_sections, measure_stabilities
 from winosmith.cli.score import ExtraResults, make_score_tables
-from winosmith.humans import Taken
+from winosmith.humans import TakenSheet
 from winosmith.lineage import make_child
 
 ITEMS = Dataset(
@@ -37,7 +37,7 @@ def test_people_left_are_counted_for_the_items_they_were_asked(
     subjects: list[humans.Subject] = []
     for who, items in enumerate(asked):
         ids = tuple(ITEMS.ids[at] for at in sorted(items))
-        subjects.append(humans.Subject(f"S{who}", None, taken=(Taken(f"a-{who}", "a", ids),)))
+        subjects.append(humans.Subject(f"S{who}", None, taken=(TakenSheet(f"a-{who}", "a", ids),)))
         choices: list[Any] = rng.choice([0, 0, 1, None], len(ids)).tolist()
         said += [
             Response(id_, f"S{who}", "test", choice, ambiguous=choice is None)
@@ -130,4 +130,4 @@ def test_only_what_was_searched_for_is_counted(tmp_path: Path) -> None:
     data = Dataset([*own, *shared], "quiz")
     found = audit.find_overlap({"quiz": data}, tmp_path / "web.txt")["quiz"]
     assert found.checked == 4
-    assert found.count_found(data) == ((1, 3), (1, 7))
+    assert found.count_found_options(data) == ((1, 3), (1, 7))

@@ -25,12 +25,12 @@ from tests.conftest import installed
 from tests.exposure.test_coins import pairs_of, write_release
 from winosmith import Dataset, Prediction, Problem, Response, answers, formats, practice
 from winosmith.cli import main
-from winosmith.exposure import read_keyed
-from winosmith.humans import Subject, Taken, make_subject_record
+from winosmith.exposure import read_keyed_release
+from winosmith.humans import Subject, TakenSheet, make_subject_record
 from winosmith.lineage import make_child
 from winosmith.metrics import switch_options
 from winosmith.recast import to_claims
-from winosmith.records import canonical
+from winosmith.records import dump_json
 from winosmith.testing import make_twins
 from winosmith.validate import write_votes
 
@@ -165,7 +165,7 @@ def _write_inputs() -> None:
     for name, text in TOML.items():
         Path(name).write_text(text, "utf-8")
     formats.write(DATA, "data.jsonl")
-    formats.write(practice.corpus(40, seed=6).dataset.problems, "pool.jsonl")
+    formats.write(practice.generate_corpus(40, seed=6).dataset.problems, "pool.jsonl")
     evolved, rng = _evolved(), np.random.default_rng(0)
     formats.write(evolved, "evolved.jsonl")
     for name, every in (("near", 3), ("far", 5)):
@@ -192,12 +192,14 @@ def _write_inputs() -> None:
         for p in DATA
     ]
     Path("wsc.xml").write_text(f"<collection>{''.join(schemas)}</collection>")
-    keyed = read_keyed(
-        write_release(Path("keyed"), bytes(32), pairs_of(practice.corpus(90, seed=2).dataset))
+    keyed = read_keyed_release(
+        write_release(
+            Path("keyed"), bytes(32), pairs_of(practice.generate_corpus(90, seed=2).dataset)
+        )
     )
     scores = [{"id": pair.a.id, "a": rng.normal(), "b": rng.normal()} for pair in keyed.pairs]
     lines = [{"release": keyed.digest, "model": "new"}, *scores]
-    Path("exposed.jsonl").write_text("".join(canonical(line) + "\n" for line in lines))
+    Path("exposed.jsonl").write_text("".join(dump_json(line) + "\n" for line in lines))
     _write_test()
 
 
@@ -218,7 +220,7 @@ def _write_test() -> None:
     for who in range(6):
         mine = [DATA[pair[who % 2]] for pair in DATA.twins]
         ids = tuple(problem.id for problem in mine)
-        taken = (Taken(f"{'ab'[who % 2]}-1-AAAA", "ab"[who % 2], ids),)
+        taken = (TakenSheet(f"{'ab'[who % 2]}-1-AAAA", "ab"[who % 2], ids),)
         people.append(Subject(f"S{who}", who < 3, {}, 40.0 if who == 5 else 160.0, taken))
         for place, problem in enumerate(mine):
             choice = (problem.answer or 0) ^ ((place + who) % 6 == 5)
@@ -227,7 +229,7 @@ def _write_test() -> None:
     write_votes(said, "said.jsonl")
     judged = [Response(f"{at}", judge, "test", at % 3) for at in range(1, 12) for judge in "xyz"]
     write_votes(judged, "judged.jsonl")
-    lines = [canonical(make_subject_record(subject)) + "\n" for subject in people]
+    lines = [dump_json(make_subject_record(subject)) + "\n" for subject in people]
     Path("subjects.jsonl").write_text("".join(lines))
     write_votes(
         [
@@ -243,11 +245,11 @@ def _shape(value: Any) -> Any:
     """Return the keys and types of a JSON value; one shape for all entries of a list or map."""
     if isinstance(value, dict):
         shapes = {key: _shape(one) for key, one in value.items()}
-        different = {canonical(one) for one in shapes.values()}
+        different = {dump_json(one) for one in shapes.values()}
         is_map = len(shapes) > 8 and len(different) == 1
         return {"*": next(iter(shapes.values()))} if is_map else shapes
     if isinstance(value, list):
-        return [json.loads(one) for one in sorted({canonical(_shape(one)) for one in value})]
+        return [json.loads(one) for one in sorted({dump_json(_shape(one)) for one in value})]
     return "null" if value is None else type(value).__name__
 
 
@@ -292,7 +294,7 @@ def found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
     installed("pyarrow", "typst")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     blank = b'<svg viewBox="0 0 1 1"></svg>'  # drawings take most of the time
-    monkeypatch.setattr("winosmith.report._svg._paint", lambda *_: blank)
+    monkeypatch.setattr("winosmith.report._svg._render_chart", lambda *_: blank)
     with chdir(tmp_path):
         _write_inputs()
         made = {name: _values(_printed(words)) for name, words in VALUES.items()}

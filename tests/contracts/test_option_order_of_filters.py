@@ -79,13 +79,15 @@ def test_pmi_filtering_scores_and_keeps_the_same(
 @given(rows=SWAPS)
 def test_words_have_the_same_pmi(rows: set[int]) -> None:
     """The PMI of a word is with the option that is mentioned first."""
-    assert debias.word_pmi(DATA) == debias.word_pmi(swapped(DATA, rows))
+    assert debias.compute_word_pmi(DATA) == debias.compute_word_pmi(swapped(DATA, rows))
 
 
 def test_the_halves_of_a_twin_share_their_first_option() -> None:
     """Where halves mention their options in two orders, one of them says which is the first."""
     data = Dataset(CROSSED)
-    first = [data[row].options[k] for row, k in enumerate(metrics.find_first_of_twins(data))]
+    first = [
+        data[row].options[k] for row, k in enumerate(metrics.find_first_mentioned_options(data))
+    ]
     assert first == ["Ann", "Ann", "cup", "cup", "old Ann", "old Ann"]
     assert metrics.find_first_mentioned(data[1]) == 1  # alone, it mentions Beth first
 
@@ -106,7 +108,7 @@ def test_clues_are_the_same(rows: set[int]) -> None:
                 ("red car", "blue car"), 0)
         for n in range(12)
     ]  # fmt: skip
-    made = Dataset([*cars, *practice.corpus(40, seed=5).dataset])
+    made = Dataset([*cars, *practice.generate_corpus(40, seed=5).dataset])
     told = []
     for data in (made, swapped(made, rows)):
         clues = debias.find_associations(data, z=1.5).clues
@@ -144,12 +146,12 @@ def test_every_figure_of_a_report_is_the_same(method: Any, rows: set[int]) -> No
 
 def test_what_swaps_change_of_aflite_is_noise() -> None:
     """Swapping every other problem's options changes AFLite's kept set no more than a seed does."""
-    data = practice.corpus(150, seed=7, strength=0.5).dataset
+    data = practice.generate_corpus(150, seed=7, strength=0.5).dataset
     m, k = debias.suggest_sizes(len(data))
 
     def removed(which: Dataset, seed: int) -> frozenset[int]:
         X = embed.LightEmbedder(64).embed(which)
-        y = debias.problem_labels(which)
+        y = debias.get_problem_labels(which)
         found = debias.aflite(X, y, train_size=m, cutoff=k, ids=which.ids, seed=seed)
         return frozenset(range(len(which))) - set(found.kept.tolist())
 

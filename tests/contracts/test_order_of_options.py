@@ -18,7 +18,7 @@ from winosmith import Dataset, Extra, Prediction, Problem, Response, metrics
 from winosmith.evolve import find_unsolved_ids
 from winosmith.lineage import make_child
 from winosmith.metrics import Graded, grade
-from winosmith.prediction import best_options
+from winosmith.prediction import find_best_options
 from winosmith.rounds._solving import plan_next_round
 from winosmith.testing import make_families, make_twins
 
@@ -78,7 +78,7 @@ def answers(draw: st.DrawFn, *, scored: bool = False) -> tuple[Prediction, ...]:
         options = range(len(problem.options))
         kind = draw(st.sampled_from(kinds))
         scores = tuple(draw(SCORES) for _ in options) if kind in ("scores", "against") else ()
-        best = best_options(scores) if scores else ()
+        best = find_best_options(scores) if scores else ()
         choice = best[0] if kind == "scores" else draw(st.sampled_from(options))
         tied: tuple[int, ...] = ()
         if kind == "tied":
@@ -116,12 +116,12 @@ WOMEN = {"nurse": 90.0, "plumber": 5.0}
 ONE: dict[str, Callable[[Graded], Any]] = {
     "score": lambda g: metrics.score(g).record(),
     "guessing": lambda g: [metrics.guessing_p_value(g), metrics.compute_guessing_level(g)],
-    "stability": lambda g: metrics.stability(g, draws=200).record(),
+    "stability": lambda g: metrics.measure_stability(g, draws=200).record(),
     "kinds": lambda g: metrics.count_edit_kinds(
         g, {p.id: ["NN"] * len(metrics_tokens(p.sentence)) for p in g.dataset}
     ).record(),
     "gender gap": lambda g: [
-        metrics.gender_gap(_of_winogender(g), WOMEN, reading=reading).record()
+        metrics.measure_gender_gap(_of_winogender(g), WOMEN, reading=reading).record()
         for reading in ("answer", "occupation")
     ],
     "roots": lambda g: sorted(find_unsolved_ids(g.dataset, [g.predictions])),
@@ -131,8 +131,8 @@ ONE: dict[str, Callable[[Graded], Any]] = {
 
 TWO: dict[str, Callable[[Graded, Graded], Any]] = {
     "compare": lambda a, b: metrics.compare({"a": a, "b": b}).record(),
-    "agreement": lambda a, b: vars_of(metrics.agreement(a, b)),
-    "forgetting": lambda a, b: metrics.forgetting(a, b).record(),
+    "agreement": lambda a, b: vars_of(metrics.measure_agreement(a, b)),
+    "forgetting": lambda a, b: metrics.measure_forgetting(a, b).record(),
     "survival": lambda a, b: metrics.compare_survival(a, b, draws=200).record(),
 }
 """Every figure over two solvers' predictions."""

@@ -36,7 +36,7 @@ from winosmith.errors import InputError
 from winosmith.humans import Answer, Sitting, make_answers_record, make_sheet_record
 from winosmith.lineage import make_child
 from winosmith.prediction import Prediction
-from winosmith.records import canonical, problem_record
+from winosmith.records import dump_json, problem_record
 from winosmith.release._about import TEMPLATE
 from winosmith.testing import make_twins
 
@@ -68,7 +68,7 @@ def family() -> str:
     words = root.sentence.split()
     first = make_child(root, " ".join(["Once", *words]), root.options, 0, source="own")
     then = make_child(first, " ".join(["Once", "more", *words]), root.options, 1, source="own")
-    return "".join(canonical(problem_record(p)) + "\n" for p in (root, first, then))
+    return "".join(dump_json(problem_record(p)) + "\n" for p in (root, first, then))
 
 
 class Reader(NamedTuple):
@@ -103,7 +103,7 @@ READERS = {
     ),
     "samples": Reader(
         lambda path: answers.read(path, DATA),
-        "".join(canonical({"doc": problem_record(p), "filtered_resps": ["A"], "target": "A"}) + "\n"
+        "".join(dump_json({"doc": problem_record(p), "filtered_resps": ["A"], "target": "A"}) + "\n"
                 for p in DATA),
     ),
     "labels": Reader(answers.read_labels, "1\n2\n1\n"),
@@ -142,7 +142,8 @@ READERS = {
         + "".join(f"{p.id},{p.options[p.answer or 0]},A,a letter\n" for p in DATA),
     ),
     "check of keys": Reader(
-        audit.read_check, json.dumps(audit.check_record(audit.draw_check(make_twins(8), (), 12)))
+        audit.read_check,
+        json.dumps(audit.make_check_record(audit.draw_check(make_twins(8), (), 12))),
     ),
     "recipe": Reader(build.read_recipe, RECIPE),
     "recipe of a round": Reader(

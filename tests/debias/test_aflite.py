@@ -265,7 +265,7 @@ logging.basicConfig(level=logging.INFO)
 {before}
 from winosmith.debias import _kernel
 _kernel.compile_loops()
-print(sum(_kernel.compute_largest_sum.stats.cache_hits.values()))
+print(sum(_kernel.compute_max_square_sum.stats.cache_hits.values()))
 """
 
 
@@ -375,14 +375,14 @@ def test_problem_labels_refuse_by_name():
     from winosmith import Dataset, Problem
 
     two = Problem("a", "A _ b.", ("x", "y"), 1)
-    assert debias.problem_labels(Dataset([two])).tolist() == [1]
+    assert debias.get_problem_labels(Dataset([two])).tolist() == [1]
     three = Problem("b", "A _ b.", ("x", "y", "z"), 1)
     with pytest.raises(DataError, match=r"'b' has 3 options.*remove the 1 problems with more"):
-        debias.problem_labels(Dataset([two, three]))
+        debias.get_problem_labels(Dataset([two, three]))
     with pytest.raises(DataError, match="'a' is withheld"):
-        debias.problem_labels(Dataset([two.blind()]))
+        debias.get_problem_labels(Dataset([two.blind()]))
     with pytest.raises(DataError, match="no problems"):
-        debias.problem_labels(Dataset())
+        debias.get_problem_labels(Dataset())
 
 
 class StoppedError(Exception):
@@ -437,10 +437,10 @@ def test_a_checkpoint_of_another_run_is_refused(tmp_path):
     other = tmp_path / "notes.npz"
     for content in (b"not an archive", b"", b"PK\x03\x04 cut off"):
         other.write_bytes(content)
-        with pytest.raises(OutputError, match="not a checkpoint"):
+        with pytest.raises(OutputError, match="not an AFLite checkpoint"):
             debias.aflite(X, y, ids=ids, checkpoint=other, **SMALL)
     np.savez(other, scores=X)
-    with pytest.raises(OutputError, match="not a checkpoint"):
+    with pytest.raises(OutputError, match="not an AFLite checkpoint"):
         debias.aflite(X, y, ids=ids, checkpoint=other, **SMALL)
     (tmp_path / "file").write_text("no folder")
     with pytest.raises(OutputError, match="file"):

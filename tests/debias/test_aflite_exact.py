@@ -17,8 +17,14 @@ from tests.conftest import examples
 from winosmith import debias
 from winosmith.debias._ensemble import Ensemble, Settings, open_ensemble
 from winosmith.debias._kernel import Kernel
-from winosmith.debias._rows import TIES, align, check_rows, draw_training_rows, make_generator
-from winosmith.debias._selection import make_histogram, reach_threshold, select
+from winosmith.debias._rows import (
+    TIES,
+    check_rows,
+    copy_aligned,
+    draw_training_rows,
+    make_generator,
+)
+from winosmith.debias._selection import make_histogram, reaches_threshold, select
 from winosmith.debias._solver import minimize, minimize_by_newton
 from winosmith.errors import InputError
 
@@ -125,7 +131,7 @@ def test_votes_are_those_of_the_optimum(problem):
     everything = np.arange(len(y), dtype=np.int32)
     with open_ensemble(check_rows(X, y, range(len(y)), None), chosen) as ensemble:
         for phase, start in enumerate(_starts(ensemble, everything)):
-            votes = ensemble.vote(everything, phase, start)
+            votes = ensemble.collect_votes(everything, phase, start)
             values = ensemble.basis.matrix.astype(np.float64) @ votes.weights.T
             for classifier in np.flatnonzero(~votes.one_class):
                 T = draw_training_rows(
@@ -146,9 +152,11 @@ def test_votes_are_those_of_the_optimum(problem):
 
 def _starts(ensemble: Ensemble, left: NDArray[np.int32]) -> Iterator:
     """Yield the first start, then one at the mean of a phase's classifiers."""
-    first = ensemble.compute_first_start(left)
+    first = ensemble.compute_initial_start(left)
     yield first
-    yield ensemble.compute_start_at(ensemble.vote(left, 0, first).weights.mean(axis=0), left)
+    yield ensemble.compute_start_at(
+        ensemble.collect_votes(left, 0, first).weights.mean(axis=0), left
+    )
 
 
 def test_newton_solves_what_can_be_separated():
@@ -166,7 +174,7 @@ def test_newton_solves_what_can_be_separated():
 def test_a_column_gets_the_same_bits_in_any_company():
     """A regression's weights do not depend on those that are solved beside it."""
     rng = np.random.default_rng(8)
-    matrix = align(rng.normal(size=(500, 48)))
+    matrix = copy_aligned(rng.normal(size=(500, 48)))
     labels = (matrix[:, 0] + rng.normal(size=500) > 0).astype(np.float32)
     ridge, diagonal = np.ones(48), np.full(48, 30.0)
 
@@ -214,9 +222,9 @@ def test_scores_are_compared_as_whole_numbers():
     """Exactly at the threshold is at it: 3 of 4 at 0.75, 7 of 10 at 0.7, 3 of 5 at 0.6."""
     for right, votes, threshold in ((3, 4, 0.75), (7, 10, 0.7), (3, 5, 0.6), (29, 100, 0.29)):
         counts = np.array([right, right - 1], np.int32), np.array([votes, votes], np.int32)
-        assert reach_threshold(*counts, threshold).tolist() == [True, False]
+        assert reaches_threshold(*counts, threshold).tolist() == [True, False]
     nobody = np.zeros(1, np.int32), np.zeros(1, np.int32)
-    assert reach_threshold(*nobody, 0.0).tolist() == [False]
+    assert reaches_threshold(*nobody, 0.0).tolist() == [False]
 
 
 def test_ties_at_the_cutoff_are_drawn_and_counted():
@@ -368,7 +376,7 @@ def test_a_share_too_small_for_a_row_still_removes_one():
         ({"target_size": 0}, "target_size is 0; it must be a whole number, 1 or more"),
         ({"target_size": 0.5}, "target_size is 0.5; it must be a whole number"),
         ({"remove": "twins"}, 'remove is .twins.; it must be "rows" or "groups"'),
-        ({"remove": "groups"}, "no groups are given"),
+        ({"remove": "groups"}, "groups is missing"),
         ({"null": "maybe"}, 'null is .maybe.; it must be "off" or "report"'),
         ({"null_draws": 19}, "null_draws is 19; it must be a whole number, 20 or more"),
     ],

@@ -12,9 +12,9 @@ from winosmith.debias._assess import (
     _SHRINKAGE,
     AnswerHistograms,
     Binning,
-    answer_axis,
     compute_divergence,
-    principal_axes,
+    compute_principal_axes,
+    project_on_answer_axis,
 )
 from winosmith.errors import DataError
 
@@ -31,17 +31,17 @@ def test_components_are_those_of_scikit_learn(rows: np.ndarray) -> None:
     from sklearn.decomposition import PCA
 
     oracle = PCA(5, svd_solver="full").fit(rows)
-    axes = principal_axes(rows, 5)
+    axes = compute_principal_axes(rows, 5)
     np.testing.assert_allclose(axes.explained, oracle.explained_variance_ratio_, atol=1e-9)
-    mine, theirs = axes.coordinates(rows), oracle.transform(rows)
+    mine, theirs = axes.project(rows), oracle.transform(rows)
     signs = np.sign((mine * theirs).sum(axis=0))
     np.testing.assert_allclose(mine, theirs * signs, atol=1e-6)
 
 
 def test_the_sign_makes_the_largest_loading_positive(rows: np.ndarray) -> None:
     """Mirroring every row mirrors no axis: the sign does not depend on where the rows lie."""
-    there = principal_axes(rows, 4).directions
-    mirrored = principal_axes(-rows, 4).directions
+    there = compute_principal_axes(rows, 4).directions
+    mirrored = compute_principal_axes(-rows, 4).directions
     largest = np.abs(there).argmax(axis=0)
     assert (there[largest, range(4)] > 0).all()
     np.testing.assert_allclose(there, mirrored, atol=1e-9)
@@ -50,15 +50,15 @@ def test_the_sign_makes_the_largest_loading_positive(rows: np.ndarray) -> None:
 def test_the_order_of_the_rows_does_not_matter(rows: np.ndarray) -> None:
     """Permuted rows have the same coordinates."""
     order = np.random.default_rng(0).permutation(len(rows))
-    plain = principal_axes(rows, 3).coordinates(rows)
-    permuted = principal_axes(rows[order], 3).coordinates(rows[order])
+    plain = compute_principal_axes(rows, 3).project(rows)
+    permuted = compute_principal_axes(rows[order], 3).project(rows[order])
     np.testing.assert_allclose(permuted, plain[order], atol=1e-7)
 
 
 def test_chunks_and_precision_do_not_show() -> None:
     """More rows than a chunk holds, in single precision, give what one piece in double gives."""
     wide = np.random.default_rng(1).normal(size=(20_000, 4)).astype(np.float32) * [4, 3, 2, 1]
-    axes = principal_axes(wide.astype(np.float32), 2)
+    axes = compute_principal_axes(wide.astype(np.float32), 2)
     whole = np.cov(wide.astype(np.float32).astype(np.float64).T)
     values = np.linalg.eigvalsh(whole)[::-1]
     np.testing.assert_allclose(axes.explained, values[:2] / values.sum(), rtol=1e-9)
@@ -66,12 +66,12 @@ def test_chunks_and_precision_do_not_show() -> None:
 
 def test_degenerate_rows_have_axes_too() -> None:
     """Fewer rows than columns, equal rows, and fewer columns than asked for are no error."""
-    few = principal_axes(np.random.default_rng(0).normal(size=(3, 9)), 10)
+    few = compute_principal_axes(np.random.default_rng(0).normal(size=(3, 9)), 10)
     assert few.directions.shape == (9, 9)
-    same = principal_axes(np.ones((5, 4)), 2)
+    same = compute_principal_axes(np.ones((5, 4)), 2)
     assert same.explained.tolist() == [0, 0]
-    assert same.coordinates(np.ones((5, 4))).tolist() == [[0, 0]] * 5
-    assert same.coordinates(np.ones((0, 4))).shape == (0, 2)
+    assert same.project(np.ones((5, 4))).tolist() == [[0, 0]] * 5
+    assert same.project(np.ones((0, 4))).shape == (0, 2)
 
 
 def shifted_rows(
@@ -106,7 +106,7 @@ def test_the_axis_is_that_of_scikit_learns_discriminant() -> None:
     from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 
     X, y, groups = shifted_rows()
-    read = answer_axis(X, y[None], groups, np.random.default_rng(0))
+    read = project_on_answer_axis(X, y[None], groups, np.random.default_rng(0))
     assert read is not None
     deal = np.random.default_rng(0).permutation(len(groups))
     half_of = np.empty(len(y), int)
@@ -129,10 +129,10 @@ def test_every_labelling_has_an_axis_of_its_own() -> None:
     """Many labellings at once are read as one after the other; flipped labels turn the axis."""
     X, y, groups = shifted_rows()
     stack = np.stack([y, 1 - y, np.roll(y, 1)])
-    together = answer_axis(X, stack, groups, np.random.default_rng(0))
+    together = project_on_answer_axis(X, stack, groups, np.random.default_rng(0))
     assert together is not None
     for labels, found in zip(stack, together, strict=True):
-        alone = answer_axis(X, labels[None], groups, np.random.default_rng(0))
+        alone = project_on_answer_axis(X, labels[None], groups, np.random.default_rng(0))
         assert alone is not None
         np.testing.assert_allclose(found, alone[0], atol=1e-8)
     np.testing.assert_allclose(together[0], -together[1], atol=1e-8)
@@ -142,7 +142,9 @@ def test_positions_are_in_standard_deviations() -> None:
     """Whatever the scale of the embeddings, the rows spread by about 1, around 0."""
     X, y, groups = shifted_rows(2000, shift=0.0)
     for scale in (1e-3, 1.0, 1e4):
-        (read,) = answer_axis(X * scale + 5 * scale, y[None], groups, np.random.default_rng(0))
+        (read,) = project_on_answer_axis(
+            X * scale + 5 * scale, y[None], groups, np.random.default_rng(0)
+        )
         assert abs(read.mean()) < 0.1
         assert 0.9 < read.std() < 1.1
 
@@ -152,7 +154,9 @@ def test_no_row_is_read_by_an_axis_that_saw_its_twin() -> None:
     X, y, groups = shifted_rows()
     changed = y.copy()
     changed[[0, 1]] = 1 - changed[[0, 1]]
-    there, back = answer_axis(X, np.stack([y, changed]), groups, np.random.default_rng(0))
+    there, back = project_on_answer_axis(
+        X, np.stack([y, changed]), groups, np.random.default_rng(0)
+    )
     moved = np.flatnonzero(there != back)
     assert not {0, 1} & set(moved.tolist())
     assert len(moved) == 100
@@ -162,9 +166,9 @@ def test_without_both_answers_in_both_halves_there_is_no_axis() -> None:
     """One answer only, or a single group, can't be fitted on one half and read on the other."""
     X, y, groups = shifted_rows(8)
     rng = np.random.default_rng(0)
-    assert answer_axis(X, np.zeros((1, 8), int), groups, rng) is None
-    assert answer_axis(X[:2], y[None, :2], groups[:1], rng) is None
-    assert answer_axis(X[:0], y[None, :0], [], rng) is None
+    assert project_on_answer_axis(X, np.zeros((1, 8), int), groups, rng) is None
+    assert project_on_answer_axis(X[:2], y[None, :2], groups[:1], rng) is None
+    assert project_on_answer_axis(X[:0], y[None, :0], [], rng) is None
 
 
 histograms = arrays(np.int64, 12, elements=st.integers(0, 400))
@@ -196,7 +200,7 @@ def test_smoothing_keeps_an_empty_bin_finite() -> None:
 @given(arrays(np.float64, 30, elements=st.floats(-50, 50)), st.integers(2, 40))
 def test_bins_are_equal_and_hold_every_row(positions: np.ndarray, bins: int) -> None:
     """Each row is counted once, in a bin whose edges it lies between."""
-    binning = Binning.spanning(positions.min(), positions.max(), bins)
+    binning = Binning.from_range(positions.min(), positions.max(), bins)
     edges, near = np.array(binning.edges), 1e-9 * max(1, np.abs(positions).max())
     assert len(edges) == bins + 1
     assert edges[0] == positions.min()
@@ -212,7 +216,7 @@ def test_bins_count_as_numpy_does() -> None:
     """The counts are those of numpy's histogram, by answer."""
     rng = np.random.default_rng(2)
     positions, labels = rng.normal(size=500), rng.integers(0, 2, 500)
-    binning = Binning.spanning(positions.min(), positions.max(), 25)
+    binning = Binning.from_range(positions.min(), positions.max(), 25)
     low_high = (positions.min(), positions.max())
     assert binning.count(positions, labels).tolist() == [
         np.histogram(positions[labels == answer], 25, low_high)[0].tolist() for answer in (0, 1)
@@ -223,7 +227,7 @@ def test_many_labellings_are_counted_at_once() -> None:
     """A stack of labellings, with one set of positions or one each, gives a stack of counts."""
     rng = np.random.default_rng(4)
     positions, labels = rng.normal(size=(5, 80)), rng.integers(0, 2, (5, 80))
-    binning = Binning.spanning(-2, 2, 12)
+    binning = Binning.from_range(-2, 2, 12)
     assert (binning.count(positions, labels) == [
         binning.count(*pair) for pair in zip(positions, labels, strict=True)
     ]).all()  # fmt: skip
@@ -234,22 +238,22 @@ def test_many_labellings_are_counted_at_once() -> None:
 
 def test_what_lies_outside_is_in_the_outermost_bins() -> None:
     """A fixed range loses no row."""
-    counts = Binning.spanning(0, 1, 4).count(np.array([-9.0, 0.3, 9.0]), np.array([0, 0, 1]))
+    counts = Binning.from_range(0, 1, 4).count(np.array([-9.0, 0.3, 9.0]), np.array([0, 0, 1]))
     assert counts.tolist() == [[1, 1, 0, 0], [0, 0, 0, 1]]
 
 
 def test_bins_of_a_width_begin_at_its_multiples() -> None:
     """The other reading of "bin size": a width; edges are its multiples around the rows."""
-    binning = Binning.spanning(-1.2, 2.7, 100, width=1.0)
+    binning = Binning.from_range(-1.2, 2.7, 100, width=1.0)
     assert binning.edges == (-2, -1, 0, 1, 2, 3)
     assert binning.count(np.array([-1.2, 2.7]), np.array([0, 0]))[0].tolist() == [1, 0, 0, 0, 1]
-    assert Binning.spanning(-1.2, 0.3, 100, width=0.5).edges == (-1.5, -1, -0.5, 0, 0.5)
+    assert Binning.from_range(-1.2, 0.3, 100, width=0.5).edges == (-1.5, -1, -0.5, 0, 0.5)
 
 
 def test_too_narrow_bins_are_refused() -> None:
     """A width that would make a hundred thousand bins names the span that it is for."""
     with pytest.raises(DataError, match=r"makes 10,000,001 bins, because the axis spans 10"):
-        Binning.spanning(0.0, 10.0, 100, width=1e-6)
+        Binning.from_range(0.0, 10.0, 100, width=1e-6)
 
 
 def test_the_first_histograms_are_measured_and_the_rest_are_the_null() -> None:
@@ -257,7 +261,7 @@ def test_the_first_histograms_are_measured_and_the_rest_are_the_null() -> None:
     rng = np.random.default_rng(0)
     counts = rng.integers(1, 30, (41, 2, 10))
     found = AnswerHistograms.from_counts(
-        Binning.spanning(0, 1, 10), counts, smoothing=0.5, direction="1||2"
+        Binning.from_range(0, 1, 10), counts, smoothing=0.5, direction="1||2"
     )
     each = [float(compute_divergence(*pair, smoothing=0.5)) for pair in counts]
     assert found.kl == each[0]
@@ -276,7 +280,7 @@ def test_one_answer_alone_has_no_divergence() -> None:
     counts = np.ones((21, 2, 4), int)
     counts[0, 1] = 0
     found = AnswerHistograms.from_counts(
-        Binning.spanning(0, 1, 4), counts, smoothing=0.5, direction="1||2"
+        Binning.from_range(0, 1, 4), counts, smoothing=0.5, direction="1||2"
     )
     assert found.kl is None
     assert found.null is None

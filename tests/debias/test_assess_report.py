@@ -13,7 +13,7 @@ from winosmith.debias._clues import (
     Associations,
     find_associations,
     make_assessment_blocks,
-    make_leads_table,
+    make_clue_table,
     make_passages,
 )
 
@@ -71,10 +71,10 @@ def test_the_drawings_show_every_subset_and_say_their_figures(assessment: Assess
     """Each subset has its panel, and each panel's words hold its KL and the null."""
     blocks = make_assessment_blocks(assessment, "data:0")
     clouds, histograms, axes = (b for b in blocks if isinstance(b, report.Drawing))
-    assert [len(drawing.drawn) for drawing in (clouds, histograms, axes)] == [2] * 3
+    assert [len(drawing.charts) for drawing in (clouds, histograms, axes)] == [2] * 3
     kl = assessment.subsets[0].d1.kl
-    assert f"KL {kl:.3f} (noise " in histograms.drawn[0].description
-    assert "no KL, because one answer is missing" in histograms.drawn[1].description
+    assert f"KL {kl:.3f} (noise " in histograms.charts[0].description
+    assert "no KL, because one answer is missing" in histograms.charts[1].description
 
 
 def test_a_first_component_that_shows_nothing_is_said_to(assessment: Assessment) -> None:
@@ -94,7 +94,8 @@ def test_a_first_component_that_shows_nothing_is_said_to(assessment: Assessment)
 
 def test_the_blocks_make_a_page_with_nothing_unescaped(assessment: Assessment) -> None:
     """A subset's name that looks like markup is text on the page."""
-    html = report.page("t", [report.Section("s", make_assessment_blocks(assessment, "data:0"))])
+    blocks = make_assessment_blocks(assessment, "data:0")
+    html = report.render_page("t", [report.Section("s", blocks)])
     assert "<AFLite>" not in html
     assert html.count("&lt;AFLite&gt;") >= 5
     assert html.count('class="signature"') == 3
@@ -115,7 +116,7 @@ def test_passages_put_together_are_the_sentences(found: Associations) -> None:
 
 def test_leads_are_counted_and_shared_out(found: Associations) -> None:
     """Each subset has its problems, those whose words lead to the answer, and those away."""
-    table = make_leads_table(found, {"all": range(24), "none": []})
+    table = make_clue_table(found, {"all": range(24), "none": []})
     assert [list(row) for row in table.rows] == [
         ["all", 24, 24, 1.0, 0, 0.0],
         ["none", 0, 0, 0.0, 0, 0.0],

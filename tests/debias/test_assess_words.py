@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from winosmith import Dataset, Problem, practice
-from winosmith.debias._clues import find_associations, find_clues, read_problem
+from winosmith.debias._clues import find_associations, find_clues, group_words_by_role
 from winosmith.errors import DataError
 
 MONKEY = "The monkey loved to play with the balls but ignored the blocks because he found _ {}."
@@ -48,7 +48,7 @@ def polarity(twins: int = 15, *, meant: float = 1.0, seed: int = 0) -> Dataset:
 def test_the_published_example_is_read_as_its_authors_read_it() -> None:
     """In WinoGrande's table 2, "loved" stands beside the balls and "ignored" beside the blocks."""
     monkey = Problem("m", MONKEY.format("exciting"), ("balls", "blocks"), 0, "m")
-    reading = read_problem(monkey, MONKEY.format("dull"))
+    reading = group_words_by_role(monkey, MONKEY.format("dull"))
     assert reading.cues == ("exciting", "found")
     assert reading.heads == ("balls", "blocks")
     assert reading.near == (("monkey", "loved", "play"), ("ignored",))
@@ -57,7 +57,7 @@ def test_the_published_example_is_read_as_its_authors_read_it() -> None:
 def test_where_one_clause_mentions_both_options_words_follow_their_mention() -> None:
     """In "Ann helped Bob paint", helping is Ann's and painting is Bob's."""
     sentence = "Yesterday Ann helped Bob paint, so _ was grateful."
-    reading = read_problem(Problem("a", sentence, ("Ann", "Bob"), 1))
+    reading = group_words_by_role(Problem("a", sentence, ("Ann", "Bob"), 1))
     assert reading.near == (("helped",), ("paint",))
     assert reading.cues == ("paint", "grateful")
 
@@ -65,8 +65,8 @@ def test_where_one_clause_mentions_both_options_words_follow_their_mention() -> 
 def test_a_negation_is_a_cue_only_as_the_trigger() -> None:
     """Function words count where the halves differ in them, and only there."""
     half = Problem("a", "Ann called Bob because _ was not busy.", ("Ann", "Bob"), 0)
-    assert read_problem(half).cues == ("busy",)
-    assert read_problem(half, "Ann called Bob because _ was busy.").cues == ("not", "busy")
+    assert group_words_by_role(half).cues == ("busy",)
+    assert group_words_by_role(half, "Ann called Bob because _ was busy.").cues == ("not", "busy")
     twins = [
         Problem(f"{n}{word}", f"Toy{n} hit cup{n} as the _ was {word}red.", (f"toy{n}", f"cup{n}"),
                 answer, str(n))
@@ -78,7 +78,7 @@ def test_a_negation_is_a_cue_only_as_the_trigger() -> None:
 def test_a_polarity_pattern_is_found_whatever_the_options_are() -> None:
     """No option and no order helps, but "loved" with "exciting" gives each answer away."""
     found = find_associations(polarity())
-    assert found.count_leads(range(30)).toward == 30
+    assert found.count_clue_directions(range(30)).toward == 30
     clue = found.clues[0][0]
     assert clue.kind == "beside"
     assert set(clue.words) <= {"loved", "ignored", "exciting"}
@@ -91,9 +91,9 @@ def test_a_pattern_that_misleads_points_away() -> None:
     problems = list(polarity())
     problems[:2] = [replace(p, answer=1 - (p.answer or 0)) for p in problems[:2]]
     found = find_associations(Dataset(problems))
-    assert found.count_leads([0, 1]).away == 2
-    assert found.count_leads(range(2, 30)).toward == 28
-    assert found.count_leads(range(30)).away == 2
+    assert found.count_clue_directions([0, 1]).away == 2
+    assert found.count_clue_directions(range(2, 30)).toward == 28
+    assert found.count_clue_directions(range(30)).away == 2
     assert not found.clues[0][0].toward
 
 
@@ -124,7 +124,7 @@ def test_options_and_order_are_clues_too() -> None:
 def test_on_labels_that_mean_nothing_no_more_lead_to_the_answer_than_away() -> None:
     """Where the pattern holds for half of the twins, clues are few and do not help."""
     leads = [
-        find_associations(polarity(60, meant=0.5, seed=seed)).count_leads(range(120))
+        find_associations(polarity(60, meant=0.5, seed=seed)).count_clue_directions(range(120))
         for seed in range(12)
     ]
     assert sum(lead.toward for lead in leads) <= sum(lead.away for lead in leads) + 30
@@ -136,12 +136,12 @@ def test_planted_artifacts_are_found_and_little_else() -> None:
 
     Length, which is not a matter of words, shows only through the words that make it.
     """
-    made = practice.corpus(2000, seed=3)
+    made = practice.generate_corpus(2000, seed=3)
     found = find_associations(made.dataset)
     rows: dict[str, list[int]] = {}
     for row, problem in enumerate(made.dataset):
         rows.setdefault(made.planted.get(problem.id, "sound"), []).append(row)
-    leads = {kind: found.count_leads(chosen) for kind, chosen in rows.items()}
+    leads = {kind: found.count_clue_directions(chosen) for kind, chosen in rows.items()}
     least = {"association": 0.95, "position": 0.9, "polarity": 0.7, "length": 0.3}
     for kind, share in least.items():
         assert leads[kind].toward > share * leads[kind].problems
@@ -237,8 +237,8 @@ def test_what_winogrande_removed_is_given_away_by_its_words_more_than_what_it_ke
     kept = [row for row, p in enumerate(data) if (p.sentence, p.options) in known]
     found = find_associations(data)
     there, gone = (
-        found.count_leads(kept),
-        found.count_leads(sorted(set(range(len(data))) - set(kept))),
+        found.count_clue_directions(kept),
+        found.count_clue_directions(sorted(set(range(len(data))) - set(kept))),
     )
     assert (there.problems, there.toward, there.away) == (4899, 384, 291)
     assert (gone.problems, gone.toward, gone.away) == (5335, 621, 172)

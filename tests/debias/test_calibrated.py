@@ -51,10 +51,12 @@ def test_a_report_changes_nothing_but_the_record():
 
 
 def test_the_first_phase_is_the_threshold_null():
-    """The null of phase 1 is that of `threshold_null`: the same draws, the same figures."""
+    """The null of phase 1 is that of `compute_threshold_null`: the same draws, the same figures."""
     X, y, twin = twins(100, planted=20)
     ids = list(range(200))
-    null = debias.threshold_null(X, y, [(2 * t, 2 * t + 1) for t in range(100)], ids=ids, **SMALL)
+    null = debias.compute_threshold_null(
+        X, y, [(2 * t, 2 * t + 1) for t in range(100)], ids=ids, **SMALL
+    )
     assert run(X, y, twin, ids=ids).phases[0].chance == null
 
 

@@ -70,11 +70,11 @@ def measured(made: Drawn, order: NDArray[np.intp] | None = None) -> debias.Verif
     )
 
     def kept(rows: NDArray[np.intp]) -> NDArray[np.intp]:
-        units = debias.option_units(pool.select(rows.tolist()), X[rows])
+        units = debias.make_option_units(pool.select(rows.tolist()), X[rows])
         found = debias.mirror(
             units.V, items=units.items, key=units.key, ids=units.ids, aim="chance", folds=4
         )
-        return rows[units.rows_of(found.kept)]
+        return rows[units.get_rows(found.kept)]
 
     blocks = [(row,) for row in range(len(X))]
     return debias.verify(
@@ -117,7 +117,7 @@ def test_two_options_are_filtered_as_by_their_difference(seed: int) -> None:
         for row, answer in enumerate(answers)
     )  # fmt: skip
     X = rng.normal(size=(80, 2, 4)).astype(np.float32)
-    of, single = debias.option_units(pool, X), debias.twin_units(pool, X[:, 0] - X[:, 1])
+    of, single = debias.make_option_units(pool, X), debias.make_twin_units(pool, X[:, 0] - X[:, 1])
     assert (of.rows, of.blocks, of.kinds, of.ids) == (
         single.rows, single.blocks, single.kinds, single.ids,
     )  # fmt: skip
@@ -202,7 +202,7 @@ def test_a_twin_of_three_options_is_one_unit_of_six_keys() -> None:
         HALF, id="b", sentence="Why did it get wet? _", options=("rain", "night", "noon")
     )
     X = np.arange(6.0).reshape(2, 3, 1) ** 2
-    units = debias.option_units(Dataset([HALF, other]), X)
+    units = debias.make_option_units(Dataset([HALF, other]), X)
     assert (units.rows, units.kinds) == (((0, 1),), ("twin",))
     assert units.items is not None
     assert units.key is not None
@@ -219,7 +219,7 @@ def test_of_a_twin_of_many_options_the_options_alone_tell_nothing() -> None:
         for number in range(30) for half in (0, 1)
     ]  # fmt: skip
     X = np.repeat(rng.normal(size=(30, 3, 4)), 2, axis=0)
-    units = debias.option_units(Dataset(twins), X)
+    units = debias.make_option_units(Dataset(twins), X)
     assert len(units.rows) == 30
     found = debias.mirror(units.V, items=units.items, key=units.key, ids=units.ids, aim="chance")
     assert not found.margins.any()
@@ -228,7 +228,7 @@ def test_of_a_twin_of_many_options_the_options_alone_tell_nothing() -> None:
 def test_copies_that_contradict_each_other_are_guessed_by_nothing() -> None:
     """Identical problems with two answers are one unit whose options tie."""
     pool = Dataset([replace(HALF, twin_id=None), replace(HALF, id="b", answer=1, twin_id=None)])
-    units = debias.option_units(pool, np.ones((2, 3, 2)))
+    units = debias.make_option_units(pool, np.ones((2, 3, 2)))
     assert units.rows == ((0, 1),)
     assert not units.V.any()
 
@@ -236,7 +236,7 @@ def test_copies_that_contradict_each_other_are_guessed_by_nothing() -> None:
 def test_a_copy_in_another_order_leaves_the_key_where_it_is() -> None:
     """The key of a unit stands where it does in the problem whose vectors the unit has."""
     turned = replace(HALF, id="b", options=HALF.options[::-1], answer=2, twin_id=None)
-    units = debias.option_units(
+    units = debias.make_option_units(
         Dataset([replace(HALF, twin_id=None), turned]), np.arange(6.0).reshape(2, 3, 1)
     )
     assert units.rows == ((0, 1),)

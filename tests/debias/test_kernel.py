@@ -9,7 +9,7 @@ import pytest
 from numpy.typing import NDArray
 
 from winosmith.debias._kernel import CLOSE, Kernel
-from winosmith.debias._rows import align
+from winosmith.debias._rows import copy_aligned
 from winosmith.debias._solver import compute_loss, compute_loss_curvature, compute_residual
 
 Floats = NDArray[np.float64]
@@ -18,7 +18,7 @@ Floats = NDArray[np.float64]
 def problem(count: int = 700) -> tuple[NDArray[np.float32], NDArray[np.float32], Any, Any]:
     """Return a basis, labels, the rows left, all but 89, and partitions of every size."""
     rng = np.random.default_rng(2)
-    X = align(rng.normal(size=(count, 32)))
+    X = copy_aligned(rng.normal(size=(count, 32)))
     y = rng.integers(2, size=count).astype(np.float32)
     rows = np.sort(rng.choice(count, count - 89, replace=False)).astype(np.int32)
     sizes = (611, 300, 129, 7, 1)

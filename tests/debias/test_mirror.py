@@ -16,7 +16,7 @@ from tests.conftest import examples
 from winosmith import Dataset, Problem, debias
 from winosmith.debias import MirrorResult, mirror
 from winosmith.debias._logit import Logit
-from winosmith.debias._mirror import _draw_removal_numbers, _draw_shifts, _find_threshold
+from winosmith.debias._mirror import _draw_key_shifts, _draw_uniform_numbers, _find_threshold
 from winosmith.errors import DataError, InputError
 
 
@@ -285,7 +285,9 @@ def test_an_error_below_a_twentieth_takes_more_runs() -> None:
 def test_keys_of_a_block_are_turned_by_one_step_of_a_cycle() -> None:
     """Items of as many options turn alike; of two and three, each pair of turns is as likely."""
     blocks = np.repeat(np.arange(6_000), 3)
-    steps = _draw_shifts(np.tile([2, 3, 3], 6_000), blocks, np.random.default_rng(0)).reshape(-1, 3)
+    steps = _draw_key_shifts(np.tile([2, 3, 3], 6_000), blocks, np.random.default_rng(0)).reshape(
+        -1, 3
+    )
     assert (steps[:, 1] == steps[:, 2]).all()
     pairs = np.bincount(3 * steps[:, 0] + steps[:, 1])
     assert pairs.shape == (6,)
@@ -349,7 +351,7 @@ def test_a_lot_is_told_by_the_id_alone() -> None:
     assert likelier.sum() > 50
     assert again[likelier].all()
     unnamed = [mirror(V, key=key, aim="chance", seed=seed).removed for seed in (0, 1)]
-    lots = _draw_removal_numbers(np.arange(2000), names, 0)
+    lots = _draw_uniform_numbers(np.arange(2000), names, 0)
     assert np.histogram(lots, 4, (0, 1))[0].min() > 400
     assert len(np.setxor1d(*unnamed)) > 2 * len(
         np.setxor1d(one.removed, mirror(V, key=key, ids=names, aim="chance", seed=1).removed)
@@ -423,7 +425,7 @@ HALF = np.median(LENGTHS)
         (V_OK, {"blocks": [0]}, "blocks has 1 entries for 30 units"),
         (V_OK, {"blocks": [0] * 30}, "1 blocks, fewer than the 10 folds"),
         (V_OK[:5], {}, "5 blocks, fewer than the 10 folds"),
-        (V_OK, {"ids": ["a"] * 30}, "ids occur twice"),
+        (V_OK, {"ids": ["a"] * 30}, "ids must be distinct"),
         (V_OK, {"ids": range(29)}, "ids has 29 entries for 30 units"),
         (
             LONG,
@@ -463,10 +465,10 @@ def test_a_twin_is_one_unit_with_all_copies_of_its_halves() -> None:
     """Copies of a half change neither the vector of its twin nor how many units there are."""
     pool = Dataset([*_twin("cup", 0), *_twin("jug", 1)])
     X = np.array([[3.0, 1], [2, 0], [1, 0], [1, 5]])
-    units = debias.twin_units(pool, X)
+    units = debias.make_twin_units(pool, X)
     assert units.V.tolist() == [[1, 1], [0, 5]]
     copied = Dataset([*pool, Problem("x", pool[0].sentence, pool[0].options, 0)])
-    more = debias.twin_units(copied, np.append(X, X[:1], axis=0))
+    more = debias.make_twin_units(copied, np.append(X, X[:1], axis=0))
     assert more.V.tolist() == units.V.tolist()
     assert more.rows == ((0, 1, 4), (2, 3))
     assert more.kinds == ("twin", "twin")
@@ -482,8 +484,8 @@ def test_the_order_of_the_rows_changes_no_bit_of_a_unit() -> None:
     X = rng.normal(size=(len(pool), 6)).astype(np.float32)
     order = rng.permutation(len(pool))
     one, other = (
-        debias.twin_units(pool, X),
-        debias.twin_units(pool.select(order.tolist()), X[order]),
+        debias.make_twin_units(pool, X),
+        debias.make_twin_units(pool.select(order.tolist()), X[order]),
     )
     at = [other.ids.index(name) for name in one.ids]
     assert other.V[at].tobytes() == one.V.tobytes()
@@ -494,12 +496,12 @@ def test_a_family_is_one_block_and_lookalikes_are_not() -> None:
     """Units of one family share a block; twins that merely look alike have blocks of their own."""
     pool = Dataset([*_twin("cup", 0), *_twin("mug", 0)])
     X = np.ones((4, 2))
-    assert len(set(debias.twin_units(pool, X).blocks)) == 2
+    assert len(set(debias.make_twin_units(pool, X).blocks)) == 2
     from winosmith.lineage import make_child
 
     child = make_child(
         pool[0], "The old cup is in the _ as it is old.", pool[0].options, 0, source="person"
     )
-    family = debias.twin_units(Dataset([*pool, child]), np.ones((5, 2)))
+    family = debias.make_twin_units(Dataset([*pool, child]), np.ones((5, 2)))
     assert len(set(family.blocks)) == 2
     assert sorted(family.kinds) == ["single", "twin", "twin"]

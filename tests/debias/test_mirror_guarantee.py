@@ -16,38 +16,38 @@ def false_shares(case, strength, draws):
     """Return the false share of each draw, at the errors 0.1 and 0.2."""
     import mirror_guarantee
 
-    drawn = [mirror_guarantee.outcome(seed, case, strength) for seed in range(draws)]
+    drawn = [mirror_guarantee.measure_outcome(seed, case, strength) for seed in range(draws)]
     return np.array(drawn)[:, :, 0].T
 
 
 @pytest.mark.long
 def test_no_more_is_sound_than_it_says():
     """Of units, of copies and of items of several options, what goes is sound within the error."""
-    from mirror_guarantee import CASES, ERRORS, keeps_its_word
+    from mirror_guarantee import CASES, ERRORS, is_within_error
 
     by_name = {case.units: case for case in CASES if not case.fault}
     for units in ("simulated", "five copies", "2 or 5 options"):
         for error, shares in zip(ERRORS, false_shares(by_name[units], 0.25, 12), strict=True):
-            assert keeps_its_word(shares, error), (units, error)
+            assert is_within_error(shares, error), (units, error)
 
 
 @pytest.mark.long
 def test_faults_on_purpose_are_found_out():
     """Units not blocked, copies counted as rows, and wrong divisors break the word at 0.2."""
-    from mirror_guarantee import CASES, ERRORS, keeps_its_word
+    from mirror_guarantee import CASES, ERRORS, is_within_error
 
     for case in CASES:
         if case.fault:
             shares = false_shares(case, case.strengths[0], 8)[1]
-            assert not keeps_its_word(shares, ERRORS[1]), (case.units, case.fault)
+            assert not is_within_error(shares, ERRORS[1]), (case.units, case.fault)
 
 
 def test_symmetric_twins_are_found_by_their_artifacts():
     """Of symmetric practice twins, half of them planted, most of what goes is planted."""
     import mirror_guarantee
 
-    drawn = mirror_guarantee.symmetric(3, 0.5)
-    removed = mirror_guarantee.as_it_is(drawn, 0.2, 3)
+    drawn = mirror_guarantee.make_symmetric(3, 0.5)
+    removed = mirror_guarantee.filter_with_blocks(drawn, 0.2, 3)
     assert drawn.planted[removed].mean() > 0.75
     assert len(removed) > 0.25 * len(drawn.planted)
 
@@ -56,7 +56,7 @@ def test_draws_of_a_corpus_turn_sound_twins_alone():
     """Two draws of a corpus have the same twins; about half of the sound ones are turned round."""
     import mirror_guarantee
 
-    one, other = (mirror_guarantee.symmetric(seed, 0.5) for seed in (0, 1))
+    one, other = (mirror_guarantee.make_symmetric(seed, 0.5) for seed in (0, 1))
     turned = (one.V != other.V).any(axis=1)
     assert (one.planted == other.planted).all()
     assert (np.abs(one.V) == np.abs(other.V)).all()
@@ -66,16 +66,16 @@ def test_draws_of_a_corpus_turn_sound_twins_alone():
 
 def test_draws_of_a_corpus_count_as_one_in_the_interval():
     """Ten equal draws of each of three corpora are as wide as three draws."""
-    from mirror_guarantee import interval
+    from mirror_guarantee import compute_interval
 
     shares = np.array([0.1, 0.2, 0.6])
-    assert interval(np.repeat(shares, 10), 10) == pytest.approx(interval(shares))
+    assert compute_interval(np.repeat(shares, 10), 10) == pytest.approx(compute_interval(shares))
 
 
 def test_an_interval_of_few_or_of_none_is_as_wide_as_they_leave_it():
     """None of a hundred may be one in thirty; of five means, Student's t is wider than a normal."""
-    from mirror_guarantee import interval
+    from mirror_guarantee import compute_interval
 
-    assert interval(np.zeros(100)) == pytest.approx((0.0, 0.037), abs=5e-4)
-    low, high = interval(np.array([0.1, 0.2, 0.3, 0.4, 0.5]))
+    assert compute_interval(np.zeros(100)) == pytest.approx((0.0, 0.037), abs=5e-4)
+    low, high = compute_interval(np.array([0.1, 0.2, 0.3, 0.4, 0.5]))
     assert (low, high) == pytest.approx((0.1037, 0.4963), abs=1e-3)  # 0.3 ± 2.776 · 0.1581 / √5

@@ -57,20 +57,20 @@ def test_each_twin_is_flipped_half_of_the_time():
 def test_a_null_is_the_mean_and_interval_of_its_draws():
     """Mean, interval and p-value are those of the draws, of which each has its own generator."""
     X, y, groups = twins(60)
-    null = debias.threshold_null(X, y, groups, **PHASE, draws=40)
+    null = debias.compute_threshold_null(X, y, groups, **PHASE, draws=40)
     assert null.mean == pytest.approx(np.mean(null.draws))
     least, *_, greatest = sorted(null.draws)
     assert (null.low, null.high) == (least, greatest)  # ⌊0.025 · 41⌋ = 1: the first of each end
     assert null.interval == "95 % of the draws"
     assert null.p == (1 + sum(d >= null.value for d in null.draws)) / 41
     assert null.low < null.mean < null.high
-    assert debias.threshold_null(X, y, groups, **PHASE, draws=20).draws == null.draws[:20]
+    assert debias.compute_threshold_null(X, y, groups, **PHASE, draws=20).draws == null.draws[:20]
 
 
 def test_where_nothing_is_to_find_the_threshold_null_is_no_smaller():
     """Labels that mean nothing put no more rows at the threshold than their null does."""
     X, y, groups = twins(150, seed=2)
-    null = debias.threshold_null(X, y, groups, **PHASE)
+    null = debias.compute_threshold_null(X, y, groups, **PHASE)
     assert null.low <= null.value <= null.high
     assert null.p > 0.05
 
@@ -80,7 +80,7 @@ def test_what_is_planted_stands_above_the_threshold_null():
     X, y, groups = twins(150, seed=2)
     X[:120, 0] += np.where(y[:120], 3, -3)
     seen: list[int] = []
-    null = debias.threshold_null(X, y, groups, on_draw=seen.append, **PHASE)
+    null = debias.compute_threshold_null(X, y, groups, on_draw=seen.append, **PHASE)
     assert null.value > null.high + 60
     assert null.p == 1 / 21
     assert seen == list(range(1, 21))
@@ -90,7 +90,7 @@ def test_the_threshold_null_counts_what_aflite_finds_first():
     """Its value is the number of candidates in the first phase of AFLite."""
     X, y, groups = twins(100, gap=1.0)
     ids = list(range(200))
-    null = debias.threshold_null(X, y, groups, ids=ids, seed=4, threshold=0.6, **PHASE)
+    null = debias.compute_threshold_null(X, y, groups, ids=ids, seed=4, threshold=0.6, **PHASE)
     first = debias.aflite(X, y, ids=ids, seed=4, threshold=0.6, cutoff=200, **PHASE).phases[0]
     assert null.value == first.candidates > 0
 
@@ -103,8 +103,10 @@ def test_the_order_of_the_rows_does_not_change_the_threshold_null():
     moved = {int(row): place for place, row in enumerate(order)}
     turned = [tuple(moved[row] for row in group) for group in groups[::-1]]
     chosen = {**PHASE, "train_size": 40}
-    straight = debias.threshold_null(X, y, groups, ids=range(120), **chosen)
-    permuted = debias.threshold_null(X[order], y[order], turned, ids=order.tolist(), **chosen)
+    straight = debias.compute_threshold_null(X, y, groups, ids=range(120), **chosen)
+    permuted = debias.compute_threshold_null(
+        X[order], y[order], turned, ids=order.tolist(), **chosen
+    )
     assert permuted == straight
 
 
@@ -112,8 +114,8 @@ def test_a_null_of_too_little_is_refused():
     """Fewer than 20 draws, groups that leave out a row, or too large a training set are refused."""
     X, y, groups = twins(50)
     with pytest.raises(InputError, match="null_draws is 19; it must be a whole number, 20 or more"):
-        debias.threshold_null(X, y, groups, **PHASE, draws=19)
-    with pytest.raises(InputError, match="with 100 rows it must be smaller"):
-        debias.threshold_null(X, y, groups, train_size=100)
+        debias.compute_threshold_null(X, y, groups, **PHASE, draws=19)
+    with pytest.raises(InputError, match="not below 100, the number of rows"):
+        debias.compute_threshold_null(X, y, groups, train_size=100)
     with pytest.raises(DataError, match="once"):
         debias.flip_twins(y, groups[1:], np.random.default_rng(0))

@@ -117,7 +117,7 @@ def test_in_random_order_the_two_readings_keep_nearly_different_sets():
     """On 12 sets of 1,000 twins, 361 of 800 kept are the same on average; chance gives 320."""
     shared = []
     for seed in range(3):
-        data = practice.corpus(1000, seed=seed).dataset
+        data = practice.generate_corpus(1000, seed=seed).dataset
         mentioned, written = (
             debias.pmi(data, size=800, label=label).kept
             for label in ("first-mentioned", "option-1")
@@ -133,14 +133,14 @@ def test_words_of_option_1_by_hand():
         replace(problem, options=problem.options[::-1], answer=1 - problem.answer)
         for problem in twin
     )
-    assert next(iter(debias.word_pmi(data))) == "good"
-    assert next(iter(debias.word_pmi(data, label="option-1"))) == "bad"
+    assert next(iter(debias.compute_word_pmi(data))) == "good"
+    assert next(iter(debias.compute_word_pmi(data, label="option-1"))) == "bad"
 
 
 def test_word_pmi_by_hand():
     """Two problems, smoothing 1: "good" is in the first, "bad" in the second, all else in both."""
     data = Dataset([half(0, "t", "good", 0), half(1, "t", "bad", 1)])
-    words = debias.word_pmi(data, smoothing=1.0)
+    words = debias.compute_word_pmi(data, smoothing=1.0)
     shared = len({"they", "say", "the", "cup", "fits", "bag", "because", "is", "."})
     total = shared * 4 + 6
     p_good, p_y = 3 / total, 0.5
@@ -179,7 +179,7 @@ def test_words_that_both_halves_share_cancel_out():
     shared = Dataset(
         [half(300, "s", "a0", 0, "Surely"), half(301, "s", "b0", 1, "Surely"), *plain, *told]
     )
-    assert debias.word_pmi(shared)["surely"] > 0.02
+    assert debias.compute_word_pmi(shared)["surely"] > 0.02
     assert debias.pmi(shared, size=1).scores[0] == pytest.approx(
         debias.pmi(shared, size=1).scores[2], abs=1e-12
     )

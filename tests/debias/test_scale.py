@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from winosmith import debias
-from winosmith.debias._rows import gather
+from winosmith.debias._rows import gather_rows
 from winosmith.errors import DataError, InputError, OutputError
 
 SIZES: dict[str, Any] = {"train_size": 120, "cutoff": 15, "ensemble_size": 8}
@@ -73,7 +73,7 @@ def test_rows_are_gathered_in_any_order(tmp_path, region, monkeypatch):
     X = rng.normal(size=(1_000, 5)).astype(np.float16)
     order = rng.permutation(len(X))
     matrix = np.zeros((len(X), 16), np.float32)
-    gather(X, order, matrix)
+    gather_rows(X, order, matrix)
     assert np.array_equal(matrix[:, :5], X[order].astype(np.float32))
     assert not matrix[:, 5:].any()
 

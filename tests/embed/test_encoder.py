@@ -23,7 +23,7 @@ PROBLEMS = make_twins(12)
 def test_the_two_ways_to_combine(tiny_encoder: Path) -> None:
     """`difference` is v(option 1) − v(option 2), and `concat` holds both, in that order."""
     encoder = load_encoder(tiny_encoder)
-    first, second = (encoder.vectors([p.fill(option) for p in PROBLEMS]) for option in (0, 1))
+    first, second = (encoder.encode([p.fill(option) for p in PROBLEMS]) for option in (0, 1))
     embedder = EncoderEmbedder(tiny_encoder, cache=False)
     np.testing.assert_allclose(embedder.embed(PROBLEMS), first - second, atol=1e-5)
     both = replace(embedder, combine="concat").embed(PROBLEMS)
@@ -37,7 +37,7 @@ def test_a_split_point_is_read_as_in_training(tiny_encoder: Path) -> None:
         tuple(part.strip() for part in p.sentence.replace("_", f"|{p.options[0]}").split("|"))
         for p in PROBLEMS
     ]
-    expected = encoder.vectors(texts, pooling="cls")
+    expected = encoder.encode(texts, pooling="cls")
     found = EncoderEmbedder(
         tiny_encoder, pooling="cls", split_point="before_option", combine="concat", cache=False
     ).embed(PROBLEMS)
@@ -51,13 +51,13 @@ def test_what_is_cached_is_not_computed_again(
     embedder = EncoderEmbedder(tiny_encoder, cache=tmp_path)
     first = embedder.embed(PROBLEMS)
     read: list[int] = []
-    real = Encoder.vectors
+    real = Encoder.encode
 
     def counted(self: Encoder, texts: list[str], **settings: object) -> object:
         read.append(len(texts))
         return real(self, texts, **settings)
 
-    monkeypatch.setattr(Encoder, "vectors", counted)
+    monkeypatch.setattr(Encoder, "encode", counted)
     assert np.array_equal(replace(embedder).embed(PROBLEMS.blind()), first)
     both = replace(embedder, combine="concat").embed(PROBLEMS)
     assert np.array_equal(both[:, :16] - both[:, 16:], first)

@@ -80,7 +80,7 @@ def test_the_embedder_reads_as_the_model_was_trained(tiny_encoder: Path, tmp_pat
     assert embedder.parameters["pooling"] == "cls"
     model = load_choice_model(tuned.folder)
     with torch.inference_mode():
-        inputs = model.reader.batch(model.inputs(rest))
+        inputs = model.reader.make_batch(model.make_inputs(rest))
         first = model.network.bert(**inputs).last_hidden_state[:, 0].numpy().reshape(-1, 2, 16)
     np.testing.assert_allclose(embedder.embed(rest), first[:, 0] - first[:, 1], atol=1e-5)
     assert tuned.at_chance

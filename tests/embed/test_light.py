@@ -18,7 +18,7 @@ from sklearn.linear_model import LogisticRegression
 from winosmith import Dataset, Problem, formats, practice
 from winosmith.embed import LightEmbedder
 from winosmith.embed._embedder import hash_features
-from winosmith.embed._light import extract_words
+from winosmith.embed._light import extract_attributes_and_cues
 from winosmith.errors import DataError, InputError
 from winosmith.testing import make_twins
 
@@ -40,7 +40,7 @@ def held_out(X: npt.NDArray[np.float32], dataset: Dataset) -> npt.NDArray[np.boo
 
 def test_attributes_are_the_words_near_each_mention() -> None:
     """Content words near an option's mention are its own, up to the mention of the other one."""
-    read = extract_words(
+    read = extract_attributes_and_cues(
         Problem(
             "1",
             "The angry coach praised Ann's speed but only blamed old Beth, since _ was late.",
@@ -55,7 +55,7 @@ def test_attributes_are_the_words_near_each_mention() -> None:
 
 def test_cues_are_the_words_after_the_blank() -> None:
     """Up to eight words after the blank are cues; options, punctuation and words before are not."""
-    read = extract_words(
+    read = extract_attributes_and_cues(
         Problem(
             "1",
             "Ann called Beth because, at noon, _'s old car, not Beth, was far too slow to win it.",
@@ -68,15 +68,17 @@ def test_cues_are_the_words_after_the_blank() -> None:
 def test_options_of_several_words_are_found_whole_or_by_their_last() -> None:
     """An option is found as it stands, or by its last word."""
     sentence = "A cat sat on the red car and a dog on the van, as _ was warm."
-    whole = extract_words(Problem("1", sentence, ("red car", "van"))).attributes[0]
+    whole = extract_attributes_and_cues(Problem("1", sentence, ("red car", "van"))).attributes[0]
     assert whole == ("<first>", "<longer>", "=car", "cat", "sat")
-    by_last = extract_words(Problem("1", sentence, ("his old car", "van"))).attributes[0]
+    by_last = extract_attributes_and_cues(
+        Problem("1", sentence, ("his old car", "van"))
+    ).attributes[0]
     assert by_last == ("<first>", "<longer>", "=car", "red", "sat")
 
 
 def test_an_option_that_is_not_mentioned_has_only_its_own_word() -> None:
     """An option missing from the sentence gets no words, and is not first."""
-    read = extract_words(
+    read = extract_attributes_and_cues(
         Problem("1", "The wind blew hard at Ann because _ was out.", ("storm", "Ann"))
     )
     assert read.attributes == (
@@ -95,7 +97,10 @@ def test_cues_that_the_space_does_not_hold_are_not_blown_up() -> None:
     """Where only rounding is left of a problem's cues, its vector is 0, not noise of length 1."""
     data = practice.read_handwritten()
     embedder = LightEmbedder(corpus=data)
-    cues, read = embedder._spaces[1], [extract_words(problem).cues for problem in data]
+    cues, read = (
+        embedder._spaces[1],
+        [extract_attributes_and_cues(problem).cues for problem in data],
+    )
     held = np.linalg.norm(cues.project(read), axis=1)
     rounding = held < 1e-10 * cues.measure_lengths(read).ravel()
     assert (held[rounding] > 0).any()
@@ -104,12 +109,12 @@ def test_cues_that_the_space_does_not_hold_are_not_blown_up() -> None:
 
 def test_the_width_is_as_asked_and_less_for_few_problems() -> None:
     """512 dimensions are 16 × 32, 100 are 7 × 14; few problems span fewer, and a tie is not cut."""
-    data = practice.corpus(300).dataset
+    data = practice.generate_corpus(300).dataset
     assert LightEmbedder().embed(data).shape == (600, 512)
     assert LightEmbedder(dimensions=100).embed(data).shape == (600, 98)
     assert LightEmbedder(dimensions=100, combine="concat").embed(data).shape == (600, 196)
     assert LightEmbedder().embed(data[:4]).shape[1] < 10
-    assert LightEmbedder().embed(practice.corpus(60).dataset).shape == (120, 16 * 31)
+    assert LightEmbedder().embed(practice.generate_corpus(60).dataset).shape == (120, 16 * 31)
 
 
 def test_neither_the_order_of_problems_nor_of_options_changes_a_byte() -> None:
@@ -154,7 +159,7 @@ def test_words_that_stand_against_the_same_words_lie_together() -> None:
 @pytest.mark.parametrize("kind", practice.ARTIFACTS)
 def test_planted_artifacts_are_linearly_visible(kind: practice.Artifact) -> None:
     """A linear model answers unseen planted twins far above chance, whatever was planted."""
-    made = practice.corpus(700, seed=3, strength=0.4, artifacts=[kind])
+    made = practice.generate_corpus(700, seed=3, strength=0.4, artifacts=[kind])
     right = held_out(LightEmbedder().embed(made.dataset), made.dataset)
     planted = np.array([name in made.planted for name in made.dataset.ids])
     # standard error of 560 planted problems in twins: about 0.03
@@ -163,7 +168,7 @@ def test_planted_artifacts_are_linearly_visible(kind: practice.Artifact) -> None
 
 def test_sound_problems_look_random() -> None:
     """Where nothing is planted, a linear model stays at chance on unseen twins."""
-    made = practice.corpus(1500, seed=5, strength=0.0)
+    made = practice.generate_corpus(1500, seed=5, strength=0.0)
     right = held_out(LightEmbedder().embed(made.dataset), made.dataset)
     assert abs(right.mean() - 0.5) < 0.04  # three standard errors
 
@@ -223,7 +228,7 @@ def test_the_number_of_threads_changes_no_byte() -> None:
     """One thread or two for linear algebra: the vectors are the same to the byte."""
     program = (
         "import hashlib; from winosmith import embed, practice; "
-        "X = embed.LightEmbedder().embed(practice.corpus(300).dataset); "
+        "X = embed.LightEmbedder().embed(practice.generate_corpus(300).dataset); "
         "print(hashlib.sha256(X.tobytes()).hexdigest())"
     )
     digests = {

@@ -56,7 +56,7 @@ Floats = npt.NDArray[np.float64]
 def test_the_gram_matrix_is_that_of_every_version(name: str) -> None:
     """Inner products of practice twins and of twins written by hand are the stored ones to 1e-4."""
     data: Dataset = (
-        practice.corpus(300, strength=0.5, seed=7).dataset
+        practice.generate_corpus(300, strength=0.5, seed=7).dataset
         if name == "practice"
         else practice.read_handwritten()
     )
@@ -79,8 +79,8 @@ def levels(values: list[float], seed: int = 0) -> Floats:
 
 def projector(matrix: Floats, wanted: int) -> Floats:
     """Return the projector on what is kept of a matrix."""
-    values, axes = _light._find_leading_vectors(csr_array(matrix), wanted + 1)
-    kept = axes[:, : _light._count_untied(values, wanted)]
+    values, axes = _light._compute_singular_vectors(csr_array(matrix), wanted + 1)
+    kept = axes[:, : _light._count_without_splitting_ties(values, wanted)]
     return np.asarray(kept @ kept.T)
 
 
@@ -115,4 +115,4 @@ def test_every_copy_of_an_equal_value_is_found() -> None:
     matrix = csr_array(np.kron(np.eye(45), block))
     assert min(matrix.shape) > _light.DENSE_LIMIT
     whole = np.repeat(np.linalg.svd(block, compute_uv=False), 45)[:50]
-    np.testing.assert_allclose(_light._find_leading_vectors(matrix, 50)[0], whole, rtol=1e-9)
+    np.testing.assert_allclose(_light._compute_singular_vectors(matrix, 50)[0], whole, rtol=1e-9)

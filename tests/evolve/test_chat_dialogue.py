@@ -17,7 +17,7 @@ from winosmith.chat import Reply
 from winosmith.errors import InputError, ProblemError
 from winosmith.evolve import Dialogue
 from winosmith.evolve._chat_dialogue import format_row
-from winosmith.evolve._chat_rows import REPAIRED, Checker, Row, normalize_sentence, read_rows
+from winosmith.evolve._chat_rows import REPAIRED, Row, RowChecker, normalize_sentence, parse_rows
 from winosmith.lineage import check_lineages, depths
 from winosmith.text import edit_distance, tokens
 
@@ -59,20 +59,20 @@ def test_the_papers_dialogue_is_replayed() -> None:
     dialogue = Dialogue(SUE, batches=(10, 30, 10, 30, 30, 20), distances="refuse")
     assert "Please write 10 rows, numbered from 1." in _last(dialogue)
 
-    assert len(dialogue.take(_reply(rows, 10))) == 10
+    assert len(dialogue.process_reply(_reply(rows, 10))) == 10
     assert _last(dialogue).startswith("All rows are right. Well done.\n")
     assert "Please write 30 rows, numbered from 11." in _last(dialogue)
 
     list(itertools.islice(wrong, 10))  # not the sentences that were accepted
-    assert dialogue.take(_reply(wrong, 30)) == ()
+    assert dialogue.process_reply(_reply(wrong, 30)) == ()
     assert "Of your 30 rows I keep 0.\n30 distances are wrong. For example" in _last(dialogue)
     assert "you state 4. The distance is 3: Sue → Ann (1), Sally → " in _last(dialogue)
     assert "Please write 10 rows, numbered from 41." in _last(dialogue)
 
-    assert len(dialogue.take(_reply(rows, 10))) == 10
+    assert len(dialogue.process_reply(_reply(rows, 10))) == 10
     assert _last(dialogue).startswith("All rows are right.")
     praised = _reply(rows, 29, f'30,"{RACED}",Sue,Sally,2,3')
-    assert len(dialogue.take(praised)) == 29
+    assert len(dialogue.process_reply(praised)) == 29
     assert "Of your 30 rows I keep 29.\n1 distance is wrong." in _last(dialogue)
     # the author counts five: "had such a" → "had a" and "because" → "although" are two more
     assert (
@@ -81,15 +81,15 @@ def test_the_papers_dialogue_is_replayed() -> None:
         "powerful (7)."
     ) in _last(dialogue)
 
-    assert len(dialogue.take(_reply(rows, 30))) == 30
+    assert len(dialogue.process_reply(_reply(rows, 30))) == 30
     assert "Please write 20 rows" in _last(dialogue)
-    assert len(dialogue.take(_reply(rows, 20))) == 20
-    assert dialogue.size == 1
-    assert len(dialogue.take(_reply(rows, 5))) == 1  # one was wanted
-    assert dialogue.ended is not None
-    assert dialogue.ended == ("done", "all 100 wanted are accepted")
+    assert len(dialogue.process_reply(_reply(rows, 20))) == 20
+    assert dialogue.batch_size == 1
+    assert len(dialogue.process_reply(_reply(rows, 5))) == 1  # one was wanted
+    assert dialogue.ending is not None
+    assert dialogue.ending == ("done", "all 100 wanted are accepted")
     assert Counter(problem.answer for problem in dialogue.accepted) == {0: 50, 1: 50}
-    assert dialogue.faults() == {"distance": 31}
+    assert dialogue.count_faults() == {"distance": 31}
     assert check_lineages(_family(dialogue)) == {}
     assert {(one.declared == one.edit) for one in depths(_family(dialogue))} == {True}
 
@@ -101,7 +101,7 @@ def _family(dialogue: Dialogue) -> Dataset:
 def test_a_wrong_distance_is_put_right_by_default() -> None:
     """A row with a wrong distance is kept with the true one, and the model is told all the same."""
     dialogue = Dialogue(SUE)
-    (child,) = dialogue.take(Reply(f'1,"{RACED}",Sue,Sally,2,3'))
+    (child,) = dialogue.process_reply(Reply(f'1,"{RACED}",Sue,Sally,2,3'))
     assert child.lineage is not None
     assert child.lineage.declared == 7
     assert child.extra["chat.claimed"] == 3
@@ -113,7 +113,7 @@ def test_the_distance_that_is_furthest_off_is_counted_out() -> None:
     dialogue = Dialogue(SUE)
     lines = list(itertools.islice(_good(off=1), 3))
     other = '4,"Sue ran and she won.",Sue,Ann,1,99'
-    dialogue.take(Reply("\n".join([*lines, f'5,"{RACED}",Sue,Sally,2,3', other])))
+    dialogue.process_reply(Reply("\n".join([*lines, f'5,"{RACED}",Sue,Sally,2,3', other])))
     assert f"5 distances are wrong. For example, for your sentence\n{RACED}" in _last(dialogue)
 
 
@@ -133,7 +133,7 @@ def test_the_distance_that_is_furthest_off_is_counted_out() -> None:
 def test_each_fault_is_told_with_the_row(row: str, words: str) -> None:
     """What is said of a fault says what is wrong, and quotes the row that has it."""
     dialogue = Dialogue(SUE)
-    assert dialogue.take(Reply(row)) == ()
+    assert dialogue.process_reply(Reply(row)) == ()
     (told,) = [line for line in _last(dialogue).splitlines() if words in line]
     assert told.startswith("1 row cannot be used: it ")
     assert told.endswith(row)
@@ -143,11 +143,11 @@ def test_repeated_rows_are_told() -> None:
     """A row of an earlier turn is refused and quoted, and so is one that is taken elsewhere."""
     dialogue = Dialogue(SUE, taken=[Problem("t", "Sue beat Ann because _ ran.", ("Sue", "Ann"), 0)])
     reply = _reply(_good(), 3)
-    assert len(dialogue.take(reply)) == 3
-    assert dialogue.take(reply) == ()
+    assert len(dialogue.process_reply(reply)) == 3
+    assert dialogue.process_reply(reply) == ()
     assert "3 rows cannot be used: each repeats an earlier row" in _last(dialogue)
-    dialogue.take(Reply('9,"Sue beat Ann, because _ ran.",Sue,Ann,1,9'))
-    assert dialogue.rounds[-1].faults()["duplicate"] == 1
+    dialogue.process_reply(Reply('9,"Sue beat Ann, because _ ran.",Sue,Ann,1,9'))
+    assert dialogue.turns[-1].count_faults()["duplicate"] == 1
 
 
 def test_wishes_follow_from_what_came() -> None:
@@ -158,12 +158,12 @@ def test_wishes_follow_from_what_came() -> None:
         f'because _had such a good start.",Sue,Sally,1,8'
         for n, word in enumerate(("fast", "well", "much", "hard"), 1)
     ]
-    assert len(dialogue.take(Reply("\n".join(rows)))) == 4
+    assert len(dialogue.process_reply(Reply("\n".join(rows)))) == 4
     assert "So far 4 answers are 1 and 0 are 2: write more rows with answer 2" in _last(dialogue)
     assert "You may change the names" in _last(dialogue)
     assert "Keep the distances smaller" in _last(dialogue)
     balanced = Dialogue(SUE)
-    balanced.take(_reply(_good(), 10))
+    balanced.process_reply(_reply(_good(), 10))
     assert _last(balanced).split("\n\n")[0] == "All rows are right. Well done."
 
 
@@ -171,43 +171,43 @@ def test_a_short_reply_makes_smaller_turns() -> None:
     """After a reply that was cut off, no more rows are asked for than came whole."""
     dialogue = Dialogue(SUE, batches=(30,))
     rows = "\n".join(itertools.islice(_good(), 8))
-    assert len(dialogue.take(Reply(rows[:-20], finish="length"))) == 7
+    assert len(dialogue.process_reply(Reply(rows[:-20], finish="length"))) == 7
     assert "Your reply was cut off" in _last(dialogue)
     assert "Please write 7 rows" in _last(dialogue)
-    dialogue.take(Reply("I think", finish="length"))
+    dialogue.process_reply(Reply("I think", finish="length"))
     assert "Please write 3 rows" in _last(dialogue)
 
 
 def test_a_bad_batch_is_followed_by_a_small_one() -> None:
     """When most rows were wrong, ten are asked for, "to see if it's okay" (A.1)."""
     dialogue = Dialogue(SUE, batches=(30, 30))
-    dialogue.take(_reply(_good(off=1), 30))
-    assert dialogue.size == 10
+    dialogue.process_reply(_reply(_good(off=1), 30))
+    assert dialogue.batch_size == 10
 
 
 def test_nothing_acceptable_ends() -> None:
     """After three turns in vain it is over, with the reason and what to do."""
     dialogue = Dialogue(SUE)
     for text in ("", "I can't help with that.", "..."):
-        assert dialogue.ended is None
-        dialogue.take(Reply(text))
-    assert dialogue.ended == (
+        assert dialogue.ending is None
+        dialogue.process_reply(Reply(text))
+    assert dialogue.ending == (
         "fruitless",
         "the last 3 turns had no acceptable row (0 of 100 accepted); most faults: ellipsis 1. Use "
         "a stronger model, or read its replies in the transcript",
     )
     mute = Dialogue(SUE, fruitless=1)
-    mute.take(Reply("Hm."))
-    assert mute.ended is not None
-    assert "no reply contained a row of the table" in mute.ended.message
+    mute.process_reply(Reply("Hm."))
+    assert mute.ending is not None
+    assert "no reply contained a row of the table" in mute.ending.message
 
 
 def test_turns_are_bounded() -> None:
     """A model that gives a row at a time is stopped after the most turns."""
     dialogue, rows = Dialogue(SUE, most_rounds=4), _good()
-    while not dialogue.ended:
-        dialogue.take(_reply(rows, 1))
-    assert dialogue.ended == (
+    while not dialogue.ending:
+        dialogue.process_reply(_reply(rows, 1))
+    assert dialogue.ending == (
         "rounds", "4 of 100 are accepted after 4 turns; allow more turns, or use a stronger model",
     )  # fmt: skip
 
@@ -217,8 +217,8 @@ def test_memory_bounds_what_is_sent() -> None:
     whole, short, rows = Dialogue(SUE), Dialogue(SUE, memory=1), _good()
     for _ in range(4):
         reply = _reply(rows, 2)
-        whole.take(reply)
-        short.take(reply)
+        whole.process_reply(reply)
+        short.process_reply(reply)
     assert len(whole.messages) == 9
     assert short.messages == (whole.messages[0], *whole.messages[-2:])
     assert [message.role for message in short.messages] == ["user", "assistant", "user"]
@@ -238,11 +238,11 @@ def test_questions_are_invited_first_and_answered_once() -> None:
     dialogue = Dialogue(SUE, wanted=3)
     first = dialogue.messages[0].content
     assert "if anything in this task is not clear to you, you may ask" in first
-    assert dialogue.take(Reply("May I change the names? Does a comma count?")) == ()
+    assert dialogue.process_reply(Reply("May I change the names? Does a comma count?")) == ()
     answer = dialogue.messages[-1].content
     assert "names and punctuation marks, too" in answer
     assert "Please write 3 rows, numbered from 1." in answer
-    dialogue.take(Reply("And the names?"))
+    dialogue.process_reply(Reply("And the names?"))
     assert "I found no row in your reply" in dialogue.messages[-1].content
 
 
@@ -287,15 +287,15 @@ def _root(record: dict[str, Any]) -> Problem:
 
 def _checked() -> list[tuple[dict[str, Any], Row]]:
     """Return each scripted row with what is found in it, checked in their order."""
-    checkers: dict[str, Checker] = {}
+    checkers: dict[str, RowChecker] = {}
     taken: dict[str, set[str]] = {}
     found = []
     for record in _records("scripted_rows.jsonl"):
         name = record["root"]
         if "row" not in record:
-            checkers[name], taken[name] = Checker(_root(record), 0.6, "correct"), set()
+            checkers[name], taken[name] = RowChecker(_root(record), 0.6, "correct"), set()
             continue
-        rows = read_rows(Reply(record["row"]))
+        rows = parse_rows(Reply(record["row"]))
         assert len(rows) == 1, record["row"]
         checked = checkers[name].check(rows[0], taken[name])
         if checked.problem:
@@ -369,10 +369,10 @@ def test_replies_in_all_kinds_of_dress(script: dict[str, Any]) -> None:
     root = Problem("u", "Ben lent his umbrella to Tom, so _ got wet on the way home.",
                    ("Ben", "Tom"), 0)  # fmt: skip
     dialogue = Dialogue(root)
-    accepted = dialogue.take(Reply(script["reply"], finish=script["finish"]))
-    (done,) = dialogue.rounds
+    accepted = dialogue.process_reply(Reply(script["reply"], finish=script["finish"]))
+    (done,) = dialogue.turns
     found = [fault for checked in done.rows for fault in checked.faults]
-    found += ["nothing"] if not done.rows else ["cut"] if done.is_cut else []
+    found += ["nothing"] if not done.rows else ["cut"] if done.is_truncated else []
     if "truncated" in found:
         found.remove("cut")
     assert (len(accepted), found) == (script["accepted"], script["faults"])
@@ -390,8 +390,8 @@ def test_what_people_wrote_passes(data_dir: Path) -> None:
             distance = edit_distance(tokens(parent.sentence), tokens(child.sentence))
             answer = (child.answer or 0) + 1
             text = format_row(1, child.sentence, child.options, answer, distance)
-            (row,) = read_rows(Reply(text))
-            refused.update(Checker(parent, 0.6, "refuse").check(row, set()).faults)
+            (row,) = parse_rows(Reply(text))
+            refused.update(RowChecker(parent, 0.6, "refuse").check(row, set()).faults)
     assert refused == {"absent": 1}  # "his first car which had nice leather seatsr"
 
 
@@ -405,48 +405,48 @@ def test_whatever_is_quoted_is_read_back(first: str, second: str) -> None:
     text = format_row(7, sentence, (second, "x"), 1, 3)
     if "**" in text or "\\" in text or any(mark in text for mark in "“”"):
         return
-    (row,) = read_rows(Reply(text))
+    (row,) = parse_rows(Reply(text))
     assert row.cells == ("7", sentence, second, "x", "1", "3")
 
 
 @given(st.text())
 def test_any_text_is_read(text: str) -> None:
     """No text of a model's makes the reader fail, nor a checker."""
-    checker = Checker(Problem("r", "Sue beat Ann as _ ran.", ("Sue", "Ann"), 0), 0.6, "correct")
-    for row in read_rows(Reply(text)):
+    checker = RowChecker(Problem("r", "Sue beat Ann as _ ran.", ("Sue", "Ann"), 0), 0.6, "correct")
+    for row in parse_rows(Reply(text)):
         assert checker.check(row, set()).faults or len(row.cells) == 6
 
 
 def test_long_lines_take_no_time() -> None:
     """A reply of a megabyte without a line end is one fault, not an hour's work."""
     for filler in (".", "-", "a_", "<think>", '"', ",", "1,"):
-        rows = read_rows(Reply(filler * (1_000_000 // len(filler)) + " _ x"))
+        rows = parse_rows(Reply(filler * (1_000_000 // len(filler)) + " _ x"))
         assert [row.faults for row in rows] in ([("columns",)], [])
 
 
 def test_an_option_need_not_stand_where_the_originals_did_not() -> None:
     """Where "Ann's son" is "her son" in the original, its new name may be missing, too."""
     parent = Problem("p", "Ann saw her son, and _ was glad.", ("Ann", "Ann's son"), 0)
-    (row,) = read_rows(Reply('1,"Bob saw his son, and _ was glad.",Bob,Bob\'s son,1,2'))
-    assert Checker(parent, 0.6, "refuse").check(row, set()).faults == ()
+    (row,) = parse_rows(Reply('1,"Bob saw his son, and _ was glad.",Bob,Bob\'s son,1,2'))
+    assert RowChecker(parent, 0.6, "refuse").check(row, set()).faults == ()
 
 
 def test_a_glued_blank_of_the_parent_stays() -> None:
     """Where the original writes "_had", the children may, and it is no edit."""
     parent = Problem("p", "Sue beat Sally because _had a good start.", ("Sue", "Sally"), 0)
-    (row,) = read_rows(Reply('1,"Sue beat Sally although _had a good start.",Sue,Sally,2,1'))
-    checked = Checker(parent, 0.6, "refuse").check(row, set())
+    (row,) = parse_rows(Reply('1,"Sue beat Sally although _had a good start.",Sue,Sally,2,1'))
+    checked = RowChecker(parent, 0.6, "refuse").check(row, set())
     assert (checked.faults, checked.distance) == ((), 1)
 
 
 def test_distances_to_a_child_are_no_depths() -> None:
     """A child of a child declares no depth, as its distance is to its parent, not to the root."""
     root = Problem("r", "Sue beat Ann because _ ran very well.", ("Sue", "Ann"), 0)
-    (row,) = read_rows(Reply('1,"Sue beat Ann although _ ran very well.",Sue,Ann,2,1'))
-    child = Checker(root, 0.6, "correct").check(row, set()).problem
+    (row,) = parse_rows(Reply('1,"Sue beat Ann although _ ran very well.",Sue,Ann,2,1'))
+    child = RowChecker(root, 0.6, "correct").check(row, set()).problem
     assert child is not None
-    (row,) = read_rows(Reply('1,"Sue beat Ann although _ ran very badly.",Sue,Ann,1,1'))
-    grandchild = Checker(child, 0.6, "correct").check(row, set()).problem
+    (row,) = parse_rows(Reply('1,"Sue beat Ann although _ ran very badly.",Sue,Ann,1,1'))
+    grandchild = RowChecker(child, 0.6, "correct").check(row, set()).problem
     assert grandchild is not None
     assert grandchild.lineage is not None
     assert grandchild.lineage.declared is None

@@ -21,8 +21,8 @@ from winosmith.evolve import (
     assemble,
     describe_part,
     draw_roots,
-    drop_repeats,
     evolve,
+    merge_children,
     resume_children,
     split_roots,
 )
@@ -82,7 +82,7 @@ def test_whoever_says_the_same_again_is_set_aside(words: list[str]) -> None:
         [make_child(p, f"{word} {p.sentence}", p.options, 0, source="x") for word in words]
         for p in parents
     ]
-    found = drop_repeats(parents, made)
+    found = merge_children(parents, made)
     distinct = {word.lower() for word in words}
     assert len(found.children) == 2 * len(distinct)
     assert len(found.children) + len(found.repeated) == 2 * len(words)
@@ -97,7 +97,7 @@ def test_a_child_that_is_another_problem_is_no_child() -> None:
     root = DATA[1]
     other = make_child(root, f"Now {root.sentence}", root.options, 1, source="x")
     held = Problem("held", f"now {root.sentence}", root.options[::-1], 0)
-    found = drop_repeats(Dataset([root, held]), [[other], []])
+    found = merge_children(Dataset([root, held]), [[other], []])
     assert [d.reason for d in found.repeated] == ["it repeats 'held'"]
 
 

@@ -18,14 +18,14 @@ from winosmith.exposure import (
     PRESENTATIONS,
     KeyedRelease,
     Pair,
-    coins_text,
+    compute_coins,
     compute_commitment,
-    data_digest,
-    draw_coins,
+    compute_data_digest,
     draw_key,
+    format_coins,
+    format_presentations,
     present_blocks,
-    presentation_lines,
-    read_keyed,
+    read_keyed_release,
 )
 
 NAME = "small 1.0.0"
@@ -41,15 +41,15 @@ def pairs_of(data: Dataset) -> tuple[Pair, ...]:
     return tuple(sorted(found, key=lambda pair: (pair.block, pair.a.id)))
 
 
-PAIRS = pairs_of(practice.corpus(30, seed=1).dataset)
+PAIRS = pairs_of(practice.generate_corpus(30, seed=1).dataset)
 
 
 def write_release(folder: Path, key: bytes, pairs: tuple[Pair, ...] = PAIRS) -> Path:
-    """Write what `read_keyed` reads of a release, with its private files; return its folder."""
-    coins = draw_coins(key, NAME, pairs)
+    """Write what `read_keyed_release` reads, with a release's private files; return its folder."""
+    coins = compute_coins(key, NAME, pairs)
     keyed = KeyedRelease(pairs, coins, "", 0)
-    dev = Dataset(map(keyed.published, pairs), "dev")
-    digest, lines = data_digest(NAME, {"dev": dev}), presentation_lines(pairs)
+    dev = Dataset(map(keyed.get_published, pairs), "dev")
+    digest, lines = compute_data_digest(NAME, {"dev": dev}), format_presentations(pairs)
     public, private = folder / "small-1.0.0-0", folder / "private/small-1.0.0-0"
     formats.write(dev.problems, public / "data/dev.jsonl")
     private.mkdir(parents=True)
@@ -60,7 +60,7 @@ def write_release(folder: Path, key: bytes, pairs: tuple[Pair, ...] = PAIRS) -> 
     }
     (public / "release.json").write_text(json.dumps(record), "utf-8")
     (private / PRESENTATIONS).write_text(lines, "utf-8")
-    text = coins_text(key, KeyedRelease(pairs, coins, digest, 2))
+    text = format_coins(key, KeyedRelease(pairs, coins, digest, 2))
     (private / COINS).write_text(text, "utf-8")
     return public
 
@@ -69,17 +69,17 @@ def test_a_keyed_release_is_read_with_its_coins(tmp_path: Path) -> None:
     """Pairs, coins and the count are as written, and each coin fits the published presentation."""
     key = draw_key()
     folder = write_release(tmp_path, key)
-    found = read_keyed(folder)
+    found = read_keyed_release(folder)
     assert found.pairs == PAIRS
-    assert found.coins == draw_coins(key, NAME, PAIRS)
+    assert found.coins == compute_coins(key, NAME, PAIRS)
     assert found.without == 2
     published = {p.id: p for p in formats.read(folder / "data/dev.jsonl")}
-    assert all(published[pair.a.id] == found.published(pair) for pair in found.pairs)
+    assert all(published[pair.a.id] == found.get_published(pair) for pair in found.pairs)
 
 
 def test_the_commitment_is_the_documented_digest() -> None:
     """Anyone can recompute the commitment from the bytes, the digest and the presentations."""
-    key, lines = bytes(range(32)), presentation_lines(PAIRS)
+    key, lines = bytes(range(32)), format_presentations(PAIRS)
     other = hashlib.sha256(lines.encode()).hexdigest()
     text = b"winosmith coins 1\n" + key + b"d\n" + other.encode() + b"\n"
     assert compute_commitment(key, "d", lines) == hashlib.sha256(text).hexdigest()
@@ -99,7 +99,7 @@ def test_one_changed_bit_gives_another_commitment(key: bytes, bit: int) -> None:
 
 def test_coins_are_fair_and_independent_of_contents_and_each_other() -> None:
     """In 400 releases, heads are as frequent as tails: in all, by block, and in pairs of blocks."""
-    tosses = [list(draw_coins(draw_key(), NAME, PAIRS).values()) for _ in range(400)]
+    tosses = [list(compute_coins(draw_key(), NAME, PAIRS).values()) for _ in range(400)]
     blocks = len(tosses[0])
     counts = [sum(map(sum, tosses)), *(sum(of) for of in zip(*tosses, strict=True))]
     assert binomtest(counts[0], 400 * blocks).pvalue > 1e-6
@@ -115,10 +115,10 @@ def test_coins_are_fair_and_independent_of_contents_and_each_other() -> None:
 def test_the_same_bytes_give_other_coins_to_another_version() -> None:
     """Coins depend on bytes, name and version, and only on the ids of blocks."""
     key = draw_key()
-    assert draw_coins(key, NAME, PAIRS) == draw_coins(key, NAME, PAIRS[::-1])
-    assert draw_coins(key, NAME, PAIRS) != draw_coins(key, "small 1.0.1", PAIRS)
+    assert compute_coins(key, NAME, PAIRS) == compute_coins(key, NAME, PAIRS[::-1])
+    assert compute_coins(key, NAME, PAIRS) != compute_coins(key, "small 1.0.1", PAIRS)
     blank = [Pair(pair.block, Problem("x", "_", ("a", "b")), pair.b) for pair in PAIRS]
-    assert draw_coins(key, NAME, blank) == draw_coins(key, NAME, PAIRS)
+    assert compute_coins(key, NAME, blank) == compute_coins(key, NAME, PAIRS)
 
 
 def _changed(folder: Path, name: str, old: str, new: str) -> None:
@@ -132,10 +132,10 @@ def _changed(folder: Path, name: str, old: str, new: str) -> None:
     ("name", "old", "new", "fault"),
     [
         (COINS, "true", "false", "its coins don't match its bytes"),
-        (COINS, '"bytes": "', '"bytes": "00', "it has no 32 bytes in hexadecimal digits"),
-        (COINS, '"version": 1', '"version": 2', "not a valid file of coins"),
+        (COINS, '"bytes": "', '"bytes": "00', "it lacks the 32 bytes as hexadecimal digits"),
+        (COINS, '"version": 1', '"version": 2', "not a valid coins file"),
         (COINS, "{", "[", "it is not JSON"),
-        (COINS, '"digest": "', '"digest": "0', "belong to another release, or the data were"),
+        (COINS, '"digest": "', '"digest": "0', "belong to another release, or the data has"),
         (PRESENTATIONS, '"a":{', '"a":{"embargo":true,', "don't match the commitment"),
         (PRESENTATIONS, '"block"', '"b"', "occurs twice in one object"),
         (PRESENTATIONS, '"answer":0', '"answer":7', "invalid pair of presentations"),
@@ -149,7 +149,7 @@ def test_changed_private_files_are_refused(
     folder = write_release(tmp_path, draw_key())
     _changed(folder, name, old, new)
     with pytest.raises(InputError, match=rf"(?s){name.replace('.', '[.]')}.*{fault}"):
-        read_keyed(folder)
+        read_keyed_release(folder)
 
 
 def test_other_bytes_lost_files_and_changed_data_are_refused(tmp_path: Path) -> None:
@@ -158,27 +158,27 @@ def test_other_bytes_lost_files_and_changed_data_are_refused(tmp_path: Path) -> 
     other = write_release(tmp_path / "two", draw_key())
     private = tmp_path / "two/private" / other.name
     with pytest.raises(InputError, match="coins belong to another release"):
-        read_keyed(folder, private)
+        read_keyed_release(folder, private)
     key = json.loads((private / COINS).read_text("utf-8"))["bytes"]
     old = json.loads((tmp_path / f"one/private/{folder.name}/{COINS}").read_text("utf-8"))["bytes"]
     _changed(folder, COINS, old, key)
     with pytest.raises(InputError, match=r"lines of presentations\.jsonl, don't match"):
-        read_keyed(folder)
+        read_keyed_release(folder)
     for name in (PRESENTATIONS, COINS):
         (private / name).unlink()
         with pytest.raises(InputError, match=f"{name}: No such file.*can't be drawn again"):
-            read_keyed(other)
+            read_keyed_release(other)
     (folder / "release.json").write_text("{}", "utf-8")
     with pytest.raises(InputError, match="is not a keyed release; make one with"):
-        read_keyed(folder)
+        read_keyed_release(folder)
 
 
 def test_data_in_another_presentation_are_refused(tmp_path: Path) -> None:
     """If a published problem is replaced by its other presentation, no coins are read."""
     folder = write_release(tmp_path, draw_key())
-    keyed = read_keyed(folder)
+    keyed = read_keyed_release(folder)
     first, *rest = keyed.pairs
     other = first.b if keyed.coins[first.block] else first.a
-    formats.write([other, *map(keyed.published, rest)], folder / "data/dev.jsonl")
-    with pytest.raises(InputError, match="or the data were changed"):
-        read_keyed(folder)
+    formats.write([other, *map(keyed.get_published, rest)], folder / "data/dev.jsonl")
+    with pytest.raises(InputError, match="or the data has changed"):
+        read_keyed_release(folder)

@@ -16,15 +16,15 @@ from winosmith import exposure as exposures, practice
 from winosmith.errors import DataError, FormatError
 from winosmith.exposure import (
     KeyedRelease,
-    level_of_look,
-    read_keyed,
+    compute_look_level,
+    read_keyed_release,
     read_scores,
     write_presentations,
 )
 from winosmith.locks import try_lock
 from winosmith.testing import tiny_language_model
 
-PAIRS = pairs_of(practice.corpus(90, seed=2).dataset)
+PAIRS = pairs_of(practice.generate_corpus(90, seed=2).dataset)
 
 Write = Callable[..., Path]
 
@@ -38,7 +38,7 @@ def folder(tmp_path: Path) -> Path:
 @pytest.fixture
 def keyed(folder: Path) -> KeyedRelease:
     """Return its presentations and coins."""
-    return read_keyed(folder)
+    return read_keyed_release(folder)
 
 
 @pytest.fixture
@@ -99,10 +99,10 @@ def test_further_looks_have_smaller_levels(
         for name, seed in (("one", 1), ("two", 2), ("again", 1))
     )
     looks = [[one, two], [one], [two, one], [again], [two]]
-    found = [exposures.exposure(keyed, scores, private=private) for scores in looks]
+    found = [exposures.measure_exposure(keyed, scores, private=private) for scores in looks]
     assert [each.look for each in found] == [1, 2, 1, 2, 3]
-    assert [each.level for each in found] == [level_of_look(each.look) for each in found]
-    adjusted = exposures.exposure(keyed, [one], private=private, reference=two)
+    assert [each.level for each in found] == [compute_look_level(each.look) for each in found]
+    adjusted = exposures.measure_exposure(keyed, [one], private=private, reference=two)
     assert (adjusted.look, adjusted.reference) == (4, "two")
     lines = map(json.loads, (private / "looks.jsonl").read_text().splitlines())
     assert [line["models"] for line in lines] == [["one", "two"], ["one"], ["two"], ["one"]]
@@ -113,7 +113,7 @@ def test_a_damaged_or_used_ledger_is_refused(
 ) -> None:
     """Levels depend on all looks, so a look that is cut, missing or not ours stops the test."""
     scores = [read_scores(write("one"), keyed.pairs, keyed.digest)]
-    exposures.exposure(keyed, scores, private=private)
+    exposures.measure_exposure(keyed, scores, private=private)
     ledger = private / "looks.jsonl"
     line = ledger.read_text()
     for text, message in (
@@ -123,12 +123,12 @@ def test_a_damaged_or_used_ledger_is_refused(
     ):
         ledger.write_text(text)
         with pytest.raises(FormatError, match=message):
-            exposures.exposure(keyed, scores, private=private)
+            exposures.measure_exposure(keyed, scores, private=private)
     ledger.write_text(line)
     with ledger.open() as file:
         assert try_lock(file.fileno())
         with pytest.raises(DataError, match="another command is using the ledger"):
-            exposures.exposure(keyed, scores, private=private)
+            exposures.measure_exposure(keyed, scores, private=private)
 
 
 def test_letters_are_graded_in_each_presentation(keyed: KeyedRelease, tmp_path: Path) -> None:
@@ -165,7 +165,7 @@ BAD: dict[str, tuple[Callable[[list[Any]], object], str]] = {
         ":1: .*Published answers can't be used",
     ),
     "one presentation": (lambda lines: lines[1].pop("b"), ":2: .*no scores 'a' and 'b'"),
-    "an unknown item": (lambda lines: lines[1].update(id="x"), ":2: no item 'x' of the release"),
+    "an unknown item": (lambda lines: lines[1].update(id="x"), ":2: the release has no item 'x'"),
     "twice": (lambda lines: lines.append(lines[1]), "already has scores"),
     "missing": (lambda lines: lines.pop(), "1 of 180 items have no scores"),
     "too large": (lambda lines: lines[2].update(a=10**400), "use finite numbers for both"),
@@ -200,7 +200,7 @@ def test_scores_that_can_show_nothing_are_refused(
 
     def refused(*scores: exposures.Scores) -> str:
         with pytest.raises(DataError) as error:
-            exposures.exposure(keyed, scores, private=private)
+            exposures.measure_exposure(keyed, scores, private=private)
         return str(error.value)
 
     def changed(values: np.ndarray) -> exposures.Scores:
@@ -254,7 +254,7 @@ def test_a_language_model_scores_both_presentations(
     both = [json.loads(line) for line in (tmp_path / "both.jsonl").read_text().splitlines()[1:]]
     loaded = load_causal_model(model)
     for row, each in zip(rows, both, strict=False):
-        scores = loaded.text_scores([each["a"]["text"], each["b"]["text"]])
+        scores = loaded.score_texts([each["a"]["text"], each["b"]["text"]])
         assert [row["a"], row["b"]] == pytest.approx(scores, abs=1e-3)
     assert cli.told("exposure", folder, "--scores", path)["look"] == 1
 

@@ -11,8 +11,8 @@ import pytest
 from hypothesis import example, given, strategies as st
 
 from winosmith import Dataset, Lineage, Origin, Problem, formats, practice
-from winosmith.exposure import PresentedBlock, list_presentations, present_blocks
-from winosmith.exposure._presentations import exchange_names, reverse_options
+from winosmith.exposure import PresentedBlock, iter_presentations, present_blocks
+from winosmith.exposure._presentations import reverse_options, swap_names
 from winosmith.lineage import make_child
 from winosmith.validate import StructureRules, filter_by_structure
 
@@ -35,7 +35,7 @@ def people(sentence: str = ANN, *options: str) -> Problem:
 )  # fmt: skip
 def test_both_names_are_exchanged_at_each_mention(sentence: str, other: str) -> None:
     """Names and their possessives change places, and the answer is the other option."""
-    found = exchange_names(people(sentence))
+    found = swap_names(people(sentence))
     assert found is not None
     assert (found.sentence, found.options, found.answer) == (other, ("Ann", "Maria"), 0)
 
@@ -64,18 +64,18 @@ def test_names_stay_if_the_result_may_not_be_equivalent(
     sentence: str, options: tuple[str, ...]
 ) -> None:
     """Names are not exchanged if gender, form or meaning could show which name is meant."""
-    assert exchange_names(people(sentence, *options)) is None
+    assert swap_names(people(sentence, *options)) is None
 
 
 def test_names_in_an_anchor_or_in_edits_stay() -> None:
     """A problem whose other fields name a person is not changed."""
     told = people()
-    assert exchange_names(replace(told, origin=Origin(anchor="coat"))) is not None
-    assert exchange_names(replace(told, origin=Origin(anchor="Ann"))) is None
+    assert swap_names(replace(told, origin=Origin(anchor="coat"))) is not None
+    assert swap_names(replace(told, origin=Origin(anchor="Ann"))) is None
     child = make_child(
         told, "Ann lent Maria a scarf because _ was cold.", told.options, 1, source="x"
     )
-    assert exchange_names(child) is None
+    assert swap_names(child) is None
     assert present_blocks([child], ["train"])[0].kind == "options"
 
 
@@ -131,7 +131,7 @@ def test_each_presentation_is_its_own_inverse_and_keeps_the_answer(problem: Prob
     With exchanged names, the correct option is the other name, which has the place in the sentence
     that the correct name had.
     """
-    for change in (exchange_names, reverse_options):
+    for change in (swap_names, reverse_options):
         other = change(problem)
         if other is None:
             continue
@@ -159,12 +159,12 @@ def test_presentations_do_not_depend_on_the_one_given(data: list[Problem]) -> No
     switched = [problem for one in found for problem in (one.b or one.a)]
     again = present_blocks(switched[::-1], ["train"] * len(data))
     assert {(a.id, a, b) for one in again for a, b in zip(one.a, one.b, strict=False)} == pairs
-    assert all(b in list_presentations(a) and a != b for _, a, b in pairs)
+    assert all(b in iter_presentations(a) and a != b for _, a, b in pairs)
 
 
 def test_both_presentations_of_practice_twins_keep_the_rules_for_twins() -> None:
     """Twins of both domains have two presentations, and both pass the checks of structure."""
-    data = practice.corpus(120, seed=1).dataset
+    data = practice.generate_corpus(120, seed=1).dataset
     found = present_blocks(data, ["train"] * len(data))
     kinds = Counter((one.kind, data[one.rows[0]].origin.domain) for one in found)
     assert set(kinds) == {("names", "social"), ("options", "physical")}

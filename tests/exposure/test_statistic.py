@@ -11,8 +11,8 @@ from scipy.stats import norm
 
 from winosmith.errors import DataError
 from winosmith.exposure import (
-    detectable_shift,
-    level_of_look,
+    compute_detectable_shift,
+    compute_look_level,
     sign_test,
     signed_ranks,
     subtract_fit,
@@ -95,7 +95,7 @@ def test_the_interval_covers_the_mean_shift_of_unequal_blocks() -> None:
 @pytest.mark.parametrize("level", [0.05, 0.0025])
 def test_the_promised_shift_is_detected_in_80_percent(level: float) -> None:
     """With normal differences of 80 blocks, the power at the promised shift is .8."""
-    rng, shift, found = np.random.default_rng(3), detectable_shift(80, level), 0
+    rng, shift, found = np.random.default_rng(3), compute_detectable_shift(80, level), 0
     for _ in range(400):
         coins = rng.random(80) < 0.5
         values = rng.normal(size=80) + shift * np.where(coins, 1, -1)
@@ -106,17 +106,17 @@ def test_the_promised_shift_is_detected_in_80_percent(level: float) -> None:
 
 def test_the_levels_of_all_looks_sum_to_the_level() -> None:
     """A hundred thousand looks spend less than .05, and the first ones most of it."""
-    total = sum(level_of_look(look) for look in range(1, 100_001))
+    total = sum(compute_look_level(look) for look in range(1, 100_001))
     assert 0.0499 < total < 0.05
 
 
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: detectable_shift(0), "must be 1 or more, not 0"),
-        (lambda: detectable_shift(9, 1.0), "level must be between 0 and 1, not 1.0"),
-        (lambda: detectable_shift(9, 0.1, 0.0), "power must be between 0 and 1"),
-        (lambda: level_of_look(0), "numbered from 1, not 0"),
+        (lambda: compute_detectable_shift(0), "must be 1 or more, not 0"),
+        (lambda: compute_detectable_shift(9, 1.0), "level must be between 0 and 1, not 1.0"),
+        (lambda: compute_detectable_shift(9, 0.1, 0.0), "power must be between 0 and 1"),
+        (lambda: compute_look_level(0), "numbered from 1, not 0"),
     ],
 )
 def test_numbers_out_of_range_are_refused(call, message: str) -> None:  # type: ignore[no-untyped-def]

@@ -43,7 +43,7 @@ def test_a_file_is_fetched_once(site: Any, tmp_path: Path) -> None:
     """What is here and finished is not downloaded again."""
     made = data(site, TEXT, "a.jsonl")
     for _ in range(2):
-        files = fetch.get(made, tmp_path / "out")
+        files = fetch.fetch(made, tmp_path / "out")
         assert files == {tmp_path / "out/a.jsonl": digest(TEXT)}
     assert site.asked == 1
 
@@ -52,15 +52,15 @@ def test_an_archive_is_unpacked_and_its_files_are_checked(site: Any, tmp_path: P
     """Files inside an archive are compared with the checksums that are known for them."""
     body = a_zip({"made/a.jsonl": TEXT, "made/b.txt": b"b", "__MACOSX/made/._b.txt": b"-"})
     good = data(site, body, "made.zip", members={"made/a.jsonl": digest(TEXT)})
-    files = fetch.get(good, tmp_path / "good")
+    files = fetch.fetch(good, tmp_path / "good")
     assert {path.name for path in files} == {"a.jsonl", "b.txt", "made.zip"}
-    fetch.get(good, tmp_path / "good")
+    fetch.fetch(good, tmp_path / "good")
     assert site.asked == 1
     bad = data(site, body, "made.zip", members={"made/a.jsonl": "0" * 64})
     with pytest.raises(
         OutputError, match="this file of the archive differs from the published one"
     ):
-        fetch.get(bad, tmp_path / "bad")
+        fetch.fetch(bad, tmp_path / "bad")
     assert not (tmp_path / "bad/made/a.jsonl").exists()
 
 
@@ -68,7 +68,7 @@ def test_somebody_elses_folder_is_left_alone(site: Any, tmp_path: Path) -> None:
     """A folder that holds other things is refused, and nothing is downloaded."""
     (tmp_path / "mine.txt").write_text("mine")
     with pytest.raises(OutputError, match="not empty and was not written by winosmith"):
-        fetch.get(data(site, TEXT, "a.jsonl"), tmp_path)
+        fetch.fetch(data(site, TEXT, "a.jsonl"), tmp_path)
     assert site.asked == 0
 
 
@@ -121,5 +121,5 @@ def test_checksums_are_those_of_the_files(data_dir: Path, name: str) -> None:
 
 def test_an_unknown_name_lists_the_known_ones() -> None:
     """Asking for a data set that is not known tells those that are."""
-    with pytest.raises(OutputError, match="no published data set 'gap'; there are winogrande, wsc"):
+    with pytest.raises(OutputError, match="unknown published data set 'gap'; use winogrande, wsc"):
         fetch.find_published("gap")

@@ -17,7 +17,7 @@ from winosmith import Problem, formats
 from winosmith.errors import FormatError
 from winosmith.formats import Columns
 from winosmith.formats._letters import LETTERS
-from winosmith.problem import Extra, extra_key
+from winosmith.problem import Extra, make_extra_key
 
 NAMES = ("Größe (cm)", "分野", "ペア", "z.B. Länge", "=1+1", "a, b", "वर्ग", "'s")
 
@@ -39,7 +39,7 @@ def put(folder: Path, rows: Sequence[dict[str, Any]], suffix: str = ".jsonl") ->
 def test_fields_of_any_name_come_back(tmp_path_factory: pytest.TempPathFactory, names: Any) -> None:
     """What a table and JSON Lines write of a field, they read by the same name."""
     path = tmp_path_factory.mktemp("any") / "out"
-    keys = [extra_key(of, name) for name in names for of in ("csv", "questions")]
+    keys = [make_extra_key(of, name) for name in names for of in ("csv", "questions")]
     made = [Problem("p", "A _ b.", ("x", "y"), 0, extra=Extra(dict.fromkeys(keys, "v")))]
     for name in ("csv", "winosmith"):
         formats.write(made, path, name)

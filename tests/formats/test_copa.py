@@ -10,7 +10,7 @@ from winosmith import formats
 def test_a_question_reads_as_one_sentence(data_dir: Path) -> None:
     """Cause and effect become "because" and "so"; the alternatives begin small, but not "I"."""
     copa = formats.read(data_dir / "copa/copa-all.xml")
-    assert copa[0].filled() == (
+    assert copa[0].fill_all() == (
         "My body cast a shadow over the grass because the sun was rising.",
         "My body cast a shadow over the grass because the grass was cut.",
     )

@@ -8,17 +8,20 @@ import pytest
 
 from winosmith import Problem, formats
 from winosmith.errors import FormatError
-from winosmith.text import occurrences
+from winosmith.text import find_occurrences
 
 
 @pytest.mark.parametrize(("name", "several"), [("train", 37), ("test", 14)])
 def test_the_first_occurrence_is_the_target(data_dir: Path, name: str, several: int) -> None:
     """Where a sentence has the pronoun more than once, the first one is the blank."""
     problems = formats.read(data_dir / f"dpr/{name}.c.txt")
-    repeated = [p for p in problems if occurrences(str(p.pronoun), p.sentence)]
+    repeated = [p for p in problems if find_occurrences(str(p.pronoun), p.sentence)]
     assert len(repeated) == several
     for problem in repeated:
-        assert problem.sentence.index("_") < occurrences(str(problem.pronoun), problem.sentence)[0]
+        assert (
+            problem.sentence.index("_")
+            < find_occurrences(str(problem.pronoun), problem.sentence)[0]
+        )
 
 
 def test_a_pronoun_can_be_a_phrase(data_dir: Path) -> None:

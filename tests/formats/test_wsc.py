@@ -115,7 +115,7 @@ def test_what_is_filled_in_is_the_file_itself(data_dir: Path) -> None:
     rows = json.loads((data_dir / "wsc/wsc273.json").read_text())
     problems = formats.read(data_dir / "wsc/wsc273.json")
     assert [row["substitution"] for row in rows] == [
-        filled for problem in problems for filled in problem.filled()
+        filled for problem in problems for filled in problem.fill_all()
     ]
 
 

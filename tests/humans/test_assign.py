@@ -246,13 +246,13 @@ def test_two_desks_lose_nobody(materials: Materials, tmp_path: Path) -> None:
     sheets = make_sheets(materials(4)).sheets
     path = tmp_path / "ledger.json"
 
-    def enrol(desk: int) -> None:
+    def assign_all(desk: int) -> None:
         for at in range(5):
             with lock_ledger(path):
                 write_ledger(assign(read_ledger(path), sheets, f"D{desk}-{at}")[0], path)
 
     with ThreadPoolExecutor(8) as desks:
-        list(desks.map(enrol, range(8)))
+        list(desks.map(assign_all, range(8)))
     assert len({each.subject for each in read_ledger(path).given}) == 40
 
 

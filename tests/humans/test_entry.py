@@ -162,7 +162,7 @@ def test_the_time_of_all_sheets_is_told_where_each_has_one(
 @pytest.mark.parametrize(
     ("change", "reason"),
     [
-        ({"winosmith": "sheet"}, "not a file of answers from a form"),
+        ({"winosmith": "sheet"}, "not an answers file from a form"),
         ({"version": 9}, "unknown version 9"),
         ({"sheet": "a-1-ZZZZ"}, "the sheet 'a-1-ZZZZ' is unknown"),
         ({"subject": " "}, "the answers have no subject"),

@@ -29,7 +29,7 @@ def test_nothing_of_a_sentence_is_markup() -> None:
     problem = Problem("1", f"{HOSTILE} so _ left.", (HOSTILE, "Sue"), pronoun="<i>he</i>")
     (sheet,) = make_sheets(Dataset([problem]), title=HOSTILE).sheets
     page = render_form(
-        sheet, subject='"><script>', declared=(SurveyQuestion("x", HOSTILE, (HOSTILE,)),)
+        sheet, subject='"><script>', survey=(SurveyQuestion("x", HOSTILE, (HOSTILE,)),)
     )
     assert page.count("<script>") == 1
     assert "alert(&#34;x&#34;)" in page

@@ -31,7 +31,7 @@ def sheet(materials: Callable[..., Dataset]) -> Sheet:
 def page_file(sheet: Sheet, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Write the form to a file, as the command does."""
     path: Path = tmp_path_factory.mktemp("form") / "common-1.html"
-    path.write_text(render_form(sheet, declared=ASKED), "utf-8")
+    path.write_text(render_form(sheet, survey=ASKED), "utf-8")
     return path
 
 

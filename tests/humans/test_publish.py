@@ -38,7 +38,7 @@ def test_every_problem_carries_the_canary() -> None:
     assert marks == {after.canary}
     assert publish(data, [data[0].id]).canary == after.canary
     assert publish(data[:2], [data[0].id]).canary != after.canary
-    assert publish(data, [data[0].id], mark="mine").released[0].extra[CANARY] == "mine"
+    assert publish(data, [data[0].id], canary="mine").released[0].extra[CANARY] == "mine"
 
 
 @pytest.mark.parametrize(

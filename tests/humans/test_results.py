@@ -17,13 +17,13 @@ from winosmith.errors import DataError
 from winosmith.humans import (
     Remark,
     Subject,
-    Taken,
+    TakenSheet,
     Tally,
     compare_groups,
     compute_results,
-    count_agreement,
-    measure_crossed_share,
+    measure_accuracy,
     measure_paces,
+    summarize_agreement,
 )
 from winosmith.testing import make_twins
 
@@ -115,7 +115,7 @@ def test_the_order_of_the_responses_changes_nothing_but_the_places(
 ) -> None:
     """With sheets that say the order, shuffled responses give the same record."""
     data, said, _ = pdp
-    taken = (Taken("a-1-AAAA", "a", data.ids),)
+    taken = (TakenSheet("a-1-AAAA", "a", data.ids),)
     subjects = [Subject(who, who in NATIVES, taken=taken) for who in NAMES]
     mixed = [said[at] for at in np.random.default_rng(0).permutation(len(said))]
     assert (
@@ -187,7 +187,7 @@ def test_rows_and_columns_add_up_to_the_same(table: list[list[int | str]]) -> No
 def test_an_empty_answer_is_asked_and_not_right() -> None:
     """A question left empty counts among those asked where the sheet is known."""
     data = problems(4)
-    subject = Subject("S1", taken=(Taken("a-1-AAAA", "a", data.ids),))
+    subject = Subject("S1", taken=(TakenSheet("a-1-AAAA", "a", data.ids),))
     said = answers(data, {"S1": [0, None, 0, 0]})
     (test,) = compute_results(data, said, [subject]).tests
     person = test.people[0]
@@ -198,7 +198,7 @@ def test_an_empty_answer_is_asked_and_not_right() -> None:
 def test_both_halves_are_counted_over_the_tests() -> None:
     """9 & 9, 9 & 8 in small, the best first: halves on several tests, by different people."""
     data = problems(6, twins=True)
-    a, b = (Taken("a-1-AAAA", "a", data.ids[::2]), Taken("b-1-AAAA", "b", data.ids[1::2]))
+    a, b = (TakenSheet("a-1-AAAA", "a", data.ids[::2]), TakenSheet("b-1-AAAA", "b", data.ids[1::2]))
     subjects = [Subject("S1", taken=(a,)), Subject("S2"), Subject("S3", taken=(b,))]
     choices = {"S1": (0, 0, 0), "S2": (0, 1, 1), "S3": (0, 0, 1)}  # S2's sheet is not known
     said = [
@@ -271,7 +271,9 @@ def test_as_many_are_left_out_as_leave_two() -> None:
 def test_counts_tell_what_counts_can() -> None:
     """Levels, the most agreed on first, numbers of options and chance are of what was asked."""
     data = problems(6, [2, 2, 2, 3, 3, 4])
-    found = count_agreement(data, Tally(np.array([5, 9, 5, 9, 9, 0]), np.array([5, 9, 4, 3, 6, 0])))
+    found = summarize_agreement(
+        data, Tally(np.array([5, 9, 5, 9, 9, 0]), np.array([5, 9, 4, 3, 6, 0]))
+    )
     assert (found.right, found.answers, found.problems) == (27, 37, 5)
     assert [*found.histogram] == [(9, 9), (5, 5), (4, 5), (6, 9), (3, 9)]
     assert found.by_options == {2: (18, 19), 3: (9, 18)}
@@ -290,7 +292,7 @@ def test_counts_that_cannot_be_are_refused(
 ) -> None:
     """Somebody was asked something, and no more were right than were asked."""
     with pytest.raises(DataError, match=message):
-        count_agreement(problems(2), Tally(np.array(asked), np.array(right)))
+        summarize_agreement(problems(2), Tally(np.array(asked), np.array(right)))
 
 
 def test_fatigue_shows_as_a_fall_over_the_sheet() -> None:
@@ -298,7 +300,7 @@ def test_fatigue_shows_as_a_fall_over_the_sheet() -> None:
     data = problems(40)
     forward, backward = data.ids, data.ids[::-1]
     subjects = [
-        Subject(f"S{at}", taken=(Taken(f"a-{at % 2 + 1}", "a", (forward, backward)[at % 2]),))
+        Subject(f"S{at}", taken=(TakenSheet(f"a-{at % 2 + 1}", "a", (forward, backward)[at % 2]),))
         for at in range(6)
     ]
     said = [
@@ -359,7 +361,7 @@ def test_halves_of_a_schema_vary_together() -> None:
     right = np.tile(np.arange(20) >= 4, (24, 1)).astype(float)
     right[np.add.outer(np.arange(24), np.arange(20)) % 2 == 1] = np.nan
     assert (test.share.right, test.share.clusters) == (np.nansum(right), 10)
-    assert test.share.design_effect > 1.5 * measure_crossed_share(right).design_effect
+    assert test.share.design_effect > 1.5 * measure_accuracy(right).design_effect
 
 
 def test_guessing_weighs_answers_as_the_share_does() -> None:
@@ -373,14 +375,14 @@ def test_guessing_weighs_answers_as_the_share_does() -> None:
     (test,) = compute_results(data, said).tests
     assert (test.chance.right, test.chance.share) == (0.75, 1.25 / 3)
     assert test.above_chance == pytest.approx((2 / 3 - 1.25 / 3) / (1 - 1.25 / 3))
-    of_counts = count_agreement(data, Tally(np.array([2, 1]), np.array([2, 0])))
+    of_counts = summarize_agreement(data, Tally(np.array([2, 1]), np.array([2, 0])))
     assert of_counts.chance == test.chance
 
 
 def test_one_person_and_one_item_have_intervals_too() -> None:
     """All right, one row, one column and one cell give shares with intervals inside 0 and 1."""
     for shape in ((9, 60), (1, 20), (5, 1), (1, 1)):
-        low, high = measure_crossed_share(np.ones(shape)).interval
+        low, high = measure_accuracy(np.ones(shape)).interval
         assert 0 <= low < high <= 1
         assert high == pytest.approx(1)
 

@@ -55,12 +55,13 @@ def allowed(data: Dataset, counts: Tally, rules: Rules, rows: tuple[int, ...]) -
     chosen = [data[row] for row in rows]
     texts = [get_text(p) for p in chosen]
     twins = [p.twin_id for p in chosen if p.twin_id is not None]
-    sound = all(counts.shares()[row] >= rules.floor for row in rows)
+    sound = all(counts.compute_agreement()[row] >= rules.floor for row in rows)
     if rules.both_halves:
         for p in chosen:
             members = [r for r, other in enumerate(data) if other.twin_id == p.twin_id]
             if p.twin_id is not None and (
-                len(members) != 2 or any(counts.shares()[r] < rules.floor for r in members)
+                len(members) != 2
+                or any(counts.compute_agreement()[r] < rules.floor for r in members)
             ):
                 return False
     if max(map(texts.count, texts), default=0) > rules.per_text or len(set(twins)) < len(twins):
@@ -74,10 +75,10 @@ def allowed(data: Dataset, counts: Tally, rules: Rules, rows: tuple[int, ...]) -
 
 def agreement(data: Dataset, counts: Tally, rules: Rules) -> np.ndarray:
     """Return the mean share of both halves of each schema, or a problem's own."""
-    worth = counts.shares()
+    worth = counts.compute_agreement()
     for one, other in data.twins:
-        if min(counts.shares()[[one, other]]) >= rules.floor:
-            worth[[one, other]] = counts.shares()[[one, other]].mean()
+        if min(counts.compute_agreement()[[one, other]]) >= rules.floor:
+            worth[[one, other]] = counts.compute_agreement()[[one, other]].mean()
     return worth
 
 
@@ -329,8 +330,8 @@ def test_responses_are_counted_with_x() -> None:
         Response("a", "s3", "validate", 0),
     ]
     counts = tally(data, said)
-    assert (counts.subjects[0], counts.intended[0], counts.majority(0)) == (2, 1, 0)
-    assert (counts.subjects[1], counts.intended[1], counts.majority(1)) == (2, 1, None)
+    assert (counts.subjects[0], counts.intended[0], counts.find_majority(0)) == (2, 1, 0)
+    assert (counts.subjects[1], counts.intended[1], counts.find_majority(1)) == (2, 1, None)
 
 
 @pytest.mark.parametrize(
@@ -441,7 +442,7 @@ def test_a_set_that_a_fold_can_not_fill_takes_what_there_is() -> None:
     """When fewer people let through fewer problems than asked for, the fold's set is smaller."""
     data, said, _ = simulated(4, items=20, people=6)
     counts = tally(data, said)
-    size = int((counts.shares() >= 0.83).sum())
+    size = int((counts.compute_agreement() >= 0.83).sum())
     fit = cross_fit(data, said, Rules(size=size, floor=0.83), folds=6)
     assert max(fit.sizes) <= size
     assert fit.agreement.n > 0

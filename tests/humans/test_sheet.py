@@ -25,7 +25,7 @@ from winosmith.humans import (
     parse_sheet,
     read_sheet,
 )
-from winosmith.humans._sheet import make_snippet, order_options, split_pieces
+from winosmith.humans._sheet import make_snippet, order_options, split_text
 from winosmith.testing import make_twins
 
 Materials = Callable[..., Dataset]
@@ -46,7 +46,7 @@ def test_a_sheet_has_places_for_options_a_to_w() -> None:
     asked = Problem("q", "Which is it? _", options[:23], 22)
     (sheet,) = make_sheets(Dataset([asked])).sheets
     assert sheet[1].letters == "ABCDEFGHIJKLMNOPQRSTUVW"
-    assert (sheet[1].option("w"), sheet[1].option("X")) == (22, None)
+    assert (sheet[1].get_option_index("w"), sheet[1].get_option_index("X")) == (22, None)
     with pytest.raises(DataError, match="'q' has 24 options; a test sheet allows at most 23"):
         make_sheets(Dataset([replace(asked, options=options)]))
 
@@ -256,13 +256,13 @@ def test_a_sheet_comes_back_from_its_file(materials: Materials, tmp_path: Path) 
         assert read_sheet(path) == sheet
         for item in sheet.items:
             for letter, text in zip(item.letters, item.options, strict=True):
-                index = item.option(letter.lower())
+                index = item.get_option_index(letter.lower())
                 assert index is not None
                 assert by_id[item.problem_id].options[index] == text
-                assert item.letter(index) == letter
-            assert item.option("X") is None
+                assert item.get_letter(index) == letter
+            assert item.get_option_index("X") is None
             with pytest.raises(ProblemError, match=f"question {item.number} has no answer 'E'"):
-                item.option("E")
+                item.get_option_index("E")
 
 
 def test_a_sheet_that_was_changed_is_refused(materials: Materials, tmp_path: Path) -> None:
@@ -341,7 +341,7 @@ def test_the_snippet_is_the_clause_around_the_blank(
 def test_a_snippet_is_a_stretch_of_its_text(before: str, after: str) -> None:
     """Whatever the text, the snippet stands in it, white space aside, and has the blank."""
     problem = _problem(before + "_" + after)
-    assert "".join(split_pieces(problem)) == " ".join(problem.sentence.split())
+    assert "".join(split_text(problem)) == " ".join(problem.sentence.split())
     assert "".join("".join(make_snippet(problem)).split()) in "".join(problem.sentence.split())
 
 

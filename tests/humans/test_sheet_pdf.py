@@ -147,8 +147,8 @@ MANY = "".join(chr(ord(NOWHERE) + at) for at in range(11))
 def test_characters_that_no_font_has_are_refused(problem: Problem, named: list[str]) -> None:
     """No empty box is printed: the message names the characters, where they stand, what to do."""
     signs = "".join(sorted({s for s in problem.sentence if not s.isascii()}))
-    assert _handout._describe_missing(signs, None, True) == signs
-    if not _handout._describe_missing(signs, None, False):
+    assert _handout._find_missing(signs, None, True) == signs
+    if not _handout._find_missing(signs, None, False):
         pytest.skip("this machine has a font with these characters")
     plain = Problem("0", "The café — “naïve”, Привет — and _ left.", ("café", "naïve"))
     (sheet,) = make_sheets(Dataset([plain, problem]), seed=1).sheets
@@ -182,7 +182,7 @@ def test_a_font_of_ones_own_is_used(tmp_path: Path) -> None:
     assert printed.startswith(b"%PDF")
     assert b"OwnFont" in printed
     _font(tmp_path / "own.ttf", NOWHERE)
-    _handout._describe_missing.cache_clear()
+    _handout._find_missing.cache_clear()
     whose = f"of this machine and of {re.escape(str(tmp_path))}"
     with pytest.raises(InputError, match=rf"{whose} lack . \(U\+40001\), first in question 1"):
         render_pdf(sheet, fonts=tmp_path)
@@ -228,4 +228,4 @@ def _font(path: Path, signs: str) -> None:
 def test_what_the_fonts_inside_typst_have_needs_no_others(text: str) -> None:
     """Latin, Hebrew, quotes and ligatures are printed with the fonts that typst brings."""
     signs = "".join(sorted({s for s in text if not s.isascii()}))
-    assert _handout._describe_missing(signs, None, True) == ""
+    assert _handout._find_missing(signs, None, True) == ""

@@ -10,7 +10,7 @@ from statsmodels.regression.linear_model import OLS
 
 from winosmith.errors import DataError
 from winosmith.humans import PrintedTest, check_grim
-from winosmith.humans._tally import measure_course, measure_crossed_share
+from winosmith.humans._tally import measure_accuracy, measure_course
 from winosmith.metrics import wilson_interval
 
 Drawn = tuple[np.ndarray, np.ndarray, np.ndarray]
@@ -139,7 +139,7 @@ def test_a_share_of_people_and_items_has_the_variance_of_both(shape: tuple[int, 
     alike = min(n, value * (1 - value) / max(sum(parts) - shared, *parts, 0))
     smaller = min(size for size in shape if size > 1)
     independent = alike * (stats.norm.ppf(0.975) / stats.t.ppf(0.975, smaller - 1)) ** 2
-    found = measure_crossed_share(right)
+    found = measure_accuracy(right)
     assert (found.right, found.n, found.clusters) == (right.sum(), n, min(shape))
     assert found.design_effect == pytest.approx(n / alike)
     assert found.interval == pytest.approx(wilson_interval(value * independent, independent))

@@ -106,7 +106,7 @@ def tagged(data_dir: Path) -> Counter[tuple[str, str]]:
     rows = np.random.default_rng(0).choice(len(data), SAMPLE, replace=False)
     found: Counter[tuple[str, str]] = Counter()
     for row in sorted(rows):
-        cut = tokens(data[int(row)].filled()[0])
+        cut = tokens(data[int(row)].fill_all()[0])
         found.update((word.lower(), kind) for word, kind in zip(cut, tag(cut), strict=True))
     return found
 

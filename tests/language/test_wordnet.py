@@ -23,7 +23,7 @@ def folder() -> Path:
 
 def test_a_sense_has_its_synonyms_most_used_first(folder: Path) -> None:
     """A car is an automobile first of all; what it is called in the railway is another sense."""
-    first, second = WordNet(folder).senses("car", "n")[:2]
+    first, second = WordNet(folder).find_senses("car", "n")[:2]
     assert first.key == "car.n.01"
     assert [synonym.lemma for synonym in first.synonyms][:2] == ["auto", "automobile"] or [
         synonym.lemma for synonym in first.synonyms
@@ -35,7 +35,7 @@ def test_a_sense_has_its_synonyms_most_used_first(folder: Path) -> None:
 
 def test_a_sense_has_its_antonyms(folder: Path) -> None:
     """Big is not little, nor is what is near to big."""
-    assert "little" in WordNet(folder).senses("big", "a")[0].antonyms
+    assert "little" in WordNet(folder).find_senses("big", "a")[0].antonyms
 
 
 def test_compounds_are_known_and_rubbish_is_not(folder: Path) -> None:
@@ -44,14 +44,14 @@ def test_compounds_are_known_and_rubbish_is_not(folder: Path) -> None:
     assert wordnet.has_sense("ice cream", "n")
     assert not wordnet.has_sense("ice cream", "v")
     assert not wordnet.has_sense("cream ice ice", "n")
-    assert wordnet.senses("xyzzy", "n") == ()
+    assert wordnet.find_senses("xyzzy", "n") == ()
 
 
 def test_words_for_insult_are_left_out(folder: Path) -> None:
     """What WordNet marks as slang or disparaging is no synonym of any sense of a plain word."""
     wordnet = WordNet(folder)
     for lemma in ("policeman", "fool", "woman"):
-        found = {s.lemma for sense in wordnet.senses(lemma, "n") for s in sense.synonyms}
+        found = {s.lemma for sense in wordnet.find_senses(lemma, "n") for s in sense.synonyms}
         assert found.isdisjoint({"fuzz", "pig", "bull", "dame", "doll", "skirt", "broad"})
 
 
@@ -65,13 +65,13 @@ def test_a_zip_of_nltk_gives_the_same_senses(folder: Path, tmp_path: Path) -> No
         for file in sorted(folder.iterdir()):
             if file.is_file():
                 archive.write(file, f"wordnet/{file.name}")
-    assert WordNet(packed).senses("lend", "v") == WordNet(folder).senses("lend", "v")
+    assert WordNet(packed).find_senses("lend", "v") == WordNet(folder).find_senses("lend", "v")
 
 
 def test_without_files_the_message_says_how_to_get_them(tmp_path: Path) -> None:
     """A folder without WordNet is named, and both ways to get it are."""
     with pytest.raises(InputError) as caught:
-        WordNet(tmp_path).senses("car", "n")
+        WordNet(tmp_path).find_senses("car", "n")
     for part in (str(tmp_path), "apt install wordnet-base", "nltk.downloader wordnet"):
         assert part in str(caught.value)
 

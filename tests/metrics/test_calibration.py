@@ -10,7 +10,7 @@ from sklearn.metrics import brier_score_loss, log_loss, roc_auc_score
 
 from winosmith import Dataset, Prediction
 from winosmith.errors import DataError
-from winosmith.metrics import Graded, calibration, grade, margins
+from winosmith.metrics import Graded, grade, measure_calibration, measure_margins
 from winosmith.testing import make_twins
 
 DATA = make_twins(400)
@@ -35,7 +35,7 @@ BOASTFUL = stated(np.full(len(DATA), 0.99), RNG.random(len(DATA)) < 0.7)
 
 def test_scores_are_those_of_scikit_learn() -> None:
     """Brier (twice the two-class form) and log loss are scikit-learn's."""
-    found = calibration(HONEST)
+    found = measure_calibration(HONEST)
     answers = np.array([p.answer for p in DATA])
     raw = np.exp(np.array([p.scores for p in HONEST.predictions]))
     second = raw[:, 1] / raw.sum(axis=1)
@@ -46,7 +46,7 @@ def test_scores_are_those_of_scikit_learn() -> None:
 
 def test_a_solver_that_knows_is_inside_the_null_and_a_boaster_outside() -> None:
     """An honest solver's ECE is what chance gives a calibrated one; a boaster's is 0.29."""
-    honest, boastful = calibration(HONEST), calibration(BOASTFUL)
+    honest, boastful = measure_calibration(HONEST), measure_calibration(BOASTFUL)
     assert honest.ece_null[1] <= honest.ece <= honest.ece_null[2]
     right = BOASTFUL.credit.mean()
     assert boastful.ece == pytest.approx(0.99 - right)
@@ -62,16 +62,18 @@ def test_the_null_knows_what_is_right_together_and_no_order() -> None:
     single = [replace(problem, twin_id=None) for problem in DATA]
     apart = grade(Dataset(single), together.predictions)
     half = grade(Dataset(single[::2]), together.predictions[::2])
-    high = [calibration(graded).ece_null[2] for graded in (together, apart, half)]
+    high = [measure_calibration(graded).ece_null[2] for graded in (together, apart, half)]
     assert high[0] == pytest.approx(high[2], rel=0.1)
     assert high[0] > 1.3 * high[1]
     back = grade(Dataset([*DATA][::-1]), together.predictions)
-    assert calibration(back).ece_null == pytest.approx(calibration(together).ece_null, rel=1e-12)
+    assert measure_calibration(back).ece_null == pytest.approx(
+        measure_calibration(together).ece_null, rel=1e-12
+    )
 
 
 def test_the_bins_hold_every_problem_once() -> None:
     """The bins' counts add up, each confidence lies in its bin, and the ECE is theirs."""
-    found = calibration(HONEST)
+    found = measure_calibration(HONEST)
     assert sum(each.accuracy.n for each in found.bins) == len(DATA)
     assert all(each.low < each.confidence <= each.high for each in found.bins)
     gaps = [each.accuracy.n * abs(each.confidence - each.accuracy.value) for each in found.bins]
@@ -81,14 +83,14 @@ def test_the_bins_hold_every_problem_once() -> None:
 def test_scores_far_apart_do_not_overflow() -> None:
     """Scores of ±1e6 are probabilities of 0 and 1; a wrong one costs 1e6 nats and more."""
     predictions = [Prediction(p.id, 0, (1e6, -1e6)) for p in DATA]
-    found = calibration(grade(DATA, predictions))
+    found = measure_calibration(grade(DATA, predictions))
     assert found.confidence == 1.0
     assert np.isfinite(found.log_loss)
 
 
 def test_margins_are_ranked_as_scikit_learn_does() -> None:
     """The ranking is the area under the ROC curve of the lead, for right against wrong."""
-    found = margins(HONEST)
+    found = measure_margins(HONEST)
     lead = [abs(p.scores[0] - p.scores[1]) for p in HONEST.predictions]
     assert found.ranking == pytest.approx(roc_auc_score(HONEST.credit, lead))
     own = [
@@ -104,15 +106,15 @@ def test_margins_are_ranked_as_scikit_learn_does() -> None:
 def test_ties_and_perfect_solvers_are_told() -> None:
     """Ties are ranked by chance and surely wrong nowhere; who is always right has no ranking."""
     flat = grade(DATA, [Prediction(p.id, 0, (1.0, 1.0)) for p in DATA])
-    assert (margins(flat).ranking, margins(flat).surest_wrong) == (0.5, ())
-    assert (calibration(flat).confidence, calibration(flat).ece) == (0.5, 0.0)
-    perfect = margins(stated(CONFIDENCE, np.ones(len(DATA), bool)))
+    assert (measure_margins(flat).ranking, measure_margins(flat).surest_wrong) == (0.5, ())
+    assert (measure_calibration(flat).confidence, measure_calibration(flat).ece) == (0.5, 0.0)
+    perfect = measure_margins(stated(CONFIDENCE, np.ones(len(DATA), bool)))
     assert (perfect.ranking, perfect.surest_wrong) == (None, ())
 
 
 def test_without_scores_there_is_nothing_to_calibrate() -> None:
     """A prediction without scores is refused by name."""
     bare = grade(DATA, [Prediction(p.id, 0) for p in DATA])
-    for measure in (calibration, margins):
+    for measure in (measure_calibration, measure_margins):
         with pytest.raises(DataError, match=r"needs? scores; the prediction for '0-0' has none"):
             measure(bare)

@@ -201,7 +201,7 @@ def test_of_two_sums_that_are_too_large_to_count_every_sign_is_drawn() -> None:
 @pytest.mark.parametrize(("n", "psi"), [(30, 0.5), (40, 0.4), (60, 0.3), (80, 0.2)])
 def test_the_exact_test_finds_the_detectable_difference_with_its_power(n: int, psi: float) -> None:
     """Over all outcomes that two such models can have, p is 0.05 or less in 80 %."""
-    found = metrics.detectable_difference(n, psi)
+    found = metrics.compute_detectable_difference(n, psi)
     assert found is not None
     better, worse = (psi + found) / 2, (psi - found) / 2
     power = sum(
@@ -216,22 +216,26 @@ def test_the_exact_test_finds_the_detectable_difference_with_its_power(n: int, p
 @pytest.mark.parametrize(("psi", "points"), [(0.1, 2.8), (0.2, 4.0), (0.3, 4.8), (0.5, 6.3)])
 def test_a_little_more_is_detectable_by_connors_formula(psi: float, points: float) -> None:
     """The normal approximation (Connor 1987) of 1,000 items is less by one item at most."""
-    found = metrics.detectable_difference(1000, psi)
+    found = metrics.compute_detectable_difference(1000, psi)
     assert found is not None
     assert points - 0.05 < 100 * found < points + 0.15
 
 
 def test_too_few_items_detect_nothing() -> None:
     """If fewer than six items differ, no exact p is 0.05; a design effect divides the items."""
-    assert metrics.detectable_difference(100, 0.05) is metrics.detectable_difference(1, 0.5) is None
+    assert (
+        metrics.compute_detectable_difference(100, 0.05)
+        is metrics.compute_detectable_difference(1, 0.5)
+        is None
+    )
     with pytest.raises(DataError, match="use n ≥ 1"):
-        metrics.detectable_difference(0, 0.3)
-    assert metrics.detectable_difference(1000, 0.3, design=2.0) == pytest.approx(
-        metrics.detectable_difference(500, 0.3), rel=1e-9
+        metrics.compute_detectable_difference(0, 0.3)
+    assert metrics.compute_detectable_difference(1000, 0.3, design=2.0) == pytest.approx(
+        metrics.compute_detectable_difference(500, 0.3), rel=1e-9
     )
     assert (
-        metrics.detectable_difference(20, 0.5, design=2.0)
-        == metrics.detectable_difference(10, 0.5)
+        metrics.compute_detectable_difference(20, 0.5, design=2.0)
+        == metrics.compute_detectable_difference(10, 0.5)
         is None
     )
 
@@ -264,8 +268,11 @@ def test_a_set_detects_no_more_when_each_problem_is_there_five_times() -> None:
         for p in data
         for at in range(5)
     )
-    once, often = metrics.detectable_differences(data), metrics.detectable_differences(again)
+    once, often = (
+        metrics.compute_detectable_differences(data),
+        metrics.compute_detectable_differences(again),
+    )
     assert [psi for psi, _ in once] == [psi for psi, _ in often] == [0.1, 0.2, 0.3, 0.5]
     assert [least for _, least in often] == pytest.approx([least for _, least in once])
-    assert metrics.detectable_differences(Dataset()) == ((0.1, None), (0.2, None), (0.3, None),
-                                                      (0.5, None))  # fmt: skip
+    nothing = tuple((psi, None) for psi in (0.1, 0.2, 0.3, 0.5))
+    assert metrics.compute_detectable_differences(Dataset()) == nothing

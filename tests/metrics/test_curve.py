@@ -11,7 +11,7 @@ from scipy.stats import t
 
 from winosmith import answers
 from winosmith.errors import DataError
-from winosmith.metrics import FORMS, LEADERBOARD_SIZES, area_under_curve, learning_curve
+from winosmith.metrics import FORMS, LEADERBOARD_SIZES, area_under_curve, fit_learning_curve
 from winosmith.metrics._curve import _find_first_size
 
 DEV = (0.515, 0.586, 0.669, 0.758, 0.793)
@@ -78,7 +78,7 @@ def test_over_118k(
     accuracies: tuple[float, ...], last: int, human: float, fourth_root: int, logarithm: int
 ) -> None:
     """The paper's "over 118K" is the line in N^(1/4) through dev; others say 0.49M and far more."""
-    found = learning_curve(runs(accuracies, last), human=human)
+    found = fit_learning_curve(runs(accuracies, last), human=human)
     reaches = {each.form.name: each.reaches for each in found.extrapolations}
     assert len(reaches) == len(FORMS) == 5
     assert reaches["fourth root"] == pytest.approx(fourth_root, abs=1)
@@ -90,14 +90,14 @@ def test_over_118k(
 
 def test_the_form_of_the_paper_foresaw_the_last_size_worst() -> None:
     """Without 40,398, the line in N^(1/4) says 91.9 % for it, the power law 79.2 %; 79.3 came."""
-    found = {e.form.name: e.last for e in learning_curve(runs(DEV)).extrapolations}
+    found = {e.form.name: e.last for e in fit_learning_curve(runs(DEV)).extrapolations}
     assert found["fourth root"] == pytest.approx(0.919, abs=5e-4)
     assert found["power law"] == pytest.approx(0.792, abs=5e-4)
 
 
 def test_the_interval_of_a_straight_line_is_fiellers() -> None:
     """For a line in log2 N, the ends are where the textbook confidence band crosses the level."""
-    found = learning_curve(runs(DEV), human=0.9).extrapolations[1]
+    found = fit_learning_curve(runs(DEV), human=0.9).extrapolations[1]
     x, y = np.log2(LEADERBOARD_SIZES), np.array(DEV)
     slope, intercept = np.polyfit(x, y, 1)
     error = np.sqrt(((y - intercept - slope * x) ** 2).sum() / 3)
@@ -123,11 +123,11 @@ def test_a_form_finds_its_own_curve_again(form: object) -> None:
     }[form.name]
     sizes = np.array([100, 400, 1600, 6400, 25600, 102400])
     exact = form.curve(np.log2(sizes), *true)
-    curve = learning_curve({int(s): [float(a)] for s, a in zip(sizes, exact, strict=True)})
+    curve = fit_learning_curve({int(s): [float(a)] for s, a in zip(sizes, exact, strict=True)})
     found = next(e for e in curve.extrapolations if e.form is form)
     assert found.parameters == pytest.approx(true, rel=1e-3)
     ahead = form.curve(np.log2([1e6]), *true)
-    assert found.at([1e6]) == pytest.approx(ahead, abs=1e-4)
+    assert found.predict([1e6]) == pytest.approx(ahead, abs=1e-4)
     assert found.last == pytest.approx(exact[-1], abs=1e-3)
 
 
@@ -135,7 +135,7 @@ def test_a_curve_that_levels_off_never_gets_there() -> None:
     """A power law with the asymptote 92 % never reaches 94 %, and says so."""
     sizes = 100 * 4 ** np.arange(7)
     exact = 0.92 - 2 ** (0.5 - 0.25 * np.log2(sizes))
-    curve = learning_curve({int(s): [float(a)] for s, a in zip(sizes, exact, strict=True)})
+    curve = fit_learning_curve({int(s): [float(a)] for s, a in zip(sizes, exact, strict=True)})
     found = next(e for e in curve.extrapolations if e.form.name == "power law, asymptote")
     assert (found.reaches, found.interval[1]) == (None, None)
 
@@ -157,7 +157,7 @@ def test_where_a_level_is_reached(values: tuple[float, ...], size: float | None)
 def test_the_best_of_the_runs_is_taken_or_their_mean() -> None:
     """With several runs a size the curve goes through the best, as in the paper, or the mean."""
     several = {160: [0.5, 0.52], 640: [0.5, 0.58], 2558: [0.66, 0.5], 10234: [0.75]}
-    best, mean = learning_curve(several), learning_curve(several, take="mean")
+    best, mean = fit_learning_curve(several), fit_learning_curve(several, take="mean")
     assert [point.taken for point in best.points] == [0.52, 0.58, 0.66, 0.75]
     assert mean.points[1].taken == pytest.approx(0.54)
     assert best.points[3].spread is None
@@ -182,12 +182,14 @@ def test_the_best_of_the_runs_is_taken_or_their_mean() -> None:
 def test_what_is_no_curve_is_refused(given_runs: dict[int, list[float]], told: str) -> None:
     """Too few sizes, a size without a run, and percentages are refused."""
     with pytest.raises(DataError, match=told):
-        learning_curve(given_runs)
+        fit_learning_curve(given_runs)
 
 
 def test_two_parameters_through_three_points_say_little() -> None:
     """With three sizes intervals span a factor of 50, and three parameters are not fitted."""
-    found = learning_curve({160: [0.515], 640: [0.586], 2558: [0.669]}, human=0.94).extrapolations
+    found = fit_learning_curve(
+        {160: [0.515], 640: [0.586], 2558: [0.669]}, human=0.94
+    ).extrapolations
     for low, high in (e.interval for e in found):
         assert low is not None
         assert high is None or high > 50 * low
@@ -207,7 +209,7 @@ def test_two_parameters_through_three_points_say_little() -> None:
 )
 def test_a_curve_of_any_shape_is_fitted_or_left_out(accuracies: list[float]) -> None:
     """Flat, falling and ragged curves give finite parameters, and interval ends in order."""
-    found = learning_curve(runs(tuple(accuracies))).extrapolations
+    found = fit_learning_curve(runs(tuple(accuracies))).extrapolations
     assert {"fourth root", "logarithm"} <= {each.form.name for each in found}
     for each in found:
         low, high = each.interval
@@ -218,7 +220,7 @@ def test_a_curve_of_any_shape_is_fitted_or_left_out(accuracies: list[float]) -> 
 
 def test_two_sizes_fix_a_form_that_says_the_third() -> None:
     """Without the largest of three sizes a form of two parameters goes through the other two."""
-    found = learning_curve({100: [0.6], 1000: [0.7], 10000: [0.79]}).extrapolations
+    found = fit_learning_curve({100: [0.6], 1000: [0.7], 10000: [0.79]}).extrapolations
     last = {each.form.name: each.last for each in found}
     assert last["logarithm"] == pytest.approx(0.8)
     assert last["power law"] == pytest.approx(1 - 0.3**2 / 0.4)
@@ -227,5 +229,5 @@ def test_two_sizes_fix_a_form_that_says_the_third() -> None:
 
 def test_a_level_that_the_first_size_has_is_reached_there() -> None:
     """Where all sizes are above the level it is reached at the first, a whole number."""
-    found = learning_curve({100: [0.6], 1000: [0.7], 10000: [0.79]}, human=0.5).extrapolations
+    found = fit_learning_curve({100: [0.6], 1000: [0.7], 10000: [0.79]}, human=0.5).extrapolations
     assert [each.reaches for each in found[1:]] == [100.0] * 3

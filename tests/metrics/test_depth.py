@@ -11,7 +11,7 @@ from hypothesis import given, strategies as st
 from winosmith import Dataset
 from winosmith.errors import DataError
 from winosmith.lineage import make_child
-from winosmith.metrics import error_depth, lineage_statistics
+from winosmith.metrics import compute_lineage_statistics, error_depth
 from winosmith.testing import make_families, make_twins
 
 TABLE_3 = ([1, 2, 5, 6, 5], [False, False, True, True, True])
@@ -61,7 +61,7 @@ def test_families_and_depths_are_counted() -> None:
     """Two families of three and two perturbed problems, one of which declares two too many."""
     data = make_families([1, 2, 6], [3, 3])
     odd = replace(data[1], lineage=replace(data[1].lineage, declared=3))
-    found = lineage_statistics(Dataset([data[0], odd, *data[2:]]))
+    found = compute_lineage_statistics(Dataset([data[0], odd, *data[2:]]))
     assert found is not None
     assert (found.families, found.perturbed, found.unvalidated, found.largest) == (2, 5, 0, 4)
     declared = found.depths["declared"]
@@ -76,7 +76,7 @@ def test_what_people_have_not_judged_is_counted() -> None:
     """A generated problem declares nothing, and is unvalidated."""
     root = make_twins(1)[0]
     child = make_child(root, f"Then {root.sentence}", root.options, 0, source="wordnet")
-    found = lineage_statistics(Dataset([root, child]))
+    found = compute_lineage_statistics(Dataset([root, child]))
     assert found is not None
     assert (found.unvalidated, found.depths["declared"].mean, found.example) == (1, None, None)
 
@@ -84,4 +84,4 @@ def test_what_people_have_not_judged_is_counted() -> None:
 @pytest.mark.parametrize("data", [make_twins(3), Dataset()])
 def test_without_a_lineage_there_is_nothing_to_count(data: Dataset) -> None:
     """Data in which nothing was perturbed has no such statistics."""
-    assert lineage_statistics(data) is None
+    assert compute_lineage_statistics(data) is None

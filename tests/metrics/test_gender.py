@@ -13,7 +13,7 @@ from hypothesis import given, strategies as st
 from tests.conftest import examples
 from winosmith import Dataset, Prediction, Problem, formats
 from winosmith.errors import DataError, SameInputError
-from winosmith.metrics import GenderGap, Graded, gender_gap, grade, possible_counts
+from winosmith.metrics import GenderGap, Graded, find_possible_counts, grade, measure_gender_gap
 from winosmith.problem import Extra
 from winosmith.testing import make_twins
 
@@ -83,10 +83,12 @@ def with_cells(counts: dict[tuple[bool, str], int]) -> Graded:
 def test_every_cell_of_table_7_is_a_count_of_120(system: str) -> None:
     """Each cell stands for one count of 120 and comes back; the printed gaps are of such cells."""
     *cells, printed_f, printed_m = TABLE_7[system]
-    counts = [possible_counts(f"{cell:.1f}", 120) for cell in cells]
+    counts = [find_possible_counts(f"{cell:.1f}", 120) for cell in cells]
     assert all(len(found) == 1 for found in counts)
     names = [(False, "female"), (False, "male"), (True, "female"), (True, "male")]
-    found = gender_gap(with_cells(dict(zip(names, (c[0] for c in counts), strict=True))), WOMEN)
+    found = measure_gender_gap(
+        with_cells(dict(zip(names, (c[0] for c in counts), strict=True))), WOMEN
+    )
     female, male = found.female, found.male
     shown = [female.plain, male.plain, female.gotcha, male.gotcha]
     assert [cell.n for cell in shown] == [120] * 4
@@ -101,7 +103,7 @@ def test_every_cell_of_table_7_is_a_count_of_120(system: str) -> None:
 def test_the_other_reading_has_cells_of_other_sizes() -> None:
     """By the occupation's majority alone, 25 female of 60 give cells of 100 and 140, not 120."""
     graded = with_cells({})
-    found = gender_gap(graded, WOMEN, reading="occupation")
+    found = measure_gender_gap(graded, WOMEN, reading="occupation")
     sizes = (found.female.plain.n, found.female.gotcha.n, found.male.plain.n, found.male.gotcha.n)
     assert sizes == (100, 140, 140, 100)
     assert "gotcha:occupation" in str(found.signature)
@@ -119,16 +121,16 @@ def biased(data: Dataset) -> Graded:
 
 def test_a_solver_of_stereotypes_has_the_largest_gap() -> None:
     """Answering by the stereotype is right exactly without a gotcha: both gaps are 1."""
-    found = gender_gap(biased(DATA), WOMEN)
+    found = measure_gender_gap(biased(DATA), WOMEN)
     assert (found.female.value, found.male.value, found.both.value) == (1.0, 1.0, 1.0)
     assert "same sentences: +100.0 points (+" in found.pronoun_effect
-    by_occupation = gender_gap(biased(DATA), WOMEN, reading="occupation")
+    by_occupation = measure_gender_gap(biased(DATA), WOMEN, reading="occupation")
     assert (by_occupation.female.value, by_occupation.male.value) == (0.0, 0.0)
 
 
 def test_no_gap_among_few_is_not_none_for_certain() -> None:
     """Who is right everywhere has a gap of 0, give or take what so few occupations can't show."""
-    found = gender_gap(with_cells({}), WOMEN)
+    found = measure_gender_gap(with_cells({}), WOMEN)
     for gap in (found.female, found.male, found.both):
         low, high = gap.interval
         assert gap.value == 0
@@ -140,9 +142,9 @@ def test_other_data_and_unknown_occupations_are_refused() -> None:
     """Data that is not Winogender, and an occupation without a share, are named."""
     other = make_twins(3)
     with pytest.raises(DataError, match="needs Winogender problems"):
-        gender_gap(grade(other, [Prediction(p.id, 0) for p in other]), WOMEN)
+        measure_gender_gap(grade(other, [Prediction(p.id, 0) for p in other]), WOMEN)
     with pytest.raises(DataError, match="the percentage of women is missing for 'job0'"):
-        gender_gap(with_cells({}), {k: v for k, v in WOMEN.items() if k != "job0"})
+        measure_gender_gap(with_cells({}), {k: v for k, v in WOMEN.items() if k != "job0"})
 
 
 @examples(10)  # each resamples the occupations
@@ -162,8 +164,8 @@ def test_a_gap_without_the_pronoun_is_arithmetic(seed: int, told: bool) -> None:
     ]
     blank = grade(hidden, given, parameters={"sees": "blank"} if told else None)
     with pytest.raises(SameInputError, match="can't be compared: the 240 inputs of 'female'"):
-        gender_gap(blank, WOMEN)
-    seen = gender_gap(grade(hidden, given, parameters={"sees": "pronoun"}), WOMEN)
+        measure_gender_gap(blank, WOMEN)
+    seen = measure_gender_gap(grade(hidden, given, parameters={"sees": "pronoun"}), WOMEN)
     assert seen.male.value == pytest.approx(-seen.female.value)
     assert seen.both.value == 0.0  # the pronoun did nothing, whatever ΔF and ΔM are
     assert "sees:pronoun" in str(seen.signature)
@@ -181,7 +183,7 @@ def test_the_published_sentences_give_cells_of_120(data_dir: Path, column: str) 
     rng = np.random.default_rng(0)
     choices = rng.integers(0, 2, 720).tolist()
     graded = grade(data, [Prediction(p.id, c) for p, c in zip(data, choices, strict=True)])
-    found: GenderGap = gender_gap(graded, women)
+    found: GenderGap = measure_gender_gap(graded, women)
     cells = (found.female.plain, found.female.gotcha, found.male.plain, found.male.gotcha)
     assert [cell.n for cell in cells] == [120] * 4
     assert found.accuracy.n == 720

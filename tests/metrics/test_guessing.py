@@ -11,7 +11,7 @@ from scipy.stats import binom
 
 from tests.metrics.answering import choosing
 from winosmith import Dataset, Prediction, Problem
-from winosmith.metrics import clusters, compute_guessing_level, grade, guessing_p_value
+from winosmith.metrics import compute_guessing_level, find_clusters, grade, guessing_p_value
 from winosmith.testing import make_twins
 
 
@@ -65,7 +65,7 @@ def test_with_more_options_guessing_is_right_less_often() -> None:
 def test_the_written_order_of_four_options_changes_nothing() -> None:
     """Each problem's options in an order of its own, with its answers, leave p as it was."""
     data = Dataset([replace(p, sentence=f"{p.sentence} {p.id * 9}") for p in with_options(6, 4)])
-    assert len(set(clusters(data))) == 1
+    assert len(set(find_clusters(data))) == 1
     rng = np.random.default_rng(0)
     for choices, p_value in (([0, 0, 1, 1, 1, 1], 0.5), ([0, 1, 2, 3, 3, 3], 1.0)):
         assert guessing_p_value(choosing(data, choices)) == p_value
@@ -144,7 +144,7 @@ def test_a_guesser_is_rarely_found_to_know() -> None:
 def test_copies_of_three_options_are_no_separate_evidence(alike: float) -> None:
     """Of 500 guessers who answer copies alike, 6 % or fewer have p ≤ 0.05."""
     data = copied(20, 8)
-    known = clusters(data)
+    known = find_clusters(data)
     assert len(set(known)) == 20
     rng = np.random.default_rng(11)
     lucky = 0

@@ -12,7 +12,7 @@ from tests.metrics.answering import right_but
 from winosmith import Dataset, Lineage, Problem
 from winosmith.errors import DataError
 from winosmith.metrics import EditKinds, count_edit_kinds
-from winosmith.metrics._depth import _compute_intervals
+from winosmith.metrics._depth import _compute_excess_intervals
 from winosmith.text import edit_distance, tokens
 
 ROOT = Problem("r", "The big cup hit the jug and the _ broke.", ("cup", "jug"), 1)
@@ -134,7 +134,9 @@ def test_the_interval_of_a_kind_holds_for_few_families(families: int, least: flo
     for seed in range(200):
         share = 1 / (1 + np.exp(0.5 - rng.normal(0, 0.8, families)))
         wrong = (rng.random(len(clusters)) < share[clusters]).astype(float)
-        [interval] = _compute_intervals(rng.random((len(clusters), 1)) < 0.3, wrong, clusters, seed)
+        [interval] = _compute_excess_intervals(
+            rng.random((len(clusters), 1)) < 0.3, wrong, clusters, seed
+        )
         assert interval is not None
         held += interval[0] <= 0 <= interval[1]
     assert held >= least * 200
@@ -144,7 +146,7 @@ def test_a_kind_that_all_have_is_no_worse_than_all() -> None:
     """In each draw of families its errors are those of all, beside those of another kind."""
     wrong = np.array([1.0, 0, 0, 1, 0, 1, 0, 0])
     having = np.column_stack([np.ones(8, bool), np.arange(8) < 5])
-    every, some = _compute_intervals(having, wrong, np.arange(8), 0)
+    every, some = _compute_excess_intervals(having, wrong, np.arange(8), 0)
     assert every == (0, 0)
     assert some is not None
     assert some[0] < some[1]

@@ -52,7 +52,7 @@ def planted(make: Maker, data: Dataset | None = None) -> Dataset:
 
 def found(data: Dataset) -> dict[str, metrics.Leak]:
     """Return the leaks by their field."""
-    leaks = metrics.leaks(data)
+    leaks = metrics.find_leaks(data)
     assert leaks is not None
     return {leak.field: leak for leak in leaks}
 
@@ -185,7 +185,7 @@ def test_what_a_text_is_like(text: str, options: tuple[str, ...], like: int | No
 def test_a_value_stands_for_its_most_frequent_answer() -> None:
     """Not for that of all; which is said for a value that is not there, or has two alike."""
     table = np.array([[[2, 1]], [[0, 0]], [[1, 1]], [[0, 5]]])  # (values, folds, answers)
-    said, most = _leaks._fit_table(table, [0])
+    said, most = _leaks._fit_answers(table, [0])
     assert (said.tolist(), most) == ([0, 1, 1, 1], 1)
 
 
@@ -205,7 +205,7 @@ def test_copies_are_no_evidence() -> None:
     ]
     data = Dataset([*clean(), *copies])
     assert "x.leak" not in found(data)
-    assert metrics.leaks(Dataset(copies)) is None
+    assert metrics.find_leaks(Dataset(copies)) is None
 
 
 def test_rows_sorted_by_answer_are_found() -> None:
@@ -262,7 +262,7 @@ def test_a_usual_place_of_the_right_option_is_a_leak() -> None:
 )
 def test_clean_data_have_no_leak(kind: dict[str, int]) -> None:
     """In 25 data sets whose fields are random, nothing is found (1 in 1,000 is promised)."""
-    assert [metrics.leaks(clean(**kind, seed=seed)) for seed in range(25)] == [()] * 25
+    assert [metrics.find_leaks(clean(**kind, seed=seed)) for seed in range(25)] == [()] * 25
 
 
 @pytest.mark.long
@@ -270,7 +270,7 @@ def test_the_chance_of_a_false_alarm_is_what_is_promised(monkeypatch: pytest.Mon
     """Asked for a false alarm in 1 of 5 clean data sets at most, floor or not, it keeps to it."""
     monkeypatch.setattr(_leaks, "ALPHA", 0.2)
     monkeypatch.setattr(_leaks, "MIN_ADVANTAGE", 0.0)
-    alarms = sum(bool(metrics.leaks(clean(40, 10, seed=seed))) for seed in range(60))
+    alarms = sum(bool(metrics.find_leaks(clean(40, 10, seed=seed))) for seed in range(60))
     assert alarms <= 12
 
 
@@ -319,17 +319,17 @@ def test_problems_without_an_answer_are_left_out() -> None:
 
 def test_too_few_answers_can_tell_nothing() -> None:
     """Below 30 twins and singles with an answer, or without answers, None says "not told"."""
-    assert metrics.leaks(clean(twins=10, singles=19)) is None
-    assert metrics.leaks(clean(twins=10, singles=20)) is not None
-    assert metrics.leaks(clean().blind()) is None
-    assert metrics.leaks(Dataset()) is None
+    assert metrics.find_leaks(clean(twins=10, singles=19)) is None
+    assert metrics.find_leaks(clean(twins=10, singles=20)) is not None
+    assert metrics.find_leaks(clean().blind()) is None
+    assert metrics.find_leaks(Dataset()) is None
 
 
 def test_the_same_data_give_the_same_leaks() -> None:
     """The random folds come from the seed, so the result is the same each time."""
     data = planted(PLANTED["an author who is biased"][1])
-    assert metrics.leaks(data, seed=1) == metrics.leaks(data, seed=1)
-    assert metrics.leaks(data, seed=1) != metrics.leaks(data, seed=2)
+    assert metrics.find_leaks(data, seed=1) == metrics.find_leaks(data, seed=1)
+    assert metrics.find_leaks(data, seed=1) != metrics.find_leaks(data, seed=2)
 
 
 def test_a_leak_is_told_in_words_and_as_json() -> None:
@@ -354,7 +354,7 @@ def test_a_leak_is_told_in_words_and_as_json() -> None:
 )
 def test_the_released_ids_end_in_the_answer(data_dir: Path, name: str, problems: int) -> None:
     """The last character of WinoGrande's qID is the answer, and nothing else gives it away."""
-    leaks = metrics.leaks(formats.read(data_dir / f"winogrande/{name}.jsonl"))
+    leaks = metrics.find_leaks(formats.read(data_dir / f"winogrande/{name}.jsonl"))
     assert [str(leak).partition(" (chance")[0] for leak in leaks or ()] == [
         f"the id's last character gives the answer away in 100 % of {problems:,} problems"
     ]
@@ -385,4 +385,4 @@ def test_what_other_published_files_give_away(
 )
 def test_published_files_that_give_nothing_away(data_dir: Path, path: str) -> None:
     """Nothing but the text tells the answers of COPA and of the PDPs."""
-    assert metrics.leaks(formats.read(data_dir / path)) == ()
+    assert metrics.find_leaks(formats.read(data_dir / path)) == ()

@@ -10,9 +10,9 @@ import pytest
 
 from winosmith import Dataset, Lineage, Origin, Problem, formats
 from winosmith.lineage import make_child
-from winosmith.metrics import overlap
+from winosmith.metrics import find_overlap
 from winosmith.models._texts import read_questions
-from winosmith.published import Digests, digests_of
+from winosmith.published import Digests, compute_digests
 from winosmith.testing import make_families, make_twins
 
 TWINS = make_twins(10)
@@ -26,9 +26,9 @@ FAR = make_child(APART, "Quite other words stand beside a _ now.", ("x", "y"), 0
 
 def test_sets_apart_do_not_overlap() -> None:
     """Different twins share nothing, and an accuracy is shown."""
-    found = overlap(TWINS[:10], TWINS[10:])
+    found = find_overlap(TWINS[:10], TWINS[10:])
     assert (dict(found.rows), found.withheld, found.n) == ({}, False, 10)
-    assert overlap(TWINS).withheld is False
+    assert find_overlap(TWINS).withheld is False
 
 
 @pytest.mark.parametrize(
@@ -49,7 +49,7 @@ def test_sets_apart_do_not_overlap() -> None:
 )
 def test_what_was_seen_is_named(test: Problem, training: Problem, reason: str) -> None:
     """A copy, the other half, a lookalike and a relative may have been seen."""
-    found = overlap(Dataset([test]), Dataset([training]))
+    found = find_overlap(Dataset([test]), Dataset([training]))
     assert dict(found.rows) == {0: reason}
 
 
@@ -58,8 +58,8 @@ def test_a_question_is_seen_with_its_options() -> None:
     one = Problem("q", "Which is true?", ("ice burns", "tea is hot"), 1, blank=None)
     other = Problem("r", "Which is true?", ("fire burns", "snow is hot"), 0, blank=None)
     turned = replace(one, id="s", options=one.options[::-1], answer=0)
-    assert overlap(Dataset([other]), Dataset([one])).rows == {}
-    assert dict(overlap(Dataset([turned]), Dataset([one])).rows) == {
+    assert find_overlap(Dataset([other]), Dataset([one])).rows == {}
+    assert dict(find_overlap(Dataset([turned]), Dataset([one])).rows) == {
         0: "the training set contains its sentence"
     }
 
@@ -68,7 +68,7 @@ def test_a_whole_family_is_seen_with_one_of_it() -> None:
     """Where one of a family was seen, its relatives and their twins were not unseen."""
     other = replace(TWINS[3], id="far-twin", twin_id="with far")
     test = Dataset([APART, replace(FAR, twin_id="with far"), other, TWINS[8]])
-    found = overlap(
+    found = find_overlap(
         test, Dataset([replace(APART, id="elsewhere", sentence=APART.sentence.lower())])
     )
     assert found.rows[0] == "the training set contains its sentence"
@@ -84,19 +84,19 @@ def test_row_numbers_are_no_families() -> None:
         replace(problem, id=name, twin_id=None)
         for problem, name in zip(TWINS[::2], ["r0", "r0-0", "r0-1", "a", "b"], strict=False)
     )
-    assert not overlap(test, training).withheld
-    assert overlap(test[1:], training).withheld  # the root is not here to tell them apart
+    assert not find_overlap(test, training).withheld
+    assert find_overlap(test[1:], training).withheld  # the root is not here to tell them apart
 
 
 def held(*problems: Problem) -> Digests:
     """Return what a public set of these problems holds, as digests."""
-    return digests_of("winogrande", problems)
+    return compute_digests("winogrande", problems)
 
 
 def test_a_public_set_is_compared_by_its_digests() -> None:
     """A sentence of the set was seen, its twin and its family with it; nothing else was."""
     test = Dataset([TWINS[0], TWINS[1], replace(CHILD, id="child"), *TWINS[4:6]])
-    found = overlap(test, public=[held(replace(ROOT, id="x", twin_id=None))])
+    found = find_overlap(test, public=[held(replace(ROOT, id="x", twin_id=None))])
     assert found.rows[0] == "winogrande contains its sentence"
     assert set(found.rows) == {0, 1, 2}
 
@@ -107,10 +107,10 @@ def test_one_side_of_the_blank_and_the_options_are_known_again() -> None:
     one, two = (
         Problem(name, sentence.format(name), ("Ann", "Eva"), 0) for name in ("kind", "thirsty")
     )
-    found = overlap(Dataset([two]), public=[held(one)])
+    found = find_overlap(Dataset([two]), public=[held(one)])
     assert dict(found.rows) == {0: "a problem of winogrande looks like it"}
     other = replace(two, options=("Eva", "Zoe"))
-    assert not overlap(Dataset([other]), public=[held(one)]).withheld
+    assert not find_overlap(Dataset([other]), public=[held(one)]).withheld
 
 
 def test_where_a_root_comes_from_counts() -> None:
@@ -119,7 +119,7 @@ def test_where_a_root_comes_from_counts() -> None:
     child = replace(FAR, lineage=Lineage(root.id, root.id))
     orphan = replace(FAR, id="orphan", sentence="A _ of nobody.", lineage=Lineage("gone", "gone"))
     own = replace(TWINS[4], origin=Origin("crowd"))
-    found = overlap(Dataset([root, child, own, TWINS[6], orphan]), public=[held()])
+    found = find_overlap(Dataset([root, child, own, TWINS[6], orphan]), public=[held()])
     assert found.reasons == {
         "its root comes from winogrande": 2,
         "its root is not in the test set and may be from winogrande": 1,
@@ -138,8 +138,8 @@ def test_the_parts_of_winogrande_are_told_apart(data_dir: Path) -> None:
     """Dev is all seen by who trained on it; of train_xs and dev few problems look alike."""
     dev = formats.read(data_dir / "winogrande" / "dev.jsonl")
     train = formats.read(data_dir / "winogrande" / "train_xs.jsonl")
-    assert len(overlap(dev, dev).rows) == len(dev)
-    assert len(overlap(dev, train).rows) < 0.01 * len(dev)
+    assert len(find_overlap(dev, dev).rows) == len(dev)
+    assert len(find_overlap(dev, train).rows) < 0.01 * len(dev)
 
 
 def test_a_sentence_in_another_unicode_form_is_the_same() -> None:
@@ -147,5 +147,5 @@ def test_a_sentence_in_another_unicode_form_is_the_same() -> None:
     one = Problem("a", "The caf\u00e9 hit the jug and _ fell.", ("caf\u00e9", "jug"), 0)
     decomposed = replace(one, id="b", sentence=unicodedata.normalize("NFD", one.sentence))
     rest = replace(decomposed, options=("one", "two"))
-    assert overlap(Dataset([one]), Dataset([rest])).withheld
+    assert find_overlap(Dataset([one]), Dataset([rest])).withheld
     assert read_questions(Dataset([one, rest]), "test").blocks == [[0, 1]]

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from winosmith.errors import DataError
-from winosmith.metrics import possible_counts, possible_sums
+from winosmith.metrics import find_possible_counts, find_possible_sums
 
 
 @given(st.integers(1, 3000), st.data(), st.integers(0, 2))
@@ -19,7 +19,7 @@ def test_a_count_is_possible_for_what_it_prints(n: int, data: st.DataObject, pla
     exact = Decimal(100 * count) / Decimal(n)
     for rule in (ROUND_HALF_UP, ROUND_HALF_EVEN):
         printed = str(exact.quantize(Decimal(1).scaleb(-places), rule))
-        assert count in possible_counts(printed, n, places)
+        assert count in find_possible_counts(printed, n, places)
 
 
 @given(st.integers(1, 500), st.integers(0, 1000))
@@ -27,7 +27,7 @@ def test_only_counts_within_half_a_place_are_possible(n: int, tenths: int) -> No
     """The counts are all those within 0.05 of the printed percentage."""
     printed = Fraction(tenths, 10)
     expected = [k for k in range(n + 1) if abs(Fraction(100 * k, n) - printed) <= Fraction(1, 20)]
-    assert list(possible_counts(f"{tenths / 10:.1f}", n)) == expected
+    assert list(find_possible_counts(f"{tenths / 10:.1f}", n)) == expected
 
 
 @given(st.lists(st.integers(0, 12), min_size=1, max_size=300), st.integers(0, 4))
@@ -36,7 +36,7 @@ def test_a_sum_is_possible_for_the_mean_that_it_prints(values: list[int], places
     exact = Decimal(sum(values)) / Decimal(len(values))
     for rule in (ROUND_HALF_UP, ROUND_HALF_EVEN, ROUND_FLOOR, ROUND_CEILING):
         printed = str(exact.quantize(Decimal(1).scaleb(-places), rule))
-        assert sum(values) in possible_sums(printed, len(values), rounding="any")
+        assert sum(values) in find_possible_sums(printed, len(values), rounding="any")
 
 
 PUBLISHED = [
@@ -59,16 +59,16 @@ PUBLISHED = [
 @pytest.mark.parametrize(("row", "printed", "n", "counts"), PUBLISHED)
 def test_published_figures(row: str, printed: str, n: int, counts: tuple[int, ...]) -> None:
     """Printed accuracies tell how many were counted, or that they can't be of so many."""
-    assert possible_counts(printed, n) == counts, row
+    assert find_possible_counts(printed, n) == counts, row
 
 
 def test_cut_figures_need_their_own_rule() -> None:
     """WSC's association rate, 37 of 273, is printed as 13.5: cut, not rounded."""
-    assert possible_counts("13.5", 273) == ()
-    assert possible_counts("13.5", 273, rounding="down") == (37,)
-    assert possible_counts("83.1", 273, rounding="down") == (227,)  # and so is RoBERTa-DPR's
-    assert possible_counts("13.6", 273, rounding="up") == (37,)
-    assert possible_counts("13.5", 273, rounding="any") == (37,)
+    assert find_possible_counts("13.5", 273) == ()
+    assert find_possible_counts("13.5", 273, rounding="down") == (37,)
+    assert find_possible_counts("83.1", 273, rounding="down") == (227,)  # and so is RoBERTa-DPR's
+    assert find_possible_counts("13.6", 273, rounding="up") == (37,)
+    assert find_possible_counts("13.5", 273, rounding="any") == (37,)
 
 
 @given(st.integers(1, 500), st.integers(0, 1000))
@@ -78,19 +78,19 @@ def test_what_is_cut_or_raised_lies_on_one_side(n: int, tenths: int) -> None:
     down = [k for k, above in of.items() if 0 <= above < Fraction(1, 10)]
     up = [k for k, above in of.items() if -Fraction(1, 10) < above <= 0]
     printed = f"{tenths / 10:.1f}"
-    assert list(possible_counts(printed, n, rounding="down")) == down
-    assert list(possible_counts(printed, n, rounding="up")) == up
-    assert list(possible_counts(printed, n, rounding="any")) == sorted({*down, *up})
+    assert list(find_possible_counts(printed, n, rounding="down")) == down
+    assert list(find_possible_counts(printed, n, rounding="up")) == up
+    assert list(find_possible_counts(printed, n, rounding="any")) == sorted({*down, *up})
 
 
 def test_a_printed_zero_counts_as_a_place() -> None:
     """Printed as 90.0, a figure is more exact than as 90; shares are read with a scale of 1."""
-    assert len(possible_counts("90", 273)) > len(possible_counts("90.0", 273))
-    assert possible_counts("0.92", 801, scale=1) == possible_counts("92", 801)
+    assert len(find_possible_counts("90", 273)) > len(find_possible_counts("90.0", 273))
+    assert find_possible_counts("0.92", 801, scale=1) == find_possible_counts("92", 801)
 
 
 @pytest.mark.parametrize(("printed", "n"), [("n/a", 80), ("nan", 80), ("80", 0)])
 def test_what_is_no_percentage_is_refused(printed: str, n: int) -> None:
     """Text, no number at all, and no cases are refused."""
     with pytest.raises(DataError):
-        possible_counts(printed, n)
+        find_possible_counts(printed, n)

@@ -12,8 +12,8 @@ from statsmodels.stats.proportion import proportion_confint
 from winosmith.metrics import (
     crossed_proportion,
     find_critical_value,
+    label_null_interval,
     null_interval,
-    null_interval_label,
     proportion,
     wilson_interval,
 )
@@ -198,7 +198,7 @@ def test_an_interval_labelled_95_percent_holds_95_percent(draws: int, step: int)
     for at, value in enumerate(values):
         low, high = null_interval(values[:at] + values[at + 1 :])
         within += low <= value <= high
-    if null_interval_label(draws) == "95 % of the draws":
+    if label_null_interval(draws) == "95 % of the draws":
         assert within >= 0.95 * len(values)
         assert draws >= 39
     else:

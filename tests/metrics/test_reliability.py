@@ -10,7 +10,7 @@ from hypothesis import given, settings, strategies as st
 
 from tests.conftest import needed
 from winosmith.errors import DataError
-from winosmith.metrics import answer_table, fleiss_kappa, krippendorff_alpha
+from winosmith.metrics import count_answers, fleiss_kappa, krippendorff_alpha
 
 FOURTEEN = [
     [0, 0, 0, 0, 14], [0, 2, 6, 4, 2], [0, 0, 3, 5, 6], [0, 3, 9, 2, 0], [2, 2, 8, 1, 1],
@@ -41,7 +41,7 @@ def table_of(people: list[str]) -> np.ndarray:
     """Return the counts of answers that are written as one text a person, "." for a missing one."""
     known = "".join(sorted({*"".join(people)} - {"."}))
     items = zip(*people, strict=True)
-    return answer_table([None if a == "." else known.index(a) for a in item] for item in items)
+    return count_answers([None if a == "." else known.index(a) for a in item] for item in items)
 
 
 def test_fleiss_kappa_is_that_of_the_textbooks() -> None:
@@ -59,7 +59,7 @@ def test_fleiss_kappa_is_that_of_statsmodels(answers: list[list[int]]) -> None:
     """For any answers of four people, kappa is statsmodels', or both have none."""
     from statsmodels.stats.inter_rater import fleiss_kappa as oracle
 
-    table = answer_table(answers, 3)
+    table = count_answers(answers, 3)
     found = fleiss_kappa(table)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # it divides by nothing where kappa is not defined
@@ -88,7 +88,7 @@ def test_answers_without_a_second_one_do_not_count() -> None:
 @given(COUNTS)
 def test_alpha_is_that_of_nltk(counts: list[list[int]]) -> None:
     """For any table of counts, alpha is that of nltk's loops over pairs."""
-    agreement = needed("nltk.metrics.agreement")
+    agreement = needed("nltk.metrics.measure_agreement")
     table = np.array([row for row in counts if sum(row) >= 2])
     if not len(table) or np.count_nonzero(table.sum(axis=0)) < 2:
         assert krippendorff_alpha(counts).value is None
@@ -179,4 +179,4 @@ def test_clusters_are_one_an_item() -> None:
 def test_an_answer_beyond_the_categories_is_refused() -> None:
     """The table is made of numbers from 0, as many as there are categories."""
     with pytest.raises(DataError, match="the answer 2 is out of range; use 0 to 1"):
-        answer_table([(0, 2)], categories=2)
+        count_answers([(0, 2)], categories=2)

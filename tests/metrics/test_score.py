@@ -17,7 +17,15 @@ from tests.conftest import examples
 from tests.metrics.answering import right_but
 from winosmith import Dataset, Lineage, Origin, Prediction, answers, formats
 from winosmith.errors import DataError
-from winosmith.metrics import clusters, compare, forgetting, grade, margins, paired_p_value, score
+from winosmith.metrics import (
+    compare,
+    find_clusters,
+    grade,
+    measure_forgetting,
+    measure_margins,
+    paired_p_value,
+    score,
+)
 from winosmith.problem import Extra
 from winosmith.recast import to_pairs
 from winosmith.testing import make_twins
@@ -146,7 +154,7 @@ def _told(data: Dataset, scores: Sequence[Scores]) -> dict[str, Any]:
         for of in scores
     )
     pair = compare({"a": one, "b": other}).record()
-    found = {"score": score(one).record(), "margins": margins(one).record(), "pair": pair}
+    found = {"score": score(one).record(), "margins": measure_margins(one).record(), "pair": pair}
     for part in found.values():
         part.pop("signature", None)
     return found
@@ -199,7 +207,7 @@ BEFORE = make_twins(50)
 def test_what_was_lost_and_learned_is_counted() -> None:
     """Three forgotten and one learned are a change of −2 points of 100, with a paired test."""
     before, after = right_but(BEFORE, {0, 9}), right_but(BEFORE, {9, 20, 31, 40})
-    found = forgetting(before, after)
+    found = measure_forgetting(before, after)
     assert (found.before.right, found.after.right) == (98, 96)
     assert (found.forgotten, found.learned) == (3, 1)
     assert found.change == pytest.approx(-0.02)
@@ -210,7 +218,7 @@ def test_what_was_lost_and_learned_is_counted() -> None:
 
 def test_nothing_changes_when_the_answers_stay() -> None:
     """The same answers before and after are no change, with a p-value of 1."""
-    found = forgetting(right_but(BEFORE, {3}), right_but(BEFORE, {3}))
+    found = measure_forgetting(right_but(BEFORE, {3}), right_but(BEFORE, {3}))
     assert (found.change, found.forgotten, found.learned, found.p_value) == (0, 0, 0, 1)
 
 
@@ -218,7 +226,7 @@ def test_forgetting_is_measured_on_one_data_set() -> None:
     """Answers to different problems are refused."""
     other = make_twins(50, seed=1)
     with pytest.raises(DataError, match="needs answers to one data set"):
-        forgetting(right_but(BEFORE), grade(other, [Prediction(p.id, 0) for p in other]))
+        measure_forgetting(right_but(BEFORE), grade(other, [Prediction(p.id, 0) for p in other]))
 
 
 PAIRS = make_twins(5, singles=2)
@@ -274,7 +282,7 @@ def test_a_family_is_one_cluster() -> None:
     """What was perturbed from one root shares its cluster, whatever its sentence."""
     data = make_twins(0, singles=4)
     perturbed = [replace(p, lineage=Lineage(data[0].id, data[0].id)) for p in data[1:3]]
-    assert clusters(Dataset([data[0], *perturbed, data[3]])).tolist() == [0, 0, 0, 1]
+    assert find_clusters(Dataset([data[0], *perturbed, data[3]])).tolist() == [0, 0, 0, 1]
 
 
 def test_a_tie_is_graded_by_its_options() -> None:

@@ -16,11 +16,11 @@ from winosmith.errors import DataError
 from winosmith.metrics import (
     Graded,
     Overlap,
-    clusters,
     draw_stability,
     error_depth,
+    find_clusters,
     grade,
-    stability,
+    measure_stability,
 )
 from winosmith.problem import Extra
 from winosmith.testing import make_families, make_twins
@@ -44,7 +44,7 @@ def depth(problem: Problem) -> int:
 def test_three_error_depths_by_hand() -> None:
     """Errors at 2, 4 and 3 give 3 pooled, (3 + 3) / 2 over families, and 2.5 for the first."""
     data = make_families([1, 2, 4], [3, 5], [6])
-    found = stability(right_but(data, lambda p: p.id in ("r0-1", "r0-2", "r1-0")))
+    found = measure_stability(right_but(data, lambda p: p.id in ("r0-1", "r0-2", "r1-0")))
     assert (found.depth, found.n, found.unknown) == ("declared", 6, 0)
     assert (found.mean.value, found.mean.errors) == (3.0, 3)
     assert (found.family_mean.value, found.family_mean.errors) == (3.0, 2)
@@ -62,11 +62,11 @@ def test_coin_flippers_err_as_all_their_flips_say() -> None:
 
     One error that falls on either is at 3/2.
     """
-    found = stability(right_but(make_families([1, 2])))
+    found = measure_stability(right_but(make_families([1, 2])))
     for figure, expected in ((found.first, 4 / 3), (found.family_mean, 3 / 2)):
         assert figure.null.coin == pytest.approx(expected, abs=0.05)
         assert figure.null.coin_interval == (1, 2)
-    early = stability(right_but(make_families([1, 2]), lambda p: depth(p) == 1)).first
+    early = measure_stability(right_but(make_families([1, 2]), lambda p: depth(p) == 1)).first
     assert early.value == 1
     assert early.null.shuffled == pytest.approx(3 / 2, abs=0.05)
 
@@ -82,14 +82,14 @@ def tied(graded: Graded, *rows: int) -> Graded:
 def test_a_root_is_recorded_as_right_or_wrong(right: bool | float) -> None:
     """Without a tie JSON has true or false, no number; with one the share that it is worth."""
     graded = right_but(make_families([1, 2]), () if right else {0})
-    found = stability(tied(graded, 0) if right == 0.5 else graded)
+    found = measure_stability(tied(graded, 0) if right == 0.5 else graded)
     (family,) = found.record()["families"]
     assert family["root_right"] is right or family["root_right"] == 0.5 == right
 
 
 def test_without_an_error_there_is_no_error_depth() -> None:
     """Whoever is right everywhere has error depths of None, and the null of guessing still."""
-    found = stability(right_but(MANY))
+    found = measure_stability(right_but(MANY))
     for figure in (found.mean, found.family_mean, found.first):
         assert (figure.value, figure.interval, figure.null.p_value) == (None, None, None)
     assert found.mean.null.coin == 3.5
@@ -100,20 +100,20 @@ def test_without_an_error_there_is_no_error_depth() -> None:
 
 def test_roots_stand_apart() -> None:
     """A root that is answered wrongly enters no error depth, but the roots, and survival at 0."""
-    found = stability(right_but(MANY, lambda p: p.lineage is None))
+    found = measure_stability(right_but(MANY, lambda p: p.lineage is None))
     assert found.mean.value is None
     assert found.roots is not None
     assert found.roots.right == 0
     assert found.accuracy is not None
     assert (found.accuracy.right, found.accuracy.n) == (150, 150)
     assert (found.survival.depths, found.survival.errors) == ((0,), (25,))
-    without = stability(right_but(make_families([1], [2], roots=False)))
+    without = measure_stability(right_but(make_families([1], [2], roots=False)))
     assert without.roots is None
 
 
 def test_accuracy_by_depth_keeps_families_together() -> None:
     """At each depth there is a share of as many problems as there are, in clusters of families."""
-    found = stability(right_but(MANY, lambda p: depth(p) > 4))
+    found = measure_stability(right_but(MANY, lambda p: depth(p) > 4))
     assert found.by_depth is not None
     assert {at: share.value for at, share in found.by_depth.items()} == {
         **dict.fromkeys(range(1, 5), 1.0),
@@ -128,7 +128,7 @@ def test_accuracy_by_depth_keeps_families_together() -> None:
 def test_consistency_counts_families_with_everything_right() -> None:
     """One error anywhere, the root included, makes a family inconsistent; guessing gives 1/2^n."""
     data = make_families([1, 2], [1, 2], [1, 2])
-    found = stability(right_but(data, lambda p: p.id in ("r0", "r1-1"))).consistency
+    found = measure_stability(right_but(data, lambda p: p.id in ("r0", "r1-1"))).consistency
     assert found is not None
     assert (found.right, found.n, found.chance) == (1, 3, 1 / 8)
 
@@ -138,7 +138,7 @@ def test_a_coin_flipper_scores_the_mean_depth_of_the_set() -> None:
     """The null of guessing is the mean depth, and 95 of 100 coin flippers lie in its interval."""
     values = []
     for seed in range(60):
-        found = stability(guessed(MANY, seed), draws=50).mean
+        found = measure_stability(guessed(MANY, seed), draws=50).mean
         values.append(found.value or 0)
     low, high = found.null.coin_interval
     assert found.null.coin == np.mean([depth(p) for p in MANY if p.lineage])
@@ -149,7 +149,7 @@ def test_a_coin_flipper_scores_the_mean_depth_of_the_set() -> None:
 @pytest.mark.long
 def test_the_p_value_of_the_shuffles_keeps_its_level() -> None:
     """Of those who guess, about one in twenty seems to err at a depth of its own."""
-    found = [stability(guessed(MANY, seed), draws=50).mean.null for seed in range(100)]
+    found = [measure_stability(guessed(MANY, seed), draws=50).mean.null for seed in range(100)]
     p_values = np.array([null.p_value for null in found])
     assert (p_values < 0.05).mean() <= 0.12
     assert (p_values < 0.5).mean() >= 0.3
@@ -159,7 +159,7 @@ def test_the_interval_reaches_as_far_as_few_families_ask() -> None:
     """With five families it is wider than the middle of their draws, at both ends."""
     data = make_families(*([1, 2, 3, 4, 5, 6] for _ in range(5)))
     wrong = {"r0-1", "r1-2", "r2-4", "r3-3", "r3-5", "r4-0"}
-    found = stability(right_but(data, lambda p: p.id in wrong)).mean
+    found = measure_stability(right_but(data, lambda p: p.id in wrong)).mean
     depths = [[2], [3], [5], [4, 6], [1]]
     drawn = np.random.default_rng(0).integers(0, 5, (20_000, 5))
     sums, counts = (np.array([of(d) for d in depths])[drawn].sum(axis=1) for of in (sum, len))
@@ -171,7 +171,7 @@ def test_the_interval_reaches_as_far_as_few_families_ask() -> None:
 
 def test_errors_that_come_late_are_told_from_many_errors() -> None:
     """A solver that is wrong at depths 5 and 6 alone is beyond all shuffles of its errors."""
-    found = stability(right_but(MANY, lambda p: depth(p) > 4)).mean
+    found = measure_stability(right_but(MANY, lambda p: depth(p) > 4)).mean
     assert found.value == 5.5
     assert found.null.shuffled == pytest.approx(3.5, abs=0.05)
     assert found.null.shuffled_interval is not None
@@ -184,7 +184,7 @@ def test_the_shuffles_are_near_all_that_there_are() -> None:
     depths, errors = [1, 2, 3, 6], [0, 0, 1, 1, 2, 0, 1, 0]
     data = make_families(*(depths for _ in errors))
     wrong = {f"r{row}-{at}" for row, at in enumerate(errors)}
-    found = stability(right_but(data, lambda p: p.id in wrong)).mean
+    found = measure_stability(right_but(data, lambda p: p.id in wrong)).mean
     every = np.array(list(product(depths, repeat=8))).mean(axis=1)
     value = np.mean([depths[at] for at in errors])
     assert found.value == value
@@ -198,7 +198,7 @@ def test_the_shuffles_are_near_all_that_there_are() -> None:
 
 def test_a_tie_is_shuffled_onto_a_problem_that_has_no_error() -> None:
     """Of depths 1 and 2 one has the error, the other the tie: means 4/3 or 5/3, firsts 1 or 3/2."""
-    found = stability(tied(right_but(make_families([1, 2]), {1}), 2))
+    found = measure_stability(tied(right_but(make_families([1, 2]), {1}), 2))
     assert found.mean.null.shuffled_interval == pytest.approx((4 / 3, 5 / 3))
     assert found.mean.null.shuffled == pytest.approx(3 / 2, abs=0.02)
     assert found.first.null.shuffled_interval == pytest.approx((1, 3 / 2))
@@ -208,7 +208,7 @@ def test_a_tie_is_shuffled_onto_a_problem_that_has_no_error() -> None:
 def test_shuffles_stay_in_the_family() -> None:
     """A solver that fails in deep families everywhere is explained by the families."""
     data = make_families(*([1, 1, 2, 2] for _ in range(10)), *([8, 8, 9, 9] for _ in range(10)))
-    found = stability(right_but(data, lambda p: depth(p) > 5)).mean
+    found = measure_stability(right_but(data, lambda p: depth(p) > 5)).mean
     assert found.value == found.null.shuffled == 8.5
     assert found.null.p_value == 1
     assert found.null.coin == 5
@@ -219,7 +219,7 @@ def test_the_interval_is_that_of_whole_families() -> None:
     rng = np.random.default_rng(0)
     data = make_families(*(rng.integers(1, 9, size=8) for _ in range(30)))
     graded = right_but(data, lambda p: p.id[1] in "1357" or depth(p) > 6)
-    found = stability(graded)
+    found = measure_stability(graded)
     rows = [(f.depths @ f.wrong, f.wrong.sum()) for f in found.families]
     totals = np.array(rows, dtype=float)
     draws = np.random.default_rng(1).integers(0, 30, size=(10_000, 30))
@@ -241,15 +241,15 @@ def test_families_of_twins_are_drawn_together() -> None:
         if lineage
     ]
     data = Dataset([*halves, *children])
-    assert len(set(clusters(data))) == 4
-    found = stability(right_but(data, lambda p: p.lineage is not None))
+    assert len(set(find_clusters(data))) == 4
+    found = measure_stability(right_but(data, lambda p: p.lineage is not None))
     assert len(found.families) == 8
     assert (found.mean.value, found.mean.interval) == (1.0, None)
 
 
 def test_a_depth_is_drawn_from_five_problems_on() -> None:
     """Accuracy at a depth that four have is in tables alone."""
-    found = stability(right_but(make_families(*([1, 2] for _ in range(4)), [1, 3])))
+    found = measure_stability(right_but(make_families(*([1, 2] for _ in range(4)), [1, 3])))
     ((_, accuracies),) = draw_stability({"toy": found})
     told = accuracies.description.replace("\xa0", " ")
     assert told == "toy: 100.0 % at depth 0, 100.0 % at depth 1"
@@ -263,7 +263,7 @@ def test_the_depth_that_is_used_is_stated() -> None:
         for p in data
     )
     graded = right_but(bare, lambda p: p.lineage is not None)
-    taken, asked = stability(graded), stability(graded, depth="declared")
+    taken, asked = measure_stability(graded), measure_stability(graded, depth="declared")
     assert (taken.depth, taken.n, taken.mean.value) == ("lineage", 4, 2.5)
     assert (asked.depth, asked.n, asked.unknown, asked.mean.value) == ("declared", 3, 1, 2.0)
     assert "depth:lineage" in str(taken.signature)
@@ -273,7 +273,7 @@ def test_a_distance_without_a_root_counts() -> None:
     """A row of EvoGrad's table before any original has a declared depth, and is a family alone."""
     lost = Problem("9", "A lost _ .", ("x", "y"), 0, extra=Extra({"evograd.distance": 4}))
     data = Dataset([lost, *make_families([2])])
-    found = stability(right_but(data, lambda p: True))
+    found = measure_stability(right_but(data, lambda p: True))
     assert (found.n, found.mean.value, found.families[0].root_credit) == (2, 3.0, None)
 
 
@@ -288,13 +288,13 @@ def test_a_distance_without_a_root_counts() -> None:
 def test_what_has_no_depth_is_refused(data: Dataset, kind: str | None, complaint: str) -> None:
     """Data without perturbed problems, or without the depth that was asked for, are errors."""
     with pytest.raises(DataError, match=complaint):
-        stability(right_but(data), depth=kind)
+        measure_stability(right_but(data), depth=kind)
 
 
 def test_accuracies_are_withheld_where_training_may_overlap() -> None:
     """Accuracies are None then, and error depths are not, as in EvoGrad's table 4."""
     seen = Overlap({0: "the training set contains its sentence"}, len(MANY))
-    found = stability(right_but(MANY, lambda p: depth(p) > 4), overlap=seen)
+    found = measure_stability(right_but(MANY, lambda p: depth(p) > 4), overlap=seen)
     assert (found.accuracy, found.roots, found.by_depth, found.consistency) == (None,) * 4
     assert found.mean.value == 5.5
     assert found.record()["overlap"]["withheld"] is True
@@ -303,16 +303,16 @@ def test_accuracies_are_withheld_where_training_may_overlap() -> None:
 def test_the_record_is_json_and_the_same_each_time() -> None:
     """The same predictions and seed give the same record, which JSON holds as it is."""
     graded = guessed(MANY, 3)
-    record = stability(graded, seed=5).record()
+    record = measure_stability(graded, seed=5).record()
     assert json.loads(json.dumps(record, allow_nan=False)) == record
-    assert stability(graded, seed=5).record() == record
+    assert measure_stability(graded, seed=5).record() == record
 
 
 def test_the_order_of_the_problems_changes_no_figure() -> None:
     """Error depths and accuracies do not depend on the order of the rows."""
     graded = guessed(MANY, 3)
     backwards = grade(MANY.select(range(len(MANY))[::-1]), graded.predictions)
-    one, other = stability(graded), stability(backwards)
+    one, other = measure_stability(graded), measure_stability(backwards)
     assert one.mean.value == other.mean.value
     assert one.by_depth == other.by_depth
     assert one.survival == other.survival
@@ -323,7 +323,7 @@ def test_the_perturbed_wsc_is_measured_by_lineage(data_dir: Path) -> None:
     """The eight kinds are families of their originals, with depths that the edits give."""
     data = formats.read(data_dir / "perturbed_wsc" / "dataset" / "enhanced_wsc.tsv")
     graded = grade(data, [Prediction(p.id, 0) for p in data])
-    found = stability(graded)
+    found = measure_stability(graded)
     assert (found.depth, found.unknown, len(found.families)) == ("lineage", 0, 285)
     assert found.n == len(data) - 285
     wrong = [f.wrong for f in found.families]

@@ -19,7 +19,7 @@ def test_what_is_counted() -> None:
     """Problems, tokens, twins, singles, answers and options are counted."""
     three = Problem("c", "Ann's cat saw a dog, an owl and the _.", ("cat", "dog", "owl"), 2)
     data = Dataset([CUP, replace(CUP, id="b", answer=None), three])
-    found = metrics.statistics(data)
+    found = metrics.compute_statistics(data)
     assert found.problems == 3
     assert found.average_length == (10 + 10 + 13) / 3
     assert found.vocabulary == 8 + 9
@@ -30,23 +30,23 @@ def test_what_is_counted() -> None:
 
 def test_a_pronoun_that_the_blank_stands_for_is_not_counted() -> None:
     """What is counted is the sentence as it is shown, the blank a token of it."""
-    found = metrics.statistics(Dataset([CUP, replace(CUP, id="b", pronoun="it")]))
+    found = metrics.compute_statistics(Dataset([CUP, replace(CUP, id="b", pronoun="it")]))
     assert (found.average_length, found.vocabulary) == (10, 8)
 
 
 def test_text_without_spaces_is_not_counted() -> None:
     """Japanese sentences have no average length; beside English ones they are left out and told."""
     japanese = Problem("j", "棚の茶碗が急須に当たって_が割れた。", ("茶碗", "急須"), 0)
-    alone = metrics.statistics(Dataset([japanese]))
+    alone = metrics.compute_statistics(Dataset([japanese]))
     assert (alone.average_length, alone.vocabulary, alone.without_spaces) == (None, None, 1)
-    beside = metrics.statistics(Dataset([japanese, CUP]))
+    beside = metrics.compute_statistics(Dataset([japanese, CUP]))
     assert (beside.average_length, beside.vocabulary, beside.without_spaces) == (10, 8, 1)
     assert beside.record()["without_spaces"] == 1
 
 
 def test_an_empty_data_set_counts_nothing() -> None:
     """A data set without problems has no length, no vocabulary and no leak to find."""
-    found = metrics.statistics(Dataset())
+    found = metrics.compute_statistics(Dataset())
     assert (found.problems, found.average_length, found.vocabulary) == (0, 0, 0)
     assert (found.answers, found.leaks) == ((), None)
 
@@ -61,7 +61,7 @@ def test_copies_share_sentence_and_options_in_any_order() -> None:
             replace(CUP, id="d", sentence="The cup hit the jug and the _ broke"),
         ]
     )
-    found = metrics.statistics(data)
+    found = metrics.compute_statistics(data)
     assert found.copies.groups == (("a", "b"),)
     assert found.copies.contradictions == ()
     (told,) = found.copies.sentences()
@@ -73,8 +73,8 @@ def test_copies_share_sentence_and_options_in_any_order() -> None:
 def test_a_contradiction_is_a_copy_with_another_answer() -> None:
     """Copies whose answers differ contradict each other; a withheld answer does not."""
     data = Dataset([CUP, replace(CUP, id="b", answer=0), replace(CUP, id="c", answer=None)])
-    assert metrics.statistics(data).copies.contradictions == (("a", "b", "c"),)
-    assert metrics.statistics(data.select([0, 2])).copies.contradictions == ()
+    assert metrics.compute_statistics(data).copies.contradictions == (("a", "b", "c"),)
+    assert metrics.compute_statistics(data.select([0, 2])).copies.contradictions == ()
 
 
 def test_an_option_is_missing_when_the_sentence_does_not_hold_it() -> None:
@@ -85,16 +85,16 @@ def test_an_option_is_missing_when_the_sentence_does_not_hold_it() -> None:
             replace(CUP, id="b", options=("cup", "vase")),
         ]
     )
-    assert metrics.statistics(data).missing_options == ("b",)
+    assert metrics.compute_statistics(data).missing_options == ("b",)
     asked = [Problem(f"q{at}", "Which is red?", ("cup", "vase"), blank=None) for at in range(2)]
-    record = metrics.statistics(Dataset([*data, *asked])).record()
+    record = metrics.compute_statistics(Dataset([*data, *asked])).record()
     assert (record["questions"], record["missing_share"]) == (2, 0.5)
 
 
 def test_the_report_is_json_with_a_signature() -> None:
     """The record can be written as JSON, gives a few examples of each fault, and is signed."""
     data = Dataset(replace(CUP, id=str(number), answer=number % 2) for number in range(9))
-    record = metrics.statistics(data, seed=3).record()
+    record = metrics.compute_statistics(data, seed=3).record()
     assert json.loads(json.dumps(record, allow_nan=False)) == record
     assert record["copies"] == {"count": 1, "problems": 9, "examples": [list("012345678")]}
     assert record["missing_options"] == {"count": 0, "examples": []}
@@ -106,7 +106,10 @@ def test_the_order_does_not_change_the_counts(order: list[int]) -> None:
     """Permuting the problems changes no count."""
     data = make_twins(4, singles=2)
     fields = ("average_length", "vocabulary", "twins", "singles", "answers", "options")
-    straight, permuted = metrics.statistics(data), metrics.statistics(data.select(order))
+    straight, permuted = (
+        metrics.compute_statistics(data),
+        metrics.compute_statistics(data.select(order)),
+    )
     for field in fields:
         assert getattr(straight, field) == pytest.approx(getattr(permuted, field))
 
@@ -117,14 +120,14 @@ def test_association_is_counted_among_the_labelled() -> None:
         replace(CUP, id=str(n), extra=Extra({} if label is None else {"x.associative": label}))
         for n, label in enumerate([1, 0, True, False, None])
     )
-    assert metrics.statistics(data).associative == (2, 4)
+    assert metrics.compute_statistics(data).associative == (2, 4)
 
 
 @pytest.mark.data
 def test_37_of_273_winograd_schemas_are_associative(data_dir: Path) -> None:
     """Of WSC273, 37 are answered by word association, as in the table of perturbed schemas."""
     path = data_dir / "perturbed_wsc/dataset/enhanced_wsc_jsons/text_original.jsonl"
-    marked, labelled = metrics.statistics(formats.read(path)[:273]).associative
+    marked, labelled = metrics.compute_statistics(formats.read(path)[:273]).associative
     assert (marked, labelled) == (37, 273)
 
 
@@ -133,7 +136,7 @@ def test_37_of_273_winograd_schemas_are_associative(data_dir: Path) -> None:
 def test_options_that_the_released_files_lack(data_dir: Path) -> None:
     """No sentence of WinoGrande lacks an option; three of KnowRef do."""
     for name, lacking in (("winogrande/train_xl.jsonl", 0), ("knowref/knowref_test.json", 3)):
-        found = metrics.statistics(formats.read(data_dir / name, skip_bad="/dev/null"))
+        found = metrics.compute_statistics(formats.read(data_dir / name, skip_bad="/dev/null"))
         assert len(found.missing_options) == lacking
 
 
@@ -146,5 +149,5 @@ def test_answers_and_singles_of_the_released_files(
     data_dir: Path, name: str, answers: tuple[int, int], singles: int
 ) -> None:
     """The balance of answers and the singles are those of the released WinoGrande 1.1."""
-    found = metrics.statistics(formats.read(data_dir / f"winogrande/{name}.jsonl"))
+    found = metrics.compute_statistics(formats.read(data_dir / f"winogrande/{name}.jsonl"))
     assert (found.answers, found.singles) == (answers, singles)

@@ -15,8 +15,8 @@ from tests.conftest import examples
 from tests.metrics.answering import right_but
 from winosmith import Dataset, Prediction, Problem, formats
 from winosmith.errors import DataError, MissingExtraError, require
-from winosmith.metrics import Graded, compare_survival, grade, stability
-from winosmith.metrics._stability import _compute_log_rank, log_rank_scores
+from winosmith.metrics import Graded, compare_survival, grade, measure_stability
+from winosmith.metrics._stability import _compute_log_rank, compute_log_rank_scores
 from winosmith.testing import make_families
 
 pytestmark = pytest.mark.usefixtures("lifelines_installed")
@@ -42,7 +42,7 @@ def failing(dataset: Dataset, first: dict[str, int]) -> Graded:
 def test_the_curve_is_kaplan_and_meiers() -> None:
     """Of 5 families, errors at 2 and 4 and an end at 3 leave 4/5, 4/5 and 4/5 · 2/3."""
     data = make_families([1, 2, 5], [1, 3], [1, 2, 4], [1, 6], [1, 6])
-    found = stability(failing(data, {"r0": 2, "r2": 4})).survival
+    found = measure_stability(failing(data, {"r0": 2, "r2": 4})).survival
     assert found.depths == (2, 3, 4, 6)
     assert found.share == pytest.approx((4 / 5, 4 / 5, 4 / 5 * 2 / 3, 4 / 5 * 2 / 3))
     assert found.at_risk == (5, 4, 3, 2)
@@ -59,7 +59,7 @@ def test_the_curve_is_kaplan_and_meiers() -> None:
 def test_half_of_the_families_are_a_median_however_they_come_about() -> None:
     """Of 8 families 3 fail at the root and 1 at depth 1: half, though 5/8 · 4/5 rounds above it."""
     data = make_families(*[[1, 5]] * 8)
-    found = stability(failing(data, {"r0": 0, "r1": 0, "r2": 0, "r3": 1})).survival
+    found = measure_stability(failing(data, {"r0": 0, "r1": 0, "r2": 0, "r3": 1})).survival
     assert found.share == pytest.approx((5 / 8, 1 / 2, 1 / 2))
     assert found.median == 1
 
@@ -67,7 +67,7 @@ def test_half_of_the_families_are_a_median_however_they_come_about() -> None:
 def test_the_curve_starts_at_the_root() -> None:
     """A root that is wrong ends its family at depth 0, and half of the families are a median."""
     data = make_families([1, 2], [1, 2], [1, 2], [1, 2])
-    found = stability(failing(data, {"r0": 0, "r1": 1})).survival
+    found = measure_stability(failing(data, {"r0": 0, "r1": 1})).survival
     assert (found.depths, found.errors, found.median) == ((0, 1, 2), (1, 1, 0), 1)
     assert found.share == pytest.approx((0.75, 0.5, 0.5))
 
@@ -75,7 +75,7 @@ def test_the_curve_starts_at_the_root() -> None:
 def test_a_family_without_an_error_is_no_family_that_failed() -> None:
     """Censoring counts: leaving out families without an error would make the solver look worse."""
     data = make_families(*([1, 2, 3] for _ in range(10)))
-    found = stability(failing(data, {"r0": 1, "r1": 2})).survival
+    found = measure_stability(failing(data, {"r0": 1, "r1": 2})).survival
     assert found.share[-1] == pytest.approx(0.8)
     assert found.censored[-1] == 8
 
@@ -94,7 +94,7 @@ def test_the_scores_sum_to_the_log_rank_statistic(
         there = failed & (lasted == depth)
         at_risk = lasted >= depth
         expected += (there & mine).sum() - there.sum() * (at_risk & mine).sum() / at_risk.sum()
-    scores = log_rank_scores(lasted, failed)
+    scores = compute_log_rank_scores(lasted, failed)
     assert scores[mine].sum() == pytest.approx(expected)
     assert scores.sum() == pytest.approx(0, abs=1e-9)
 
@@ -141,7 +141,7 @@ def test_the_paired_test_counts_all_swaps(starts: list[tuple[int, int]]) -> None
     for swap in product((False, True), repeat=len(starts)):
         mine = np.where(swap, ends[1], ends[0]), np.where(swap, failed[1], failed[0])
         theirs = np.where(swap, ends[0], ends[1]), np.where(swap, failed[0], failed[1])
-        scores = log_rank_scores(
+        scores = compute_log_rank_scores(
             np.concatenate([mine[0], theirs[0]]), np.concatenate([mine[1], theirs[1]])
         )
         sums.append(abs(scores[: len(starts)].sum()))
@@ -169,7 +169,7 @@ def test_many_families_are_swapped_at_random() -> None:
     first, second = (failing(data, {f"r{row}": n for row, n in enumerate(of)}) for of in starts)
     found = compare_survival(first, second, draws=2_000)
     assert found == compare_survival(first, second, draws=2_000)
-    scores = log_rank_scores(np.concatenate(starts), np.ones(80, bool)).reshape(2, 40)
+    scores = compute_log_rank_scores(np.concatenate(starts), np.ones(80, bool)).reshape(2, 40)
     sums = Counter({0.0: 1.0})
     for difference in scores[0] - scores[1]:
         before, sums = sums, Counter()

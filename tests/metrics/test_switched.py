@@ -13,10 +13,10 @@ from winosmith import Dataset, Prediction, Problem, formats
 from winosmith.errors import DataError
 from winosmith.metrics import (
     Graded,
-    add_marks,
+    add_trichelair_labels,
     collect_switched_sentences,
-    consistency,
     grade,
+    measure_consistency,
     score,
     switch_options,
 )
@@ -76,9 +76,11 @@ def test_a_solver_that_sees_only_the_options_is_never_consistent() -> None:
     """Choosing by the options alone has 0 %, being right everywhere 100 %."""
     data = make_twins(20)
     other = switch_options(data).kept
-    blind = consistency(answered(data, lambda p: 0), answered(other, lambda p: 0))
+    blind = measure_consistency(answered(data, lambda p: 0), answered(other, lambda p: 0))
     assert (blind.consistent.value, blind.both.value) == (0, 0)
-    good = consistency(answered(data, lambda p: p.answer), answered(other, lambda p: p.answer))
+    good = measure_consistency(
+        answered(data, lambda p: p.answer), answered(other, lambda p: p.answer)
+    )
     assert (good.consistent.value, good.both.value) == (1, 1)
     assert good.consistent.clusters == 20
 
@@ -87,27 +89,27 @@ def test_other_problems_are_refused() -> None:
     """A switched problem needs its original, with the other answer."""
     data = make_twins(3)
     with pytest.raises(DataError, match="must have the options of the original"):
-        consistency(answered(data, lambda p: 0), answered(data, lambda p: 0))
+        measure_consistency(answered(data, lambda p: 0), answered(data, lambda p: 0))
     stranger = Dataset([replace(BALL, id="x")])
     with pytest.raises(DataError, match="no problem with the id 'x'"):
-        consistency(answered(data, lambda p: 0), answered(stranger, lambda p: 0))
+        measure_consistency(answered(data, lambda p: 0), answered(stranger, lambda p: 0))
 
 
 def test_marks_for_other_sentences_are_refused() -> None:
     """A mark whose sentence is another, or whose place is none, is named."""
-    with pytest.raises(DataError, match="the sentence of mark 0 differs from that of problem 'p'"):
-        add_marks(Dataset([BALL]), [{"index": 0, "sentence": "Emma passed the ball."}])
+    with pytest.raises(DataError, match="the sentence of label 0 differs from that of problem 'p'"):
+        add_trichelair_labels(Dataset([BALL]), [{"index": 0, "sentence": "Emma passed the ball."}])
     for index in (-1, 1, "0"):
         with pytest.raises(
-            DataError, match=f"a mark.s index {index!r} is out of range; there are 1 problems"
+            DataError, match=f"a label.s index {index!r} is out of range; there are 1 problems"
         ):
-            add_marks(Dataset([BALL]), [{"index": index, "sentence": BALL.sentence}])
+            add_trichelair_labels(Dataset([BALL]), [{"index": index, "sentence": BALL.sentence}])
 
 
 def test_a_mark_is_for_the_sentence_that_shares_most_of_its_words() -> None:
     """Five of nine words are enough; of what stands in brackets the first becomes the blank."""
     mark = {"index": 0, "sentence": "Emma passed the ball to", "is_switchable": True}
-    (found,) = add_marks(Dataset([BALL]), [mark])
+    (found,) = add_trichelair_labels(Dataset([BALL]), [mark])
     assert found.extra == {"trichelair.switchable": True}
     other = {"sentence_switched": "Janie passed Emma the ball because [she] was open [twice]."}
     assert collect_switched_sentences(Dataset([BALL]), [{**mark, **other}]) == {
@@ -126,7 +128,7 @@ def test_37_of_273_are_associative(wsc: Dataset, data_dir: Path) -> None:
     """37 of 273 are marked as associative (13.55 %, printed 13.5), 131 as switchable."""
     for name in ("associative", "switched"):
         records = json.loads((data_dir / f"trichelair/WSC_{name}_label.json").read_text())
-        wsc = add_marks(wsc, records)
+        wsc = add_trichelair_labels(wsc, records)
     groups = score(answered(wsc, lambda p: p.answer)).groups
     associative = groups["trichelair.associative"]["True"]
     assert (associative.n, round(100 * associative.n / 273, 2)) == (37, 13.55)

@@ -90,12 +90,15 @@ def test_what_joins_the_texts_of_copa_is_ours(data_dir: Path) -> None:
     """The words "because" and "so" are two of COPA's 3,370; swapped options count the same."""
     data = formats.read(data_dir / "copa/copa-all.xml")
     words = {
-        token.lower() for p in data for text in p.filled() for token in _tokens(text.split("_")[0])
+        token.lower()
+        for p in data
+        for text in p.fill_all()
+        for token in _tokens(text.split("_")[0])
     }
     assert len(words) == 3370
     assert {"because", "so"} <= words
     swapped = Dataset(Problem(p.id, p.sentence, p.options[::-1], 1 - (p.answer or 0)) for p in data)
-    one, other = metrics.statistics(data), metrics.statistics(swapped)
+    one, other = metrics.compute_statistics(data), metrics.compute_statistics(swapped)
     assert (one.average_length, one.vocabulary) == (other.average_length, other.vocabulary)
 
 
@@ -107,7 +110,7 @@ def _tokens(text: str) -> list[str]:
 
 def test_a_set_that_is_not_in_the_table_is_counted_by_its_sentences() -> None:
     """Problems of one's own have no row, and their blank is a token."""
-    found = metrics.statistics(Dataset([Problem("a", "The _ fell.", ("cup", "jug"), 0)]))
+    found = metrics.compute_statistics(Dataset([Problem("a", "The _ fell.", ("cup", "jug"), 0)]))
     assert found.table5 is None
     assert (found.average_length, found.vocabulary) == (4, 4)
 

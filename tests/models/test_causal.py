@@ -62,7 +62,7 @@ def test_a_tree_gives_what_each_text_gives_alone(
     folder = make_language_model(architecture)
     model = load_causal_model(folder)
     texts = _texts(model)
-    given = model.likelihoods(*texts)
+    given = model.compute_likelihoods(*texts)
     assert _apart(given.values, _by_hand(folder, texts)) < 1e-4
     assert model.can_read_trees
     assert given.tokens_fed < sum(len(ids) - 1 for ids in texts[0]) / 4
@@ -76,11 +76,11 @@ def test_what_all_texts_share_is_read_once(
     folder = make_language_model(architecture)
     model = load_causal_model(folder)
     bare, prompted = (_texts(model, prompt) for prompt in ("", PROMPT))
-    given = model.likelihoods(*prompted, tokens_per_batch=64)
+    given = model.compute_likelihoods(*prompted, tokens_per_batch=64)
     assert _apart(given.values, _by_hand(folder, prompted)) < 1e-4
     length = len(model.tokeniser(PROMPT)["input_ids"])
     longest = max(map(len, prompted[0]))
-    apart = model.likelihoods(*bare, tokens_per_batch=64).tokens_fed
+    apart = model.compute_likelihoods(*bare, tokens_per_batch=64).tokens_fed
     assert given.tokens_fed <= apart + length + longest
 
 
@@ -93,10 +93,10 @@ def test_an_architecture_that_heeds_no_tree_reads_texts_whole(
     model = load_causal_model(folder)
     texts = _texts(model)
     with pytest.warns(UserWarning, match=f"{architecture} can't read texts as a tree"):
-        given = model.likelihoods(*texts)
+        given = model.compute_likelihoods(*texts)
     assert not model.can_read_trees
     assert _apart(given.values, _by_hand(folder, texts)) < 1e-4
-    assert model.likelihoods(*texts).tokens_fed >= sum(len(ids) - 1 for ids in {*texts[0]})
+    assert model.compute_likelihoods(*texts).tokens_fed >= sum(len(ids) - 1 for ids in {*texts[0]})
 
 
 def test_a_window_that_is_shorter_than_the_prompt_is_noticed(
@@ -107,7 +107,7 @@ def test_a_window_that_is_shorter_than_the_prompt_is_noticed(
     model = load_causal_model(folder)
     texts = _texts(model, PROMPT)
     with pytest.warns(UserWarning, match="gemma2 can't read texts as a tree"):
-        given = model.likelihoods(*texts)
+        given = model.compute_likelihoods(*texts)
     assert _apart(given.values, _by_hand(folder, texts)) < 1e-4
 
 
@@ -122,28 +122,31 @@ def test_a_text_is_scored_after_a_start_token(
     begin = model.start_tokens or [model.tokeniser.bos_token_id]
     plain = model.tokeniser(texts, add_special_tokens=False)["input_ids"]
     by_hand = _by_hand(folder, ([(*begin, *ids) for ids in plain], [1, 1]))
-    assert model.text_scores(texts) == pytest.approx([own.sum() for own in by_hand], abs=1e-3)
+    assert model.score_texts(texts) == pytest.approx([own.sum() for own in by_hand], abs=1e-3)
 
 
 def test_values_do_not_depend_on_the_batch(make_language_model: MakeModel) -> None:
     """Alone, in small rows, in one row or in another order, values agree to 1e-5."""
     model = load_causal_model(make_language_model("gpt2"))
     texts, starts = _texts(model)
-    together = model.likelihoods(texts, starts).values
+    together = model.compute_likelihoods(texts, starts).values
     alone = [
-        model.likelihoods([ids], [start]).values[0]
+        model.compute_likelihoods([ids], [start]).values[0]
         for ids, start in zip(texts, starts, strict=True)
     ]
     assert _apart(together, alone) < 1e-5
-    assert _apart(together, model.likelihoods(texts, starts, tokens_per_batch=30).values) < 1e-5
-    turned = model.likelihoods(texts[::-1], starts[::-1]).values[::-1]
+    assert (
+        _apart(together, model.compute_likelihoods(texts, starts, tokens_per_batch=30).values)
+        < 1e-5
+    )
+    turned = model.compute_likelihoods(texts[::-1], starts[::-1]).values[::-1]
     assert _apart(together, turned) < 1e-5
 
 
 def test_the_same_call_gives_the_same_bytes(make_language_model: MakeModel) -> None:
     """Loaded anew and asked again, a model gives the same bytes."""
     first, second = (
-        [value.tobytes() for value in model.likelihoods(*_texts(model)).values]
+        [value.tobytes() for value in model.compute_likelihoods(*_texts(model)).values]
         for model in (load_causal_model(make_language_model("gpt2")) for _ in range(2))
     )
     assert first == second
@@ -152,8 +155,11 @@ def test_the_same_call_gives_the_same_bytes(make_language_model: MakeModel) -> N
 def test_no_text_is_no_value(make_language_model: MakeModel) -> None:
     """Nothing is fed for nothing, and a text of one token has no value."""
     model = load_causal_model(make_language_model("gpt2"))
-    assert model.likelihoods([], []).tokens_fed == 0
-    assert [len(value) for value in model.likelihoods([(7,), (7, 8)], [1, 1]).values] == [0, 1]
+    assert model.compute_likelihoods([], []).tokens_fed == 0
+    assert [len(value) for value in model.compute_likelihoods([(7,), (7, 8)], [1, 1]).values] == [
+        0,
+        1,
+    ]
 
 
 def test_progress_counts_the_texts(make_language_model: MakeModel) -> None:
@@ -161,7 +167,9 @@ def test_progress_counts_the_texts(make_language_model: MakeModel) -> None:
     model = load_causal_model(make_language_model("gpt2"))
     told: list[tuple[int, int]] = []
     texts, starts = _texts(model)
-    model.likelihoods(texts, starts, tokens_per_batch=60, on_progress=lambda *at: told.append(at))
+    model.compute_likelihoods(
+        texts, starts, tokens_per_batch=60, on_progress=lambda *at: told.append(at)
+    )
     distinct = len({*zip(texts, starts, strict=True)})
     assert [total for _, total in told] == [distinct] * len(told)
     assert told[-1][0] == distinct
@@ -176,7 +184,7 @@ def test_long_texts_lose_their_start(make_language_model: MakeModel) -> None:
     with pytest.warns(
         UserWarning, match="1 of 1 texts are longer than the model's limit of 16 tokens"
     ):
-        given = model.likelihoods([ids], [30])
+        given = model.compute_likelihoods([ids], [30])
     np.testing.assert_allclose(given.values[0], _by_hand(folder, ([ids[-17:]], [7]))[0], atol=1e-5)
 
 
@@ -186,7 +194,7 @@ def test_half_precision_is_close(make_language_model: MakeModel) -> None:
     model, coarse = load_causal_model(folder), load_causal_model(folder, dtype="bfloat16")
     texts = _texts(model)
     fine, rough = (
-        np.array([value.sum() for value in each.likelihoods(*texts).values])
+        np.array([value.sum() for value in each.compute_likelihoods(*texts).values])
         for each in (model, coarse)
     )
     assert str(coarse.network.dtype) == "torch.bfloat16"
@@ -197,7 +205,7 @@ def test_other_models_are_refused(
     make_language_model: MakeModel, tiny_encoder: Path, tmp_path: Path
 ) -> None:
     """A masked model, one without output layer, an unknown dtype or device: each is told."""
-    with pytest.raises(InputError, match="bert is a masked language model; score it as that"):
+    with pytest.raises(InputError, match="bert is a masked language model; score it as such"):
         load_causal_model(make_language_model("bert", masked=True))
     folder = make_language_model("gpt2")
     with pytest.raises(InputError, match="unknown dtype 'x'; use 'float32', 'bfloat16' or"):
@@ -221,12 +229,12 @@ from winosmith.models import load_causal_model
 model = load_causal_model(sys.argv[1])
 texts = [tuple(range(row, row + 120)) for row in range(10, 70)]
 starts = [1] * len(texts)
-expected = model.likelihoods(texts, starts).values
+expected = model.compute_likelihoods(texts, starts).values
 used = int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize()
 resource.setrlimit(resource.RLIMIT_AS, (used + 150_000_000, resource.RLIM_INFINITY))
 with warnings.catch_warnings(record=True) as told:
     warnings.simplefilter("always")
-    given = model.likelihoods(texts, starts, tokens_per_batch=100_000).values
+    given = model.compute_likelihoods(texts, starts, tokens_per_batch=100_000).values
 assert np.abs(np.concatenate(given) - np.concatenate(expected)).max() < 1e-4
 print([str(one.message) for one in told][0])
 """

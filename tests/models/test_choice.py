@@ -23,9 +23,9 @@ PROBLEMS = make_twins(12)
 def test_scores_do_not_depend_on_the_batch(tiny_encoder: Path) -> None:
     """Alone, together or in another order, a problem's scores agree to 1e-5."""
     model = create_choice_model(tiny_encoder, seed=0)
-    together = np.stack(model.scores(PROBLEMS))
-    alone = np.stack([model.scores([problem])[0] for problem in PROBLEMS])
-    turned = np.stack(model.scores(PROBLEMS[::-1], tokens_per_batch=64))[::-1]
+    together = np.stack(model.score_problems(PROBLEMS))
+    alone = np.stack([model.score_problems([problem])[0] for problem in PROBLEMS])
+    turned = np.stack(model.score_problems(PROBLEMS[::-1], tokens_per_batch=64))[::-1]
     np.testing.assert_allclose(together, alone, atol=1e-5)
     np.testing.assert_allclose(together, turned, atol=1e-5)
 
@@ -34,10 +34,10 @@ def test_each_option_has_a_score(tiny_encoder: Path) -> None:
     """Problems with 2 to 5 options get as many scores, in one call."""
     names = ("ann", "beth", "carla", "dora", "edith")
     problems = [Problem(str(n), "they say _ stood there.", names[:n], 0) for n in (3, 2, 5)]
-    scores = create_choice_model(tiny_encoder, seed=0).scores(problems)
+    scores = create_choice_model(tiny_encoder, seed=0).score_problems(problems)
     assert [len(row) for row in scores] == [3, 2, 5]
     np.testing.assert_allclose(scores[0][:2], scores[1], atol=1e-5)
-    assert create_choice_model(tiny_encoder, seed=0).scores([]) == []
+    assert create_choice_model(tiny_encoder, seed=0).score_problems([]) == []
 
 
 def test_the_head_is_drawn_by_the_seed(tiny_encoder: Path) -> None:
@@ -48,7 +48,7 @@ def test_the_head_is_drawn_by_the_seed(tiny_encoder: Path) -> None:
     expected = torch.rand(1)
     torch.manual_seed(7)
     first, again, other = (
-        np.stack(create_choice_model(tiny_encoder, seed=seed).scores(PROBLEMS))
+        np.stack(create_choice_model(tiny_encoder, seed=seed).score_problems(PROBLEMS))
         for seed in (1, 1, 2)
     )
     assert np.array_equal(first, again)
@@ -66,11 +66,13 @@ def test_a_saved_model_scores_as_before(
     model.save(tmp_path)
     loaded = load_choice_model(tmp_path)
     np.testing.assert_allclose(
-        np.stack(loaded.scores(PROBLEMS)), np.stack(model.scores(PROBLEMS)), atol=1e-6
+        np.stack(loaded.score_problems(PROBLEMS)),
+        np.stack(model.score_problems(PROBLEMS)),
+        atol=1e-6,
     )
     texts = [problem.fill(0) for problem in PROBLEMS]
     np.testing.assert_allclose(
-        load_encoder(tmp_path).vectors(texts), load_encoder(folder).vectors(texts), atol=1e-6
+        load_encoder(tmp_path).encode(texts), load_encoder(folder).encode(texts), atol=1e-6
     )
 
 
@@ -87,7 +89,9 @@ def test_the_split_point_matters(tiny_encoder: Path) -> None:
     """Cut before or after the option, the scores differ; another place is refused."""
     before, after = (
         np.stack(
-            create_choice_model(tiny_encoder, seed=0, input_format=InputFormat(at)).scores(PROBLEMS)
+            create_choice_model(tiny_encoder, seed=0, input_format=InputFormat(at)).score_problems(
+                PROBLEMS
+            )
         )
         for at in ("before_option", "after_option")
     )
@@ -101,8 +105,8 @@ def test_dropout_can_be_set(make_encoder: MakeEncoder) -> None:
     folder = make_encoder("bert", hidden_dropout_prob=0.5)
     for dropout, same in ((0.0, True), (None, False)):
         model = create_choice_model(folder, seed=0, dropout=dropout)
-        at_rest = np.stack(model.scores(Dataset(PROBLEMS)))
+        at_rest = np.stack(model.score_problems(Dataset(PROBLEMS)))
         model.network.train()
-        rows = model.inputs(PROBLEMS)
+        rows = model.make_inputs(PROBLEMS)
         training = model.forward(rows).detach().numpy().reshape(-1, 2)
         assert np.allclose(at_rest, training, atol=1e-5) is same

@@ -33,45 +33,45 @@ def test_pooling_is_the_mean_over_the_tokens_or_the_first_one(tiny_encoder: Path
             for text in TEXTS
         ]
     encoder = load_encoder(tiny_encoder)
-    np.testing.assert_allclose(encoder.vectors(TEXTS), [h.mean(0) for h in hidden], atol=1e-5)
+    np.testing.assert_allclose(encoder.encode(TEXTS), [h.mean(0) for h in hidden], atol=1e-5)
     np.testing.assert_allclose(
-        encoder.vectors(TEXTS, pooling="cls"), [h[0] for h in hidden], atol=1e-5
+        encoder.encode(TEXTS, pooling="cls"), [h[0] for h in hidden], atol=1e-5
     )
 
 
 def test_vectors_do_not_depend_on_the_batches(tiny_encoder: Path) -> None:
     """One text a batch, all in one, or another order: the vectors agree to 1e-5."""
     encoder = load_encoder(tiny_encoder)
-    alone = encoder.vectors(TEXTS, tokens_per_batch=1)
-    np.testing.assert_allclose(encoder.vectors(TEXTS), alone, atol=1e-5)
-    np.testing.assert_allclose(encoder.vectors(TEXTS[::-1])[::-1], alone, atol=1e-5)
+    alone = encoder.encode(TEXTS, tokens_per_batch=1)
+    np.testing.assert_allclose(encoder.encode(TEXTS), alone, atol=1e-5)
+    np.testing.assert_allclose(encoder.encode(TEXTS[::-1])[::-1], alone, atol=1e-5)
 
 
 def test_the_same_call_gives_the_same_bytes(tiny_encoder: Path) -> None:
     """Loaded anew and asked again, an encoder gives the same bytes."""
-    first, second = (load_encoder(tiny_encoder).vectors(TEXTS).tobytes() for _ in range(2))
+    first, second = (load_encoder(tiny_encoder).encode(TEXTS).tobytes() for _ in range(2))
     assert first == second
 
 
 def test_two_segments_are_read_as_two(tiny_encoder: Path) -> None:
     """A text in two segments is read with a separator, not as one."""
     encoder = load_encoder(tiny_encoder)
-    whole = encoder.vectors(["the basket stood beside the drawer."])
-    halves = encoder.vectors([("the basket stood", "beside the drawer.")])
+    whole = encoder.encode(["the basket stood beside the drawer."])
+    halves = encoder.encode([("the basket stood", "beside the drawer.")])
     assert np.abs(whole - halves).max() > 1e-3
 
 
 def test_no_text_is_no_vector(tiny_encoder: Path) -> None:
     """An empty list gives an empty array of the encoder's width."""
-    assert load_encoder(tiny_encoder).vectors([]).shape == (0, 16)
+    assert load_encoder(tiny_encoder).encode([]).shape == (0, 16)
 
 
 def test_long_texts_are_cut_at_their_start_with_a_warning(tiny_encoder: Path) -> None:
     """What is longer than the model reads loses its start, and that is said."""
     encoder = load_encoder(tiny_encoder, max_length=8)
     with pytest.warns(UserWarning, match="2 of 2 texts fill all 8 tokens"):
-        long = encoder.vectors(["candle " * 30 + "amber basket drawer kettle needle yarn"] * 2)
-    exact = load_encoder(tiny_encoder).vectors(["amber basket drawer kettle needle yarn"])
+        long = encoder.encode(["candle " * 30 + "amber basket drawer kettle needle yarn"] * 2)
+    exact = load_encoder(tiny_encoder).encode(["amber basket drawer kettle needle yarn"])
     np.testing.assert_allclose(long[:1], exact, atol=1e-5)
 
 
@@ -83,7 +83,7 @@ def test_any_architecture_of_encoders_is_read(make_encoder: MakeEncoder, archite
     changes = {"embedding_size": 16} if architecture in ("albert", "electra") else {}
     if architecture == "modernbert":
         changes = dict.fromkeys(("bos_token_id", "eos_token_id", "cls_token_id", "sep_token_id"), 2)
-    vectors = load_encoder(make_encoder(architecture, **changes)).vectors(TEXTS)
+    vectors = load_encoder(make_encoder(architecture, **changes)).encode(TEXTS)
     assert vectors.shape == (len(TEXTS), 16)
     assert np.isfinite(vectors).all()
     assert len(np.unique(vectors.round(6), axis=0)) == len(set(TEXTS))
@@ -122,7 +122,7 @@ def test_a_model_with_a_decoder_is_refused(make_encoder: MakeEncoder) -> None:
 def test_an_unknown_pooling_is_refused(tiny_encoder: Path) -> None:
     """A pooling that is none is refused with those there are."""
     with pytest.raises(InputError, match="unknown pooling 'max'; use 'mean' or 'cls'"):
-        load_encoder(tiny_encoder).vectors(TEXTS, pooling="max")
+        load_encoder(tiny_encoder).encode(TEXTS, pooling="max")
 
 
 def test_minilm_reads_similar_sentences_alike(minilm_folder: Path) -> None:
@@ -132,6 +132,6 @@ def test_minilm_reads_similar_sentences_alike(minilm_folder: Path) -> None:
         "A kitten is napping on the couch.",
         "Interest rates rose again in March.",
     ]
-    vectors = load_encoder(minilm_folder).vectors(sentences)
+    vectors = load_encoder(minilm_folder).encode(sentences)
     unit = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
     assert unit[0] @ unit[1] > 0.5 > unit[0] @ unit[2]

@@ -30,18 +30,20 @@ SMALL = Grid((2e-2, 1e-9), (2,), (16,), (4, 6))
 
 def test_the_named_grids_are_the_papers() -> None:
     """WinoGrande: 3 rates x 4 epochs x 2 sizes x 3 seeds; EvoGrad: 4 epochs x 4 sizes."""
-    assert len(list(GRIDS["winogrande"].runs())) == 3 * 4 * 2 * 3
-    assert {run.epochs for run in GRIDS["winogrande"].runs()} == {3, 4, 5, 8}
-    assert len(list(GRIDS["evograd"].runs())) == 3 * 4 * 4
-    assert {run.batch_size for run in GRIDS["evograd"].runs()} == {8, 16, 32, 64}
-    assert list(GRIDS["one"].runs()) == [TrainingSettings()]
-    regularised = {(run.weight_decay, run.dropout) for run in GRIDS["winogrande"].runs()}
+    assert len(list(GRIDS["winogrande"].iter_runs())) == 3 * 4 * 2 * 3
+    assert {run.epochs for run in GRIDS["winogrande"].iter_runs()} == {3, 4, 5, 8}
+    assert len(list(GRIDS["evograd"].iter_runs())) == 3 * 4 * 4
+    assert {run.batch_size for run in GRIDS["evograd"].iter_runs()} == {8, 16, 32, 64}
+    assert list(GRIDS["one"].iter_runs()) == [TrainingSettings()]
+    regularised = {(run.weight_decay, run.dropout) for run in GRIDS["winogrande"].iter_runs()}
     assert regularised == {(0.0, None)}  # as in the released code
 
 
 def test_a_run_has_a_name_of_its_own() -> None:
     """No two runs of a grid share a name, and what the grid leaves alone is kept."""
-    runs = list(GRIDS["winogrande"].runs(TrainingSettings(split_point="after_option", dropout=0.2)))
+    runs = list(
+        GRIDS["winogrande"].iter_runs(TrainingSettings(split_point="after_option", dropout=0.2))
+    )
     assert len({run.name for run in runs}) == len(runs)
     assert {(run.split_point, run.dropout) for run in runs} == {("after_option", None)}
     assert runs[0].name == "lr1e-05-ep3-bs8-s0"
@@ -51,7 +53,7 @@ def test_a_run_has_a_name_of_its_own() -> None:
 def test_a_grid_without_sense_is_refused(grid: Grid) -> None:
     """An empty list, the same value twice and one out of range are refused."""
     with pytest.raises(InputError):
-        list(grid.runs())
+        list(grid.iter_runs())
 
 
 @pytest.mark.models
@@ -75,7 +77,7 @@ def test_the_best_is_kept_and_runs_at_chance_are_named(
         "at chance and excluded from means: 2 of 4 (lr1e-09-ep2-bs16-s4 and lr1e-09"
         in trained.message
     )
-    scores = load_choice_model(tmp_path / "grid").scores(learnable[1])
+    scores = load_choice_model(tmp_path / "grid").score_problems(learnable[1])
     assert [int(row.argmax()) for row in scores] == list(learnable[1].answers)
     runs = {path.name for path in (tmp_path / "grid" / "runs").iterdir()}
     assert runs == {f"{run.settings.name}.json" for run in trained.runs}

@@ -44,7 +44,7 @@ def test_values_are_those_of_one_text_at_a_time(
     model = load_masked_model(make_language_model(architecture, masked=True))
     texts = [text for own in mask_tokens(model, PROBLEMS[:2]) for row in own for text in row]
     texts += [text for own in mask_options(model, PROBLEMS) for text in own]
-    given = model.likelihoods(texts)
+    given = model.compute_likelihoods(texts)
     for text, values in zip(texts, given.values, strict=True):
         np.testing.assert_allclose(values, _by_hand(model, text), atol=1e-4)
 
@@ -56,7 +56,7 @@ def test_each_token_of_the_sentence_is_hidden_once(
     """One by one, all tokens are hidden but those that stand for no text."""
     model = load_masked_model(make_language_model(architecture, masked=True))
     for problem, own in zip(PROBLEMS, mask_tokens(model, PROBLEMS), strict=True):
-        for text, row in zip(problem.filled(), own, strict=True):
+        for text, row in zip(problem.fill_all(), own, strict=True):
             ids = model.tokeniser(text)["input_ids"]
             assert {each.ids for each in row} == {tuple(ids)}
             assert [each.requested for each in row] == [(at,) for at in range(1, len(ids) - 1)]
@@ -95,9 +95,9 @@ def test_values_do_not_depend_on_the_batch(make_language_model: MakeModel) -> No
     """Alone, together or in another order, values agree to 1e-5; equal texts are read once."""
     model = load_masked_model(make_language_model("bert", masked=True))
     texts = [text for own in mask_options(model, PROBLEMS) for text in own]
-    together = model.likelihoods(texts)
-    for small in (model.likelihoods(texts, tokens_per_batch=1),
-                  model.likelihoods([*texts[::-1], *texts])):  # fmt: skip
+    together = model.compute_likelihoods(texts)
+    for small in (model.compute_likelihoods(texts, tokens_per_batch=1),
+                  model.compute_likelihoods([*texts[::-1], *texts])):  # fmt: skip
         values = small.values[-len(texts) :]
         assert max(np.abs(a - b).max() for a, b in zip(together.values, values, strict=True)) < 1e-5
         assert small.tokens_fed <= together.tokens_fed
@@ -108,17 +108,17 @@ def test_little_is_padding(make_language_model: MakeModel) -> None:
     model = load_masked_model(make_language_model("bert", masked=True))
     rows = [row for own in mask_tokens(model, PROBLEMS) for row in own]
     texts = [text for row in rows for text in row]
-    fed = model.likelihoods(texts, tokens_per_batch=200).tokens_fed
+    fed = model.compute_likelihoods(texts, tokens_per_batch=200).tokens_fed
     assert sum(len(text.ids) for text in texts) <= fed <= 1.1 * sum(len(t.ids) for t in texts)
 
 
 def test_other_models_are_refused(make_language_model: MakeModel, tiny_encoder: Path) -> None:
     """A causal model, an encoder without output layer, a sentence too long: each is told."""
-    with pytest.raises(InputError, match="gpt2 is a causal language model; score it as that"):
+    with pytest.raises(InputError, match="gpt2 is a causal language model; score it as such"):
         load_masked_model(make_language_model("gpt2"))
     with pytest.raises(InputError, match="saved without its output layer"):
         load_masked_model(tiny_encoder)
     model = load_masked_model(make_language_model("bert", masked=True))
     long = Problem("1", "They say " * 600 + "_.", ("candle", "drawer"))
     with pytest.raises(InputError, match=r"a sentence has 120\d tokens; the limit of .* is 512"):
-        model.likelihoods(mask_options(model, [long])[0])
+        model.compute_likelihoods(mask_options(model, [long])[0])

@@ -45,7 +45,7 @@ def test_a_text_asks_for_its_own_tokens(texts: list[tuple[int, ...]], data: st.D
 def test_a_node_sees_its_ancestors_alone(texts: list[tuple[int, ...]]) -> None:
     """What a node may attend to are the beginnings of its own beginning, and no other node."""
     tree, _ = build_tree(texts, [1] * len(texts), 0, 10_000)
-    paths, seen = _paths(tree), tree.attention_mask()
+    paths, seen = _paths(tree), tree.make_attention_mask()
     for node, path in enumerate(paths):
         assert {paths[at] for at in np.flatnonzero(seen[node])} == {
             path[:length] for length in range(1, len(path) + 1)

@@ -120,7 +120,9 @@ def test_claims_are_learned(tiny_encoder: Path, learnable: Split, tmp_path: Path
     assert not tuned.at_chance
     model = load_choice_model(tuned.folder)
     assert model.input_format.claims
-    scores = model.text_scores(model.inputs([convert_claim(claim) for claim in dev], options=1))
+    scores = model.score_inputs(
+        model.make_inputs([convert_claim(claim) for claim in dev], options=1)
+    )
     assert [score > 0 for score in scores] == [claim.holds for claim in dev]
 
 
@@ -142,7 +144,7 @@ def test_a_claim_without_a_label_is_named(learnable: Split, tmp_path: Path) -> N
     claim = Claim("c1", "the _ stood.", "amber")
     with pytest.raises(DataError, match="a claim of 'c1' has no label to train on"):
         train_multiple_choice([claim], to_claims(learnable[1]), model="none", out=tmp_path / "a")
-    with pytest.raises(DataError, match="there is no problem to measure on"):
+    with pytest.raises(DataError, match="there are no problems to measure on"):
         train_multiple_choice(learnable[0], [], model="none", out=tmp_path / "a")
 
 

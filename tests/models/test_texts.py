@@ -112,7 +112,7 @@ def test_the_parts_are_the_sentence(before: str, after: str) -> None:
     problem = Problem("1", f"{before}_{after}", ("x1", "y1"), 1)
     start, options, rest = split_sentence(problem)
     assert [start + option + rest for option in options] == [
-        text.lstrip().rstrip() for text in problem.filled()
+        text.lstrip().rstrip() for text in problem.fill_all()
     ]
     assert fill_answer(problem) == problem.fill(1).strip()
 

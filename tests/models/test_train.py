@@ -15,7 +15,7 @@ import pytest
 from tests.models.conftest import Steps
 from winosmith import Dataset, Problem
 from winosmith.errors import DataError, InputError, Interrupted, OutputError
-from winosmith.metrics import overlap
+from winosmith.metrics import find_overlap
 from winosmith.models import (
     Epoch,
     TrainingRun,
@@ -56,7 +56,7 @@ def test_what_can_be_learned_is_learned(train: Train, learnable: Split) -> None:
     assert not tuned.at_chance
     assert "above chance" in tuned.message
     assert tuned.epochs[-1].loss < 0.2 < tuned.epochs[0].loss
-    scores = load_choice_model(tuned.folder).scores(learnable[1])
+    scores = load_choice_model(tuned.folder).score_problems(learnable[1])
     assert [int(np.argmax(row)) for row in scores] == list(learnable[1].answers)
 
 
@@ -147,7 +147,7 @@ def test_problems_that_can_not_be_learned_from_are_named(
 
 def test_no_problem_is_refused(learnable: Split, tmp_path: Path) -> None:
     """An empty set to train on is refused."""
-    with pytest.raises(DataError, match="there is no problem to train on"):
+    with pytest.raises(DataError, match="there are no problems to train on"):
         train_multiple_choice(Dataset(), learnable[1], model="none", out=tmp_path / "a")
 
 
@@ -192,4 +192,4 @@ def test_the_record_is_readable(train: Train, learnable: Split, tmp_path: Path) 
     assert [Epoch(**epoch) for epoch in record] == list(tuned.epochs)
     assert 0 < record[0]["loss"] < 1
     (held,) = read_digests(tmp_path / "a")
-    assert set(overlap(learnable[0], public=[held]).rows) == set(range(len(learnable[0])))
+    assert set(find_overlap(learnable[0], public=[held]).rows) == set(range(len(learnable[0])))

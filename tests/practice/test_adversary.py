@@ -12,7 +12,7 @@ from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.linear_model import LogisticRegression
 
 from winosmith import Dataset, Problem
-from winosmith.practice import PracticeCorpus, corpus
+from winosmith.practice import PracticeCorpus, generate_corpus
 from winosmith.practice._artifacts import read_fillers
 from winosmith.practice._corpus import draw_drafts
 
@@ -78,7 +78,7 @@ def accuracy(X: sparse.csr_matrix, y: np.ndarray, train: np.ndarray, test: np.nd
 @pytest.fixture(scope="module")
 def sound() -> Dataset:
     """Return 3,000 sound problems, one half of a twin each."""
-    return corpus(3_000, seed=21, strength=0).dataset.select(range(0, 6_000, 2))
+    return generate_corpus(3_000, seed=21, strength=0).dataset.select(range(0, 6_000, 2))
 
 
 @pytest.mark.parametrize("represent", [difference, reduced_difference, concat])
@@ -98,7 +98,12 @@ def test_sound_problems_of_new_frames_are_at_chance(represent: Represent):
     """
     written = list(draw_drafts([None] * 3_000, 0.5, 1, np.random.default_rng(5)))
     data = Dataset(
-        Problem(str(row), draft.sentence(row % 2), draft.listed_options(), draft.answer(row % 2))
+        Problem(
+            str(row),
+            draft.make_sentence(row % 2),
+            draft.get_listed_options(),
+            draft.get_answer(row % 2),
+        )
         for row, draft in enumerate(written)
     )
     number = {frame: place for place, frame in enumerate({draft.frame for draft in written})}
@@ -110,7 +115,7 @@ def test_sound_problems_of_new_frames_are_at_chance(represent: Represent):
 
 def test_nothing_is_learnt_of_symmetric_twins(sound: Dataset):
     """Pairs of words learn sound frames by heart; where twins are symmetric, they are at chance."""
-    symmetric = corpus(3_000, seed=21, strength=0, symmetric=True).dataset
+    symmetric = generate_corpus(3_000, seed=21, strength=0, symmetric=True).dataset
     rows = np.arange(3_000)
     by_heart, found = (
         accuracy(pairs(data), np.array(data.answers), rows[:1_500], rows[1_500:])
@@ -123,7 +128,7 @@ def test_nothing_is_learnt_of_symmetric_twins(sound: Dataset):
 @pytest.fixture(scope="module")
 def planted() -> PracticeCorpus:
     """Return 3,000 twins, six in ten of them planted."""
-    return corpus(3_000, seed=22, strength=0.6)
+    return generate_corpus(3_000, seed=22, strength=0.6)
 
 
 def rates(made: PracticeCorpus, represent: Represent) -> dict[str, float]:

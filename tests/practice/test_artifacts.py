@@ -8,8 +8,8 @@ from hypothesis import given, strategies as st
 
 from winosmith import Problem
 from winosmith.errors import DataError
-from winosmith.practice import PracticeCorpus, Share, corpus, measure_recall
-from winosmith.text import trigger, words
+from winosmith.practice import PracticeCorpus, Ratio, generate_corpus, measure_recall
+from winosmith.text import find_trigger, words
 
 Twin = tuple[Problem, Problem]
 
@@ -17,7 +17,7 @@ Twin = tuple[Problem, Problem]
 @pytest.fixture(scope="module")
 def made() -> PracticeCorpus:
     """Return a corpus with every kind of artifact."""
-    return corpus(4_000, seed=8, strength=0.5)
+    return generate_corpus(4_000, seed=8, strength=0.5)
 
 
 def twins(made: PracticeCorpus, kind: str | None) -> Iterator[Twin]:
@@ -35,7 +35,7 @@ def right(problem: Problem) -> str:
 
 def wordings(twin: Twin) -> tuple[str, str]:
     """Return the words of each half that the other lacks."""
-    mine, theirs = trigger(words(twin[0].sentence), words(twin[1].sentence))
+    mine, theirs = find_trigger(words(twin[0].sentence), words(twin[1].sentence))
     return " ".join(mine), " ".join(theirs)
 
 
@@ -109,7 +109,8 @@ def test_a_sound_trigger_has_each_answer_equally(made: PracticeCorpus):
 def test_few_habits_repeat_themselves():
     """With one habit a kind, its twins come from one frame a domain; with more, from more."""
     one, many = (
-        corpus(400, strength=0.5, artifacts=["polarity"], habits=habits) for habits in (1, 8)
+        generate_corpus(400, strength=0.5, artifacts=["polarity"], habits=habits)
+        for habits in (1, 8)
     )
     variety = [len({last_words(twin) for twin in twins(made, "polarity")}) for made in (one, many)]
     assert variety[0] <= 4  # two domains, two synonyms
@@ -137,19 +138,19 @@ def test_counts_add_up(ids, planted, data):
     assert result.recall.count + result.false_removals.count == len(dropped)
     assert sum(kind.total for kind in result.by_kind.values()) == result.recall.total
     assert sum(kind.count for kind in result.by_kind.values()) == result.recall.count
-    assert result.precision == Share(result.recall.count, len(dropped))
+    assert result.precision == Ratio(result.recall.count, len(dropped))
 
 
 def test_dropping_exactly_the_planted_is_perfect():
     """A filter that drops the planted and nothing else has recall 1 and no false removal."""
     result = measure_recall({"a": "length", "b": "position"}, ["a", "b", "c"], ["b", "a"])
     assert (result.recall.value, result.false_removals.value) == (1.0, 0.0)
-    assert result.by_kind == {"length": Share(1, 1), "position": Share(1, 1)}
+    assert result.by_kind == {"length": Ratio(1, 1), "position": Ratio(1, 1)}
 
 
 def test_what_the_filter_did_not_see_does_not_count():
     """A planted problem that an earlier step dropped is no miss of this filter."""
-    assert measure_recall({"a": "length", "b": "length"}, ["a"], ["a"]).recall == Share(1, 1)
+    assert measure_recall({"a": "length", "b": "length"}, ["a"], ["a"]).recall == Ratio(1, 1)
 
 
 def test_a_share_of_nothing_has_no_value():

@@ -9,7 +9,7 @@ from hypothesis import given, strategies as st
 from tests.conftest import examples
 from winosmith import validate
 from winosmith.errors import DataError, InputError
-from winosmith.practice import ARTIFACTS, PracticeCorpus, _corpus, corpus, read_handwritten
+from winosmith.practice import ARTIFACTS, PracticeCorpus, _corpus, generate_corpus, read_handwritten
 from winosmith.practice._artifacts import read_fillers, read_frames
 from winosmith.text import words
 
@@ -19,7 +19,7 @@ ALL_RULES = validate.StructureRules(complete=True)
 @pytest.fixture(scope="module")
 def large() -> PracticeCorpus:
     """Return a corpus of 5,000 twins."""
-    return corpus(5_000, seed=3)
+    return generate_corpus(5_000, seed=3)
 
 
 def test_5000_twins_keep_every_structural_rule(large: PracticeCorpus):
@@ -52,7 +52,7 @@ def test_5000_twins_have_no_equal_sentences(large: PracticeCorpus):
 )
 def test_any_arguments_give_sound_structure(twins, seed, strength, artifacts, social, habits):
     """Whatever is planted, halves are whole twins that keep the rules, and only it is planted."""
-    made = corpus(
+    made = generate_corpus(
         twins, seed=seed, strength=strength, artifacts=artifacts, social=social, habits=habits
     )
     assert len(made.dataset.twins) == twins
@@ -72,12 +72,16 @@ def test_the_kinds_have_equal_shares(large: PracticeCorpus):
 
 def test_zero_strength_plants_nothing():
     """With strength zero no problem is planted."""
-    assert corpus(200, strength=0).planted == {}
+    assert generate_corpus(200, strength=0).planted == {}
 
 
 def test_the_same_seed_gives_the_same_corpus():
     """Equal arguments give equal problems, planting and votes; another seed gives others."""
-    first, again, other = corpus(100, seed=4), corpus(100, seed=4), corpus(100, seed=5)
+    first, again, other = (
+        generate_corpus(100, seed=4),
+        generate_corpus(100, seed=4),
+        generate_corpus(100, seed=5),
+    )
     assert first == again
     assert first.dataset.digest != other.dataset.digest
     assert set(first.dataset.ids).isdisjoint(other.dataset.ids)
@@ -87,8 +91,8 @@ def test_the_same_seed_gives_the_same_corpus():
 @given(twins=st.integers(0, 60), seed=st.integers(0, 2**32), strength=st.floats(0, 1))
 def test_symmetric_twins_differ_in_the_answers_of_sound_twins_alone(twins, seed, strength):
     """A symmetric corpus is the other one with both answers of some sound twins turned round."""
-    plain = corpus(twins, seed=seed, strength=strength)
-    made = corpus(twins, seed=seed, strength=strength, symmetric=True)
+    plain = generate_corpus(twins, seed=seed, strength=strength)
+    made = generate_corpus(twins, seed=seed, strength=strength, symmetric=True)
     assert made.planted == plain.planted
     for rows in plain.dataset.twins:
         turned = {plain.dataset[row].answer != made.dataset[row].answer for row in rows}
@@ -101,20 +105,23 @@ def test_symmetric_twins_differ_in_the_answers_of_sound_twins_alone(twins, seed,
 
 def test_half_of_the_sound_twins_are_turned():
     """The coin of symmetric twins is fair: of 4,000 sound twins, half are turned round."""
-    plain, made = corpus(4_000, strength=0), corpus(4_000, strength=0, symmetric=True)
+    plain, made = (
+        generate_corpus(4_000, strength=0),
+        generate_corpus(4_000, strength=0, symmetric=True),
+    )
     turned = sum(a != b for a, b in zip(plain.dataset.answers, made.dataset.answers, strict=True))
     assert turned / 8_000 == pytest.approx(0.5, abs=0.03)
 
 
 def test_a_corpus_is_today_what_it_was():
     """The same seed gives the same bytes as in earlier versions."""
-    assert corpus(200, seed=6).dataset.digest.startswith("0a3285d975ef07f3")
+    assert generate_corpus(200, seed=6).dataset.digest.startswith("0a3285d975ef07f3")
 
 
 def test_the_domains_are_mixed_as_asked():
     """The share of social twins is the one asked for; 0 and 1 give a single domain."""
     for social in (0.0, 0.3, 1.0):
-        origins = [problem.origin for problem in corpus(1_000, social=social).dataset]
+        origins = [problem.origin for problem in generate_corpus(1_000, social=social).dataset]
         share = sum(o is not None and o.domain == "social" for o in origins) / len(origins)
         assert share == pytest.approx(social, abs=0.05)
 
@@ -153,7 +160,7 @@ def test_an_option_fits_the_blank_with_the_words_before_it(large: PracticeCorpus
 
 def test_the_planting_is_not_in_the_problems():
     """A problem carries no trace of its artifact in its origin or elsewhere."""
-    made = corpus(300)
+    made = generate_corpus(300)
     for problem in made.dataset:
         assert not problem.extra
         assert problem.lineage is None
@@ -177,14 +184,14 @@ def test_the_planting_is_not_in_the_problems():
 def test_what_cannot_be_made_is_refused(arguments, said):
     """A number out of range or an unknown kind is refused with what to change."""
     with pytest.raises(InputError, match=said):
-        corpus(**{"twins": 10, **arguments})
+        generate_corpus(**{"twins": 10, **arguments})
 
 
 def test_running_out_of_sentences_is_said(monkeypatch: pytest.MonkeyPatch):
     """When the frames give no new sentence any more, the error says so."""
     monkeypatch.setattr(_corpus, "read_frames", lambda: read_frames()[-1:])
     with pytest.raises(DataError, match="use fewer twins or more kinds of artifacts"):
-        corpus(5_000, strength=1, artifacts=["association"], social=0)
+        generate_corpus(5_000, strength=1, artifacts=["association"], social=0)
 
 
 TWINS = [(read_handwritten()[a], read_handwritten()[b]) for a, b in read_handwritten().twins]

@@ -6,7 +6,7 @@ import pytest
 
 from winosmith import Dataset, Filtered, Origin, Problem, Response, validate
 from winosmith.errors import DataError, RecipeError
-from winosmith.practice import PracticeCorpus, corpus, read_handwritten, simulate_votes
+from winosmith.practice import PracticeCorpus, generate_corpus, read_handwritten, simulate_votes
 
 SENTENCE = "The cup stood beside the jug until the _ fell."
 
@@ -14,7 +14,7 @@ SENTENCE = "The cup stood beside the jug until the _ fell."
 @pytest.fixture(scope="module")
 def made() -> PracticeCorpus:
     """Return a corpus with votes."""
-    return corpus(2_000, seed=12)
+    return generate_corpus(2_000, seed=12)
 
 
 @pytest.fixture(scope="module")

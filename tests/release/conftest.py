@@ -18,7 +18,7 @@ from winosmith.lineage import make_child
 from winosmith.outputs import sha256
 from winosmith.release import About, Content, Released, parse_about, release, verify
 from winosmith.release._content import compute_digest, format_checksums, make_folder_name
-from winosmith.release._write import write_all
+from winosmith.release._write import write_files
 
 ABOUT: dict[str, Any] = {
     "name": "small",
@@ -44,7 +44,7 @@ def about(**changes: Any) -> About:
 
 def sets() -> dict[str, Dataset]:
     """Return the small release's problems, whose sides share no contributor."""
-    made = practice.corpus(60, seed=3).dataset
+    made = practice.generate_corpus(60, seed=3).dataset
     alone = [block for block in blocks(made) if len(block) == 2]
     halves = [made[row] for block in alone for row in block][:80]
     authors = {"train_xl": "t", "dev": "d", "test": "e"}
@@ -129,7 +129,7 @@ def rewritten(content: Content, where: Path) -> Path:
     """Write a release that was never checked."""
     where.mkdir(parents=True)
     return where.rename(
-        where.with_name(make_folder_name(write_all(content, where, lambda done, note: None)))
+        where.with_name(make_folder_name(write_files(content, where, lambda done, note: None)))
     )
 
 

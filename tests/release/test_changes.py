@@ -27,7 +27,7 @@ def test_the_next_release_says_what_changed(small: Released, tmp_path: Path) -> 
     moved, gone = dev[:2], dev[2:4]
     turned = replace(train[30], answer=1 - (train[30].answer or 0))
     kept = [*train[:30], turned, *train[31:], *moved]
-    fresh = list(practice.corpus(3, seed=77).dataset)
+    fresh = list(practice.generate_corpus(3, seed=77).dataset)
     new = {
         **parts,
         "train_xl": Dataset([*kept, *fresh], "train_xl"),
@@ -123,7 +123,7 @@ def test_an_answer_that_was_published_is_no_test(small: Released, tmp_path: Path
 @pytest.mark.parametrize("kind", ["twin", "contributor"])
 def test_a_file_that_has_grown_is_split_as_before(kind: str, tmp_path: Path) -> None:
     """What a release had on a side stays, and nothing comes to test, though contributors join."""
-    data = practice.corpus(90, seed=4).dataset
+    data = practice.generate_corpus(90, seed=4).dataset
     told = {"source": [{"name": "*", "licence": "Apache-2.0"}]}
     splitting = Splitting((kind,), dev=0.2, test=0.2)
     formats.write(data[:120], tmp_path / "twins.jsonl")

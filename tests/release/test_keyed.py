@@ -17,7 +17,7 @@ from winosmith import Dataset, Extra, Problem, formats, practice
 from winosmith.build import build, parse_recipe
 from winosmith.cli import main
 from winosmith.errors import DataError, InputError, OutputError
-from winosmith.exposure import COINS, PRESENTATIONS, KeyedRelease, read_keyed
+from winosmith.exposure import COINS, PRESENTATIONS, KeyedRelease, read_keyed_release
 from winosmith.release import Content, Released, release
 from winosmith.release._keyed import get_key, get_pending_path
 
@@ -52,14 +52,14 @@ def _private(folder: Path) -> Path:
 def _check_published(content: Content, found: KeyedRelease) -> None:
     shown = {problem.id: problem for problem in content.problems}
     for pair in found.pairs:
-        form = found.published(pair)
+        form = found.get_published(pair)
         assert shown[pair.a.id] in (form, replace(form, answer=None))
 
 
 def test_a_keyed_release_publishes_the_presentations_of_its_coins(keyed: Released) -> None:
     """Each block has the presentation of its coin, in every file; the owner has both."""
     assert found(keyed.folder) == found(keyed.folder, private=keyed.key) == []
-    coins = read_keyed(keyed.folder)
+    coins = read_keyed_release(keyed.folder)
     _check_published(keyed.content, coins)
     statement = keyed.content.keyed
     assert statement is not None
@@ -69,7 +69,7 @@ def test_a_keyed_release_publishes_the_presentations_of_its_coins(keyed: Release
         problem.id for problem in keyed.content.problems if problem.options == FIXED.options
     }
     answers = {p.id: p.answer for p in formats.read(_private(keyed.folder) / "test.jsonl")}
-    assert answers.items() <= {p.a.id: coins.published(p).answer for p in coins.pairs}.items()
+    assert answers.items() <= {p.a.id: coins.get_published(p).answer for p in coins.pairs}.items()
     assert all(not key.startswith("csv.") for p in keyed.content.problems for key in p.extra)
 
 
@@ -93,7 +93,7 @@ def test_two_releases_of_the_same_data_differ_only_by_coins(
 ) -> None:
     """Ids, presentations and numbers of blocks are the same; the bytes and coins are new."""
     again = release(_source(tmp_path / "s"), about(), tmp_path / "out", new_ids=True, keyed=True)
-    one, other = read_keyed(keyed.folder), read_keyed(again.folder)
+    one, other = read_keyed_release(keyed.folder), read_keyed_release(again.folder)
     assert one.pairs == other.pairs
     assert one.coins != other.coins
     assert sorted(again.content.dataset.ids) == sorted(keyed.content.dataset.ids)
@@ -167,9 +167,9 @@ def test_missing_coins_are_found(copied: Path) -> None:
 
 def test_another_presentation_or_commitment_is_found(keyed: Released, tmp_path: Path) -> None:
     """A release that was rewritten in other presentations, or with another card, is found."""
-    coins = read_keyed(keyed.folder)
+    coins = read_keyed_release(keyed.folder)
     pair = next(pair for pair in coins.pairs if pair.a.id in keyed.content.parts["dev"].ids)
-    other = pair.b if coins.published(pair) == pair.a else pair.a
+    other = pair.b if coins.get_published(pair) == pair.a else pair.a
     dev = Dataset((other if p.id == other.id else p for p in keyed.content.parts["dev"]), "dev")
     changed = replace(keyed.content, parts={**keyed.content.parts, "dev": dev})
     wrong = rewritten(changed, tmp_path / "dev/x")
@@ -196,7 +196,7 @@ def test_the_next_version_has_new_coins_and_the_same_ids(
         source, about(version="1.1.0"), keyed.folder.parent, previous=keyed.folder, **how
     )
     assert {kind: len(of) for kind, of in done.content.changes.items() if of} == {}
-    assert read_keyed(done.folder).coins != read_keyed(keyed.folder).coins
+    assert read_keyed_release(done.folder).coins != read_keyed_release(keyed.folder).coins
     with pytest.raises(InputError, match=r"1\.0\.0 is keyed, so this release must be keyed, too"):
         release(source, about(version="1.2.0"), tmp_path, previous=keyed.folder, new_ids=True)
     after = release(source, about(version="1.1.0"), tmp_path / "out", previous=small.folder, **how)
@@ -206,7 +206,7 @@ def test_the_next_version_has_new_coins_and_the_same_ids(
 
 def test_a_build_is_released_keyed(tmp_path: Path) -> None:
     """Answers of a build's test set follow the coins, and what it withholds is not published."""
-    formats.write(practice.corpus(60, seed=2).dataset.problems, tmp_path / "twins.jsonl")
+    formats.write(practice.generate_corpus(60, seed=2).dataset.problems, tmp_path / "twins.jsonl")
     table = {
         "name": "pool",
         "data": "twins.jsonl",
@@ -219,7 +219,7 @@ def test_a_build_is_released_keyed(tmp_path: Path) -> None:
     done = release(built, about(), tmp_path / "out", keyed=True)
     assert found(done.folder, private=built / "private") == []
     assert found(done.folder, private=done.key) == []
-    coins = read_keyed(done.folder)
+    coins = read_keyed_release(done.folder)
     _check_published(done.content, coins)
     told = {p["id"]: p for p in map(json.loads, lines(built / "private/test.jsonl"))}
     old_of = {p["id"]: p["old_id"] for p in map(json.loads, lines(built / "private/ids.jsonl"))}

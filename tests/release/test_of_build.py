@@ -25,7 +25,7 @@ from winosmith.release._content import digest_text
 def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return the folder of a finished build by AFLite."""
     folder = tmp_path_factory.mktemp("pool")
-    formats.write(practice.corpus(120, seed=2).dataset.problems, folder / "twins.jsonl")
+    formats.write(practice.generate_corpus(120, seed=2).dataset.problems, folder / "twins.jsonl")
     table: dict[str, Any] = {
         "name": "pool",
         "data": "twins.jsonl",
@@ -100,7 +100,7 @@ def test_a_build_that_publishes_what_is_withheld_is_refused(built: Path, tmp_pat
 
 def test_a_copy_held_back_beside_dev_stops_no_release(tmp_path: Path) -> None:
     """What was left out as a copy of a dev problem tells nothing that dev does not tell."""
-    data = practice.corpus(60, seed=2).dataset
+    data = practice.generate_corpus(60, seed=2).dataset
     again = [replace(p, id=f"{p.id}-x", twin_id=f"{p.twin_id}-x") for p in data]
     formats.write([*data, *again], tmp_path / "twins.jsonl")
     table: dict[str, Any] = {
@@ -121,7 +121,7 @@ def test_a_copy_held_back_beside_dev_stops_no_release(tmp_path: Path) -> None:
 
 def test_the_owner_gets_the_answer_of_the_copy_that_stays(tmp_path: Path) -> None:
     """Of two copies with different answers one was withdrawn; the other keeps its own answer."""
-    data = practice.corpus(60, seed=2).dataset
+    data = practice.generate_corpus(60, seed=2).dataset
     liars = [
         replace(p, id=f"{p.id}-x", twin_id=f"{p.twin_id}-x", answer=1 - (p.answer or 0))
         for p in data

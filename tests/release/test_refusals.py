@@ -61,7 +61,7 @@ def test_what_must_not_be_released_is_refused(change: Any, told: str, no_leftove
 
 def test_ids_that_tell_the_answer_are_refused(tmp_path: Path) -> None:
     """A test file whose ids end in the answer is refused; with new ids it is released."""
-    made = practice.corpus(80, seed=9).dataset
+    made = practice.generate_corpus(80, seed=9).dataset
     told = [replace(p, id=f"{p.twin_id}-{(p.answer or 0) + 1}") for p in made]
     formats.write(told, tmp_path / "test.jsonl")
     with pytest.raises(DataError, match=r"gives the answer away.*`new_ids=True`"):

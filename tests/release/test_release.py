@@ -196,7 +196,7 @@ def test_a_problem_tells_how_it_came_about(tmp_path: Path) -> None:
 @pytest.mark.parametrize("kind", ["contributor", "source"])
 def test_one_file_is_split_on_request(kind: str, tmp_path: Path) -> None:
     """Sides of a split file share no contributor or source, and are a tenth too large at most."""
-    data = practice.corpus(60, seed=4).dataset
+    data = practice.generate_corpus(60, seed=4).dataset
     spread = [
         replace(p, origin=replace(p.origin or Origin(), source=f"s{hash_of(p.twin_id) % 15}"))
         for p in data
@@ -252,7 +252,9 @@ def test_the_hidden_folder_of_a_killed_run_is_removed(tmp_path: Path) -> None:
 @pytest.mark.long
 def test_an_interrupt_leaves_nothing(tmp_path: Path) -> None:
     """Ctrl-C while files are written ends with 130, and no folder is left, whole or hidden."""
-    formats.write(practice.corpus(1500, seed=1).dataset.problems, tmp_path / "problems.jsonl")
+    formats.write(
+        practice.generate_corpus(1500, seed=1).dataset.problems, tmp_path / "problems.jsonl"
+    )
     release_toml = tmp_path / "release.toml"
     release_toml.write_text(
         'name="a"\nversion="1.0"\ndate="2026-01-01"\ntitle="A"\ndescription="A."\n'

@@ -14,7 +14,7 @@ from tests.release.plants import Plant, in_line, in_record, in_text, placed
 from winosmith import Dataset, Extra, practice
 from winosmith.humans import CANARY, make_canary
 from winosmith.outputs import sha256
-from winosmith.records import canonical, problem_record
+from winosmith.records import dump_json, problem_record
 from winosmith.release import Content, Released, Splitting, parse_about, release, verify
 from winosmith.release._content import digest_text
 from winosmith.release._source import compute_checksums
@@ -96,7 +96,7 @@ def test_what_is_withheld_is_found(small: Released, tmp_path: Path) -> None:
     private = _private(tmp_path / "private", test)
     dev = small.content.parts["dev"]
     record = {**problem_record(dev[2]), "stage": "aflite", "reason": "guessed"}
-    (private / "withheld.jsonl").write_text(canonical(record) + "\n", "utf-8")
+    (private / "withheld.jsonl").write_text(dump_json(record) + "\n", "utf-8")
     old = {"id": "x", "old_id": dev[5].twin_id}
     (private / "ids.jsonl").write_text(json.dumps(old) + "\n", "utf-8")
     faults = found(small.folder, private=private)
@@ -115,7 +115,7 @@ def test_a_copy_of_what_is_itself_withheld_is_found(small: Released, tmp_path: P
     other = {**problem_record(dev[4]), **reason, "id": "gone", "twin_id": None}
     other |= {"sentence": f"Then, {other['sentence']}"}
     for of, faults in ((dev[2].id, 0), ("gone", 1)):
-        lines = [canonical({**copy, "copy_of": of}), canonical(other)]
+        lines = [dump_json({**copy, "copy_of": of}), dump_json(other)]
         (private / "withheld.jsonl").write_text("\n".join(lines) + "\n", "utf-8")
         assert len(found(small.folder, private=private)) == faults
 
@@ -140,7 +140,7 @@ def test_an_empty_private_file_is_no_fault(small: Released, tmp_path: Path) -> N
 @pytest.mark.parametrize("ids", ["p{}", "{}"])
 def test_a_partner_has_its_new_id_and_a_number_is_none(ids: str, tmp_path: Path) -> None:
     """A column of ids gets the new ids, and a number that is an old id by chance no fault."""
-    made = practice.corpus(60, seed=5).dataset
+    made = practice.generate_corpus(60, seed=5).dataset
     rows = [
         {"id": ids.format(n), "sentence": p.sentence, "option1": p.options[0],
          "option2": p.options[1], "answer": (p.answer or 0) + 1, "domain": "physical",
@@ -159,7 +159,7 @@ def test_a_partner_has_its_new_id_and_a_number_is_none(ids: str, tmp_path: Path)
 
 def test_a_test_set_whose_ids_tell_is_found(tmp_path: Path) -> None:
     """With the answers at hand, ids that give them away are found in the finished release."""
-    made = practice.corpus(60, seed=5).dataset
+    made = practice.generate_corpus(60, seed=5).dataset
     mark = make_canary(made)
     told = Dataset(
         (replace(p, id=f"{n}-{p.answer}", twin_id=None) for n, p in enumerate(made)), "test"

@@ -141,7 +141,7 @@ IN_PROBLEMS: dict[str, tuple[Callable[[Content], Content], str]] = {
     ),
     "a family on two sides": (
         _family_across,
-        r"data/train_xl\.jsonl:21: .*\(data/dev\.jsonl:1\).*of the family of",
+        r"data/train_xl\.jsonl:21: .*\(data/dev\.jsonl:1\).*belong to the family of",
     ),
     "a copy in other capitals on two sides": (
         _copy_across(lambda p: replace(p, sentence=p.sentence.replace("The", "THE").upper())),

@@ -15,7 +15,7 @@ from winosmith.report import _svg
 @pytest.fixture(autouse=True)
 def _drawn_anew(monkeypatch: pytest.MonkeyPatch) -> None:
     """Draw whatever a test here draws."""
-    monkeypatch.setattr(_svg, "_paint", ANEW)
+    monkeypatch.setattr(_svg, "_render_chart", ANEW)
 
 
 @pytest.fixture(scope="session")
@@ -111,7 +111,7 @@ def full_page(drawings: dict[str, tuple[report.Svg, ...]]) -> str:
         "Wide", [f"column {n}" for n in range(12)], [[f"row {n}", *range(11)] for n in range(4)]
     )
     extra = [report.Section("Drawings", figures, "A lead."), report.Section(long, [wide])]
-    return report.page(
+    return report.render_page(
         "A benchmark", [*sections_of("Some words."), *extra], subtitle="Its proof.",
         signature=f"data:0123|n:4|{long}:1|seed:0|version:1", footer="The end.",
     )  # fmt: skip

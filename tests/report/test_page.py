@@ -13,7 +13,7 @@ from hypothesis import given, strategies as st
 from markupsafe import escape
 
 from winosmith import report
-from winosmith.escape import for_page
+from winosmith.escape import escape_page
 
 Sections = Callable[[str], list[report.Section]]
 
@@ -41,7 +41,7 @@ class Shape(HTMLParser):
 
 def whole(text: str, sections: Sections) -> str:
     """Return a page with the same text in every slot."""
-    return report.page(text, sections(text), subtitle=text, signature="data:0", footer=text,
+    return report.render_page(text, sections(text), subtitle=text, signature="data:0", footer=text,
                        language=text)  # fmt: skip
 
 
@@ -54,7 +54,7 @@ def test_no_text_becomes_markup_in_any_slot(text: str, sections: Sections) -> No
     """Whatever stands in every slot, the elements and attributes are those of a plain page."""
     html = whole(text, sections)
     assert Shape(html).elements == Shape(whole("plain", sections)).elements
-    assert str(escape(for_page(text))) in html
+    assert str(escape(escape_page(text))) in html
     html.encode("utf-8")
 
 
@@ -62,7 +62,8 @@ def test_no_text_becomes_markup_in_any_slot(text: str, sections: Sections) -> No
 def test_a_signature_is_text_too(text: str) -> None:
     """A signature adds no element but the parts that it is cut into."""
     plain, hostile = (
-        Counter(Shape(report.page("t", [], signature=s)).elements) for s in ("a", text or "a")
+        Counter(Shape(report.render_page("t", [], signature=s)).elements)
+        for s in ("a", text or "a")
     )
     bars = text.count("|")
     assert hostile - plain == Counter({("span",): bars, ("wbr",): bars}) - Counter()
@@ -111,8 +112,8 @@ def test_columns_of_numbers_align_right() -> None:
     """Numbers stand under each other; text, and the rows' names, stay left."""
     table = report.Table("t", ["name", "n", report.Column("share", ".0%"), "word"],
                          [[1, 2, 0.5, "a"], [3, None, 0.25, "b"]])  # fmt: skip
-    assert [head.numeric for head in table.heads] == [True, True, True, False]
-    html = report.page("t", [report.Section("s", [table])])
+    assert [head.numeric for head in table.headings] == [True, True, True, False]
+    html = report.render_page("t", [report.Section("s", [table])])
     assert '<td class="number">50\u00a0%</td>' in html
     assert '<th scope="row">1</th>' in html
     assert "<td>a</td>" in html
@@ -122,7 +123,7 @@ def test_marks_are_told_apart_without_colour() -> None:
     """A marked word carries a sign, "+" or "−", beside its colour."""
     parts = [report.Part("big", "toward"), report.Part(" and "), report.Part("small", "away")]
     passages = report.Passages("t", [[report.Passage(parts, ["a", "b"], 0)]])
-    html = report.page("t", [report.Section("s", [passages])])
+    html = report.render_page("t", [report.Section("s", [passages])])
     assert '<mark class="toward">big<sup>+</sup></mark> and ' in html
     assert '<mark class="away">small<sup>−</sup></mark>' in html
     assert '<strong class="answer">✓ a</strong> / <span>b</span>' in html
@@ -131,14 +132,14 @@ def test_marks_are_told_apart_without_colour() -> None:
 def test_the_language_is_a_tag_or_english() -> None:
     """What is no language tag never reaches the page."""
     for given_, written in (("de", "de"), ("pt-BR", "pt-BR"), ('en" onload="x', "en"), ("", "en")):
-        assert f'<html lang="{written}">' in report.page("t", [], language=given_)
+        assert f'<html lang="{written}">' in report.render_page("t", [], language=given_)
 
 
 def test_contents_are_listed_when_there_are_some() -> None:
     """A page of three sections or more begins with their list."""
 
     def of(count: int) -> Any:
-        return report.page("t", [report.Section(f"S {n}", []) for n in range(count)])
+        return report.render_page("t", [report.Section(f"S {n}", []) for n in range(count)])
 
     assert "<nav" not in of(2)
     assert '<a href="#s-2">S 2</a>' in of(3)

@@ -99,7 +99,7 @@ def test_references_point_to_what_is_there(drawings: Drawings) -> None:
 
 def test_inline_drawings_follow_the_colours_of_the_page(drawings: Drawings) -> None:
     """Inline, every colour is a variable of the page's style sheet."""
-    css = report.page("x", [])
+    css = report.render_page("x", [])
     for role in COLOURS:
         assert css.count(f"--{role}:") == 2, "one for light pages, one for dark ones"
     for panels in drawings.values():
@@ -142,7 +142,7 @@ def test_descriptions_tell_the_figures() -> None:
         "phase 1: 300 found, 100 by chance (80 to 120); "
         "phase 2: 90 found, 101 by chance (82 to 120)"
     )
-    score = report.draw_scores([0, 0.5, 0.75, 1], [5, 3, 2], 0.75, taken=[0, 0, 1])
+    score = report.draw_scores([0, 0.5, 0.75, 1], [5, 3, 2], 0.75, removed=[0, 0, 1])
     assert score.description == (
         "2 of 10 problems are in bins at or above the threshold 0.75; 1 were removed."
     )

@@ -46,7 +46,7 @@ def pools(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (folder / "texts").mkdir()
     text = "The cup hit the jug. The jug broke because it was old.\n"
     (folder / "texts" / "a.txt").write_text(text, "utf-8")
-    made = practice.corpus(240, seed=5, strength=0.5)
+    made = practice.generate_corpus(240, seed=5, strength=0.5)
     twins = [[made.dataset[row] for row in rows] for rows in made.dataset.groups]
     for number, count in ((1, 140), (2, 240)):
         problems = [problem for twin in twins[:count] for problem in twin]

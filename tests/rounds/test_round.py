@@ -100,14 +100,14 @@ def test_what_fools_solvers_is_handed_on(two):
 def test_rounds_are_compared_figure_by_figure(two):
     """The first has nothing before it; the second tells what rose and what fell."""
     first, second = two
-    assert all(change.before is None for change in first.changes)
-    by_name = {change.what: change for change in second.changes}
+    assert all(change.old is None for change in first.changes)
+    by_name = {change.name: change for change in second.changes}
     collected = by_name["collected"]
-    assert (collected.before, collected.now, collected.by) == (280, 540, 260)
+    assert (collected.old, collected.new, collected.difference) == (280, 540, 260)
     assert collected.in_words == "+260"
     valid = by_name["valid fraction of collected problems"]
-    assert valid.in_words == f"{100 * (valid.now - valid.before):+.1f} points"
-    assert by_name["words: mean depth of errors"].before is None
+    assert valid.in_words == f"{100 * (valid.new - valid.old):+.1f} points"
+    assert by_name["words: mean depth of errors"].old is None
 
 
 def test_the_last_rounds_dev_is_asked_again_without_what_was_taught(two):
@@ -144,7 +144,7 @@ def test_judges_who_do_not_count_do_not_agree(two, pools, tmp_path):
     assert found is not None
     assert found.agree == pytest.approx(told["agree"])
     assert (found.judged, found.unanimous) == (told["judged"], told["unanimous"])
-    problems = {id_: files.old_ids()[id_] for id_ in dataset.ids}
+    problems = {id_: files.read_old_ids()[id_] for id_ in dataset.ids}
     shares = [
         [vote.choice == known[old] for vote in votes if vote.problem_id == old]
         for old in problems.values()
@@ -159,7 +159,7 @@ def test_each_vote_counts_as_one(two, pools, tmp_path):
     dataset = Dataset([*files.problems("dev"), *files.problems("private/test")])
     known = {problem.id: problem.answer for problem in read_pool(recipe)}
     votes = [vote for vote in read_votes(pools / "votes-1.csv") if vote.purpose == "validate"]
-    kept = [files.old_ids()[id_] for id_ in dataset.ids]
+    kept = [files.read_old_ids()[id_] for id_ in dataset.ids]
     short = next(vote for vote in votes if vote.problem_id == kept[0])
     left = [vote for vote in votes if vote.problem_id != kept[0] or vote is short]
     write_votes(left, tmp_path / "left.csv")
@@ -249,7 +249,7 @@ def test_the_report_opens_without_loading_anything(two):
         ("", "needs at least one \\[\\[solvers\\]\\]"),
         ('[[solvers]]\nname = "a"\n', "needs name"),
         ('[[solvers]]\nname = "a"\nsolver = "oracle"\n', "solver is 'oracle'"),
-        ('[[solvers]]\nname = "a"\nsolver = "random"\nlearn = true\n', "learn is for"),
+        ('[[solvers]]\nname = "a"\nsolver = "random"\nlearn = true\n', "learn is only for"),
         ('[[solvers]]\nname = "a"\nsolver = "random"\nlearn = "yes"\n', "true or false"),
         ('[[solvers]]\nname = "a"\nsolver = "random"\n' * 2, "two solvers are named 'a'"),
         ('[[solvers]]\nname = "a"\nsolver = "encoder"\n', "'model' is missing"),
@@ -358,13 +358,13 @@ def test_nothing_is_told_of_a_solver_that_was_taught_the_problems() -> None:
     twins = make_twins(20)
     said = [Prediction(p.id, p.answer or 0) for p in twins]
     told = measure_solver(
-        twins, said, before=TrainedOn((twins[:2],)), last=(twins[:6], tuple(said[:6]))
+        twins, said, earlier=TrainedOn((twins[:2],)), last=(twins[:6], tuple(said[:6]))
     )
     assert (told.accuracy, told.twins, told.stability) == (None, None, None)
     assert told.seen.record()["problems"] == 2
     assert told.last is not None
     assert (told.last.n, told.taught) == (4, 2)
-    apart = measure_solver(twins[2:], said[2:], before=TrainedOn((twins[:2],)))
+    apart = measure_solver(twins[2:], said[2:], earlier=TrainedOn((twins[:2],)))
     assert apart.accuracy is not None
     assert apart.accuracy.value == 1.0
 
@@ -400,7 +400,7 @@ def test_a_round_withholds_what_its_solvers_were_taught_before(tmp_path: Path) -
         assert f"No accuracy is shown for {name}" in page
     assert solvers["chance"]["accuracy"]["value"] > 0
     assert "told was also trained on web, which is not available" in page
-    assert not [c.what for c in found.changes if c.what.startswith(("words", "told"))]
+    assert not [c.name for c in found.changes if c.name.startswith(("words", "told"))]
 
 
 def test_a_fine_tuned_model_tells_what_it_was_trained_on(tmp_path: Path) -> None:
@@ -412,7 +412,7 @@ def test_a_fine_tuned_model_tells_what_it_was_trained_on(tmp_path: Path) -> None
     write_digests(tmp_path / "again", twins[4:6], *read_digests(tmp_path / "tuned"))
     for name, rows in (("tuned", {0, 1}), ("again", {0, 1, 4, 5})):
         rule = SolverRule("mine", "encoder", {"model": name})
-        assert set(find_training_data(rule, tmp_path).overlap(twins).rows) == rows
+        assert set(find_training_data(rule, tmp_path).find_overlap(twins).rows) == rows
 
 
 @pytest.mark.parametrize("cut", ["empty", "no archive", "cut off", "damaged", "another array"])

@@ -96,7 +96,7 @@ def test_what_is_not_clear_is_counted() -> None:
     """Replies that mean nothing, and those that were cut off, are in the summary."""
     model = Model(lambda shown: "hm" if "cup" in shown else "1", finish="length")
     interview = ChatSolver(model).ask([CUP, *DATA])
-    assert interview.summary() == {
+    assert interview.summarize() == {
         "problems": 19,
         "replies": 19,
         "unclear": 1,
@@ -116,7 +116,7 @@ def test_a_model_that_goes_by_the_place_is_found_out() -> None:
     solver = ChatSolver(Model(lambda _: "1"), swap=True)
     assert set(solver.score(DATA)) == {(0.5, 0.5)}
     interview = solver.ask(DATA)
-    assert (interview.position_bias, interview.first_place) == (1.0, 1.0)
+    assert (interview.position_bias, interview.first_position_rate) == (1.0, 1.0)
     assert solver.score([THREE]) == [(0.5, 0.5, 0.0)]
     assert solver.ask([THREE]).position_bias == 1.0
 
@@ -192,7 +192,7 @@ def test_nothing_asked_is_nothing_scored() -> None:
     """No problems give no scores, and a summary without rates."""
     solver = ChatSolver(Model(lambda _: "1"), swap=True)
     assert solver.score([]) == []
-    assert solver.ask([]).summary()["unclear_rate"] is None
+    assert solver.ask([]).summarize()["unclear_rate"] is None
 
 
 def test_the_signature_names_what_decides() -> None:

@@ -154,7 +154,7 @@ def test_a_batch_that_does_not_fit_is_halved(trained: Path) -> None:
         if inputs["input_ids"].numel() > 40:
             raise torch.OutOfMemoryError("out of memory")
 
-    solver._loaded.network.register_forward_pre_hook(short, with_kwargs=True)
+    solver._model.network.register_forward_pre_hook(short, with_kwargs=True)
     with pytest.warns(UserWarning, match="out of memory with"):
         found = solver.score(data)
     np.testing.assert_allclose(found, expected, atol=1e-4)
@@ -175,7 +175,7 @@ def test_little_of_what_is_read_is_padding(trained: Path) -> None:
         fed.append((inputs["input_ids"].numel(), int(inputs["attention_mask"].sum())))
 
     solver = solve.EncoderSolver(trained)
-    solver._loaded.network.register_forward_pre_hook(count, with_kwargs=True)
+    solver._model.network.register_forward_pre_hook(count, with_kwargs=True)
     solver.score(problems)
     read, needed = map(sum, zip(*fed, strict=True))
     assert read < 1.15 * needed
@@ -186,6 +186,6 @@ def test_real_problems_cost_a_third_of_fixed_padding(minilm_folder: Path, data_d
     reader = load_encoder(minilm_folder, device="cpu").reader
     dev = formats.read(data_dir / "winogrande" / "dev.jsonl")
     texts = [fill_option(problem, option, "before_option") for problem in dev for option in (0, 1)]
-    lengths = [len(row["input_ids"]) for row in reader.tokens(texts)]
+    lengths = [len(row["input_ids"]) for row in reader.tokenise(texts)]
     fed = sum(len(batch) * lengths[batch[0]] for batch in batch_by_length(lengths, reader.budget))
     assert sum(lengths) <= fed < 80 * len(texts) / 2.5

@@ -60,14 +60,16 @@ def test_all_scores_come_from_one_pass(
 ) -> None:
     """Each of the four is what it is alone, and a causal model reads no more for all of them."""
     folder = make_language_model(architecture, masked=solver is solve.Masked)
-    every = solver(folder).all_scores(PROBLEMS)
+    every = solver(folder).compute_all_scores(PROBLEMS)
     assert len(every.scores) == 4
     for kind, scores in every.scores.items():
         np.testing.assert_allclose(scores, solver(folder, kind).score(PROBLEMS), atol=1e-5)
     if solver is solve.Causal:
         loaded = models.load_causal_model(folder)
         full = [pair[0] for own in models.make_passages(loaded, PROBLEMS) for pair in own]
-        alone = loaded.likelihoods([text.ids for text in full], [text.start for text in full])
+        alone = loaded.compute_likelihoods(
+            [text.ids for text in full], [text.start for text in full]
+        )
         assert every.tokens_fed <= alone.tokens_fed + max(len(text.ids) for text in full)
 
 
@@ -77,11 +79,11 @@ def test_masked_scores_are_sums_and_means_of_the_hidden_tokens(
     """The sentence's score is over each token hidden alone, the option's over all of it hidden."""
     folder = make_language_model("roberta", masked=True)
     model = models.load_masked_model(folder)
-    scores = solve.Masked(folder).all_scores(PROBLEMS[:2]).scores
+    scores = solve.Masked(folder).compute_all_scores(PROBLEMS[:2]).scores
     for row, problem in enumerate(PROBLEMS[:2]):
         one_by_one = models.mask_tokens(model, [problem])[0]
-        sentence = [model.likelihoods(texts).values for texts in one_by_one]
-        option = model.likelihoods(models.mask_options(model, [problem])[0]).values
+        sentence = [model.compute_likelihoods(texts).values for texts in one_by_one]
+        option = model.compute_likelihoods(models.mask_options(model, [problem])[0]).values
         for name, values in (("sentence", [np.concatenate(v) for v in sentence]),
                              ("option", option)):  # fmt: skip
             np.testing.assert_allclose(scores[name][row], [v.sum() for v in values], atol=1e-4)
@@ -95,7 +97,7 @@ def test_hiding_a_words_later_pieces_changes_its_score(make_language_model: Make
     folder = make_language_model("bert", masked=True)
     problem = Problem("1", "They say that the _ stood there.", ("candle777", "drawer777"))
     plain, corrected = (
-        solve.Masked(folder, within_word=told).all_scores([problem]).scores
+        solve.Masked(folder, within_word=told).compute_all_scores([problem]).scores
         for told in (False, True)
     )
     assert not np.allclose(plain["sentence"], corrected["sentence"], atol=1e-3)
@@ -106,7 +108,7 @@ def test_where_nothing_follows_partial_compares_the_options(make_language_model:
     """As in COPA, partial and full scores then differ by the same amount between the options."""
     problem = Problem("1", "They say that the candle stood there because _",
                       ("the drawer was amber.", "the basket was near the kettle."))  # fmt: skip
-    scores = solve.Causal(make_language_model("gpt2")).all_scores([problem]).scores
+    scores = solve.Causal(make_language_model("gpt2")).compute_all_scores([problem]).scores
     (full,), (partial,) = scores["full"], scores["partial"]
     assert full[0] - full[1] == pytest.approx(partial[0] - partial[1], abs=1e-4)
     assert partial[0] > full[0]
@@ -132,13 +134,13 @@ def _harness(model: models.CausalModel, problems: Dataset, prompt: str) -> int:
 
 def test_partial_scores_feed_less_than_the_harness(tmp_path: Path, quiet_models: None) -> None:
     """Twins zero-shot need less than half of its tokens, 30 fixed shots less than a 25th."""
-    data = practice.corpus(150).dataset
-    texts = [text for problem in data for text in problem.filled()]
+    data = practice.generate_corpus(150).dataset
+    texts = [text for problem in data for text in problem.fill_all()]
     folder = tiny_language_model(tmp_path, texts=texts, vocabulary=2000)
     model = models.load_causal_model(folder)
-    prompt = solve.make_prompt(practice.corpus(40, seed=9).dataset, 30)
+    prompt = solve.make_prompt(practice.generate_corpus(40, seed=9).dataset, 30)
     for shots, factor in (("", 2), (prompt, 25)):
-        fed = solve.Causal(folder, prompt=shots).all_scores(data).tokens_fed
+        fed = solve.Causal(folder, prompt=shots).compute_all_scores(data).tokens_fed
         assert fed * factor <= _harness(model, data, shots)
 
 
@@ -156,11 +158,11 @@ def test_real_problems_feed_less_than_the_harness(
         "winogrande/dev.jsonl": 1.8,
     }
     data = {name: formats.read(data_dir / name)[:600] for name in sets}
-    texts = [text for held in data.values() for problem in held for text in problem.filled()]
+    texts = [text for held in data.values() for problem in held for text in problem.fill_all()]
     folder = tiny_language_model(tmp_path, texts=texts, vocabulary=4000)
     model = models.load_causal_model(folder)
     for name, factor in sets.items():
-        fed = solve.Causal(folder).all_scores(data[name]).tokens_fed
+        fed = solve.Causal(folder).compute_all_scores(data[name]).tokens_fed
         assert fed * factor <= _harness(model, data[name], "")
 
 
@@ -206,7 +208,7 @@ def test_a_product_of_models_has_the_calibration_of_their_product(logs: list[Any
     made = [
         Prediction(id_, int(np.argmax(of)), of) for id_, of in zip(data.ids, found, strict=True)
     ]
-    calibration = metrics.calibration(metrics.grade(data, made))
+    calibration = metrics.measure_calibration(metrics.grade(data, made))
     stated = product / product.sum(1, keepdims=True)
     right = np.eye(2)[list(data.answers)]
     assert calibration.brier == pytest.approx(((stated - right) ** 2).sum(1).mean(), abs=1e-9)

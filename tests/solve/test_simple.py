@@ -87,10 +87,12 @@ def test_association_finds_words_that_go_with_a_place() -> None:
 
 
 def test_association_by_words_has_the_filters_weights() -> None:
-    """The weight of a word is its PMI with option 1 in `debias.word_pmi`."""
+    """The weight of a word is its PMI with option 1 in `debias.compute_word_pmi`."""
     train = make_twins(50)
     solver = solve.WordAssociation.trained_on(train)
-    assert {word: pair[0] for word, pair in solver.weights.items()} == debias.word_pmi(train)
+    assert {word: pair[0] for word, pair in solver.weights.items()} == debias.compute_word_pmi(
+        train
+    )
 
 
 def test_association_by_words_says_what_it_tells_apart() -> None:
@@ -211,7 +213,7 @@ def test_the_local_context_is_all_that_is_shown() -> None:
     shown = Shown()
     assert solve.LocalContext(shown).score([trophy]) == [(1.0, 1.0)]
     assert shown.problems == [replace(trophy, sentence="because the _ is too large.")]
-    assert solve.cut_to_local_context([trophy], before=0)[0].sentence == "_ is too large."
+    assert solve.cut_to_local_context([trophy], width=0)[0].sentence == "_ is too large."
 
 
 def test_two_way_asks_about_every_pair() -> None:
@@ -291,5 +293,5 @@ def test_pairs_are_counted_alike_one_by_one():
     """What counts pairs of problems that come one by one is the solver of their data set."""
     data = Dataset(make_twins(20))
     whole = solve.WordAssociation.trained_on(data, features="pairs", smoothing=2)
-    assert solve.WordAssociation.of_pairs(iter(data), smoothing=2) == whole
+    assert solve.WordAssociation.trained_on_pairs(iter(data), smoothing=2) == whole
     assert len(whole.weights) > 20

@@ -82,7 +82,7 @@ def test_table_7_has_gaps_of_cells_and_of_counts(
     (row,) = (row for row in PUBLISHED_GENDER if row.system == system)
     printed = zip(row.plain, row.gotcha, strict=True)
     assert tuple(float(Decimal(one) - Decimal(other)) for one, other in printed) == cells
-    assert tuple(round(gap, 1) for gap in row.of_counts) == counts
+    assert tuple(round(gap, 1) for gap in row.signed_gaps) == counts
     assert tuple(map(abs, cells)) == tuple(map(float, row.gap))
 
 
@@ -103,12 +103,12 @@ FITS = {  # EvoGrad's table 4: errors of 202 or 526, and the sum of their depths
 def test_evograds_cells_are_sums_over_counts(printed: str) -> None:
     """Accuracy and depth of a cell stand for one number of errors and one sum of depths."""
     (row,) = (row for row in PUBLISHED_STABILITY if row.accuracy == printed)
-    assert (row.errors, row.sums) == ((FITS[printed][0],), (FITS[printed][1],))
+    assert (row.errors, row.depth_sums) == ((FITS[printed][0],), (FITS[printed][1],))
 
 
 def test_one_of_evograds_depths_is_of_no_sum() -> None:
     """BERT's 6.867 on EvoGrad-L is no mean of 237 whole numbers; no other cell is impossible."""
-    unfit = [row for row in PUBLISHED_STABILITY if row.depth and row.errors and not row.sums]
+    unfit = [row for row in PUBLISHED_STABILITY if row.depth and row.errors and not row.depth_sums]
     assert [(row.system, row.depth, row.errors) for row in unfit] == [("BERT", "6.867", (237,))]
 
 

@@ -11,7 +11,13 @@ from hypothesis import given, strategies as st
 from winosmith import Claim, Dataset, Problem, formats
 from winosmith.errors import DataError
 from winosmith.recast import to_claims
-from winosmith.study import draw_nested_parts, find_overlap, hold_out, join_data, split_as_in_paper
+from winosmith.study import (
+    draw_nested_parts,
+    find_shared_sentences,
+    hold_out,
+    join_data,
+    split_as_in_paper,
+)
 from winosmith.testing import make_twins
 
 
@@ -88,7 +94,7 @@ def test_shared_texts_are_found(data_dir: Path) -> None:
     """Winograd schemas are found again in SuperGLUE-WSC, and none of DPR's test in its train."""
     wsc = formats.read(data_dir / "wsc" / "WSCollection.xml")
     claims = formats.read_claims(data_dir / "superglue_wsc" / "train.jsonl")
-    assert len(find_overlap(claims, wsc)) > 100
+    assert len(find_shared_sentences(claims, wsc)) > 100
     train, test = (formats.read(data_dir / "dpr" / f"{part}.c.txt") for part in ("train", "test"))
-    assert len(find_overlap(train, test)) < 5
-    assert find_overlap(train, train[:7]) == [p.sentence for p in train[:7]]
+    assert len(find_shared_sentences(train, test)) < 5
+    assert find_shared_sentences(train, train[:7]) == [p.sentence for p in train[:7]]

@@ -21,4 +21,4 @@ def endpoint(site: Site) -> Site:  # noqa: F811
 @pytest.fixture
 def ask(endpoint: Site) -> Fetch:
     """Return a function that asks the server as `HttpTopics` does."""
-    return partial(fetch_https, most_seconds=LONGEST)
+    return partial(fetch_https, timeout=LONGEST)

@@ -108,14 +108,14 @@ def test_an_endless_answer_is_cut_off(endpoint: Site) -> None:
     """More bytes than the limit are refused."""
     endpoint.files["/"] = ("text/plain", b"word " * 10_000)
     with pytest.raises(InputError, match="larger than 20,000 bytes"):
-        fetch_https(endpoint.url + "/", most_bytes=20_000)
+        fetch_https(endpoint.url + "/", max_bytes=20_000)
 
 
 def test_a_slow_answer_is_cut_off(endpoint: Site) -> None:
     """A server that keeps the connection alive with a few bytes now and then is left in time."""
     endpoint.files["/"], endpoint.pace = ("text/plain", b"word " * 10_000), 0.1
     with pytest.raises(InputError, match="too slow"):
-        fetch_https(endpoint.url + "/", most_seconds=0.4)
+        fetch_https(endpoint.url + "/", timeout=0.4)
 
 
 def test_a_certificate_that_nobody_vouches_for_is_refused(

@@ -11,7 +11,7 @@ import pytest
 from winosmith import topics
 from winosmith.errors import FormatError, InputError
 from winosmith.text import FUNCTION_WORDS, tokens
-from winosmith.topics import FolderTopics, JsonlTopics, Topic, built_in, open_topics
+from winosmith.topics import FolderTopics, JsonlTopics, Topic, load_built_in_topics, open_topics
 
 TEA = Topic("Tea", "Ann boils water for her tea. The water of Ben is hot, and it's 1,000 mm deep.")
 
@@ -32,15 +32,15 @@ def test_a_word_that_begins_a_sentence_counts_where_it_stands_in_small_letters_t
 
 def test_the_same_seed_draws_the_same_words_and_others_differ() -> None:
     """Anchor words hang on the seed alone, and over many seeds each is drawn about as often."""
-    drawn = Counter(word for seed in range(4000) for word in TEA.anchor_words(seed, 1))
-    assert TEA.anchor_words(3, 2) == TEA.anchor_words(3, 2)
+    drawn = Counter(word for seed in range(4000) for word in TEA.draw_anchors(seed, 1))
+    assert TEA.draw_anchors(3, 2) == TEA.draw_anchors(3, 2)
     assert set(drawn) == set(TEA.candidates)
     assert max(drawn.values()) - min(drawn.values()) < 150  # 800 each; 4.2 standard deviations
 
 
 def test_words_are_drawn_without_repetition_as_far_as_they_go() -> None:
     """A draw of more words than the text has gives each of them once."""
-    assert sorted(TEA.anchor_words(1, 99)) == list(TEA.candidates)
+    assert sorted(TEA.draw_anchors(1, 99)) == list(TEA.candidates)
 
 
 @pytest.mark.parametrize(
@@ -49,18 +49,21 @@ def test_words_are_drawn_without_repetition_as_far_as_they_go() -> None:
 def test_what_can_not_be_drawn_is_refused(seed: int, count: int, reason: str) -> None:
     """A negative seed and a count under 1 are refused."""
     with pytest.raises(InputError, match=reason):
-        TEA.anchor_words(seed, count)
+        TEA.draw_anchors(seed, count)
 
 
 def test_a_topic_without_content_words_is_refused() -> None:
     """A text of function words and names has no anchors to draw."""
     with pytest.raises(InputError, match="no word that can be an anchor"):
-        Topic("x", "It is he, Ann. They are Ben's.").anchor_words(0)
+        Topic("x", "It is he, Ann. They are Ben's.").draw_anchors(0)
 
 
 def test_topics_ship() -> None:
     """At least 40 articles ship, half social and half physical, of 80 to 150 words, each once."""
-    shipped = [topics.built_in()[number] for number in range(len(topics.built_in()))]
+    shipped = [
+        topics.load_built_in_topics()[number]
+        for number in range(len(topics.load_built_in_topics()))
+    ]
     assert len(shipped) >= 40
     assert len({topic.title for topic in shipped}) == len({t.text for t in shipped}) == len(shipped)
     domains = Counter(topic.domain for topic in shipped)
@@ -73,15 +76,15 @@ def test_topics_ship() -> None:
 def test_a_drawn_anchor_stands_in_the_text_and_passes_the_rules() -> None:
     """Whatever is drawn is a token of its article and no function word, three distinct words."""
     for seed in range(300):
-        topic = topics.built_in().draw(seed)
+        topic = topics.load_built_in_topics().draw(seed)
         assert len(set(topic.anchors)) == 3
         assert set(topic.anchors) <= set(tokens(topic.text)) - FUNCTION_WORDS
 
 
 def test_every_topic_is_drawn_about_as_often() -> None:
     """Over many seeds each shipped topic comes up, none more than twice as often as expected."""
-    count = len(topics.built_in())
-    drawn = Counter(topics.built_in().draw(seed).title for seed in range(60 * count))
+    count = len(topics.load_built_in_topics())
+    drawn = Counter(topics.load_built_in_topics().draw(seed).title for seed in range(60 * count))
     assert len(drawn) == count
     assert max(drawn.values()) < 120
 
@@ -177,6 +180,6 @@ def test_a_source_is_opened_by_where_it_is(tmp_path: Path) -> None:
     (tmp_path / "t.jsonl").write_text(json.dumps({"title": "A", "text": TEXT}))
     assert isinstance(open_topics("texts", tmp_path), FolderTopics)
     assert isinstance(open_topics(str(tmp_path / "t.jsonl")), JsonlTopics)
-    assert open_topics(None) is built_in()
+    assert open_topics(None) is load_built_in_topics()
     with pytest.raises(InputError, match=r"neither a folder of texts, a \.jsonl file nor an https"):
         open_topics("elsewhere", tmp_path)

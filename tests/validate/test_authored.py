@@ -46,7 +46,7 @@ def test_an_evolved_set_that_judges_find_valid_keeps_everything() -> None:
     checked = validate.check(data, agreed(data))
     assert checked.kept.ids == data.ids
     assert str(checked.applied) == (
-        "Rules: WinoGrande's for authors, not applied to 7 (perturbed or their roots)"
+        "WinoGrande's rules for authors were not applied to 7 (perturbed or their roots)"
     )
 
 
@@ -60,7 +60,7 @@ def test_what_was_perturbed_is_apart_from_the_twins_beside_it() -> None:
     assert found.applied is not None
     assert sorted(found.applied.exempt) == [0, 1, 6]
     assert str(found.applied) == (
-        "Rules: WinoGrande's for authors, applied to 4 of 7 problems; not to 3 (perturbed or "
+        "WinoGrande's rules for authors were applied to 4 of 7 problems; not to 3 (perturbed or "
         "their roots)"
     )
     assert validate.filter_by_structure(data).input() == data

@@ -106,7 +106,7 @@ def test_a_benchmark_says_how_many_it_holds_unjudged(
     tmp_path: Path, judged: bool, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Problems that votes kept are published without the mark; without votes each is counted."""
-    made = practice.corpus(60, seed=1)
+    made = practice.generate_corpus(60, seed=1)
     marked = [replace(p, extra=Extra({**p.extra, UNVALIDATED: True})) for p in made.dataset]
     formats.write(marked, tmp_path / "twins.jsonl")
     validate.write_votes(made.votes, tmp_path / "votes.csv")

@@ -23,7 +23,9 @@ SECOND = Problem("b", TEXT.format("small"), ("trophy", "suitcase"), 1, "t")
 def broken(*problems: Problem, **rules: Any) -> dict[str, tuple[int, ...]]:
     """Return the rows that break each rule."""
     found = validate.examine_structure(Dataset(problems), StructureRules(**rules))
-    return {rule: found.failed_rows(rule) for rule in found.checked if found.failed_rows(rule)}
+    return {
+        rule: found.find_failed_rows(rule) for rule in found.checked if found.find_failed_rows(rule)
+    }
 
 
 def anchored(problem: Problem, anchor: str) -> Problem:
@@ -39,7 +41,7 @@ def test_a_lineage_that_can_not_be_true_is_refused() -> None:
     sound = replace(SECOND, id="e", twin_id=None, lineage=Lineage("a", "a", declared=9))
     orphan = replace(SECOND, id="f", twin_id=None, lineage=Lineage("z", "z", edits))
     found = validate.examine_structure(Dataset([FIRST, liar, zero, sound, orphan]))
-    assert (found.failed_rows("lineage"), found.checked["lineage"]) == ((1, 2), 3)
+    assert (found.find_failed_rows("lineage"), found.checked["lineage"]) == ((1, 2), 3)
     assert "lineage" not in validate.examine_structure(Dataset([FIRST])).checked
 
 
@@ -124,7 +126,7 @@ def test_a_domain_is_one_of_the_papers_two(domain: str | None, fault: bool | Non
     """Another domain is a finding that names it; a problem without one is not checked."""
     found = validate.examine_structure(Dataset(of_domain(domain, FIRST, SECOND)))
     assert found.checked["domain"] == (0 if fault is None else 2)
-    assert found.failed_rows("domain") == ((0, 1) if fault else ())
+    assert found.find_failed_rows("domain") == ((0, 1) if fault else ())
     if fault:
         assert found.findings[0].detail == f"{domain!r}; social or physical is required"
 
@@ -175,7 +177,7 @@ def test_two_people_have_one_gender(
     """Names, words or pronouns show both genders, or the rule is not checked."""
     found = validate.examine_structure(Dataset(people(options, pronouns)))
     assert found.checked["same gender"] == (0 if fault is None else 2)
-    assert found.failed_rows("same gender") == ((0, 1) if fault else ())
+    assert found.find_failed_rows("same gender") == ((0, 1) if fault else ())
 
 
 def test_things_and_problems_without_a_domain_have_no_gender_to_check() -> None:
@@ -187,7 +189,7 @@ def test_things_and_problems_without_a_domain_have_no_gender_to_check() -> None:
 
 def test_names_of_practice_twins_have_the_gender_of_their_list() -> None:
     """The names of practice twins are in the rule's lists, and their people are of one gender."""
-    data = practice.corpus(200, seed=2).dataset
+    data = practice.generate_corpus(200, seed=2).dataset
     found = validate.examine_structure(data)
     social = [p.origin is not None and p.origin.domain == "social" for p in data]
     assert found.checked["same gender"] == sum(social) > 100
@@ -200,7 +202,7 @@ def test_no_pair_of_names_of_winogrande_is_called_unlike(data_dir: Path) -> None
     data = formats.read(data_dir / "winogrande/train_xl.jsonl")
     named = [p for p in data if all(o[:1].isupper() and " " not in o for o in p.options)]
     found = validate.examine_structure(Dataset(of_domain("social", *named)))
-    assert found.failed_rows("same gender") == ()
+    assert found.find_failed_rows("same gender") == ()
     assert found.checked["same gender"] > 0.8 * len(named)
 
 
@@ -252,7 +254,7 @@ def test_three_problems_of_one_twin_id_are_a_fault(complete: bool) -> None:
     assert broken(FIRST, SECOND, third, complete=complete) == {"twin id": (0, 1, 2)}
     other = replace(FIRST, id="d", twin_id="u")
     found = validate.examine_structure(Dataset([FIRST, SECOND, third, other]))
-    assert (found.checked["twin id"], found.failed_rows("twin id")) == (4, (0, 1, 2))
+    assert (found.checked["twin id"], found.find_failed_rows("twin id")) == (4, (0, 1, 2))
     assert [f.detail for f in found.findings if f.rule == "twin id"] == [
         f"3 problems share the twin id {FIRST.twin_id!r}; 2 make a twin"
     ]
@@ -304,7 +306,7 @@ def test_a_rule_that_is_off_is_neither_checked_nor_named(off: dict[str, Any], ru
 def test_a_limit_of_nothing_is_not_off() -> None:
     """An edit limit of 0 refuses every twin, and an overlap of 0 is checked and kept."""
     found = validate.examine_structure(make_twins(2), StructureRules(edit=0, overlap=0))
-    assert found.failed_rows("edit distance") == (0, 1, 2, 3)
+    assert found.find_failed_rows("edit distance") == (0, 1, 2, 3)
     assert found.checked["overlap"] == 4
 
 
@@ -394,6 +396,6 @@ def test_released_problems_keep_the_rules(
     """The released WinoGrande breaks the rules in the few places counted here."""
     data = formats.read(data_dir / f"winogrande/{name}.jsonl")
     found = validate.examine_structure(data)
-    counts = {rule: len(found.failed_rows(rule)) for rule in found.checked}
+    counts = {rule: len(found.find_failed_rows(rule)) for rule in found.checked}
     assert Counter({rule: n for rule, n in counts.items() if n}) == broken_rules
-    assert len(found.filtered().kept) == kept
+    assert len(found.drop_failed().kept) == kept

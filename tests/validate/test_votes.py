@@ -47,7 +47,7 @@ def reason(responses: Sequence[Response], problem: Problem = PROBLEM, **rules: A
 def test_the_majority_picks_the_right_option(choices: list[int | None], kept: bool) -> None:
     """More than half of the judges choose the right option; no choice is not the right one."""
     right = choices.count(0)
-    fault = f"majority: {right} of {len(choices)} judges chose the right option"
+    fault = f"majority: {right} of {len(choices)} judges chose the correct option"
     assert reason(said(choices)) == (None if kept else fault)
 
 
@@ -100,7 +100,7 @@ def test_a_problem_that_its_local_context_answers_is_refused(
 def test_the_reason_quotes_the_local_context_as_wide_as_it_was_shown() -> None:
     """The reason of a refusal quotes what the judges saw: so many words before the blank."""
     votes = said([0, 0, 0]) + said([0, 0, 0], "local")
-    found = "local context: 3 of 3 judges found the right option from "
+    found = "local context: 3 of 3 judges found the correct option from "
     assert reason(votes) == found + "'because the _ was going so fast.'"
     assert reason(votes, local_before=0) == found + "'_ was going so fast.'"
 
@@ -108,7 +108,7 @@ def test_the_reason_quotes_the_local_context_as_wide_as_it_was_shown() -> None:
 @pytest.mark.parametrize("choices", [[], [0], [0, 0], [1, 1]])
 def test_too_few_votes_decide_nothing(choices: list[int | None]) -> None:
     """A problem with fewer judges than needed is undecided: dropped by name, or kept unchecked."""
-    short = f"enough votes: {len(choices)} of the 3 judges that are needed"
+    short = f"enough votes: {len(choices)} of the 3 required judges"
     assert reason(said(choices)) == short
     assert reason(said(choices), undecided="keep") is None
     assert reason(said(choices), judges=9) == short.replace("3", "9")
@@ -175,7 +175,7 @@ def test_who_has_seen_one_half_does_not_judge_the_other(purpose: str) -> None:
 
 def test_a_human_test_is_no_validation() -> None:
     """Responses of a human test validate nothing, and are kept apart."""
-    assert reason(said([0, 0, 0], "test")) == "enough votes: 0 of the 3 judges that are needed"
+    assert reason(said([0, 0, 0], "test")) == "enough votes: 0 of the 3 required judges"
 
 
 def test_votes_on_other_problems_are_set_aside() -> None:

@@ -123,7 +123,9 @@ def _postgres_settings(ready_site: Any, postgres: Any) -> dict[str, Any]:
     """Return Django's settings for a migrated database of this process's own on the server."""
     from winosmith.web import settings
 
-    made: dict[str, Any] = settings._postgresql(postgres.create(f"tests_{os.getpid()}", PREPARED))
+    made: dict[str, Any] = settings._make_postgresql_settings(
+        postgres.create(f"tests_{os.getpid()}", PREPARED)
+    )
     return made
 
 
@@ -276,7 +278,7 @@ def twin() -> Callable[..., list[Any]]:
     texts are remembered for look-alikes, and its halves in judging have judges' places.
     """
     from winosmith.web.judge.votes import open_slots
-    from winosmith.web.problems.lookalikes import remember
+    from winosmith.web.problems.lookalikes import index_problems
     from winosmith.web.problems.models import Problem, State, Twin
 
     def make(
@@ -303,7 +305,7 @@ def twin() -> Callable[..., list[Any]]:
             )
             halves.append(half)
             if entered:
-                remember(half)
+                index_problems(half)
             if entered and half.state == "judging":
                 open_slots(half)
         return halves

@@ -18,11 +18,11 @@ PAIR = "2 accounts of one address and a third"
 def test_nothing_is_decided_by_clicks(who: str) -> None:
     """By the settings that ship: of the answers none counts, and no figure rests on them."""
     from crowd.clicks import ATTACKS, attack
-    from crowd.scenario import apart, place
+    from crowd.scenario import make_place, run_in_process
 
     assert who in ATTACKS
-    with place("sqlite") as where:
-        found: dict[str, Any] = apart(attack, where.folder, where.database, who, 10)
+    with make_place("sqlite") as where:
+        found: dict[str, Any] = run_in_process(attack, where.folder, where.database, who, 10)
     assert found["answers"] >= 10
     assert (found["decided"], found["waiting"]) == (0, found["answers"])
 
@@ -30,10 +30,10 @@ def test_nothing_is_decided_by_clicks(who: str) -> None:
 def test_two_accounts_of_one_address_decide_nothing_with_a_third() -> None:
     """By the settings that ship: beside one vote from elsewhere, two of one address decide none."""
     from crowd.clicks import attack
-    from crowd.scenario import apart, place
+    from crowd.scenario import make_place, run_in_process
 
-    with place("sqlite") as where:
-        found: dict[str, Any] = apart(attack, where.folder, where.database, PAIR, 10)
+    with make_place("sqlite") as where:
+        found: dict[str, Any] = run_in_process(attack, where.folder, where.database, PAIR, 10)
     assert found == {"answers": 15, "decided": 0, "waiting": 5}
 
 
@@ -41,19 +41,21 @@ def test_two_accounts_of_one_address_decide_nothing_with_a_third() -> None:
 def test_clicks_decide_where_nothing_is_watched(who: str) -> None:
     """Without the bounds the same answers decide: it is the bounds that hold them back."""
     from crowd.clicks import attack
-    from crowd.scenario import apart, place
+    from crowd.scenario import make_place, run_in_process
 
-    with place("sqlite") as where:
-        found: dict[str, Any] = apart(attack, where.folder, where.database, who, 10, watched=False)
+    with make_place("sqlite") as where:
+        found: dict[str, Any] = run_in_process(
+            attack, where.folder, where.database, who, 10, watched=False
+        )
     assert found["decided"] > 0 == found["waiting"]
 
 
 def test_an_honest_crowd_is_not_held() -> None:
     """Six careful judges, trained first, decide problems, and none of them is held at the end."""
-    from crowd.clicks import honest
-    from crowd.scenario import apart, place
+    from crowd.clicks import judge_honestly
+    from crowd.scenario import make_place, run_in_process
 
-    with place("sqlite") as where:
-        found: dict[str, Any] = apart(honest, where.folder, where.database, 6, 18)
+    with make_place("sqlite") as where:
+        found: dict[str, Any] = run_in_process(judge_honestly, where.folder, where.database, 6, 18)
     assert found["held"] == 0, found["causes"]
     assert found["decided"] > 0

@@ -145,11 +145,13 @@ def test_digests_are_of_what_their_owners_hold(world: Any) -> None:
 
 
 def _tried(**how: Any) -> dict[str, tuple[int, int]]:
-    from crowd.doors import Doors, doors
-    from crowd.scenario import apart, place
+    from crowd.doors import DoorSettings, try_doors
+    from crowd.scenario import make_place, run_in_process
 
-    with place("sqlite") as where:
-        found: dict[str, tuple[int, int]] = apart(doors, where.folder, None, Doors(**how))
+    with make_place("sqlite") as where:
+        found: dict[str, tuple[int, int]] = run_in_process(
+            try_doors, where.folder, None, DoorSettings(**how)
+        )
         return found
 
 

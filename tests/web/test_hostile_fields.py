@@ -31,7 +31,7 @@ from winosmith.outputs import unguard_cell
 from winosmith.topics import Topic
 from winosmith.web.judge.models import Contest, Slot
 from winosmith.web.judge.trust import add_gold
-from winosmith.web.judge.turns import current_slot
+from winosmith.web.judge.turns import get_current_slot
 from winosmith.web.judge.votes import open_slots
 from winosmith.web.moderate.models import Batch
 from winosmith.web.people.gates import new_key
@@ -123,7 +123,7 @@ def comments(world: Any) -> Shown:
     _free_to_judge(world)
     _send(world, "other", "/judge/next/")
     left = list(TEXTS)
-    while slot := current_slot(judge):
+    while slot := get_current_slot(judge):
         own = slot.problem.ref.startswith("single")
         comment = left.pop(0) if own else ""
         _send(world, "other", "/judge/answer/", problem=slot.ref, choice=0, comment=comment)
@@ -137,7 +137,7 @@ def skips(world: Any) -> Shown:
     _free_to_judge(world)
     _send(world, "other", "/judge/next/")
     for text in TEXTS:
-        ref = current_slot(world.people["other"]).ref
+        ref = get_current_slot(world.people["other"]).ref
         _send(world, "other", "/judge/skip/", problem=ref, reason="other", comment=text)
     return [("other", "/people/about-me.json")]
 

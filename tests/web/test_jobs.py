@@ -34,11 +34,11 @@ from winosmith.web.jobs import (
     ROUND_LOCK,
     Child,
     Job,
+    get_worker_process_id,
     queue_job,
-    run_next,
+    run_next_job,
     take_over_jobs,
-    wait_for,
-    worker_process_id,
+    wait_for_job,
 )
 from winosmith.web.people.models import Hits, Person
 
@@ -87,11 +87,11 @@ def test_a_job_whose_worker_is_killed_runs_to_its_end_and_nothing_comes_in_twice
     for _time in range(2):
         before = site.do(FAR.format(job=job))[1]
         until(lambda: site.do(FAR.format(job=job))[1] > before)  # noqa: B023
-        process = until(lambda: worker_process_id(site.folder))
+        process = until(lambda: get_worker_process_id(site.folder))
         os.kill(process, signal.SIGKILL)
         killed.add(process)
         left.append(site.do(FAR.format(job=job)))
-        until(lambda: worker_process_id(site.folder) not in {None, *killed})
+        until(lambda: get_worker_process_id(site.folder) not in {None, *killed})
     assert left[0][0] == "running"
     assert left[0][2] < count
     until(lambda: site.do(FAR.format(job=job))[0] != "running")
@@ -101,13 +101,13 @@ def test_a_job_whose_worker_is_killed_runs_to_its_end_and_nothing_comes_in_twice
 def test_the_worker_ends_with_its_server(served: Callable[..., Any]) -> None:
     """Stopped or killed, a server leaves no worker; the next one has a worker again."""
     site = served(options=WORKING)
-    until(lambda: worker_process_id(site.folder))
+    until(lambda: get_worker_process_id(site.folder))
     site.stop()
-    assert worker_process_id(site.folder) is None
+    assert get_worker_process_id(site.folder) is None
     site.start()
-    until(lambda: worker_process_id(site.folder))
+    until(lambda: get_worker_process_id(site.folder))
     site.kill()
-    until(lambda: worker_process_id(site.folder) is None)
+    until(lambda: get_worker_process_id(site.folder) is None)
 
 
 def test_without_work_a_server_has_no_worker(served: Callable[..., Any]) -> None:
@@ -115,7 +115,7 @@ def test_without_work_a_server_has_no_worker(served: Callable[..., Any]) -> None
     site = served()
     assert "--no-work" in site.options
     time.sleep(2)  # about as long as a worker takes to be there
-    assert worker_process_id(site.folder) is None
+    assert get_worker_process_id(site.folder) is None
 
 
 @pytest.fixture
@@ -150,7 +150,7 @@ def test_a_job_that_ends_the_worker_three_times_has_failed(
             assert Job.objects.get(pk=job.pk).state != "failed"
             take_over_jobs()
             with pytest.raises(_Killed):
-                run_next([BACKUP])
+                run_next_job([BACKUP])
     take_over_jobs()
     work_off()
     job.refresh_from_db()
@@ -191,7 +191,7 @@ def test_a_duty_that_ends_the_worker_is_due_later(
         patch.setitem(jobs.works, MEASURE, _kill)
         for _worker in range(MAX_TRIES):
             with pytest.raises(_Killed):
-                run_next([MEASURE])
+                run_next_job([MEASURE])
     take_over_jobs()
     row = Job.objects.get(mark=MEASURE)
     assert (row.state, row.error, row.at > timezone.now()) == ("waiting", ENDED, True)
@@ -209,13 +209,13 @@ def test_a_job_that_the_database_refuses_blocks_no_other(
     job = jobs.create_job(adam, BACKUP, {}, state="waiting")
     _due(MEASURE)
     with pytest.raises(jobs.UnavailableError) as caught:
-        run_next(LANES[-1])
-    assert run_next(LANES[-1], {caught.value.args[0]: time.monotonic() + 60})
+        run_next_job(LANES[-1])
+    assert run_next_job(LANES[-1], {caught.value.args[0]: time.monotonic() + 60})
     job.refresh_from_db()
     assert (job.state, did) == ("running", ["measure"])
     for _ in range(MAX_TRIES):
         with pytest.raises(jobs.UnavailableError):
-            run_next(LANES[-1], {job.pk: 0.0})
+            run_next_job(LANES[-1], {job.pk: 0.0})
     take_over_jobs()
     job.refresh_from_db()
     assert (job.state, job.tries) == ("running", 1)
@@ -225,9 +225,9 @@ def test_a_lane_does_the_oldest_of_its_own_jobs(did: list[str], adam: Any) -> No
     """A mail waits for no backup, and a backup for the one before it."""
     backups = [jobs.create_job(adam, BACKUP, {}, state="waiting") for _ in range(2)]
     queue_job(MAIL, email="ann@example.org")
-    assert run_next(LANES[0])
-    assert (did, run_next(LANES[0])) == (["mail"], False)
-    assert run_next(LANES[-1])
+    assert run_next_job(LANES[0])
+    assert (did, run_next_job(LANES[0])) == (["mail"], False)
+    assert run_next_job(LANES[-1])
     states = [Job.objects.get(pk=job.pk).state for job in backups]
     assert states == ["done", "waiting"]
 
@@ -278,7 +278,7 @@ def test_before_each_job_the_worker_takes_up_the_settings(
     assert pages.reload_rules is not renewed
     _due(MEASURE)
     with pytest.raises(EndOfTest):
-        jobs._run_lane(LANES[-1])
+        jobs._run_jobs_forever(LANES[-1])
     assert (seen, did) == (["renewed"] * 2, ["measure"])
 
 
@@ -319,7 +319,7 @@ def test_a_round_waits_for_the_process_that_is_at_one(
     job = jobs.create_job(adam, ROUND, {}, state="waiting")
     lock = FileLock.acquire(settings.SITE.folder / ROUND_LOCK)
     assert lock is not None
-    assert not jobs.rounds_are_idle()
+    assert not jobs.are_rounds_idle()
     before: list[int] = []
 
     def release(_seconds: float) -> None:
@@ -327,15 +327,15 @@ def test_a_round_waits_for_the_process_that_is_at_one(
         lock.close()
 
     monkeypatch.setattr(time, "sleep", release)
-    wait_for(job)
+    wait_for_job(job)
     assert (before, rounds, Job.objects.get(pk=job.pk).state) == ([0], [False], "done")
-    assert jobs.rounds_are_idle()
+    assert jobs.are_rounds_idle()
 
 
 def test_a_command_resumes_a_round_whose_process_was_killed(rounds: list[bool], adam: Any) -> None:
     """Its row still says that it runs: the round continues, and counts as another try."""
     job = jobs.create_job(adam, ROUND, {}, state="running", tries=1)
-    wait_for(job)
+    wait_for_job(job)
     assert (rounds, Job.objects.get(pk=job.pk).state) == ([True], "done")
 
 
@@ -354,7 +354,7 @@ def test_a_command_waits_for_a_locked_database_and_then_does_its_round(
     monkeypatch.setitem(jobs.works, ROUND, work)
     monkeypatch.setattr(jobs, "PUT_OFF", 0.0)
     monkeypatch.setattr(time, "sleep", lambda _seconds: None)
-    wait_for(job)
+    wait_for_job(job)
     assert (tries, Job.objects.get(pk=job.pk).state) == ([1, 1, 1], "done")
 
 

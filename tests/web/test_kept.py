@@ -74,5 +74,5 @@ def test_a_value_that_cannot_be_made_again_stays() -> None:
         kept.latest()
     assert [kept.latest(), kept.latest(), kept.latest()] == [1, 1, 1]
     assert values == [2]
-    kept.forget()
+    kept.clear()
     assert kept.latest() == 2

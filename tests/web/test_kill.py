@@ -19,22 +19,22 @@ DATABASES = ("sqlite", pytest.param("postgresql", marks=pytest.mark.postgres))
 
 @pytest.fixture(autouse=True)
 def _can_cut(trials: None) -> None:
-    from crowd.powercut import can_cut
+    from crowd.powercut import can_simulate
 
-    if not can_cut():
+    if not can_simulate():
         absent("power cuts need Linux and gcc")
 
 
 def tormented(database: str, fault: str) -> Any:
     """Return what a site came to whose worker, server and power were cut off, once each."""
-    from crowd.killing import Plan, torment
-    from crowd.scenario import place
+    from crowd.killing import Plan, torture_site
+    from crowd.scenario import make_place
 
     if database == "postgresql" and find_postgres() is None:
         absent("PostgreSQL is not installed")
-    with place(database, cut=True) as where:
+    with make_place(database, cut=True) as where:
         plan = Plan(kills=4, between=5, writers=3, judges=4, moderators=1, fault=fault)
-        return torment(where, plan)
+        return torture_site(where, plan)
 
 
 @pytest.mark.parametrize("database", DATABASES)
@@ -58,13 +58,13 @@ def test_a_power_cut_takes_what_was_not_synced_and_nothing_else(tmp_path: Path) 
     """Of two lines, one synced, the synced one is left after a cut; a cut loses nothing later."""
     import subprocess
 
-    from crowd.powercut import power_cuts
+    from crowd.powercut import watch_folder
 
     code = (
         "import os, sys; f = os.open(sys.argv[1], os.O_CREAT | os.O_WRONLY);"
         "os.write(f, b'synced\\n'); os.fsync(f); os.write(f, b'lost\\n'); os.pwrite(f, b'S', 0)"
     )
-    with power_cuts(tmp_path) as cuts:
+    with watch_folder(tmp_path) as cuts:
         file = tmp_path / "file"
         subprocess.run([sys.executable, "-c", code, str(file)], env=cuts.environment(), check=True)
         assert file.read_bytes() == b"Synced\nlost\n"

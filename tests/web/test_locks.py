@@ -166,11 +166,11 @@ _lock.MAX_WAIT = 60
 connection.close()
 patient = os.fork()
 if not patient:
-    _lock.wait_for_locks(connection, 60)
+    _lock.set_lock_timeout(connection, 60)
     told()
     os._exit(0)
 time.sleep(2)
-with _lock.limit_waits(59):
+with _lock.limit_write_waits(59):
     result = [told()]
 waits = os.waitpid(patient, os.WNOHANG) == (0, 0)
 if waits:
@@ -257,7 +257,7 @@ def test_what_a_database_refuses_is_told_in_words(db: Any, tmp_path: Path) -> No
         connection.wrap_database_errors,
     ):
         database.execute("CREATE TABLE cups (x)")
-    assert healthy._error_message(refused.value) == healthy.READ_ONLY
+    assert healthy._get_error_message(refused.value) == healthy.READ_ONLY
 
 
 @pytest.mark.postgres

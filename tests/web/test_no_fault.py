@@ -12,7 +12,7 @@ from django.urls import reverse
 
 from tests.web import world as w
 from tests.web.test_authorisation import ROUTES
-from winosmith.web.people.gates import act_once
+from winosmith.web.people.gates import process_once
 
 USED = "0123456789abcdef" * 2
 """A key with which each of ROLES has sent another form."""
@@ -64,7 +64,7 @@ def _in_turn(values: tuple[str, ...]) -> Iterator[str]:
 def _spend_keys(world: Any) -> None:
     """Let each of ROLES have sent a form with USED."""
     for person in world.people.values():
-        act_once(person, USED, "/elsewhere/", lambda: {"done": 1})
+        process_once(person, USED, "/elsewhere/", lambda: {"done": 1})
 
 
 @pytest.fixture

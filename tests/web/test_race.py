@@ -9,7 +9,7 @@ import pytest
 
 from tests.conftest import absent
 from trials.crowd.postgres import find_postgres
-from winosmith.web.people.gates import act_once
+from winosmith.web.people.gates import process_once
 
 DATABASES = ("sqlite", pytest.param("postgresql", marks=pytest.mark.postgres))
 
@@ -18,14 +18,14 @@ pytestmark = pytest.mark.usefixtures("trials")
 
 def raced(database: str, fault: str = "", judges: int = 12) -> dict[str, Any]:
     """Return what a small race came to, on a database of its own."""
-    from crowd.race import Race, race
-    from crowd.scenario import apart, place
+    from crowd.race import RaceSettings, run_race
+    from crowd.scenario import make_place, run_in_process
 
     if database == "postgresql" and find_postgres() is None:
         absent("PostgreSQL is not installed")
-    with place(database, shared=True) as where:
-        how = Race(judges=judges, problems=10, fault=fault)
-        found: dict[str, Any] = apart(race, where.folder, where.database, how)
+    with make_place(database, shared=True) as where:
+        how = RaceSettings(judges=judges, problems=10, fault=fault)
+        found: dict[str, Any] = run_in_process(run_race, where.folder, where.database, how)
         return found
 
 
@@ -50,7 +50,7 @@ def test_a_fault_takes_what_it_replaces(db: Any) -> None:
     """Forms with a fault on purpose are asked as the site asks its own."""
     from crowd.careless import once_unlocked
 
-    assert [*signature(once_unlocked).parameters] == [*signature(act_once).parameters]
+    assert [*signature(once_unlocked).parameters] == [*signature(process_once).parameters]
 
 
 @pytest.mark.long
@@ -60,15 +60,15 @@ def test_nobody_reads_an_answer_while_judges_hold_the_other_half(database: str) 
 
     On a site that publishes each half at once, the same onlooker reads some.
     """
-    from crowd.onlooker import look_on
-    from crowd.scenario import apart, place
+    from crowd.onlooker import observe_site
+    from crowd.scenario import make_place, run_in_process
 
     if database == "postgresql" and find_postgres() is None:
         absent("PostgreSQL is not installed")
     read = []
     for days in (14, 0):
-        with place(database, shared=True) as where:
-            found = apart(look_on, where.folder, where.database, 8, wait_days=days)
+        with make_place(database, shared=True) as where:
+            found = run_in_process(observe_site, where.folder, where.database, 8, wait_days=days)
         read.append((found["answers_read"] + found["pages_read"], found["public"] > 0))
     assert read[0] == (0, True)
     assert read[1][0] > 0

@@ -20,15 +20,15 @@ WRITE, BEGIN, RETURN, FLUSH, SEND, BESIDE = range(6)
 
 def _witnessed(database: str, fault: str = "", **settings: str) -> list[Any]:
     """Return what the disk had at the answers to three twins and three votes."""
-    from crowd.scenario import place
-    from crowd.syncs import can_watch, witnessed
+    from crowd.scenario import make_place
+    from crowd.syncs import can_watch, observe_answers
 
     if not can_watch():
         absent("strace is not installed, or may not look at other processes")
     if database == "postgresql" and find_postgres() is None:
         absent("PostgreSQL is not installed")
-    with place(database, **settings) as where:
-        found = witnessed(where, count=3, fault=fault)
+    with make_place(database, **settings) as where:
+        found = observe_answers(where, count=3, fault=fault)
     assert all(answer.status == {"twin": 302, "vote": 200}[answer.kind] for answer in found)
     assert sorted(answer.kind for answer in found) == ["twin"] * 3 + ["vote"] * 3
     return found

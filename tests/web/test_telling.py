@@ -24,15 +24,15 @@ def noted() -> Iterator[Any]:
     trials = str(Path(__file__).parents[2] / "trials")
     sys.path.insert(0, trials)
     try:
-        from crowd.scenario import apart, place
+        from crowd.scenario import make_place, run_in_process
         from crowd.server import Server
-        from crowd.telling import EVERY, fill, watched
+        from crowd.telling import EVERY, fill, judge_and_record
 
-        with place("sqlite") as where:
-            judges = apart(fill, where.folder, where.database, 60)
+        with make_place("sqlite") as where:
+            judges = run_in_process(fill, where.folder, where.database, 60)
             server = Server(where.folder, rules={"gold_every": EVERY}).start()
             try:
-                yield watched(server.url, judges, 40)
+                yield judge_and_record(server.url, judges, 40)
             finally:
                 server.kill()
     finally:

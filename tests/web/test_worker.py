@@ -337,11 +337,15 @@ def test_every_address_of_a_long_file_is_known(site: Any) -> None:
 @pytest.mark.long
 def test_slow_clients_stop_no_page(trials: None) -> None:
     """With 60 clients who send or read a byte a second everybody else is answered."""
-    from crowd.scenario import place
-    from crowd.slow import Slowness, door, notice, served
+    from crowd.scenario import make_place
+    from crowd.slow import Slowness, open_door, serve_site, time_others
 
     how = Slowness(clients=60, people=3, seconds=3, warm=2, public=600, workers=2)
-    with place("sqlite") as where, served(where, how) as site, door("direct", site) as url:
-        found = notice(url, site.people, how)
+    with (
+        make_place("sqlite") as where,
+        serve_site(where, how) as site,
+        open_door("direct", site) as url,
+    ):
+        found = time_others(url, site.people, how)
     assert (found.unanswered, found.errors) == (0, [])
     assert len(found.times) > 10

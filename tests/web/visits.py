@@ -94,10 +94,10 @@ BENT = {
 }  # fmt: skip
 FULL = """
 from django.utils import timezone
-from winosmith.web.people.gates import _limit_key
+from winosmith.web.people.gates import _make_limit_key
 from winosmith.web.people.models import Hits, Person
 hour = timezone.now().replace(minute=0, second=0, microsecond=0)
-who = _limit_key(Person.objects.get(name="the-owner"))
+who = _make_limit_key(Person.objects.get(name="the-owner"))
 Hits.objects.create(who=who, what="download", hour=hour, count=10**6)
 """
 BROKEN = """
@@ -335,7 +335,7 @@ def staged() -> dict[str, str]:
         world.refs[f"{state} batch"] = job.mark
         Batch.objects.create(mark=job.mark, actor=admin, action="withdraw", where="state=", job=job)
     _agreeing([world.people[name] for name in ("judge", "moderator", "admin", "owner", "other")])
-    left = batches.start_on_selected(admin, "let-through", [("held-a", 99), ("held-b", 0)], LONG)
+    left = batches.apply_to_selected(admin, "let-through", [("held-a", 99), ("held-b", 0)], LONG)
     people.appoint(admin, world.people["owner"], "pause", LONG)
     refs = {
         **world.refs,

@@ -5,8 +5,8 @@ from __future__ import annotations
 
 def work_off() -> None:
     """Do what waits, and what was interrupted, until nothing is left."""
-    from winosmith.web.jobs import LANES, run_next
+    from winosmith.web.jobs import LANES, run_next_job
 
     for kinds in LANES:
-        while run_next(kinds):
+        while run_next_job(kinds):
             pass

@@ -96,7 +96,7 @@ def _twin(owner: Any, name: str) -> Any:
 def make() -> World:
     """Make the people and things; to be called within a transaction that is rolled back."""
     from winosmith.web.jobs import VOTES, create_job
-    from winosmith.web.moderate.batches import start_on_selected
+    from winosmith.web.moderate.batches import apply_to_selected
     from winosmith.web.people.accounts import invite
     from winosmith.web.people.models import Invitation, pseudonym
     from winosmith.web.write.models import Draft
@@ -108,7 +108,7 @@ def make() -> World:
     world.problems["gold"] = _twin(owner, "gold")
     _judge_gold(world)
     admin = world.people["admin"]
-    batch = start_on_selected(admin, "reject", [("held-b", 0)], "because")
+    batch = apply_to_selected(admin, "reject", [("held-b", 0)], "because")
     votes = create_job(admin, VOTES, {"name": pseudonym(owner)}, state="waiting", total=2)
     owner.appointments.create(actor=admin, kind="exclude", reason="because", job=votes)
     world.refs |= {
@@ -133,18 +133,22 @@ def make() -> World:
 def _perturbed(world: World) -> str:
     """Let the owner perturb what is public; return the id of the version, which is being judged."""
     from winosmith.web.people.gates import new_key
-    from winosmith.web.perturb.rules import Place, SentenceInput, create_version
+    from winosmith.web.perturb.rules import Position, SentenceInput, create_version
 
     public = world.problems["public"]
     typed = SentenceInput(public.sentence.replace("too", "far too"), tuple(public.options), 0)
-    return str(create_version(Place.below(world.people["owner"], public), typed, new_key()).ref)
+    return str(
+        create_version(
+            Position.for_new_version(world.people["owner"], public), typed, new_key()
+        ).ref
+    )
 
 
 def _hold_something(world: World) -> None:
     """Let the judge hold a problem."""
-    from winosmith.web.judge.turns import next_problem
+    from winosmith.web.judge.turns import lease_next_problem
 
-    slot = next_problem(world.people["judge"])
+    slot = lease_next_problem(world.people["judge"])
     assert slot is not None
     world.refs["held"] = slot.ref
 

@@ -12,8 +12,8 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Literal
 
-from .browser import Browser, Form, Page, Unanswered
-from .sentences import twin_of
+from .browser import Browser, Form, Page, UnansweredError
+from .sentences import make_twin
 
 Kind = Literal["twin", "vote", "moderation"]
 
@@ -28,8 +28,8 @@ AWAY = 503
 
 
 @dataclass(frozen=True)
-class Told:
-    """An acknowledged write: its kind, its person, and the mark by which it can be found."""
+class AcknowledgedWrite:
+    """An acknowledged write: its kind, its author, and the mark that identifies it."""
 
     kind: Kind
     person: int
@@ -37,11 +37,11 @@ class Told:
     choice: int | None = None
 
 
-class Confused(AssertionError):  # noqa: N818 - it tells of the site, not of the caller
+class InvalidResponseError(AssertionError):
     """The site sent an invalid response."""
 
 
-class Away(Confused):
+class UnavailableError(InvalidResponseError):
     """The site was unavailable for longer than a visitor waits."""
 
 
@@ -61,7 +61,7 @@ class Visitor:
     seed: int = 0
     patience: float = 60
     clicks: int = 1
-    told: list[Told] = field(default_factory=list)
+    told: list[AcknowledgedWrite] = field(default_factory=list)
     seconds: dict[str, list[float]] = field(default_factory=dict)
     unanswered: int = 0
     errors: list[str] = field(default_factory=list)
@@ -78,7 +78,7 @@ class Visitor:
     def write(
         self, what: str, form: Form, *, headers: dict[str, str] | None = None, **typed: str
     ) -> Page:
-        """Send a form until the server answers: once, twice at the same time, or again later.
+        """Send a form until the server responds: once, twice simultaneously, or again later.
 
         Args:
             what: as which it is timed.
@@ -98,7 +98,9 @@ class Visitor:
         elif click < 0.6 and page.acknowledged and "key" in form.fields:
             again = self._patiently("again", lambda: self.browser.send(form, headers, **typed))
             if again.status != page.status:
-                raise Confused(f"{form.action}: first {page.status}, then {again.status}")
+                raise InvalidResponseError(
+                    f"{form.action}: first {page.status}, then {again.status}"
+                )
         return page
 
     def _patiently(self, what: str, ask: Callable[[], Page]) -> Page:
@@ -107,7 +109,7 @@ class Visitor:
             try:
                 with self._timed(what):
                     page = ask()
-            except Unanswered:
+            except UnansweredError:
                 self.unanswered += 1
                 if time.monotonic() > start + self.patience:
                     raise
@@ -118,7 +120,7 @@ class Visitor:
             if page.status != AWAY:
                 self.errors.append(f"{what}: {page.status} {page.path}")
             if time.monotonic() > start + self.patience:
-                sort = Away if page.status == AWAY else Confused
+                sort = UnavailableError if page.status == AWAY else InvalidResponseError
                 raise sort(f"{what}: {page.status} {page.text[:2000]}")
             time.sleep(0.05)
 
@@ -133,14 +135,14 @@ def write_twin(visitor: Visitor, *, checks: int = 0) -> bool:
     """Write a twin, from the topic to the page that confirms its submission."""
     start = visitor.read("/write/").form("/write/")
     if start is None:
-        raise Confused("no form on /write/")
+        raise InvalidResponseError("no form on /write/")
     draft = visitor.write("topic", start)
     page = visitor.read(draft.location)
     form = page.form(having="sentence_1")
     if form is None:
-        raise Confused(f"no form on {page.path}: {page.status} {page.text[:500]}")
+        raise InvalidResponseError(f"no form on {page.path}: {page.status} {page.text[:500]}")
     mark = f"z{visitor.key}q{visitor.seed}v{next(visitor.numbers)}z"
-    typed = twin_of(mark).form()
+    typed = make_twin(mark).form()
     words = typed["sentence_2"].split()
     for number in range(1, checks + 1):
         begun = {**typed, "sentence_2": " ".join(words[: number * len(words) // checks])}
@@ -150,13 +152,13 @@ def write_twin(visitor: Visitor, *, checks: int = 0) -> bool:
     if not sent.acknowledged:
         if sent.status == 409:
             return False
-        raise Confused(f"the twin was refused ({sent.status}): {_faults(sent)}")
-    visitor.told.append(Told("twin", visitor.key, mark))
+        raise InvalidResponseError(f"the twin was refused ({sent.status}): {_faults(sent)}")
+    visitor.told.append(AcknowledgedWrite("twin", visitor.key, mark))
     return True
 
 
 def judge_once(visitor: Visitor) -> bool:
-    """Judge a problem, local context first; return whether there was one.
+    """Judge a problem, local context first; return whether there was a problem.
 
     Each answer brings what comes next, as the page's script asks for it.
     """
@@ -170,13 +172,15 @@ def judge_once(visitor: Visitor) -> bool:
     choice = visitor.rng.choice("01")
     answered = visitor.write("vote", form, headers=IN_PLACE, choice=choice)
     if answered.acknowledged:
-        visitor.told.append(Told("vote", visitor.key, form.fields["problem"], int(choice)))
+        visitor.told.append(
+            AcknowledgedWrite("vote", visitor.key, form.fields["problem"], int(choice))
+        )
         visitor.before = answered if answered.forms() else None
     return True
 
 
 def moderate_once(visitor: Visitor) -> bool:
-    """Hold what is judged, or let through what is held; tell whether there was something."""
+    """Hold a judged problem or release a held one; return whether there was any."""
     state, action = visitor.rng.choice((("judging", "hold"), ("held", "let-through")))
     page = visitor.read(f"/moderate/?state={state}")
     picks = re.findall(
@@ -194,13 +198,13 @@ def moderate_once(visitor: Visitor) -> bool:
     done = visitor.write("moderation", form, text=mark, pick=picked)
     # 302 to the list: it was done; to the batch's page: the problem had changed, nothing was.
     if done.acknowledged and "/batches/" not in done.location:
-        visitor.told.append(Told("moderation", visitor.key, mark))
+        visitor.told.append(AcknowledgedWrite("moderation", visitor.key, mark))
     return True
 
 
 def _sent(browser: Browser, form: Form, headers: dict[str, str], typed: dict[str, str]) -> None:
-    """Send a form from another window; what becomes of it, the audit tells."""
-    with suppress(Unanswered):
+    """Send a form from another window; the audit checks the result."""
+    with suppress(UnansweredError):
         browser.send(form, headers, **typed)
     browser.close()
 

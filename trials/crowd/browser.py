@@ -14,13 +14,13 @@ TAG = re.compile(r"<(/?)(form|input|textarea|button|select|option)\b([^>]*)>", r
 ATTRIBUTE = re.compile(r"""([\w:-]+)(?:\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s"'>]+)))?""")
 
 
-class Unanswered(OSError):  # noqa: N818 - it tells of no fault of the caller
+class UnansweredError(OSError):
     """The server did not respond, so the result of the request is unknown."""
 
 
 @dataclass
 class Form:
-    """A form of a page: where it goes, what it would send, what its buttons and choices are."""
+    """A form on a page: its target, the values that it would send, its buttons and choices."""
 
     action: str
     method: str
@@ -39,7 +39,7 @@ class Page:
 
     @property
     def acknowledged(self) -> bool:
-        """Whether the server says that it did what was asked."""
+        """Whether the server confirms the requested action."""
         return 200 <= self.status < 400
 
     def forms(self) -> list[Form]:
@@ -47,7 +47,7 @@ class Page:
         return _forms(self.text, self.path)
 
     def form(self, path: str = "", *, having: str = "") -> Form | None:
-        """Return the first form whose action ends like this, or which has this field."""
+        """Return the first form with an action ending in `path`, or with the field `having`."""
         for form in self.forms():
             there = not having or having in form.fields or having in form.choices
             if there and form.action.endswith(path):
@@ -78,11 +78,11 @@ class Browser:
         return page
 
     def post(self, path: str, fields: dict[str, str], **headers: str) -> Page:
-        """Send a form with the cookies' token, as a page of the site would."""
+        """Send a form with the cookie's CSRF token, as a page of the site would."""
         return self._ask("POST", path, urlencode(fields), **headers)
 
     def send(self, form: Form, headers: Mapping[str, str] | None = None, /, **changes: str) -> Page:
-        """Send a form of a page, with what was typed into it, and with further headers."""
+        """Send a form of a page with the typed values and additional headers."""
         return self.post(form.action, {**form.fields, **changes}, **(headers or {}))
 
     def twin(self) -> Browser:
@@ -106,7 +106,7 @@ class Browser:
             answer, data = self._exchange(method, path, body, {**headers, **more})
         except (OSError, http.client.HTTPException) as error:
             self.close()
-            raise Unanswered(f"{method} {path}: {error!r}") from error
+            raise UnansweredError(f"{method} {path}: {error!r}") from error
         for cookie in answer.headers.get_all("Set-Cookie") or ():
             name, _, rest = cookie.partition("=")
             value = rest.partition(";")[0]
@@ -121,7 +121,7 @@ class Browser:
     def _exchange(
         self, method: str, path: str, body: str | None, headers: dict[str, str]
     ) -> tuple[http.client.HTTPResponse, bytes]:
-        """Send a request; one on a connection that the server has closed meanwhile goes again.
+        """Send a request; repeat it if the server has closed the connection meanwhile.
 
         Only what can't have been read is sent again: a reset before the first byte of an answer,
         to a GET. A form is sent again by whoever knows its key.
@@ -184,7 +184,7 @@ def _forms(text: str, path: str) -> list[Form]:
 
 
 def _take(form: Form, key: str, has: dict[str, str], name: str) -> None:
-    """Note an input or a button: what it would send, or what it could."""
+    """Record the values that an input or a button would or could send."""
     kind = has.get("type", "submit" if name == "button" else "text").lower()
     if kind in ("radio", "checkbox", "submit"):
         form.choices.setdefault(key, []).append(has.get("value", "on"))

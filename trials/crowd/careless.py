@@ -14,21 +14,21 @@ from collections.abc import Callable
 from typing import Any
 
 
-def none() -> None:
+def inject_nothing() -> None:
     """Inject no fault."""
 
 
-def unsynced() -> None:
+def disable_sync() -> None:
     """Let SQLite confirm a commit before it is on disk (PRAGMA synchronous=OFF)."""
-    _with_synchronous("OFF")
+    _set_synchronous("OFF")
 
 
-def normal_sync() -> None:
+def use_normal_sync() -> None:
     """Let SQLite sync only at checkpoints (PRAGMA synchronous=NORMAL)."""
-    _with_synchronous("NORMAL")
+    _set_synchronous("NORMAL")
 
 
-def _with_synchronous(level: str) -> None:
+def _set_synchronous(level: str) -> None:
     from django.db import connections
 
     options = connections.settings["default"]["OPTIONS"]
@@ -39,36 +39,36 @@ def _with_synchronous(level: str) -> None:
     del connections["default"]
 
 
-def unlocked_votes() -> None:
+def unlock_votes() -> None:
     """Count votes before inserting them, as popular annotation tools do."""
     from winosmith.web.judge import turns
 
-    _everywhere(turns.next_problem, take_unlocked)
-    _everywhere(turns.store_answer, answer_unlocked)
-    _everywhere(turns.store_local_answer, lambda person, ref, choice: None)
+    _replace_everywhere(turns.lease_next_problem, take_unlocked)
+    _replace_everywhere(turns.store_answer, answer_unlocked)
+    _replace_everywhere(turns.store_local_answer, lambda person, ref, choice: None)
 
 
-def forgetful_forms() -> None:
-    """Let a form’s key be looked up first and noted last: two clicks at once both act."""
+def forget_forms() -> None:
+    """Look up a form’s key first and store it last, so that two simultaneous clicks both act."""
     from winosmith.web.people import gates
 
-    _everywhere(gates.act_once, once_unlocked)
+    _replace_everywhere(gates.process_once, once_unlocked)
 
 
-def clear_sessions() -> None:
+def store_clear_sessions() -> None:
     """Store session keys unprotected."""
     from winosmith.web.people import gates
 
-    vars(gates)["token_digest"] = str
+    vars(gates)["digest_token"] = str
 
 
 FAULTS: dict[str, Callable[[], None]] = {
-    "none": none,
-    "unsynced": unsynced,
-    "normal-sync": normal_sync,
-    "unlocked-votes": unlocked_votes,
-    "forgetful-forms": forgetful_forms,
-    "clear-sessions": clear_sessions,
+    "none": inject_nothing,
+    "unsynced": disable_sync,
+    "normal-sync": use_normal_sync,
+    "unlocked-votes": unlock_votes,
+    "forgetful-forms": forget_forms,
+    "clear-sessions": store_clear_sessions,
 }
 
 
@@ -135,7 +135,7 @@ def once_unlocked(person: Any, key: str, form: str, act: Callable[[], dict[str, 
     return result, True
 
 
-def _everywhere(original: Any, other: Any) -> None:
+def _replace_everywhere(original: Any, other: Any) -> None:
     """Replace a function in every module of the platform that imports it."""
     for name, module in list(sys.modules.items()):
         if name.startswith("winosmith.web"):
@@ -153,7 +153,7 @@ def main() -> None:
 
     def activate_carelessly(site: Site) -> None:
         activate(site)
-        if fault is not none and not vars(fault).get("done"):
+        if fault is not inject_nothing and not vars(fault).get("done"):
             from django.urls import get_resolver
 
             get_resolver().url_patterns  # noqa: B018 - every view is there to be replaced in

@@ -7,7 +7,7 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
-from .scenario import UNWATCHED, opened
+from .scenario import UNWATCHED, open_site
 
 ATTACKS = (
     "3 judges who click", "19 accounts of one address", "2 accounts of one address and a third",
@@ -24,7 +24,7 @@ MEDIAN, SPREAD, RIGHT = 9.0, 0.6, 0.93
 def attack(
     folder: Path, database: str | None, who: str, problems: int, *, watched: bool = True
 ) -> dict[str, Any]:
-    """Run one attack; return how many answers it gave and what they decided.
+    """Run one attack; return the number of its answers and their effect.
 
     Args:
         folder: of the site, new.
@@ -33,24 +33,24 @@ def attack(
         problems: how many there are to judge, or twins in the test.
         watched: by the settings that ship; else no bound holds anybody, and clicks decide.
     """
-    opened(folder, database, **({} if watched else UNWATCHED))
+    open_site(folder, database, **({} if watched else UNWATCHED))
     from . import inside
 
     if who == "a human test":
-        return _test(problems)
+        return _submit_tests(problems)
     writer = inside.make_people("writer", 1)[0]
     inside.make_problems(problems, writer.key)
     if who == "a paid job":
-        return _job(problems)
+        return _complete_job(problems)
     shared = {"19": 19, "2 ": 2}.get(who[:2], 0)
     people = inside.make_people("bot", max(3, shared), is_judge=True)
     for at, one in enumerate(people):
         address = "192.0.2.1" if at < shared else f"198.51.100.{at + 1}"
-        _judged_by_page(one, address, 6.0 if shared else 0.0, problems // 2)
-    return _came_to()
+        _judge_by_pages(one, address, 6.0 if shared else 0.0, problems // 2)
+    return _summarize_outcome()
 
 
-def _came_to() -> dict[str, Any]:
+def _summarize_outcome() -> dict[str, Any]:
     from django.db.models import Q
 
     from winosmith.web.judge.models import Slot, Verdict
@@ -63,8 +63,8 @@ def _came_to() -> dict[str, Any]:
     }
 
 
-def _judged_by_page(one: Any, address: str, seconds: float, most: int) -> None:
-    """Let somebody judge by the pages, from an address, each problem in so many seconds."""
+def _judge_by_pages(one: Any, address: str, seconds: float, most: int) -> None:
+    """Judge through the pages from one address, taking some seconds for each problem."""
     from django.test import Client
 
     from winosmith.web.judge.models import Slot
@@ -79,12 +79,12 @@ def _judged_by_page(one: Any, address: str, seconds: float, most: int) -> None:
             return
         sent = {"problem": slot.ref, "choice": "0"}
         browser.post("/judge/local/", {**sent, "key": new_key()})
-        passes(one.key, seconds)
+        advance_time(one.key, seconds)
         browser.post("/judge/answer/", {**sent, "key": new_key()})
 
 
-def passes(person: int, seconds: float) -> None:
-    """Let time pass for a judge by moving their actions into the past."""
+def advance_time(person: int, seconds: float) -> None:
+    """Advance the time for a judge by moving their actions into the past."""
     from django.db.models import F
 
     from winosmith.web.judge.models import Judge, Slot
@@ -99,12 +99,12 @@ def passes(person: int, seconds: float) -> None:
             rows.update(**{name: F(name) - ago})
 
 
-def _job(problems: int) -> dict[str, Any]:
+def _complete_job(problems: int) -> dict[str, Any]:
     """Let three workers finish a study's job immediately, and the market approve them."""
     from decimal import Decimal
 
-    from winosmith.web.judge.exclusion import confirm_job
-    from winosmith.web.judge.turns import next_problem, store_answer, store_local_answer
+    from winosmith.web.judge.exclusion import include_paid_votes
+    from winosmith.web.judge.turns import lease_next_problem, store_answer, store_local_answer
     from winosmith.web.market.providers import Claim
     from winosmith.web.market.studies import create_study
     from winosmith.web.market.workers import Arrival, start_participation
@@ -123,28 +123,28 @@ def _job(problems: int) -> dict[str, Any]:
         part = start_participation(study, Arrival(study.pk, claimed, f"browser {n}"))
         agree(part.person)
         for _ in range(problems // 2):
-            slot = next_problem(part.person)
+            slot = lease_next_problem(part.person)
             if slot is None:
                 break
             store_local_answer(part.person, slot.ref, 0)
             store_answer(part.person, slot.ref, 0)
-        confirm_job(part.pk, "the market approved the submission")
-    return _came_to()
+        include_paid_votes(part.pk, "the market approved the submission")
+    return _summarize_outcome()
 
 
-def _test(problems: int) -> dict[str, Any]:
+def _submit_tests(problems: int) -> dict[str, Any]:
     """Let somebody hand a whole test in at once; return what of it is in the round's figures."""
     from winosmith import Dataset, Problem
     from winosmith.web.people.models import Person
     from winosmith.web.take.rounds import close_round, open_round
     from winosmith.web.take.sheets import assign_sheet, store_answer, submit_sheet
 
-    from .sentences import twin_of
+    from .sentences import make_twin
 
     made = [
         Problem(f"t{number}{letter}", sentence, ("lantern", "kettle"), right, f"t{number}")
         for number in range(problems)
-        for letter, (sentence, right) in zip("ab", twin_of(f"t{number}").halves(), strict=True)
+        for letter, (sentence, right) in zip("ab", make_twin(f"t{number}").halves(), strict=True)
     ]
     opened_round, _left = open_round(Dataset(made), "clicks")
     person = Person.objects.create_user("subject")
@@ -158,18 +158,18 @@ def _test(problems: int) -> dict[str, Any]:
     return {"answers": asked, "decided": counted, "waiting": asked - counted}
 
 
-def honest(folder: Path, database: str | None, judges: int, votes: int) -> dict[str, Any]:
-    """Let people judge with care, each in their own pace; return how many were held, and for what.
+def judge_honestly(folder: Path, database: str | None, judges: int, votes: int) -> dict[str, Any]:
+    """Simulate careful judges with individual paces; return the number suspended, by reason.
 
     Each problem is judged by three of them, one in ten that they get is gold, and the training
     comes first.
     """
-    opened(folder, database)
+    open_site(folder, database)
     from winosmith.web.judge.models import Judge, Slot, Verdict
     from winosmith.web.judge.trust import add_gold
     from winosmith.web.judge.turns import (
-        needs_local,
-        next_problem,
+        lease_next_problem,
+        needs_local_answer,
         store_answer,
         store_local_answer,
     )
@@ -188,13 +188,13 @@ def honest(folder: Path, database: str | None, judges: int, votes: int) -> dict[
     crowd = [Person.objects.get(pk=one.key) for one in people]
     for _ in range(votes):
         for person in rng.sample(crowd, len(crowd)):
-            slot = next_problem(person)
+            slot = lease_next_problem(person)
             if slot is None:
                 continue  # on hold, with the maximum number of waiting votes
             ref, right = slot.ref, slot.problem.answer
-            if needs_local(slot):
+            if needs_local_answer(slot):
                 store_local_answer(person, ref, rng.randrange(2))
-            passes(person.pk, MEDIAN * rng.lognormvariate(0.0, SPREAD))
+            advance_time(person.pk, MEDIAN * rng.lognormvariate(0.0, SPREAD))
             store_answer(person, ref, right if rng.random() < RIGHT else 1 - right)
     given = Slot.objects.filter(gold=False).exclude(answered_at=None)
     held = Judge.objects.filter(held__isnull=False)

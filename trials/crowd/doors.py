@@ -9,7 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from .scenario import opened
+from .scenario import open_site
 
 LOOKS = {
     "a": "аɑαａ𝐚", "c": "сᴄⅽ", "d": "ԁⅾ", "e": "еҽ", "h": "һհ", "i": "іıⅰ1lΙ", "j": "јϳ",
@@ -23,8 +23,8 @@ PASSWORD = "twins-and-cups"  # noqa: S105 - of people who are made up
 
 
 @dataclass
-class Doors:
-    """Settings of the attacks.
+class DoorSettings:
+    """Settings for the attacks.
 
     Attributes:
         people: each with two log-ins, two tokens and a link to a new password.
@@ -39,9 +39,9 @@ class Doors:
     only: str = ""
 
 
-def doors(folder: Path, database: str | None, how: Doors) -> dict[str, tuple[int, int]]:
-    """Try all in this process; return of each attack how often it was tried, and got in."""
-    opened(folder, database)
+def try_doors(folder: Path, database: str | None, how: DoorSettings) -> dict[str, tuple[int, int]]:
+    """Run all attacks in this process; return the numbers of attempts and successes of each."""
+    open_site(folder, database)
     from django.contrib.auth.hashers import make_password
 
     from winosmith.web._lock import writing
@@ -54,22 +54,24 @@ def doors(folder: Path, database: str | None, how: Doors) -> dict[str, tuple[int
     keys = [one.key for one in inside.make_people("owner", how.people)]
     with writing():
         Person.objects.update(password=make_password(PASSWORD))
-    owners = [(person, _held(person)) for person in Person.objects.filter(pk__in=keys)]
+    owners = [(person, _list_credentials(person)) for person in Person.objects.filter(pk__in=keys)]
     (admin,) = inside.make_people("admin", 1, is_superuser=True)[0].cookies.values()
     held = [text for _, texts in owners for text in texts]
     attacks: dict[str, Callable[[], tuple[int, int]]] = {
-        "their owners (each must get in)": lambda: _tried(held),
-        "a reader of the whole database": lambda: _tried(_stored()),
-        "a reader of Django's admin": lambda: _tried(_shown(admin)),
+        "their owners (each must get in)": lambda: _try_texts(held),
+        "a reader of the whole database": lambda: _try_texts(_list_stored_keys()),
+        "a reader of Django's admin": lambda: _try_texts(_list_displayed_keys(admin)),
         "who look like somebody": lambda: _named(how.names),
         "with a password like their name": lambda: _like_their_name(how.names),
     }
     for start, way in enumerate(("change", "reset", "everywhere")):
-        attacks[f"what opened an account before: {way}"] = partial(_after, way, owners[start::3])
+        attacks[f"what opened an account before: {way}"] = partial(
+            _revoke_access, way, owners[start::3]
+        )
     return {what: attack() for what, attack in attacks.items() if how.only in ("", what)}
 
 
-def _held(person: Any) -> list[str]:
+def _list_credentials(person: Any) -> list[str]:
     """Return a person's credentials: two sessions, two tokens, a link."""
     from winosmith.web.api.models import create_token
     from winosmith.web.people.accounts import create_reset_link
@@ -91,7 +93,7 @@ def _browser(cookie: str = "") -> Any:
     return browser
 
 
-def _opens(text: str) -> bool:
+def _gives_access(text: str) -> bool:
     """Return whether a text gives access as a session cookie, a token, or a link."""
     bearer = {"Authorization": f"Bearer {text}"}
     answers = (
@@ -102,25 +104,25 @@ def _opens(text: str) -> bool:
     return any(answer.status_code == 200 for answer in answers)
 
 
-def _tried(texts: Iterable[str]) -> tuple[int, int]:
-    opening = [_opens(text) for text in texts]
+def _try_texts(texts: Iterable[str]) -> tuple[int, int]:
+    opening = [_gives_access(text) for text in texts]
     return len(opening), sum(opening)
 
 
-def _words(text: str) -> set[str]:
+def _find_possible_keys(text: str) -> set[str]:
     """Return possible keys in a text: runs of 16 characters or more."""
     return set(re.findall(r"[\w-]{16,200}", text))
 
 
-def _stored() -> set[str]:
+def _list_stored_keys() -> set[str]:
     """Return all possible keys in the database's tables."""
     from django.apps import apps
 
     tables = (model._base_manager.values_list() for model in apps.get_models())
-    return {word for rows in tables for row in rows for word in _words(str(row))}
+    return {word for rows in tables for row in rows for word in _find_possible_keys(str(row))}
 
 
-def _shown(admin: str) -> set[str]:
+def _list_displayed_keys(admin: str) -> set[str]:
     """Return all possible keys in Django's admin: the lists, and the first rows of each."""
     from django.contrib.admin import site
 
@@ -130,12 +132,12 @@ def _shown(admin: str) -> set[str]:
         path = f"/admin/tables/{model._meta.app_label}/{model._meta.model_name}/"
         keys = list(model._base_manager.values_list("pk", flat=True)[:20])
         for page in (path, *(f"{path}{key}/change/" for key in keys)):
-            words |= _words(browser.get(page).content.decode())
+            words |= _find_possible_keys(browser.get(page).content.decode())
     return words
 
 
-def _imitations(name: str) -> Iterator[str]:
-    """Yield names that look like one: a letter another, and all that can be."""
+def _iter_imitations(name: str) -> Iterator[str]:
+    """Yield lookalike names, with one letter or all possible letters replaced."""
     for place, letter in enumerate(name):
         for other in LOOKS.get(letter, ""):
             yield name[:place] + other + name[place + 1 :]
@@ -157,7 +159,7 @@ def _signs_up(name: str, password: str) -> bool:
 
 def _named(names: tuple[str, ...]) -> tuple[int, int]:
     taken = [name for name in names if _signs_up(name, PASSWORD)]
-    tried = [_signs_up(other, PASSWORD) for name in taken for other in _imitations(name)]
+    tried = [_signs_up(other, PASSWORD) for name in taken for other in _iter_imitations(name)]
     return len(tried), sum(tried)
 
 
@@ -168,8 +170,8 @@ def _like_their_name(names: tuple[str, ...]) -> tuple[int, int]:
     return len(tried), sum(tried)
 
 
-def _after(way: str, owners: list[tuple[Any, list[str]]]) -> tuple[int, int]:
-    """Close the doors of some, by a page as they would; try what opened them."""
+def _revoke_access(way: str, owners: list[tuple[Any, list[str]]]) -> tuple[int, int]:
+    """Revoke some people's access through a page, and try their old credentials."""
     for _, (cookie, *_others, link) in owners:
         browser = _browser("" if way == "reset" else cookie)
         new = {"password": "jugs-and-shelves", "again": "jugs-and-shelves", "old": PASSWORD}
@@ -178,4 +180,4 @@ def _after(way: str, owners: list[tuple[Any, list[str]]]) -> tuple[int, int]:
         else:
             path = "/people/password/" if way == "change" else "/people/logout/"
             browser.post(path, {**new, "everywhere": "yes"})
-    return _tried(text for _, texts in owners for text in texts)
+    return _try_texts(text for _, texts in owners for text in texts)

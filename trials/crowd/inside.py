@@ -13,20 +13,20 @@ from typing import Any
 
 from django.conf import settings
 
-from .acts import Told
+from .acts import AcknowledgedWrite
 
 
 @dataclass(frozen=True)
-class Someone:
-    """A person of the crowd, and the cookie under which they are logged in."""
+class Member:
+    """A person in the crowd, with the session cookie of their login."""
 
     name: str
     key: int
     cookies: dict[str, str]
 
 
-def make_people(prefix: str, count: int, **fields: Any) -> list[Someone]:
-    """Make people who agreed to the texts and are logged in, each with a session of their own."""
+def make_people(prefix: str, count: int, **fields: Any) -> list[Member]:
+    """Create people who have accepted the terms and are logged in, each with a session."""
     from winosmith.web._lock import writing
     from winosmith.web.people.models import Person
     from winosmith.web.people.privacy import agree
@@ -36,7 +36,7 @@ def make_people(prefix: str, count: int, **fields: Any) -> list[Someone]:
         for number in range(count):
             person = Person.objects.create_user(f"{prefix}-{number}", None, **fields)
             agree(person)
-            made.append(Someone(person.name, person.pk, _session(person)))
+            made.append(Member(person.name, person.pk, _session(person)))
     return made
 
 
@@ -56,14 +56,14 @@ def _session(person: Any) -> dict[str, str]:
 def make_problems(
     count: int, contributor: int | None = None, *, state: str = "judging"
 ) -> list[str]:
-    """Make problems (two a twin), open to the judges where they are judged; return their refs."""
+    """Create problems (two per twin), open to the judges if they are judged; return their refs."""
     import secrets
 
     from winosmith.web._lock import writing
     from winosmith.web.judge.votes import open_slots
     from winosmith.web.problems.models import Event, Problem, Twin
 
-    from .sentences import twin_of
+    from .sentences import make_twin
 
     refs = []
     with writing():
@@ -71,7 +71,7 @@ def make_problems(
             twin = Twin.objects.create(
                 ref=secrets.token_hex(8), contributor_id=contributor, domain="physical"
             )
-            for half in twin_of(f"{state}{number}").halves():
+            for half in make_twin(f"{state}{number}").halves():
                 problem = Problem.objects.create(
                     ref=secrets.token_hex(8),
                     twin=twin,
@@ -88,7 +88,7 @@ def make_problems(
 
 
 @dataclass(frozen=True)
-class Kept:
+class WriteFaults:
     """Numbers of acknowledged writes that are missing, stored twice, or different."""
 
     told: int
@@ -97,8 +97,8 @@ class Kept:
     otherwise: int
 
 
-def audit_told(told: Sequence[Told]) -> Kept:
-    """Look each acknowledged write up; writes that were never acknowledged may be there once."""
+def audit_writes(told: Sequence[AcknowledgedWrite]) -> WriteFaults:
+    """Look up each acknowledged write; unacknowledged writes may exist at most once."""
     from winosmith.web.judge.models import Slot
     from winosmith.web.problems.models import Event, Problem
 
@@ -126,11 +126,11 @@ def audit_told(told: Sequence[Told]) -> Kept:
             otherwise += votes[write.person, write.mark] != write.choice
     twice = sum(set(found.values()) != {2} or len(found) > 1 for found in twins.values())
     twice += sum(count > 1 for mark, count in acts.items() if re.fullmatch(r"m\w+m", mark))
-    return Kept(len(told), missing, twice, otherwise)
+    return WriteFaults(len(told), missing, twice, otherwise)
 
 
 @dataclass(frozen=True)
-class Votes:
+class VoteFaults:
     """Numbers of votes that break each rule, and the number of all votes."""
 
     votes: int
@@ -142,12 +142,12 @@ class Votes:
 
     @property
     def faults(self) -> int:
-        """How much is wrong; 0 is right."""
+        """Number of faulty writes."""
         return self.too_many + self.twice + self.own + self.both_halves + self.undecided
 
 
-def audit_votes() -> Votes:
-    """Count votes beyond k, by one person twice, by contributors, by readers of the other half."""
+def audit_votes() -> VoteFaults:
+    """Count votes beyond k, repeated votes, and votes by contributors or readers of a half."""
     from winosmith.web.judge.models import Slot
     from winosmith.web.problems.models import Problem, State
 
@@ -162,7 +162,7 @@ def audit_votes() -> Votes:
     a_twin = Counter((row[3], row[1]) for row in rows)
     states = dict(Problem.objects.filter(pk__in=a_problem).values_list("pk", "state"))
     decided = (State.VALID, State.REJECTED)
-    return Votes(
+    return VoteFaults(
         votes=len(rows),
         too_many=sum(count > k for count in a_problem.values()),
         twice=sum(count > 1 for count in a_person.values()),

@@ -9,11 +9,11 @@ from itertools import count, cycle
 from pathlib import Path
 from typing import Any
 
-from .acts import Confused
-from .browser import Browser, Unanswered
+from .acts import InvalidResponseError
+from .browser import Browser, UnansweredError
 from .predicting import BUILT_IN, await_models, perturb_once
 from .queue import ADMINS, PAGES
-from .scenario import Place, apart, opened
+from .scenario import Place, open_site, run_in_process
 from .server import Server
 
 READERS, PERTURBERS = 4, 4
@@ -49,7 +49,7 @@ def measure(where: Place, *, imported: int, public: int, workers: int) -> Measur
     """
     rules = {"perturbs_per_hour": 1_000_000, "models": list(BUILT_IN)}
     server = Server(where.folder, where.postgres, options=("--workers", str(workers)), rules=rules)
-    refs, readers, perturbers = apart(prepare, where.folder, where.database, public)
+    refs, readers, perturbers = run_in_process(prepare, where.folder, where.database, public)
     server.start()
     found, is_over = Measured(), threading.Event()
     threads = [
@@ -65,7 +65,7 @@ def measure(where: Place, *, imported: int, public: int, workers: int) -> Measur
         await_models(Browser(server.url), len(BUILT_IN), public)
         for thread in threads:
             thread.start()
-        found.jobs = apart(run_jobs, where.folder, where.database, imported)
+        found.jobs = run_in_process(run_jobs, where.folder, where.database, imported)
     finally:
         is_over.set()
         for thread in threads:
@@ -77,7 +77,7 @@ def measure(where: Place, *, imported: int, public: int, workers: int) -> Measur
 
 def prepare(folder: Path, database: str | None, public: int) -> tuple[list[str], Any, Any]:
     """Create public problems, admins who read pages, and people who perturb."""
-    opened(folder, database)
+    open_site(folder, database)
     from .inside import make_people, make_problems
 
     refs = make_problems(public, state="valid")
@@ -87,13 +87,13 @@ def prepare(folder: Path, database: str | None, public: int) -> tuple[list[str],
 
 def run_jobs(folder: Path, database: str | None, imported: int) -> dict[str, float]:
     """Queue the import and the round; return the seconds until the end of each."""
-    opened(folder, database)
-    from winosmith.records import canonical
+    open_site(folder, database)
+    from winosmith.records import dump_json
     from winosmith.web.jobs import BUSY, IMPORT, ROUND, Job, create_job
     from winosmith.web.people.models import Person
     from winosmith.web.rounds.running import create_round
 
-    from .sentences import twin_of
+    from .sentences import make_twin
 
     admin = Person.objects.get(name="reader-0")
     asked = {
@@ -104,12 +104,12 @@ def run_jobs(folder: Path, database: str | None, imported: int) -> dict[str, flo
     job.file.parent.mkdir(exist_ok=True)
     with job.file.open("w") as file:
         for number in range(imported // 2):
-            for half, (sentence, answer) in enumerate(twin_of(f"job{number}").halves()):
+            for half, (sentence, answer) in enumerate(make_twin(f"job{number}").halves()):
                 record = {
                     "id": f"{number}-{half}", "sentence": sentence, "answer": answer,
                     "options": ["lantern", "kettle"], "twin_id": str(number),
                 }  # fmt: skip
-                file.write(canonical(record) + "\n")
+                file.write(dump_json(record) + "\n")
     start = time.monotonic()
     create_job(admin, IMPORT, asked, state=Job.State.WAITING, mark=job.mark, total=imported)
     create_round("round-1", {}, by=admin)
@@ -131,7 +131,7 @@ def _read_often(browser: Browser, person: Any, is_over: threading.Event, found: 
         start = time.monotonic()
         try:
             page = browser.get(path)
-        except Unanswered as error:
+        except UnansweredError as error:
             found.errors.append(str(error))
             continue
         found.pages.setdefault(name, []).append(time.monotonic() - start)
@@ -149,6 +149,6 @@ def _perturb_often(
             break
         try:
             found.predictions.append(perturb_once(browser, person, ref, number)[1])
-        except (Unanswered, Confused) as error:
+        except (UnansweredError, InvalidResponseError) as error:
             found.errors.append(" ".join(str(error).split())[:400])
     browser.close()

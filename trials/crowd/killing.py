@@ -12,9 +12,16 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from .acts import Away, Confused, Visitor, judge_once, moderate_once, write_twin
-from .browser import Browser, Unanswered
-from .scenario import Place, apart, opened
+from .acts import (
+    InvalidResponseError,
+    UnavailableError,
+    Visitor,
+    judge_once,
+    moderate_once,
+    write_twin,
+)
+from .browser import Browser, UnansweredError
+from .scenario import Place, open_site, run_in_process
 from .server import Server
 
 KILLS = ("worker", "server", "power")
@@ -43,7 +50,7 @@ class Plan:
 
 @dataclass
 class Outcome:
-    """What a site came to; `destroyed` says why it could not be used any more.
+    """The result for a site; `destroyed` states why it became unusable.
 
     Attributes:
         kills: number of times that each of `KILLS` was killed.
@@ -77,8 +84,8 @@ class Outcome:
 
 
 def prepare(folder: Path, database: str | None, plan: Plan) -> dict[str, list[Any]]:
-    """Make the site's people and some problems to judge; for a process of its own."""
-    opened(folder, database)
+    """Create the site's people and some problems to judge; runs in a separate process."""
+    open_site(folder, database)
     from . import inside
 
     inside.make_problems(20)
@@ -90,18 +97,18 @@ def prepare(folder: Path, database: str | None, plan: Plan) -> dict[str, list[An
 
 
 def audit(folder: Path, database: str | None, told: list[Any]) -> tuple[Any, Any]:
-    """Look up what people were told; for a process of its own."""
-    opened(folder, database)
+    """Look up the acknowledged writes; runs in a separate process."""
+    open_site(folder, database)
     from . import inside
 
-    return inside.audit_told(told), inside.audit_votes()
+    return inside.audit_writes(told), inside.audit_votes()
 
 
-def torment(where: Place, plan: Plan) -> Outcome:
-    """Kill a site under load, as planned, and tell what came of what people were told."""
+def torture_site(where: Place, plan: Plan) -> Outcome:
+    """Kill a site under load, as planned, and return the fate of the acknowledged writes."""
     outcome, rng = Outcome(), random.Random(plan.seed)  # noqa: S311
     server = Server(where.folder, where.postgres, plan.fault, where.cuts, rules=plan.rules)
-    people = apart(prepare, where.folder, where.database, plan)
+    people = run_in_process(prepare, where.folder, where.database, plan)
     server.start()
     crowd = Crowd(server.url, people, plan.seed)
     crowd.begin()
@@ -113,7 +120,7 @@ def torment(where: Place, plan: Plan) -> Outcome:
             _kill(server, kind, rng, outcome)
             outcome.kills[kind] += 1
         crowd.wait_for(plan.between)
-    except (RuntimeError, Confused) as error:
+    except (RuntimeError, InvalidResponseError) as error:
         outcome.destroyed = " ".join(str(error).split())[-300:]
     crowd.end()
     server.stop()
@@ -128,7 +135,7 @@ def torment(where: Place, plan: Plan) -> Outcome:
         )
     if not outcome.destroyed:
         try:
-            kept, votes = apart(audit, where.folder, where.database, told)
+            kept, votes = run_in_process(audit, where.folder, where.database, told)
         except Exception as error:  # noqa: BLE001 - whatever it is, the data can't be read
             outcome.destroyed = " ".join(str(error).split())[:300]
         else:
@@ -154,7 +161,7 @@ def _kill(server: Server, kind: str, rng: random.Random, outcome: Outcome) -> No
 
 
 class Crowd:
-    """People at their browsers, each in a thread, until they are told to end."""
+    """People with browsers, each in a thread, until they are stopped."""
 
     def __init__(self, url: str, people: dict[str, list[Any]], seed: int, patience: float = 30):
         acts: dict[str, Callable[[Visitor], bool]] = {
@@ -177,7 +184,7 @@ class Crowd:
             thread.start()
 
     def wait_for(self, writes: int, most: float = 300, faults: int = 100) -> None:
-        """Wait until so many more writes were acknowledged.
+        """Wait until a number of additional writes have been acknowledged.
 
         Raises:
             Confused: they were not, within `most` seconds, or before so many faults were met.
@@ -186,7 +193,7 @@ class Crowd:
         bound = len(self.errors) + len(self.refusals()) + faults
         while self.told < goal:
             if time.monotonic() > until or len(self.errors) + len(self.refusals()) > bound:
-                raise Confused(f"no {writes} writes in {most} s; {self.errors[-1:]}")
+                raise InvalidResponseError(f"no {writes} writes in {most} s; {self.errors[-1:]}")
             time.sleep(0.01)
 
     @property
@@ -213,8 +220,11 @@ class Crowd:
             try:
                 if not act(visitor):
                     time.sleep(0.05)
-            except (Unanswered, Away):  # it is away for long: what has stopped is `wait_for`'s
+            except (
+                UnansweredError,
+                UnavailableError,
+            ):  # it is away for long: what has stopped is `wait_for`'s
                 continue
-            except Confused as error:
+            except InvalidResponseError as error:
                 self.errors.append(str(error))
                 time.sleep(0.05)

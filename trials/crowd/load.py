@@ -9,10 +9,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from .acts import Confused, Visitor, judge_once, write_twin
-from .browser import Browser, Unanswered
-from .processor import Taken, taken
-from .scenario import Place, apart, opened
+from .acts import InvalidResponseError, Visitor, judge_once, write_twin
+from .browser import Browser, UnansweredError
+from .processor import ProcessorTime, measure_processor_time
+from .scenario import Place, open_site, run_in_process
 from .server import Server
 
 WRITES = ("twin", "vote", "local", "claim", "topic")
@@ -21,7 +21,7 @@ WRITES = ("twin", "vote", "local", "claim", "topic")
 
 @dataclass
 class Load:
-    """How many people do how much, for how long; a third of them write, the others judge.
+    """The number of people, and their load over time; a third write, the others judge.
 
     Attributes:
         people: at once.
@@ -42,8 +42,8 @@ class Load:
 
 
 @dataclass
-class Watched:
-    """The server's memory at a time (MB of all its processes), and its connections."""
+class ServerSample:
+    """The server's memory (MB, all processes) and its connections at one time."""
 
     at: float
     megabytes: float
@@ -51,13 +51,13 @@ class Watched:
 
 
 @dataclass
-class Measured:
-    """What was measured: the seconds of each form by its name, samples, and what went wrong."""
+class LoadResult:
+    """The measurements: seconds by form name, server samples, and errors."""
 
     seconds: float = 0.0
-    processor: Taken = field(default_factory=lambda: Taken(0, 0, 0, 0, 0))
+    processor: ProcessorTime = field(default_factory=lambda: ProcessorTime(0, 0, 0, 0, 0))
     times: dict[str, list[float]] = field(default_factory=dict)
-    samples: list[Watched] = field(default_factory=list)
+    samples: list[ServerSample] = field(default_factory=list)
     errors: list[str] = field(default_factory=list)
 
     def writes(self) -> list[float]:
@@ -66,8 +66,8 @@ class Measured:
 
 
 def prepare(folder: Path, database: str | None, load: Load) -> dict[str, list[Any]]:
-    """Make the site's people, and problems to judge; for a process of its own."""
-    opened(folder, database)
+    """Create the site's people and problems to judge; runs in a separate process."""
+    open_site(folder, database)
     from . import inside
 
     if load.learnt:
@@ -82,19 +82,19 @@ def prepare(folder: Path, database: str | None, load: Load) -> dict[str, list[An
     }
 
 
-def measure(where: Place, load: Load, *, every: float = 5.0) -> Measured:
+def measure(where: Place, load: Load, *, every: float = 5.0) -> LoadResult:
     """Put a site under load and measure it."""
     options = ("--workers", str(load.workers))
     server = Server(where.folder, where.postgres, options=options)
-    people = apart(prepare, where.folder, where.database, load)
+    people = run_in_process(prepare, where.folder, where.database, load)
     server.start()
-    found, over, pace = Measured(), threading.Event(), Pace(load.writes)
+    found, over, pace = LoadResult(), threading.Event(), RateLimit(load.writes)
     visitors, threads = [], []
     for role, act in (("writer", _write), ("judge", judge_once)):
         for person in people[role]:
             browser = Browser(server.url, timeout=60)
             browser.cookies = dict(person.cookies)
-            visitor = Paced(person.key, browser, pace=pace)
+            visitor = PacedVisitor(person.key, browser, pace=pace)
             visitors.append(visitor)
             threads.append(threading.Thread(target=_live, args=(visitor, act, over, found.errors)))
     for thread in threads:
@@ -102,12 +102,12 @@ def measure(where: Place, load: Load, *, every: float = 5.0) -> Measured:
     time.sleep(load.warm)
     for visitor in visitors:
         visitor.seconds = {}
-    start, before = time.monotonic(), taken(server)
+    start, before = time.monotonic(), measure_processor_time(server)
     while (gone := time.monotonic() - start) < load.seconds:
-        found.samples.append(watch(server, gone))
+        found.samples.append(sample_server(server, gone))
         time.sleep(max(0.0, min(every, load.seconds - (time.monotonic() - start))))
     found.seconds = time.monotonic() - start
-    found.processor = taken(server) - before
+    found.processor = measure_processor_time(server) - before
     times = [dict(visitor.seconds) for visitor in visitors]
     over.set()
     pace.rate = 0
@@ -123,8 +123,8 @@ def measure(where: Place, load: Load, *, every: float = 5.0) -> Measured:
     return found
 
 
-class Pace:
-    """Limits the rate of all people together."""
+class RateLimit:
+    """Limits the total rate of all people."""
 
     def __init__(self, rate: float):
         self.rate, self.lock, self.next = rate, threading.Lock(), time.monotonic()
@@ -140,10 +140,10 @@ class Pace:
         time.sleep(max(0.0, mine - now))
 
 
-class Paced(Visitor):
+class PacedVisitor(Visitor):
     """A visitor who waits for their turn before each write."""
 
-    def __init__(self, key: int, browser: Browser, pace: Pace):
+    def __init__(self, key: int, browser: Browser, pace: RateLimit):
         super().__init__(key, browser)
         self.pace = pace
 
@@ -154,8 +154,8 @@ class Paced(Visitor):
         return super().write(what, *arguments, **typed)
 
 
-def watch(server: Server, at: float) -> Watched:
-    """Return what the server's processes hold: proportional memory, sockets and files."""
+def sample_server(server: Server, at: float) -> ServerSample:
+    """Return the proportional memory, sockets and files of the server's processes."""
     megabytes, connections = 0.0, 0
     for pid in server.processes():
         try:
@@ -164,11 +164,11 @@ def watch(server: Server, at: float) -> Watched:
             connections += sum(_is_database(link) for link in Path(f"/proc/{pid}/fd").iterdir())
         except OSError:
             continue
-    return Watched(at, megabytes, connections)
+    return ServerSample(at, megabytes, connections)
 
 
-def slope(samples: list[Watched], value: Callable[[Watched], float]) -> float:
-    """Return the least-squares slope of a value over time, an hour."""
+def fit_slope(samples: list[ServerSample], value: Callable[[ServerSample], float]) -> float:
+    """Return the least-squares slope of a value, per hour."""
     n = len(samples)
     if n < 2:
         return 0.0
@@ -198,5 +198,5 @@ def _live(
         try:
             if not act(visitor):
                 time.sleep(0.2)
-        except (Unanswered, Confused) as error:
+        except (UnansweredError, InvalidResponseError) as error:
             errors.append(" ".join(str(error).split())[:300])

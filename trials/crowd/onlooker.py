@@ -7,15 +7,15 @@ import random
 from pathlib import Path
 from typing import Any
 
-from .scenario import UNWATCHED, opened
+from .scenario import UNWATCHED, open_site
 
 _chance = random.Random(1)  # noqa: S311
 
 
-def look_on(
+def observe_site(
     folder: Path, database: str | None, problems: int, *, wait_days: int = 14, seed: int = 0
 ) -> dict[str, int]:
-    """Let people judge twins, and look after every vote at what the site shows to everyone.
+    """Let people judge twins, and read the public pages after every vote.
 
     Args:
         folder: of the site, new.
@@ -29,10 +29,10 @@ def look_on(
         that judges still held the other half could be read, with its answer, in the download
         (`answers_read`) or on its own page (`pages_read`).
     """
-    opened(folder, database, gold_every=0, wait_days=wait_days, **UNWATCHED)
+    open_site(folder, database, gold_every=0, wait_days=wait_days, **UNWATCHED)
     from django.test import Client
 
-    from winosmith.web.judge.turns import next_problem, store_answer, store_local_answer
+    from winosmith.web.judge.turns import lease_next_problem, store_answer, store_local_answer
     from winosmith.web.people.models import Person
     from winosmith.web.problems.models import Problem
 
@@ -45,7 +45,7 @@ def look_on(
     votes, tired = 0, 0
     while tired < 20:
         judge = rng.choice(judges)
-        slot = next_problem(judge)
+        slot = lease_next_problem(judge)
         if slot is None:
             tired += 1
             continue
@@ -58,17 +58,17 @@ def look_on(
             (other,) = others.values_list("ref", flat=True)
             if client.get(f"/problems/{other}/").status_code == 200:
                 read["pages"].add(half.ref)
-            if other in _downloaded(client):
+            if other in _read_downloaded_answers(client):
                 read["answers"].add(half.ref)
     return {
         "votes": votes,
-        "public": len(_downloaded(client)),
+        "public": len(_read_downloaded_answers(client)),
         **{f"{name}_read": len(found) for name, found in read.items()},
     }
 
 
-def _downloaded(client: Any) -> dict[str, int]:
-    """Return the answers in the download of everyone, by the problems' ids."""
+def _read_downloaded_answers(client: Any) -> dict[str, int]:
+    """Return the answers in the public download, by problem id."""
     where = f"10.{_chance.randrange(256)}.{_chance.randrange(256)}.1"  # without rate limits
     answer = client.get("/download/problems.jsonl", REMOTE_ADDR=where)
     body = b"".join(answer.streaming_content)

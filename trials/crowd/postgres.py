@@ -17,7 +17,7 @@ PS = shutil.which("ps") or "/bin/ps"
 
 
 def find_postgres() -> Path | None:
-    """Return the folder of PostgreSQL's programs, on the path or where Debian puts them."""
+    """Return the folder of PostgreSQL's programs, from the path or Debian's location."""
     for found in (
         shutil.which("initdb"),
         *sorted(Path("/usr/lib/postgresql").glob("*/bin/initdb"))[::-1],
@@ -66,7 +66,7 @@ class PostgresServer:
         )
 
     def start(self) -> None:
-        """Start, and wait until it answers; after a kill, it recovers committed data."""
+        """Start the server, and wait for a response; after a kill, it recovers committed data."""
         settings = {
             "listen_addresses": "127.0.0.1",
             "port": str(self.port),
@@ -97,7 +97,7 @@ class PostgresServer:
         )
 
     def kill(self) -> None:
-        """Kill the server and all its processes at once, like a power cut (kill -9).
+        """Kill all processes of the server simultaneously, like a power cut (kill -9).
 
         They have ended when this returns; `start` recovers committed data.
         """
@@ -110,11 +110,11 @@ class PostgresServer:
             with suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
         self.process.wait()
-        while any(_runs(pid) for pid in others):
+        while any(_is_running(pid) for pid in others):
             time.sleep(0.005)
 
     def stop(self, patience: float = 30.0) -> None:
-        """Stop, and close all connections. The server has ended when this returns.
+        """Stop the server, close all connections, and wait for the end.
 
         Args:
             patience: seconds to wait until all is written; then the server ends at once
@@ -151,8 +151,8 @@ def _children(parent: int) -> list[int]:
     return [int(pid) for pid, ppid in pairs if int(ppid) == parent]
 
 
-def _runs(pid: int) -> bool:
-    """Return whether a process runs, and is not a zombie."""
+def _is_running(pid: int) -> bool:
+    """Return whether a process is running and is not a zombie."""
     done = subprocess.run(
         [PS, "-o", "stat=", "-p", str(pid)], capture_output=True, text=True, check=False
     )

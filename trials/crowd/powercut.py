@@ -24,8 +24,8 @@ SECTOR = 512
 
 
 @dataclass(frozen=True)
-class Write:
-    """One write that was not synced: where, what it replaced, how long it was, the size before."""
+class UnsyncedWrite:
+    """An unsynced write: its offset, the replaced data, its length, and the previous size."""
 
     at: int
     old: bytes
@@ -34,8 +34,8 @@ class Write:
 
 
 @dataclass(frozen=True)
-class Lost:
-    """What a power cut took: files that lost something, writes that were not synced, and lost."""
+class Losses:
+    """The losses in a power cut: damaged files, unsynced writes, and lost writes."""
 
     files: int
     unsynced: int
@@ -52,15 +52,15 @@ class PowerCut:
         subprocess.run(command, check=True)
 
     def environment(self) -> dict[str, str]:
-        """Return what a process must be started with for its writes to be watched."""
+        """Return the environment in which a process's writes are watched."""
         return {
             "LD_PRELOAD": str(self.library),
             "POWERCUT_FOLDER": str(self.folder),
             "POWERCUT_LOG": str(self.log / "files"),
         }
 
-    def cut(self, rng: random.Random, *, keep: float) -> Lost:
-        """Take back unsynced writes; every process that writes here must be dead by now.
+    def cut(self, rng: random.Random, *, keep: float) -> Losses:
+        """Undo unsynced writes; all processes that write here must have ended.
 
         Args:
             rng: draws which writes reach the disk.
@@ -69,18 +69,18 @@ class PowerCut:
         files = unsynced = lost = 0
         for path in sorted(self.folder.rglob("*")):
             log = self.log / "files" / str(path.stat().st_ino)
-            if not path.is_file() or not log.exists() or not (writes := _logged(log)):
+            if not path.is_file() or not log.exists() or not (writes := _read_log(log)):
                 continue
-            dropped = _take_back(path, writes, rng, keep)
+            dropped = _restore(path, writes, rng, keep)
             files, unsynced, lost = files + bool(dropped), unsynced + len(writes), lost + dropped
         for log in (self.log / "files").iterdir():
             log.unlink()
-        return Lost(files, unsynced, lost)
+        return Losses(files, unsynced, lost)
 
 
 @contextmanager
-def power_cuts(folder: Path) -> Iterator[PowerCut]:
-    """Compile the library and watch a folder; the logs are in memory where that is possible."""
+def watch_folder(folder: Path) -> Iterator[PowerCut]:
+    """Compile the library and watch a folder; the logs are in memory if possible."""
     memory = Path("/dev/shm")  # noqa: S108
     log = Path(tempfile.mkdtemp(prefix="powercut-", dir=memory if memory.is_dir() else None))
     try:
@@ -92,25 +92,25 @@ def power_cuts(folder: Path) -> Iterator[PowerCut]:
         shutil.rmtree(log, ignore_errors=True)
 
 
-def can_cut() -> bool:
+def can_simulate() -> bool:
     """Whether a power cut can be simulated here: Linux, with a C compiler."""
     return Path("/proc/self/fd").exists() and shutil.which("gcc") is not None
 
 
-def _logged(log: Path) -> list[Write]:
+def _read_log(log: Path) -> list[UnsyncedWrite]:
     data = log.read_bytes()
     end = LENGTH.unpack_from(data)[0] if len(data) >= LENGTH.size else 0
     writes, place = [], LENGTH.size
     while place < end:
         at, old, length, size = HEADER.unpack_from(data, place)
         place += HEADER.size
-        writes.append(Write(at, data[place : place + old], length, size))
+        writes.append(UnsyncedWrite(at, data[place : place + old], length, size))
         place += old
     return writes
 
 
-def _take_back(path: Path, writes: list[Write], rng: random.Random, keep: float) -> int:
-    """Restore what the disk had, then write again what reached it; return how many did not."""
+def _restore(path: Path, writes: list[UnsyncedWrite], rng: random.Random, keep: float) -> int:
+    """Restore the disk's data, then repeat the writes that reached it; count the others."""
     with path.open("r+b") as file:
         new: list[bytes] = []
         for write in reversed(writes):
@@ -127,12 +127,12 @@ def _take_back(path: Path, writes: list[Write], rng: random.Random, keep: float)
                 file.truncate(write.at)
             else:
                 file.seek(write.at)
-                file.write(_torn(data, rng))
+                file.write(_tear(data, rng))
         return lost
 
 
-def _torn(data: bytes, rng: random.Random) -> bytes:
-    """Return a write as a disk that loses power may leave it: one in four ends early."""
+def _tear(data: bytes, rng: random.Random) -> bytes:
+    """Return a write as left by a disk that loses power: one in four is incomplete."""
     if rng.random() < 0.75:
         return data
     return data[: rng.randrange(0, len(data) + 1, SECTOR)]

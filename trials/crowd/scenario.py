@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from .postgres import PostgresServer, find_postgres, postgres_server
-from .powercut import PowerCut, can_cut, power_cuts
+from .powercut import PowerCut, can_simulate, watch_folder
 
 UNWATCHED = {
     "hold_pace_seconds": 0,
@@ -51,10 +51,10 @@ ready_database: Callable[[], tuple[PostgresServer, str]] | None = None
 
 
 @contextmanager
-def place(
+def make_place(
     database: str, *, cut: bool = False, shared: bool = False, **settings: str
 ) -> Iterator[Place]:
-    """Make a folder, and for "postgresql" a server, with what cuts its power; all of it goes.
+    """Make a folder and, for "postgresql", a server, with a power cut; remove all at the end.
 
     With `shared`, a database on the server of others (`ready_database`) will do.
     """
@@ -70,9 +70,9 @@ def place(
         elif database == "postgresql":
             made.postgres = stack.enter_context(postgres_server(**settings))
             made.postgres.create("winosmith")
-        if cut and can_cut():
+        if cut and can_simulate():
             watched = made.postgres.folder / "data" if made.postgres else made.folder
-            made.cuts = stack.enter_context(power_cuts(watched))
+            made.cuts = stack.enter_context(watch_folder(watched))
             if made.postgres:
                 made.postgres.stop()
                 made.postgres.environment = made.cuts.environment()
@@ -80,21 +80,21 @@ def place(
         yield made
 
 
-def databases(asked: str = "") -> tuple[str, ...]:
-    """Return the databases to try; PostgreSQL where it is installed."""
+def list_databases(asked: str = "") -> tuple[str, ...]:
+    """Return the databases to try; PostgreSQL only if it is installed."""
     if asked:
         return (asked,)
     return DATABASES if find_postgres() else DATABASES[:1]
 
 
-def apart(scenario: Callable[..., Any], *arguments: Any, **named: Any) -> Any:
-    """Run a scenario in a process that has set up no Django, and return what it returns."""
+def run_in_process(scenario: Callable[..., Any], *arguments: Any, **named: Any) -> Any:
+    """Run a scenario in a process without Django, and return its result."""
     forked = multiprocessing.get_context("forkserver")
     with ProcessPoolExecutor(1, mp_context=forked) as process:
         return process.submit(scenario, *arguments, **named).result()
 
 
-def opened(folder: Path, database: str | None, **rules: Any) -> None:
+def open_site(folder: Path, database: str | None, **rules: Any) -> None:
     """Set Django up in this process for a site, whose tables are made where they are not there.
 
     The rules are settings of its `site.toml`: whole numbers, true and false.

@@ -11,7 +11,7 @@ TOPIC = "A lantern and a kettle stood at the harbour: kettle, lantern, harbour."
 
 
 @dataclass(frozen=True)
-class Made:
+class TypedTwin:
     """A twin as typed by a contributor."""
 
     mark: str
@@ -35,21 +35,21 @@ class Made:
 
 
 @functools.cache
-def words() -> tuple[str, ...]:
-    """Return words of the articles that ship, so that no two twins read alike."""
-    from winosmith.topics import built_in
+def read_words() -> tuple[str, ...]:
+    """Return words of the shipped articles, so that no two twins are similar."""
+    from winosmith.topics import load_built_in_topics
 
-    topics = built_in()
+    topics = load_built_in_topics()
     texts = (topics.draw(seed).text for seed in range(60))
     found = {word.strip(".,;:!?") for text in texts for word in text.split()}
     return tuple(sorted(w for w in found if w.isascii() and w.islower() and 4 <= len(w) <= 9))
 
 
-def twin_of(mark: str) -> Made:
-    """Return a twin about the words of the trial's topic; the mark is a word of both halves."""
-    a, b, c, d, e, f, g, h = random.Random(mark).sample(words(), 8)  # noqa: S311
+def make_twin(mark: str) -> TypedTwin:
+    """Return a twin with words of the trial's topic; both halves contain the mark as a word."""
+    a, b, c, d, e, f, g, h = random.Random(mark).sample(read_words(), 8)  # noqa: S311
     text = (
         f"In {mark} {a} {b} harbour the {c} lantern {d} beside the {e} kettle and the {f} {g}, "
         f"until the _ was moved with {h}"
     )
-    return Made(mark, (f"{text} brightness.", f"{text} boiling."))
+    return TypedTwin(mark, (f"{text} brightness.", f"{text} boiling."))

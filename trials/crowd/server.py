@@ -16,9 +16,9 @@ from typing import Any
 
 from winosmith.locks import read_lock
 
-from .browser import Browser, Unanswered
+from .browser import Browser, UnansweredError
 from .postgres import PostgresServer
-from .powercut import Lost, PowerCut
+from .powercut import Losses, PowerCut
 from .scenario import UNWATCHED
 from .sentences import TOPIC
 
@@ -59,7 +59,7 @@ class Server:
         lines = [{"title": f"Topic {number}", "text": TOPIC} for number in range(20)]
         topics.write_text("".join(json.dumps(line) + "\n" for line in lines))
         said = {**RULES, "topics": "topics.jsonl", **self.rules}
-        settings = "".join(f"{name} = {_toml(value)}\n" for name, value in said.items())
+        settings = "".join(f"{name} = {_format_toml(value)}\n" for name, value in said.items())
         (self.folder / "site.toml").write_text(settings)
 
     @property
@@ -78,7 +78,7 @@ class Server:
         return self.log.read_text()
 
     def start(self) -> Server:
-        """Start the server, on the port that it had before, and wait until it answers."""
+        """Start the server on its previous port, and wait until it responds."""
         port = self.url.rpartition(":")[2] or "0"
         command = [sys.executable, "-m", "crowd.careless", self.fault or "none", "serve"]
         watched = self.cuts.environment() if self.cuts and not self.postgres else {}
@@ -105,7 +105,7 @@ class Server:
             if found := re.findall(r"^(?:Address|Listens at) +(\S+?)/?$", printed, re.MULTILINE):
                 self.url = found[-1]
                 browser = Browser(self.url, 20)
-                with contextlib.suppress(Unanswered), contextlib.closing(browser):
+                with contextlib.suppress(UnansweredError), contextlib.closing(browser):
                     if browser.get("/healthz").status == 200:
                         return self
             time.sleep(0.02)
@@ -139,18 +139,18 @@ class Server:
         raise RuntimeError("the server has no child process to kill")
 
     def kill(self) -> int:
-        """Kill all processes of the server at once (kill -9), and wait until they have ended.
+        """Kill all processes of the server simultaneously (kill -9), and wait for their end.
 
         Returns:
             Number of processes that were killed.
         """
         assert self.process is not None
         group = self.process.pid
-        count = _living(group)
+        count = _count_running(group)
         with contextlib.suppress(ProcessLookupError):
             os.killpg(group, signal.SIGKILL)
         self.process.wait()
-        while _living(group):
+        while _count_running(group):
             time.sleep(0.005)
         return count
 
@@ -160,13 +160,13 @@ class Server:
             self.process.send_signal(signal.SIGTERM)
             self.process.wait(60)
 
-    def cut_power(self, rng: Any) -> Lost:
-        """Kill everything that writes, and take back what the disk does not have yet.
+    def cut_power(self, rng: Any) -> Losses:
+        """Kill all writing processes, and undo the writes that are not on disk yet.
 
         A random part of it reached the disk, or nothing. Everything is started again.
         """
         keep = rng.choice((0.0, 0.0, 0.5, 0.9))
-        lost = Lost(0, 0, 0)
+        lost = Losses(0, 0, 0)
         if self.postgres:
             self.postgres.kill()
             if self.cuts:
@@ -180,17 +180,17 @@ class Server:
         return lost
 
 
-def _toml(value: Any) -> str:
-    """Return a value as TOML has it on one line, tables in a list, too."""
+def _format_toml(value: Any) -> str:
+    """Format a value as TOML on one line, including tables in a list."""
     if isinstance(value, dict):
-        return f"{{{', '.join(f'{key} = {_toml(own)}' for key, own in value.items())}}}"
+        return f"{{{', '.join(f'{key} = {_format_toml(own)}' for key, own in value.items())}}}"
     if isinstance(value, list):
-        return f"[{', '.join(map(_toml, value))}]"
+        return f"[{', '.join(map(_format_toml, value))}]"
     return json.dumps(value)
 
 
-def _living(group: int) -> int:
-    """Return the number of processes of a group, without those that have ended."""
+def _count_running(group: int) -> int:
+    """Return the number of running processes of a group."""
     done = subprocess.run(["ps", "-A", "-o", "pgid=,stat="], capture_output=True, text=True)
     rows = (line.split() for line in done.stdout.splitlines())
     return sum(int(row[0]) == group and row[1][0] != "Z" for row in rows)

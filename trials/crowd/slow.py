@@ -17,9 +17,9 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from .acts import Confused, Visitor, judge_once, write_twin
-from .browser import Browser, Page, Unanswered
-from .scenario import Place, apart, opened
+from .acts import InvalidResponseError, Visitor, judge_once, write_twin
+from .browser import Browser, Page, UnansweredError
+from .scenario import Place, open_site, run_in_process
 from .server import Server
 
 SERVE = Path(__file__).parents[2] / "docs/how-to/serve.md"
@@ -32,7 +32,7 @@ PAGES = ("/", "/problems/", "/judge/", "/write/", "/healthz", "/guidelines/")
 
 @dataclass
 class Slowness:
-    """How many clients are slow and in which way, and who else is there for how long.
+    """The numbers and kinds of slow clients, and the other people and the duration.
 
     Attributes:
         kind: "headers" and "bodies" are sent a byte a second, answers of "readers" are read so;
@@ -55,8 +55,8 @@ class Slowness:
 
 
 @dataclass
-class Noticed:
-    """The seconds of each request of other people, how many got no answer, and the slow clients.
+class OtherClients:
+    """The seconds of other people's requests, unanswered requests, and the slow clients.
 
     Attributes:
         held: slow clients that had a connection at the end.
@@ -69,7 +69,7 @@ class Noticed:
 
 
 @dataclass
-class Served:
+class SlowSite:
     """A site for slow clients.
 
     Attributes:
@@ -83,23 +83,23 @@ class Served:
 
 
 @contextmanager
-def served(where: Place, slowness: Slowness) -> Iterator[Served]:
+def serve_site(where: Place, slowness: Slowness) -> Iterator[SlowSite]:
     """Serve a site with people and problems."""
-    people = apart(prepare, where.folder, where.database, slowness)
+    people = run_in_process(prepare, where.folder, where.database, slowness)
     with socket.socket() as found:
         found.bind(("127.0.0.1", 0))
         port = int(found.getsockname()[1])
     options = ("--workers", str(slowness.workers), "--public-url", f"http://127.0.0.1:{port}")
     server = Server(where.folder, where.postgres, options=options).start()
     try:
-        yield Served(server, port, people)
+        yield SlowSite(server, port, people)
     finally:
         server.kill()
 
 
 def prepare(folder: Path, database: str | None, slowness: Slowness) -> dict[str, list[Any]]:
-    """Make the site's people and problems; for a process of its own."""
-    opened(folder, database)
+    """Create the site's people and problems; runs in a separate process."""
+    open_site(folder, database)
     from . import inside
 
     inside.make_problems(slowness.public, state="valid")
@@ -111,8 +111,8 @@ def prepare(folder: Path, database: str | None, slowness: Slowness) -> dict[str,
 
 
 @contextmanager
-def door(name: str, site: Served) -> Iterator[str]:
-    """Give the address of a site as others reach it: its own, or that of a proxy in front.
+def open_door(name: str, site: SlowSite) -> Iterator[str]:
+    """Yield the site's public address: its own, or that of a proxy in front of it.
 
     The proxy is set up with the lines of the documentation; only names, ports and the certificate
     are others.
@@ -163,16 +163,16 @@ def available(name: str) -> bool:
     return name == "direct" or shutil.which(name) is not None
 
 
-def notice(url: str, people: dict[str, list[Any]], slowness: Slowness) -> Noticed:
-    """Let slow clients in at a door, and time what everybody else does there."""
-    found, over = Noticed(), threading.Event()
+def time_others(url: str, people: dict[str, list[Any]], slowness: Slowness) -> OtherClients:
+    """Connect slow clients at a door, and time the other people's requests."""
+    found, over = OtherClients(), threading.Event()
     crowd = Crowd(url, slowness, [person.cookies for person in people["slow"]])
     crowd.start()
     time.sleep(slowness.warm)
     browsers = []
     threads = []
     for number, person in enumerate(people["others"]):
-        browser = Timed(url, slowness.patience)
+        browser = TimedBrowser(url, slowness.patience)
         browser.cookies = dict(person.cookies)
         browsers.append(browser)
         act = (_look, _write, judge_once)[number % 3]
@@ -193,8 +193,8 @@ def notice(url: str, people: dict[str, list[Any]], slowness: Slowness) -> Notice
     return found
 
 
-class Timed(Browser):
-    """A browser that notes how long each request took, answered or not."""
+class TimedBrowser(Browser):
+    """A browser that records the duration of each request, answered or not."""
 
     def __init__(self, url: str, timeout: float) -> None:
         super().__init__(url, timeout)
@@ -205,7 +205,7 @@ class Timed(Browser):
         start = time.perf_counter()
         try:
             return super()._ask(method, path, body, **more)
-        except Unanswered:
+        except UnansweredError:
             self.unanswered += 1
             raise
         finally:
@@ -303,9 +303,9 @@ def _live(visitor: Visitor, act: Any, over: threading.Event, errors: list[str]) 
     while not over.is_set():
         try:
             act(visitor)
-        except Unanswered:
+        except UnansweredError:
             pass  # it is counted, with its time
-        except Confused as error:
+        except InvalidResponseError as error:
             errors.append(" ".join(str(error).split())[:300])
         time.sleep(0.3)
 
@@ -318,7 +318,7 @@ def _wait_for(url: str, process: subprocess.Popen[bytes], log: Path) -> None:
     until = time.monotonic() + 30
     while time.monotonic() < until and process.poll() is None:
         browser = Browser(url, 5)
-        with suppress(Unanswered):
+        with suppress(UnansweredError):
             if browser.get("/healthz").status == 200:
                 return
         browser.close()

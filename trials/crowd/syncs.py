@@ -21,7 +21,7 @@ from .acts import Visitor, judge_once, write_twin
 from .browser import Browser
 from .killing import Plan, prepare
 from .postgres import PostgresServer
-from .scenario import Place, apart
+from .scenario import Place, run_in_process
 from .server import Server
 
 WRITES = ("write", "writev", "pwrite64", "pwritev", "pwritev2")
@@ -39,7 +39,7 @@ _DONE = re.compile(r" = 0$")
 
 @dataclass(frozen=True)
 class Answer:
-    """An answer to a form, and what the disk had when its first bytes were sent.
+    """An answer to a form, and the state of the disk when its first bytes were sent.
 
     Attributes:
         kind: one of KINDS' values.
@@ -57,12 +57,12 @@ class Answer:
 
     @property
     def done(self) -> bool:
-        """Whether it tells that the form was done: by a redirect, or by what comes next."""
+        """Whether the answer confirms the form, by a redirect or by the next page."""
         return self.status in (200, 302)
 
     @property
     def safe(self) -> bool:
-        """Whether something was written, and all of it was on the disk."""
+        """Whether the request wrote data, and all of it was on disk."""
         return self.written > 0 and self.synced > 0 and not self.unsynced
 
 
@@ -116,7 +116,7 @@ class Ledger:
                 self._answer(int(status[1]), *self._asked.pop(wire))
 
     def _sync(self, path: str, begun: int) -> None:
-        """Note that what was written before a sync began is on the disk when it returns."""
+        """Record that writes before the start of a sync are on disk when it returns."""
         if self.files.search(path):
             self._syncs += 1
             if self._written.get(path, 0) < begun:
@@ -146,8 +146,8 @@ def can_watch() -> bool:
 
 
 @contextmanager
-def watched(processes: list[int], trace: Path) -> Iterator[None]:
-    """Let strace write down what processes, their threads and their children do, to a file."""
+def trace_processes(processes: list[int], trace: Path) -> Iterator[None]:
+    """Trace processes, their threads and their children with strace, to a file."""
     calls = ",".join((*WRITES, *SYNCS, *TALK))
     command = ["strace", "-f", "-y", "-s", "80", "-e", f"trace={calls}", "-o", str(trace)]
     for process in processes:
@@ -166,7 +166,7 @@ def watched(processes: list[int], trace: Path) -> Iterator[None]:
 
 
 def _is_traced(process: int) -> bool:
-    """Whether every thread of a process is looked at; one that has ended needs no look."""
+    """Whether every thread of a process is traced, or the process has ended."""
     for task in Path(f"/proc/{process}/task").glob("*/status"):
         try:
             text = task.read_text()
@@ -177,17 +177,19 @@ def _is_traced(process: int) -> bool:
     return True
 
 
-def witnessed(where: Place, *, count: int, fault: str = "") -> list[Answer]:
-    """Return what the disk had at each answer, of so many twins and so many votes."""
+def observe_answers(where: Place, *, count: int, fault: str = "") -> list[Answer]:
+    """Return the state of the disk at each answer, for a number of twins and votes."""
     server = Server(where.folder, where.postgres, fault, options=("--workers", "1"))
-    people = apart(prepare, where.folder, where.database, Plan(writers=1, judges=1, moderators=0))
+    people = run_in_process(
+        prepare, where.folder, where.database, Plan(writers=1, judges=1, moderators=0)
+    )
     server.start()
     try:
         writer, judge = (_visitor(server.url, people[role][0]) for role in ("writer", "judge"))
         write_twin(writer)
         judge_once(judge)
         trace = where.folder.with_name("strace")
-        with watched([*server.processes(), *_database(where.postgres)], trace):
+        with trace_processes([*server.processes(), *_database(where.postgres)], trace):
             for _ in range(count):
                 write_twin(writer)
                 judge_once(judge)

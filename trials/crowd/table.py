@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 @dataclass
 class Table:
-    """Rows of a trial, printed as they come, in Markdown.
+    """A Markdown table of a trial's results, printed row by row.
 
     Attributes:
         columns: their names; the last one says whether the target was met.
@@ -31,7 +31,7 @@ class Table:
         print(f"| {' | '.join(map(str, cells))} | {'yes' if met else '**no**'} |", flush=True)
 
 
-def machine() -> str:
+def describe_machine() -> str:
     """Describe this machine."""
     return (
         f"{os.cpu_count()} cores ({platform.machine()}), {platform.system()} "
@@ -39,10 +39,10 @@ def machine() -> str:
     )
 
 
-def end(*tables: Table) -> None:
+def finish(*tables: Table) -> None:
     """End the trial, with exit code 1 if a target was missed."""
     failed = sum(table.failed for table in tables)
-    print(f"\n{machine()}: {f'{failed} targets missed' if failed else 'every target met'}")
+    print(f"\n{describe_machine()}: {f'{failed} targets missed' if failed else 'every target met'}")
     sys.exit(1 if failed else 0)
 
 

@@ -20,8 +20,8 @@ from typing import Any
 
 from .acts import IN_PLACE
 from .browser import Browser, Page
-from .scenario import opened
-from .sentences import twin_of
+from .scenario import open_site
+from .sentences import make_twin
 
 EVERY = 2
 """Every second problem is gold, so that as few as possible are judged for as many of each kind."""
@@ -37,16 +37,16 @@ COOKIE = r"(?<==)\w{32}(?=;)|(?<=expires=)[^;]*"
 
 
 @dataclass(frozen=True)
-class Judging:
-    """Who judges: the cookies of a session, and the right options, by the sentence."""
+class Judge:
+    """A judge: the session's cookies, and the correct options by sentence."""
 
     cookies: dict[str, str]
     answers: dict[str, int]
 
 
 @dataclass
-class Noted:
-    """What was noted of one problem before its answer told whether it was gold.
+class Observation:
+    """The data recorded about a problem before its answer revealed whether it was gold.
 
     Attributes:
         seen: by the name of a feature: a number, or a text of which a classifier sees more.
@@ -56,13 +56,13 @@ class Noted:
     seen: dict[str, float | str] = field(default_factory=dict)
 
 
-def fill(folder: Path, database: str | None, count: int) -> list[Judging]:
+def fill(folder: Path, database: str | None, count: int) -> list[Judge]:
     """Fill a site with gold and other problems of every origin, `count` of each, and two judges.
 
     Gold is imported with `--new-ids` and without; the others are written, imported under ids as
     releases have them, under a file's own, and with `--new-ids`.
     """
-    opened(folder, database, gold_every=EVERY)
+    open_site(folder, database, gold_every=EVERY)
     from winosmith import Dataset, Problem
     from winosmith.web.hosting import import_problems, with_new_ids
 
@@ -79,7 +79,7 @@ def fill(folder: Path, database: str | None, count: int) -> list[Judging]:
     }
     for at in range(2 * count):
         kind = f"gold-{at % 4 // 2}" if at % 2 else f"judging-{at // 2 % 4}"
-        sentence, answer = twin_of(f"n{at:05}").halves()[at // 8 % 2]
+        sentence, answer = make_twin(f"n{at:05}").halves()[at // 8 % 2]
         answers[sentence] = answer
         if kind not in kinds:  # as many were written above
             continue
@@ -92,7 +92,7 @@ def fill(folder: Path, database: str | None, count: int) -> list[Judging]:
         data = Dataset(problems, kind)
         data = with_new_ids(data, "k" * 50) if kind in ("gold-1", "judging-0") else data
         import_problems(data, "gold" if kind.startswith("gold") else "judging")
-    return [Judging(one.cookies, answers) for one in made]
+    return [Judge(one.cookies, answers) for one in made]
 
 
 class Watcher(Browser):
@@ -115,8 +115,8 @@ class Watcher(Browser):
         return answer, data
 
 
-def watched(url: str, judges: Sequence[Judging], count: int) -> list[Noted]:
-    """Judge until `count` gold questions and as many others came, or nothing is left.
+def judge_and_record(url: str, judges: Sequence[Judge], count: int) -> list[Observation]:
+    """Judge until `count` gold questions and as many others were seen, or none are left.
 
     They judge in turns, so that whatever else the machine does falls on all of them.
     """
@@ -124,9 +124,9 @@ def watched(url: str, judges: Sequence[Judging], count: int) -> list[Noted]:
     for watcher, judge in zip(watchers, judges, strict=True):
         watcher.cookies = dict(judge.cookies)
     judging = [_judge(*pair) for pair in zip(watchers, (j.answers for j in judges), strict=True)]
-    found: list[Noted] = []
+    found: list[Observation] = []
     since = [0] * len(judging)
-    while min(_kinds(found)) < count:
+    while min(_count_kinds(found)) < count:
         for at, by in enumerate(judging):
             noted = next(by, None)
             if noted is None:
@@ -139,83 +139,83 @@ def watched(url: str, judges: Sequence[Judging], count: int) -> list[Noted]:
     return found
 
 
-def _kinds(found: Sequence[Noted]) -> tuple[int, int]:
-    """Return how many gold questions were noted, and how many others."""
+def _count_kinds(found: Sequence[Observation]) -> tuple[int, int]:
+    """Return the numbers of recorded gold questions and other questions."""
     golds = sum(one.gold for one in found)
     return golds, len(found) - golds
 
 
-def _note(noted: Noted, what: str, watcher: Watcher, told: str) -> None:
-    """Note an answer of the server; texts that a problem brings along do not count as bytes."""
+def _record_answer(noted: Observation, what: str, watcher: Watcher, told: str) -> None:
+    """Record an answer of the server; the problem's own text is not counted as bytes."""
     noted.seen[f"ms, {what}"] = 1000 * watcher.seconds
     noted.seen[f"bytes, {what}"] = watcher.size - len(told.encode())
     noted.seen[f"headers, {what}"] = watcher.headers
 
 
-def _judge(watcher: Watcher, answers: Mapping[str, int]) -> Iterator[Noted]:
-    """Judge as the pages' script does: each answer brings the next problem with it."""
-    page = _sent(watcher, watcher.get("/judge/"), "/next/")
+def _judge(watcher: Watcher, answers: Mapping[str, int]) -> Iterator[Observation]:
+    """Judge like the pages' script: each answer contains the next problem."""
+    page = _send_form(watcher, watcher.get("/judge/"), "/next/")
     while page.form("/skip/") is not None:
-        noted = Noted()
+        noted = Observation()
         first = page.form("/local/")
-        refs = _references(page)
+        refs = _extract_references(page)
         noted.seen["steps"] = 2 if first else 1
         noted.seen["reference"] = refs[0]
         noted.seen["references that differ"] = len(set(refs))
-        _note(noted, "what brings it", watcher, _text(page))
+        _record_answer(noted, "what brings it", watcher, _extract_text(page))
         for what, path in BESIDE.items():  # in another tab, while the problem is held
-            _note(noted, what, watcher, _words(watcher.get(path)))
+            _record_answer(noted, what, watcher, _extract_words(watcher.get(path)))
         if first is not None:
-            page = _sent(watcher, page, "/local/", choice="0")
-            _note(noted, "the second step", watcher, _text(page))
-        refused = _sent(watcher, page, "/answer/")
+            page = _send_form(watcher, page, "/local/", choice="0")
+            _record_answer(noted, "the second step", watcher, _extract_text(page))
+        refused = _send_form(watcher, page, "/answer/")
         if refused.status != 422:
             raise AssertionError(f"an answer without a choice: {refused.status}")
-        _note(noted, "a refusal", watcher, _text(refused))
-        choice = answers.get(_sentence(page), 0)
-        page = _sent(watcher, refused, "/answer/", choice=str(choice))
+        _record_answer(noted, "a refusal", watcher, _extract_text(refused))
+        choice = answers.get(_extract_sentence(page), 0)
+        page = _send_form(watcher, refused, "/answer/", choice=str(choice))
         noted.gold = page.status == 204
         yield noted
         if noted.gold:
-            page = _sent(watcher, watcher.get(watcher.to), "/next/")
+            page = _send_form(watcher, watcher.get(watcher.to), "/next/")
 
 
-def _sent(watcher: Watcher, page: Page, to: str, **typed: str) -> Page:
+def _send_form(watcher: Watcher, page: Page, to: str, **typed: str) -> Page:
     """Send a form as the page's script does."""
     form = page.form(to)
     return page if form is None else watcher.send(form, IN_PLACE, **typed)
 
 
-def _text(page: Page) -> str:
-    """Return the part of a page that is the problem's own, with what was done before it."""
+def _extract_text(page: Page) -> str:
+    """Return the part of a page that depends on the problem, with the previous action."""
     own = page.text.partition('<p class="sentence"')[2].partition("</p>")[0]
     undo = re.findall(r'<form class="undo".*?</form>', page.text, re.DOTALL)
     judged = page.text.partition('<p class="progress">')[2].partition("</p>")[0]
     return "".join((own, *undo, judged))
 
 
-def _references(page: Page) -> list[str]:
-    """Return what the forms call the problem; the one to undo names the problem before."""
+def _extract_references(page: Page) -> list[str]:
+    """Return the problem's references in the forms; the undo form names the previous problem."""
     forms = [form for form in page.forms() if not form.action.endswith("/undo/")]
     return [form.fields["problem"] for form in forms if "problem" in form.fields]
 
 
-def _words(page: Page) -> str:
+def _extract_words(page: Page) -> str:
     """Return a page's text without its markup, which depends on earlier judgements."""
     if page.status != 200:
         raise AssertionError(f"a page of one's own work: {page.status}")
     return re.sub(r"<[^>]*>", "", page.text)
 
 
-def _sentence(page: Page) -> str:
-    """Return the sentence of a page, with its blank as the data have it."""
+def _extract_sentence(page: Page) -> str:
+    """Return a page's sentence, with its blank as in the data."""
     own = page.text.partition('<p class="sentence"')[2].partition(">")[2].partition("</p>")[0]
     before, _, after = own.partition('<span class="blank">')
     return f"{before}_{after.rpartition('</span>')[2]}"
 
 
 @dataclass(frozen=True)
-class Told:
+class GoldAuc:
     """The AUC with which some features predict gold questions.
 
     Attributes:
@@ -231,7 +231,7 @@ class Told:
     high: float
 
 
-def told_apart(found: Sequence[Noted], *, folds: int = 10) -> list[Told]:
+def classify_gold(found: Sequence[Observation], *, folds: int = 10) -> list[GoldAuc]:
     """Train classifiers on each feature and on all features, and return their AUCs.
 
     Gradient-boosted trees, in stratified folds; of a text: its length, its alphabet and its bigrams
@@ -246,26 +246,26 @@ def told_apart(found: Sequence[Noted], *, folds: int = 10) -> list[Told]:
 
     gold = np.array([one.gold for one in found])
     names = list(dict.fromkeys(name for one in found for name in one.seen))
-    columns = {name: _numbers([one.seen.get(name) for one in found]) for name in names}
+    columns = {name: _make_columns([one.seen.get(name) for one in found]) for name in names}
     first = columns["problems since the last gold"] == 0  # that has more to do, gold or not
     asked = {**columns, "all together": np.hstack(list(columns.values()))}
     wide = NormalDist().inv_cdf(1 - 0.05 / 2 / len(asked))
     results = []
     for name, own in asked.items():
         if (own == own[0]).all():
-            results.append(Told(name, own.shape[1], 0.5, 0.5, 0.5))
+            results.append(GoldAuc(name, own.shape[1], 0.5, 0.5, 0.5))
             continue
         data = np.hstack([own, first])
         model = HistGradientBoostingClassifier(max_iter=60, max_leaf_nodes=8, random_state=0)
         split = StratifiedKFold(folds, shuffle=True, random_state=0)
         scores = cross_val_predict(model, data, gold, cv=split, method="decision_function")
-        auc, error = _delong(gold, scores)
-        results.append(Told(name, own.shape[1], auc, auc - wide * error, auc + wide * error))
+        auc, error = _compute_delong_auc(gold, scores)
+        results.append(GoldAuc(name, own.shape[1], auc, auc - wide * error, auc + wide * error))
     return results
 
 
-def _numbers(values: Sequence[float | str | None]) -> Any:
-    """Return a column a number; of texts the length, kinds of characters, bigrams by place."""
+def _make_columns(values: Sequence[float | str | None]) -> Any:
+    """Return a numeric column; for texts, lengths, character kinds and positioned bigrams."""
     import numpy as np
 
     if all(value is None or isinstance(value, int | float) for value in values):
@@ -275,10 +275,10 @@ def _numbers(values: Sequence[float | str | None]) -> Any:
     if len(set(texts)) <= 20:  # headers: which of few
         kinds = sorted(set(texts))
         return np.array([[kinds.index(text)] for text in texts], float)
-    return np.array([_of_text(text) for text in texts], float)
+    return np.array([_describe_text(text) for text in texts], float)
 
 
-def _of_text(text: str) -> list[float]:
+def _describe_text(text: str) -> list[float]:
     kinds = (str.isdigit, str.isupper, str.islower, lambda c: c in "abcdef", lambda c: c in "-_.")
     counts = [sum(map(kind, text)) for kind in kinds]
     codes = [ord(char) for char in text[:24]]
@@ -287,7 +287,7 @@ def _of_text(text: str) -> list[float]:
     return [len(text), len(set(text)), *counts, *codes, *pairs]
 
 
-def _delong(gold: Any, scores: Any) -> tuple[float, float]:
+def _compute_delong_auc(gold: Any, scores: Any) -> tuple[float, float]:
     """Return the AUC of scores and its standard error (DeLong and others 1988)."""
     import numpy as np
     from scipy.stats import rankdata

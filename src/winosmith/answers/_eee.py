@@ -20,7 +20,7 @@ from winosmith.dataset import Dataset
 from winosmith.outputs import atomic_write
 from winosmith.prediction import Prediction
 from winosmith.problem import Problem
-from winosmith.records import canonical
+from winosmith.records import dump_json
 
 _KEYS = {"evaluation_id", "model_id", "sample_id", "interaction_type"}
 
@@ -117,7 +117,7 @@ def write_instance_records(
             for problem in dataset:
                 if (prediction := own.by_id.get(problem.id)) is not None:
                     record = head | _make_record(problem, prediction)
-                    file.write(canonical(record) + "\n")
+                    file.write(dump_json(record) + "\n")
 
 
 def _make_record(problem: Problem, prediction: Prediction) -> dict[str, Any]:

@@ -30,8 +30,8 @@ from winosmith.data import Place, Record
 from winosmith.dataset import Dataset
 from winosmith.errors import FormatError, ProblemError
 from winosmith.outputs import atomic_write
-from winosmith.prediction import Prediction, best_options
-from winosmith.records import canonical
+from winosmith.prediction import Prediction, find_best_options
+from winosmith.records import dump_json
 
 
 def prediction_header(dataset: Dataset, solver: str, parameters: Mapping[str, Any]) -> str:
@@ -43,7 +43,7 @@ def prediction_header(dataset: Dataset, solver: str, parameters: Mapping[str, An
         "n": len(dataset),
         "version": __version__,
     }
-    return canonical(header)
+    return dump_json(header)
 
 
 def prediction_record(prediction: Prediction) -> str:
@@ -53,7 +53,7 @@ def prediction_record(prediction: Prediction) -> str:
         record["scores"] = list(prediction.scores)
     if prediction.tied:
         record["tied"] = list(prediction.tied)
-    return canonical(record)
+    return dump_json(record)
 
 
 def write_predictions(
@@ -108,7 +108,7 @@ def read(file: AnswerFile) -> list[Answers]:
             raise file.error(f"the id {name!r} already has a prediction", place)
         if "choice" not in record and not line.scores:
             raise file.error("the prediction has no 'choice'", place)
-        choice = line.choice if "choice" in record else best_options(line.scores)[0]
+        choice = line.choice if "choice" in record else find_best_options(line.scores)[0]
         try:
             found[name] = Prediction(name, choice, line.scores, line.tied)
         except ProblemError as error:

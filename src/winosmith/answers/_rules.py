@@ -22,7 +22,7 @@ from winosmith.answers._items import Items, Row
 from winosmith.data import Place, is_missing
 from winosmith.dataset import Dataset
 from winosmith.errors import FormatError, first_ids
-from winosmith.prediction import Prediction, best_options
+from winosmith.prediction import Prediction, find_best_options
 from winosmith.problem import Problem
 
 NO_LETTER = "no answer is the letter of an option; write A for the first, B for the second"
@@ -278,11 +278,11 @@ def _make_prediction(
     if row.scores:
         if {*places} == {*range(len(problem.options))} and all(map(isfinite, row.scores)):
             scores = tuple(row.scores[places.index(at)] for at in range(len(places)))
-            return Prediction(problem.id, best_options(scores)[0], scores)
+            return Prediction(problem.id, find_best_options(scores)[0], scores)
         finite = [at for at, score in enumerate(row.scores) if isfinite(score)]
         if not finite or any(map(isnan, row.scores)):
             return Prediction(problem.id, None)
-        best = [places[finite[at]] for at in best_options([row.scores[at] for at in finite])]
+        best = [places[finite[at]] for at in find_best_options([row.scores[at] for at in finite])]
         chosen = sorted(place for place in best if place is not None)
         return Prediction(
             problem.id, chosen[0] if chosen else None, tied=tuple(chosen) if chosen[1:] else ()

@@ -26,7 +26,7 @@ from winosmith.answers._file import AnswerFile
 from winosmith.answers._rules import NO_LETTER, SOURCES, check_ids, read_choices
 from winosmith.data import Delimited, Place, Record, Row, cell, columns_to_rows, is_missing
 from winosmith.errors import FormatError, ProblemError, first_ids
-from winosmith.prediction import Prediction, best_options
+from winosmith.prediction import Prediction, find_best_options
 
 _IDS = ("id", "problem_id", "qid", "sentid", "question_id", "item_id", "item", "example_id", "uid",
         "idx")  # fmt: skip
@@ -89,7 +89,7 @@ def read(file: AnswerFile) -> list[Answers]:
     comma = "." if source and scored and Delimited(source).separator != "," else ","
     scores = {name: _read_scores(row, scored, place, comma) for name, (place, row) in rows.items()}
     if choice is None and scored:
-        best = {name: best_options(own)[0] for name, own in scores.items() if own}
+        best = {name: find_best_options(own)[0] for name, own in scores.items() if own}
         return [Answers(_make_predictions(best, scores, places), file.rows.name)]
     unlike = _explain_numeric_columns(models, rows, file)
     graded = [name for name in models if name not in unlike and _has_only_grades(name, rows)]

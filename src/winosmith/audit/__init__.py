@@ -3,36 +3,42 @@
 >>> from winosmith import audit
 >>> from winosmith.testing import make_twins
 >>> found = audit.audit(make_twins(40), draws=100)
->>> found.parts[0].best is None, found.failures("cue=3pt,duplicates,leak")
+>>> found.parts[0].best_cue is None, found.failures("cue=3pt,duplicates,leak")
 (True, [])
 """
 
 from __future__ import annotations
 
-from winosmith.audit._audit import Audit, AuditSettings, Check, Finding, Part, audit, parse_rules
+from winosmith.audit._audit import Audit, AuditSettings, Finding, SplitAudit, audit, parse_rules
 from winosmith.audit._battery import MAX_DRAWS, Battery, CueScore, score_cues
-from winosmith.audit._classes import class_cues
+from winosmith.audit._classes import make_class_cues
 from winosmith.audit._cues import CUES, Corpus, Cue, View
-from winosmith.audit._findings import annotation_lines, badge, job_summary, read_baseline, sarif
-from winosmith.audit._in_place import ShuffledFile, ShuffledFiles, UnchangedItem, fix
-from winosmith.audit._items import Items, report_progress
+from winosmith.audit._findings import (
+    format_annotations,
+    format_job_summary,
+    format_sarif,
+    read_baseline,
+    render_badge,
+)
+from winosmith.audit._in_place import ShuffledFile, ShuffledFiles, UnchangedItem, shuffle_files
+from winosmith.audit._items import Items, make_reporter
 from winosmith.audit._key_check import (
     MIN_CHECKS,
     KeyCheck,
     WrongKeys,
-    check_problems,
-    check_record,
-    count_wrong_keys,
     draw_check,
+    estimate_wrong_keys,
+    make_check_record,
+    make_problems_for_judges,
     read_check,
 )
 from winosmith.audit._overlap import Overlap, find_overlap
 from winosmith.audit._planted import PlantedKeys, WrongKeysBound
 from winosmith.audit._probes import Probe, Word, fit_probes
-from winosmith.audit._proof import LIMIT, WORDS, Bound, Proof, prove
+from winosmith.audit._proof import LIMIT, WORDS, Bound, Proof, bound_accuracies
 from winosmith.audit._repair import CueChange, Repair, RepairSettings, repair
-from winosmith.audit._repaired import repair_page, repair_splits, repair_to_folder, repair_verdict
-from winosmith.audit._report import page, sections, title, verdict
+from winosmith.audit._repaired import explain_repair, render_repair, repair_splits, repair_to_folder
+from winosmith.audit._report import make_sections, make_title, make_verdict, render_page
 from winosmith.audit._review import Declarations, Review, find_declarations, review
 from winosmith.audit._todo import Rewrite, list_rewrites, write_rewrites
 from winosmith.audit._triage import (
@@ -40,7 +46,7 @@ from winosmith.audit._triage import (
     ModelComparison,
     Suspect,
     Triage,
-    problems_for_people,
+    make_problems_for_people,
     triage,
 )
 from winosmith.audit._wrong_keys import Accuracy, Concentration, DoubtedKeys
@@ -56,7 +62,6 @@ __all__ = [
     "AuditSettings",
     "Battery",
     "Bound",
-    "Check",
     "Concentration",
     "Corpus",
     "Cue",
@@ -70,7 +75,6 @@ __all__ = [
     "ModelAnswers",
     "ModelComparison",
     "Overlap",
-    "Part",
     "PlantedKeys",
     "Probe",
     "Proof",
@@ -80,6 +84,7 @@ __all__ = [
     "Rewrite",
     "ShuffledFile",
     "ShuffledFiles",
+    "SplitAudit",
     "Suspect",
     "Triage",
     "UnchangedItem",
@@ -87,38 +92,38 @@ __all__ = [
     "Word",
     "WrongKeys",
     "WrongKeysBound",
-    "annotation_lines",
     "audit",
-    "badge",
-    "check_problems",
-    "check_record",
-    "class_cues",
-    "count_wrong_keys",
+    "bound_accuracies",
     "draw_check",
+    "estimate_wrong_keys",
+    "explain_repair",
     "find_declarations",
     "find_overlap",
     "fit_probes",
-    "fix",
-    "job_summary",
+    "format_annotations",
+    "format_job_summary",
+    "format_sarif",
     "list_rewrites",
-    "page",
+    "make_check_record",
+    "make_class_cues",
+    "make_problems_for_judges",
+    "make_problems_for_people",
+    "make_reporter",
+    "make_sections",
+    "make_title",
+    "make_verdict",
     "parse_rules",
-    "problems_for_people",
-    "prove",
     "read_baseline",
     "read_check",
+    "render_badge",
+    "render_page",
+    "render_repair",
     "repair",
-    "repair_page",
     "repair_splits",
     "repair_to_folder",
-    "repair_verdict",
-    "report_progress",
     "review",
-    "sarif",
     "score_cues",
-    "sections",
-    "title",
+    "shuffle_files",
     "triage",
-    "verdict",
     "write_rewrites",
 ]

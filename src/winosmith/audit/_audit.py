@@ -25,22 +25,22 @@ from winosmith.audit._battery import (
     format_percent,
     score_cues,
 )
-from winosmith.audit._classes import class_cues
+from winosmith.audit._classes import make_class_cues
 from winosmith.audit._cues import CUES, Cue
-from winosmith.audit._items import Items, Step, report_progress
+from winosmith.audit._items import Items, Step, make_reporter
 from winosmith.audit._overlap import Overlap
 from winosmith.audit._probes import ASKED, SEEN, Probe, fit_probes
-from winosmith.audit._review import Declarations, Review, find_shared, review
+from winosmith.audit._review import Declarations, Review, find_shared_items, review
 from winosmith.audit._triage import Triage, triage
-from winosmith.blocks import comparable_text
+from winosmith.blocks import normalize_tokens
 from winosmith.data import Place
 from winosmith.dataset import Dataset
 from winosmith.embed import TextEmbedder
 from winosmith.errors import DataError, InputError
-from winosmith.metrics import detectable_differences
+from winosmith.metrics import compute_detectable_differences
 from winosmith.options import Seed, declaration
 from winosmith.problem import Problem
-from winosmith.records import canonical
+from winosmith.records import dump_json
 from winosmith.report import Svg, join_names, percent, signature_of
 from winosmith.results import HIDDEN, IF_ANY, Result, computed, shown
 from winosmith.text import pieces
@@ -60,7 +60,7 @@ class AuditSettings:
 
 
 @dataclass(frozen=True)
-class Part(Result):
+class SplitAudit(Result):
     """The audit of one split.
 
     Attributes:
@@ -95,11 +95,6 @@ class Part(Result):
     sampled: int = field(default=0, metadata=IF_ANY)
 
     @property
-    def has_enough_blocks(self) -> bool:
-        """Whether there are enough blocks for a probe to learn from."""
-        return has_enough_blocks(self.items)
-
-    @property
     @computed()
     def chance(self) -> float:
         """The accuracy of random guessing, 0–1."""
@@ -114,8 +109,8 @@ class Part(Result):
     @cached_property
     @computed(json=lambda of: [{"differ": psi, "difference": least} for psi, least in of])
     def detectable(self) -> tuple[tuple[float, float | None], ...]:
-        """The detectable accuracy difference, by the fraction of items on which models differ."""
-        return detectable_differences(Dataset(self.items.problems))
+        """Detectable accuracy difference for each fraction of items on which models differ."""
+        return compute_detectable_differences(Dataset(self.items.problems))
 
     @cached_property
     def problems(self) -> Mapping[str, Problem]:
@@ -123,25 +118,25 @@ class Part(Result):
         return {problem.id: problem for problem in self.dataset}
 
     @property
-    def best(self) -> CueScore | None:
-        """The flagged cue with the highest score above chance; None if no cue is flagged."""
+    def best_cue(self) -> CueScore | None:
+        """The flagged cue with the highest score above chance, or None."""
         return self.battery.flagged[0] if self.battery.flagged else None
 
     @property
-    def significant(self) -> tuple[Probe, ...]:
+    def significant_probes(self) -> tuple[Probe, ...]:
         """The probes that are better than chance at 0.05, after Bonferroni's correction."""
         return tuple(probe for probe in self.probes if probe.p <= 0.05 / len(self.probes))
 
     def charts(self) -> list[Svg]:
-        """Return the chart of cue scores."""
+        """Draw the chart of cue scores."""
         return self.battery.charts(f"Cues of {self.name}")
 
     def verdict(self) -> Iterator[str]:
-        """Yield sentences about the best prediction without reading, with its p-value."""
+        """Yield the sentences of the verdict: the strongest cue or model, with its p-value."""
         if leaks := self.review.leaks:
             worst = max(leaks, key=lambda leak: leak.accuracy * leak.problems)
             yield f"{self.name} gives answers away by a field: {worst}."
-        best, scores = self.best, self.battery
+        best, scores = self.best_cue, self.battery
         items, tried = f"{len(self.items):,} items", len(scores.found)
         if best is not None:
             yield (
@@ -151,8 +146,8 @@ class Part(Result):
                 f"corrected for {tried} cues)."
             )
             return
-        if self.significant:
-            blind = max(self.significant, key=lambda probe: probe.right)
+        if self.significant_probes:
+            blind = max(self.significant_probes, key=lambda probe: probe.right)
             yield (
                 f"No cue of {self.name} is flagged, but a {blind.model} is correct for "
                 f"{format_percent(blind.right)} of {items} (expected by chance: "
@@ -190,24 +185,24 @@ class Check:
     """
 
     title: str
-    find: Callable[[Part], Sequence[Sequence[str]] | None]
+    find: Callable[[SplitAudit], Sequence[Sequence[str]] | None]
     rule: str = ""
     one: str = ""
 
-    def examples(self, found: Sequence[Sequence[str]], most: int = 3) -> str:
-        """Return a string that lists the first findings.
+    def list_examples(self, groups: Sequence[Sequence[str]], limit: int = 3) -> str:
+        """List the first groups in a string.
 
-        >>> Check("", lambda part: ()).examples([("0", "240"), ("3", "5")])
+        >>> Check("", lambda part: ()).list_examples([("0", "240"), ("3", "5")])
         '0 and 240; 3 and 5'
         """
-        if all(len(ids) == 1 for ids in found):
-            return join_names([ids[0] for ids in found], most)
-        more = [f"{len(found) - most:,} more"] * (len(found) > most)
-        return "; ".join([*map(join_names, found[:most]), *more])
+        if all(len(ids) == 1 for ids in groups):
+            return join_names([ids[0] for ids in groups], limit)
+        more = [f"{len(groups) - limit:,} more"] * (len(groups) > limit)
+        return "; ".join([*map(join_names, groups[:limit]), *more])
 
 
-def _review_ids(name: str) -> Callable[[Part], Sequence[Sequence[str]]]:
-    return lambda part: [(one,) for one in getattr(part.review, name)]
+def _make_review_finder(attribute: str) -> Callable[[SplitAudit], Sequence[Sequence[str]]]:
+    return lambda part: [(one,) for one in getattr(part.review, attribute)]
 
 
 CHECKS = (
@@ -237,14 +232,14 @@ CHECKS = (
     ),
     Check(
         "items with equal options (except case or a final mark)",
-        _review_ids("equal"),
+        _make_review_finder("equal"),
         "options",
         "{0} has equal options (except case or a final mark)",
     ),
-    Check("items with a different number of options than most", _review_ids("uneven")),
+    Check("items with a different number of options than most", _make_review_finder("uneven")),
     Check(
         "items with an unfilled template field",
-        _review_ids("unfilled"),
+        _make_review_finder("unfilled"),
         "unfilled",
         "{0} has an unfilled template field",
     ),
@@ -308,7 +303,7 @@ _SINGLE = ("cue", "probe", "borderline", "leak")
 """Rules whose findings `Audit.failures` reports one by one."""
 
 
-def _shared_record(
+def _make_shared_records(
     shared: Mapping[tuple[str, str], tuple[tuple[str, str], ...]],
 ) -> list[dict[str, Any]]:
     return [
@@ -329,7 +324,7 @@ class Audit(Result):
         version: version of winosmith.
     """
 
-    parts: tuple[Part, ...] = field(
+    parts: tuple[SplitAudit, ...] = field(
         metadata={
             "key": "splits",
             "json": lambda parts: {part.name: part for part in parts},
@@ -337,7 +332,7 @@ class Audit(Result):
         }
     )
     shared: Mapping[tuple[str, str], tuple[tuple[str, str], ...]] = field(
-        metadata={"json": _shared_record}
+        metadata={"json": _make_shared_records}
     )
     seed: int
     embedder: Mapping[str, Any] = field(
@@ -346,14 +341,14 @@ class Audit(Result):
     version: str = __version__
 
     @property
-    @computed()
-    def line(self) -> str:
-        """A README line with the accuracy of the best prediction without reading in each split."""
-        return f"Audited by winosmith {__version__}: " + "; ".join(map(_summary_line, self.parts))
+    @computed(key="line")
+    def readme_line(self) -> str:
+        """A line for a README with the strongest cue and word model of each split."""
+        return f"Audited by winosmith {__version__}: " + "; ".join(map(_summarise, self.parts))
 
     @property
     def signature(self) -> str:
-        """The parameters that determine the results."""
+        """Signature of the parameters that determine the results."""
         return "; ".join(
             f"{part.name}: "
             f"{signature_of(part.dataset, self.seed, draws=part.battery.draws, **self.embedder)}"
@@ -370,18 +365,14 @@ class Audit(Result):
         ]
 
     def charts(self) -> list[Svg]:
-        """Return a chart of cue scores for each split."""
+        """Draw a chart of cue scores for each split."""
         return [chart for part in self.parts for chart in part.charts()]
 
-    @property
+    @cached_property
     @computed()
     def findings(self) -> tuple[Finding, ...]:
-        """All findings in the order of `RULES`, none at the level "error"; see `judge`."""
-        return self._numbered_findings
-
-    @cached_property
-    def _numbered_findings(self) -> tuple[Finding, ...]:
-        found = [one for part in self.parts for one in _findings_in_split(part)]
+        """All findings in the order of `RULES`, before `judge` marks errors."""
+        found = [one for part in self.parts for one in _iter_findings(part)]
         parts = {part.name: part for part in self.parts}
         for (one, other), pairs in self.shared.items():
             firsts = {ours: theirs for theirs, ours in reversed(pairs)}
@@ -395,32 +386,32 @@ class Audit(Result):
             numbered.append(replace(finding, id=f"{finding.id}:{seen[finding.id]}"))
         return tuple(numbered)
 
-    def judge(self, rules: str, known: Mapping[str, float] | None = None) -> tuple[Finding, ...]:
-        """Return the new findings: first those that break a rule, as errors, then the others.
+    def judge(self, rules: str, baseline: Mapping[str, float] | None = None) -> tuple[Finding, ...]:
+        """Return the findings that are not in the baseline, with rule violations first, as errors.
 
         A missing licence or canary is a finding only if a rule requires them.
 
         Args:
             rules: see `failures`.
-            known: the `points` of an earlier audit's findings by their ids. A known finding is
-                omitted, unless it is a cue or model that did not break its rule in that audit.
+            baseline: the `points` of an earlier audit's findings by id. These findings are omitted,
+                except for cues and models that did not break their rule in the earlier audit.
 
         Raises:
             InputError: a rule is unknown.
         """
-        least, known = dict(parse_rules(rules)), known or {}
+        least, known_points = dict(parse_rules(rules)), baseline or {}
         errors: list[Finding] = []
         others: list[Finding] = []
         for one in self.findings:
             limits = [least[name] for name in _ALSO.get(one.rule, (one.rule,)) if name in least]
             if limits and one.points >= min(limits):
-                if known.get(one.id, -1.0) < min(limits):
+                if known_points.get(one.id, -1.0) < min(limits):
                     errors.append(replace(one, level="error"))
-            elif one.id not in known and one.rule not in _DECLARED:
+            elif one.id not in known_points and one.rule not in _DECLARED:
                 others.append(one)
         return (*errors, *others)
 
-    def failures(self, rules: str, known: Mapping[str, float] | None = None) -> list[str]:
+    def failures(self, rules: str, baseline: Mapping[str, float] | None = None) -> list[str]:
         """Return sentences about the new findings that break a rule, grouped by rule.
 
         Args:
@@ -432,7 +423,7 @@ class Audit(Result):
                 with options that differ only in case or a final mark. `unfilled`: items with an
                 unfilled template field. `refused`: records that are not items. `texts`: a question
                 is in the texts. `licence`, `canary`: none is declared.
-            known: see `judge`.
+            baseline: see `judge`.
 
         Raises:
             InputError: a rule is unknown.
@@ -442,7 +433,7 @@ class Audit(Result):
         []
         """
         found: dict[tuple[str, ...], list[Finding]] = {}
-        for one in self.judge(rules, known):
+        for one in self.judge(rules, baseline):
             if one.level == "error":
                 single = (one.text,) if one.rule in _SINGLE else ()
                 found.setdefault((one.split, one.rule, *single), []).append(one)
@@ -452,10 +443,10 @@ class Audit(Result):
         ]
 
 
-def _findings_in_split(part: Part) -> Iterator[Finding]:
+def _iter_findings(part: SplitAudit) -> Iterator[Finding]:
     for cue in part.battery.found:
         text = f"“{cue.cue}” is correct for {percent(cue.right)} of the items"
-        shows = part.items.first_solved_id(cue.cue)
+        shows = part.items.find_first_solved_id(cue.cue)
         if cue.rank is not None:
             text = f"{text} (expected: {percent(cue.expected)})"
             yield _make_finding(part, "cue", text, shows, cue.cue, cue.right - cue.expected)
@@ -465,7 +456,7 @@ def _findings_in_split(part: Part) -> Iterator[Finding]:
                 "decide whether it is flagged"
             )
             yield _make_finding(part, "borderline", text, shows, cue.cue)
-    for probe in part.significant:
+    for probe in part.significant_probes:
         text = (
             f"a {probe.model} is correct for {percent(probe.right)} of the items (expected: "
             f"{percent(probe.expected)})"
@@ -487,18 +478,18 @@ def _findings_in_split(part: Part) -> Iterator[Finding]:
 
 
 def _make_finding(
-    part: Part, rule: str, text: str, item: str, what: str | None = None, points: float = 0.0
+    part: SplitAudit, rule: str, text: str, item: str, topic: str | None = None, points: float = 0.0
 ) -> Finding:
-    """Return a finding about an item, or about `what` in the split, before ids are numbered."""
+    """Make a finding about an item or about another `topic`, before ids are numbered."""
     place = part.places.get(item) or part.places.get(part.dataset[0].id)
-    content: object = what
-    if what is None:
+    content: object = topic
+    if topic is None:
         problem = part.problems.get(item)
         content = text.removeprefix(f"{place}: ")
         if problem is not None:
             content = [
-                comparable_text(problem.sentence),
-                sorted(map(comparable_text, problem.options)),
+                normalize_tokens(problem.sentence),
+                sorted(map(normalize_tokens, problem.options)),
             ]
     level: Level = "note" if rule in _NOTES else "warning"
     path = Path(place.path) if place else None
@@ -511,14 +502,14 @@ def _make_finding(
         text,
         path.as_posix() if path else None,
         place.number if place and place.unit == "line" else None,
-        fingerprint(rule, "" if what is None else part.name, content),
+        make_finding_id(rule, "" if topic is None else part.name, content),
         points,
     )
 
 
-def fingerprint(rule: str, split: str, content: object) -> str:
-    """Return the id of a finding with this content, before ids are numbered; see `Finding.id`."""
-    return sha256(canonical([rule, split, content]).encode()).hexdigest()[:16]
+def make_finding_id(rule: str, split: str, content: object) -> str:
+    """Compute the id of a finding from its content; see `Finding.id`."""
+    return sha256(dump_json([rule, split, content]).encode()).hexdigest()[:16]
 
 
 def audit(
@@ -541,7 +532,7 @@ def audit(
         data: the items, with their answers, as a data set or as anything that `formats.read`
             accepts; or a mapping of such splits by name.
         cues: rules that select an option without reading; `[*CUES, Cue(...)]` adds one. If options
-            are classes, `class_cues` are added.
+            are classes, `make_class_cues` are added.
         embedder: embedder of texts, such as `embed.EncoderEmbedder`; its vectors are probed in
             addition to words.
         refused: records of each split's file that are not items.
@@ -563,7 +554,7 @@ def audit(
     >>> from winosmith import Problem
     >>> data = Dataset(Problem(f"{n}", f"Cup {n} hit _.", ("jug", "cup"), int(n % 5 > 0))
     ...                for n in range(200))
-    >>> found = audit(data, probe_draws=0).parts[0].best
+    >>> found = audit(data, probe_draws=0).parts[0].best_cue
     >>> found.cue, found.right
     ('the second', 0.8)
     """
@@ -575,7 +566,7 @@ def audit(
         raise DataError(f"two cues have the name {twice!r}" if twice else "no cues are given")
     parts = []
     for name, dataset in splits.items():
-        memory = _memory_note(
+        memory = _note_memory(
             dataset, probes=how.probe_draws > 0, vectors=embedder is not None, sample=sample
         )
         step(f"{name}: cues{memory}")
@@ -584,9 +575,9 @@ def audit(
         except DataError as error:
             raise DataError(f"{name}: {error}") from None
         overlap = texts.get(name) if texts else None
-        tried = [*cues, *class_cues(dataset), *(overlap.cues if overlap else ())]
-        readable = items.readable_cues(tried)
-        items.count_ties(readable, report_progress(step, f"{name}: cues", len(items), "items"))
+        tried = [*cues, *make_class_cues(dataset), *(overlap.cues if overlap else ())]
+        readable = items.find_readable(tried)
+        items.count_ties(readable, make_reporter(step, f"{name}: cues", len(items), "items"))
         scores = score_cues(items, tried, draws=how.draws, seed=how.seed)
         probed: tuple[Probe, ...] = ()
         of_vectors = f"{name}: vectors of questions and options"
@@ -594,7 +585,7 @@ def audit(
         seen = items.sample(sample, how.seed)
         for kind, what in kinds if how.probe_draws and has_enough_blocks(seen) else ():
             step(what)
-            report_done = report_progress(step, what, len(SEEN) * how.probe_draws, "draws")
+            report_done = make_reporter(step, what, len(SEEN) * how.probe_draws, "draws")
             probed += fit_probes(
                 seen, kind, draws=how.probe_draws, seed=how.seed, report_done=report_done
             )
@@ -604,7 +595,7 @@ def audit(
         if models and answers and not models.models:
             models = None  # they answered another split
         parts.append(
-            Part(
+            SplitAudit(
                 name,
                 dataset,
                 items,
@@ -625,7 +616,7 @@ def audit(
         step("items in several splits")
     known = embedder.parameters if embedder is not None else {}
     determined = {name: value for name, value in known.items() if name != "combine"}  # of problems
-    return Audit(tuple(parts), find_shared(splits, step), how.seed, determined)
+    return Audit(tuple(parts), find_shared_items(splits, step), how.seed, determined)
 
 
 FOREIGN = "no answer has the id of an item; are the answers for another data set?"
@@ -642,8 +633,8 @@ _COUNTED = 10_000
 """Maximum number of items whose words are counted to estimate the memory."""
 
 
-def _memory_note(dataset: Dataset, *, probes: bool, vectors: bool = False, sample: int = 0) -> str:
-    """Return a note on the memory that a large data set needs; "" if it is less than 2 GiB."""
+def _note_memory(dataset: Dataset, *, probes: bool, vectors: bool = False, sample: int = 0) -> str:
+    """Note the memory that a data set needs, or return "" if it is less than 2 GiB."""
     counted = dataset.problems[:: 1 + len(dataset) // _COUNTED]
     cues = learnt = 0
     for problem in counted:
@@ -665,21 +656,21 @@ MIN_BLOCKS = 50
 
 
 def has_enough_blocks(items: Items) -> bool:
-    """Return whether the items form enough blocks for a probe to learn from."""
-    return items.blocks >= MIN_BLOCKS
+    """Return whether the items form enough blocks to train a probe."""
+    return items.block_count >= MIN_BLOCKS
 
 
-def _summary_line(part: Part) -> str:
+def _summarise(part: SplitAudit) -> str:
     found = [f"{leak.field} reveals the key" for leak in part.review.leaks or ()]
-    if part.best:
-        found.append(f"“{part.best.cue}” is correct for {percent(part.best.right)}")
+    if part.best_cue:
+        found.append(f"“{part.best_cue.cue}” is correct for {percent(part.best_cue.right)}")
     elif part.battery.borderline:
         first = part.battery.borderline[0]
         found.append(f"“{first.cue}”, correct for {percent(first.right)}, is borderline")
     else:
         found.append("no cue is flagged")
-    if part.significant:
-        probe = max(part.significant, key=lambda one: one.right)
+    if part.significant_probes:
+        probe = max(part.significant_probes, key=lambda one: one.right)
         found.append(f"a {probe.model} is correct for {percent(probe.right)}")
     return (
         f"{part.name}: {'; '.join(found)} (chance: {percent(part.items.chance)}, "

@@ -21,7 +21,7 @@ import numpy as np
 
 from winosmith.audit._cues import CUES, POSITIONS, Cue, Ties
 from winosmith.audit._items import Bools, Floats, Ints, Items
-from winosmith.audit._null import PermutedKeys, UniformKeys, observed_scores, possible_positions
+from winosmith.audit._null import PermutedKeys, UniformKeys, find_positions, score_actual_keys
 from winosmith.errors import InputError
 from winosmith.metrics import find_critical_value
 from winosmith.report import (
@@ -65,8 +65,8 @@ class CueScore(Result):
         expected: the exact mean of `right` in a data set without artifacts.
         spread: the exact standard deviation of `right`; 0 if no draw changes it.
         high: the chance limit: `expected` plus `spread` times the value that the maximum
-            standardised score of all cues exceeds in 5 % of the draws. `right` is above it exactly
-            if p is at most 0.05.
+            standardised score of all cues exceeds in 5 % of the draws. `right` exceeds this limit
+            exactly if p is at most 0.05.
         z: (`right` − `expected`) / `spread`.
         p: the p-value, corrected for all cues: the fraction of draws in which any cue has at least
             this z, with the data set itself counted as one draw.
@@ -101,7 +101,7 @@ class CueScore(Result):
 
 @dataclass(frozen=True, slots=True)
 class Battery(Result):
-    """The scores of all cues.
+    """A battery of cues and their scores.
 
     Attributes:
         found: the cues: first the flagged, then the borderline, then the others sorted by z, and
@@ -127,16 +127,16 @@ class Battery(Result):
     @property
     @computed(json=lambda found: [one.cue for one in found])
     def borderline(self) -> tuple[CueScore, ...]:
-        """The cues for which the draws can't decide whether p is at most 0.05."""
+        """The cues for which it is undecided whether p is at most 0.05."""
         return tuple(one for one in self.found if one.borderline)
 
     @property
-    def listed(self) -> list[CueScore]:
-        """The flagged cues, and all others whose score differs between draws."""
+    def listed_cues(self) -> list[CueScore]:
+        """The flagged cues, and the others whose score differs between draws."""
         return [found for found in self.found if found.rank is not None or found.varies]
 
     def charts(self, title: str = "Cues") -> list[Svg]:
-        """Return a chart of the first cues with their accuracy, expected value and chance limit."""
+        """Draw a chart of the first cues' accuracy, expected value and chance limit."""
         drawn = [
             FractionWithInterval(
                 found.cue,
@@ -146,18 +146,18 @@ class Battery(Result):
                 found.rank is not None,
                 found.expected,
             )
-            for found in sorted(self.listed, key=lambda found: found.rank is None)[:DRAWN]
+            for found in sorted(self.listed_cues, key=lambda found: found.rank is None)[:DRAWN]
         ]
         return [draw_dots_over_chance(drawn, title=title)]
 
 
-def format_percent(share: float) -> str:
+def format_percent(fraction: float) -> str:
     """Format a fraction as a percentage with one decimal."""
-    return as_shown(share, ".1%")
+    return as_shown(fraction, ".1%")
 
 
 def format_p_value(p: float, draws: int) -> str:
-    """Format a p-value; the minimum for this number of draws becomes an upper bound.
+    """Format a p-value, as an upper bound if it is the minimum for this number of draws.
 
     >>> [format_p_value(1 / (1 + draws), draws) for draws in (1000, 400, 20_000)]
     ['p ≤ 0.001', 'p ≤ 0.0025', 'p ≤ 0.00005']
@@ -180,7 +180,7 @@ def score_cues(
     max_draws: int = MAX_DRAWS,
     seed: int = 0,
 ) -> Battery:
-    """Return the scores of all cues, with the significant cues flagged.
+    """Score all cues, and flag the significant ones.
 
     A cue is added for each position after the fourth.
 
@@ -200,23 +200,23 @@ def score_cues(
     most = int(items.counts.max())
     # If all items have the same number of options, the last position is already a cue.
     further = POSITIONS[: max(0, most - 4 - bool((items.counts == most).all()))]
-    read = items.readable_cues([*cues, *further])
+    read = items.find_readable([*cues, *further])
     unchecked = tuple(cue.name for cue in cues if cue not in read)
     ties = items.count_ties(read)
     about = np.array([cue.about == "position" for cue in read], bool)
     spoken = (np.minimum.reduceat(ties, items.starts, axis=0) == 0).mean(axis=0)
     first = this = _Round(items, ties, about, [], seed)
-    first.draw(draws, max_draws, first.z > 0, also=about)
+    first.draw(draws, max_draws, first.z > 0, needed=about)
     # A position is flagged only if it is significant by itself: the items that a cue explains and
     # the other items may have unequal numbers of keys at each position, although all items do not.
-    among = (first.z > 0) & (first.flagged | ~about)
+    candidates = (first.z > 0) & (first.flagged | ~about)
     rounds: dict[int, _Round] = {}
-    while len(rounds) < MAX_FLAGGED and (cue := this.next_flagged(among)) is not None:
+    while len(rounds) < MAX_FLAGGED and (cue := this.find_next_flagged(candidates)) is not None:
         rounds[cue] = this
         this = _Round(items, ties, about, list(rounds), seed)
-        this.draw(draws, max_draws, among)
-    borderline = (among & this.undecided) | (about & (first.z > 0) & first.undecided)
-    high = first.high
+        this.draw(draws, max_draws, candidates)
+    borderline = (candidates & this.undecided) | (about & (first.z > 0) & first.undecided)
+    high = first.chance_limit
     found = [
         CueScore(
             cue=cue.name,
@@ -237,7 +237,7 @@ def score_cues(
             found[at],
             rank=rank,
             p_given=float(this.p[at]),
-            high_given=float(this.high[at]),
+            high_given=float(this.chance_limit[at]),
             draws_given=this.draws,
         )
     order = sorted(
@@ -249,24 +249,24 @@ def score_cues(
         tuple(order),
         unchecked,
         tuple(counts.tolist()),
-        _positions_p_value(items, first.draws, seed),
+        _compute_positions_p_value(items, first.draws, seed),
         first.draws,
     )
 
 
-def _positions_p_value(items: Items, draws: int, seed: int) -> float:
+def _compute_positions_p_value(items: Items, draws: int, seed: int) -> float:
     most = int(items.counts.max())
     at = np.arange(int(items.counts.sum())) - np.repeat(items.starts, items.counts)
     columns = (at[:, None] == np.arange(most)).astype(np.uint8)
-    possible = possible_positions(items, columns[:, :0])
+    possible = find_positions(items, columns[:, :0])
     null = UniformKeys(items, columns, possible, [seed, MAX_FLAGGED + 1])
 
     def chi_square(keys: Floats) -> Floats:
         found: Floats = ((keys - null.mean) ** 2 / null.mean).sum(axis=-1).round(_DIGITS)
         return found
 
-    drawn = chi_square(null.scores(draws))
-    return float((1 + (drawn >= chi_square(observed_scores(items, columns))).sum()) / (1 + draws))
+    drawn = chi_square(null.draw_scores(draws))
+    return float((1 + (drawn >= chi_square(score_actual_keys(items, columns))).sum()) / (1 + draws))
 
 
 def _standardise(scores: Floats, mean: Floats, spread: Floats) -> Floats:
@@ -276,7 +276,7 @@ def _standardise(scores: Floats, mean: Floats, spread: Floats) -> Floats:
 
 
 class _Round:
-    """One round of flagging, in draws that keep the scores of the cues flagged before.
+    """A round of flagging, with draws that keep the scores of the cues flagged before.
 
     Attributes:
         right: (cues,) the observed scores, as fractions of the items.
@@ -294,12 +294,12 @@ class _Round:
             columns = np.flatnonzero(left)
             # Permutations keep the number of keys at each position anyway.
             kept = [cue for cue in given if of_positions or not about[cue]]
-            possible = possible_positions(items, ties[:, kept])
+            possible = find_positions(items, ties[:, kept])
             key = [seed, len(given), int(of_positions)]
             null = null_of(items, ties[:, columns], possible, key)
             self._nulls.append(null)
             self.mean[columns], self.spread[columns] = null.mean, null.spread
-        scores = observed_scores(items, ties)
+        scores = score_actual_keys(items, ties)
         self.right = scores / len(items)
         self.varies = self.spread > 0
         self.z = np.full(len(about), -np.inf)
@@ -307,17 +307,17 @@ class _Round:
         self.z[self.varies] = _standardise(scores, self.mean, self.spread)
         self._greatest = np.empty(0)
 
-    def draw(self, draws: int, most: int, among: Bools, also: Bools | None = None) -> None:
-        """Make draws until the next flagged cue is certain, or the maximum is reached."""
+    def draw(self, draws: int, limit: int, candidates: Bools, needed: Bools | None = None) -> None:
+        """Add draws until the next flagged cue is certain, up to `limit`."""
         self._add_draws(draws)
-        while self.draws < most and not self._is_settled(among, also):
-            self._add_draws(min(self.draws, most - self.draws))
+        while self.draws < limit and not self._is_settled(candidates, needed):
+            self._add_draws(min(self.draws, limit - self.draws))
 
     def _add_draws(self, draws: int) -> None:
         greatest = np.full(draws, -np.inf)
         for null in self._nulls:
             if null.spread.any():
-                z = _standardise(null.scores(draws), null.mean, null.spread)
+                z = _standardise(null.draw_scores(draws), null.mean, null.spread)
                 greatest = np.maximum(greatest, z.max(axis=1))
         self._greatest = np.concatenate([self._greatest, greatest])
 
@@ -353,21 +353,21 @@ class _Round:
         """Whether each cue is decided and significant, (cues,)."""
         return np.asarray(self.varies & (self.p <= LEVEL) & ~self.undecided)
 
-    def next_flagged(self, among: Bools) -> int | None:
+    def find_next_flagged(self, candidates: Bools) -> int | None:
         """Return the significant cue with the highest score above its mean, if any."""
-        flagged = among & self.flagged
+        flagged = candidates & self.flagged
         return int(np.where(flagged, self._gain, -np.inf).argmax()) if flagged.any() else None
 
-    def _is_settled(self, among: Bools, also: Bools | None) -> bool:
-        undecided, best = self.undecided, self.next_flagged(among)
-        matters = among if best is None else among & (self._gain > self._gain[best])
-        return not (undecided & (matters if also is None else matters | also)).any()
+    def _is_settled(self, candidates: Bools, needed: Bools | None) -> bool:
+        undecided, best = self.undecided, self.find_next_flagged(candidates)
+        matters = candidates if best is None else candidates & (self._gain > self._gain[best])
+        return not (undecided & (matters if needed is None else matters | needed)).any()
 
     @property
-    def high(self) -> Floats:
+    def chance_limit(self) -> Floats:
         """The chance limit of each cue, (cues,), as a fraction of the items.
 
-        Rounding errors can't make it contradict p.
+        Rounding errors can't make the limit contradict p.
         """
         limit = find_critical_value(self._greatest, LEVEL) if self.varies.any() else 0.0
         beyond = self.z > limit

@@ -14,7 +14,7 @@ from statistics import median
 from typing import Literal
 
 from winosmith.audit._cues import ABSOLUTES, HEDGES, Cue, View, is_negation
-from winosmith.audit._items import are_classes
+from winosmith.audit._items import detect_classes
 from winosmith.dataset import Dataset
 from winosmith.problem import Problem
 from winosmith.text import FUNCTION_WORDS
@@ -28,8 +28,8 @@ _Feature = tuple[str, Literal["words", "latin"], Callable[[Words, Words], bool]]
 """A feature: its name, the scripts it supports, and a test of the words of premise and text."""
 
 
-def class_cues(dataset: Dataset) -> tuple[Cue, ...]:
-    """Return a cue for each label and each feature of the labelled texts.
+def make_class_cues(dataset: Dataset) -> tuple[Cue, ...]:
+    """Make a cue for each label and each feature of the labelled texts.
 
     The labelled text is the hypothesis of a pair, or the whole question if there is no pair. No
     cues are returned if fewer than half of the items have the same classes in the same order.
@@ -38,30 +38,30 @@ def class_cues(dataset: Dataset) -> tuple[Cue, ...]:
         dataset: the items; their keys are not used.
 
     >>> asked = [Problem(str(n), f"Is {n} a prime?", ("no", "yes"), blank=None) for n in range(60)]
-    >>> cues = class_cues(Dataset(asked))
+    >>> cues = make_class_cues(Dataset(asked))
     >>> len(cues), cues[0].name
     (10, 'no, if the text has a negation')
     """
-    classes = [p for p, one in zip(dataset, are_classes(dataset), strict=True) if one]
+    classes = [p for p, one in zip(dataset, detect_classes(dataset), strict=True) if one]
     labels, count = Counter(p.options for p in classes).most_common(1)[0] if classes else ((), 0)
     if 2 * count < len(dataset):
         return ()
     labelled = [problem for problem in classes if problem.options == labels]
-    texts = {problem.sentence: _premise_and_text(problem) for problem in labelled}
+    texts = {problem.sentence: _split_premise_and_text(problem) for problem in labelled}
     what = "hypothesis" if any(premise for premise, _ in texts.values()) else "text"
     return tuple(
         Cue(
             f"{label}, if the {what} {name}",
-            _label_score(at, labels, texts, has_feature),
+            _make_label_scorer(at, labels, texts, has_feature),
             "class",
             needs,
         )
-        for name, needs, has_feature in _text_features([*texts.values()])
+        for name, needs, has_feature in _make_features([*texts.values()])
         for at, label in enumerate(labels)
     )
 
 
-def _premise_and_text(problem: Problem) -> tuple[Words, Words]:
+def _split_premise_and_text(problem: Problem) -> tuple[Words, Words]:
     for first, second in _PAIR:
         pair = [problem.extra.get(name) for name in (first, second)]
         if all(isinstance(text, str) for text in pair):
@@ -69,7 +69,7 @@ def _premise_and_text(problem: Problem) -> tuple[Words, Words]:
     return (), View.split_words(problem.sentence)
 
 
-def _text_features(texts: Sequence[tuple[Words, Words]]) -> list[_Feature]:
+def _make_features(texts: Sequence[tuple[Words, Words]]) -> list[_Feature]:
     middle = median(len(words) for _, words in texts)
     found: list[_Feature] = [
         ("has a negation", "latin", lambda _, words: any(map(is_negation, words))),
@@ -79,23 +79,23 @@ def _text_features(texts: Sequence[tuple[Words, Words]]) -> list[_Feature]:
         ("has fewer words than most", "words", lambda _, words: len(words) < middle),
     ]
     if any(premise for premise, _ in texts):
-        shared = median(_shared_fraction(*both) for both in texts)
+        shared = median(_compute_overlap(*both) for both in texts)
         found += [
             ("has all its words in the premise", "words",
-             lambda *both: _shared_fraction(*both) == 1.0),
+             lambda *both: _compute_overlap(*both) == 1.0),
             ("shares less with the premise than most", "words",
-             lambda *both: _shared_fraction(*both) < shared),
+             lambda *both: _compute_overlap(*both) < shared),
         ]  # fmt: skip
     return found
 
 
-def _shared_fraction(premise: Words, words: Words) -> float:
-    own = set(words) - FUNCTION_WORDS
-    return len(own & set(premise)) / len(own) if own else 1.0
+def _compute_overlap(premise: Words, text: Words) -> float:
+    content = set(text) - FUNCTION_WORDS
+    return len(content & set(premise)) / len(content) if content else 1.0
 
 
-def _label_score(
-    at: int,
+def _make_label_scorer(
+    index: int,
     labels: Words,
     texts: dict[str, tuple[Words, Words]],
     has_feature: Callable[[Words, Words], bool],
@@ -104,6 +104,6 @@ def _label_score(
 
     def score(view: View) -> list[float]:
         applies = view.options == labels and view.question in having
-        return [float(applies and option == at) for option in range(len(view.options))]
+        return [float(applies and option == index) for option in range(len(view.options))]
 
     return score

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from winosmith.errors import DataError
 from winosmith.recast import ALL, NONE, SEVERAL
-from winosmith.text import FUNCTION_WORDS, Writing, kind_of_script
+from winosmith.text import FUNCTION_WORDS, Writing, detect_script
 
 Ties = NDArray[np.uint8]
 
@@ -96,7 +96,7 @@ class View:
     def script(self) -> Writing:
         """The kind of script: "latin", "spaced" or "unspaced"; see `winosmith.text.writing`."""
         texts = (self.question, *self.options)
-        return "latin" if all(map(str.isascii, texts)) else kind_of_script(" ".join(texts))
+        return "latin" if all(map(str.isascii, texts)) else detect_script(" ".join(texts))
 
     @cached_property
     def question_words(self) -> tuple[str, ...]:
@@ -181,8 +181,8 @@ class View:
     @cached_property
     def trigrams(self) -> list[float]:
         """Fraction of each option's character trigrams that occur in the question."""
-        asked = _trigrams(" ".join(self.question_words))
-        cut = [_trigrams(" ".join(words)) for words in self.words]
+        asked = _extract_trigrams(" ".join(self.question_words))
+        cut = [_extract_trigrams(" ".join(words)) for words in self.words]
         return [len(mine & asked) / max(len(mine), 1) for mine in cut]
 
 
@@ -191,7 +191,7 @@ def _mean(values: Iterable[float]) -> float:
     return sum(numbers) / len(numbers) if numbers else 0.0
 
 
-def _trigrams(text: str) -> set[str]:
+def _extract_trigrams(text: str) -> set[str]:
     return {text[at : at + 3] for at in range(len(text) - 2)}
 
 
@@ -199,13 +199,13 @@ def _negate(values: Iterable[float]) -> list[float]:
     return [-value for value in values]
 
 
-def _distance_from_mean(values: Sequence[float]) -> list[float]:
+def _measure_deviations(values: Sequence[float]) -> list[float]:
     mean = _mean(values)
     return [round(abs(value - mean), 9) for value in values]
 
 
-def _has_any_word(listed: frozenset[str]) -> Callable[[View], list[float]]:
-    return lambda view: [float(bool(words & listed)) for words in view.word_sets]
+def _make_word_scorer(words: frozenset[str]) -> Callable[[View], list[float]]:
+    return lambda view: [float(bool(words & words)) for words in view.word_sets]
 
 
 def is_negation(word: str) -> bool:
@@ -213,11 +213,11 @@ def is_negation(word: str) -> bool:
     return word in NEGATIONS or word.endswith(("n't", "n’t"))
 
 
-def _matches_pattern(pattern: re.Pattern[str]) -> Callable[[View], list[float]]:
+def _make_pattern_scorer(pattern: re.Pattern[str]) -> Callable[[View], list[float]]:
     return lambda view: [float(bool(pattern.search(option))) for option in view.options]
 
 
-def _ranks(numbers: Sequence[float | None]) -> list[int] | None:
+def _rank_numbers(numbers: Sequence[float | None]) -> list[int] | None:
     """Return the rank of each number, shared by ties; None if an option has no number."""
     given = [number for number in numbers if number is not None]
     if len(given) < len(numbers):
@@ -226,16 +226,16 @@ def _ranks(numbers: Sequence[float | None]) -> list[int] | None:
     return [ranks[number] for number in given]
 
 
-def _extreme_number(sign: float) -> Callable[[View], list[float]]:
+def _make_number_scorer(sign: float) -> Callable[[View], list[float]]:
     def score(view: View) -> list[float]:
-        ranks = _ranks(view.numbers)
+        ranks = _rank_numbers(view.numbers)
         return [sign * rank for rank in ranks or [0] * len(view.options)]
 
     return score
 
 
-def _middle_number(view: View) -> list[float]:
-    ranks = _ranks(view.numbers)
+def _score_middle_number(view: View) -> list[float]:
+    ranks = _rank_numbers(view.numbers)
     if ranks is None or max(ranks) < 2:
         return [0.0] * len(view.options)
     return [-abs(rank - max(ranks) / 2) for rank in ranks]
@@ -249,12 +249,12 @@ def _score_article(view: View) -> list[float]:
     return [float((first in "aeiou") == (last == "an")) for first in firsts]
 
 
-def _count_first_word(view: View) -> list[float]:
+def _score_first_word(view: View) -> list[float]:
     firsts = Counter(words[0] for words in view.words if words)
     return [float(firsts[words[0]]) if words else 0.0 for words in view.words]
 
 
-def _alphabetical_rank(sign: float) -> Callable[[View], list[float]]:
+def _make_alphabet_scorer(sign: float) -> Callable[[View], list[float]]:
     def score(view: View) -> list[float]:
         texts = [" ".join(words) for words in view.words]
         ranks = {text: rank for rank, text in enumerate(sorted(set(texts)))}
@@ -263,7 +263,7 @@ def _alphabetical_rank(sign: float) -> Callable[[View], list[float]]:
     return score
 
 
-def _score_position(position: int) -> Callable[[View], list[float]]:
+def _make_position_scorer(position: int) -> Callable[[View], list[float]]:
     return lambda view: [
         float(at == position if position >= 0 else at == len(view.options) - 1)
         for at in range(len(view.options))
@@ -272,7 +272,7 @@ def _score_position(position: int) -> Callable[[View], list[float]]:
 
 @dataclass(frozen=True)
 class Cue:
-    """A rule that selects an option without reading.
+    """A rule that selects an option by a surface feature, such as its length or position.
 
     Attributes:
         name: description of the selected option, such as "the longest, in characters".
@@ -293,21 +293,21 @@ class Cue:
 
 
 CUES: tuple[Cue, ...] = (
-    Cue("the first", _score_position(0), "position", needs="any"),
-    Cue("the second", _score_position(1), "position", needs="any"),
-    Cue("the third", _score_position(2), "position", needs="any"),
-    Cue("the fourth", _score_position(3), "position", needs="any"),
-    Cue("the last", _score_position(-1), "position", needs="any"),
+    Cue("the first", _make_position_scorer(0), "position", needs="any"),
+    Cue("the second", _make_position_scorer(1), "position", needs="any"),
+    Cue("the third", _make_position_scorer(2), "position", needs="any"),
+    Cue("the fourth", _make_position_scorer(3), "position", needs="any"),
+    Cue("the last", _make_position_scorer(-1), "position", needs="any"),
     Cue("the longest, in characters", lambda v: v.characters, needs="any"),
     Cue("the shortest, in characters", lambda v: _negate(v.characters), needs="any"),
     Cue("the longest, in words", lambda v: v.word_counts),
     Cue("the shortest, in words", lambda v: _negate(v.word_counts)),
     Cue(
         "nearest the mean length",
-        lambda v: _negate(_distance_from_mean(v.characters)),
+        lambda v: _negate(_measure_deviations(v.characters)),
         needs="any",
     ),
-    Cue("farthest from the mean length", lambda v: _distance_from_mean(v.characters), needs="any"),
+    Cue("farthest from the mean length", lambda v: _measure_deviations(v.characters), needs="any"),
     Cue("the longest words", lambda v: v.word_lengths),
     Cue("the shortest words", lambda v: _negate(v.word_lengths)),
     Cue("most content words of the question", lambda v: v.shared_content),
@@ -318,7 +318,7 @@ CUES: tuple[Cue, ...] = (
     Cue("the fewest letters in common with the question", lambda v: _negate(v.trigrams)),
     Cue("the most like the other options", lambda v: v.similarity),
     Cue("the least like the other options", lambda v: _negate(v.similarity)),
-    Cue("a first word that others share", _count_first_word),
+    Cue("a first word that others share", _score_first_word),
     Cue("the rarest word", lambda v: [max(rare, default=0.0) for rare in v.rarity]),
     Cue("the rarest words, on average", lambda v: [_mean(rare) for rare in v.rarity]),
     Cue("the commonest words, on average", lambda v: _negate(_mean(rare) for rare in v.rarity)),
@@ -331,17 +331,17 @@ CUES: tuple[Cue, ...] = (
         lambda v: [-float(v.corpus.wholes[words]) for words in v.words],
     ),
     Cue("a number", lambda v: [float(n is not None) for n in v.numbers], needs="any"),
-    Cue("the largest number", _extreme_number(1.0), needs="any"),
-    Cue("the smallest number", _extreme_number(-1.0), needs="any"),
-    Cue("a number in the middle", _middle_number, needs="any"),
+    Cue("the largest number", _make_number_scorer(1.0), needs="any"),
+    Cue("the smallest number", _make_number_scorer(-1.0), needs="any"),
+    Cue("a number in the middle", _score_middle_number, needs="any"),
     Cue("a negation", lambda v: v.negations, needs="latin"),
     Cue("no negation", lambda v: _negate(v.negations), needs="latin"),
-    Cue("an absolute (always, never, all, only …)", _has_any_word(ABSOLUTES), needs="latin"),
-    Cue("no absolute", lambda v: _negate(_has_any_word(ABSOLUTES)(v)), needs="latin"),
-    Cue("a hedge (may, usually, some …)", _has_any_word(HEDGES), needs="latin"),
-    Cue("all of the above", _matches_pattern(ALL), needs="latin"),
-    Cue("none of the above", _matches_pattern(NONE), needs="latin"),
-    Cue("several of the others (both A and B)", _matches_pattern(SEVERAL), needs="latin"),
+    Cue("an absolute (always, never, all, only …)", _make_word_scorer(ABSOLUTES), needs="latin"),
+    Cue("no absolute", lambda v: _negate(_make_word_scorer(ABSOLUTES)(v)), needs="latin"),
+    Cue("a hedge (may, usually, some …)", _make_word_scorer(HEDGES), needs="latin"),
+    Cue("all of the above", _make_pattern_scorer(ALL), needs="latin"),
+    Cue("none of the above", _make_pattern_scorer(NONE), needs="latin"),
+    Cue("several of the others (both A and B)", _make_pattern_scorer(SEVERAL), needs="latin"),
     Cue(
         "a full stop at its end",
         lambda v: [float(o.rstrip().endswith(".")) for o in v.options],
@@ -350,7 +350,7 @@ CUES: tuple[Cue, ...] = (
     Cue("a comma", lambda v: [float("," in o) for o in v.options], needs="any"),
     Cue(
         "brackets or quotation marks",
-        _matches_pattern(re.compile(r"[()\[\]{}\"“”«»]")),
+        _make_pattern_scorer(re.compile(r"[()\[\]{}\"“”«»]")),
         needs="any",
     ),
     Cue(
@@ -364,8 +364,8 @@ CUES: tuple[Cue, ...] = (
         needs="any",
     ),
     Cue("fits a or an at the question's end", _score_article, needs="latin"),
-    Cue("the first by the alphabet", _alphabetical_rank(-1.0)),
-    Cue("the last by the alphabet", _alphabetical_rank(1.0)),
+    Cue("the first by the alphabet", _make_alphabet_scorer(-1.0)),
+    Cue("the last by the alphabet", _make_alphabet_scorer(1.0)),
 )
 """The default cues: flaws that test-wise people exploit (Millman, Bishop and Ebel 1965; Haladyna,
 Downing and Rodriguez 2002), and artifacts since found in published data sets."""
@@ -378,14 +378,14 @@ _ORDINALS = (
 )  # fmt: skip
 
 POSITIONS: tuple[Cue, ...] = tuple(
-    Cue(f"the {ordinal}", _score_position(place), "position", needs="any")
+    Cue(f"the {ordinal}", _make_position_scorer(place), "position", needs="any")
     for place, ordinal in enumerate(_ORDINALS, 4)
 )
 """Cues for the positions after the fourth, up to the maximum number of options."""
 
 
 def count_ties(cue: Cue, views: Sequence[View]) -> Ties:
-    """Return, for each selected option, how many options tie for the selection, (options,).
+    """Return the number of tied options for each selected option, (options,).
 
     The result is 1 for an option that is selected alone, and 0 for options that are not selected.
     Score differences below 1e-9 are ignored, because they can be rounding errors.

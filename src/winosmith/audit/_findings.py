@@ -8,10 +8,10 @@ from pathlib import Path
 from urllib.parse import quote
 
 from winosmith._version import __version__
-from winosmith.audit._audit import RULES, Finding, fingerprint
+from winosmith.audit._audit import RULES, Finding, make_finding_id
 from winosmith.errors import FormatError
-from winosmith.escape import for_github, for_json, for_markdown, for_page, for_sarif
-from winosmith.records import canonical, parse_json, read_text
+from winosmith.escape import escape_github, escape_json, escape_markdown, escape_page, escape_sarif
+from winosmith.records import dump_json, parse_json, read_text
 from winosmith.text import count_noun
 
 _SHOWN = 50
@@ -21,30 +21,30 @@ _MOST = 5_000
 """Maximum number of findings in SARIF. GitHub shows no more, and refuses more than 25,000."""
 
 
-def annotation_lines(findings: Sequence[Finding]) -> list[str]:
-    """Return the first findings as GitHub workflow commands that annotate lines of files.
+def format_annotations(findings: Sequence[Finding]) -> list[str]:
+    """Format the first findings as GitHub workflow commands that annotate lines of files.
 
     >>> one = Finding("error", "options", "quiz", "q1 has equal options", "a,b.json", 3, "")
-    >>> annotation_lines([one])
+    >>> format_annotations([one])
     ['::error title=winosmith: options,file=a%2Cb.json,line=3::q1 has equal options']
     """
     lines = []
     for one in findings[:_SHOWN]:
         place = {"title": f"winosmith: {one.rule}", "file": one.path, "line": one.line}
         keys = ",".join(
-            f"{key}={for_github(value, is_property=key != 'title')}"
+            f"{key}={escape_github(value, is_property=key != 'title')}"
             for key, value in place.items()
             if value is not None
         )
         kind = "notice" if one.level == "note" else one.level
-        lines.append(f"::{kind} {keys}::{for_github(one.text)}")
+        lines.append(f"::{kind} {keys}::{escape_github(one.text)}")
     return lines
 
 
-def job_summary(
+def format_job_summary(
     title: str, verdict: str, findings: Sequence[Finding], *, only_new: bool = False
 ) -> str:
-    """Return a Markdown summary with the verdict and a table of the first findings.
+    """Format the verdict and a table of the first findings as Markdown.
 
     Args:
         title: heading of the summary.
@@ -52,20 +52,20 @@ def job_summary(
         findings: findings of the audit.
         only_new: whether findings of an earlier audit are omitted.
     """
-    lines = [f"### {for_markdown(title)}", "", for_markdown(verdict), ""]
+    lines = [f"### {escape_markdown(title)}", "", escape_markdown(verdict), ""]
     if not findings:
         return "\n".join([*lines, f"No {'new ' * only_new}findings.", ""])
     lines += ["| level | place | finding |", "|---|---|---|"]
     for one in findings[:_SHOWN]:
         place = f"{one.path or one.split}{'' if one.line is None else f':{one.line}'}"
         cells = (f"{one.level}: {one.rule}", place, one.text)
-        lines.append(f"| {' | '.join(map(for_markdown, cells))} |")
+        lines.append(f"| {' | '.join(map(escape_markdown, cells))} |")
     more = len(findings) - _SHOWN
     return "\n".join([*lines, *(["", f"{more:,} more findings."] if more > 0 else []), ""])
 
 
-def sarif(findings: Sequence[Finding]) -> str:
-    """Return the findings in SARIF 2.1.0, for GitHub code scanning.
+def format_sarif(findings: Sequence[Finding]) -> str:
+    """Format the findings as SARIF 2.1.0, for GitHub code scanning.
 
     Each result has a rule, a file and a line, which is 1 if the line is not known. The fingerprint
     stays the same if the item moves within its file. At most 5,000 findings are included.
@@ -76,7 +76,7 @@ def sarif(findings: Sequence[Finding]) -> str:
             "ruleId": one.rule,
             "ruleIndex": names.index(one.rule),
             "level": one.level,
-            "message": {"text": for_sarif(f"{one.text}.")},
+            "message": {"text": escape_sarif(f"{one.text}.")},
             "locations": [
                 {
                     "physicalLocation": {
@@ -100,11 +100,11 @@ def sarif(findings: Sequence[Finding]) -> str:
         "version": "2.1.0",
         "runs": [{"tool": {"driver": driver}, "results": results}],
     }
-    return for_json(canonical(log)) + "\n"
+    return escape_json(dump_json(log)) + "\n"
 
 
-def badge(findings: Sequence[Finding]) -> str:
-    """Return an SVG badge with the number of findings, in red if one of them is an error."""
+def render_badge(findings: Sequence[Finding]) -> str:
+    """Render an SVG badge with the number of findings, in red if one is an error."""
     count = count_noun(len(findings), "finding") if findings else "no findings"
     is_red = any(one.level == "error" for one in findings)
     colour = "#b3261e" if is_red else "#8a5a00" if findings else "#1f6f3d"
@@ -114,10 +114,10 @@ def badge(findings: Sequence[Finding]) -> str:
         width = 7 * len(text) + 12
         parts.append(
             f'<rect x="{x}" width="{width}" height="20" fill="{fill}"/><text x="{x + 6}" y="14" '
-            f'textLength="{width - 12}">{escape(for_page(text))}</text>'
+            f'textLength="{width - 12}">{escape(escape_page(text))}</text>'
         )
         x += width
-    title = escape(for_page(f"winosmith audit: {count}"))
+    title = escape(escape_page(f"winosmith audit: {count}"))
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{x}" height="20" role="img" '
         f'aria-label="{title}"><title>{title}</title><g fill="#fff" '
@@ -126,7 +126,7 @@ def badge(findings: Sequence[Finding]) -> str:
 
 
 def read_baseline(path: str | Path) -> dict[str, float]:
-    """Read the findings of an earlier audit, as points by id, for `Audit.judge`.
+    """Read the baseline of `Audit.judge` from an earlier audit: points of findings by id.
 
     Cues above their chance limits are included even if they are not flagged: if several cues select
     nearly the same options, another item may change which of them is flagged.
@@ -140,7 +140,7 @@ def read_baseline(path: str | Path) -> dict[str, float]:
     try:
         record = parse_json(read_text(path))
         known = {
-            f"{fingerprint('cue', name, one['cue'])}:1": float(one["right"] - one["expected"])
+            f"{make_finding_id('cue', name, one['cue'])}:1": float(one["right"] - one["expected"])
             for name, split in record["splits"].items()
             for one in split["cues"]
             if one["right"] > one["high"]

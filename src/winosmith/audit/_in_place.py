@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from winosmith import data, formats
-from winosmith.audit._items import are_classes
+from winosmith.audit._items import detect_classes
 from winosmith.audit._repair import draw_order
 from winosmith.data import Place, Value
 from winosmith.dataset import Dataset
@@ -133,7 +133,7 @@ class ShuffledFile(Result):
 
 @dataclass(frozen=True)
 class ShuffledFiles(Result):
-    """The result of shuffling the options in some files.
+    """The result of shuffling options in files.
 
     Attributes:
         files: the files, in the given order.
@@ -168,7 +168,7 @@ class ShuffledFiles(Result):
         return [file.path for file in changed.values()]
 
 
-def fix(
+def shuffle_files(
     paths: Sequence[str | Path],
     seed: int = 0,
     *,
@@ -177,7 +177,7 @@ def fix(
     columns: formats.Columns | None = None,
     encoding: str | None = None,
 ) -> ShuffledFiles:
-    """Shuffle the options of each item in some files, without writing the files.
+    """Shuffle the options of the items in files; `ShuffledFiles.write` saves the result.
 
     All files are treated as one data set. The shuffled files are read again; an item whose texts or
     answer would be read differently is left unchanged.
@@ -207,7 +207,7 @@ def fix(
             item for at, item in zip(before.places, before.items, strict=True) if at not in gone
         ]
         before = formats.scan(_read_rows(sources), format_name, **how)
-        if [*map(_item_content, before.items)] != [*map(_item_content, stay)]:
+        if [*map(_get_content, before.items)] != [*map(_get_content, stay)]:
             raise DataError("the files would be read as other items after removing copies")
     left = {one.place: str(one.reason) for one in before.bad}
     while True:
@@ -219,12 +219,12 @@ def fix(
         try:
             after = formats.scan(_read_rows(again), format_name, **how)
         except FormatError as error:
-            left |= _items_to_leave(error, before, left, kinds)
+            left |= _find_items_to_leave(error, before, left, kinds)
             continue
         differ = [
             place
             for place, old, new in zip(before.places, before.items, after.items, strict=False)
-            if place not in left and _item_content(old) != _item_content(new)
+            if place not in left and _get_content(old) != _get_content(new)
         ]
         if len(before.items) != len(after.items):
             raise DataError("the files would be read as other items after shuffling")
@@ -235,7 +235,7 @@ def fix(
     for place, old, new in zip(before.places, before.items, after.items, strict=True):
         own[place.path].append((old, new))
     files = [
-        _shuffled_file(path, text, originals[path], own[path])
+        _make_shuffled_file(path, text, originals[path], own[path])
         for path, text in zip((str(one.path) for one in sources), texts, strict=True)
     ]
     unchanged = tuple(UnchangedItem(place, why) for place, why in left.items())
@@ -243,12 +243,12 @@ def fix(
 
 
 def _find_copies(contents: Contents, sources: Sequence[data.Source]) -> list[DroppedCopy]:
-    """Return the copies of earlier items, except for items that share a record."""
+    """Find copies of earlier items, except for items that share a record."""
     first: dict[object, Place] = {}
     times, kept = Counter(contents.places), {str(one.path): 0 for one in sources}
     found = []
     for place, item in zip(contents.places, contents.items, strict=True):
-        same = first.setdefault(_item_content(item), place)
+        same = first.setdefault(_get_content(item), place)
         if same == place or times[place] > 1 or place.start is None:
             kept[place.path] += 1
         else:
@@ -258,20 +258,19 @@ def _find_copies(contents: Contents, sources: Sequence[data.Source]) -> list[Dro
     return found
 
 
-def _remove_records(sources: Sequence[data.Source], gone: Iterable[Place]) -> list[data.Source]:
+def _remove_records(sources: Sequence[data.Source], places: Iterable[Place]) -> list[data.Source]:
     left = []
     for source in sources:
         text, kind = source.text, "yaml" if data.is_yaml(source) else data.read(source).kind
-        own = [place for place in gone if place.path == str(source.path)]
+        own = [place for place in places if place.path == str(source.path)]
         for place in sorted(own, key=lambda one: one.start or 0, reverse=True):
-            start, end = _record_span(text, place, kind)
+            start, end = _find_record_span(text, place, kind)
             text = text[:start] + text[end:]
         left.append(_replace_text(source, text))
     return left
 
 
-def _record_span(text: str, place: Place, kind: str) -> Span:
-    """Return the start and end of a record with its separator."""
+def _find_record_span(text: str, place: Place, kind: str) -> Span:
     start, end = place.start or 0, place.end or 0
     if kind in ("lines", "delimited"):
         line_end = re.compile(r"\r?\n?").match(text, end)
@@ -292,26 +291,26 @@ def _replace_text(source: data.Source, text: str) -> data.Source:
     return data.Source(source.path, text.encode("utf-8", "surrogatepass"))
 
 
-def _items_to_leave(
-    error: FormatError, before: Contents, left: Mapping[Place, str], kinds: Mapping[str, str]
+def _find_items_to_leave(
+    error: FormatError, contents: Contents, unchanged: Mapping[Place, str], kinds: Mapping[str, str]
 ) -> dict[Place, str]:
-    """Return the items to leave unchanged so that the shuffled files can be read, with a reason.
+    """Find the items to leave unchanged so that the shuffled files are readable, with a reason.
 
-    If no new key shows whether keys start from 0 or 1, the first item whose old key shows it;
-    otherwise, all items of the unreadable file.
+    If no new key shows whether keys start from 0 or 1, the first item whose old key shows this
+    stays unchanged; otherwise, all items of the unreadable file do.
 
     Raises:
         FormatError: these items were already left unchanged.
     """
     free = [
         (place, item)
-        for place, item in zip(before.places, before.items, strict=True)
-        if place not in left and isinstance(item, Problem) and item.answer is not None
+        for place, item in zip(contents.places, contents.items, strict=True)
+        if place not in unchanged and isinstance(item, Problem) and item.answer is not None
     ]
     if "`answer_is=" in error.reason:
         for place, item in free:
             if item.answer == (0 if "0" in kinds.values() else len(item.options) - 1):
-                return {place: "its key shows whether keys count from 0 or 1"}
+                return {place: "its key shows whether keys start from 0 or 1"}
     stays = "its file could not be read after shuffling"
     if found := {place: stays for place, _ in free if place.path == error.path}:
         return found
@@ -333,26 +332,26 @@ def _read_rows(sources: Sequence[data.Source]) -> data.Rows:
     return data.join_rows([data.read(source) for source in sources], str(sources[0].path))
 
 
-def _item_content(item: formats.Item) -> object:
-    """Return the parts of an item that must not change: its texts, and the correct option."""
+def _get_content(item: formats.Item) -> object:
+    """Return the content of an item that must not change: its texts and correct option."""
     if not isinstance(item, Problem):
         return item
     key = None if item.answer is None else item.options[item.answer]
     return item.sentence, tuple(sorted(item.options)), key
 
 
-def _shuffled_file(
+def _make_shuffled_file(
     path: str,
     text: str,
     original: tuple[str, str],
-    own: Sequence[tuple[formats.Item, formats.Item]],
+    items: Sequence[tuple[formats.Item, formats.Item]],
 ) -> ShuffledFile:
-    problems = [new for _, new in own if isinstance(new, Problem)]
+    problems = [new for _, new in items if isinstance(new, Problem)]
     keys = [one.answer for one in problems if one.answer is not None]
     return ShuffledFile(
         path,
-        len(own),
-        sum(old != new for old, new in own),
+        len(items),
+        sum(old != new for old, new in items),
         max(Counter(keys).values(), default=0),
         _compute_chance_limit(tuple(len(p.options) for p in problems if p.answer is not None)),
         original[0],
@@ -376,7 +375,7 @@ def _apply_edits(text: str, edits: Iterable[Edit]) -> str:
     parts, at = [], 0
     for start, end, new in sorted(edits):
         if start < at:
-            raise DataError("two records share a part of the file")
+            raise DataError("two records overlap in the file")
         parts += [text[at:start], new]
         at = end
     return "".join([*parts, text[at:]])
@@ -414,16 +413,16 @@ def _plan_edits(
     sources: Mapping[str, data.Source],
     columns: formats.Columns | None,
     seed: int,
-    left: dict[Place, str],
+    unchanged: dict[Place, str],
 ) -> tuple[defaultdict[str, list[Edit]], dict[str, str]]:
-    """Return the edits of each file and the kinds of keys; add unchanged items to `left`."""
+    """Return the edits of each file and the kinds of keys; extend `unchanged`."""
     readers: dict[str, Callable[[Place], Value]] = {}
     problems = Dataset(contents.problems)
-    classes = are_classes(problems)
+    classes = detect_classes(problems)
     times = Counter(contents.places)
     found: dict[Place, _LocatedItem] = {}
     for place, problem, is_class in zip(contents.places, problems, classes, strict=True):
-        if place in left:
+        if place in unchanged:
             continue
         try:
             named = _REFERENCE.search(problem.sentence) or _MARKED.search(problem.sentence)
@@ -434,17 +433,17 @@ def _plan_edits(
             if place.start is None:
                 raise ProblemError("its location in the file is not known")
             if place.path not in readers:
-                readers[place.path] = _record_reader(sources[place.path])
+                readers[place.path] = _make_record_reader(sources[place.path])
             record, text = readers[place.path](place), sources[place.path].text
             found[place] = _LocatedItem(problem, record, _find_options(record, problem, text), text)
         except InputError as error:
-            left[place] = str(error)
+            unchanged[place] = str(error)
     kinds = _find_keys(found.values(), columns)
     edits: defaultdict[str, list[Edit]] = defaultdict(list)
     for place, item in found.items():
         try:
             if item.problem.answer is not None and not kinds and not item.located.flagged:
-                raise ProblemError("the column of its answer was not found")
+                raise ProblemError("its answer column was not found")
             order = draw_order(item.problem, seed)
             edits[place.path] += [
                 *_move_options(item.located, order, item.text),
@@ -452,11 +451,11 @@ def _plan_edits(
                 *_edit_letters(item, order, kinds),
             ]
         except InputError as error:
-            left[place] = str(error)
+            unchanged[place] = str(error)
     return edits, kinds
 
 
-def _record_reader(source: data.Source) -> Callable[[Place], Value]:
+def _make_record_reader(source: data.Source) -> Callable[[Place], Value]:
     """Return a function that reads the record at a location, with the location of each value."""
     if data.is_yaml(source):
         records = {one.start: one for one in data.yaml_records(source)}
@@ -488,34 +487,34 @@ def _match_value(value: Value, problem: Problem, text: str) -> Iterator[_Located
             for name, one in value.inside.items()
             if not formats.is_answer_name(str(name)) and formats.tidy(str(one.value)) in texts
         }
-        if spans := _option_spans([*held.values()], options, text):
+        if spans := _find_option_spans([*held.values()], options, text):
             whole = (value.start, value.end) if len(held) == len(value.inside) else None
             yield _LocatedOptions([[span] for span in spans[0]], spans[1], tuple(held), whole=whole)
 
 
 def _match_list(
-    elements: Sequence[Value], options: Sequence[str], text: str, whole: Span
+    elements: Sequence[Value], options: Sequence[str], text: str, list_span: Span
 ) -> Iterator[_LocatedOptions]:
-    if spans := _option_spans(elements, options, text):
-        yield _LocatedOptions([[span] for span in spans[0]], spans[1], whole=whole)
+    if spans := _find_option_spans(elements, options, text):
+        yield _LocatedOptions([[span] for span in spans[0]], spans[1], whole=list_span)
     if not elements[0].inside or any([*one.inside] != [*elements[0].inside] for one in elements):
         return
     columns = {name: [one.inside[name] for one in elements] for name in elements[0].inside}
-    if not any(_option_spans(values, options, text) for values in columns.values()):
+    if not any(_find_option_spans(values, options, text) for values in columns.values()):
         return
-    labels = next((each for each in columns.values() if _is_series(each)), [])
-    moving = [each for each in columns.values() if not _is_series(each)]
+    labels = next((each for each in columns.values() if _is_label_series(each)), [])
+    moving = [each for each in columns.values() if not _is_label_series(each)]
     flags = ([one.value for one in each] for each in moving)
     yield _LocatedOptions(
         [[(one.start, one.end) for one in own] for own in zip(*moving, strict=True)],
         [""] * len(options),
         tuple(str(one.value) for one in labels),
         flagged=any(all(isinstance(f, bool) for f in own) and sum(own) == 1 for own in flags),
-        whole=whole,
+        whole=list_span,
     )
 
 
-def _option_spans(
+def _find_option_spans(
     values: Sequence[Value], options: Sequence[str], text: str
 ) -> tuple[list[Span], list[str]] | None:
     """Return the range and prefix ("A. ") of each option; None if the values are not options."""
@@ -539,7 +538,7 @@ def _option_spans(
     return spans, signs
 
 
-def _is_series(values: Sequence[Value]) -> bool:
+def _is_label_series(values: Sequence[Value]) -> bool:
     """Return whether values label the options in sequence: A, B, C or 0, 1, 2 or 1, 2, 3."""
     count = range(len(values))
     letters = [formats.parse_letter(one.value) for one in values]
@@ -557,14 +556,14 @@ def _move_options(located: _LocatedOptions, order: Sequence[int], text: str) -> 
                 yield Edit(start, end, text[first:last])
 
 
-def _find_keys(found: Iterable[_LocatedItem], columns: formats.Columns | None) -> dict[str, str]:
-    """Return the fields that contain the key of all items, with the kind of key; see `_ORDER`."""
+def _find_keys(items: Iterable[_LocatedItem], columns: formats.Columns | None) -> dict[str, str]:
+    """Find the fields that contain the key of every item; map them to the kind of key."""
     fits: dict[str, set[str]] = {}
-    for problem, record, located, _ in found:
-        for name, value in _other_values(record, located):
-            if problem.answer is None or not _may_be_key(name, columns):
+    for problem, record, located, _ in items:
+        for name, value in _iter_other_values(record, located):
+            if problem.answer is None or not _can_be_key(name, columns):
                 continue
-            read = _key_readings(value, problem, located)
+            read = _interpret_key(value, problem, located)
             if read or value.value not in (None, ""):
                 kinds = {kind for kind, at in read.items() if at == problem.answer}
                 fits[name] = fits.get(name, kinds) & kinds
@@ -575,18 +574,18 @@ _ORDER = ("label", "text", "letter", "0", "1")
 """Kinds of keys; if several fit all items, the first of them is used."""
 
 
-def _may_be_key(name: str, columns: formats.Columns | None) -> bool:
+def _can_be_key(name: str, columns: formats.Columns | None) -> bool:
     return formats.is_answer_name(name) or (columns is not None and name == columns.answer)
 
 
-def _other_values(record: Value, located: _LocatedOptions) -> Iterator[tuple[str, Value]]:
+def _iter_other_values(record: Value, located: _LocatedOptions) -> Iterator[tuple[str, Value]]:
     taken = [located.whole] if located.whole else [span for slot in located.slots for span in slot]
     for name, value in record.leaves():
         if not any(start < value.end and value.start < end for start, end in taken):
             yield str(name), value
 
 
-def _key_readings(value: Value, problem: Problem, located: _LocatedOptions) -> dict[str, int]:
+def _interpret_key(value: Value, problem: Problem, located: _LocatedOptions) -> dict[str, int]:
     signed = [s + option for s, option in zip(located.signs, problem.options, strict=True) if s]
     return formats.interpret_answer(value.value, problem.options, located.labels, signed)
 
@@ -599,12 +598,12 @@ def _edit_keys(
     if problem.answer is None:
         return
     old, new = problem.answer, order.index(problem.answer)
-    for name, value in _other_values(record, located):
+    for name, value in _iter_other_values(record, located):
         kind = kinds.get(name)
         if value.value in (None, ""):
             continue
         if kind is None:
-            if [*order] != [*range(len(order))] and _may_name_option(name, value, problem, located):
+            if [*order] != [*range(len(order))] and _can_name_option(name, value, problem, located):
                 raise ProblemError(f"its {name!r} may contain the key")
             continue
         raw = text[value.start : value.end]
@@ -630,9 +629,9 @@ def _edit_keys(
             yield Edit(value.start, value.end, _replace_letter(raw, old, new))
 
 
-def _may_name_option(name: str, value: Value, problem: Problem, located: _LocatedOptions) -> bool:
+def _can_name_option(name: str, value: Value, problem: Problem, located: _LocatedOptions) -> bool:
     """Return whether a value that is not a known key may identify the correct option."""
-    by_sign = {*_key_readings(value, problem, located)} - {"text"}
+    by_sign = {*_interpret_key(value, problem, located)} - {"text"}
     return bool(by_sign) and not isinstance(value.value, bool) and formats.is_answer_name(name)
 
 
@@ -681,7 +680,7 @@ def _edit_letters(
         named = _REFERENCE.search(value.value) or _BY_PLACE.search(value.value)
         if named and formats.tidy(value.value) not in options:
             raise ProblemError(f"{name!r} of an option may refer to another option")
-    for name, value in _other_values(record, located):
+    for name, value in _iter_other_values(record, located):
         is_question = isinstance(value.value, str) and (
             len(value.value.split()) > 1 and value.value.strip() in problem.sentence
         )

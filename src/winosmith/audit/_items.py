@@ -14,13 +14,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from winosmith.audit._cues import Corpus, Cue, Ties, View, can_read, count_ties
-from winosmith.blocks import blocks, comparable_text
+from winosmith.blocks import blocks, normalize_tokens
 from winosmith.dataset import Dataset
 from winosmith.errors import DataError
 from winosmith.parallel import pause_garbage_collection
 from winosmith.problem import MAX_OPTIONS, Problem
 from winosmith.results import HIDDEN, Result
-from winosmith.text import Writing
+from winosmith.text import Writing, count_noun
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -77,15 +77,15 @@ class Items(Result):
         answered = [row for row, problem in enumerate(dataset) if problem.answer is not None]
         if not answered:
             raise DataError("no item has a key; specify the column of the answers")
-        texts = {row: comparable_options(dataset[row]) for row in answered}
-        block_of = {row: at for at, rows in enumerate(_blocks(dataset)) for row in rows}
+        texts = {row: normalise_options(dataset[row]) for row in answered}
+        block_of = {row: at for at, rows in enumerate(_find_blocks(dataset)) for row in rows}
 
         def sort_key(row: int) -> tuple[object, ...]:
             problem = dataset[row]
-            key = texts[row][_key_or_minus_one(problem)]
+            key = texts[row][_get_key_or_minus_one(problem)]
             return (
                 tuple(sorted(texts[row])),
-                comparable_text(problem.sentence),
+                normalize_tokens(problem.sentence),
                 key,
                 problem.sentence,
             )
@@ -102,7 +102,7 @@ class Items(Result):
         return cls(
             tuple(dataset[row] for row in order),
             np.array(order),
-            np.array([_key_or_minus_one(dataset[row]) for row in order]),
+            np.array([_get_key_or_minus_one(dataset[row]) for row in order]),
             tuple(texts[row] for row in order),
             np.array([first[block_of[row]] for row in order]),
             np.array(units)[along],
@@ -111,17 +111,17 @@ class Items(Result):
     def __len__(self) -> int:
         return len(self.problems)
 
-    def subset(self, chosen: Bools) -> Items:
-        """Return some of the items, in whole units, with the cue scores of the whole data set."""
+    def subset(self, mask: Bools) -> Items:
+        """Select items in whole units, keeping the cue scores of the whole data set."""
         found = Items(
-            tuple(p for p, is_in in zip(self.problems, chosen, strict=True) if is_in),
-            self.rows[chosen],
-            self.keys[chosen],
-            tuple(texts for texts, is_in in zip(self.texts, chosen, strict=True) if is_in),
-            np.unique(self.block[chosen], return_inverse=True)[1],
-            np.unique(self.unit[chosen], return_inverse=True)[1],
+            tuple(p for p, is_in in zip(self.problems, mask, strict=True) if is_in),
+            self.rows[mask],
+            self.keys[mask],
+            tuple(texts for texts, is_in in zip(self.texts, mask, strict=True) if is_in),
+            np.unique(self.block[mask], return_inverse=True)[1],
+            np.unique(self.unit[mask], return_inverse=True)[1],
         )
-        of_chosen = np.repeat(chosen, self.counts)
+        of_chosen = np.repeat(mask, self.counts)
         vars(found)["corpus"] = self.corpus
         vars(found)["_cached_ties"] = {
             at: (cue, ties[of_chosen]) for at, (cue, ties) in self._cached_ties.items()
@@ -143,12 +143,12 @@ class Items(Result):
         return self.subset(np.isin(self.block, taken))
 
     def with_keys(self, unit_key: Ints) -> Items:
-        """Return the same items with other keys.
+        """Return the same items with different keys.
 
         Args:
             unit_key: (units,) position of the key in each unit's first item.
         """
-        found = replace(self, keys=self.correct_options(unit_key) - self.starts)
+        found = replace(self, keys=self.find_correct_options(unit_key) - self.starts)
         same = ("corpus", "scripts", "_cached_ties", "counts", "starts", "unit_firsts", "weights")
         for name in same:
             vars(found)[name] = getattr(self, name)
@@ -161,7 +161,7 @@ class Items(Result):
 
     @cached_property
     def starts(self) -> Ints:
-        """Index of each item's first option among all options, (n,)."""
+        """Index of each item's first option in the flat list of options, (n,)."""
         return np.concatenate([[0], np.cumsum(self.counts)[:-1]])
 
     @cached_property
@@ -174,11 +174,11 @@ class Items(Result):
         """Index of the original of each item, (n,); its own index if the item is not a copy."""
         seen: dict[tuple[int, str], int] = {}
         named = zip(self.unit.tolist(), self.problems, strict=True)
-        same = ((unit, comparable_text(problem.sentence)) for unit, problem in named)
+        same = ((unit, normalize_tokens(problem.sentence)) for unit, problem in named)
         return np.array([seen.setdefault(one, at) for at, one in enumerate(same)])
 
     @property
-    def blocks(self) -> int:
+    def block_count(self) -> int:
         """Number of blocks."""
         return int(self.block.max()) + 1
 
@@ -197,7 +197,7 @@ class Items(Result):
     def key_options(self) -> Ints:
         """Index of each item's key for each position of its unit's key, (n, most options).
 
-        For positions beyond an item's options, the index is the number of all options.
+        Positions beyond an item's options get the total number of options as their index.
         """
         positions = np.arange(int(self.counts.max()))
         exists = positions < self.counts[:, None]
@@ -226,15 +226,15 @@ class Items(Result):
         """Number of options of each unit, (units,)."""
         return self.counts[self.unit_firsts]
 
-    def correct_options(self, unit_key: Ints) -> Ints:
+    def find_correct_options(self, unit_key: Ints) -> Ints:
         """Return the index of each item's correct option, (n,), given the keys of the units."""
         return self.key_options[np.arange(len(self)), unit_key[self.unit]]
 
-    def unit_scores(self, shares: Floats | Ties, units: slice = slice(None)) -> Floats:
+    def compute_unit_scores(self, values: Floats | Ties, units: slice = slice(None)) -> Floats:
         """Return the scores of units for each position of the key.
 
         Args:
-            shares: (options, columns) the scores if that option is the key; or the result of
+            values: (options, columns) the scores if that option is the key; or the result of
                 `count_ties`.
             units: the units; by default all.
 
@@ -246,18 +246,18 @@ class Items(Result):
         key_options = self.key_options[
             leads[0] : self.unit_firsts[end] if end < len(self.unit_firsts) else None
         ]
-        found = shares[np.minimum(key_options, len(shares) - 1)]
-        found[key_options == len(shares)] = 0
+        found = values[np.minimum(key_options, len(values) - 1)]
+        found[key_options == len(values)] = 0
         own: Floats = SHARES[found] if found.dtype == np.uint8 else found.astype(float, copy=False)
         return np.add.reduceat(own, leads - leads[0], axis=0) if len(own) > len(leads) else own
 
-    def readable_cues(self, cues: Sequence[Cue]) -> list[Cue]:
+    def find_readable(self, cues: Sequence[Cue]) -> list[Cue]:
         """Return the cues that can read at least one item."""
         return [cue for cue in cues if can_read(cue, self.scripts)]
 
     @pause_garbage_collection()
     def count_ties(self, cues: Sequence[Cue], report_done: ReportDone = lambda _: None) -> Ties:
-        """Return, for each option that a cue selects, how many options tie, (options, cues).
+        """Return the number of tied options for each option that a cue selects, (options, cues).
 
         The number is 0 for options that are not selected. Items are processed in parts to save
         memory.
@@ -273,7 +273,7 @@ class Items(Result):
         missing = {id(cue): (cue, np.empty(options, np.uint8)) for cue in cues}
         missing = {at: one for at, one in missing.items() if at not in self._cached_ties}
         for first in range(0, len(self) if missing else 0, _AT_ONCE):
-            views, start = [*self.views(first, first + _AT_ONCE)], int(self.starts[first])
+            views, start = [*self.iter_views(first, first + _AT_ONCE)], int(self.starts[first])
             for cue, ties in missing.values():
                 found = count_ties(cue, views)
                 ties[start : start + len(found)] = found
@@ -284,7 +284,7 @@ class Items(Result):
             columns[:, at] = self._cached_ties[id(cue)][1]
         return columns
 
-    def first_solved_id(self, cue: str) -> str:
+    def find_first_solved_id(self, cue: str) -> str:
         """Return the id of the first item whose key a cue selects; "" if there is none."""
         ties = next((ties for known, ties in self._cached_ties.values() if known.name == cue), None)
         hit = np.flatnonzero(ties[self.starts + self.keys]) if ties is not None else self.keys[:0]
@@ -303,10 +303,10 @@ class Items(Result):
     @cached_property
     def scripts(self) -> frozenset[Writing]:
         """Kinds of script of the items; see `View`."""
-        return frozenset(view.script for view in self.views())
+        return frozenset(view.script for view in self.iter_views())
 
-    def views(self, first: int = 0, end: int | None = None) -> Iterator[View]:
-        """Yield the views of the items from `first` up to `end`."""
+    def iter_views(self, first: int = 0, end: int | None = None) -> Iterator[View]:
+        """Yield the views of the items from `first` to `end`, excluding `end`."""
         return (View(p.sentence, p.options, self.corpus) for p in self.problems[first:end])
 
 
@@ -315,14 +315,14 @@ _CLASSES, _SHARE = 20, 0.05
 items, are classes (yes, no). Copies are counted once."""
 
 
-def are_classes(dataset: Dataset) -> list[bool]:
+def detect_classes(dataset: Dataset) -> list[bool]:
     """Return, for each item, whether its options are classes."""
     often = Counter(hash(_lowercase_options(problem)) for problem in dataset)
     if max(often.values(), default=0) <= _CLASSES:  # includes copies
         return [False] * len(dataset)
     sets = [*map(_lowercase_options, dataset)]
     different = {
-        (options, comparable_text(p.sentence)) for options, p in zip(sets, dataset, strict=True)
+        (options, normalize_tokens(p.sentence)) for options, p in zip(sets, dataset, strict=True)
     }
     many = max(_CLASSES, _SHARE * len(different))
     counts = Counter(options for options, _ in different)
@@ -333,14 +333,14 @@ def _lowercase_options(problem: Problem) -> frozenset[str]:
     return frozenset(map(str.lower, problem.options))
 
 
-def _blocks(dataset: Dataset) -> list[list[int]]:
-    """Return the blocks of items, without joining look-alikes whose options are classes.
+def _find_blocks(dataset: Dataset) -> list[list[int]]:
+    """Find the blocks of items, without joining look-alikes whose options are classes.
 
     Look-alikes are usually twins without an id. If options are classes, look-alikes come from a
     template, and a thousand of them would share one draw.
     """
     together = blocks(dataset)
-    classes = are_classes(dataset)
+    classes = detect_classes(dataset)
     if not any(classes):
         return together
     apart = {row: at for at, rows in enumerate(blocks(dataset, lookalikes=False)) for row in rows}
@@ -356,11 +356,11 @@ def _blocks(dataset: Dataset) -> list[list[int]]:
     return found
 
 
-def find_uneven(dataset: Dataset) -> tuple[str, ...]:
+def find_uneven_items(dataset: Dataset) -> tuple[str, ...]:
     """Return the ids of the items whose number of options differs from that of most items.
 
     >>> made = [Problem(str(n), "Why?", tuple("abcd")[: 3 + (n > 0)], blank=None) for n in range(9)]
-    >>> find_uneven(Dataset(made))
+    >>> find_uneven_items(Dataset(made))
     ('0',)
     """
     counts = Counter(len(problem.options) for problem in dataset)
@@ -393,32 +393,32 @@ def has_unfilled_field(problem: Problem) -> bool:
     )
 
 
-def _key_or_minus_one(problem: Problem) -> int:
+def _get_key_or_minus_one(problem: Problem) -> int:
     return -1 if problem.answer is None else problem.answer
 
 
-def key_text(problem: Problem) -> str:
+def get_key_text(problem: Problem) -> str:
     """Return the text of an item's key; "" if it has no key."""
     return "" if problem.answer is None else problem.options[problem.answer]
 
 
-def comparable_options(problem: Problem) -> tuple[str, ...]:
+def normalise_options(problem: Problem) -> tuple[str, ...]:
     """Normalise options for comparison; ignore case unless they differ only in case."""
-    for alike in (comparable_text, str.strip):
+    for alike in (normalize_tokens, str.strip):
         texts = tuple(map(alike, problem.options))
         if len({*texts}) == len(texts):
             return texts
     return tuple(f"{at} {text}" for at, text in enumerate(problem.options))
 
 
-def report_progress(step: Step, what: str, total: int, of: str) -> ReportDone:
-    """Return a callback that reports the progress of a step, and the time left, once a minute.
+def make_reporter(step: Step, title: str, total: int, unit: str) -> ReportDone:
+    """Make a callback that reports a step's progress and remaining time once a minute.
 
     Args:
         step: called with each report.
-        what: description of the step.
+        title: description of the step.
         total: amount of work in the step.
-        of: unit of work, in the plural.
+        unit: unit of work, in the plural.
     """
     began = last = monotonic()
 
@@ -428,8 +428,6 @@ def report_progress(step: Step, what: str, total: int, of: str) -> ReportDone:
         if 0 < done < total and now - last >= _EVERY:
             last = now
             left = ceil((now - began) / 60 * (total - done) / done)
-            step(
-                f"{what}: {done:,} of {total:,} {of}, about {left:,} minute{'s' * (left > 1)} left"
-            )
+            step(f"{title}: {done:,} of {total:,} {unit}, about {count_noun(left, 'minute')} left")
 
     return report_done

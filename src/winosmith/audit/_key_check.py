@@ -34,7 +34,7 @@ from typing import Annotated, Any, Literal
 import numpy as np
 from pydantic import Field
 
-from winosmith.audit._triage import Suspect, problems_for_people
+from winosmith.audit._triage import Suspect, make_problems_for_people
 from winosmith.dataset import Dataset, Filtered
 from winosmith.errors import DataError, FormatError
 from winosmith.formats import Erratum
@@ -46,7 +46,7 @@ from winosmith.response import Response
 from winosmith.results import HIDDEN, IF_ANY, Result, computed, shown
 
 SUSPECTS_IN = 4
-"""Every nth check is of a suspect; this is n."""
+"""One of this many checks is of a suspect."""
 
 MIN_CHECKS = 10
 """Minimum number of checks; with fewer, the upper limit exceeds a third of all keys."""
@@ -122,9 +122,9 @@ class KeyCheck:
             raise DataError(f"the key of {odd[0].id!r} is not one of its options")
 
     @property
-    def most_if_none(self) -> int:
-        """Upper limit of the number of wrong keys if the judges find no wrong key."""
-        return sum(high for _, high in _stratum_limits(self.strata, [(0, 0)] * len(self.strata)))
+    def max_if_none_found(self) -> int:
+        """Upper limit of the number of wrong keys if the judges find none."""
+        return sum(high for _, high in _bound_strata(self.strata, [(0, 0)] * len(self.strata)))
 
 
 def draw_check(
@@ -135,7 +135,7 @@ def draw_check(
     seed: int = 0,
     planted: Sequence[float] = (),
 ) -> KeyCheck:
-    """Draw the items whose keys are checked by people.
+    """Draw a sample of items whose keys people will check.
 
     A quarter of the items are the highest-ranked suspects; the others are drawn at random from all
     other items with a key.
@@ -189,16 +189,16 @@ def draw_check(
     )
 
 
-def check_problems(check: KeyCheck, data: Dataset, *, site: bool = False) -> Filtered:
-    """Return the drawn items as problems for judges, with ids that reveal nothing.
+def make_problems_for_judges(check: KeyCheck, data: Dataset, *, site: bool = False) -> Filtered:
+    """Convert the drawn items to problems for judges, with ids that reveal nothing.
 
-    Judges see no keys, origins or fields of the data. Problems for a site include the key, because
-    the site compares votes with keys, but its pages don't show keys.
+    Judges don't see keys, origins or other fields of the data. Problems for a site include the key,
+    because the site compares votes with keys, but its pages don't show keys.
 
     Args:
         check: the drawn items.
         data: the data from which they were drawn.
-        site: whether the problems are for a site; see `problems_for_people`.
+        site: whether the problems are for a site; see `make_problems_for_people`.
 
     Raises:
         DataError: the data has no item with the id of a drawn item.
@@ -207,7 +207,7 @@ def check_problems(check: KeyCheck, data: Dataset, *, site: bool = False) -> Fil
     for item in check.items:
         first.setdefault(item.asked, item.id)
     asked = {name: number for number, name in first.items()}
-    passed = problems_for_people(data, [*asked], plain=site)
+    passed = make_problems_for_people(data, [*asked], site=site)
     twins: dict[str, str] = {}
     for problem in passed.kept:
         if problem.twin_id is not None:
@@ -229,16 +229,16 @@ def check_problems(check: KeyCheck, data: Dataset, *, site: bool = False) -> Fil
     return replace(passed, kept=kept)
 
 
-def check_record(check: KeyCheck) -> dict[str, Any]:
-    """Return a check as a JSON record for `read_check`."""
+def make_check_record(check: KeyCheck) -> dict[str, Any]:
+    """Convert a check to a JSON record that `read_check` accepts."""
     return {"winosmith": "key check", **asdict(check)}
 
 
 def read_check(path: str | Path) -> KeyCheck:
-    """Read the private file of a check.
+    """Read a key check from its private file.
 
     Raises:
-        FormatError: the file can't be read, or is not the file of a check.
+        FormatError: the file can't be read, or is not a key check.
     """
     path = Path(path)
     try:
@@ -258,7 +258,7 @@ class JudgedKey(Result):
         item: the item.
         verdict: "wrong" if the judges agree on another option, "sound" if they agree on the key,
             otherwise "undecided".
-        chosen: number of the option that most judges chose, from 0; None if there is none.
+        chosen: index of the option that most judges chose; None if no judge chose an option.
         agree: number of judges who chose this option.
         judges: number of judges who answered.
     """
@@ -294,9 +294,9 @@ class JudgedKey(Result):
         return None if self.item.other is None else self.item.options[self.item.other]
 
     @property
-    @computed(**shown("judges"))
-    def votes(self) -> str:
-        """The number of judges who agree, such as "2 of 3"."""
+    @computed(key="votes", **shown("judges"))
+    def agreement(self) -> str:
+        """Agreement of the judges as text, such as "2 of 3"."""
         return f"{self.agree} of {self.judges}"
 
 
@@ -304,8 +304,8 @@ def judge_keys(check: KeyCheck, responses: Iterable[Response]) -> tuple[JudgedKe
     """Return the verdict on each drawn key, in the order in which the items were asked.
 
     Judges agree if at least two of them, and more than half, choose the same option. A judge who
-    finds an item ambiguous chooses no option. Answers to other items, and answers to the local
-    context only, are ignored.
+    finds an item ambiguous chooses no option. Answers to other items, and answers based only on the
+    local context, are ignored.
 
     Args:
         check: the drawn items.
@@ -408,13 +408,13 @@ class WrongKeys(Result):
         return self.limits[0] / self.items, self.limits[1] / self.items
 
     @property
-    @computed()
-    def as_proposed(self) -> int:
+    @computed(key="as_proposed")
+    def confirmed_proposals(self) -> int:
         """Number of wrong keys for which judges chose the option that models propose."""
-        return sum(one.chosen == one.item.other for one in self.with_verdict("wrong"))
+        return sum(one.chosen == one.item.other for one in self.filter_keys("wrong"))
 
-    def with_verdict(self, verdict: Verdict) -> list[JudgedKey]:
-        """Return the keys with the given verdict, in the order in which they were asked."""
+    def filter_keys(self, verdict: Verdict) -> list[JudgedKey]:
+        """Select the keys with the given verdict, in the order in which they were asked."""
         return [one for one in self.keys if one.verdict == verdict]
 
     @property
@@ -424,30 +424,30 @@ class WrongKeys(Result):
         count = f"{low:,} to {high:,}" if low < high else f"{low:,}"
         return (
             f"Of {self.items:,} keys, {count} are wrong ({span(self.rate)} %; 95 % interval): "
-            f"people found {len(self.with_verdict('wrong')):,} wrong keys among {len(self.keys):,} "
-            f"and agreed on no option in {len(self.with_verdict('undecided')):,}."
+            f"people found {len(self.filter_keys('wrong')):,} wrong keys among {len(self.keys):,} "
+            f"and agreed on no option in {len(self.filter_keys('undecided')):,}."
         )
 
     @property
     def errata(self) -> list[Erratum]:
         """Corrections of the wrong keys, followed by confirmations of the sound keys.
 
-        Items in which two options have the text that judges chose are omitted.
+        Items are omitted if two options have the text that judges chose.
         """
         return [
             Erratum(
                 one.id,
                 one.item.key,
                 one.chosen,
-                f"{one.votes} judges, who did not see the key",
+                f"{one.agreement} judges, who did not see the key",
             )
-            for one in (*self.with_verdict("wrong"), *self.with_verdict("sound"))
+            for one in (*self.filter_keys("wrong"), *self.filter_keys("sound"))
             if one.chosen is not None and one.item.options.count(one.item.options[one.chosen]) == 1
         ]
 
 
-def count_wrong_keys(check: KeyCheck, responses: Iterable[Response]) -> WrongKeys:
-    """Estimate the number of wrong keys with its exact interval; see the module docstring.
+def estimate_wrong_keys(check: KeyCheck, responses: Iterable[Response]) -> WrongKeys:
+    """Estimate the number of wrong keys, with an exact 95 % interval.
 
     The judges' verdicts are taken as correct: the interval is for the number of keys that such
     judges would find wrong if they checked all items.
@@ -470,7 +470,7 @@ def count_wrong_keys(check: KeyCheck, responses: Iterable[Response]) -> WrongKey
                 f"unknown: no two judges agree on any of {stratum.drawn} items"
             )
         counts.append((own["wrong"], own["undecided"]))
-    limits = _stratum_limits(check.strata, counts)
+    limits = _bound_strata(check.strata, counts)
     strata = tuple(
         StratumResult(stratum.name, stratum.items, stratum.drawn, *count, both)
         for stratum, count, both in zip(check.strata, counts, limits, strict=True)
@@ -496,40 +496,40 @@ def count_wrong_keys(check: KeyCheck, responses: Iterable[Response]) -> WrongKey
     )
 
 
-def _stratum_limits(
+def _bound_strata(
     strata: Sequence[Stratum], counts: Sequence[tuple[int, int]]
 ) -> list[tuple[int, int]]:
     sampled = sum(stratum.drawn < stratum.items for stratum in strata)
     return [
         (
-            hypergeometric_limits(one.items, one.drawn, wrong, _ERROR / max(1, sampled))[0],
-            hypergeometric_limits(one.items, one.drawn, wrong + open_, _ERROR / max(1, sampled))[1],
+            bound_marked_items(one.items, one.drawn, wrong, _ERROR / max(1, sampled))[0],
+            bound_marked_items(one.items, one.drawn, wrong + open_, _ERROR / max(1, sampled))[1],
         )
         for one, (wrong, open_) in zip(strata, counts, strict=True)
     ]
 
 
 @lru_cache(4096)
-def hypergeometric_limits(items: int, drawn: int, found: int, alpha: float) -> tuple[int, int]:
-    """Return the exact limits of the number of marked items in a population (Katz 1953).
+def bound_marked_items(items: int, sample_size: int, marked: int, alpha: float) -> tuple[int, int]:
+    """Compute exact limits of the number of marked items in a population (Katz 1953).
 
     Args:
         items: size of the population.
-        drawn: size of the random sample.
-        found: number of marked items in the sample.
+        sample_size: size of the random sample.
+        marked: number of marked items in the sample.
         alpha: maximum probability that the lower limit is too high, and that the upper limit is too
             low.
 
-    >>> hypergeometric_limits(1000, 100, 0, 0.025), hypergeometric_limits(100, 100, 3, 0.025)
-    ((0, 34), (3, 3))
+    >>> bound_marked_items(1000, 100, 0, 0.025)
+    (0, 34)
     """
     from scipy.stats import hypergeom
 
-    possible = range(found, items - drawn + found + 1)
+    possible = range(marked, items - sample_size + marked + 1)
     low = bisect_left(
-        possible, True, key=lambda M: hypergeom.sf(found - 1, items, M, drawn) > alpha
+        possible, True, key=lambda M: hypergeom.sf(marked - 1, items, M, sample_size) > alpha
     )
     beyond = bisect_left(
-        possible, True, key=lambda M: hypergeom.cdf(found, items, M, drawn) <= alpha
+        possible, True, key=lambda M: hypergeom.cdf(marked, items, M, sample_size) <= alpha
     )
     return possible[low], possible[beyond - 1]

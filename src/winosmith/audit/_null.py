@@ -23,7 +23,7 @@ from winosmith.audit._cues import Ties
 from winosmith.audit._items import SHARES, Bools, Floats, Ints, Items
 
 _UNITS, _KEYS, _TABLE = 2048, 200_000_000, 65_536
-"""Maximum numbers of units, drawn keys and rows of positions that are in memory together."""
+"""Maximum numbers of units, drawn keys and rows of positions in memory at the same time."""
 
 _EXACT = 2**24
 """Integers below this number are exact in single precision."""
@@ -36,28 +36,28 @@ _CANCELLED, _ROUNDED = 1e-10, 1e-16
 items², is a rounding error."""
 
 
-def possible_positions(items: Items, kept: Ties) -> Bools:
-    """Return the positions to which keys can move without changing the scores of some cues.
+def find_positions(items: Items, ties: Ties) -> Bools:
+    """Find the positions to which keys can move without changing the scores of some cues.
 
     Args:
         items: items of one split.
-        kept: (options, cues) the selections of these cues; see `Items.count_ties`.
+        ties: (options, cues) the selections of these cues; see `Items.count_ties`.
 
     Returns:
         (units, most options) whether the unit's key can be at the position.
     """
     possible: Bools = np.arange(int(items.counts.max())) < items.unit_counts[:, None]
-    if kept.shape[1]:
-        scores = items.unit_scores(kept)
+    if ties.shape[1]:
+        scores = items.compute_unit_scores(ties)
         own = scores[np.arange(len(scores)), items.unit_key][:, None]
         possible &= (abs(scores - own) <= _SAME).all(axis=2)
     return possible
 
 
-def observed_scores(items: Items, ties: Ties) -> Floats:
-    """Return the score of each column with the actual keys, (columns,), in items."""
-    parts = _common_denominator(items)
-    scores = np.rint(SHARES[ties[items.correct_options(items.unit_key)]] * parts).sum(axis=0)
+def score_actual_keys(items: Items, ties: Ties) -> Floats:
+    """Compute the score of each column with the actual keys, (columns,), in items."""
+    parts = _compute_common_denominator(items)
+    scores = np.rint(SHARES[ties[items.find_correct_options(items.unit_key)]] * parts).sum(axis=0)
     return np.asarray(scores / parts)
 
 
@@ -88,7 +88,7 @@ class PermutedKeys:
     """
 
     def __init__(self, items: Items, ties: Ties, possible: Bools, seed: list[int]):
-        self._items, self._ties, self._parts = items, ties, _common_denominator(items)
+        self._items, self._ties, self._parts = items, ties, _compute_common_denominator(items)
         codes = possible @ (1 << np.arange(possible.shape[1], dtype=np.int64))
         kinds = np.column_stack([items.unit_counts, codes])
         self._stratum = np.unique(kinds, axis=0, return_inverse=True)[1].reshape(-1)
@@ -112,7 +112,7 @@ class PermutedKeys:
         columns = self._ties.shape[1]
         mean, square = np.zeros(columns), np.zeros(columns)
         at_position = np.zeros((len(sizes), most, columns))
-        for here, table in self._score_tables():
+        for here, table in self._iter_score_tables():
             stratum = self._stratum[here]
             of_key = weight[stratum][:, :, None]
             own = (of_key * table).sum(axis=1)
@@ -124,9 +124,9 @@ class PermutedKeys:
         at_position /= sizes[:, None, None]
         off = at_position - (weight[:, :, None] * at_position).sum(axis=1, keepdims=True)
         of_positions = (sizes * factor) @ (weight[:, :, None] * off**2).sum(axis=1)
-        return mean / self._parts, _standard_deviation(square - of_positions, square, self._parts)
+        return mean / self._parts, _compute_deviations(square - of_positions, square, self._parts)
 
-    def _score_tables(self) -> Iterator[tuple[slice, Floats]]:
+    def _iter_score_tables(self) -> Iterator[tuple[slice, Floats]]:
         """Yield slices of units, and their scores for each position of the key.
 
         Scores are multiplied by their common denominator, so that their sums are exact in any
@@ -134,9 +134,9 @@ class PermutedKeys:
         """
         for first in range(0, len(self._key), _UNITS):
             here = slice(first, first + _UNITS)
-            yield here, np.rint(self._items.unit_scores(self._ties, here) * self._parts)
+            yield here, np.rint(self._items.compute_unit_scores(self._ties, here) * self._parts)
 
-    def scores(self, draws: int) -> Floats:
+    def draw_scores(self, draws: int) -> Floats:
         """Return the scores in the next draws, (draws, columns), in items."""
         scores = np.zeros((draws, self._ties.shape[1]))
         at_once = max(1, min(draws, _KEYS // len(self._key)))
@@ -150,7 +150,7 @@ class PermutedKeys:
                     keys = dealt
                 else:
                     keys[:, units] = dealt
-            for here, table in self._score_tables():
+            for here, table in self._iter_score_tables():
                 own += table[:, 0].sum(axis=0)
                 for position in range(1, table.shape[1]):
                     more = table[:, position] - table[:, 0]
@@ -173,11 +173,11 @@ class UniformKeys:
     """
 
     def __init__(self, items: Items, ties: Ties, possible: Bools, seed: list[int]):
-        self._parts = _common_denominator(items)
+        self._parts = _compute_common_denominator(items)
         found: list[Ints] = []
         for first in range(0, len(possible), _TABLE):
             here = slice(first, first + _TABLE)
-            table = np.rint(items.unit_scores(ties, here) * self._parts).astype(np.int64)
+            table = np.rint(items.compute_unit_scores(ties, here) * self._parts).astype(np.int64)
             rows = np.column_stack([possible[here], table.reshape(len(table), -1)])
             found.append(np.column_stack(np.unique(rows, axis=0, return_counts=True)[::-1]))
         together = np.concatenate(found)
@@ -190,9 +190,9 @@ class UniformKeys:
         own = (self._chances[:, :, None] * self._scores).sum(axis=1)
         off = (self._chances[:, :, None] * (self._scores - own[:, None]) ** 2).sum(axis=1)
         self.mean: Floats = self._times @ own / self._parts
-        self.spread = _standard_deviation(self._times @ off, np.zeros(off.shape[1]), self._parts)
+        self.spread = _compute_deviations(self._times @ off, np.zeros(off.shape[1]), self._parts)
 
-    def scores(self, draws: int) -> Floats:
+    def draw_scores(self, draws: int) -> Floats:
         """Return the scores in the next draws, (draws, columns), in items."""
         scores = np.zeros((draws, self._scores.shape[2]))
         for times, chances, own, rng in zip(
@@ -202,11 +202,11 @@ class UniformKeys:
         return np.asarray(scores / self._parts)
 
 
-def _common_denominator(items: Items) -> int:
+def _compute_common_denominator(items: Items) -> int:
     return math.lcm(*range(1, int(items.counts.max()) + 1))
 
 
-def _standard_deviation(variance: Floats, subtracted: Floats, parts: int) -> Floats:
-    """Return the standard deviations, in items, of variances of scores times `parts`."""
+def _compute_deviations(variance: Floats, subtracted: Floats, parts: int) -> Floats:
+    """Convert variances of scores times `parts` to standard deviations in items."""
     least = _CANCELLED * subtracted + _ROUNDED * float(parts) ** 2
     return np.asarray(np.sqrt(np.where(variance > least, variance, 0.0)) / parts)

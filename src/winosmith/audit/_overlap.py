@@ -22,7 +22,7 @@ from winosmith.errors import FormatError
 from winosmith.problem import Problem
 from winosmith.records import parse_json
 from winosmith.results import HIDDEN, Result
-from winosmith.text import kind_of_script
+from winosmith.text import detect_script
 
 SPAN = 8
 """Number of consecutive words of a question that don't occur by chance. Others use 8 (Llama
@@ -37,14 +37,14 @@ _PIECE = 2_000
 _SHOWN = 5
 
 
-def _examples(asked: Mapping[str, str]) -> dict[str, Any]:
+def _make_found_record(asked: Mapping[str, str]) -> dict[str, Any]:
     examples = [{"id": name, "words": words} for name, words in asked.items()]
     return {"count": len(asked), "examples": examples[:_SHOWN]}
 
 
 @dataclass(frozen=True, slots=True)
 class Overlap(Result):
-    """The parts of a split that occur in the texts.
+    """The questions and options of a split that occur in a collection of texts.
 
     Attributes:
         pieces: number of texts, after splitting long texts.
@@ -54,14 +54,16 @@ class Overlap(Result):
         unread: ids of items that were not searched for, because no spaces separate their words.
         asked: the matching words of each question found, by the item's id.
         options: the number of pieces that contain each option of an item, by the item's id.
-        together: the number of pieces that contain both the option and its question, likewise.
+        together: the number of pieces that contain an option and its question, by the item's id.
     """
 
     pieces: int = field(metadata={"key": "texts"})
     words: int
     checked: int = field(metadata={"key": "questions_checked"})
     unread: frozenset[str] = field(metadata={"key": "items_unread", "json": len})
-    asked: Mapping[str, str] = field(metadata={"key": "questions_found", "json": _examples})
+    asked: Mapping[str, str] = field(
+        metadata={"key": "questions_found", "json": _make_found_record}
+    )
     options: Mapping[str, tuple[int, ...]] = field(metadata=HIDDEN)
     together: Mapping[str, tuple[int, ...]] = field(metadata=HIDDEN)
     items: Mapping[tuple[str, tuple[str, ...]], str] = field(metadata=HIDDEN)
@@ -70,22 +72,22 @@ class Overlap(Result):
     def cues(self) -> tuple[Cue, ...]:
         """Cues that select the option that occurs most often in the texts."""
         return (
-            Cue("the most often in the texts", self._count_score(self.options), needs="any"),
+            Cue("the most often in the texts", self._make_count_scorer(self.options), needs="any"),
             Cue(
                 "the most often in a text with its question",
-                self._count_score(self.together),
+                self._make_count_scorer(self.together),
                 needs="any",
             ),
         )
 
-    def _count_score(self, counts: Mapping[str, tuple[int, ...]]) -> Any:
+    def _make_count_scorer(self, counts: Mapping[str, tuple[int, ...]]) -> Any:
         def score(view: View) -> Sequence[float]:
             name = self.items.get((view.question, view.options))
             return [0.0] * len(view.options) if name is None else [*map(float, counts[name])]
 
         return score
 
-    def count_found(self, dataset: Dataset) -> tuple[tuple[int, int], tuple[int, int]]:
+    def count_found_options(self, dataset: Dataset) -> tuple[tuple[int, int], tuple[int, int]]:
         """Count the keys and the other options that occur in the texts.
 
         Returns:
@@ -104,7 +106,7 @@ class Overlap(Result):
 def find_overlap(
     splits: Mapping[str, Dataset], texts: str | Path | Iterable[str | Path]
 ) -> dict[str, Overlap]:
-    """Search for questions and options in a collection of texts, which is read in pieces.
+    """Search a collection of texts for questions and options, reading it in pieces.
 
     A question is found if a text contains `SPAN` consecutive words of it; a shorter question of at
     least `LEAST` words must occur as a whole. Sequences that occur in the questions of several
@@ -123,11 +125,11 @@ def find_overlap(
     sought = _Search()
     for name, dataset in splits.items():
         for problem in dataset:
-            sought.add(name, problem)
+            sought.add_problem(name, problem)
     sought.prepare()
     given = [texts] if isinstance(texts, str | Path) else texts
-    for piece in (piece for path in given for piece in _pieces(Path(path))):
-        sought.read_piece(piece)
+    for piece in (piece for path in given for piece in _iter_pieces(Path(path))):
+        sought.search_piece(piece)
     return {name: sought.build_result(name, dataset) for name, dataset in splits.items()}
 
 
@@ -136,7 +138,7 @@ _Key = tuple[str, str]
 
 
 class _Search:
-    """Sequences of words to search for, and the numbers of matches."""
+    """Word sequences to search for, and their numbers of matches."""
 
     def __init__(self) -> None:
         self.pieces = self.words = 0
@@ -149,9 +151,9 @@ class _Search:
         self.lengths: dict[str, tuple[int, ...]] = {}
         self.unread: set[_Key] = set()
 
-    def add(self, split: str, problem: Problem) -> None:
+    def add_problem(self, split: str, problem: Problem) -> None:
         key = (split, problem.id)
-        if kind_of_script(" ".join((problem.sentence, *problem.options))) == "unspaced":
+        if detect_script(" ".join((problem.sentence, *problem.options))) == "unspaced":
             self.unread.add(key)
             return
         for part in (problem.before, problem.after):
@@ -166,7 +168,7 @@ class _Search:
                 self.options[" ".join(words)].append((key, at))
 
     def prepare(self) -> None:
-        """Drop sequences that several questions share; index the others by their first words."""
+        """Drop the sequences that several questions share, and index the others."""
         self.asked = {
             run: keys
             for run, keys in self.asked.items()
@@ -180,7 +182,7 @@ class _Search:
             lengths[" ".join(words[:2])].add(len(words))
         self.lengths = {start: tuple(sorted(found)) for start, found in lengths.items()}
 
-    def read_piece(self, words: Sequence[str]) -> None:
+    def search_piece(self, words: Sequence[str]) -> None:
         self.pieces += 1
         self.words += len(words)
         asked: set[_Key] = set()
@@ -198,7 +200,7 @@ class _Search:
         self.together.update(one for one in options if one[0] in asked)
 
     def build_result(self, name: str, dataset: Dataset) -> Overlap:
-        def counts_by_id(counts: Counter[tuple[_Key, int]]) -> dict[str, tuple[int, ...]]:
+        def group_by_id(counts: Counter[tuple[_Key, int]]) -> dict[str, tuple[int, ...]]:
             return {
                 p.id: tuple(counts[(name, p.id), at] for at in range(len(p.options)))
                 for p in dataset
@@ -210,14 +212,14 @@ class _Search:
             sum((name, problem.id) in self.checked for problem in dataset),
             frozenset(problem.id for problem in dataset if (name, problem.id) in self.unread),
             {p.id: self.found[name, p.id] for p in dataset if (name, p.id) in self.found},
-            counts_by_id(self.counts),
-            counts_by_id(self.together),
+            group_by_id(self.counts),
+            group_by_id(self.together),
             {(problem.sentence, problem.options): problem.id for problem in dataset},
         )
 
 
-def _pieces(path: Path) -> Iterator[Sequence[str]]:
-    """Yield the words of each text of a file; pieces of long texts overlap by `SPAN` words."""
+def _iter_pieces(path: Path) -> Iterator[Sequence[str]]:
+    """Yield the words of each text in a file, in overlapping pieces if the text is long."""
     for text in _read_texts(path):
         words = View.split_words(text)
         for start in range(0, len(words), _PIECE):
@@ -251,17 +253,17 @@ def _extract_text(line: str, path: Path, number: int) -> str:
     except ValueError as error:
         raise FormatError(f"the line is not JSON ({error})", path, number) from None
     text = record.get("text") if isinstance(record, dict) else None
-    return text if isinstance(text, str) else "\n".join(_iterate_strings(record))
+    return text if isinstance(text, str) else "\n".join(_iter_strings(record))
 
 
-def _iterate_strings(value: Any) -> Iterator[str]:
+def _iter_strings(value: Any) -> Iterator[str]:
     if isinstance(value, str):
         yield value
     elif isinstance(value, Mapping):
         for inside in value.values():
-            yield from _iterate_strings(inside)
+            yield from _iter_strings(inside)
     elif isinstance(value, list):
         for inside in value:
-            yield from _iterate_strings(inside)
+            yield from _iter_strings(inside)
     elif value is not None and not isinstance(value, bool):
         yield json.dumps(value)

@@ -1,9 +1,9 @@
-"""Rank items by their suspicion of a wrong key, and bound the number of wrong keys.
+"""Rank items by how suspect their keys are, and bound the number of wrong keys.
 
-The keys of a few items are changed at random ("planted"), and a classifier learns to separate these
-items from the others by models' answers. The classifier then ranks all items with their actual
-keys. The ranks of held-out planted keys show how well a wrong key is detected, which bounds the
-number of wrong keys (`most_wrong`).
+The keys of a few items are changed at random ("planted"), and a classifier learns from models'
+answers to separate these items from the others. The classifier then ranks all items with their
+actual keys. The ranks of held-out planted keys show how well a wrong key is detected, which bounds
+the number of wrong keys (`bound_wrong_keys`).
 """
 
 from __future__ import annotations
@@ -29,13 +29,13 @@ VISIBILITIES = (1.0, 0.75, 0.5)
 """Visibilities for which a bound is computed; see `WrongKeysBound`."""
 
 _DRAWS = 33
-"""Number of draws. Each draw plants wrong keys in 3 % of the blocks, and each block once in all."""
+"""Number of draws; each plants wrong keys in 3 % of the blocks, so that every block gets one."""
 
 _ENOUGH = 20_000
 """Number of planted keys after which draws stop, to save time in large data sets."""
 
 _FOLDS, _TIMES = 2, 10
-"""Number of folds of the cross-fitting, and number of its repetitions with other folds, so that the
+"""Number of cross-fitting folds, and number of repetitions with different folds, so that the
 ranking hardly depends on the seed."""
 
 _RIDGE = 1.0
@@ -43,7 +43,7 @@ _RIDGE = 1.0
 MMLU-Redux and MMLU-Pro, except for a few items."""
 
 _SURE = 0.98
-"""Maximum accuracy of a model in the log odds, so that one model can't decide an item."""
+"""Upper limit of accuracy in the log odds, so that no single model decides an item."""
 
 _STEPS, _SMALL = 50, 1e-6
 """Maximum number of Newton steps of a fit, and the weight change below which it stops."""
@@ -84,7 +84,7 @@ class WrongKeysBound(Result):
     @property
     @computed()
     def in_words(self) -> str:
-        """The bound with its condition, in words."""
+        """The bound and its condition as a phrase."""
         number = f"at most {self.most:,}" if self.most is not None else "no bound"
         times = "as often" if self.visibility == 1 else f"{self.visibility:g} times as often"
         return f"{number}, if a wrong key is detected {times} as a planted one"
@@ -191,7 +191,7 @@ class Choices:
         flat = np.arange(len(self.keys)) * int(self.counts.max()) + self.chosen
         return flat[self.chosen >= 0]
 
-    def ability(self, keys: Ints) -> Floats:
+    def compute_ability(self, keys: Ints) -> Floats:
         """Return each model's accuracy on the items of other blocks, (models, n), 0–1.
 
         One correct and one incorrect answer are added, so that the accuracy is never 0 or 1.
@@ -218,8 +218,8 @@ class Choices:
         return sums.reshape(shape)
 
 
-def explain_untrainable(choices: Choices) -> str:
-    """Return why planted keys can't be used for training; "" if they can."""
+def find_training_obstacle(choices: Choices) -> str:
+    """Return the reason why planted keys can't be used for training, or ""."""
     blocks = int(choices.block.max()) + 1
     if blocks < MIN_BLOCKS:
         return (
@@ -234,7 +234,7 @@ def explain_untrainable(choices: Choices) -> str:
             f"there {'is 1 model' if different == 1 else f'are {different} models'} with different "
             f"answers, and {MIN_MODELS} are needed"
         )
-    if (choices.ability(choices.keys) <= choices.chance).all():
+    if (choices.compute_ability(choices.keys) <= choices.chance).all():
         return "no model is better than chance"
     return ""
 
@@ -261,30 +261,30 @@ def rank_items(choices: Choices, seed: int) -> PlantedKeys:
     found = {kind: _cross_fit(choices, kind, np.random.default_rng([seed, 14])) for kind in KINDS}
     blocks = int(choices.block.max()) + 1
     bounds = tuple(
-        WrongKeysBound(kind, visibility, most_wrong(beyond, blocks, visibility))
+        WrongKeysBound(kind, visibility, bound_wrong_keys(beyond, blocks, visibility))
         for kind, (_, beyond, _) in found.items()
         for visibility in VISIBILITIES
     )
     seen, beyond, agreed = found["random"]
     agreement = compute_features(choices, choices.keys).values[:, 1]
     weights = choices.weights
-    scores = (seen - np.log(_fraction_at_least(agreement, weights, agreement))) / 2
-    planted = -np.log(beyond.mean(axis=1) * _fraction_at_least(agreement, weights, agreed)) / 2
-    ranks = _fraction_at_least(scores, weights, planted)
+    scores = (seen - np.log(_compute_fraction(agreement, weights, agreement))) / 2
+    planted = -np.log(beyond.mean(axis=1) * _compute_fraction(agreement, weights, agreed)) / 2
+    ranks = _compute_fraction(scores, weights, planted)
     every = {kind: own for kind, (_, own, _) in found.items()}
     return PlantedKeys(blocks, len(beyond), bounds, scores, seen, every, ranks)
 
 
-def _fraction_at_least(values: Floats, weights: Floats, limits: Floats) -> Floats:
-    """Return the weighted fraction of values that are at least each limit."""
+def _compute_fraction(values: Floats, weights: Floats, limits: Floats) -> Floats:
+    """Compute the weighted fraction of values that reach each limit."""
     levels, place = np.unique(np.round(values, 9), return_inverse=True)
     above = np.append(np.bincount(place, weights)[::-1].cumsum()[::-1], weights.min())
     found: Floats = above[np.searchsorted(levels, np.round(limits, 9))] / weights.sum()
     return found
 
 
-def most_wrong(beyond: Floats, blocks: int, visibility: float) -> int | None:
-    """Return the maximum number of blocks with a wrong key, or None if no number can be excluded.
+def bound_wrong_keys(beyond: Floats, blocks: int, visibility: float) -> int | None:
+    """Compute an upper bound on the number of blocks with a wrong key; None if there is no bound.
 
     If N of B blocks have a wrong key, at most t·B of these are among the t·B most suspect blocks.
     Under the condition, their expected number is at least N·v·P(t), where P(t) is the probability
@@ -301,9 +301,9 @@ def most_wrong(beyond: Floats, blocks: int, visibility: float) -> int | None:
         blocks: number B of blocks.
         visibility: ratio v of the detection rates of wrong and of planted keys.
 
-    >>> most_wrong(np.zeros(1000), 1000, 1.0)
+    >>> bound_wrong_keys(np.zeros(1000), 1000, 1.0)
     1
-    >>> most_wrong(np.linspace(0, 1, 1000), 1000, 1.0) is None
+    >>> bound_wrong_keys(np.linspace(0, 1, 1000), 1000, 1.0) is None
     True
     """
     m, variance = len(beyond), -log(_LEVEL) / 2
@@ -317,7 +317,7 @@ def most_wrong(beyond: Floats, blocks: int, visibility: float) -> int | None:
     return floor(most + 1e-9) if most < blocks else None
 
 
-def _choose_plants(
+def _choose_planted_keys(
     choices: Choices, kind: Kind, rng: np.random.Generator
 ) -> tuple[Bools, Ints, Ints]:
     """Choose the items that get a wrong key, the draws in which they get it, and the wrong keys.
@@ -344,7 +344,7 @@ def _choose_plants(
 def _cross_fit(
     choices: Choices, kind: Kind, rng: np.random.Generator
 ) -> tuple[Floats, Floats, Floats]:
-    """Cross-fit classifiers of planted keys.
+    """Cross-fit classifiers that detect planted keys.
 
     Returns:
         The suspicion of each item, (n,), the fraction of blocks at least as suspect as each planted
@@ -352,7 +352,7 @@ def _cross_fit(
     """
     block, weights, keys = choices.block, choices.weights, choices.keys
     n, blocks = len(block), int(block.max()) + 1
-    planted, draw_of, other = _choose_plants(choices, kind, rng)
+    planted, draw_of, other = _choose_planted_keys(choices, kind, rng)
     draws = int(draw_of.max()) + 1
     seen = np.stack([
         compute_features(choices, np.where(planted & (draw_of == draw), other, keys)).values
@@ -443,11 +443,11 @@ def compute_features(choices: Choices, keys: Ints) -> Features:
     key, and the other option; the fractions of the best and of the worst quarter of models that
     chose the key, and the other option; the entropy of the weights; the logarithm of the number of
     options; the fraction of models that chose an option; whether no model chose the key; whether
-    all chose the other one. (In the last two cases, an undefined correlation is set to 0; without
-    these two features, the classifier would treat an item on which all models agree as ordinary.)
+    all chose the other option. (In these two cases, an undefined correlation is set to 0; without
+    these features, the classifier would treat an item on which all models agree as ordinary.)
     """
     rows, counts, voted = np.arange(len(keys)), choices.counts, choices.chosen >= 0
-    ability = choices.ability(keys)
+    ability = choices.compute_ability(keys)
     weight = np.clip((ability - choices.chance) / (1 - choices.chance), 0, None)
     votes = choices.sum_by_option(voted.astype(float))
     number = votes.sum(axis=1)
@@ -504,7 +504,7 @@ def _normalise(totals: Floats) -> Floats:
 
 
 def fit_ridge(values: Floats, is_planted: Floats, weights: Floats, start: Floats) -> Floats:
-    """Return the weights of a ridge logistic regression, with the intercept last.
+    """Fit a ridge logistic regression, and return its weights with the intercept last.
 
     Newton steps that would increase the loss are halved; otherwise, the method may cycle if the
     rows are separable.
@@ -518,19 +518,19 @@ def fit_ridge(values: Floats, is_planted: Floats, weights: Floats, start: Floats
     rows = np.column_stack([values, np.ones(len(values))])
     ridge = np.append(np.full(values.shape[1], _RIDGE), 1e-6)
 
-    def loss(line: Floats) -> float:
-        odds = rows @ line
-        return float(weights @ (np.logaddexp(0, odds) - is_planted * odds) + ridge @ line**2 / 2)
+    def loss(coef: Floats) -> float:
+        odds = rows @ coef
+        return float(weights @ (np.logaddexp(0, odds) - is_planted * odds) + ridge @ coef**2 / 2)
 
-    line, now = start, loss(start)
+    coef, now = start, loss(start)
     for _ in range(_STEPS):
-        chance = 1 / (1 + np.exp(-np.clip(rows @ line, -500, 500)))
-        slope = rows.T @ (weights * (chance - is_planted)) + ridge * line
+        chance = 1 / (1 + np.exp(-np.clip(rows @ coef, -500, 500)))
+        slope = rows.T @ (weights * (chance - is_planted)) + ridge * coef
         bend = (rows * (weights * chance * (1 - chance))[:, None]).T @ rows + np.diag(ridge)
         step = np.linalg.solve(bend, slope)
-        while (after := loss(line - step)) > now + 1e-9 * abs(now):
+        while (after := loss(coef - step)) > now + 1e-9 * abs(now):
             step /= 2
-        line, now = line - step, after
+        coef, now = coef - step, after
         if np.abs(step).max() < _SMALL:
             break
-    return line
+    return coef

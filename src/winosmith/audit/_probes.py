@@ -25,8 +25,8 @@ from winosmith.audit._null import permute_keys
 from winosmith.debias import CrossLogit
 from winosmith.embed import TextEmbedder
 from winosmith.errors import DataError
-from winosmith.metrics import null_interval, null_interval_label
-from winosmith.parallel import one_thread
+from winosmith.metrics import label_null_interval, null_interval
+from winosmith.parallel import use_one_thread
 from winosmith.report import percent, probability, span
 from winosmith.results import HIDDEN, Result, computed, shown
 from winosmith.text import FUNCTION_WORDS, pieces
@@ -146,15 +146,15 @@ class Probe(Result):
     @property
     @computed()
     def interval_label(self) -> str:
-        """Name of the interval."""
-        return null_interval_label(self.draws)
+        """Label of the interval in reports."""
+        return label_null_interval(self.draws)
 
 
 def fit_probes(
     items: Items, embedder: TextEmbedder | None = None, *, draws: int = DRAWS, seed: int = 0,
     report_done: ReportDone = lambda _: None,
 ) -> tuple[Probe, ...]:  # fmt: skip
-    """Fit probes of the options, of the question (which can predict the position), and of both.
+    """Fit probes to the options, the question (which can predict the position), and both.
 
     Args:
         items: items of one split.
@@ -164,19 +164,24 @@ def fit_probes(
         report_done: called repeatedly with the number of completed draws of all probes.
     """
 
-    def make_report(at: int) -> ReportDone:
-        return lambda done: report_done(at * draws + done)
+    def make_reporter(index: int) -> ReportDone:
+        return lambda done: report_done(index * draws + done)
 
     if embedder is None:
         return tuple(
-            fit_probe(items, sees, draws=draws, seed=seed, report_done=make_report(at))
+            fit_probe(items, sees, draws=draws, seed=seed, report_done=make_reporter(at))
             for at, sees in enumerate(SEEN)
         )
-    options = _embed(embedder, [text for p in items.problems for text in p.options])
-    questions = _embed(embedder, [problem.sentence for problem in items.problems])
+    options = _embed_texts(embedder, [text for p in items.problems for text in p.options])
+    questions = _embed_texts(embedder, [problem.sentence for problem in items.problems])
     return tuple(
-        _vector_probe(
-            items, sees, _logit_rows(items, sees, options, questions), draws, seed, make_report(at)
+        _fit_vector_probe(
+            items,
+            sees,
+            _stack_rows(items, sees, options, questions),
+            draws,
+            seed,
+            make_reporter(at),
         )
         for at, sees in enumerate(SEEN)
     )
@@ -197,30 +202,29 @@ def fit_probe(
     def fit_scores(keys: Ints) -> Floats:
         return _cross_fit(items, matrix, folds, keys)
 
-    at_once = _CELLS // max(matrix.shape)
-    found = _measure(items, "words", sees, fit_scores, at_once, draws, seed, report_done)
-    own = items.correct_options(items.unit_key)
-    tables = _feature_statistics(items, matrix, own)
-    examples = _solved_examples(items, names, matrix, tables[3], own, found.solved)
-    return replace(found, words=_predictive_words(names, *tables), examples=examples)
+    batch_size = _CELLS // max(matrix.shape)
+    found = _measure_probe(items, "words", sees, fit_scores, batch_size, draws, seed, report_done)
+    own = items.find_correct_options(items.unit_key)
+    tables = _compute_feature_statistics(items, matrix, own)
+    examples = _list_solved_examples(items, names, matrix, tables[3], own, found.solved)
+    return replace(found, words=_list_predictive_words(names, *tables), examples=examples)
 
 
-def _measure(
-    items: Items, by: str, sees: str, fit_scores: Callable[[Ints], Floats], at_once: int,
+def _measure_probe(
+    items: Items, by: str, sees: str, fit_scores: Callable[[Ints], Floats], batch_size: int,
     draws: int, seed: int, report_done: ReportDone,
 ) -> Probe:  # fmt: skip
-    """Measure the accuracy of a probe with the actual keys and with permuted keys."""
-    own = items.correct_options(items.unit_key)
+    own = items.find_correct_options(items.unit_key)
     scores = fit_scores(own[:, None])
-    right = float(_accuracy(items, scores, own[:, None])[0])
+    right = float(_compute_accuracy(items, scores, own[:, None])[0])
     deal = permute_keys(items, draws, np.random.default_rng([seed, 1]))
     null: list[float] = []
-    places = range(max(1, min(draws, at_once)))
-    while keys := [items.correct_options(key) for _, key in zip(places, deal, strict=False)]:
+    places = range(max(1, min(draws, batch_size)))
+    while keys := [items.find_correct_options(key) for _, key in zip(places, deal, strict=False)]:
         drawn = np.column_stack(keys)
-        null += _accuracy(items, fit_scores(drawn), drawn).tolist()
+        null += _compute_accuracy(items, fit_scores(drawn), drawn).tolist()
         report_done(len(null))
-    solved = _solved_rows(items, scores[:, 0], own)
+    solved = _find_solved_rows(items, scores[:, 0], own)
     low, high = null_interval(null)
     return Probe(
         by=by,
@@ -238,7 +242,7 @@ def _measure(
     )
 
 
-def _embed(embedder: TextEmbedder, texts: Sequence[str]) -> Singles:
+def _embed_texts(embedder: TextEmbedder, texts: Sequence[str]) -> Singles:
     """Return the unit vector of each text; equal texts are embedded once."""
     distinct, at = np.unique([text.strip() for text in texts], return_inverse=True)
     made: Singles = np.array(embedder.embed_texts(distinct.tolist()), np.float32)
@@ -252,8 +256,8 @@ def _embed(embedder: TextEmbedder, texts: Sequence[str]) -> Singles:
     return made[at]
 
 
-def _logit_rows(items: Items, sees: str, options: Singles, questions: Singles) -> Singles:
-    """Return the rows of a conditional logit, (options, columns).
+def _stack_rows(items: Items, sees: str, options: Singles, questions: Singles) -> Singles:
+    """Stack the rows of a conditional logit, (options, columns).
 
     The columns are the option's vector; for "both", also the cosine of the question and the option;
     for "question", a block of columns for each position.
@@ -265,7 +269,7 @@ def _logit_rows(items: Items, sees: str, options: Singles, questions: Singles) -
         return np.hstack([options, _ALIKE * (options * asked).sum(axis=1, keepdims=True)])
     most = int(items.counts.max())
     width = min(questions.shape[1], max(1, _PLACED // most))
-    with one_thread():
+    with use_one_thread():
         axes = np.linalg.eigh(questions.T.astype(float) @ questions)[1][:, -width:]
         inputs = np.hstack([np.ones((len(questions), 1)), questions @ axes]).astype(np.float32)
     at = np.arange(len(options)) - np.repeat(items.starts, items.counts)
@@ -274,7 +278,7 @@ def _logit_rows(items: Items, sees: str, options: Singles, questions: Singles) -
     return rows.reshape(len(options), -1)
 
 
-def _vector_probe(
+def _fit_vector_probe(
     items: Items, sees: str, rows: Singles, draws: int, seed: int, report_done: ReportDone
 ) -> Probe:
     firsts = items.originals
@@ -282,24 +286,24 @@ def _vector_probe(
     learnt = np.flatnonzero(np.repeat(firsts == np.arange(len(items)), items.counts))
     starts = np.searchsorted(learnt, items.starts[first])
     model = CrossLogit(rows[learnt], _assign_folds(items, seed)[first], C=_C, starts=starts)
-    same = np.searchsorted(learnt, _original_options(items))
+    same = np.searchsorted(learnt, _find_original_options(items))
 
     def fit_scores(keys: Ints) -> Floats:
         scores, long = model.score_rows(keys[first] - items.starts[first, None])
         behind = np.repeat(np.maximum.reduceat(scores, starts), items.counts[first], axis=0)
         behind -= scores
         # a lead within the rounding error is a tie
-        np.add(scores, behind, out=scores, where=behind <= model.rounding_error(long))
+        np.add(scores, behind, out=scores, where=behind <= model.bound_rounding_errors(long))
         largest = np.abs(scores).max(axis=0)
         return (scores / np.where(largest > 0, largest, 1)).round(9)[same]
 
-    return _measure(
+    return _measure_probe(
         items, "vectors", sees, fit_scores, _SCORES // len(learnt), draws, seed, report_done
     )
 
 
-def _original_options(items: Items) -> Ints:
-    """Return the index of each option, or of the equal option of the original item for a copy."""
+def _find_original_options(items: Items) -> Ints:
+    """Return the index of each option; for copies, that of the original item's equal option."""
     found = np.arange(int(items.counts.sum()))
     for at in np.flatnonzero(items.originals != np.arange(len(items))).tolist():
         first = int(items.originals[at])
@@ -336,41 +340,44 @@ class _WordNumbers(dict[str, int]):
         return np.fromiter(map(self.__getitem__, words), np.int64)
 
 
-def _encode(kind: int, one: Ints, other: Ints | int = 0) -> Ints:
-    return (one << _HALF | other) << 2 | kind
+def _pack_codes(kind: int, first: Ints, second: Ints | int = 0) -> Ints:
+    return (first << _HALF | second) << 2 | kind
 
 
-def _option_features(view: View, numbers: _WordNumbers) -> Iterator[Ints]:
+def _iter_option_features(view: View, numbers: _WordNumbers) -> Iterator[Ints]:
     for option in view.options:
         words = numbers.encode(["^", *_split_words(view, option), "$"])
-        alone, pairs = _encode(_WORD, words[1:-1]), _encode(_NEXT, words[:-1], words[1:])
+        alone, pairs = (
+            _pack_codes(_WORD, words[1:-1]),
+            _pack_codes(_NEXT, words[:-1], words[1:]),
+        )
         yield np.unique(np.concatenate([alone, pairs]))
 
 
-def _question_features(view: View, numbers: _WordNumbers) -> Iterator[Ints]:
+def _iter_question_features(view: View, numbers: _WordNumbers) -> Iterator[Ints]:
     words = np.unique(numbers.encode(["", *_split_words(view, view.question)]))
     for place in range(len(view.options)):
-        yield _encode(_POSITIONED, words, place + 1)
+        yield _pack_codes(_POSITIONED, words, place + 1)
 
 
-def _joint_features(view: View, numbers: _WordNumbers) -> Iterator[Ints]:
+def _iter_joint_features(view: View, numbers: _WordNumbers) -> Iterator[Ints]:
     words = list(dict.fromkeys(reversed(_split_words(view, view.question))))
     content = [word for word in words if word not in FUNCTION_WORDS][:ASKED] or words[:ASKED]
     asked = numbers.encode(content)[:, None]
-    for option, features in zip(view.options, _option_features(view, numbers), strict=True):
+    for option, features in zip(view.options, _iter_option_features(view, numbers), strict=True):
         said = np.unique(numbers.encode(_split_words(view, option)))
-        yield np.concatenate([features, _encode(_JOINT, asked, said).ravel()])
+        yield np.concatenate([features, _pack_codes(_JOINT, asked, said).ravel()])
 
 
 _FEATURES: dict[str, Callable[[View, _WordNumbers], Iterator[Ints]]] = {
-    "options": _option_features,
-    "question": _question_features,
-    "both": _joint_features,
+    "options": _iter_option_features,
+    "question": _iter_question_features,
+    "both": _iter_joint_features,
 }
 
 
 def extract_features(items: Items, sees: str) -> tuple[list[str], csr_matrix]:
-    """Return the features that occur in at least two blocks, and a matrix of the options with them.
+    """Return the features found in two or more blocks, and an (options, features) matrix.
 
     Features are encoded as integers at first, because most pairs of words occur only once.
     """
@@ -378,7 +385,7 @@ def extract_features(items: Items, sees: str) -> tuple[list[str], csr_matrix]:
 
     numbers, seen = _WordNumbers(), _FEATURES[sees]
     held, sizes = array("q"), array("q")
-    for view in items.views():
+    for view in items.iter_views():
         for found in seen(view, numbers):
             held.frombytes(found.tobytes())
             sizes.append(len(found))
@@ -388,7 +395,7 @@ def extract_features(items: Items, sees: str) -> tuple[list[str], csr_matrix]:
     kept: list[Ints] = []
     rows: list[NDArray[np.int32]] = []
     repeats: list[Ints] = []
-    for part in _positions_in_parts(codes):
+    for part in _partition_positions(codes):
         order = part[np.argsort(codes[part], kind="stable")]
         same = np.diff(codes[order]) == 0  # most occur once
         order = order[np.append(same, False) | np.append(False, same)] if len(order) else order
@@ -401,7 +408,7 @@ def extract_features(items: Items, sees: str) -> tuple[list[str], csr_matrix]:
         repeats.append(times[several])
     del codes, held, option, part, order, same, row, of  # free memory for the next steps
     words = list(numbers)
-    texts = [_decode(code, words) for part in kept for code in part.tolist()]
+    texts = [_unpack_code(code, words) for part in kept for code in part.tolist()]
     by_name = sorted(range(len(texts)), key=texts.__getitem__)
     place = np.empty(len(texts), np.int32)
     place[by_name] = np.arange(len(texts))
@@ -413,8 +420,8 @@ def extract_features(items: Items, sees: str) -> tuple[list[str], csr_matrix]:
     return [texts[at] for at in by_name], matrix
 
 
-def _positions_in_parts(codes: Ints) -> Iterator[Ints]:
-    """Yield the positions of features in parts, such that equal features are in the same part."""
+def _partition_positions(codes: Ints) -> Iterator[Ints]:
+    """Yield positions in parts, so that all positions of a feature are in the same part."""
     parts = 1 + 2 * (len(codes) // (2 * _SORTED))  # odd: the last bits are the kind
     for part in range(parts):
         yield np.concatenate(
@@ -425,7 +432,7 @@ def _positions_in_parts(codes: Ints) -> Iterator[Ints]:
         )
 
 
-def _decode(code: int, words: Sequence[str]) -> str:
+def _unpack_code(code: int, words: Sequence[str]) -> str:
     kind, other = code & 3, code >> 2 & (1 << _HALF) - 1
     one = words[code >> 2 + _HALF]
     if kind == _WORD:
@@ -434,7 +441,7 @@ def _decode(code: int, words: Sequence[str]) -> str:
 
 
 def _assign_folds(items: Items, seed: int) -> Ints:
-    dealt = np.random.default_rng([seed, 2]).permutation(items.blocks) % _FOLDS
+    dealt = np.random.default_rng([seed, 2]).permutation(items.block_count) % _FOLDS
     folds: Ints = dealt[items.block]
     return folds
 
@@ -442,7 +449,7 @@ def _assign_folds(items: Items, seed: int) -> Ints:
 def cross_fit_scores(
     items: Items, matrix: csr_matrix, training_weights: Floats, seed: int
 ) -> Floats:
-    """Return the score of each option by models not fitted to its block, (options,).
+    """Return the score of each option from models not fitted to its block, (options,).
 
     Args:
         items: the items.
@@ -453,14 +460,14 @@ def cross_fit_scores(
     """
     folds = np.where(training_weights > 0, _assign_folds(items, seed), _FOLDS)
     return _cross_fit(
-        items, matrix, folds, items.correct_options(items.unit_key)[:, None], training_weights
+        items, matrix, folds, items.find_correct_options(items.unit_key)[:, None], training_weights
     )[:, 0]
 
 
 def _cross_fit(
     items: Items, matrix: csr_matrix, folds: Ints, keys: Ints, factor: Floats | float = 1.0
 ) -> Floats:
-    """Return the scores of options by models not fitted to their block, (options, columns).
+    """Return the scores of options from models not fitted to their block, (options, columns).
 
     Args:
         items: the items.
@@ -488,18 +495,18 @@ def _cross_fit(
     return scores.round(9)
 
 
-def _fit_weights(on: Floats, expected: Floats, right: Floats) -> Floats:
+def _fit_weights(totals: Floats, expected: Floats, correct: Floats) -> Floats:
     """Return the weight of each feature: the log odds of being correct, relative to chance."""
-    occurs = on > 0
-    chance = np.where(occurs, expected / np.where(occurs, on, 1), 0.5)[:, None]
-    found = right + _SMOOTHING * chance
-    found /= on[:, None] + _SMOOTHING - found
+    occurs = totals > 0
+    chance = np.where(occurs, expected / np.where(occurs, totals, 1), 0.5)[:, None]
+    found = correct + _SMOOTHING * chance
+    found /= totals[:, None] + _SMOOTHING - found
     found *= (1 - chance) / chance
     weights: Floats = np.log(found, out=found)
     return weights
 
 
-def _accuracy(items: Items, scores: Floats, keys: Ints) -> Floats:
+def _compute_accuracy(items: Items, scores: Floats, keys: Ints) -> Floats:
     """Return the accuracy of each column; a tie of n options with the key counts 1 / n."""
     top = np.maximum.reduceat(scores, items.starts, axis=0)
     best = scores == np.repeat(top, items.counts, axis=0)
@@ -509,7 +516,7 @@ def _accuracy(items: Items, scores: Floats, keys: Ints) -> Floats:
     return share
 
 
-def _feature_statistics(
+def _compute_feature_statistics(
     items: Items, matrix: csr_matrix, keys: Ints
 ) -> tuple[Floats, Floats, Floats, Floats]:
     """Return, for each feature, its number of options, expected and observed keys, and z."""
@@ -528,12 +535,12 @@ def _feature_statistics(
     )
 
 
-def _describe(feature: str) -> str:
+def _describe_feature(feature: str) -> str:
     """Describe a feature for the report.
 
-    >>> [_describe(feature) for feature in ("^ bees", "the ground", "ground $", " → option 2")]
+    >>> [_describe_feature(one) for one in ("^ bees", "the ground", "ground $", " → option 2")]
     ['bees, at the start', 'the ground', 'ground, at the end', 'option 2']
-    >>> _describe("attach ~ glue"), _describe("denied → option 1")
+    >>> _describe_feature("attach ~ glue"), _describe_feature("denied → option 1")
     ('glue, if the question has attach', 'option 1, if the question has denied')
     """
     one, between, other = feature.partition(" ~ " if " ~ " in feature else " → ")
@@ -544,33 +551,33 @@ def _describe(feature: str) -> str:
     return f"{feature[:-2]}, at the end" if feature.endswith(" $") else feature
 
 
-def _predictive_words(
-    names: list[str], on: Floats, expected: Floats, found: Floats, z: Floats
+def _list_predictive_words(
+    names: list[str], totals: Floats, expected: Floats, correct: Floats, z: Floats
 ) -> Words:
     rows = [
         at for at in np.argsort(-abs(z), kind="stable")[:_MOST_WORDS] if at < len(names) and z[at]
     ]
     return tuple(
         Word(
-            _describe(names[at]), round(float(on[at])), float(found[at] / on[at]),
-            float(expected[at] / on[at]), float(z[at]),
+            _describe_feature(names[at]), round(float(totals[at])), float(correct[at] / totals[at]),
+            float(expected[at] / totals[at]), float(z[at]),
         )
         for at in rows
     )  # fmt: skip
 
 
-def _solved_examples(items: Items, names: list[str], matrix: csr_matrix, z: Floats, keys: Ints,
+def _list_solved_examples(items: Items, names: list[str], matrix: csr_matrix, z: Floats, keys: Ints,
               solved: Sequence[int]) -> Examples:  # fmt: skip
     at_row = {int(row): at for at, row in enumerate(items.rows)}
     found = []
     for row in solved[:_EXAMPLES]:
         has = matrix[keys[at_row[row]]].indices
         best = sorted(has.tolist(), key=lambda at: (-z[at], at))[:3]
-        found.append((row, tuple(_describe(names[at]) for at in best if z[at] > 0)))
+        found.append((row, tuple(_describe_feature(names[at]) for at in best if z[at] > 0)))
     return tuple(found)
 
 
-def _solved_rows(items: Items, scores: Floats, keys: Ints) -> tuple[int, ...]:
+def _find_solved_rows(items: Items, scores: Floats, keys: Ints) -> tuple[int, ...]:
     """Return the rows of the items whose key has the highest score, sorted by its margin."""
     others = scores.copy()
     others[keys] = -np.inf

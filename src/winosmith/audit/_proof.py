@@ -21,7 +21,7 @@ from winosmith.audit._cues import CUES, Cue
 from winosmith.audit._items import SHARES, Bools, Floats, Ints, Items
 from winosmith.audit._probes import cross_fit_scores, extract_features
 from winosmith.errors import DataError
-from winosmith.parallel import one_thread
+from winosmith.parallel import use_one_thread
 from winosmith.results import Result, computed
 
 LIMIT = 0.03
@@ -42,7 +42,7 @@ Thin = Callable[[Bools], Floats]
 
 @dataclass(frozen=True, slots=True)
 class Bound:
-    """The accuracy of a rule above chance, on held-out blocks.
+    """A bound on a rule's accuracy above chance, on held-out blocks.
 
     Attributes:
         rule: name of the cue, or `WORDS`.
@@ -56,7 +56,7 @@ class Bound:
     high: float
 
     @property
-    def shown(self) -> bool:
+    def is_shown(self) -> bool:
         """Whether both ends of the bound are within `LIMIT` of chance."""
         return self.low >= -LIMIT and self.high <= LIMIT
 
@@ -86,21 +86,21 @@ class Proof(Result):
         return LIMIT
 
     @property
-    @computed()
-    def shown(self) -> bool:
+    @computed(key="shown")
+    def is_shown(self) -> bool:
         """Whether all rules are shown to be within `LIMIT` of chance."""
-        return bool(self.bounds) and all(bound.shown for bound in self.bounds)
+        return bool(self.bounds) and all(bound.is_shown for bound in self.bounds)
 
     @property
-    def not_shown(self) -> tuple[Bound, ...]:
+    def wide_bounds(self) -> tuple[Bound, ...]:
         """The bounds that extend beyond `LIMIT`."""
-        return tuple(bound for bound in self.bounds if not bound.shown)
+        return tuple(bound for bound in self.bounds if not bound.is_shown)
 
     @property
     def items_needed(self) -> int | None:
         """Number of remaining items with which all rules would be shown to be at chance.
 
-        It assumes that every excess stays the same; None if an excess is too large.
+        The number assumes that each excess stays the same; None if an excess is too large.
         """
         left = [LIMIT - abs(bound.excess) for bound in self.bounds]
         if not left or min(left) <= 0:
@@ -112,15 +112,15 @@ class Proof(Result):
         return int(np.ceil(self.items * most**2))
 
 
-def prove(
+def bound_accuracies(
     items: Items,
     thin: Thin,
     cues: Sequence[Cue] = CUES,
     *,
-    dealt: Bools | None = None,
+    shuffled: Bools | None = None,
     seed: int = 0,
 ) -> Proof:
-    """Bound the accuracy above chance of every rule on held-out blocks.
+    """Bound each rule's accuracy above chance on held-out blocks.
 
     Blocks are split into halves. Each half is thinned by rules learnt from the other; each item is
     weighted by its probability of staying. The bounds are simultaneous: they use the 95 % quantile
@@ -134,17 +134,17 @@ def prove(
         items: the whole data set.
         thin: the repair.
         cues: the fixed rules.
-        dealt: (n,) whether an item's options were shuffled, so that position cues are at chance
+        shuffled: (n,) whether an item's options were shuffled, so that position cues are at chance
             there without being measured; None if none were shuffled.
         seed: random seed of the halves and of the draws.
 
     Raises:
         DataError: there are too few blocks.
     """
-    require_blocks(items.blocks)
-    side = (np.random.default_rng([seed, 6]).permutation(items.blocks) % 2)[items.block]
+    require_enough_blocks(items.block_count)
+    side = (np.random.default_rng([seed, 6]).permutation(items.block_count) % 2)[items.block]
     side ^= side[0]  # the half of the first item is the first
-    read = items.readable_cues(cues)
+    read = items.find_readable(cues)
     ties = items.count_ties(read)
     _, matrix = extract_features(items, "options")
     stays, words = np.zeros(len(items)), np.zeros(len(items))
@@ -152,22 +152,22 @@ def prove(
         learnt, asked = side == half, side != half
         kept = thin(learnt)[items.unit]
         stays[asked] = kept[asked]
-        with one_thread():
+        with use_one_thread():
             scores = cross_fit_scores(items, matrix, np.where(learnt, kept, 0.0), seed)
         best = scores == np.repeat(np.maximum.reduceat(scores, items.starts), items.counts)
         tied = np.add.reduceat(best.astype(float), items.starts)
         shares = best / np.repeat(tied, items.counts)
-        words[asked] = _excess_scores(items, shares[:, None])[asked, 0]
+        words[asked] = _compute_excess_scores(items, shares[:, None])[asked, 0]
     if len(np.unique(items.block[stays > 0])) < MIN_BLOCKS or stays.sum() < MIN_BLOCKS:
         return Proof((), float(stays.sum()))
-    excess = np.column_stack([_excess_scores(items, SHARES[ties]), words])
+    excess = np.column_stack([_compute_excess_scores(items, SHARES[ties]), words])
     apart = np.minimum.reduceat(ties, items.starts, axis=0) == 0
     speaks = np.column_stack([apart, np.ones(len(items), np.bool_)])
     of_position = np.array([*(cue.about == "position" for cue in read), False])
-    if dealt is not None:
-        excess[np.ix_(dealt, of_position)], speaks[np.ix_(dealt, of_position)] = 0.0, False
-    low, high = _bounds(excess, speaks, stays, items.block, seed)
-    if dealt is not None and dealt.all():
+    if shuffled is not None:
+        excess[np.ix_(shuffled, of_position)], speaks[np.ix_(shuffled, of_position)] = 0.0, False
+    low, high = _compute_bounds(excess, speaks, stays, items.block, seed)
+    if shuffled is not None and shuffled.all():
         low[of_position], high[of_position] = 0.0, 0.0
     mean = stays @ excess / stays.sum()
     bounds = [
@@ -178,48 +178,48 @@ def prove(
     return Proof(tuple(bounds), float(stays.sum()))
 
 
-def require_blocks(blocks: int, among: str = "") -> None:
+def require_enough_blocks(blocks: int, where: str = "") -> None:
     """Raise `DataError` if there are too few blocks for a repair."""
     if blocks < 2 * MIN_BLOCKS:
         raise DataError(
-            f"there are {blocks} blocks (items that are not copies, twins or look-alikes){among}; "
+            f"there are {blocks} blocks (items that are not copies, twins or look-alikes){where}; "
             f"a repair needs {2 * MIN_BLOCKS}: half to learn from, and half to measure the result"
         )
 
 
-def _excess_scores(items: Items, shares: Floats) -> Floats:
-    earned: Floats = shares[items.correct_options(items.unit_key)] - 1 / items.counts[:, None]
+def _compute_excess_scores(items: Items, scores: Floats) -> Floats:
+    earned: Floats = scores[items.find_correct_options(items.unit_key)] - 1 / items.counts[:, None]
     return earned
 
 
-def _bounds(
-    excess: Floats, speaks: Bools, stays: Floats, block: Ints, seed: int
+def _compute_bounds(
+    excess: Floats, distinguishes: Bools, weights: Floats, block: Ints, seed: int
 ) -> tuple[Floats, Floats]:
-    """Return the ends of the bounds on each column's mean; see `prove`.
+    """Compute the ends of the bounds on each column's mean; see `bound_accuracies`.
 
     Args:
         excess: (n, columns) the score of each column minus chance.
-        speaks: (n, columns) whether the column distinguishes the item's options.
-        stays: (n,) the weight of each item, 0–1.
+        distinguishes: (n, columns) whether the column distinguishes the item's options.
+        weights: (n,) the weight of each item, 0–1.
         block: (n,) block of each item.
         seed: random seed of the draws.
     """
     from scipy.stats import beta
 
-    total, columns = stays.sum(), excess.shape[1]
+    total, columns = weights.sum(), excess.shape[1]
     blocks = int(block.max()) + 1
-    weight = np.bincount(block, stays, blocks)
+    weight = np.bincount(block, weights, blocks)
     there = int((weight > 0).sum())
     earned, heard = np.zeros((blocks, columns)), np.zeros((blocks, columns), np.bool_)
-    np.add.at(earned, block, stays[:, None] * excess)
-    np.logical_or.at(heard, block, speaks & (stays[:, None] > 0))
+    np.add.at(earned, block, weights[:, None] * excess)
+    np.logical_or.at(heard, block, distinguishes & (weights[:, None] > 0))
     mean = earned.sum(axis=0) / total
     influence = (earned - weight[:, None] * mean) / total
 
-    block_stays = stays.max() * (stays > 0).sum() / there  # weight of a block that stays
+    block_stays = weights.max() * (weights > 0).sum() / there  # weight of a block that stays
 
-    def rare_bound(sign: int) -> Floats:
-        """Return the maximum contribution of correct (or incorrect) blocks to each mean."""
+    def compute_rare_bound(sign: int) -> Floats:
+        """Bound the contribution of correct (or incorrect) blocks to each mean."""
         part, most = np.maximum(sign * earned, 0), (sign * excess).max(axis=0)
         count = (part > 1e-9).sum(axis=0)
         share = beta.ppf(1 - LEVEL / columns / 2, count + 1, np.maximum(there - count, 1))
@@ -236,12 +236,12 @@ def _bounds(
         scaled = influence[:, varies] / spread[varies]
         rng, at_once = np.random.default_rng([seed, 7]), max(1, 4_000_000 // blocks)
         most: list[float] = []
-        with one_thread():
+        with use_one_thread():
             while len(most) < _DRAWS:
                 drawn = rng.standard_normal((min(at_once, _DRAWS - len(most)), blocks)) @ scaled
                 most += abs(drawn).max(axis=1).tolist()
         level = LEVEL * varies.sum() / columns
         width[varies] = np.quantile(most, 1 - level) * spread[varies]
-    low = np.where(rare, -rare_bound(-1), mean - width)
-    high = np.where(rare, rare_bound(1), mean + width)
+    low = np.where(rare, -compute_rare_bound(-1), mean - width)
+    high = np.where(rare, compute_rare_bound(1), mean + width)
     return low, high

@@ -36,14 +36,14 @@ from winosmith.audit._battery import LEVEL, score_cues
 from winosmith.audit._cues import CUES, Cue
 from winosmith.audit._items import Bools, Floats, Ints, Items, Step
 from winosmith.audit._probes import cross_fit_scores, extract_features, fit_probe
-from winosmith.audit._proof import WORDS, Proof, prove, require_blocks
-from winosmith.audit._review import find_shared
-from winosmith.blocks import comparable_text, copies
+from winosmith.audit._proof import WORDS, Proof, bound_accuracies, require_enough_blocks
+from winosmith.audit._review import find_shared_items
+from winosmith.blocks import copies, normalize_tokens
 from winosmith.dataset import Dataset, Dropped, Filtered
 from winosmith.debias import Logit
 from winosmith.errors import DataError
 from winosmith.options import Fraction, declaration
-from winosmith.parallel import one_thread
+from winosmith.parallel import use_one_thread
 from winosmith.problem import Problem
 from winosmith.recast import has_fixed_order, reorder
 from winosmith.report import percent
@@ -94,7 +94,7 @@ class RepairSettings(AuditSettings):
 
 @dataclass(frozen=True)
 class RepairPlan:
-    """The inputs of a repair except for its items.
+    """The inputs of a repair, except the items.
 
     Attributes:
         answers: answers of models, by the items' ids. With answers, items whose keys models doubt
@@ -119,7 +119,7 @@ class RepairPlan:
         checked: Iterable[str] = (),
         **settings: Any,
     ) -> RepairPlan:
-        """Validate the arguments of `repair`."""
+        """Make a plan from the arguments of `repair`, and validate them."""
         return cls(answers, cues, RepairSettings(**settings), frozenset(checked))
 
     @property
@@ -129,7 +129,7 @@ class RepairPlan:
         return {**asdict(self.settings), "cues": [cue.name for cue in self.cues], **checked}
 
     def require_known_ids(self, splits: Iterable[Dataset]) -> None:
-        """Raise `DataError` if there are answers, but none for an item of the splits."""
+        """Raise `DataError` if there are answers, but none to an item in the splits."""
         answers = self.answers
         if answers is not None and not any(
             wrong_keys.select_answers(answers, one) for one in splits
@@ -145,7 +145,7 @@ class Repair(Result):
         dataset: the kept items with shuffled options, in the order of the input.
         filtered: the kept items in their original form, and the removed items with reasons.
         set_aside: items whose keys models doubt, with shuffled options, in the order of the input.
-        orders: for each item with a new order of options, by id, the old position of each option.
+        orders: the old position of each option, by id of the items whose options were reordered.
         fixed: number of kept items whose options keep their order, because it has a meaning.
         cues: the cues by which items were thinned, in the order in which they were flagged.
         words: whether items were also thinned by a word model.
@@ -155,7 +155,7 @@ class Repair(Result):
         doubts: the items set aside, and their effect on the accuracy of models; None without
             models' answers.
         concentration: the effect of thinning on wrong keys; None if nothing was thinned.
-        parameters: all inputs except for the items.
+        parameters: all inputs, except the items.
         tried: number of known repairs of these items, including this one.
     """
 
@@ -272,9 +272,9 @@ class PreparedSet:
 
     Attributes:
         data: the original data set.
-        gone: by row, the stage and the reason of each removed item.
-        aside: by row, the items set aside, with shuffled options.
-        dealt: by row, the remaining items, with shuffled options.
+        gone: the stage and reason of each removed item, by row.
+        aside: the items set aside, with shuffled options, by row.
+        dealt: the remaining items, with shuffled options, by row.
         fixed: rows of items whose options keep their order, because it has a meaning.
         items: the items of `dealt`.
         answers: answers of the models that answered any item.
@@ -311,7 +311,7 @@ class PreparedSet:
         rows = [row for row in range(len(data)) if row not in gone]
         free = {
             row: not (is_class or has_fixed_order(data[row].sentence, data[row].options))
-            for row, is_class in zip(rows, _items.are_classes(data.select(rows)), strict=True)
+            for row, is_class in zip(rows, _items.detect_classes(data.select(rows)), strict=True)
         }
         dealt = {
             row: reorder(data[row], draw_order(data[row], seed)) if free[row] else data[row]
@@ -322,7 +322,7 @@ class PreparedSet:
         if own:
             items = Items.from_dataset(data.select(rows))
             found = wrong_keys.choose_items_to_set_aside(items, own, number, seed, plan.checked)
-        reasons = _reasons_for_doubt(data, found, rows) if found else {}
+        reasons = _explain_doubts(data, found, rows) if found else {}
         aside = {row: dealt.pop(row) for row in rows if row in reasons}
         gone |= reasons
         rows = [*dealt]
@@ -330,26 +330,26 @@ class PreparedSet:
         stages = Counter(stage for stage, _ in gone.values())
         out = ", ".join(f"{stage}: {count:,}" for stage, count in stages.items())
         left = f" in the remaining {len(rows):,} of {len(data):,} items ({out})" if gone else ""
-        require_blocks(items.blocks, left)
+        require_enough_blocks(items.block_count, left)
         fixed = frozenset(row for row in rows if not free[row])
         return cls(data, gone, aside, dealt, fixed, items, own, found, plan)
 
 
-def thin(cleared: PreparedSet, step: Step, memo: Memo) -> Repair:
+def thin(prepared: PreparedSet, step: Step, memo: Memo) -> Repair:
     """Thin a prepared data set; see `repair`.
 
     Raises:
         DataError: less than the fraction `least_kept` of the items would be kept.
     """
     data, dealt, items, seed = (
-        cleared.data,
-        cleared.dealt,
-        cleared.items,
-        cleared.plan.settings.seed,
+        prepared.data,
+        prepared.dealt,
+        prepared.items,
+        prepared.plan.settings.seed,
     )
-    gone, rows = dict(cleared.gone), [*dealt]
-    fixed = np.array([row in cleared.fixed for row in rows])[items.rows]
-    thinning = Thinning(items, fixed, cleared.plan)
+    gone, rows = dict(prepared.gone), [*dealt]
+    fixed = np.array([row in prepared.fixed for row in rows])[items.rows]
+    thinning = Thinning(items, fixed, prepared.plan)
 
     def learn(source: str, rows: Bools) -> LearntRules:
         def learn_now() -> LearntRules:
@@ -376,50 +376,51 @@ def thin(cleared: PreparedSet, step: Step, memo: Memo) -> Repair:
         f"({percent(len(kept) / len(rows))})"
     )
 
-    def stays(half: Bools) -> Floats:
+    def compute_stays(half: Bools) -> Floats:
         return learn("one half" if half[0] else "the other half", half).stays
 
     result = Dataset((dealt[row] for row in kept), data.name)
-    cues, doubts = cleared.plan.cues, cleared.doubts
+    cues, doubts = prepared.plan.cues, prepared.doubts
     if doubts:
-        aside = [problem.id for problem in cleared.aside.values()]
+        aside = [problem.id for problem in prepared.aside.values()]
         doubts = replace(
-            doubts, accuracy=wrong_keys.compare_accuracies(data, cleared.answers, aside, result.ids)
+            doubts,
+            accuracy=wrong_keys.compare_accuracies(data, prepared.answers, aside, result.ids),
         )
-    ordered = {**dealt, **cleared.aside}
+    ordered = {**dealt, **prepared.aside}
     return Repair(
         dataset=result,
         filtered=Filtered(
             data.select(kept),
             tuple(Dropped(data[row], *gone[row], row) for row in sorted(gone)),
         ),
-        set_aside=Dataset(cleared.aside.values(), data.name),
+        set_aside=Dataset(prepared.aside.values(), data.name),
         orders={
             data[row].id: tuple(draw_order(data[row], seed))
-            for row in sorted([*kept, *cleared.aside])
+            for row in sorted([*kept, *prepared.aside])
             if ordered[row].options != data[row].options
         },
-        fixed=len(cleared.fixed - gone.keys()),
+        fixed=len(prepared.fixed - gone.keys()),
         cues=learnt.cues,
         words=learnt.words,
         changed=_compare_cues(data, result, cues),
         chance=(Items.from_dataset(data).chance, Items.from_dataset(result).chance),
-        proof=prove(items, stays, cues, dealt=~thinning.fixed, seed=seed),
+        proof=bound_accuracies(items, compute_stays, cues, shuffled=~thinning.fixed, seed=seed),
         doubts=doubts,
         concentration=thinning.measure_concentration(learnt, step),
-        parameters={"models": [*cleared.answers], **cleared.plan.parameters},
+        parameters={"models": [*prepared.answers], **prepared.plan.parameters},
     )
 
 
-def _reasons_for_doubt(
-    data: Dataset, found: wrong_keys.DoubtedKeys, rows: Sequence[int]
+def _explain_doubts(
+    data: Dataset, doubts: wrong_keys.DoubtedKeys, rows: Sequence[int]
 ) -> dict[int, tuple[str, str]]:
     reasons = {}
-    for one in found.set_aside:
+    for one in doubts.set_aside:
         problem = data[row := data.row(one.id)]
         reason = (
             f"{one.models} models choose “{one.proposed_key(problem)}”, but its key is "
-            f"“{_items.key_text(problem)}” (agreement {percent(one.agreement, 0)})"
+            f"“{_items.get_key_text(problem)}” (agreement {percent(one.agreement, 0)})"
         )
         reasons[row] = (SET_ASIDE, reason)
     twins = {twin: data[row].id for row in reasons if (twin := data[row].twin_id)}
@@ -434,7 +435,8 @@ def _find_in_later_splits(
     data: Dataset, later: Mapping[str, Dataset]
 ) -> dict[int, tuple[str, str]]:
     gone: dict[int, tuple[str, str]] = {}
-    for (own, name), pairs in find_shared({_REPAIRED: data, **later}).items() if later else ():
+    shared = find_shared_items({_REPAIRED: data, **later}) if later else {}
+    for (own, name), pairs in shared.items():
         for one, other in pairs if own == _REPAIRED else ():
             reason = ("in a later split", f"the same as {other} in {name}, or nearly so")
             gone.setdefault(data.row(one), reason)
@@ -447,20 +449,20 @@ def _find_in_later_splits(
 
 
 def _find_unusable_rows(
-    data: Dataset, already: Mapping[int, tuple[str, str]]
+    data: Dataset, removed: Mapping[int, tuple[str, str]]
 ) -> dict[int, tuple[str, str]]:
-    """Return the stage and reason, by row, of items without a key, copies and contradictions."""
+    """Map the rows of items without a key, copies and contradictions to a stage and reason."""
     gone = {
         row: ("no key", "it has no key")
         for row, key in enumerate(data.answers)
-        if key is None and row not in already
+        if key is None and row not in removed
     }
     for group in copies(data):
-        left = (row for row in group if row not in gone and row not in already)
+        left = (row for row in group if row not in gone and row not in removed)
         # In this order, the remaining copies are halves of the same twin.
         rows = sorted(left, key=lambda row: (data[row].twin_id or "", data[row].id))
         keys = {
-            comparable_text(p.options[p.answer])
+            normalize_tokens(p.options[p.answer])
             for p in map(data.__getitem__, rows)
             if p.answer is not None
         }
@@ -474,29 +476,29 @@ def _find_unusable_rows(
     return gone
 
 
-def _identity_text(problem: Problem) -> str:
-    """Return a text that identifies an item regardless of its id, row and order of options."""
+def _make_identity_text(problem: Problem) -> str:
+    """Make a text that identifies an item regardless of its id, row and order of options."""
     return "\n".join(
-        (problem.twin_id or comparable_text(problem.sentence), *sorted(problem.options))
+        (problem.twin_id or normalize_tokens(problem.sentence), *sorted(problem.options))
     )
 
 
-def _hash(*parts: object) -> int:
+def _hash_parts(*parts: object) -> int:
     text = "\n".join(map(str, parts)).encode("utf-8", "surrogatepass")
     return int.from_bytes(hashlib.blake2b(text, digest_size=8).digest(), "big")
 
 
 def draw_order(problem: Problem, seed: int) -> list[int]:
-    """Return a random order of an item's options that depends only on its text and the seed."""
-    identity = _identity_text(problem)
-    drawn = [_hash("order", seed, identity, option) for option in problem.options]
+    """Draw an order of an item's options that depends only on its text and the seed."""
+    identity = _make_identity_text(problem)
+    drawn = [_hash_parts("order", seed, identity, option) for option in problem.options]
     return sorted(range(len(drawn)), key=drawn.__getitem__)
 
 
 def _draw_numbers(items: Items, seed: int) -> Floats:
-    """Return a random number in [0, 1) for each unit that depends only on its text and the seed."""
-    leads = (_identity_text(items.problems[lead]) for lead in items.unit_firsts)
-    return np.array([(_hash("lot", seed, identity) >> 11) / 2**53 for identity in leads])
+    """Draw a number in [0, 1) for each unit that depends only on its text and the seed."""
+    leads = (_make_identity_text(items.problems[lead]) for lead in items.unit_firsts)
+    return np.array([(_hash_parts("lot", seed, identity) >> 11) / 2**53 for identity in leads])
 
 
 @dataclass(frozen=True)
@@ -516,13 +518,13 @@ class Thinning:
     @cached_property
     def cue_scores(self) -> dict[str, Floats]:
         """Scores of each content cue by name, (options,), 0–1."""
-        read = self.items.readable_cues([cue for cue in self.plan.cues if cue.about == "content"])
+        read = self.items.find_readable([cue for cue in self.plan.cues if cue.about == "content"])
         shares = _items.SHARES[self.items.count_ties(read)]
         return {cue.name: shares[:, at] for at, cue in enumerate(read)}
 
     @cached_property
     def position_scores(self) -> list[Floats]:
-        """For each position, 1 for the options of fixed items at this position, (options,)."""
+        """Indicators of the options of fixed items at each position, (options,) each."""
         if not self.fixed.any():
             return []
         at = np.concatenate([np.arange(count) for count in self.items.counts])
@@ -536,9 +538,9 @@ class Thinning:
         """Word features of each option, (options, features)."""
         return extract_features(self.items, "options")[1]
 
-    def learn(self, learnt: Bools) -> LearntRules:
+    def learn(self, training: Bools) -> LearntRules:
         """Learn the rules from some of the items, in whole blocks."""
-        part = self.items if learnt.all() else self.items.subset(learnt)
+        part = self.items if training.all() else self.items.subset(training)
         how = self.plan.settings
         flagged = score_cues(part, self.plan.cues, draws=how.draws, seed=how.seed).flagged
         cues = tuple(found.cue for found in flagged if found.cue in self.cue_scores)
@@ -547,35 +549,37 @@ class Thinning:
         words = (
             words and fit_probe(part, "options", draws=how.probe_draws, seed=how.seed).p <= LEVEL
         )
-        return self.fit(learnt, cues, places, bool(words))
+        return self.fit(training, cues, places, bool(words))
 
-    def fit(self, learnt: Bools, cues: tuple[str, ...], places: bool, words: bool) -> LearntRules:
+    def fit(self, rows: Bools, cues: tuple[str, ...], positions: bool, words: bool) -> LearntRules:
         """Fit the posterior of the given rules to some of the items, in whole blocks."""
         items = self.items
         columns = [self.cue_scores[cue] for cue in cues]
-        if places:
+        if positions:
             columns += self.position_scores
         chance = 1 / items.unit_counts
         if not (columns or words):
             there = np.arange(int(items.unit_counts.max())) < items.unit_counts[:, None]
-            return LearntRules((), places, False, chance, np.ones(len(chance)), there.astype(float))
-        with one_thread():
+            return LearntRules(
+                (), positions, False, chance, np.ones(len(chance)), there.astype(float)
+            )
+        with use_one_thread():
             if words:
                 columns.append(
                     cross_fit_scores(
-                        items, self.word_features, learnt.astype(float), self.plan.settings.seed
+                        items, self.word_features, rows.astype(float), self.plan.settings.seed
                     )
                 )
-            units = learnt[items.unit_firsts]
+            units = rows[items.unit_firsts]
             options = _Units.from_items(items)
-            log_posterior = options.log_posterior(
-                options.mean_scores(np.column_stack(columns)), units
+            log_posterior = options.compute_log_posterior(
+                options.compute_mean_scores(np.column_stack(columns)), units
             )
             balanced = [*self.cue_scores.values(), *self.position_scores]
             entries = np.column_stack(
                 [
-                    options.mean_scores(np.column_stack(balanced)),
-                    options.share_highest(log_posterior),
+                    options.compute_mean_scores(np.column_stack(balanced)),
+                    options.compute_top_shares(log_posterior),
                     log_posterior,
                 ]
             )
@@ -589,13 +593,13 @@ class Thinning:
         at = np.zeros(options.exists.shape)
         at[options.exists] = stays
         posterior = np.exp(log_posterior[options.keys])
-        return LearntRules(cues, places, words, posterior, stays[options.keys], at)
+        return LearntRules(cues, positions, words, posterior, stays[options.keys], at)
 
     def measure_concentration(
-        self, learnt: LearntRules, step: Step
+        self, rules: LearntRules, step: Step
     ) -> wrong_keys.Concentration | None:
-        """Return the effect of thinning on wrong keys; None if nothing is thinned."""
-        if not (learnt.cues or learnt.words or (learnt.places and self.position_scores)):
+        """Measure the effect of thinning on wrong keys; return None if nothing is thinned."""
+        if not (rules.cues or rules.words or (rules.places and self.position_scores)):
             return None
         seed = self.plan.settings.seed
         some = wrong_keys.draw_items(self.items, seed)
@@ -607,26 +611,26 @@ class Thinning:
         step(what)
         everything = np.ones(count, np.bool_)
         known = {"cue_scores": part.cue_scores, "position_scores": part.position_scores}
-        if learnt.words:
+        if rules.words:
             known["word_features"] = part.word_features
 
         def refit(items: Items) -> Floats:
             planted = replace(part, items=items)
             vars(planted).update(known)  # they don't depend on keys
-            return planted.fit(everything, learnt.cues, learnt.places, learnt.words).stays
+            return planted.fit(everything, rules.cues, rules.places, rules.words).stays
 
-        report_done = _items.report_progress(step, what, sets, "sets")
+        report_done = _items.make_reporter(step, what, sets, "sets")
         return wrong_keys.measure_concentration(
             part.items, refit, len(self.items), seed, report_done
         )
 
-    def require_enough_kept(self, learnt: LearntRules, kept: int, total: int) -> None:
+    def require_enough_kept(self, rules: LearntRules, kept: int, total: int) -> None:
         """Raise `DataError` with a suggestion if too few items would be kept."""
         least = self.plan.settings.least_kept
         if kept and kept > least * total - 1e-6:
             return
-        own = self.items.correct_options(self.items.unit_key)
-        right = {cue: float(self.cue_scores[cue][own].mean()) for cue in learnt.cues}
+        own = self.items.find_correct_options(self.items.unit_key)
+        right = {cue: float(self.cue_scores[cue][own].mean()) for cue in rules.cues}
         cue = max(right, key=lambda name: right[name], default=None)
         if cue is None:
             by = "the words of the options reveal nearly every key"
@@ -667,27 +671,27 @@ class _Units:
         there = np.arange(int(counts.max())) < counts[:, None]
         return cls(items, there, starts, starts + items.unit_key)
 
-    def mean_scores(self, columns: Floats) -> Floats:
+    def compute_mean_scores(self, columns: Floats) -> Floats:
         """Return the mean score of a unit's items for each position of the key, (rows, columns)."""
         sizes = np.bincount(self.items.unit)[:, None, None]
-        return np.asarray((self.items.unit_scores(columns) / sizes)[self.exists])
+        return np.asarray((self.items.compute_unit_scores(columns) / sizes)[self.exists])
 
-    def log_posterior(self, rows: Floats, learnt: Bools) -> Floats:
-        """Return the log probability of each row by a conditional logit of the learnt units."""
+    def compute_log_posterior(self, rows: Floats, training: Bools) -> Floats:
+        """Return each row's log probability under a conditional logit of the training units."""
         counts = self.items.unit_counts
         turns = np.zeros((len(rows), 1), np.float32)
         turns[self.keys] = 1
         logit = Logit(rows.astype(np.float32), C=1.0, starts=self.starts)
-        z = rows @ logit.fit(learnt[:, None].astype(np.float32), turns)[:, 0]
+        z = rows @ logit.fit(training[:, None].astype(np.float32), turns)[:, 0]
         z -= np.repeat(np.maximum.reduceat(z, self.starts), counts)
         total = np.log(np.add.reduceat(np.exp(z), self.starts))
         found: Floats = z - np.repeat(total, counts)
         return found
 
-    def share_highest(self, score: Floats) -> Floats:
-        """Return 1 / n for the n rows of a unit with its highest score, and 0 for its others."""
+    def compute_top_shares(self, scores: Floats) -> Floats:
+        """Return 1 / n for the n rows that tie for their unit's highest score, else 0."""
         counts = self.items.unit_counts
-        best = score >= np.repeat(np.maximum.reduceat(score, self.starts), counts) - 1e-9
+        best = scores >= np.repeat(np.maximum.reduceat(scores, self.starts), counts) - 1e-9
         shares: Floats = best / np.repeat(np.add.reduceat(best.astype(float), self.starts), counts)
         return shares
 
@@ -699,8 +703,8 @@ class _Units:
         return found
 
 
-def _fit_probabilities(beyond: Floats, learnt: Ints, penalty: Floats) -> Floats:
-    """Return probabilities of staying, (rows,), with which the weighted learnt rows sum to 0.
+def _fit_probabilities(deviations: Floats, training: Ints, penalty: Floats) -> Floats:
+    """Fit probabilities of staying, (rows,), so that the weighted training rows sum to 0.
 
     The probabilities are σ(4 − λ·d), with the λ that minimises the sum of log(1 + e^(4 − λ·d)),
     apart from the penalty: the derivative is −Σ σ d, so the columns of the remaining rows sum to 0.
@@ -708,7 +712,7 @@ def _fit_probabilities(beyond: Floats, learnt: Ints, penalty: Floats) -> Floats:
     from scipy.optimize import minimize
     from scipy.special import expit
 
-    seen = beyond[learnt]
+    seen = deviations[training]
 
     def loss(weights: Floats) -> tuple[float, Floats]:
         z = _STAYS - seen @ weights
@@ -717,15 +721,15 @@ def _fit_probabilities(beyond: Floats, learnt: Ints, penalty: Floats) -> Floats:
 
     found = minimize(loss, np.zeros(seen.shape[1]), jac=True, method="L-BFGS-B",
                      options={"maxiter": 1000, "gtol": 1e-7, "ftol": 1e-12})  # fmt: skip
-    stays: Floats = expit(_STAYS - beyond @ found.x).round(9)
+    stays: Floats = expit(_STAYS - deviations @ found.x).round(9)
     return stays
 
 
 def _compare_cues(data: Dataset, result: Dataset, cues: Sequence[Cue]) -> tuple[CueChange, ...]:
     right = []
     for items in (Items.from_dataset(data), Items.from_dataset(result)):
-        own = items.correct_options(items.unit_key)
-        read = items.readable_cues(cues)
+        own = items.find_correct_options(items.unit_key)
+        read = items.find_readable(cues)
         picked = items.count_ties(read)
         selects = (picked == 0).any(axis=0)  # other cues make no difference between any options
         right.append({cue.name: float(_items.SHARES[ties].mean())

@@ -16,14 +16,14 @@ import numpy as np
 
 from winosmith import formats, report
 from winosmith.audit._battery import DRAWN
-from winosmith.audit._items import Step, key_text
+from winosmith.audit._items import Step, get_key_text
 from winosmith.audit._proof import LIMIT, WORDS, Bound
 from winosmith.audit._repair import LearntRules, Memo, PreparedSet, Repair, RepairPlan, repair, thin
 from winosmith.audit._wrong_keys import MOST_SET_ASIDE, select_answers
 from winosmith.dataset import Dataset
 from winosmith.errors import DataError
 from winosmith.outputs import OutputFolder, atomic_write
-from winosmith.records import canonical, parse_json, problem_record
+from winosmith.records import dump_json, parse_json, problem_record
 from winosmith.results import table
 
 _TRIED = "tried.json"
@@ -36,18 +36,18 @@ _ON_TERMINAL = 10
 """Maximum number of rules that a terminal shows."""
 
 
-def repair_page(repaired: Repair) -> str:
-    """Return the report of a repair as a self-contained HTML page."""
+def render_repair(repaired: Repair) -> str:
+    """Render the report of a repair as a self-contained HTML page."""
     counted = {name: repaired.parameters[name] for name in ("seed", "draws", "probe_draws")}
-    return report.page(
+    return report.render_page(
         f"Repair of {repaired.filtered.kept.name or 'the set'}",
-        repair_sections(repaired),
+        make_repair_sections(repaired),
         signature=report.signature_of(repaired.filtered.input(), **counted),
     )
 
 
-def repair_verdict(repaired: Repair) -> str:
-    """Return the summary of a repair: the number of kept items and the evidence."""
+def explain_repair(repaired: Repair) -> str:
+    """Explain the result of a repair: the number of kept items and the evidence."""
     came = len(repaired.dataset) + len(repaired.filtered.dropped)
     name = repaired.filtered.kept.name or "the set"
     kept = f"The repair keeps {len(repaired.dataset):,} of {came:,} items of {name}. "
@@ -55,14 +55,14 @@ def repair_verdict(repaired: Repair) -> str:
     if not proof.bounds:
         return kept + "The result could not be measured, because too few items are left."
     limit, rules = f"{report.fixed(100 * LIMIT, '.0f')} points of chance", len(proof.bounds)
-    if proof.shown:
+    if proof.is_shown:
         return kept + (
             f"On held-out items, the accuracy of each of {rules} rules is shown to be within "
             f"{limit} (simultaneous 95 % bounds)."
         )
-    worst, wide = proof.bounds[0], len(proof.not_shown)
+    worst, wide = proof.bounds[0], len(proof.wide_bounds)
     need = (
-        f" About {round_estimate(proof.items_needed)} items would have to remain."
+        f" About {format_estimate(proof.items_needed)} items would have to remain."
         if proof.items_needed
         else ""
     )
@@ -73,25 +73,25 @@ def repair_verdict(repaired: Repair) -> str:
     )
 
 
-def round_estimate(number: float) -> str:
+def format_estimate(number: float) -> str:
     """Format an estimated number with two significant digits."""
     return f"{float(f'{number:.2g}'):,.0f}"
 
 
-def repair_sections(repaired: Repair, of_several: bool = False) -> list[report.Section]:
-    """Return the section of a report with the steps of a repair and its evidence.
+def make_repair_sections(repaired: Repair, name_split: bool = False) -> list[report.Section]:
+    """Make the report section with the steps of a repair and its evidence.
 
     Args:
         repaired: the repair.
-        of_several: whether the section's title contains the name of the split.
+        name_split: whether the section's title contains the name of the split.
     """
     bounds = {bound.rule: bound for bound in repaired.proof.bounds}
     chance = repaired.chance[1]
     rows: list[list[report.Value]] = [
-        [one.rule, one.before, one.after, *_bound_cells(bounds.get(one.rule))]
+        [one.rule, one.before, one.after, *_format_bound(bounds.get(one.rule))]
         for one in repaired.changed
     ]
-    rows.insert(_ON_TERMINAL - 1, [WORDS, None, None, *_bound_cells(bounds.get(WORDS))])
+    rows.insert(_ON_TERMINAL - 1, [WORDS, None, None, *_format_bound(bounds.get(WORDS))])
     before, after = (report.format_value(share, ".1%") for share in repaired.chance)
     figures = report.Table(
         "Accuracy of each rule before and after the repair",
@@ -116,12 +116,12 @@ def repair_sections(repaired: Repair, of_several: bool = False) -> list[report.S
     return [
         report.Section(
             f"Repair of {repaired.filtered.kept.name}: before and after"
-            if of_several
+            if name_split
             else "Repair: before and after",
             [
-                report.Text([repair_verdict(repaired)]),
-                report.Text(list(_step_sentences(repaired)), "list"),
-                *_model_tables(repaired),
+                report.Text([explain_repair(repaired)]),
+                report.Text(list(_describe_steps(repaired)), "list"),
+                *_make_model_tables(repaired),
                 report.Drawing(
                     "Accuracy of each cue on the kept items. Grey bars reach 3 points below and "
                     "above chance; diamonds are outside. Shuffled positions differ from chance "
@@ -134,15 +134,15 @@ def repair_sections(repaired: Repair, of_several: bool = False) -> list[report.S
     ]
 
 
-def _bound_cells(bound: Bound | None) -> tuple[str | None, str | None]:
+def _format_bound(bound: Bound | None) -> tuple[str | None, str | None]:
     if bound is None:
         return None, "not shown"
     if bound.is_shuffled:
         return "shuffled", None
-    return report.points_span((bound.low, bound.high)), "shown" if bound.shown else "not shown"
+    return report.points_span((bound.low, bound.high)), "shown" if bound.is_shown else "not shown"
 
 
-def _step_sentences(repaired: Repair) -> Iterator[str]:
+def _describe_steps(repaired: Repair) -> Iterator[str]:
     by = [*(f"“{cue}”" for cue in repaired.cues), *([WORDS] if repaired.words else [])]
     stages = Counter(entry.stage for entry in repaired.filtered.dropped)
     if by:
@@ -152,7 +152,7 @@ def _step_sentences(repaired: Repair) -> Iterator[str]:
             "No items were thinned, because no content cue is flagged and no word model is better "
             "than chance."
         )
-    yield from _concentration_sentence(repaired)
+    yield from _describe_concentration(repaired)
     for stage, what in {
         "in a later split": "items that occur in a later split",
         "copy": "copies of other items",
@@ -162,7 +162,7 @@ def _step_sentences(repaired: Repair) -> Iterator[str]:
         if stages[stage]:
             first = next(entry for entry in repaired.filtered.dropped if entry.stage == stage)
             yield f"Removed {what}: {stages[stage]:,}, such as {first.problem.id}."
-    yield from _set_aside_sentences(repaired)
+    yield from _describe_set_aside(repaired)
     if checked := repaired.parameters.get("checked"):
         yield (
             f"Items whose keys people checked: {len(checked):,}. None of them is set aside because "
@@ -179,7 +179,7 @@ def _step_sentences(repaired: Repair) -> Iterator[str]:
     )
 
 
-def _concentration_sentence(repaired: Repair) -> Iterator[str]:
+def _describe_concentration(repaired: Repair) -> Iterator[str]:
     found = repaired.concentration
     if found is None:
         return
@@ -194,7 +194,7 @@ def _concentration_sentence(repaired: Repair) -> Iterator[str]:
     )
 
 
-def _set_aside_sentences(repaired: Repair) -> Iterator[str]:
+def _describe_set_aside(repaired: Repair) -> Iterator[str]:
     found = repaired.doubts
     if found is None:
         return
@@ -229,7 +229,7 @@ def _set_aside_sentences(repaired: Repair) -> Iterator[str]:
         )
 
 
-def _model_tables(repaired: Repair) -> Iterator[report.Table]:
+def _make_model_tables(repaired: Repair) -> Iterator[report.Table]:
     found = repaired.doubts
     if found is None:
         return
@@ -255,7 +255,7 @@ def _model_tables(repaired: Repair) -> Iterator[report.Table]:
                 report.percent(one.agreement, 0),
                 one.models,
                 one.proposed_key(problem),
-                key_text(problem),
+                get_key_text(problem),
             ]
             for one, problem in listed
         ],
@@ -294,7 +294,7 @@ def repair_to_folder(
         DataError: see `repair`.
         OutputError: the folder can't be used or written.
     """
-    recipe = _recipe(data, RepairPlan.from_settings(**settings))
+    recipe = _make_recipe(data, RepairPlan.from_settings(**settings))
     with _open_folder(Path(out), recipe, force=force) as (folder, memo):
         found = repair(data, step=step, memo=memo, **settings)
     return _write_repair(folder, found)
@@ -308,11 +308,11 @@ def repair_splits(
     step: Step = lambda _: None,
     **settings: Any,
 ) -> dict[str, Repair]:
-    """Repair each split separately, and write it to a folder of its name.
+    """Repair each split separately, and write it to a folder named after the split.
 
     An item in several splits stays in the last of them, so the training set must be first and the
-    test set last. No split influences the thinning of another. If one split can't be repaired, no
-    split is. Splits that are too small are refused before anything is learnt.
+    test set last. No split influences the thinning of another. If one split can't be repaired, none
+    is repaired. Splits that are too small are refused before anything is learnt.
 
     Args:
         splits: splits by names that are valid folder names.
@@ -338,7 +338,7 @@ def repair_splits(
     with ExitStack() as stack:
         folders = {}
         for name, split in splits.items():
-            recipe = _recipe(split, plan, later[name])
+            recipe = _make_recipe(split, plan, later[name])
             folders[name] = stack.enter_context(_open_folder(Path(out) / name, recipe, force=force))
         for name in names:
 
@@ -350,7 +350,7 @@ def repair_splits(
     return {name: _write_repair(folders[name][0], one) for name, one in found.items()}
 
 
-def _recipe(
+def _make_recipe(
     data: Dataset, plan: RepairPlan, later: Mapping[str, Dataset] | None = None
 ) -> dict[str, Any]:
     recipe: dict[str, Any] = {"repair": data.digest, **plan.parameters}
@@ -359,7 +359,7 @@ def _recipe(
             model: {name: list(one.chosen) for name, one in own.by_id.items()}
             for model, own in select_answers(plan.answers, data).items()
         }
-        own = canonical(chosen).encode("utf-8", "surrogatepass")
+        own = dump_json(chosen).encode("utf-8", "surrogatepass")
         recipe["answers"] = hashlib.sha256(own).hexdigest()
     if later is not None:
         recipe["later"] = {name: split.digest for name, split in later.items()}
@@ -370,36 +370,36 @@ def _recipe(
 def _open_folder(
     path: Path, recipe: Mapping[str, Any], *, force: bool
 ) -> Iterator[tuple[OutputFolder, Memo]]:
-    """Open a folder and the memo of an interrupted repair; remove the folder after an error."""
+    """Open an output folder and its memo of learnt rules; remove the folder after an error."""
     folder = OutputFolder.open(path, recipe, force=force)
     with folder.discard_on_error(), ExitStack() as stack:
         paths = {
             name: stack.enter_context(folder.scratch(f"{name}.json"))
             for name in ("all", "one-half", "the-other-half")
         }
-        yield folder, lambda name, learn: _learn_once(paths[name], learn)
+        yield folder, lambda name, learn: _load_or_learn(paths[name], learn)
 
 
-def _write_repair(folder: OutputFolder, found: Repair) -> Repair:
-    found = replace(found, tried=_count_repairs(folder, found.filtered.input()))
+def _write_repair(folder: OutputFolder, repaired: Repair) -> Repair:
+    repaired = replace(repaired, tried=_record_and_count_repairs(folder, repaired.filtered.input()))
     with folder.write("kept.jsonl") as file:
-        file.writelines(formats.to_lines(found.dataset))
+        file.writelines(formats.to_lines(repaired.dataset))
     with folder.write("dropped.jsonl") as file:
-        for entry in found.filtered.dropped:
+        for entry in repaired.filtered.dropped:
             record = {**problem_record(entry.problem), "stage": entry.stage, "reason": entry.reason}
-            file.write(canonical(record) + "\n")
-    if len(found.set_aside):
+            file.write(dump_json(record) + "\n")
+    if len(repaired.set_aside):
         with folder.write("set_aside.jsonl") as file:
-            file.writelines(formats.to_lines(found.set_aside))
+            file.writelines(formats.to_lines(repaired.set_aside))
     with folder.write("orders.jsonl") as file:
-        for name, order in found.orders.items():
-            file.write(canonical({"id": name, "order": list(order)}) + "\n")
+        for name, order in repaired.orders.items():
+            file.write(dump_json({"id": name, "order": list(order)}) + "\n")
     with folder.write("report.json") as file:
-        json.dump(found.record(), file, indent=1, ensure_ascii=False, allow_nan=False)
+        json.dump(repaired.record(), file, indent=1, ensure_ascii=False, allow_nan=False)
         file.write("\n")
     with folder.write("report.html") as file:
-        file.write(repair_page(found))
-    return found
+        file.write(render_repair(repaired))
+    return repaired
 
 
 @contextmanager
@@ -412,7 +412,7 @@ def _name_split_in_errors(split: str) -> Iterator[None]:
         ) from None
 
 
-def _learn_once(path: Path, learn: Callable[[], LearntRules]) -> LearntRules:
+def _load_or_learn(path: Path, learn: Callable[[], LearntRules]) -> LearntRules:
     if path.is_file():
         record = parse_json(path.read_text("utf-8"))
         arrays = {name: np.array(record[name]) for name in ("posterior", "stays")}
@@ -423,13 +423,12 @@ def _learn_once(path: Path, learn: Callable[[], LearntRules]) -> LearntRules:
     return learnt
 
 
-def _count_repairs(folder: OutputFolder, data: Dataset) -> int:
-    """Record this repair, and return the number of known repairs of the same items."""
-    lines = sorted(canonical(problem_record(problem)) for problem in data)
+def _record_and_count_repairs(folder: OutputFolder, data: Dataset) -> int:
+    lines = sorted(dump_json(problem_record(problem)) for problem in data)
     digest = hashlib.sha256("\n".join(lines).encode("utf-8", "surrogatepass")).hexdigest()
     recipe = {name: value for name, value in folder.recipe.items() if name != "repair"}
-    this = hashlib.sha256(canonical(recipe).encode()).hexdigest()
-    own = _known_repairs(folder.path / _TRIED)
+    this = hashlib.sha256(dump_json(recipe).encode()).hexdigest()
+    own = _read_repairs(folder.path / _TRIED)
     own[digest] = sorted({*own.get(digest, ()), this})
     with atomic_write(folder.path / _TRIED) as file:
         json.dump(own, file, indent=1)
@@ -438,10 +437,10 @@ def _count_repairs(folder: OutputFolder, data: Dataset) -> int:
     if "later" in folder.recipe:
         parent = parent.parent
     around = chain(parent.glob(f"*/{_TRIED}"), parent.glob(f"*/*/{_TRIED}"))
-    return len({one for path in around for one in _known_repairs(path).get(digest, ())} | {this})
+    return len({one for path in around for one in _read_repairs(path).get(digest, ())} | {this})
 
 
-def _known_repairs(path: Path) -> dict[str, list[str]]:
+def _read_repairs(path: Path) -> dict[str, list[str]]:
     try:
         record = parse_json(path.read_text("utf-8"))
         return {str(digest): [*map(str, tried)] for digest, tried in record.items()}

@@ -5,22 +5,22 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from winosmith import report
-from winosmith.audit._audit import CHECKS, MIN_BLOCKS, Audit, Part
+from winosmith.audit._audit import CHECKS, MIN_BLOCKS, Audit, SplitAudit, has_enough_blocks
 from winosmith.audit._battery import LEVEL, CueScore, format_p_value, format_percent
-from winosmith.audit._items import key_text
+from winosmith.audit._items import get_key_text
 from winosmith.audit._overlap import Overlap
 from winosmith.audit._planted import KINDS, VISIBILITIES, PlantedKeys
 from winosmith.audit._probes import SEEN, Probe
 from winosmith.audit._repair import Repair
-from winosmith.audit._repaired import repair_sections, round_estimate
-from winosmith.audit._review import shared_sentence
+from winosmith.audit._repaired import format_estimate, make_repair_sections
+from winosmith.audit._review import describe_shared_items
 from winosmith.audit._triage import Triage
 from winosmith.dataset import Dataset
-from winosmith.metrics import describe_below_chance, null_interval_label
+from winosmith.metrics import describe_below_chance, label_null_interval
 from winosmith.results import table
 
 _LONG = 400
-"""Maximum length of an example's question in characters; longer ones are cut at the start."""
+"""Maximum length of an example's question in characters; longer questions are cut at the start."""
 
 _LISTED = 100
 """Maximum number of suspect keys, and of pairs with different answers, that the page lists."""
@@ -29,42 +29,42 @@ _ADDED = 0.005
 """Minimum gain in accuracy from the question for listing the words of a model that sees it."""
 
 
-def sections(audit: Audit, repaired: Sequence[Repair] = ()) -> list[report.Section]:
-    """Return the sections of the report, for a page or a terminal."""
-    probed = list(_probe_blocks(audit))
+def make_sections(audit: Audit, repaired: Sequence[Repair] = ()) -> list[report.Section]:
+    """Make the sections of the report, for a page or a terminal."""
+    probed = list(_make_probe_blocks(audit))
     many = len(audit.parts) > _FEW_FILES
     return [
-        report.Section("Files", [_files_table(audit)])
+        report.Section("Files", [_make_files_table(audit)])
         if many
-        else report.Section("Summary", list(_summary_blocks(audit))),
-        *(section for one in repaired for section in repair_sections(one, len(repaired) > 1)),
-        *(_cue_section(part) for part in audit.parts if not many or part.best is not None),
+        else report.Section("Summary", list(_make_summary_blocks(audit))),
+        *(section for one in repaired for section in make_repair_sections(one, len(repaired) > 1)),
+        *(_make_cue_section(part) for part in audit.parts if not many or part.best_cue is not None),
         *([report.Section("Models that see only a part", probed)] if probed else []),
-        *(_model_section(part, part.triage) for part in audit.parts if part.triage),
-        report.Section("Other checks", list(_check_blocks(audit))),
-        report.Section("Smallest detectable difference", [_detectable_table(audit)]),
+        *(_make_model_section(part, part.triage) for part in audit.parts if part.triage),
+        report.Section("Other checks", list(_make_check_blocks(audit))),
+        report.Section("Smallest detectable difference", [_make_detectable_table(audit)]),
     ]
 
 
-def page(audit: Audit, repaired: Sequence[Repair] = ()) -> str:
-    """Return the report of an audit, and of repairs of its splits, as a self-contained page."""
-    return report.page(
-        title(audit),
-        sections(audit, repaired),
-        subtitle=verdict(audit),
+def render_page(audit: Audit, repaired: Sequence[Repair] = ()) -> str:
+    """Render the report of an audit, and of its repairs, as a self-contained HTML page."""
+    return report.render_page(
+        make_title(audit),
+        make_sections(audit, repaired),
+        subtitle=make_verdict(audit),
         signature=audit.signature,
-        footer=audit.line,
+        footer=audit.readme_line,
     )
 
 
-def title(audit: Audit) -> str:
-    """Return the title of the report, with the names of the files or their number."""
+def make_title(audit: Audit) -> str:
+    """Make the title of the report from the names of the files, or their number."""
     names = [part.name for part in audit.parts]
     return f"Audit of {' + '.join(names) if len(names) <= _FEW_FILES else f'{len(names):,} files'}"
 
 
-def verdict(audit: Audit) -> str:
-    """Return the summary of an audit: the best prediction without reading, and its p-value.
+def make_verdict(audit: Audit) -> str:
+    """Summarise an audit: the strongest cue or model of each file, with its p-value.
 
     For many files, the summary is the number of files with a flagged cue. The p-value of a file is
     corrected for its cues, not for the files, so 5 % of files without artifacts have a flagged cue.
@@ -72,7 +72,7 @@ def verdict(audit: Audit) -> str:
     files = len(audit.parts)
     if files <= _FEW_FILES:
         return " ".join(sentence for part in audit.parts for sentence in part.verdict())
-    flagged = sum(part.best is not None for part in audit.parts)
+    flagged = sum(part.best_cue is not None for part in audit.parts)
     leaking = sum(bool(part.review.leaks) for part in audit.parts)
     fields = f" In {leaking:,} files a field gives answers away." if leaking else ""
     return (
@@ -85,10 +85,10 @@ _FEW_FILES = 4
 """Maximum number of files that get their own sentence and table of cues."""
 
 
-def _files_table(audit: Audit) -> report.Table:
+def _make_files_table(audit: Audit) -> report.Table:
     rows: list[list[str | int | float | None]] = []
     for part in audit.parts:
-        first, draws = part.best or part.battery.found[0], part.battery.draws
+        first, draws = part.best_cue or part.battery.found[0], part.battery.draws
         shares = map(format_percent, (first.right, first.expected))
         rows.append([part.name, len(part.items), first.cue, *shares, _format_p(first.p, draws)])
     heads = ["items", "correct", "expected", "p"]
@@ -109,11 +109,11 @@ def _format_p(p: float | None, draws: int | None) -> str | None:
     return format_p_value(p, draws).removeprefix("p ").removeprefix("= ")
 
 
-def _summary_blocks(audit: Audit) -> Iterator[report.Block]:
+def _make_summary_blocks(audit: Audit) -> Iterator[report.Block]:
     figures = []
     for part in audit.parts:
         strongest = part.battery.found[0]
-        note = f"“{strongest.cue}”; {_expected_note(strongest.expected, part.best is not None)}"
+        note = f"“{strongest.cue}”; {_format_expected(strongest.expected, bool(part.best_cue))}"
         figures.append(
             report.KeyFigure(f"{part.name}: strongest cue", strongest.right, note, ".1%")
         )
@@ -121,22 +121,22 @@ def _summary_blocks(audit: Audit) -> Iterator[report.Block]:
             report.KeyFigure(
                 f"{part.name}: {probe.model}",
                 probe.right,
-                _expected_note(probe.expected, probe in part.significant),
+                _format_expected(probe.expected, probe in part.significant_probes),
                 ".1%",
             )
             for probe in part.probes
             if probe.sees == "options"
         ]
     yield report.Cards(figures)
-    if advice := list(dict.fromkeys(_advice_sentences(audit))):
+    if advice := list(dict.fromkeys(_iter_advice(audit))):
         yield report.Text(advice, "list")
 
 
-def _expected_note(share: float, is_significant: bool) -> str:
-    return f"expected: {format_percent(share)}" + ("" if is_significant else "; within chance")
+def _format_expected(fraction: float, is_significant: bool) -> str:
+    return f"expected: {format_percent(fraction)}" + ("" if is_significant else "; within chance")
 
 
-def _advice_sentences(audit: Audit) -> Iterator[str]:
+def _iter_advice(audit: Audit) -> Iterator[str]:
     for part in audit.parts:
         for found in part.battery.flagged:
             if found.right <= found.high:
@@ -155,7 +155,7 @@ def _advice_sentences(audit: Audit) -> Iterator[str]:
                 advice = "Write the other options like the key."
                 if found.about == "class":
                     advice = "Write such texts for the other labels, too."
-                more = round_estimate((found.right - found.expected) * len(part.items))
+                more = format_estimate((found.right - found.expected) * len(part.items))
                 yield (
                     f"{part.name}: “{found.cue}” is correct for about {more} more items than "
                     f"expected. {advice}"
@@ -164,14 +164,14 @@ def _advice_sentences(audit: Audit) -> Iterator[str]:
     yield from (f"{one}." for one in audit.failures("contradictions,options,unfilled,refused"))
     for (one, other), pairs in audit.shared.items():
         yield (
-            f"{shared_sentence(one, other, pairs)}, identical or nearly so, such as {pairs[0][0]} "
-            f"in {one} and {pairs[0][1]} in {other}. Remove them from one split."
+            f"{describe_shared_items(one, other, pairs)}, identical or nearly so, such as "
+            f"{pairs[0][0]} in {one} and {pairs[0][1]} in {other}. Remove them from one split."
         )
 
 
-def _cue_section(part: Part) -> report.Section:
+def _make_cue_section(part: SplitAudit) -> report.Section:
     scores = part.battery
-    listed = scores.listed
+    listed = scores.listed_cues
     constant = [f"“{found.cue}”" for found in scores.found if found not in listed]
     flagged, borderline = len(scores.flagged), len(scores.borderline)
     heads = ["correct", "expected", "chance limit", "p", "p given those above"]
@@ -179,7 +179,7 @@ def _cue_section(part: Part) -> report.Section:
     cues = report.Table(
         f"Cues of {part.name}",
         ["cue", *(report.Column(head, numeric=True) for head in heads)],
-        [_cue_row(found, scores.draws)[: 1 + len(heads)] for found in listed],
+        [_make_cue_row(found, scores.draws)[: 1 + len(heads)] for found in listed],
         note="Correct: the fraction of the items for which the cue selects the key. Expected: its "
         "mean with random keys. Chance limit: in 95 of 100 data sets without artifacts, no cue is "
         "above its limit. A cue is above it exactly if its p, corrected for all cues, is at most "
@@ -232,21 +232,21 @@ def _cue_section(part: Part) -> report.Section:
     return report.Section(f"Cues of {part.name}", blocks, f"{lead}.")
 
 
-def _cue_row(found: CueScore, draws: int) -> list[report.Value]:
+def _make_cue_row(score: CueScore, draws: int) -> list[report.Value]:
     return [
-        f"{found.rank}. {found.cue}"
-        if found.rank
-        else found.cue + " (borderline)" * found.borderline,
-        format_percent(found.right),
-        format_percent(found.expected),
-        format_percent(found.high),
-        _format_p(found.p, draws),
-        _format_p(found.p_given, found.draws_given),
+        f"{score.rank}. {score.cue}"
+        if score.rank
+        else score.cue + " (borderline)" * score.borderline,
+        format_percent(score.right),
+        format_percent(score.expected),
+        format_percent(score.high),
+        _format_p(score.p, draws),
+        _format_p(score.p_given, score.draws_given),
     ]
 
 
-def _probe_blocks(audit: Audit) -> Iterator[report.Block]:
-    few = [part.name for part in audit.parts if not part.has_enough_blocks]
+def _make_probe_blocks(audit: Audit) -> Iterator[report.Block]:
+    few = [part.name for part in audit.parts if not has_enough_blocks(part.items)]
     if few:
         yield report.Text(
             [
@@ -269,7 +269,7 @@ def _probe_blocks(audit: Audit) -> Iterator[report.Block]:
         for part in audit.parts
         if part.sampled
     )
-    labels = sorted({null_interval_label(probe.draws) for _, probe in every})
+    labels = sorted({label_null_interval(probe.draws) for _, probe in every})
     yield report.Table(
         "Accuracy of models that see only a part of each item",
         ["model", *(report.Column(head, numeric=True) for head in ("correct", "expected", "p"))],
@@ -287,20 +287,21 @@ def _probe_blocks(audit: Audit) -> Iterator[report.Block]:
         "model that sees only the question can predict only the position of the key.",
     )
     for part in audit.parts:
-        for probe in _informative_probes(part):
+        for probe in _select_informative_probes(part):
             if probe.words:
                 yield table(
                     f"Words that predict the answer in {part.name}: {SEEN[probe.sees]}",
                     probe.words,
                     most=6,
                 )
-            yield report.PageOnly(lambda part=part, probe=probe: [_solved_passages(part, probe)])  # type: ignore[misc]
+            yield report.PageOnly(lambda part=part, probe=probe: [_list_solved(part, probe)])  # type: ignore[misc]
 
 
-def _informative_probes(part: Part) -> Iterator[Probe]:
-    """Yield significant probes; omit those of question and option if the question adds little."""
-    options = {probe.by: probe.right for probe in part.significant if probe.sees == "options"}
-    for probe in part.significant:
+def _select_informative_probes(part: SplitAudit) -> Iterator[Probe]:
+    """Yield the significant probes; omit those of both parts if the question adds little."""
+    probes = part.significant_probes
+    options = {probe.by: probe.right for probe in probes if probe.sees == "options"}
+    for probe in probes:
         if probe.sees != "both" or probe.right > options.get(probe.by, 0.0) + _ADDED:
             yield probe
 
@@ -309,7 +310,7 @@ def _shorten(text: str) -> str:
     return text if len(text) <= _LONG else f"… {text[-_LONG:].split(' ', 1)[-1]}"
 
 
-def _solved_passages(part: Part, probe: Probe) -> report.Passages:
+def _list_solved(part: SplitAudit, probe: Probe) -> report.Passages:
     problems = part.dataset.problems
     return report.Passages(
         f"Items of {part.name} that a model of {probe.by} solves from {SEEN[probe.sees]}",
@@ -329,7 +330,7 @@ def _solved_passages(part: Part, probe: Probe) -> report.Passages:
     )
 
 
-def _check_blocks(audit: Audit) -> Iterator[report.Block]:
+def _make_check_blocks(audit: Audit) -> Iterator[report.Block]:
     rows: list[list[report.Value]] = []
     absent: list[str] = []
     for part in audit.parts:
@@ -339,7 +340,7 @@ def _check_blocks(audit: Audit) -> Iterator[report.Block]:
             if found:
                 most = 1 if check.rule in ("leak", "refused") else 3
                 title = f"{name}: {check.title}"
-                rows.append([title, len(found), check.examples(found, most)])
+                rows.append([title, len(found), check.list_examples(found, most)])
         clean = [check.title for check, found in findings if found is not None and not found]
         absent.append(f"Not found in {name}: {'; '.join(clean)}.")
         absent += [
@@ -352,7 +353,7 @@ def _check_blocks(audit: Audit) -> Iterator[report.Block]:
         if review.unlicensed:
             rows.append([f"{name}: items without a licence", review.unlicensed, None])
         if part.overlap is not None:
-            rows += _overlap_rows(part, part.overlap)
+            rows += _make_overlap_rows(part, part.overlap)
         for what in ("licence", "canary") if part.declared else ():
             said = getattr(part.declared, what)
             absent.append(
@@ -362,18 +363,20 @@ def _check_blocks(audit: Audit) -> Iterator[report.Block]:
             )
     for (one, other), pairs in audit.shared.items():
         items = len({item for _, item in pairs})
-        rows.append([f"items of {other} that occur in {one}", items, CHECKS[0].examples(pairs)])
+        rows.append(
+            [f"items of {other} that occur in {one}", items, CHECKS[0].list_examples(pairs)]
+        )
     if len(audit.parts) > 1 and not audit.shared:
         absent.append("No two splits share items.")
     yield report.Table("Findings", ["finding", "number", "examples"], rows)
     for part in audit.parts:
         if part.review.differing:
-            yield _differing_table(part)
+            yield _make_differing_table(part)
     yield report.Text(absent)
 
 
-def _differing_table(part: Part) -> report.Table:
-    key = {problem.id: key_text(problem) for problem in part.dataset}
+def _make_differing_table(part: SplitAudit) -> report.Table:
+    key = {problem.id: get_key_text(problem) for problem in part.dataset}
     return report.Table(
         f"Nearly identical items of {part.name} with different answers",
         ["item", "its answer", "other item", "its answer"],
@@ -384,34 +387,34 @@ def _differing_table(part: Part) -> report.Table:
     )
 
 
-def _overlap_rows(part: Part, found: Overlap) -> Iterator[list[report.Value]]:
-    first = next(iter(found.asked.items()), None)
+def _make_overlap_rows(part: SplitAudit, overlap: Overlap) -> Iterator[list[report.Value]]:
+    first = next(iter(overlap.asked.items()), None)
     yield [
-        f"{part.name}: questions in the texts, of {found.checked:,} searched for",
-        len(found.asked),
+        f"{part.name}: questions in the texts, of {overlap.checked:,} searched for",
+        len(overlap.asked),
         f"{first[0]}: “{first[1]}”" if first else None,
     ]
-    (keys, of), (others, of_others) = found.count_found(Dataset(part.items.problems))
+    (keys, of), (others, of_others) = overlap.count_found_options(Dataset(part.items.problems))
     yield [
         f"{part.name}: keys in the texts, of {of:,} searched for",
         keys,
         f"{format_percent(keys / max(1, of))}; "
         f"other options: {format_percent(others / max(1, of_others))}",
     ]
-    if found.unread:
+    if overlap.unread:
         yield [
             f"{part.name}: items not searched for, because no spaces separate their words",
-            len(found.unread),
+            len(overlap.unread),
             None,
         ]
 
 
-def _model_section(part: Part, found: Triage) -> report.Section:
-    count = len(found.models)
+def _make_model_section(part: SplitAudit, triage: Triage) -> report.Section:
+    count = len(triage.models)
     counted = [
         name
         for name in ("missing", "invalid")
-        if any(getattr(model, name) for model in found.models.values())
+        if any(getattr(model, name) for model in triage.models.values())
     ]
     heads = ["correct", *counted, "accuracy", "95 % interval"]
     return report.Section(
@@ -420,21 +423,21 @@ def _model_section(part: Part, found: Triage) -> report.Section:
             report.Text(
                 [
                     f"Answers of {count} model{'s' * (count > 1)}. Items that all models solve: "
-                    f"{len(found.saturated):,}; that none solves: {len(found.missed):,}."
+                    f"{len(triage.saturated):,}; that none solves: {len(triage.missed):,}."
                 ]
             ),
-            *_suspect_blocks(part, found),
+            *_make_suspect_blocks(part, triage),
             report.Table(
                 f"Accuracy of models on {part.name}",
                 ["model", *(report.Column(head, numeric=True) for head in heads)],
                 [
                     [name, one.accuracy.in_words, *(getattr(one, count) for count in counted),
                      format_percent(one.right), report.span(one.interval)]
-                    for name, one in found.models.items()
+                    for name, one in triage.models.items()
                 ],
                 note=" ".join(
                     f"{report.format_value(name)}: {note}."
-                    for name, one in found.models.items()
+                    for name, one in triage.models.items()
                     for note in (
                         *([describe_below_chance(one.below_chance)] if one.below_chance else []),
                         *(one.log.notes() if one.log else []),
@@ -444,7 +447,7 @@ def _model_section(part: Part, found: Triage) -> report.Section:
             ),
             table(
                 f"Comparison of each model with the next best on {part.name}",
-                {f"{one.better} − {one.worse}": one for one in found.pairs},
+                {f"{one.better} − {one.worse}": one for one in triage.pairs},
                 head="models",
                 note="Differ on: the fraction of the items on which only one model is correct. p: "
                 "the exact test of `winosmith compare`, which keeps twins, families and copies "
@@ -456,16 +459,16 @@ def _model_section(part: Part, found: Triage) -> report.Section:
     )  # fmt: skip
 
 
-def _suspect_blocks(part: Part, found: Triage) -> Iterator[report.Block]:
+def _make_suspect_blocks(part: SplitAudit, triage: Triage) -> Iterator[report.Block]:
     problems = part.problems
     ranked = "ranked by planted wrong keys and by agreement"
-    if found.wrong_keys is None:
-        by = "agreement" if found.proposes_keys else "the weight of the models that are incorrect"
-        ranked = f"ranked only by {by}, because {found.not_planted}"
+    if triage.wrong_keys is None:
+        by = "agreement" if triage.proposes_keys else "the weight of the models that are incorrect"
+        ranked = f"ranked only by {by}, because {triage.not_planted}"
     weight = (
         "Agreement: the weight of the models that chose the proposed key, as a fraction of the "
         "weight of all models that chose an option."
-        if found.proposes_keys
+        if triage.proposes_keys
         else "Agreement: the weight of the models that are incorrect. No key can be proposed."
     )
     yield report.Table(
@@ -476,24 +479,24 @@ def _suspect_blocks(part: Part, found: Triage) -> Iterator[report.Block]:
                 one.id,
                 report.percent(one.agreement, 0),
                 one.proposed_key(problems[one.id]),
-                key_text(problems[one.id]),
+                get_key_text(problems[one.id]),
             ]
-            for one in found.suspects[:_LISTED]
+            for one in triage.suspects[:_LISTED]
         ],
-        note=f"{len(found.suspects):,} suspects, {ranked}. {weight} A model's weight is its "
+        note=f"{len(triage.suspects):,} suspects, {ranked}. {weight} A model's weight is its "
         "accuracy above chance. Have people check these keys, because good models also share "
         "errors.",
         most=8,
     )
-    if found.wrong_keys is None:
+    if triage.wrong_keys is None:
         yield report.Text(
-            [f"The number of wrong keys in {part.name} has no bound, because {found.not_planted}."]
+            [f"The number of wrong keys in {part.name} has no bound, because {triage.not_planted}."]
         )
         return
-    yield _bounds_table(part, found.wrong_keys)
+    yield _make_bounds_table(part, triage.wrong_keys)
 
 
-def _bounds_table(part: Part, found: PlantedKeys) -> report.Table:
+def _make_bounds_table(part: SplitAudit, found: PlantedKeys) -> report.Table:
     by_kind = {
         kind: [
             "no bound" if one.most is None else f"at most {one.most:,}"
@@ -517,7 +520,7 @@ def _bounds_table(part: Part, found: PlantedKeys) -> report.Table:
     )
 
 
-def _detectable_table(audit: Audit) -> report.Table:
+def _make_detectable_table(audit: Audit) -> report.Table:
     return report.Table(
         "Smallest difference between two models that is detected with a power of 80 %",
         ["split", *(f"differ on {report.percent(psi, 0)}" for psi, _ in audit.parts[0].detectable)],

@@ -12,13 +12,13 @@ from typing import Any
 
 import numpy as np
 
-from winosmith.audit._items import Step, find_uneven, has_unfilled_field, report_progress
-from winosmith.blocks import comparable_text, copies as rows_of_copies
+from winosmith.audit._items import Step, find_uneven_items, has_unfilled_field, make_reporter
+from winosmith.blocks import copies as rows_of_copies, normalize_tokens
 from winosmith.data import strip_sheet
 from winosmith.dataset import Dataset
 from winosmith.formats import read_content
-from winosmith.lookalikes import PartnerCollector, find_pairs, share_of_union
-from winosmith.metrics import Copies, Leak, copies, iterate_columns, leaks
+from winosmith.lookalikes import PartnerCollector, find_pairs, make_jaccard_threshold
+from winosmith.metrics import Copies, Leak, find_copies, find_leaks, iterate_columns
 from winosmith.parallel import pause_garbage_collection
 from winosmith.problem import Problem
 from winosmith.results import Result
@@ -28,7 +28,7 @@ ALIKE = 0.8
 """Minimum Jaccard similarity of the words of near-duplicates (Jaccard 1901)."""
 
 MOST = 20
-"""Maximum number of near-duplicates of an item that are reported."""
+"""Maximum number of near-duplicates that are reported for an item."""
 
 SHOWN = 5
 """Maximum number of ids in the record of each finding."""
@@ -59,8 +59,8 @@ _ENDS = " .,;:"
 """Final characters that are ignored when options are compared."""
 
 
-def _declaration_record(found: tuple[str, str] | None) -> dict[str, str] | None:
-    return found and dict(zip(("says", "where"), found, strict=True))
+def _make_declaration_record(declared: tuple[str, str] | None) -> dict[str, str] | None:
+    return declared and dict(zip(("says", "where"), declared, strict=True))
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,8 +73,8 @@ class Declarations(Result):
             and name of the file; None if no canary is declared.
     """
 
-    licence: tuple[str, str] | None = field(metadata={"json": _declaration_record})
-    canary: tuple[str, str] | None = field(metadata={"json": _declaration_record})
+    licence: tuple[str, str] | None = field(metadata={"json": _make_declaration_record})
+    canary: tuple[str, str] | None = field(metadata={"json": _make_declaration_record})
 
 
 def find_declarations(path: str | Path, dataset: Dataset | None = None) -> Declarations:
@@ -116,8 +116,8 @@ def _find_licence(texts: Mapping[str, str]) -> tuple[str, str] | None:
     return None
 
 
-def _ids_metadata(key: str) -> dict[str, Any]:
-    """Return metadata of a field whose record contains the number of ids and the first ids."""
+def _make_ids_metadata(key: str) -> dict[str, Any]:
+    """Make the metadata of a field that is recorded as its number of ids and the first ids."""
     return {"key": key, "json": lambda ids: {"count": len(ids), "examples": ids[:SHOWN]}}
 
 
@@ -129,22 +129,22 @@ class Review(Result):
         equal: items with options that differ only in case or in a final mark.
         uneven: items whose number of options differs from that of most items.
         unfilled: items with an unfilled template field, such as `{{answer}}`.
-        copies: identical items, and the groups of them with contradictory keys.
+        copies: identical items, and the groups of identical items with contradictory keys.
         alike: pairs that share four fifths of their words, except twins and copies.
-        differing: the pairs of `alike` whose answers are different texts, pairs with the same
-            options first. One of the keys may be wrong, or a different word changes the answer.
+        differing: the pairs of `alike` with different answers, starting with pairs that have the
+            same options. One of the keys may be wrong, or a different word changes the answer.
         leaks: fields that give the answer away; None if there are too few items.
         unlicensed: number of items without a licence.
         withheld: number of items without a key.
     """
 
-    equal: tuple[str, ...] = field(metadata=_ids_metadata("equal_options"))
-    uneven: tuple[str, ...] = field(metadata=_ids_metadata("other_number_of_options"))
-    unfilled: tuple[str, ...] = field(metadata=_ids_metadata("unfilled_fields"))
+    equal: tuple[str, ...] = field(metadata=_make_ids_metadata("equal_options"))
+    uneven: tuple[str, ...] = field(metadata=_make_ids_metadata("other_number_of_options"))
+    unfilled: tuple[str, ...] = field(metadata=_make_ids_metadata("unfilled_fields"))
     copies: Copies = field(metadata={"json": "flat"})
-    alike: tuple[tuple[str, str], ...] = field(metadata=_ids_metadata("near_duplicates"))
+    alike: tuple[tuple[str, str], ...] = field(metadata=_make_ids_metadata("near_duplicates"))
     differing: tuple[tuple[str, str], ...] = field(
-        metadata=_ids_metadata("near_duplicates_that_differ")
+        metadata=_make_ids_metadata("near_duplicates_that_differ")
     )
     leaks: tuple[Leak, ...] | None
     unlicensed: int = field(metadata={"key": "without_licence"})
@@ -160,33 +160,33 @@ def review(dataset: Dataset, seed: int = 0, step: Step = lambda _: None) -> Revi
         seed: random seed of the folds for the test of fields.
         step: called with progress reports if the review takes minutes.
     """
-    alike = _near_duplicates(dataset, step)
+    alike = _find_unrelated_near_duplicates(dataset, step)
     return Review(
         tuple(p.id for p in dataset if len({*map(_normalise_option, p.options)}) < len(p.options)),
-        find_uneven(dataset),
+        find_uneven_items(dataset),
         tuple(p.id for p in dataset if has_unfilled_field(p)),
-        copies(dataset),
+        find_copies(dataset),
         tuple((one.id, other.id) for one, other in alike),
-        tuple((one.id, other.id) for one, other in _pairs_with_different_answers(alike)),
-        _field_leaks(dataset, seed, step),
+        tuple((one.id, other.id) for one, other in _select_pairs_with_different_answers(alike)),
+        _find_field_leaks(dataset, seed, step),
         sum(not (problem.origin and problem.origin.licence) for problem in dataset),
         sum(answer is None for answer in dataset.answers),
     )
 
 
 def _normalise_option(option: str) -> str:
-    return comparable_text(option).rstrip(_ENDS)
+    return normalize_tokens(option).rstrip(_ENDS)
 
 
-def _field_leaks(dataset: Dataset, seed: int, step: Step) -> tuple[Leak, ...] | None:
+def _find_field_leaks(dataset: Dataset, seed: int, step: Step) -> tuple[Leak, ...] | None:
     if not any(answer is not None for answer in dataset.answers):
         return None
     tried = 1 + sum(1 for _ in iterate_columns(dataset))
-    found = leaks(dataset, seed, report_progress(step, "fields", tried, "fields"))
+    found = find_leaks(dataset, seed, make_reporter(step, "fields", tried, "fields"))
     return found and tuple(leak for leak in found if leak.field != "options")
 
 
-def _near_duplicates(dataset: Dataset, step: Step) -> list[tuple[Problem, Problem]]:
+def _find_unrelated_near_duplicates(dataset: Dataset, step: Step) -> list[tuple[Problem, Problem]]:
     same = {row: at for at, rows in enumerate(rows_of_copies(dataset)) for row in rows}
     pairs = find_near_duplicates(list(dataset), step=step)
     return [
@@ -197,7 +197,7 @@ def _near_duplicates(dataset: Dataset, step: Step) -> list[tuple[Problem, Proble
     ]
 
 
-def _pairs_with_different_answers(
+def _select_pairs_with_different_answers(
     pairs: Sequence[tuple[Problem, Problem]],
 ) -> list[tuple[Problem, Problem]]:
     same: list[tuple[Problem, Problem]] = []
@@ -210,8 +210,8 @@ def _pairs_with_different_answers(
     return same + others
 
 
-def _are_related(one: Problem, other: Problem) -> bool:
-    return one.root == other.root or (one.twin_id is not None and one.twin_id == other.twin_id)
+def _are_related(a: Problem, b: Problem) -> bool:
+    return a.root == b.root or (a.twin_id is not None and a.twin_id == b.twin_id)
 
 
 def find_near_duplicates(
@@ -219,10 +219,10 @@ def find_near_duplicates(
     owners: Sequence[Hashable] | None = None,
     step: Step = lambda _: None,
 ) -> list[tuple[int, int]]:
-    """Return the pairs of items whose words have a Jaccard similarity of at least `ALIKE`.
+    """Find the pairs of items whose words have a Jaccard similarity of at least `ALIKE`.
 
-    A pair is omitted only if each of its items is reported with `MOST` other items. Without this
-    limit, ten thousand items from one template would make fifty million pairs.
+    A pair is omitted only if both items are reported with `MOST` other items. Without this limit,
+    ten thousand items from one template would make fifty million pairs.
 
     Args:
         problems: the items.
@@ -238,15 +238,15 @@ def find_near_duplicates(
         owner = np.array([number.setdefault(one, len(number)) for one in owners])
     found = PartnerCollector(np.full(len(problems), MOST), owner)
     words = [tuple({*map(intern, pieces(text))}) for text in texts]  # share equal strings
-    report_done = report_progress(step, "near-duplicates", len(words), "items")
-    find_pairs(words, share_of_union(ALIKE), found, owner, report_done)
+    report_done = make_reporter(step, "near-duplicates", len(words), "items")
+    find_pairs(words, make_jaccard_threshold(ALIKE), found, owner, report_done)
     return sorted(found.pairs)
 
 
-def find_shared(
+def find_shared_items(
     splits: Mapping[str, Dataset], step: Step = lambda _: None
 ) -> dict[tuple[str, str], tuple[tuple[str, str], ...]]:
-    """Return, for each pair of splits, the pairs of ids of copies and near-duplicates."""
+    """Map each pair of splits to the pairs of ids of shared items and near-duplicates."""
     owners = [name for name, dataset in splits.items() for _ in dataset]
     problems = [problem for dataset in splits.values() for problem in dataset]
     found: dict[tuple[str, str], list[tuple[str, str]]] = {}
@@ -256,11 +256,11 @@ def find_shared(
     return {names: tuple(pairs) for names, pairs in found.items()}
 
 
-def shared_sentence(one: str, other: str, pairs: Sequence[tuple[str, str]]) -> str:
-    """Return a sentence with the number of items of one split that another split contains.
+def describe_shared_items(first: str, second: str, pairs: Sequence[tuple[str, str]]) -> str:
+    """Describe the number of items that two splits share.
 
-    >>> shared_sentence("train", "test", [("a", "x"), ("b", "x")])
+    >>> describe_shared_items("train", "test", [("a", "x"), ("b", "x")])
     'train has 1 item of test'
     """
-    items = len({other for _, other in pairs})
-    return f"{one} has {items:,} item{'s' * (items != 1)} of {other}"
+    items = len({second for _, second in pairs})
+    return f"{first} has {items:,} item{'s' * (items != 1)} of {second}"

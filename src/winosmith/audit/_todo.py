@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from math import ceil
 from typing import IO
 
-from winosmith.audit._items import are_classes
+from winosmith.audit._items import detect_classes
 from winosmith.dataset import Dataset
-from winosmith.escape import for_csv, for_markdown
+from winosmith.escape import escape_csv, escape_markdown
 from winosmith.problem import Problem
 from winosmith.recast import has_fixed_order
 
@@ -33,20 +33,19 @@ class Rewrite:
 
 
 def list_rewrites(problems: Iterable[Problem]) -> list[Rewrite]:
-    """Return the fewest options to lengthen so that the longest option is the key only by chance.
+    """List the fewest options to lengthen so that the longest is the key only by chance.
 
-    The number of options is the number of items, above the expected number, whose key is the
-    longest option in characters. Options with the fewest missing characters come first. The
-    expected number is the sum over the items of 1 / (number of options); a tie of the key with
-    n - 1 other options counts 1 / n.
+    The number of options is the number of items whose key is the longest option in characters,
+    minus the expected number. Options with the fewest missing characters come first. The expected
+    number is the sum over the items of 1 / (number of options); a tie of the key with n - 1 other
+    options counts 1 / n.
 
     Args:
         problems: the items. Items without a key, with options of equal length, or with classes
             (yes and no) as options are ignored.
 
     Returns:
-        The options in the order in which to lengthen them; none if the number is at chance or
-        below.
+        The options in the order in which to lengthen them; empty if the number is not above chance.
 
     >>> items = [Problem(f"{n}", "Which?", ("a long one", "b", "cc"), 0, blank=None)
     ...          for n in range(3)]
@@ -54,7 +53,7 @@ def list_rewrites(problems: Iterable[Problem]) -> list[Rewrite]:
     [('0', 'cc', 9), ('1', 'cc', 9)]
     """
     problems = [*problems]
-    classes = are_classes(Dataset(problems))
+    classes = detect_classes(Dataset(problems))
     surplus = 0.0
     found: list[Rewrite] = []
     for problem, is_class in zip(problems, classes, strict=True):
@@ -80,17 +79,17 @@ def list_rewrites(problems: Iterable[Problem]) -> list[Rewrite]:
 
 
 def write_rewrites(rewrites: Sequence[Rewrite], file: IO[str], *, as_csv: bool) -> None:
-    """Write a work list as CSV, or as Markdown with a check box for each option."""
+    """Write rewrites as CSV, or as a Markdown worklist with a check box for each option."""
     if as_csv:
         table = csv.writer(file, lineterminator="\r\n")
         table.writerow(["item", "option", "text", "characters_to_add"])
         table.writerows(
-            [for_csv(one.id), one.option + 1, for_csv(one.text), one.missing] for one in rewrites
+            [escape_csv(r.id), r.option + 1, escape_csv(r.text), r.missing] for r in rewrites
         )
         return
     file.write(f"# Options to lengthen: {len(rewrites):,}\n\n")
     for one in rewrites:
         file.write(
-            f"- [ ] {for_markdown(one.id)}: option {one.option + 1}, “{for_markdown(one.text)}”: "
-            f"add {one.missing} characters or more\n"
+            f"- [ ] {escape_markdown(one.id)}: option {one.option + 1}, "
+            f"“{escape_markdown(one.text)}”: add {one.missing} characters or more\n"
         )

@@ -11,7 +11,7 @@ import numpy as np
 from winosmith import metrics
 from winosmith.answers import Answers, Log
 from winosmith.audit._items import Bools, Floats, Ints, Items
-from winosmith.audit._planted import Choices, PlantedKeys, explain_untrainable, rank_items
+from winosmith.audit._planted import Choices, PlantedKeys, find_training_obstacle, rank_items
 from winosmith.dataset import Dataset, Filtered
 from winosmith.errors import DataError
 from winosmith.humans import LETTERS
@@ -109,7 +109,7 @@ class ModelAnswers(Result):
     @property
     @computed()
     def answered(self) -> int:
-        """Number of items that the model was asked."""
+        """Number of items that the model was asked to answer."""
         return self.accuracy.n
 
 
@@ -144,7 +144,7 @@ class Triage(Result):
 
 
 def triage(items: Items, answers: Mapping[str, Answers], *, seed: int = 0) -> Triage:
-    """Rank items by the suspicion that their keys are wrong, using models' answers.
+    """Rank items by how suspect their keys are, using models' answers.
 
     A model's weight is its accuracy above chance, where invalid answers are incorrect. A suspect's
     agreement is the weight of the models that chose the proposed key, as a fraction of the weight
@@ -158,7 +158,7 @@ def triage(items: Items, answers: Mapping[str, Answers], *, seed: int = 0) -> Tr
         seed: random seed of the planted keys.
 
     Raises:
-        DataError: there is no model, or an answer is not an option of its item.
+        DataError: there are no models, or an answer is not an option of its item.
     """
     if not answers:
         raise DataError("there are no models' answers")
@@ -169,7 +169,7 @@ def triage(items: Items, answers: Mapping[str, Answers], *, seed: int = 0) -> Tr
     asked = there.any(axis=0)
     ids = [problem.id for problem in items.problems]
     dataset = Dataset(items.problems)
-    labels = metrics.clusters(dataset)
+    labels = metrics.find_clusters(dataset)
     pairs = [
         _compare_models(items, labels, names[one], names[other], right[one], right[other],
                  there[one] & there[other])
@@ -190,10 +190,10 @@ def triage(items: Items, answers: Mapping[str, Answers], *, seed: int = 0) -> Tr
             int((asked_of & ~votes.valid[model]).sum()),
             int((~asked_of).sum()),
             given.log if given.log.record() else None,
-            metrics.below_chance(metrics.grade(problems, own.predictions, labels[asked_of])),
+            metrics.detect_below_chance(metrics.grade(problems, own.predictions, labels[asked_of])),
         )
     is_planted, why = _learn_from_planted(items, votes, seed)
-    found = _rank_incorrect(items, votes) if why == NO_OPTIONS else find_suspects(items, votes)
+    found = _rank_by_errors(items, votes) if why == NO_OPTIONS else find_suspects(items, votes)
     if is_planted:
         place = dict(zip(ids, is_planted.scores.tolist(), strict=True))
         found = tuple(sorted(found, key=lambda one: -place[one.id]))
@@ -213,11 +213,11 @@ def _learn_from_planted(items: Items, votes: Votes, seed: int) -> tuple[PlantedK
         return None, NO_OPTIONS
     is_tie = votes.valid & (votes.chosen < 0)
     choices = Choices.from_items(items, votes.chosen, votes.asked & ~is_tie)
-    why = explain_untrainable(choices)
+    why = find_training_obstacle(choices)
     return (None, why) if why else (rank_items(choices, seed), "")
 
 
-def _rank_incorrect(items: Items, votes: Votes) -> tuple[Suspect, ...]:
+def _rank_by_errors(items: Items, votes: Votes) -> tuple[Suspect, ...]:
     wrong = votes.asked & (votes.credit == 0)
     weight = votes.weights @ wrong / np.maximum(votes.weights @ votes.asked, 1e-300)
     models = wrong.sum(axis=0)
@@ -230,7 +230,7 @@ def _rank_incorrect(items: Items, votes: Votes) -> tuple[Suspect, ...]:
 
 @dataclass(frozen=True)
 class Votes:
-    """The options that models chose.
+    """The options chosen by models, as arrays.
 
     Attributes:
         chosen: (models, n) the chosen option, from 0; -1 for no vote: an invalid answer, a tie, or
@@ -254,7 +254,7 @@ class Votes:
 
     @classmethod
     def from_answers(cls, items: Items, answers: Mapping[str, Answers]) -> Votes:
-        """Return the votes in models' answers to some items.
+        """Extract the votes from models' answers to the items.
 
         Raises:
             DataError: an answer is not an option of its item.
@@ -287,8 +287,8 @@ class Votes:
             2 * int(graded.sum()) > int(incorrect.sum()),
         )  # fmt: skip
 
-    def agreement(self, items: Items) -> Floats:
-        """Return the agreement on each option of each item, (n, most options), 0–1.
+    def compute_agreement(self, items: Items) -> Floats:
+        """Compute the agreement on each option of each item, (n, most options), 0–1.
 
         The agreement is the weight of the models that chose the option, as a fraction of the weight
         of all models that chose an option.
@@ -302,11 +302,11 @@ class Votes:
 
 
 def find_suspects(items: Items, votes: Votes) -> tuple[Suspect, ...]:
-    """Return the items on which models agree on another option, sorted by agreement.
+    """Find the items on which models agree on another option, sorted by agreement.
 
     At least three models must agree, or all models if there are fewer.
     """
-    agreement = votes.agreement(items)
+    agreement = votes.compute_agreement(items)
     agreement[np.arange(len(items)), items.keys] = 0.0
     other = agreement.argmax(axis=1)
     models = (votes.chosen == other).sum(axis=0)
@@ -324,8 +324,10 @@ _ON_SITES = 5
 """Maximum number of options of a problem on a site."""
 
 
-def problems_for_people(dataset: Dataset, ids: Sequence[str], *, plain: bool = False) -> Filtered:
-    """Return items as problems for people; questions get a blank for the answer at the end.
+def make_problems_for_people(
+    dataset: Dataset, ids: Sequence[str], *, site: bool = False
+) -> Filtered:
+    """Convert items to problems for people; questions get a blank at the end.
 
     The field `extra` contains the origin of an item, as `audit.set` (name of the data set) and
     `audit.id`. The field does not reveal the models' answers.
@@ -333,14 +335,14 @@ def problems_for_people(dataset: Dataset, ids: Sequence[str], *, plain: bool = F
     Args:
         dataset: the split.
         ids: ids of the items, in the order in which people are asked.
-        plain: whether the problems are for a site. A site can't show items with another `_` or more
-            than 5 options, which are dropped. Test sheets have up to 23 options.
+        site: whether the problems are for a site, which can't show items with another `_` or
+            more than 5 options; these are dropped. Test sheets have up to 23 options.
 
     Raises:
         DataError: no item has one of the ids.
     """
     asked, reasons = [], {}
-    most = _ON_SITES if plain else len(LETTERS)
+    most = _ON_SITES if site else len(LETTERS)
     for row, name in enumerate(ids):
         problem = dataset[dataset.row(name)]
         sentence = problem.sentence.rstrip()
@@ -351,7 +353,7 @@ def problems_for_people(dataset: Dataset, ids: Sequence[str], *, plain: bool = F
         asked.append(replace(problem, lineage=None, extra=Extra({**problem.extra, **source})))
         if len(problem.options) > most:
             reasons[row] = f"it has {len(problem.options)} options; at most {most} can be shown"
-        elif plain and not problem.blank_is_unique:
+        elif site and not problem.blank_is_unique:
             reasons[row] = f"it contains another {BLANK!r}"
     return Dataset(asked, dataset.name).drop(reasons, "people")
 
@@ -376,5 +378,5 @@ def _compare_models(
     p_value = metrics.paired_p_value(first, second, labels)
     return ModelComparison(
         better, worse, float(off.mean()), psi, p_value, p_value,
-        metrics.detectable_difference(n, psi, design=design) if psi else None, design,
+        metrics.compute_detectable_difference(n, psi, design=design) if psi else None, design,
     )  # fmt: skip

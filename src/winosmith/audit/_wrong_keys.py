@@ -95,7 +95,7 @@ class Concentration:
 
 
 def select_answers(answers: Mapping[str, Answers], data: Dataset) -> dict[str, Answers]:
-    """Return the answers to the items of a data set, without models that answered none of them."""
+    """Select the answers to the items of a data set; drop models that answered none."""
     ids = {*data.ids}
     found = {}
     for model, given in answers.items():
@@ -112,7 +112,7 @@ def choose_items_to_set_aside(
     seed: int,
     checked: Collection[str] = (),
 ) -> DoubtedKeys:
-    """Choose the items to set aside: those on which models agree most on another option.
+    """Choose the items to set aside, on which models agree most strongly on another option.
 
     Without a number, an item is set aside if at least three models agree on the other option, this
     option has more weight than the key, and its agreement is at least the 10th percentile of the
@@ -127,7 +127,7 @@ def choose_items_to_set_aside(
         answers: answers of models that answered some of the items.
         number: number of suspects to set aside; None for the rule.
         seed: random seed for the order of suspects with the same agreement and number of models.
-        checked: ids of items that are not suspects, because people have checked their keys.
+        checked: ids of items whose keys people have checked, which are never suspects.
 
     Raises:
         DataError: an answer is not an option of its item.
@@ -141,7 +141,7 @@ def choose_items_to_set_aside(
     )
     if number is not None:
         return DoubtedKeys(tuple(found[:number]), len(found), None)
-    agreement = votes.agreement(items)
+    agreement = votes.compute_agreement(items)
     on_key = agreement[np.arange(len(items)), items.keys]
     agreement[np.arange(len(items)), items.keys] = 0.0
     agreed = np.sort(on_key[on_key > agreement.max(axis=1)])
@@ -161,7 +161,7 @@ def choose_items_to_set_aside(
 def compare_accuracies(
     data: Dataset, answers: Mapping[str, Answers], set_aside: Sequence[str], kept: Sequence[str]
 ) -> dict[str, Accuracy]:
-    """Return models' accuracy before and after a repair, in descending order of accuracy before.
+    """Compare models' accuracy before and after a repair, in descending order of the former.
 
     Invalid answers are incorrect.
 
@@ -174,24 +174,22 @@ def compare_accuracies(
     keys = {problem.id: problem.answer for problem in data if problem.answer is not None}
     without = keys.keys() - set(set_aside)
 
-    def accuracy(given: Answers, names: set[str]) -> float | None:
-        credit = [given.by_id[name].credit(keys[name]) for name in names if name in given.by_id]
+    def measure(answers: Answers, ids: set[str]) -> float | None:
+        credit = [answers.by_id[name].credit(keys[name]) for name in ids if name in answers.by_id]
         return sum(credit) / len(credit) if credit else None
 
     found = {
-        model: Accuracy(
-            accuracy(given, {*keys}), accuracy(given, without), accuracy(given, {*kept})
-        )
+        model: Accuracy(measure(given, {*keys}), measure(given, without), measure(given, {*kept}))
         for model, given in answers.items()
     }
     return dict(sorted(found.items(), key=lambda one: -(one[1].before or 0.0)))
 
 
 def draw_items(items: Items, seed: int) -> Bools:
-    """Return whether each item is in the synthetic sets, (n,); large data sets are sampled."""
+    """Draw the items of the synthetic sets, as a mask, (n,); large data sets are sampled."""
     if len(items) <= _MOST_ITEMS:
         return np.ones(len(items), np.bool_)
-    order = np.random.default_rng([seed, 9]).permutation(items.blocks)
+    order = np.random.default_rng([seed, 9]).permutation(items.block_count)
     sizes = np.cumsum(np.bincount(items.block)[order])
     drawn = order[: max(1, int(np.searchsorted(sizes, _MOST_ITEMS, side="right")))]
     return np.isin(items.block, drawn)

@@ -8,28 +8,34 @@
 
 from __future__ import annotations
 
-from winosmith.build._build import Built, build, is_build_finished
-from winosmith.build._debias import Debiased, debias_to_folder, is_filter_finished
+from winosmith.build._build import BuildResult, build, is_build_finished
+from winosmith.build._debias import DebiasResult, debias_to_folder, is_filter_finished
 from winosmith.build._filter import METHOD_NAMES, FilterRun, run_filter
 from winosmith.build._filtering import Measures
 from winosmith.build._pool import describe_copies, read_pool, read_pool_votes
 from winosmith.build._publish import compute_build_digest, read_last_build, write_json
-from winosmith.build._recipe import Recipe, parse_recipe, read_recipe, recipe_table, recipe_toml
+from winosmith.build._recipe import (
+    Recipe,
+    format_recipe,
+    parse_recipe,
+    read_recipe,
+    tabulate_recipe,
+)
 from winosmith.build._report import (
     describe_columns,
     describe_previous_splits,
     describe_small_splits,
     make_previous_split_blocks,
 )
-from winosmith.build._report_filter import key_figures
+from winosmith.build._report_filter import make_figures
 from winosmith.options import EmbedRecipe, FilterRecipe, MeasureRecipe
 from winosmith.parallel import Advance, Step, no_progress
 
 __all__ = [
     "METHOD_NAMES",
     "Advance",
-    "Built",
-    "Debiased",
+    "BuildResult",
+    "DebiasResult",
     "EmbedRecipe",
     "FilterRecipe",
     "FilterRun",
@@ -44,9 +50,10 @@ __all__ = [
     "describe_copies",
     "describe_previous_splits",
     "describe_small_splits",
+    "format_recipe",
     "is_build_finished",
     "is_filter_finished",
-    "key_figures",
+    "make_figures",
     "make_previous_split_blocks",
     "no_progress",
     "parse_recipe",
@@ -54,8 +61,7 @@ __all__ = [
     "read_pool",
     "read_pool_votes",
     "read_recipe",
-    "recipe_table",
-    "recipe_toml",
     "run_filter",
+    "tabulate_recipe",
     "write_json",
 ]

@@ -36,8 +36,8 @@ PHASES = f"{PRIVATE}/aflite.npz"
 
 
 @dataclass(frozen=True, eq=False)
-class Built:
-    """The result of a build.
+class BuildResult:
+    """The result of building a benchmark.
 
     Attributes:
         recipe: the recipe.
@@ -77,19 +77,19 @@ class Built:
 
     @property
     def report(self) -> Path:
-        """The path of the HTML report."""
+        """Path of the HTML report."""
         return self.folder / "report.html"
 
 
 @dataclass(frozen=True, eq=False)
 class _Job:
-    """The data that all steps share.
+    """The inputs and the output folder that all build steps share.
 
     Attributes:
         recipe, inputs: the recipe and the contents of its files.
         collected: the problems in shuffled order, with their original ids.
         order: the blocks of the problems, as rows.
-        renamed: the same problems with new ids.
+        renamed: the collected problems with new ids.
         public_recipe: the recipe as it is published.
         folder: the output folder.
         last: the last build, whose splits are kept; None if there is none.
@@ -114,13 +114,13 @@ def build(
     vectors_from: str | Path | None = None,
     last: str | Path | None = None,
     skip_bad: str | Path | None = None,
-) -> Built:
+) -> BuildResult:
     """Build a benchmark from raw twins.
 
-    The published files, `report.html` and `report.json` are written to the output folder, and data
-    that would reveal test answers to its subfolder `private/`. If the folder contains an unfinished
-    build of the same recipe, finished vectors and AFLite phases are reused, and the result has the
-    same bytes.
+    The published files, `report.html` and `report.json` are written to the output folder. Data that
+    would reveal test answers are written to its subfolder `private/`. If the folder contains an
+    unfinished build of the same recipe, finished vectors and AFLite phases are reused, and the
+    result has the same bytes.
 
     Args:
         recipe: all parameters that determine the result; see `read_recipe`.
@@ -140,7 +140,7 @@ def build(
     started = time.monotonic()
     show = step or no_progress
     with show("reading", None):
-        job = _open(recipe, out, force, last, skip_bad)
+        job = _open_job(recipe, out, force, last, skip_bad)
         if force and _publish.is_finished(job.folder, LAST):
             job.folder.clear()
     if vectors_from is not None:
@@ -151,19 +151,19 @@ def build(
     return built
 
 
-def _copy_vectors(job: _Job, place: Path) -> None:
+def _copy_vectors(job: _Job, source: Path) -> None:
     """Copy the vectors of another build of the same recipe, unless they already exist."""
-    if not (place / PRIVATE).is_dir():
-        raise OutputError(f"{place} contains no build with vectors")
-    other = OutputFolder.open(place, job.public_recipe, secret=job.folder.secret)
+    if not (source / PRIVATE).is_dir():
+        raise OutputError(f"{source} contains no build with vectors")
+    other = OutputFolder.open(source, job.public_recipe, secret=job.folder.secret)
     for name in (VECTORS, NOTES):
         if not other.is_finished(name):
             raise OutputError(
-                f"{place} contains no finished vectors: {name} is missing or was changed"
+                f"{source} contains no finished vectors: {name} is missing or was changed"
             )
         if not job.folder.is_finished(name):
             with job.folder.write(name, "wb") as file:
-                file.write((place / name).read_bytes())
+                file.write((source / name).read_bytes())
 
 
 def is_build_finished(
@@ -186,10 +186,10 @@ def is_build_finished(
     """
     if not (Path(out) / LAST).is_file():
         return False
-    return _publish.is_finished(_open(recipe, out, False, last, skip_bad).folder, LAST)
+    return _publish.is_finished(_open_job(recipe, out, False, last, skip_bad).folder, LAST)
 
 
-def _open(
+def _open_job(
     recipe: Recipe,
     out: str | Path,
     force: bool,
@@ -202,7 +202,7 @@ def _open(
     before = None if last is None else _publish.read_last_build(last)
     inputs = _pool.read_inputs(recipe, skip_bad)
     collected, order = shuffle(inputs.collected, recipe.seed)
-    renamed = _publish.with_new_ids(collected, recipe.name)
+    renamed = _publish.assign_new_ids(collected, recipe.name)
     shown = _publish.make_public_recipe(
         recipe, _publish.digest_problems(renamed), before.digest if before else None
     )
@@ -211,7 +211,7 @@ def _open(
     return _Job(recipe, inputs, collected, order, renamed, shown, folder, before)
 
 
-def _run_steps(job: _Job, step: Step) -> Built:
+def _run_steps(job: _Job, step: Step) -> BuildResult:
     recipe, old_ids, new_ids = job.recipe, job.collected.ids, job.renamed.ids
     former = job.last.former if job.last else ()
     filtering = Filtering(
@@ -229,16 +229,16 @@ def _run_steps(job: _Job, step: Step) -> Built:
         stages = Stages(job.collected)
         _pool.drop_invalid(stages, recipe, job.inputs.votes)
         _pool.drop_copies(stages, recipe, {one.problem.id for one in former if one.split})
-        tuning = _pool.set_aside(stages, recipe, job.order)
+        tuning = _pool.set_aside_for_tuning(stages, recipe, job.order)
         stages.refuse_empty()
-        pool = stages.remaining_rows()
+        pool = stages.find_remaining_rows()
     run, notes = filtering.run(stages.remaining, job.renamed.select(pool), old_ids, tuning)
     stages.results[recipe.filter.method] = stages.remaining.drop(run.reasons, recipe.filter.method)
     parts = split(
         job.collected,
         job.order,
         pool=pool,
-        kept=stages.remaining_rows(),
+        kept=stages.find_remaining_rows(),
         dev=recipe.split.dev,
         test=recipe.split.test,
         disjoint=recipe.split.disjoint,
@@ -261,7 +261,7 @@ def _run_steps(job: _Job, step: Step) -> Built:
         _publish.write_sides(job.folder, job.collected, parts, job.last)
         _publish.write_scores(job.folder, run, dict(zip(new_ids, old_ids, strict=True)))
         funnel = validate.make_funnel(stages.results)
-        built = Built(
+        built = BuildResult(
             recipe,
             job.folder.path,
             funnel,
@@ -295,7 +295,7 @@ def _publish_splits(
         judged,
         job.collected.ids,
         parts,
-        stages.dropped_by_row(),
+        stages.map_dropped_by_row(),
         stages.copies.copy_of,
         job.recipe.files.format,
     )

@@ -13,22 +13,22 @@ from winosmith.build import _filtering, _publish
 from winosmith.build._filter import METHOD_NAMES, FilterRun
 from winosmith.build._filtering import Filtering, Measures
 from winosmith.build._pool import DISCARDED, read_tuning_ids
-from winosmith.build._report_filter import filter_sections, key_figures, make_filter_record, verdict
+from winosmith.build._report_filter import make_figures, make_filter_record, make_sections, verdict
 from winosmith.dataset import Dataset, Dropped, Filtered
 from winosmith.options import EmbedRecipe, FilterRecipe, MeasureRecipe
 from winosmith.outputs import OutputFolder, sha256
 from winosmith.parallel import Step, no_progress
-from winosmith.records import canonical
+from winosmith.records import dump_json
 
 PAGE = "report.html"
-"""The HTML report, which is written last, so that it marks a finished run."""
+"""The HTML report, which is written last to mark a finished run."""
 
 LARGE = 1 << 26
 """Size in bytes above which vectors are memory-mapped instead of read."""
 
 
 @dataclass(frozen=True, eq=False)
-class Debiased:
+class DebiasResult:
     """The result of filtering a data set.
 
     Attributes:
@@ -56,7 +56,7 @@ def debias_to_folder(
     step: Step | None = None,
     executor: Executor | None = None,
     scratch: str | Path | None = None,
-) -> Debiased:
+) -> DebiasResult:
     """Filter a data set and write its kept and dropped problems and its reports to a folder.
 
     The files are `kept.jsonl`, `dropped.jsonl`, `report.json` and `report.html`. An
@@ -83,7 +83,7 @@ def debias_to_folder(
     dataset = formats.as_dataset(dataset)
     _filtering.refuse_symmetric_vectors(embed, chosen)
     _filtering.refuse_many_options(dataset, embed, chosen)
-    parameters = _parameters(embed, chosen, splits, seed)
+    parameters = _make_parameters(embed, chosen, splits, seed)
     folder = OutputFolder.open(out, {"data": dataset.digest, **parameters}, force=force)
     if force and _publish.is_finished(folder, PAGE):
         folder.clear()
@@ -97,8 +97,8 @@ def debias_to_folder(
         measures = work.measure(
             run, digest=_publish.digest_problems(dataset), n=len(dataset), shown=range(len(pool))
         )
-    done = Debiased(folder.path, _split_result(dataset, rows, run), run, measures)
-    _write(folder, done, parameters)
+    done = DebiasResult(folder.path, _split_problems(dataset, rows, run), run, measures)
+    _write_results(folder, done, parameters)
     return done
 
 
@@ -118,12 +118,14 @@ def is_filter_finished(
     """
     if not (Path(out) / PAGE).is_file():
         return False
-    parameters = _parameters(embed, chosen, splits, seed)
+    parameters = _make_parameters(embed, chosen, splits, seed)
     recipe = {"data": dataset.digest, **parameters}
     return _publish.is_finished(OutputFolder.open(out, recipe), PAGE)
 
 
-def _parameters(embed: EmbedRecipe, chosen: FilterRecipe, splits: int, seed: int) -> dict[str, Any]:
+def _make_parameters(
+    embed: EmbedRecipe, chosen: FilterRecipe, splits: int, seed: int
+) -> dict[str, Any]:
     array = {} if embed.array is None else {"array": sha256(embed.array)}
     return {
         "embed": asdict(embed),
@@ -134,8 +136,8 @@ def _parameters(embed: EmbedRecipe, chosen: FilterRecipe, splits: int, seed: int
     }
 
 
-def _split_result(dataset: Dataset, rows: Sequence[int], run: FilterRun) -> Filtered:
-    """Return the kept and the dropped problems; those that fine-tuned the encoder are dropped."""
+def _split_problems(dataset: Dataset, rows: Sequence[int], run: FilterRun) -> Filtered:
+    """Split the problems into kept and dropped; those that fine-tuned the encoder are dropped."""
     gone = dict.fromkeys({*range(len(dataset))} - {*rows}, DISCARDED)
     gone |= {rows[at]: (run.method, reason) for at, reason in run.reasons.items()}
     return Filtered(
@@ -144,29 +146,29 @@ def _split_result(dataset: Dataset, rows: Sequence[int], run: FilterRun) -> Filt
     )
 
 
-def _write(folder: OutputFolder, done: Debiased, parameters: dict[str, Any]) -> None:
+def _write_results(folder: OutputFolder, result: DebiasResult, parameters: dict[str, Any]) -> None:
     with folder.write("kept.jsonl") as file:
-        file.writelines(formats.to_lines(done.filtered.kept))
+        file.writelines(formats.to_lines(result.filtered.kept))
     with folder.write("dropped.jsonl") as file:
-        for entry in done.filtered.dropped:
-            file.write(canonical(_publish.make_dropped_record(entry.problem, entry)) + "\n")
+        for entry in result.filtered.dropped:
+            file.write(dump_json(_publish.make_dropped_record(entry.problem, entry)) + "\n")
     record = {
-        "kept": len(done.filtered.kept),
-        "dropped": len(done.filtered.dropped),
-        "signature": str(done.measures.signature),
-        **make_filter_record(done.run, done.measures),
+        "kept": len(result.filtered.kept),
+        "dropped": len(result.filtered.dropped),
+        "signature": str(result.measures.signature),
+        **make_filter_record(result.run, result.measures),
         "parameters": parameters,
     }
     _publish.write_json(folder, "report.json", record)
-    name = done.filtered.kept.name or "the data set"
-    page = report.page(
-        f"{name}, filtered by {METHOD_NAMES[done.run.method]}",
+    name = result.filtered.kept.name or "the data set"
+    page = report.render_page(
+        f"{name}, filtered by {METHOD_NAMES[result.run.method]}",
         [
-            report.Section("In short", [report.Cards(key_figures(done.run, done.measures))]),
-            *filter_sections(done.run, done.measures, range(len(done.run.pool))),
+            report.Section("In short", [report.Cards(make_figures(result.run, result.measures))]),
+            *make_sections(result.run, result.measures, range(len(result.run.pool))),
         ],
-        subtitle=verdict(done.run, done.measures),
-        signature=done.measures.signature,
+        subtitle=verdict(result.run, result.measures),
+        signature=result.measures.signature,
     )
     with folder.write(PAGE) as file:
         file.write(page)

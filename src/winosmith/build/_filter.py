@@ -56,7 +56,7 @@ class FilterRun:
 
     @property
     def blind_reason(self) -> str:
-        """Why the vectors can't be used to filter or predict; "" if they can."""
+        """Reason why the vectors can't be used to filter or predict, or ""."""
         found = self.separability
         if found is None or not found.is_blind:
             return ""
@@ -68,14 +68,14 @@ class FilterRun:
 
     @property
     def options(self) -> Rows | None:
-        """The number of options of each problem; None if the two options share a vector."""
+        """Number of options of each problem; None if both options share one vector."""
         if self.X.ndim == 2:
             return None
         return np.array([len(problem.options) for problem in self.pool], np.intp)
 
     @property
     def chosen_subset(self) -> str:
-        """The name in `subsets` of the rows that the chosen method kept."""
+        """Name of the subset that the chosen method kept."""
         return METHOD_NAMES[self.method]
 
     @property
@@ -85,12 +85,12 @@ class FilterRun:
 
     @cached_property
     def blocks(self) -> list[list[int]]:
-        """The blocks of rows that are never split; see `winosmith.blocks`."""
+        """The blocks of rows, which are never split; see `winosmith.blocks`."""
         return blocks(self.pool)
 
     @cached_property
     def reasons(self) -> dict[int, str]:
-        """The reason for dropping each dropped row."""
+        """The reason why each row was dropped, by row."""
         gone = np.setdiff1d(self.subsets["all"], self.kept)
         return {int(row): self._describe_reason(int(row)) for row in gone}
 
@@ -167,7 +167,7 @@ def run_filter(
         DataError: the problems can't be filtered; see `debias.aflite`.
         OutputError: the checkpoint belongs to another run.
     """
-    y = debias.problem_labels(pool) if X.ndim == 2 else debias.choice_keys(pool)
+    y = debias.get_problem_labels(pool) if X.ndim == 2 else debias.get_choice_keys(pool)
     if len(X) != len(pool):
         raise DataError(f"there are {len(X)} vectors for {len(pool)} problems")
     subsets = {"all": np.arange(len(pool))}
@@ -175,7 +175,9 @@ def run_filter(
     if chosen.method == "none":
         return FilterRun(pool, X, y, chosen.method, subsets, None)
     if chosen.method == "mirror":
-        units = debias.twin_units(pool, X) if X.ndim == 2 else debias.option_units(pool, X)
+        units = (
+            debias.make_twin_units(pool, X) if X.ndim == 2 else debias.make_option_units(pool, X)
+        )
         found = debias.mirror(
             units.V,
             items=None if units.items is None else units.items.tolist(),
@@ -192,13 +194,13 @@ def run_filter(
             executor=executor,
             on_run=on_run,
         )
-        mirror, subsets["mirror"] = (found, units), units.rows_of(found.kept)
+        mirror, subsets["mirror"] = (found, units), units.get_rows(found.kept)
         size = len(subsets["mirror"])
     elif chosen.method == "aflite" or chosen.keep is None:
         result = debias.aflite(
             X,
             y,
-            **_aflite_arguments(pool, chosen),
+            **_make_aflite_arguments(pool, chosen),
             seed=seed,
             executor=executor,
             on_phase=on_phase,
@@ -229,19 +231,19 @@ OTHER_RUNS = ("another seed", "perturbed vectors")
 def run_again(
     run: FilterRun,
     chosen: FilterRecipe,
-    other: str,
+    variant: str,
     *,
     seed: int,
     scratch: str | Path | None = None,
     **arguments: Any,
 ) -> FilterRun:
-    """Run the filter again, and return the first run with the overlap of removed problems.
+    """Run the filter again, and add the overlap of removed problems to the first run.
 
-    `other` is one of `OTHER_RUNS`. The other seed is `seed` + 1. Filters without vectors (random
+    `variant` is one of `OTHER_RUNS`. The other seed is `seed` + 1. Filters without vectors (random
     reduction, PMI) are not run on perturbed vectors.
     """
     by_vectors = run.method in ("aflite", "mirror")
-    if run.method == "none" or (not by_vectors and other == OTHER_RUNS[1]):
+    if run.method == "none" or (not by_vectors and variant == OTHER_RUNS[1]):
         return run
     if not len(run.kept) or (run.aflite is not None and not run.aflite.phases):
         return run  # no problem could be removed
@@ -249,22 +251,22 @@ def run_again(
     keep = chosen.keep if size is None else size
     settings = replace(chosen, keep=keep, null="off")  # the null takes long and has no effect
     more: dict[str, Any] = {"scratch": scratch, "baselines": False, **arguments}
-    if other == OTHER_RUNS[1]:
+    if variant == OTHER_RUNS[1]:
         with debias.perturb_vectors(run.X, run.pool.ids, seed=seed, scratch=scratch) as X:
             found = run_filter(run.pool, X, settings, seed=seed, **more)
     else:
         found = run_filter(run.pool, run.X, settings, seed=seed + 1, **more)
     compared = debias.compare_runs(run.kept, found.kept, len(run.pool))
-    return replace(run, overlaps={**run.overlaps, other: compared})
+    return replace(run, overlaps={**run.overlaps, variant: compared})
 
 
 def make_row_filter(
     run: FilterRun, chosen: FilterRecipe, *, seed: int, **arguments: Any
 ) -> Callable[[Rows], Rows]:
-    """Return the filter as a function from rows of the pool to kept rows, for `debias.verify`.
+    """Make a function that filters rows of the pool, for `debias.verify`.
 
     The function uses only the given rows. Numbers of problems in the recipe, and the size of a
-    reduction, are scaled to the number of rows. For `arguments` see `run_filter`.
+    reduction, are scaled to the number of rows. For `arguments`, see `run_filter`.
     """
 
     def filter_rows(rows: Rows) -> Rows:
@@ -283,8 +285,8 @@ def make_row_filter(
 
 
 def _scale_settings(run: FilterRun, chosen: FilterRecipe, rows: int) -> FilterRecipe:
-    def scale(value: int | None, least: int = 1) -> int | None:
-        return None if value is None else max(least, round(value * rows / len(run.pool)))
+    def scale(value: int | None, minimum: int = 1) -> int | None:
+        return None if value is None else max(minimum, round(value * rows / len(run.pool)))
 
     size = len(run.kept) if chosen.method in ("random", "pmi") else chosen.keep
     cutoff = chosen.cutoff
@@ -298,7 +300,7 @@ def _scale_settings(run: FilterRun, chosen: FilterRecipe, rows: int) -> FilterRe
     )
 
 
-def _aflite_arguments(pool: Dataset, chosen: FilterRecipe) -> dict[str, Any]:
+def _make_aflite_arguments(pool: Dataset, chosen: FilterRecipe) -> dict[str, Any]:
     train_size, cutoff = debias.suggest_sizes(len(pool))
     whole = chosen.remove == "twins"
     numbers = None  # finding the blocks takes a second, and only two settings need them

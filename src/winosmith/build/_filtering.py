@@ -93,7 +93,7 @@ def refuse_symmetric_vectors(embedding: EmbedRecipe, chosen: FilterRecipe) -> No
 
 
 def get_combination(chosen: EmbedRecipe) -> str:
-    """Return how the vectors of options are combined, "difference" or "concat"; "" if unknown.
+    """Return how options' vectors are combined: "difference", "concat", or "" if unknown.
 
     For a file of vectors, the combination is known only if `winosmith embed` wrote the file.
     """
@@ -109,12 +109,12 @@ def get_combination(chosen: EmbedRecipe) -> str:
         return ""
 
 
-def take_differences(X: NDArray[Any], combined: str) -> NDArray[Any]:
-    """Return the differences of concatenated vectors, and other vectors unchanged.
+def take_differences(X: NDArray[Any], combination: str) -> NDArray[Any]:
+    """Convert concatenated vectors to differences; leave other vectors unchanged.
 
     Swapping options flips the sign of the differences.
     """
-    if combined != "concat" or X.ndim != 2:
+    if combination != "concat" or X.ndim != 2:
         return X
     width = X.shape[1] // 2
     return np.asarray(X[:, :width] - X[:, width:])
@@ -149,7 +149,7 @@ class Measures(Result):
     @property
     @computed(**IF_ANY)
     def not_verified(self) -> str:
-        """The reason why the accuracy after the filter was not measured; "" if it was."""
+        """Reason why the accuracy after the filter was not measured, or ""."""
         return self.verified if isinstance(self.verified, str) else ""
 
 
@@ -165,7 +165,7 @@ def reads_letters(run: FilterRun) -> bool:
 
 
 TURNED_OFF = "not measured: measure.splits is 0 in the recipe"
-"""The reason why a measurement that is turned off is missing."""
+"""Reason for a missing measurement that was turned off."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -224,7 +224,7 @@ class Filtering:
         folder, name, notes_in = self.folder, self.vectors, self.notes
         if not (folder.is_finished(name) and (notes_in is None or folder.is_finished(notes_in))):
             with self.step("embedding", len(collected)) as advance:
-                X, notes = self._embed(collected, collected_ids, tuning, advance)
+                X, notes = self._embed_pool(collected, collected_ids, tuning, advance)
             if notes_in is not None:
                 with folder.write(notes_in) as file:
                     json.dump(notes, file, indent=1)
@@ -237,7 +237,7 @@ class Filtering:
             pool, np.load(path, mmap_mode="r" if mapped else None, allow_pickle=False)
         ), notes
 
-    def _embed(
+    def _embed_pool(
         self,
         pool: Dataset,
         collected_ids: Sequence[str],
@@ -308,7 +308,7 @@ class Filtering:
                     X,
                     chosen,
                     checkpoint=first,
-                    **self._progress_arguments(advance, len(pool)),
+                    **self._make_callbacks(advance, len(pool)),
                 )
             run = replace(run, separability=separability)
             files = zip(OTHER_RUNS, ("seed", "perturbed"), strict=True) if chosen.again else ()
@@ -318,11 +318,11 @@ class Filtering:
             ]
             for other, checkpoint in checkpoints:
                 with self.step(f"again, {other}", len(pool)) as advance:
-                    more = self._progress_arguments(advance, len(pool))
+                    more = self._make_callbacks(advance, len(pool))
                     run = run_again(run, chosen, other, checkpoint=checkpoint, **more)
         return run
 
-    def _progress_arguments(self, advance: Advance, problems: int) -> dict[str, Any]:
+    def _make_callbacks(self, advance: Advance, problems: int) -> dict[str, Any]:
         gone = 0
 
         def on_phase(phase: debias.Phase) -> None:
@@ -371,18 +371,18 @@ class Filtering:
                     shown=shown,
                 )
             return Measures(
-                signature=signature_of(
+                signature=make_signature(
                     self.embed, run, digest=digest, n=n, seed=self.seed, copies=copies
                 ),
                 assessment=assessment,
-                before=None if run.blind_reason else _probe(run, self.seed, flips_sign),
+                before=None if run.blind_reason else _probe_pool(run, self.seed, flips_sign),
                 verified=guessed,
                 excess=self._measure_excess(run),
                 found=None if planted is None else _measure_recall(run, planted),
             )
 
     def _verify(self, run: FilterRun) -> debias.Verification | str:
-        """Return accuracies across separately filtered halves, or why they were not measured."""
+        """Measure accuracies across separately filtered halves, or return why not."""
         if run.blind_reason:
             return run.blind_reason
         if not self.splits:
@@ -422,7 +422,7 @@ class Filtering:
         if parameters["train_size"] >= len(run.y):
             return None
         names = ("ensemble_size", "train_size", "threshold", "C")
-        return debias.threshold_null(
+        return debias.compute_threshold_null(
             run.X,
             run.y,
             run.blocks,
@@ -434,16 +434,10 @@ class Filtering:
         )
 
 
-def signature_of(
-    embed: EmbedRecipe,
-    run: FilterRun,
-    *,
-    digest: str,
-    n: int,
-    seed: int,
-    copies: Copies = "once",
+def make_signature(
+    embed: EmbedRecipe, run: FilterRun, *, digest: str, n: int, seed: int, copies: Copies = "once"
 ) -> Signature:
-    """Return the signature of the parameters that determine a filter's results."""
+    """Make the signature of the parameters that determine a filter's results."""
     if embed.array is not None:
         parameters: dict[str, Any] = {"array": sha256(embed.array)[:12]}
     elif embed.encoder == "light":
@@ -472,15 +466,15 @@ def signature_of(
 
 
 PROBE_ROWS = 10_000
-"""Maximum number of problems for a probe; more problems take longer and hardly narrow the interval
-(±1 % with 10,000)."""
+"""Maximum number of problems for a probe; with more, a probe would take longer, and its interval
+(±1 % with 10,000) would hardly be narrower."""
 
 
 FOLDS = 5
 """Maximum number of folds for the cross-validation of a probe."""
 
 
-def _probe(run: FilterRun, seed: int, flips_sign: bool) -> debias.Probe | None:
+def _probe_pool(run: FilterRun, seed: int, flips_sign: bool) -> debias.Probe | None:
     """Probe the pool, or random blocks of a large pool; return None if there is only one block."""
     chosen: list[int] = []
     drawn: list[range] = []

@@ -50,7 +50,7 @@ class Inputs:
 
 
 def read_inputs(recipe: Recipe, skip_bad: str | Path | None = None) -> Inputs:
-    """Read the files that a recipe names.
+    """Read the files named in a recipe.
 
     Args:
         recipe: the recipe.
@@ -68,7 +68,7 @@ def read_inputs(recipe: Recipe, skip_bad: str | Path | None = None) -> Inputs:
         except ValueError as error:
             raise RecipeError(f"{path}: not JSON: {error}") from None
         if not isinstance(planted, dict) or not all(isinstance(k, str) for k in planted.values()):
-            raise RecipeError(f"{path}: must map the ids of problems to the kind of their artifact")
+            raise RecipeError(f"{path}: must map each problem id to the kind of its artifact")
     return Inputs(collected, votes, planted, notes)
 
 
@@ -109,14 +109,14 @@ def _read_files(
             raise error.with_reason(_use_recipe_keys(error.reason)) from None
         for problem in problems:
             first, where = by_id.setdefault(problem.id, (problem, path))
-            if _content_key(problem) != _content_key(first):
+            if _make_content_key(problem) != _make_content_key(first):
                 raise FormatError(
                     f"the id {problem.id!r} belongs to another problem in {where}; choose a new id",
                     path,
                 )
         names.append(problems.name)
         contents.warn()
-        if omitted := _describe_omitted(contents):
+        if omitted := _describe_omitted_records(contents):
             warnings.warn(f"{path}: {omitted}", formats.ReadingNote, stacklevel=4)
         found = (*filter(None, [omitted]), *contents.notes)
         notes += [f"{Path(path).name}: {note}" for note in found]
@@ -130,8 +130,8 @@ def _read_files(
     return Dataset(every, names[0]), tuple(notes)
 
 
-def _describe_omitted(contents: formats.Contents) -> str:
-    """Return a sentence about the number of omitted records, or "".
+def _describe_omitted_records(contents: formats.Contents) -> str:
+    """Describe the number of omitted records, or return "" if there are none.
 
     The report is public and some of the records may be test problems, so their locations and
     reasons are only in the file of `--skip-bad`.
@@ -148,15 +148,15 @@ _SETTING = re.compile(r"`(pair_by|format_name|question|choices|answer|answer_is)
 def _use_recipe_keys(reason: str) -> str:
     """Replace parameters of `formats.read` in a message with the keys of a recipe."""
 
-    def key(found: re.Match[str]) -> str:
+    def format_key(found: re.Match[str]) -> str:
         name = found[1].removesuffix("_name")
         table = "the recipe" if name in ("pair_by", "format") else "the table [columns]"
         return f"`{name}{f' = {found[2]}' * bool(found[2])}` in {table}"
 
-    return _SETTING.sub(key, reason)
+    return _SETTING.sub(format_key, reason)
 
 
-def _content_key(problem: Problem) -> tuple[object, ...]:
+def _make_content_key(problem: Problem) -> tuple[object, ...]:
     return problem.sentence, problem.options, problem.answer
 
 
@@ -198,7 +198,7 @@ class Stages:
         """The problems that the last stage kept."""
         return list(self.results.values())[-1].kept if self.results else self.collected
 
-    def remaining_rows(self) -> list[int]:
+    def find_remaining_rows(self) -> list[int]:
         """Return the remaining problems as rows of the collected problems."""
         return [self.collected.row(problem_id) for problem_id in self.remaining.ids]
 
@@ -217,7 +217,7 @@ class Stages:
             f"{reasons or 'none'}; winosmith check shows each"
         )
 
-    def dropped_by_row(self) -> dict[int, Dropped]:
+    def map_dropped_by_row(self) -> dict[int, Dropped]:
         """Return the dropped problems, by their row among the collected problems."""
         return {
             self.collected.row(entry.problem.id): entry
@@ -235,7 +235,7 @@ def drop_invalid(stages: Stages, recipe: Recipe, votes: Sequence[Response]) -> N
         stages.results["embargo"] = stages.remaining.drop(embargoed, "embargo")
     checked = validate.check(stages.remaining, votes or None, recipe.structure, recipe.votes)
     for examined in checked.stages:
-        stages.results[examined.stage] = examined.filtered()
+        stages.results[examined.stage] = examined.drop_failed()
     stages.valid, stages.applied = checked.valid, checked.applied
 
 
@@ -246,7 +246,7 @@ def drop_copies(stages: Stages, recipe: Recipe, known: Collection[str]) -> None:
     chosen, and because judges may have shown which of two answers is correct. Problems that were
     published before, with ids in `known`, are preferred.
     """
-    rows = stages.remaining_rows()
+    rows = stages.find_remaining_rows()
     found = find_copies(stages.remaining, recipe.seed, known)
     stages.copies = CopiesToOmit(
         {rows[row]: reason for row, reason in found.reasons.items()},
@@ -260,10 +260,10 @@ def drop_copies(stages: Stages, recipe: Recipe, known: Collection[str]) -> None:
         stages.results[COPIES] = stages.remaining.drop(dict(found.reasons), COPIES)
 
 
-def set_aside(
+def set_aside_for_tuning(
     stages: Stages, recipe: Recipe, order: Sequence[Sequence[int]]
 ) -> tuple[Dataset, Dataset] | None:
-    """Set aside the problems that fine-tune the encoder, and return its training and dev sets.
+    """Set aside the problems for fine-tuning the encoder; return its training and dev sets.
 
     They are drawn in whole blocks and removed from the benchmark (WinoGrande, section 3). If
     `winosmith embed --finetune` wrote the array of vectors, the array lists the problems that
@@ -272,17 +272,17 @@ def set_aside(
     known = set() if recipe.embed.array is None else read_tuning_ids(recipe.embed.array)
     sizes = recipe.embed.finetune_train, recipe.embed.finetune_dev
     if not any(sizes):
-        _drop_tuning(stages, known)
+        _drop_tuning_problems(stages, known)
         return None
-    free = [row for row in stages.remaining_rows() if stages.collected.ids[row] not in known]
+    free = [row for row in stages.find_remaining_rows() if stages.collected.ids[row] not in known]
     train, dev = draw(order, free, sizes)
-    _drop_tuning(stages, known | {stages.collected.ids[row] for row in (*train, *dev)})
+    _drop_tuning_problems(stages, known | {stages.collected.ids[row] for row in (*train, *dev)})
     return stages.collected.select(train), stages.collected.select(dev)
 
 
-def _drop_tuning(stages: Stages, taken: Collection[str]) -> None:
+def _drop_tuning_problems(stages: Stages, ids: Collection[str]) -> None:
     stage, reason = DISCARDED
-    rows = {row: reason for row, problem in enumerate(stages.remaining) if problem.id in taken}
+    rows = {row: reason for row, problem in enumerate(stages.remaining) if problem.id in ids}
     if rows:
         stages.results[stage] = stages.remaining.drop(rows, stage)
 
@@ -329,12 +329,12 @@ class CopiesToOmit:
 def find_copies(dataset: Dataset, seed: int, known: Collection[str] = ()) -> CopiesToOmit:
     """Find the copies and contradictory problems to omit, so that each problem occurs once.
 
-    A twin is kept or removed as a whole, so that no half becomes a single; so a removed half need
-    not be a copy. Twins have priority: if a single is a copy of a half, the single is removed. Of
-    twins that share a half, the twin that excludes the fewest others is kept. Ties are decided by,
-    in this order: being published before, not being perturbed, and a digest of seed, sentences and
-    ids; never by the order of rows or options, or by answers. `known` are the ids of problems that
-    were published before.
+    A twin is kept or removed as a whole, so that no half becomes a single. Therefore, a removed
+    half need not be a copy. Twins have priority: if a single is a copy of a half, the single is
+    removed. Of twins that share a half, the twin that excludes the fewest others is kept. Ties are
+    decided by, in this order: being published before, not being perturbed, and a digest of seed,
+    sentences and ids; never by the order of rows or options, or by answers. `known` are the ids of
+    problems that were published before.
 
     >>> from winosmith import Problem
     >>> fell = [Problem(id_, "The _ fell.", ("cup", "jug"), 0) for id_ in "ab"]
@@ -367,8 +367,8 @@ def find_copies(dataset: Dataset, seed: int, known: Collection[str] = ()) -> Cop
             sum(holders[alike.get(row, row)] - 1 for row in unit),
             not any(problem.id in known for problem in problems),
             any(problem.lineage for problem in problems),
-            sorted(_digest(seed, problem.sentence) for problem in problems),
-            sorted(_digest(seed, problem.id) for problem in problems),
+            sorted(_compute_digest(seed, problem.sentence) for problem in problems),
+            sorted(_compute_digest(seed, problem.id) for problem in problems),
         )
 
     stays: dict[int, int] = {}
@@ -386,14 +386,14 @@ def find_copies(dataset: Dataset, seed: int, known: Collection[str] = ()) -> Cop
     return CopiesToOmit(reasons, of, groups, against)
 
 
-def _digest(seed: int, text: str) -> bytes:
+def _compute_digest(seed: int, text: str) -> bytes:
     return hashlib.sha256(f"{seed}\0{text}".encode()).digest()
 
 
 def make_copies_record(
     found: CopiesToOmit, rule: Copies, ids: Sequence[str], shown: Collection[str]
 ) -> dict[str, Any]:
-    """Return the object "copies" of a build's report, which is empty if there are no copies.
+    """Make the "copies" object of a build's report, which is empty if there are no copies.
 
     Only copies with published ids in `shown` are listed: a copy of a test problem would reveal it.
     """
@@ -416,7 +416,7 @@ def make_copies_record(
 
 
 def describe_copies(record: Mapping[str, Any] | None) -> list[str]:
-    """Return sentences about copies and how they were handled.
+    """Describe the copies and how they were handled, in sentences.
 
     >>> found = {"rule": "once", "groups": 2, "problems": 4, "contradictory": 1, "left_out": 3}
     >>> for line in describe_copies({**found, "examples": [["mine-3", "mine-7"]]}):

@@ -14,12 +14,12 @@ from typing import IO, TYPE_CHECKING, Any
 
 from winosmith import answers, formats, records
 from winosmith._version import __version__
-from winosmith.blocks import SPLITS, OldProblem, SplitName
+from winosmith.blocks import SPLITS, FormerProblem, SplitName
 from winosmith.build._filter import FilterRun
-from winosmith.build._recipe import Recipe, list_paths, rebuild_toml, recipe_table
-from winosmith.build._report import report_page
+from winosmith.build._recipe import Recipe, format_rebuild_recipe, list_paths, tabulate_recipe
+from winosmith.build._report import render_report
 from winosmith.build._report_filter import make_filter_record
-from winosmith.build._split import Split, nested_sizes
+from winosmith.build._split import Split, make_nested_sets
 from winosmith.dataset import Dataset, Dropped
 from winosmith.errors import FormatError, InputError, ProblemError
 from winosmith.finished import DROPPED, IDS, LAST, RECIPE, SCORES, WITHHELD, BuildFiles
@@ -27,42 +27,42 @@ from winosmith.outputs import PRIVATE, OutputFolder, sha256
 from winosmith.problem import Extra, Lineage, Problem
 
 if TYPE_CHECKING:
-    from winosmith.build._build import Built
+    from winosmith.build._build import BuildResult
 
 
 SIDES_FILE = f"{PRIVATE}/sides.jsonl"
 """The private file with the split of each problem in this and earlier builds."""
 
 
-def with_new_ids(collected: Dataset, name: str) -> Dataset:
-    """Return the data set with new ids for problems, twins and families, numbered by row.
+def assign_new_ids(dataset: Dataset, prefix: str) -> Dataset:
+    """Assign new ids to problems, twins and families, numbered by row.
 
     The rows should be in the shuffled order, which depends only on sentences and options, so that
-    ids reveal nothing. `name` is the prefix of the new ids.
+    ids reveal nothing.
 
     >>> old = Dataset([Problem("3QHITW-2", "The _ fell.", ("cup", "jug"), 1, "3QHITW")])
-    >>> new = with_new_ids(old, "mine")[0]
+    >>> new = assign_new_ids(old, "mine")[0]
     >>> new.id, new.twin_id
     ('mine-0', 'mine-t0')
     """
-    width = len(str(max(len(collected) - 1, 0)))
-    ids = {problem.id: f"{name}-{row:0{width}d}" for row, problem in enumerate(collected)}
+    width = len(str(max(len(dataset) - 1, 0)))
+    ids = {problem.id: f"{prefix}-{row:0{width}d}" for row, problem in enumerate(dataset)}
     twins: dict[str, str] = {}
-    for problem in collected:
+    for problem in dataset:
         if problem.twin_id is not None:
-            twins.setdefault(problem.twin_id, f"{name}-t{len(twins):0{width}d}")
+            twins.setdefault(problem.twin_id, f"{prefix}-t{len(twins):0{width}d}")
     outside: dict[str, str] = {}
 
-    def new_id(old: str) -> str:
+    def get_new_id(old: str) -> str:
         """Return a new id; roots and parents need not be in the data set."""
-        return ids.get(old) or outside.setdefault(old, f"{name}-x{len(outside)}")
+        return ids.get(old) or outside.setdefault(old, f"{prefix}-x{len(outside)}")
 
     twin_of = twins.__getitem__
-    return Dataset((problem.with_new_ids(new_id, twin_of, ids) for problem in collected), name)
+    return Dataset((problem.with_new_ids(get_new_id, twin_of, ids) for problem in dataset), prefix)
 
 
 def drop_extra(problem: Problem) -> Problem:
-    """Return a dev or test problem as it is published, without `extra`."""
+    """Return a dev or test problem without `extra`, as it is published."""
     return replace(problem, extra=Extra())
 
 
@@ -75,7 +75,7 @@ def publish(
     copy_of: Mapping[int, int],
     format_name: str,
 ) -> dict[str, int]:
-    """Write all files of problems and labels, and return the number of problems in each split.
+    """Write the files of problems and labels; return the number of problems in each split.
 
     The public files are train_xs … train_xl (nested sets of whole twins), train_debiased, dev, test
     without answers, separate labels, and dropped.jsonl with the dropped problems outside the blocks
@@ -87,11 +87,11 @@ def publish(
     its rows.
     """
     writer = formats.get_writer(format_name)
-    training = {f"train_{size}": rows for size, rows in nested_sizes(parts.train).items()}
+    training = {f"train_{size}": rows for size, rows in make_nested_sets(parts.train).items()}
     public = {**training, "train_debiased": parts.debiased, "dev": parts.dev}
     held_out = {*parts.dev, *parts.test}
 
-    def problems(rows: Sequence[int]) -> list[Problem]:
+    def select(rows: Sequence[int]) -> list[Problem]:
         return [drop_extra(dataset[row]) if row in held_out else dataset[row] for row in rows]
 
     def write_problems(name: str, chosen: Sequence[Problem]) -> None:
@@ -99,12 +99,12 @@ def publish(
             writer.write(chosen, file)
 
     for name, rows in public.items():
-        write_problems(f"{name}{writer.suffix}", problems(rows))
+        write_problems(f"{name}{writer.suffix}", select(rows))
         with folder.write(f"{name}-labels.lst") as file:
-            _write_labels(problems(rows), file)
-    write_problems(f"test{writer.suffix}", [problem.blind() for problem in problems(parts.test)])
+            _write_labels(select(rows), file)
+    write_problems(f"test{writer.suffix}", [problem.blind() for problem in select(parts.test)])
     with folder.write(f"{PRIVATE}/test-labels.lst") as file:
-        _write_labels(problems(parts.test), file)
+        _write_labels(select(parts.test), file)
     write_problems(f"{PRIVATE}/test{writer.suffix}", [dataset[row] for row in parts.test])
     if any(dataset[row].extra for row in parts.dev) and "extra" in writer.kept_fields:
         write_problems(f"{PRIVATE}/dev{writer.suffix}", [dataset[row] for row in parts.dev])
@@ -119,10 +119,10 @@ def publish(
                 record = make_dropped_record(dataset[row], dropped[row])
                 if row in copy_of:
                     record["copy_of"] = dataset.ids[copy_of[row]]
-                file.write(records.canonical(record) + "\n")
+                file.write(records.dump_json(record) + "\n")
     with folder.write(IDS) as file:
         for new, old in sorted(zip(dataset.ids, old_ids, strict=True)):
-            file.write(records.canonical({"id": new, "old_id": old}) + "\n")
+            file.write(records.dump_json({"id": new, "old_id": old}) + "\n")
     counts = {name: len(rows) for name, rows in public.items()}
     return {**counts, "test": len(parts.test), "withheld": len(parts.withheld)}
 
@@ -164,7 +164,7 @@ def write_scores(folder: OutputFolder, run: FilterRun, old_ids: Mapping[str, str
     }
     with folder.write(SCORES) as file:
         for id_ in sorted(of):
-            file.write(records.canonical({"id": id_, "old_id": old_ids[id_], **of[id_]}) + "\n")
+            file.write(records.dump_json({"id": id_, "old_id": old_ids[id_], **of[id_]}) + "\n")
 
 
 def _write_labels(problems: Sequence[Problem], file: IO[str]) -> None:
@@ -172,14 +172,14 @@ def _write_labels(problems: Sequence[Problem], file: IO[str]) -> None:
 
 
 def make_dropped_record(problem: Problem, entry: Dropped) -> dict[str, Any]:
-    """Return the record of a dropped problem, with stage and reason."""
+    """Make the record of a dropped problem, with its stage and reason."""
     return records.problem_record(problem) | {"stage": entry.stage, "reason": entry.reason}
 
 
 def write_sides(
     folder: OutputFolder, collected: Dataset, parts: Split, last: LastBuild | None
 ) -> None:
-    """Write the splits of all problems in this and earlier builds to a private file.
+    """Write the split of each problem in this and earlier builds to a private file.
 
     The next build reads this file. The first build writes no file, because its public files contain
     the splits.
@@ -191,23 +191,23 @@ def write_sides(
         side: SplitName | None = parts.sides[row]
         if problem.embargo and side == "train" and row not in parts.old:
             side = None  # it was not published, so it has no split yet
-        now.append(OldProblem(problem, side))
-    current = {_content_key(former.problem) for former in now}
-    gone = [former for former in last.former if _content_key(former.problem) not in current]
+        now.append(FormerProblem(problem, side))
+    current = {_make_content_key(former.problem) for former in now}
+    gone = [former for former in last.former if _make_content_key(former.problem) not in current]
     with folder.write(SIDES_FILE) as file:
         for former in (*sorted(now, key=lambda one: one.problem.id), *gone):
             bare = replace(former.problem, answer=None, extra=Extra())
             file.write(
-                records.canonical({**records.problem_record(bare), "side": former.split}) + "\n"
+                records.dump_json({**records.problem_record(bare), "side": former.split}) + "\n"
             )
 
 
-def _content_key(problem: Problem) -> tuple[str, str, tuple[str, ...]]:
+def _make_content_key(problem: Problem) -> tuple[str, str, tuple[str, ...]]:
     return problem.id, problem.sentence, problem.options
 
 
 def make_sides_record(parts: Split, ids: Sequence[str], last: LastBuild) -> dict[str, Any]:
-    """Return the object "sides" of a build's report, about problems with a previous split."""
+    """Make the "sides" object of a build's report, about problems with a previous split."""
     sets: dict[SplitName, tuple[int, ...]] = {
         "train": parts.debiased,
         "dev": parts.dev,
@@ -235,13 +235,13 @@ LIBRARIES = ("numpy", "scipy", "numba", "torch", "transformers")
 
 
 def make_public_recipe(recipe: Recipe, digest: str, last: str | None = None) -> dict[str, Any]:
-    """Return the recipe as it is published, without paths, and with a digest of the problems.
+    """Make the published recipe, without paths and with a digest of the problems.
 
     The digest does not cover answers, or ids that depend on answers, because answers could then be
     found by trial and error. `last` is the digest of the last build.
     """
     followed = {"last": last} if last else {}
-    return {**recipe_table(recipe), "problems": digest, "version": __version__, **followed}
+    return {**tabulate_recipe(recipe), "problems": digest, "version": __version__, **followed}
 
 
 def digest_secret_inputs(recipe: Recipe, collected: Dataset) -> dict[str, str]:
@@ -257,7 +257,7 @@ def digest_problems(dataset: Dataset) -> str:
     return hashlib.sha256("\n".join(seen).encode()).hexdigest()
 
 
-def write_reports(folder: OutputFolder, built: Built, recipe: Mapping[str, Any]) -> None:
+def write_reports(folder: OutputFolder, built: BuildResult, recipe: Mapping[str, Any]) -> None:
     """Write the report as JSON and HTML, and the checksums of the public files."""
     record = {
         "signature": str(built.measures.signature),
@@ -274,10 +274,10 @@ def write_reports(folder: OutputFolder, built: Built, recipe: Mapping[str, Any])
         "recipe": recipe,
     }
     with folder.write(RECIPE) as file:
-        file.write(rebuild_toml(built.recipe, recipe))
+        file.write(format_rebuild_recipe(built.recipe, recipe))
     write_json(folder, "report.json", record)
     with folder.write("report.html") as file:
-        file.write(report_page(built, recipe))
+        file.write(render_report(built, recipe))
     names = sorted(name for name in folder.files if not name.startswith(f"{PRIVATE}/"))
     with folder.write(LAST) as file:
         file.writelines(f"{folder.files[n]}  {n}\n" for n in names if n != LAST)
@@ -328,7 +328,7 @@ class LastBuild:
     """
 
     digest: str
-    former: tuple[OldProblem, ...]
+    former: tuple[FormerProblem, ...]
 
 
 def compute_build_digest(folder: str | Path) -> str:
@@ -361,32 +361,32 @@ def read_last_build(folder: str | Path) -> LastBuild:
         raise InputError(f"{folder}: the splits of this build can't be read: {error}") from error
 
 
-def _read_sides(path: Path) -> Iterator[OldProblem]:
+def _read_sides(path: Path) -> Iterator[FormerProblem]:
     for record in records.read_json_lines(path):
         side = record.pop("side")
         if side is not None and side not in SPLITS:
             raise ValueError(f"{side!r} is not a split")
-        yield OldProblem(records.parse_problem(record), side)
+        yield FormerProblem(records.parse_problem(record), side)
 
 
-def _read_published_problems(files: BuildFiles) -> Iterator[OldProblem]:
-    old = files.old_ids()
+def _read_published_problems(files: BuildFiles) -> Iterator[FormerProblem]:
+    old = files.read_old_ids()
     seen = set[str]()
     for name, side in _PUBLISHED:
         for problem in files.problems(name):
             if problem.id not in seen:
                 seen.add(problem.id)
-                yield OldProblem(_with_old_id(problem, old), side)
-    for record in files.dropped():
+                yield FormerProblem(_restore_old_id(problem, old), side)
+    for record in files.read_dropped():
         if record["id"] not in seen:
-            yield OldProblem(_with_old_id(records.parse_dropped(record), old), "train")
-    for record in files.withheld():
-        yield OldProblem(_with_old_id(records.parse_dropped(record), old), None)
+            yield FormerProblem(_restore_old_id(records.parse_dropped(record), old), "train")
+    for record in files.read_withheld():
+        yield FormerProblem(_restore_old_id(records.parse_dropped(record), old), None)
 
 
-def _with_old_id(problem: Problem, old: Mapping[str, str]) -> Problem:
+def _restore_old_id(problem: Problem, old_ids: Mapping[str, str]) -> Problem:
     lineage = problem.lineage
     if lineage is not None:
-        root, parent = (old.get(id_, id_) for id_ in (lineage.root, lineage.parent))
+        root, parent = (old_ids.get(id_, id_) for id_ in (lineage.root, lineage.parent))
         lineage = Lineage(root, parent)
-    return replace(problem, id=old[problem.id], lineage=lineage, answer=None, extra=Extra())
+    return replace(problem, id=old_ids[problem.id], lineage=lineage, answer=None, extra=Extra())

@@ -18,7 +18,7 @@ from winosmith.blocks import Disjoint
 from winosmith.data import is_address, strip_sheet
 from winosmith.dataset import Dataset
 from winosmith.errors import RecipeError
-from winosmith.escape import for_json, one_line
+from winosmith.escape import escape_json, to_line
 from winosmith.formats import Columns
 from winosmith.options import (
     EmbedRecipe,
@@ -39,26 +39,26 @@ Copies = Literal["once", "keep"]
 """The rule for copies: keep one problem of each group, or keep all."""
 
 
-def list_paths(named: str | tuple[str, ...] | None) -> tuple[str, ...]:
-    """Return the file names in a recipe's value as a tuple, which is empty for None.
+def list_paths(value: str | tuple[str, ...] | None) -> tuple[str, ...]:
+    """List the file names in a recipe's value.
 
     >>> list_paths("twins.jsonl"), list_paths(None)
     (('twins.jsonl',), ())
     """
-    if named is None:
+    if value is None:
         return ()
-    return (named,) if isinstance(named, str) else tuple(named)
+    return (value,) if isinstance(value, str) else tuple(value)
 
 
-def strip_folders(named: str | tuple[str, ...] | None) -> str | list[str] | None:
-    """Return file names without folders, as in a published recipe; URLs are unchanged.
+def strip_folders(value: str | tuple[str, ...] | None) -> str | list[str] | None:
+    """Strip the folders from file names, as in a published recipe; URLs are unchanged.
 
     >>> strip_folders("pools/twins.jsonl"), strip_folders(("a/one.jsonl", "two.jsonl"))
     ('twins.jsonl', ['one.jsonl', 'two.jsonl'])
     """
-    if isinstance(named, str):
-        return named if is_address(named) else Path(named).name
-    return None if named is None else [str(strip_folders(path)) for path in named]
+    if isinstance(value, str):
+        return value if is_address(value) else Path(value).name
+    return None if value is None else [str(strip_folders(path)) for path in value]
 
 
 def _check_name(name: str) -> str:
@@ -67,15 +67,15 @@ def _check_name(name: str) -> str:
     return name
 
 
-def _check_files(named: str | tuple[str, ...]) -> str | tuple[str, ...]:
-    if not named:
+def _check_files(value: str | tuple[str, ...]) -> str | tuple[str, ...]:
+    if not value:
         raise ValueError("it must name a file")
-    names = [Path(path).name for path in list_paths(named)]
+    names = [Path(path).name for path in list_paths(value)]
     if twice := next((name for name in names if names.count(name) > 1), None):
         raise ValueError(
             f"two files are named {twice!r}; a recipe is published without folders, so rename one"
         )
-    return named
+    return value
 
 
 Files = Annotated[str | Texts, AfterValidator(_check_files)]
@@ -182,7 +182,7 @@ def read_recipe(path: str | Path) -> Recipe:
 
 
 def parse_recipe(table: Mapping[str, Any], *, folder: Path | None = None) -> Recipe:
-    """Return the recipe in a table; its paths are relative to `folder`, if given.
+    """Parse a recipe from a table; paths are relative to `folder`, if given.
 
     >>> parse_recipe({"name": "mine", "data": "pool.jsonl", "filter": {"threshold": 0.8}}).filter.C
     1.0
@@ -195,31 +195,29 @@ def parse_recipe(table: Mapping[str, Any], *, folder: Path | None = None) -> Rec
 
 
 def _resolve_files(
-    table: Mapping[str, Any],
-    folder: Path,
-    keys: tuple[str, ...] = FILE_KEYS,
+    table: Mapping[str, Any], folder: Path, keys: tuple[str, ...] = FILE_KEYS
 ) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for key in keys:
         named = table.get(key)
         if isinstance(named, str):
-            found[key] = _resolve(key, named, folder)
+            found[key] = _resolve_file(key, named, folder)
         elif isinstance(named, list) and all(isinstance(one, str) for one in named):
-            found[key] = [_resolve(key, one, folder) for one in named]
+            found[key] = [_resolve_file(key, one, folder) for one in named]
     return found
 
 
-def _resolve(key: str, named: str, folder: Path) -> str:
-    if key == "data" and is_address(named):
-        return named
-    path = folder / named
+def _resolve_file(key: str, name: str, folder: Path) -> str:
+    if key == "data" and is_address(name):
+        return name
+    path = folder / name
     if not is_file(Path(strip_sheet(str(path)))):
-        raise RecipeError(f"{key} is {named!r}, but there is no file {path}")
+        raise RecipeError(f"{key} is {name!r}, but there is no file {path}")
     return str(path)
 
 
-def recipe_table(recipe: Recipe) -> dict[str, Any]:
-    """Return a recipe as a table with all defaults, and with file names without folders."""
+def tabulate_recipe(recipe: Recipe) -> dict[str, Any]:
+    """Convert a recipe to a table with all defaults, and with file names without folders."""
     table = asdict(recipe)
     for key in FILE_KEYS:
         table[key] = strip_folders(table[key])
@@ -227,25 +225,25 @@ def recipe_table(recipe: Recipe) -> dict[str, Any]:
     return table
 
 
-def recipe_toml(recipe: Recipe) -> str:
-    """Return a recipe as TOML with all defaults, and with file names without folders.
+def format_recipe(recipe: Recipe) -> str:
+    """Format a recipe as TOML with all defaults, and with file names without folders.
 
     `read_recipe` can read the result if the named files are in the same folder.
 
-    >>> text = recipe_toml(Recipe("mine", "pools/twins.jsonl", seed=3))
+    >>> text = format_recipe(Recipe("mine", "pools/twins.jsonl", seed=3))
     >>> [line for line in text.splitlines() if line.startswith(("data", "seed", "votes_file"))]
     ['data = "twins.jsonl"', 'votes_file = false', 'seed = 3']
     """
-    table = recipe_table(recipe)
+    table = tabulate_recipe(recipe)
     tables = {key: value for key, value in table.items() if isinstance(value, Mapping)}
-    lines = _assignments({key: value for key, value in table.items() if key not in tables})
+    lines = _format_assignments({key: value for key, value in table.items() if key not in tables})
     for key, inner in tables.items():
-        lines += ["", f"[{key}]", *_assignments(inner)]
+        lines += ["", f"[{key}]", *_format_assignments(inner)]
     return "\n".join(lines) + "\n"
 
 
-def rebuild_toml(recipe: Recipe, shown: Mapping[str, Any]) -> str:
-    """Return a recipe as TOML, with instructions for repeating the build as comments."""
+def format_rebuild_recipe(recipe: Recipe, shown: Mapping[str, Any]) -> str:
+    """Format a recipe as TOML, with comments that explain how to repeat the build."""
     names = [Path(path).name for key in FILE_KEYS for path in list_paths(getattr(recipe, key))]
     names += [shown["embed"]["array"]] if shown["embed"]["array"] else []
     last, again = "", "winosmith build recipe.toml --out again"
@@ -257,22 +255,21 @@ def rebuild_toml(recipe: Recipe, shown: Mapping[str, Any]) -> str:
         )
     return (
         f"# winosmith {shown['version']} built this benchmark from the recipe below.\n"
-        f"# To repeat the build, put these files next to this file: {one_line(', '.join(names))}\n"
+        f"# To repeat the build, put these files next to this file: {to_line(', '.join(names))}\n"
         f"# (the SHA-256 of the problems, without answers, is {shown['problems']}), then run\n"
-        f"#     {again}\n{last}\n{recipe_toml(recipe)}"
+        f"#     {again}\n{last}\n{format_recipe(recipe)}"
     )
 
 
-def _assignments(table: Mapping[str, Any]) -> list[str]:
-    return [f"{key} = {_toml(value)}" for key, value in table.items()]
+def _format_assignments(table: Mapping[str, Any]) -> list[str]:
+    return [f"{key} = {_format_toml(value)}" for key, value in table.items()]
 
 
-def _toml(value: Any) -> str:
-    """Return a value as TOML; None is `false`."""
+def _format_toml(value: Any) -> str:
     if value is None or isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, list | tuple):
-        return f"[{', '.join(map(_toml, value))}]"
+        return f"[{', '.join(map(_format_toml, value))}]"
     if isinstance(value, str):  # TOML's escapes are JSON's
-        return for_json(json.dumps(value, ensure_ascii=False))
+        return escape_json(json.dumps(value, ensure_ascii=False))
     return repr(value)

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from winosmith import metrics, report, validate
 from winosmith.build._pool import describe_copies
-from winosmith.build._recipe import rebuild_toml
-from winosmith.build._report_filter import filter_sections, key_figures, verdict
+from winosmith.build._recipe import format_rebuild_recipe
+from winosmith.build._report_filter import make_figures, make_sections, verdict
 from winosmith.text import count_noun
 
 if TYPE_CHECKING:
-    from winosmith.build._build import Built
+    from winosmith.build._build import BuildResult
 
 
 SPLIT_DESCRIPTIONS = {
@@ -31,21 +31,21 @@ SPLIT_DESCRIPTIONS = {
 
 
 DISAGREEMENT = 0.3
-"""Assumed fraction of problems that only one of two compared models answers correctly; see
-`metrics.detectable_difference`."""
+"""Assumed fraction of problems that only one of two models answers correctly; see
+`metrics.compute_detectable_difference`."""
 
 MAX_DETECTABLE = 0.2
 """A split is too small if the detectable difference between two models exceeds this value, 0–1."""
 
 
-def report_page(built: Built, recipe: Mapping[str, Any]) -> str:
-    """Return the report of a build as an HTML page."""
+def render_report(built: BuildResult, recipe: Mapping[str, Any]) -> str:
+    """Render the report of a build as an HTML page."""
     sections = [
         report.Section("In short", [report.Cards(_make_cards(built))]),
         report.Section(
             "From twins to problems", _make_funnel(built), lead=_make_funnel_lead(built)
         ),
-        *filter_sections(built.run, built.measures, built.showable_rows),
+        *make_sections(built.run, built.measures, built.showable_rows),
         report.Section("What is published", _make_published_blocks(built, recipe)),
         report.Section(
             "How it was made",
@@ -53,7 +53,7 @@ def report_page(built: Built, recipe: Mapping[str, Any]) -> str:
             lead="All numbers in this report can be reproduced from this recipe and the data.",
         ),
     ]
-    return report.page(
+    return report.render_page(
         f"{recipe['name']}: what the filter did",
         sections,
         subtitle=verdict(built.run, built.measures),
@@ -62,7 +62,7 @@ def report_page(built: Built, recipe: Mapping[str, Any]) -> str:
     )
 
 
-def _make_cards(built: Built) -> list[report.KeyFigure]:
+def _make_cards(built: BuildResult) -> list[report.KeyFigure]:
     funnel = built.funnel
     kept = report.KeyFigure(
         "problems kept",
@@ -70,11 +70,11 @@ def _make_cards(built: Built) -> list[report.KeyFigure]:
         f"of {funnel.collected.problems:,} collected; "
         f"{report.count_twins_and_singles(funnel.kept.twins, funnel.kept.singles)}",
     )
-    guessed, *more = key_figures(built.run, built.measures)
+    guessed, *more = make_figures(built.run, built.measures)
     return [guessed, kept, *more]
 
 
-def _make_funnel_lead(built: Built) -> str:
+def _make_funnel_lead(built: BuildResult) -> str:
     rules = "".join(f" {line}." for line in built.applied.lines) if built.applied else ""
     if built.funnel.share is None:
         return rules.strip()
@@ -82,7 +82,7 @@ def _make_funnel_lead(built: Built) -> str:
     return f"{share} of the collected problems are left; the reasons for the others follow.{rules}"
 
 
-def _make_funnel(built: Built) -> list[report.Block]:
+def _make_funnel(built: BuildResult) -> list[report.Block]:
     return [
         *_make_text_blocks([report.format_value(note) for note in built.reader_notes], "warning"),
         *_make_funnel_blocks(built.funnel),
@@ -117,7 +117,7 @@ def _make_funnel_blocks(funnel: validate.Funnel) -> list[report.Block]:
     return blocks
 
 
-def _make_published_blocks(built: Built, recipe: Mapping[str, Any]) -> list[report.Block]:
+def _make_published_blocks(built: BuildResult, recipe: Mapping[str, Any]) -> list[report.Block]:
     generated = ", ".join(f"{count:,} of {name}" for name, count in built.unvalidated.items())
     claims = (
         f"Generated problems that judges did not find valid: {generated}. Have people judge these "
@@ -156,17 +156,17 @@ def _make_splits_table(counts: Mapping[str, int]) -> report.Table:
     )
 
 
-def _find_detectable(n: int) -> float | None:
-    return metrics.detectable_difference(n, DISAGREEMENT) if n else None
+def _find_detectable_difference(n: int) -> float | None:
+    return metrics.compute_detectable_difference(n, DISAGREEMENT) if n else None
 
 
 def _format_detectable(n: int) -> str:
-    least = _find_detectable(n)
+    least = _find_detectable_difference(n)
     return "none" if least is None else f"{report.fixed(100 * least)} points"
 
 
 def describe_small_splits(record: Mapping[str, Any]) -> list[str]:
-    """Return sentences about dev and test if they are too small to compare models.
+    """Describe dev and test if they are too small to compare models.
 
     Args:
         record: the contents of `report.json`, with the size of each split and the recipe.
@@ -184,18 +184,18 @@ def describe_small_splits(record: Mapping[str, Any]) -> list[str]:
         f"{report.percent(DISAGREEMENT, 0)} of them, it detects "
         + (
             f"{_format_detectable(counts[name])} or more"
-            if _find_detectable(counts[name])
+            if _find_detectable_difference(counts[name])
             else "no difference"
         )
         for name in ("dev", "test")
-        if wanted[name] and (_find_detectable(counts[name]) or 1) > MAX_DETECTABLE
+        if wanted[name] and (_find_detectable_difference(counts[name]) or 1) > MAX_DETECTABLE
     ]
     more = "Collect more twins, or raise dev and test under [split] in the recipe"
     return [*lines, more] if lines else []
 
 
-def _make_recipe_blocks(built: Built, recipe: Mapping[str, Any]) -> list[report.Block]:
-    written = rebuild_toml(built.recipe, recipe)
+def _make_recipe_blocks(built: BuildResult, recipe: Mapping[str, Any]) -> list[report.Block]:
+    written = format_rebuild_recipe(built.recipe, recipe)
     tuned = built.embedding_notes.get("finetuned")
     return [
         *_make_text_blocks(
@@ -207,7 +207,7 @@ def _make_recipe_blocks(built: Built, recipe: Mapping[str, Any]) -> list[report.
 
 
 def describe_previous_splits(record: Mapping[str, Any] | None) -> list[str]:
-    """Return sentences about problems with a previous split, and about new problems.
+    """Describe the problems with a previous split and the new problems, in sentences.
 
     Args:
         record: the object "sides" in `report.json`; None if there is no last build.
@@ -243,7 +243,7 @@ def describe_previous_splits(record: Mapping[str, Any] | None) -> list[str]:
 
 
 def make_previous_split_blocks(record: Mapping[str, Any] | None) -> list[report.Block]:
-    """Return the sentences of `describe_previous_splits` as blocks of a report."""
+    """Make report blocks from the sentences of `describe_previous_splits`."""
     first, *joints = describe_previous_splits(record) or [""]
     why = (
         "A block with several previous splits is now in the first of train, dev and test among "
@@ -257,7 +257,7 @@ def make_previous_split_blocks(record: Mapping[str, Any] | None) -> list[report.
 
 
 def describe_columns(record: Mapping[str, Any] | None) -> list[str]:
-    """Return sentences about columns that are missing in the public files.
+    """Describe the columns that are missing in the public files, in sentences.
 
     >>> held = ["private/dev.jsonl"]
     >>> describe_columns({"columns": ["x.gender"], "not_in": ["dev"], "but_in": held})

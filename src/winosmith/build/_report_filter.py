@@ -24,10 +24,10 @@ STOP_TEXTS = {
 """The text for each `debias.StopReason` in a report."""
 
 
-def key_figures(run: FilterRun, measures: Measures) -> list[report.KeyFigure]:
-    """Return the key figures of a report, such as remaining accuracy, excess and recall."""
+def make_figures(run: FilterRun, measures: Measures) -> list[report.KeyFigure]:
+    """Make the key figures of a report, such as remaining accuracy, excess and recall."""
     chosen = run.chosen_subset
-    figures = [_accuracy_figure(run, measures)]
+    figures = [_make_accuracy_figure(run, measures)]
     if (
         run.separability is not None
         and not run.blind_reason
@@ -47,8 +47,8 @@ def key_figures(run: FilterRun, measures: Measures) -> list[report.KeyFigure]:
             report.KeyFigure(
                 "problems reach the threshold in phase 1",
                 int(null.value),
-                f"{_whole_number(null.mean)} by chance, when the answers of whole blocks are "
-                f"flipped ({_whole_number(null.low)}–{_whole_number(null.high)}, {null.interval})",
+                f"{_format_count(null.mean)} by chance, when the answers of whole blocks are "
+                f"flipped ({_format_count(null.low)}–{_format_count(null.high)}, {null.interval})",
             )
         )
     if measures.found is not None:
@@ -99,8 +99,7 @@ LOW_SEPARABILITY = 0.5
 ACCURACY_LABEL = "accuracy of a linear model"
 
 
-def _accuracy_figure(run: FilterRun, measures: Measures) -> report.KeyFigure:
-    """Return the accuracy before and after the filter, or why it was not measured."""
+def _make_accuracy_figure(run: FilterRun, measures: Measures) -> report.KeyFigure:
     found = measures.verified
     if isinstance(found, str):
         if measures.before is None:
@@ -125,7 +124,7 @@ def _accuracy_figure(run: FilterRun, measures: Measures) -> report.KeyFigure:
         value,
         f"{what} (simultaneous 95 % interval {_interval(after)}); {others}; chance is "
         f"{_percent(after.chance)}. Trained on one of {two} halves and tested on the "
-        f"other, in {count_noun(found.splits, 'split')}{_size_note(run, found)}",
+        f"other, in {count_noun(found.splits, 'split')}{_note_size_gap(run, found)}",
     )
 
 
@@ -134,8 +133,8 @@ MIN_FRACTION_GAP = 0.1
 at least this much. They may differ because the number of AFLite's phases may depend on its seed."""
 
 
-def _size_note(run: FilterRun, found: debias.Verification) -> str:
-    """Return a note if the filter kept different fractions of the halves and the whole, or ""."""
+def _note_size_gap(run: FilterRun, found: debias.Verification) -> str:
+    """Note if the filter kept different fractions of the halves and of the whole."""
     kept = len(run.kept) / len(run.pool)
     if abs(kept - found.kept) < MIN_FRACTION_GAP:
         return ""
@@ -159,18 +158,17 @@ def verdict(run: FilterRun, measures: Measures) -> str:
     left = "these problems" if run.method == "none" else "the kept problems"
     many = run.options is not None
     surely = {
-        name: _excess_over_chance(of.low, of.high, of.chance, many)
-        for name, of in found.after.items()
+        name: _compute_excess(of.low, of.high, of.chance, many) for name, of in found.after.items()
     }
     finds = max(surely.values()) > 0
     beyond = {
-        name: _excess_over_chance(of.accuracy, of.accuracy, of.chance, many)
+        name: _compute_excess(of.accuracy, of.accuracy, of.chance, many)
         for name, of in found.after.items()
     }
     ranked = surely if finds else beyond
     name = max(ranked, key=ranked.__getitem__)
     after, before = found.after[name], found.before[name]
-    unlike = _size_note(run, found)
+    unlike = _note_size_gap(run, found)
     who = MODEL_PHRASES.get(name, f"a model of {name}")
     if name == INDEPENDENT and reads_letters(run):
         who = LETTER_MODEL
@@ -191,12 +189,12 @@ def verdict(run: FilterRun, measures: Measures) -> str:
     return f"A model can still predict {left}: {who} is correct on {right}{how}{was}{unlike}."
 
 
-def _excess_over_chance(low: float, high: float, chance: float, many: bool) -> float:
-    """Return how far a model, or its opposite, is above chance, given an interval.
+def _compute_excess(low: float, high: float, chance: float, many_options: bool) -> float:
+    """Compute how far a model, or its opposite, is above chance, given an interval.
 
     If the model is incorrect, its opposite scores 1 / (K − 1) with K options.
     """
-    return max(low, (1 - high) * (chance / (1 - chance) if many else 1)) - chance
+    return max(low, (1 - high) * (chance / (1 - chance) if many_options else 1)) - chance
 
 
 MODEL_NAMES = {debias.LINEAR: "linear", debias.TWO_PIECE: "two-piece", INDEPENDENT: "independent"}
@@ -224,11 +222,11 @@ def _describe_seed(run: FilterRun) -> str:
 
 
 def make_filter_record(run: FilterRun, measures: Measures) -> dict[str, Any]:
-    """Return the part of `report.json` about a filter."""
+    """Make the part of `report.json` about a filter."""
     return {
         "verdict": verdict(run, measures),
         "blind": bool(run.blind_reason),
-        "figures": [asdict(figure) for figure in key_figures(run, measures)],
+        "figures": [asdict(figure) for figure in make_figures(run, measures)],
         "aflite": run.aflite and run.aflite.record(),
         "mirror": run.mirror and run.mirror[0].record(),
         "again": {other: one.record() for other, one in run.overlaps.items()},
@@ -237,7 +235,7 @@ def make_filter_record(run: FilterRun, measures: Measures) -> dict[str, Any]:
     }
 
 
-def _rerun_section(run: FilterRun) -> report.Section:
+def _make_rerun_section(run: FilterRun) -> report.Section:
     table = report.Table(
         "Problems removed by this run and by another run",
         [
@@ -274,10 +272,8 @@ def _rerun_section(run: FilterRun) -> report.Section:
     return report.Section("Would another run remove the same problems?", [table], lead=lead)
 
 
-def filter_sections(
-    run: FilterRun, measures: Measures, shown: Sequence[int]
-) -> list[report.Section]:
-    """Return the sections about the filter.
+def make_sections(run: FilterRun, measures: Measures, shown: Sequence[int]) -> list[report.Section]:
+    """Make the report sections about the filter.
 
     Args:
         run: the run of the filter.
@@ -286,25 +282,25 @@ def filter_sections(
     """
     sections = []
     if run.aflite is not None and run.method == "aflite":
-        sections.append(_phases_section(run.aflite, measures))
+        sections.append(_make_phases_section(run.aflite, measures))
     if run.mirror is not None:
-        sections.append(_mirror_section(run.mirror[0], run, measures))
+        sections.append(_make_mirror_section(run.mirror[0], run, measures))
     if run.overlaps:
-        sections.append(_rerun_section(run))
-    sections.append(_accuracy_section(run, measures))
+        sections.append(_make_rerun_section(run))
+    sections.append(_make_accuracy_section(run, measures))
     if measures.found is not None:
-        sections.append(_recall_section(measures, run))
+        sections.append(_make_recall_section(measures, run))
     if measures.assessment is not None:
         blocks = debias.make_assessment_blocks(measures.assessment, measures.signature)
         reading = f"PMI filtering defines y = 1 as: {PMI_LABELS[run.pmi_label]} is correct."
         lead = reading if "PMI" in run.subsets else ""
         sections.append(report.Section("Can the answers be separated?", blocks, lead=lead))
         if run.method != "none":
-            sections.append(_examples_section(run, measures.assessment, shown))
+            sections.append(_make_examples_section(run, measures.assessment, shown))
     return sections
 
 
-def _phases_section(result: debias.AfliteResult, measures: Measures) -> report.Section:
+def _make_phases_section(result: debias.AfliteResult, measures: Measures) -> report.Section:
     phases, parameters = result.phases, result.parameters
     removed = len(result.scores) - len(result.kept)
     sizes, *of_scores = result.charts()
@@ -320,13 +316,13 @@ def _phases_section(result: debias.AfliteResult, measures: Measures) -> report.S
             )
         )
     if phases and phases[0].chance is not None:
-        blocks += _chance_blocks(result)
+        blocks += _make_chance_blocks(result)
     elif (null := measures.excess) is not None:
         text = (
-            f"In the first phase, {_whole_number(null.value)} problems reached the threshold. By "
+            f"In the first phase, {_format_count(null.value)} problems reached the threshold. By "
             "chance, with the answers of whole blocks (twins, copies, look-alikes) flipped at "
-            f"random, {_whole_number(null.mean)} do on average ({_whole_number(null.low)} to "
-            f"{_whole_number(null.high)}, {null.interval}; {len(null.draws)} draws)."
+            f"random, {_format_count(null.mean)} do on average ({_format_count(null.low)} to "
+            f"{_format_count(null.high)}, {null.interval}; {len(null.draws)} draws)."
         )
         blocks.append(report.Text([text], "note"))
     missed = ""
@@ -367,42 +363,42 @@ KNOWLEDGE_NOTES = {
 """For each input of the embedder, why a correct prediction need not reveal an artifact."""
 
 
-def _mirror_section(
-    found: debias.MirrorResult, run: FilterRun, measures: Measures
+def _make_mirror_section(
+    mirror: debias.MirrorResult, run: FilterRun, measures: Measures
 ) -> report.Section:
     many = run.options is not None
-    agree, differ = int((found.margins > 0).sum()), int((found.margins < 0).sum())
-    share = "" if found.false_share is None else (
-        f" About {_percent(found.false_share)} of the removed units are estimated to be sound."
+    agree, differ = int((mirror.margins > 0).sum()), int((mirror.margins < 0).sum())
+    share = "" if mirror.false_share is None else (
+        f" About {_percent(mirror.false_share)} of the removed units are estimated to be sound."
     )  # fmt: skip
-    if found.parameters["aim"] == "chance":
+    if mirror.parameters["aim"] == "chance":
         text = (
             "At every margin, the excess of agreeing units over "
             + ("the number expected by chance" if many else "disagreeing ones")
             + f" was removed at random.{share} The filter does not identify the units that reveal "
             "their answers."
         )
-    elif found.threshold is None:
+    elif mirror.threshold is None:
         text = (
             "Nothing was removed: at no margin are there enough agreeing units per disagreeing "
-            f"unit to limit the fraction of false removals to {found.parameters['error']:g}."
+            f"unit to limit the fraction of false removals to {mirror.parameters['error']:g}."
         )
-    elif not len(found.removed):
+    elif not len(mirror.removed):
         text = (
-            f"Nothing was removed: {sum(c >= found.found for c in found.turned)} of "
-            f"{len(found.turned)} runs with randomly permuted keys found at least as many."
+            f"Nothing was removed: {sum(c >= mirror.found for c in mirror.turned)} of "
+            f"{len(mirror.turned)} runs with randomly permuted keys found at least as many."
         )
     else:
         text = (
-            f"Agreeing units with a margin of at least {found.threshold:.2f} were removed.{share} "
-            f"{(sum(c >= found.found for c in found.turned) or 'None')!s} of {len(found.turned)} "
-            f"runs with randomly permuted keys found at least as many (p = {found.p:.2f}). Beyond "
+            f"Agreeing units with a margin of at least {mirror.threshold:.2f} were removed.{share} "
+            f"{sum(c >= mirror.found for c in mirror.turned) or 'None'} of {len(mirror.turned)} "
+            f"runs with randomly permuted keys found at least as many (p = {mirror.p:.2f}). Beyond "
             "the threshold, only disagreeing units are kept, so the kept units are not at chance; "
             "the two-piece model uses this."
         )
     lead = MIRROR_OPTIONS_INTRO if many else MIRROR_INTRO
     notes = [
-        report.Text([f"{agree:,} agree, {differ:,} disagree, {found.ties:,} tie. {text}"], "note")
+        report.Text([f"{agree:,} agree, {differ:,} disagree, {mirror.ties:,} tie. {text}"], "note")
     ]
     if read := measures.signature.parameters.get("reads"):
         notes.append(report.Text([KNOWLEDGE_NOTES[str(read)]], "note"))
@@ -412,7 +408,7 @@ def _mirror_section(
             report.Drawing(
                 "Agreeing units by margin, next to the mirror image of disagreeing units"
                 + (" (each weighted by 1 / (K − 1) with K options)" if many else ""),
-                found.charts,
+                mirror.charts,
                 signature=measures.signature,
             ),
             *notes,
@@ -421,11 +417,11 @@ def _mirror_section(
     )
 
 
-def _chance_blocks(result: debias.AfliteResult) -> list[report.Block]:
+def _make_chance_blocks(result: debias.AfliteResult) -> list[report.Block]:
     known = [(phase, phase.chance) for phase in result.phases if phase.chance is not None]
     rows: list[list[report.Value]] = [
         [phase.number + 1, phase.candidates, null.mean,
-         f"{_whole_number(null.low)}–{_whole_number(null.high)}",
+         f"{_format_count(null.low)}–{_format_count(null.high)}",
          phase.candidates - null.mean, phase.removed, phase.by_chance]
         for phase, null in known
     ]  # fmt: skip
@@ -458,14 +454,14 @@ def _chance_blocks(result: debias.AfliteResult) -> list[report.Block]:
         ),
     )
     text = (
-        f"Of the {removed:,} removed problems, about {_whole_number(by_chance)} were removed by "
+        f"Of the {removed:,} removed problems, about {_format_count(by_chance)} were removed by "
         "chance: with random answers, this many problems have such scores. The excess is "
-        f"{_whole_number(removed - by_chance)}."
+        f"{_format_count(removed - by_chance)}."
     )
     return [drawing, report.Text([text], "note")]
 
 
-def _accuracy_section(run: FilterRun, measures: Measures) -> report.Section:
+def _make_accuracy_section(run: FilterRun, measures: Measures) -> report.Section:
     title, found = "What models can still predict", measures.verified
     if isinstance(found, str):
         text = f"After the filter: {found}.{_describe_singles(run)}"
@@ -511,7 +507,7 @@ def _describe_singles(run: FilterRun) -> str:
     )
 
 
-def _recall_section(measures: Measures, run: FilterRun) -> report.Section:
+def _make_recall_section(measures: Measures, run: FilterRun) -> report.Section:
     assert measures.found is not None  # noqa: S101 - checked by the caller
     kinds = list(next(iter(measures.found.values())).by_kind)
     rows: list[list[report.Value]] = [
@@ -540,7 +536,7 @@ def _recall_section(measures: Measures, run: FilterRun) -> report.Section:
     return report.Section("Removal of known artifacts", [table], lead=lead)
 
 
-def _examples_section(
+def _make_examples_section(
     run: FilterRun, assessment: debias.Assessment, shown: Sequence[int]
 ) -> report.Section:
     found = debias.find_associations(run.pool)
@@ -565,7 +561,7 @@ def _examples_section(
         if twins
     ]
     parted = {subset.name: subset.parted for subset in assessment.subsets}
-    blocks.append(debias.make_leads_table(found, {n: s.tolist() for n, s in run.subsets.items()}))
+    blocks.append(debias.make_clue_table(found, {n: s.tolist() for n, s in run.subsets.items()}))
     lead = (
         f"Of {parted[run.chosen_subset]:,} twins the filter kept only one half. Marked words occur "
         "with the correct (or incorrect) option of other twins more often than expected by chance. "
@@ -574,13 +570,13 @@ def _examples_section(
     return report.Section("Examples", blocks, lead=lead)
 
 
-def _whole_number(count: float) -> str:
+def _format_count(count: float) -> str:
     return report.fixed(count, ",.0f")
 
 
-def _percent(share: float | None) -> str:
-    return report.format_value(share, ".1%")
+def _percent(fraction: float | None) -> str:
+    return report.format_value(fraction, ".1%")
 
 
-def _interval(guess: debias.GuesserAccuracy) -> str:
-    return f"{report.fixed(100 * guess.low)}–{_percent(guess.high)}"
+def _interval(accuracy: debias.GuesserAccuracy) -> str:
+    return f"{report.fixed(100 * accuracy.low)}–{_percent(accuracy.high)}"

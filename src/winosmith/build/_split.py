@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from winosmith.blocks import KEY_FIELDS, SPLITS, Disjoint, OldProblem, SplitName, assign_splits
+from winosmith.blocks import KEY_FIELDS, SPLITS, Disjoint, FormerProblem, SplitName, assign_splits
 from winosmith.dataset import Dataset
 from winosmith.errors import DataError
 
@@ -68,7 +68,7 @@ def split(
     dev: float,
     test: float,
     disjoint: Disjoint = "twin",
-    former: Sequence[OldProblem] | None = None,
+    former: Sequence[FormerProblem] | None = None,
 ) -> Split:
     """Split the kept rows into train, dev and test, and select whole twins for training.
 
@@ -86,21 +86,21 @@ def split(
         test: fraction of the kept rows in test, 0–1.
         disjoint: groups that are not split, in addition to blocks. A group that would exceed the
             size of dev or test by more than a tenth is assigned to training.
-        former: the problems of earlier splits; None without them.
+        former: the problems of earlier splits; None if there are no earlier splits.
 
     Raises:
         DataError: dev or test would be empty, because every contributor or source is too large or
             no block is new.
     """
     pooled, is_kept = set(pool), set(kept)
-    wanted: dict[SplitName, int] = {
+    sizes: dict[SplitName, int] = {
         "dev": round(dev * len(is_kept)),
         "test": round(test * len(is_kept)),
     }
     found = assign_splits(
         dataset,
         order,
-        wanted,
+        sizes,
         keys=() if disjoint == "twin" else (KEY_FIELDS[disjoint],),
         former=former or (),
         counted=is_kept,
@@ -113,7 +113,7 @@ def split(
         else:
             parts[of.split] += [row for row in of.rows if row in is_kept]
             withheld += [row for row in of.rows if row not in is_kept]
-    _refuse_empty(wanted, parts, disjoint, continued=bool(former))
+    _require_all_splits(sizes, parts, disjoint, continued=bool(former))
     place = {row: at for at, row in enumerate(parts["train"]) if row in pooled}
     twins = (
         sorted(twin, key=place.__getitem__) for twin in dataset.twins if place.keys() >= {*twin}
@@ -134,13 +134,13 @@ def split(
     )
 
 
-def _refuse_empty(
-    wanted: Mapping[SplitName, int],
+def _require_all_splits(
+    sizes: Mapping[SplitName, int],
     parts: Mapping[SplitName, Sequence[int]],
     disjoint: Disjoint,
     continued: bool,
 ) -> None:
-    empty = next((part for part in wanted if wanted[part] and not parts[part]), None)
+    empty = next((part for part in sizes if sizes[part] and not parts[part]), None)
     if empty is None:
         return
     if continued:
@@ -155,18 +155,18 @@ def _refuse_empty(
             "or reduce split.dev or split.test"
         )
     raise DataError(
-        f"every {disjoint} has more problems than the {wanted[empty]:,} for {empty}; collect "
+        f"every {disjoint} has more problems than the {sizes[empty]:,} for {empty}; collect "
         f"from more {disjoint}s, or set split.disjoint to twin"
     )
 
 
-def nested_sizes(train: Sequence[int]) -> dict[str, tuple[int, ...]]:
-    """Return nested training sets of whole twins, by the name of their size.
+def make_nested_sets(train: Sequence[int]) -> dict[str, tuple[int, ...]]:
+    """Make nested training sets of whole twins, by the name of their size.
 
     Each set is the beginning of the next, and xl has all rows. Sizes that are not smaller than the
-    whole are omitted.
+    whole set are omitted.
 
-    >>> {name: len(rows) for name, rows in nested_sizes(range(1000)).items()}
+    >>> {name: len(rows) for name, rows in make_nested_sets(range(1000)).items()}
     {'xs': 160, 's': 640, 'xl': 1000}
     """
     sizes = {name: tuple(train[:size]) for name, size in SIZES if size < len(train)}

@@ -24,7 +24,7 @@ from winosmith.chat._server import ChatError, Messages, Reply, RetryableError, c
 from winosmith.errors import InputError, require
 from winosmith.options import Count, checked_class
 from winosmith.parallel import ordered_map
-from winosmith.records import canonical, parse_json
+from winosmith.records import dump_json, parse_json
 from winosmith.text import count_noun
 
 _WAIT = 60.0
@@ -35,12 +35,12 @@ _TABLE = "CREATE TABLE IF NOT EXISTS replies (key TEXT PRIMARY KEY, reply TEXT N
 
 @dataclass(frozen=True, slots=True)
 class Cache:
-    """A cache of replies by request key; prompts and API keys are not stored.
+    """An on-disk cache of replies; prompts and API keys are not stored.
 
-    Each operation opens the file, so threads, forks and processes can share a cache.
+    Each operation opens and closes the file, so threads, forks and processes can share a cache.
 
     Attributes:
-        folder: the folder, created if missing with access only for this user (mode 0700).
+        folder: the folder; created if missing, accessible only to this user (mode 0700).
     """
 
     folder: Path
@@ -50,8 +50,8 @@ class Cache:
         """The SQLite file."""
         return self.folder / "replies.sqlite"
 
-    def find(self, keys: Iterable[str]) -> dict[str, Reply]:
-        """Return the cached replies by key."""
+    def get_many(self, keys: Iterable[str]) -> dict[str, Reply]:
+        """Return the cached replies among the given keys, by key."""
         if not self.path.exists():
             return {}
         ask = "SELECT key, reply FROM replies WHERE key IN (SELECT value FROM json_each(?))"
@@ -60,7 +60,7 @@ class Cache:
             return {key: _parse_reply(text) for key, text in rows}
 
     def store(self, key: str, reply: Reply) -> Reply:
-        """Store a reply, and return the stored reply: the first of concurrent replies."""
+        """Store a reply and return it, or the reply that a concurrent request stored first."""
         with self._open() as db:
             stated = {name: of for name, of in asdict(reply).items() if of not in (None, "", ())}
             db.execute("INSERT OR IGNORE INTO replies VALUES (?, ?)", (key, json.dumps(stated)))
@@ -69,7 +69,7 @@ class Cache:
 
     @contextmanager
     def _open(self) -> Iterator[sqlite3.Connection]:
-        """Open the file for one transaction; raise ChatError if it can't be used."""
+        """Open the database for one transaction; raise ChatError if it can't be used."""
         try:
             if not self.path.exists():
                 self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -103,19 +103,19 @@ _A_CONVERSATION = 64
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """The maximum or actual number of tokens of a request."""
+    """The maximum or actual token usage of a request."""
 
     tokens_in: int = 0
     tokens_out: int = 0
 
     @classmethod
-    def maximum(cls, messages: Messages, max_reply_tokens: int) -> Cost:
-        """Return the maximum cost of a request; a text never has more tokens than bytes."""
+    def estimate_maximum(cls, messages: Messages, max_reply_tokens: int) -> Cost:
+        """Return the maximum cost of a request, at one token per byte of text."""
         text = sum(len(message.content.encode()) + _A_MESSAGE for message in messages)
         return cls(text + _A_CONVERSATION, max_reply_tokens)
 
-    def of_reply(self, reply: Reply) -> Cost:
-        """Return the cost of a reply; assume the maximum for numbers that the server omits."""
+    def compute_actual(self, reply: Reply) -> Cost:
+        """Return the actual cost of a request; use the maximum for counts that the server omits."""
         return Cost(
             self.tokens_in if reply.tokens_in is None else reply.tokens_in,
             self.tokens_out if reply.tokens_out is None else reply.tokens_out,
@@ -134,17 +134,17 @@ class Budget:
     """Spending limits, and the amount spent.
 
     A request is sent only if its maximum cost fits into the budget: one token per byte of the
-    prompt, and the maximum number of tokens in the reply. Cached replies cost nothing. A request
-    that timed out counts with its maximum cost, because the server may charge for it.
+    prompt, plus the maximum number of reply tokens. Cached replies cost nothing. A request that
+    timed out is counted at its maximum cost, because the server may charge for it.
 
     Attributes:
         tokens: maximum number of input and output tokens; None for no limit.
         money: maximum cost, in the currency of the prices; None for no limit.
-        price_in, price_out: prices of a million input and output tokens.
+        price_in, price_out: prices per million input and output tokens.
         spent: the tokens used so far.
 
     Raises:
-        InputError: a limit or price is below 0, or there is a limit of money without prices.
+        InputError: a limit or price is below 0, or a money limit has no prices.
 
     >>> budget = Budget(money=2.0, price_in=0.15, price_out=0.60)
     >>> budget.spent.tokens_in, budget.spent_money
@@ -168,7 +168,7 @@ class Budget:
     @property
     def spent_money(self) -> float:
         """The money spent so far, according to the prices."""
-        return self._price(self.spent)
+        return self._compute_price(self.spent)
 
     def reserve(self, cost: Cost) -> None:
         """Reserve the maximum cost of a request, after waiting for other requests if necessary.
@@ -177,26 +177,26 @@ class Budget:
             BudgetError: the budget is too small for the request.
         """
         with self._changed:
-            while not self._fits(self.spent + self._held + cost):
+            while not self._is_affordable(self.spent + self._held + cost):
                 if self._held == Cost():
                     raise _server.BudgetError(self._explain_shortage(cost))
                 self._changed.wait()
             self._held += cost
 
-    def settle(self, held: Cost, taken: Cost) -> None:
-        """Replace the reserved cost of a request by its actual cost."""
+    def settle(self, reserved: Cost, actual: Cost) -> None:
+        """Replace the reserved cost of a request with its actual cost."""
         with self._changed:
-            self._held -= held
-            self.spent += taken
+            self._held -= reserved
+            self.spent += actual
             self._changed.notify_all()
 
-    def _fits(self, cost: Cost) -> bool:
+    def _is_affordable(self, cost: Cost) -> bool:
         total = cost.tokens_in + cost.tokens_out
         return (self.tokens is None or total <= self.tokens) and (
-            self.money is None or self._price(cost) <= self.money
+            self.money is None or self._compute_price(cost) <= self.money
         )
 
-    def _price(self, cost: Cost) -> float:
+    def _compute_price(self, cost: Cost) -> float:
         return (cost.tokens_in * self.price_in + cost.tokens_out * self.price_out) / _MILLION
 
     def _explain_shortage(self, cost: Cost) -> str:
@@ -213,16 +213,16 @@ class Budget:
 
 
 _FIRST_WAIT, _LONGEST_WAIT = 0.5, 30.0
-"""Seconds between retries, doubled each time, with jitter to separate threads."""
+"""Minimum and maximum seconds between retries; they double, with jitter to separate threads."""
 
 
 @dataclass
-class Run:
+class RequestBatch:
     """A batch of requests.
 
     Attributes:
         client: the client that asks the server.
-        cache: the cache of replies; None without one.
+        cache: the cache of replies; None to cache nothing.
         before: number of replies that were cached before the run.
         budget: the spending limits.
     """
@@ -244,8 +244,8 @@ class Run:
             client.base_url, client.model, client.key_variable, client.timeout
         )
 
-    def replies(self, conversations: Mapping[str, Messages]) -> dict[str, Reply]:
-        """Map the key of each conversation to its reply.
+    def send_requests(self, conversations: Mapping[str, Messages]) -> dict[str, Reply]:
+        """Send a request for each conversation, and return the replies by conversation key.
 
         After the first failure, requests in progress are finished and their replies cached, and the
         run ends. Ctrl-C does not wait for them; their replies are cached while Python exits.
@@ -256,34 +256,34 @@ class Run:
         self._total = len(conversations)
         executor = ThreadPoolExecutor(self.client.concurrency, "chat")
 
-        def hang_up() -> None:
+        def shut_down() -> None:
             executor.shutdown()
             self._connection.close()
 
         try:
-            ahead = 4 * self.client.concurrency
-            found = dict(ordered_map(self._ask_one, conversations.items(), executor, ahead=ahead))
+            items, limit = conversations.items(), 4 * self.client.concurrency
+            found = dict(ordered_map(self._request, items, executor, max_pending=limit))
         except BaseException as error:
             self._stop.set()
             executor.shutdown(wait=False, cancel_futures=True)
             if not isinstance(error, Exception):  # Ctrl-C does not wait
-                threading.Thread(target=hang_up).start()
+                threading.Thread(target=shut_down).start()
                 raise
-            hang_up()
+            shut_down()
             failure = self._failure or error
             if isinstance(failure, ChatError):
-                failure = type(failure)(self._with_context(failure))
+                failure = type(failure)(self._add_context(failure))
             raise failure from None
-        hang_up()
+        shut_down()
         return found
 
-    def _ask_one(self, conversation: tuple[str, Messages]) -> tuple[str, Reply]:
-        """Return a conversation's key and reply; cache the reply, or record the first failure."""
+    def _request(self, conversation: tuple[str, Messages]) -> tuple[str, Reply]:
+        """Request and cache a reply, and return it with its key; record the first failure."""
         key, messages = conversation
         tenacity = require("tenacity", "chat")
         retrying = tenacity.Retrying(
             retry=tenacity.retry_if_exception_type(RetryableError),
-            wait=self._wait,
+            wait=self._compute_wait,
             stop=tenacity.stop_any(
                 tenacity.stop_before_delay(self.client.patience),
                 lambda state: state.attempt_number >= state.outcome.exception().tries,
@@ -293,31 +293,31 @@ class Run:
             reraise=True,
         )
         try:
-            reply: Reply = retrying(self._attempt, messages)
+            reply: Reply = retrying(self._attempt_request, messages)
             if self.cache is not None:
                 reply = self.cache.store(key, reply)
         except Exception as error:
             failure = error
             if isinstance(error, RetryableError):
-                failure = self._final_error(error, retrying.statistics["attempt_number"])
+                failure = self._make_final_error(error, retrying.statistics["attempt_number"])
             with self._lock:
                 self._failure = self._failure or failure
             self._stop.set()
             raise
         with self._lock:
             self._received += 1
-            self._progress("")
+            self._report_progress("")
         return key, reply
 
-    def _attempt(self, messages: Messages) -> Reply:
+    def _attempt_request(self, messages: Messages) -> Reply:
         self._sleep(self._not_before - time.monotonic())
-        most = Cost.maximum(messages, self.client.max_reply_tokens or 0)
+        most = Cost.estimate_maximum(messages, self.client.max_reply_tokens or 0)
         self.budget.reserve(most)
         taken = Cost()
         try:
             self._sleep(0)
             reply = self._connection.ask(messages, self.client.body)
-            taken = most.of_reply(reply)
+            taken = most.compute_actual(reply)
             return reply
         except RetryableError as error:
             taken = most if error.charged else taken
@@ -329,7 +329,7 @@ class Run:
         if self._stop.wait(max(0.0, seconds)):
             raise CancelledError
 
-    def _wait(self, state: Any) -> float:
+    def _compute_wait(self, state: Any) -> float:
         """Return the seconds until the next attempt; `Retry-After` applies to all threads."""
         error = state.outcome.exception()
         doubled = min(_LONGEST_WAIT, _FIRST_WAIT * 2 ** min(16, state.attempt_number - 1))
@@ -343,14 +343,14 @@ class Run:
     def _report_wait(self, state: Any) -> None:
         reason = state.outcome.exception().reason
         with self._lock:
-            self._progress(f"waits {state.upcoming_sleep:.0f} s: {reason}")
+            self._report_progress(f"waits {state.upcoming_sleep:.0f} s: {reason}")
 
-    def _progress(self, note: str) -> None:
+    def _report_progress(self, note: str) -> None:
         report = self.client.on_progress
         if report and not self._stop.is_set():
             report(self.before + self._received, self.before + self._total, note)
 
-    def _final_error(self, error: RetryableError, attempts: int) -> ChatError:
+    def _make_final_error(self, error: RetryableError, attempts: int) -> ChatError:
         patience = self.client.patience
         if error.after is not None and error.after >= patience:
             return ChatError(
@@ -359,11 +359,11 @@ class Run:
             )
         return ChatError(f"after {count_noun(attempts, 'attempt')}, {error.reason}")
 
-    def _with_context(self, error: ChatError) -> str:
+    def _add_context(self, error: ChatError) -> str:
         """Return an error's message with the server and the number of cached replies."""
         message = f"{self.client.model} at {self.client.base_url}: {error}".rstrip(".")
         if self.cache is None:
-            return f"{message}. Without a cache, replies are lost"
+            return f"{message}. There is no cache, so the replies are lost"
         done = self.before + self._received
         return (
             f"{message}. {done:,} of {self.before + self._total:,} replies are saved in "
@@ -378,16 +378,16 @@ _SECRET = re.compile(r"key|secret|password|authori[sz]ation", re.IGNORECASE)
 @checked_class
 @dataclass(frozen=True)
 class Client:
-    """A chat model behind an OpenAI-compatible endpoint: call it, or `ask` many conversations.
+    """A client for an OpenAI-compatible chat model: call it, or `ask` several conversations.
 
     Attributes:
         model: the server's name of the model.
-        base_url: URL of the endpoint ("http://localhost:8000/v1"); https unless it is this machine.
+        base_url: endpoint URL ("http://localhost:8000/v1"); https unless it is on this machine.
         temperature: sampling temperature; 0 for the likeliest reply, None for the server's default.
         max_tokens: maximum number of tokens per reply; None for the server's default.
-        extra: further fields of the request body ({"top_p": 0.9}); None removes a default field.
+        extra: additional fields of the request body ({"top_p": 0.9}); None removes a default field.
         key_variable: name of the environment variable with the key. None means `OPENAI_API_KEY`,
-            which is used only for https on another machine.
+            which is sent only over https to another machine.
         concurrency: number of concurrent requests.
         timeout: seconds to wait for a reply.
         patience: seconds after which a request that keeps failing is abandoned.
@@ -459,7 +459,7 @@ class Client:
 
     @property
     def max_reply_tokens(self) -> int | None:
-        """Maximum number of tokens per reply; None without a limit."""
+        """Maximum number of tokens per reply; None if there is no limit."""
         body = self.body
         most = body.get("max_completion_tokens", body.get("max_tokens"))
         return most if isinstance(most, int) else None
@@ -472,20 +472,20 @@ class Client:
         """Return the model's reply to each conversation, in order.
 
         Cached replies are reused, and each new reply is cached immediately, so the same call
-        resumes after an error or interrupt. Equal conversations are sent once.
+        resumes after an error or interrupt. Identical conversations are sent only once.
 
         Args:
             conversations: the conversations.
-            draw: number of the repetition; at a temperature above 0, each draw gives a new reply.
+            draw: index of the repetition; at a temperature above 0, each draw gives a new reply.
 
         Raises:
             ChatError: the server can't be reached, refuses the request, or stays busy for longer
                 than `patience`; or the cache can't be used.
             BudgetError: the budget is too small for another request.
         """
-        keys = [self._key(messages, draw) for messages in conversations]
+        keys = [self._make_cache_key(messages, draw) for messages in conversations]
         cache = None if self.cache is None else Cache(Path(self.cache))
-        replies = cache.find(keys) if cache else {}
+        replies = cache.get_many(keys) if cache else {}
         missing = {
             key: messages
             for key, messages in zip(keys, conversations, strict=True)
@@ -494,11 +494,11 @@ class Client:
         if self.on_progress:
             self.on_progress(len(replies), len(replies) + len(missing), "")
         if missing:
-            run = Run(self, cache, len(replies), self.budget or Budget())
-            replies |= run.replies(missing)
+            batch = RequestBatch(self, cache, len(replies), self.budget or Budget())
+            replies |= batch.send_requests(missing)
         return [replies[key] for key in keys]
 
-    def _key(self, messages: Messages, draw: int) -> str:
+    def _make_cache_key(self, messages: Messages, draw: int) -> str:
         """Return the SHA-256 of everything that determines the reply.
 
         This includes the server's URL, because many local servers accept any model name.
@@ -510,4 +510,4 @@ class Client:
             "messages": [list(message) for message in messages],
             "draw": draw,
         }
-        return hashlib.sha256(canonical(asked).encode("utf-8", "surrogatepass")).hexdigest()
+        return hashlib.sha256(dump_json(asked).encode("utf-8", "surrogatepass")).hexdigest()

@@ -1,4 +1,4 @@
-"""Send a request to a chat server, and parse its reply and its errors."""
+"""Send requests to a chat server, and parse its replies and errors."""
 
 from __future__ import annotations
 
@@ -30,16 +30,16 @@ class Message(NamedTuple):
 
 
 Messages = Sequence[Message]
-"""A conversation, from the oldest turn on; the model writes the next turn."""
+"""A conversation, the oldest turn first; the model writes the next turn."""
 
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """A reply of a chat model.
+    """A chat model's reply.
 
     Attributes:
         text: the text; may be empty.
-        tokens_in, tokens_out: the numbers of tokens that the server reports, or None.
+        tokens_in, tokens_out: numbers of tokens as reported by the server, or None.
         finish: "stop", or "length" if the text was cut off; None if not reported.
         first_token: the likeliest first tokens with natural log-probabilities, in descending order;
             empty unless requested.
@@ -53,7 +53,7 @@ class Reply:
 
 
 class ChatModel(Protocol):
-    """Continues a conversation."""
+    """A callable that continues a conversation."""
 
     def __call__(self, messages: Messages, /) -> Reply:
         """Return the model's reply."""
@@ -61,7 +61,7 @@ class ChatModel(Protocol):
 
 
 class ChatError(InputError):
-    """A chat model can't be asked; the message quotes the server and gives advice.
+    """A chat model can't be used; the message quotes the server and gives advice.
 
     Earlier replies are cached if the client has a cache.
     """
@@ -72,11 +72,11 @@ class BudgetError(ChatError):
 
 
 UNLIMITED = 1_000_000
-"""Number of attempts if only the client's patience limits them."""
+"""Number of attempts if they are limited only by the client's patience."""
 
 
 class RetryableError(Exception):
-    """A transient failure.
+    """A failure that may be transient, so that a retry can help.
 
     Attributes:
         reason: the reason, for the user.
@@ -111,13 +111,13 @@ def parse_reply(body: bytes) -> Reply:
     """Return the reply in the body of a chat completion.
 
     Raises:
-        RetryableError: the body is not the JSON of a chat completion.
-        ChatError: the body is an error of the server.
+        RetryableError: the body is not a chat completion in JSON.
+        ChatError: the body is an error message from the server.
     """
     try:
         record = parse_json(body)
     except ValueError:
-        raise _invalid_reply("no JSON", body) from None
+        raise _make_reply_error("no JSON", body) from None
     if isinstance(record, dict) and record.get("error"):
         raise ChatError(f"the server answers with an error: {get_server_message(record)}")
     try:
@@ -135,12 +135,12 @@ def parse_reply(body: bytes) -> Reply:
             first_token=_parse_first_token(choice.get("logprobs")),
         )
     except (LookupError, TypeError, AttributeError, ValueError):
-        raise _invalid_reply("no chat completion", body) from None
+        raise _make_reply_error("no chat completion", body) from None
 
 
-def _invalid_reply(what: str, body: bytes) -> RetryableError:
-    shown = one_line(body.decode("utf-8", "replace"), 80) or "(nothing)"
-    return RetryableError(f"its reply is {what}: {shown}", tries=_NONSENSE_TRIES, charged=True)
+def _make_reply_error(fault: str, body: bytes) -> RetryableError:
+    shown = shorten_to_line(body.decode("utf-8", "replace"), 80) or "(nothing)"
+    return RetryableError(f"its reply is {fault}: {shown}", tries=_NONSENSE_TRIES, charged=True)
 
 
 def _parse_token_count(value: Any) -> int | None:
@@ -157,21 +157,23 @@ def _parse_first_token(logprobs: Any) -> tuple[tuple[str, float], ...]:
     return tuple(sorted(likeliest, key=lambda entry: -entry[1]))
 
 
-def get_server_message(body: Any) -> str:
-    """Return the server's message in the body of an error."""
-    while isinstance(body, dict):
-        body = next((body[key] for key in ("error", "message", "detail") if body.get(key)), "")
-    if isinstance(body, list):  # faults that a validator found
-        body = "; ".join(
-            get_server_message(part.get("msg") or part) for part in body if isinstance(part, dict)
+def get_server_message(record: Any) -> str:
+    """Return the server's message from the body of an error response."""
+    while isinstance(record, dict):
+        record = next(
+            (record[key] for key in ("error", "message", "detail") if record.get(key)), ""
         )
-    return one_line(str(body or ""))
+    if isinstance(record, list):  # faults that a validator found
+        record = "; ".join(
+            get_server_message(part.get("msg") or part) for part in record if isinstance(part, dict)
+        )
+    return shorten_to_line(str(record or ""))
 
 
-def one_line(text: str, most: int = _MAX_LENGTH) -> str:
-    """Return untrusted text as one short line without control characters."""
+def shorten_to_line(text: str, max_length: int = _MAX_LENGTH) -> str:
+    """Shorten untrusted text to one line without control characters."""
     line = " ".join("".join(c if c.isprintable() else " " for c in text).split())
-    return line if len(line) <= most else line[: most - 1] + "…"
+    return line if len(line) <= max_length else line[: max_length - 1] + "…"
 
 
 _TRANSIENT_STATUSES = {408, 409, 425, 429}
@@ -193,10 +195,10 @@ _PARAMETER = re.compile(
 _QUOTA = re.compile(r"insufficient_quota|exceeded your current quota|billing", re.IGNORECASE)
 
 
-def is_transient(status: int, words: str) -> bool:
+def is_transient(status: int, message: str) -> bool:
     """Return whether a retry may help: after "too many requests" or a server error."""
     if status == 429:
-        return not _QUOTA.search(words)
+        return not _QUOTA.search(message)
     return status in _TRANSIENT_STATUSES or (status >= 500 and status != _NOT_IMPLEMENTED)
 
 
@@ -223,16 +225,16 @@ def parse_retry_after(header: str | None, now: float) -> float | None:
 
 
 MAX_BYTES = 4 << 20
-"""Maximum size of a reply, in bytes; 100,000 tokens with log-probabilities take less."""
+"""Maximum size of a reply, in bytes; enough for 100,000 tokens with log-probabilities."""
 
 _CONNECT = 10.0
 """Seconds to wait for a connection."""
 
 _UNREACHED_TRIES = 4
-"""Number of attempts, over about four seconds, if a server never answered."""
+"""Number of attempts, over about four seconds, if a server has never answered."""
 
 _INTERNAL_TRIES = 6
-"""Number of attempts if the server fails on a request (500)."""
+"""Number of attempts if the server reports an internal error (500)."""
 
 
 @dataclass
@@ -252,13 +254,13 @@ class Connection:
 
     def __post_init__(self) -> None:
         self._openai = require("openai", "chat")
-        self._key = find_key(self.base_url, self.key_variable)
+        self._key = find_api_key(self.base_url, self.key_variable)
         self._client = self._openai.OpenAI(
             api_key=self._key or "none",
             base_url=self.base_url,
-            max_retries=0,  # `Run` waits as long as the server asks, and can be interrupted
+            max_retries=0,  # `RequestBatch` waits as the server requests, and can be interrupted
             timeout=self._openai.Timeout(self.timeout, connect=min(_CONNECT, self.timeout)),
-            http_client=_limited_client(
+            http_client=_make_limited_client(
                 self._openai, self.timeout, direct=is_loopback(self.base_url)
             ),
         )
@@ -282,14 +284,14 @@ class Connection:
             self.reached = True
             return parse_reply(raw.http_response.content)
         except openai.APIConnectionError as error:
-            raise self._connection_error(error) from None
+            raise self._convert_connection_error(error) from None
         except openai.APIStatusError as error:
             self.reached = True
-            raise self._refusal_error(error) from None  # the chain might contain secrets
+            raise self._convert_status_error(error) from None  # the chain might contain secrets
         except _ReplyTooLargeError:
             raise ChatError(f"its reply is larger than {MAX_BYTES:,} bytes") from None
 
-    def _connection_error(self, error: Exception) -> Exception:
+    def _convert_connection_error(self, error: Exception) -> Exception:
         cause = error.__cause__ or error
         if isinstance(cause, _ReplyTooLargeError):
             return ChatError(f"its reply is larger than {MAX_BYTES:,} bytes")
@@ -305,42 +307,42 @@ class Connection:
             )
         return RetryableError(f"the connection broke ({why})", charged=not refused)
 
-    def _refusal_error(self, error: Any) -> Exception:
+    def _convert_status_error(self, error: Any) -> Exception:
         status = int(error.status_code)
-        words = self._redact_key(get_server_message(_parse_body(error.response)))
+        words = self._redact_key(get_server_message(_parse_error_body(error.response)))
         refusal = f"HTTP {status}" + (f", {words}" if words else "")
         if is_transient(status, f"{words} {getattr(error, 'code', None)}"):
             after = parse_retry_after(error.response.headers.get("retry-after"), time.time())
             tries = _INTERNAL_TRIES if status == 500 else UNLIMITED
             return RetryableError(refusal, after=after, tries=tries)
-        return ChatError(self._explain(status, words, refusal))
+        return ChatError(self._explain_refusal(status, words, refusal))
 
-    def _explain(self, status: int, words: str, refusal: str) -> str:
+    def _explain_refusal(self, status: int, message: str, refusal: str) -> str:
         if status in (401, 403) and self._key:
             variable = self.key_variable or KEY_VARIABLE
             return f"the server rejects the key in {variable} ({refusal}); check the key"
         if status in (401, 403):
             return f"the server requires a key ({refusal}); name its environment variable"
-        if status == 402 or _QUOTA.search(words):
+        if status == 402 or _QUOTA.search(message):
             return f"the account has no credit left ({refusal}); add credit and try again"
         if 300 <= status < 400:
-            return f"the server redirects ({refusal}); use the final address"
+            return f"the server redirects ({refusal}); use the final URL"
         if status == 404:
-            return self._not_found(refusal)
-        if status == 413 or _TOO_LONG.search(words):
+            return self._explain_not_found(refusal)
+        if status == 413 or _TOO_LONG.search(message):
             return (
                 f"the prompt is too long for {self.model!r} ({refusal}); use fewer shots or a "
                 "model with a longer context"
             )
-        if _PARAMETER.search(words):
+        if _PARAMETER.search(message):
             return (
                 f"the server does not support a parameter ({refusal}); set or remove parameters "
                 "with `extra`, such as {'max_tokens': None, 'max_completion_tokens': 500}"
             )
         return f"the server refuses the request ({refusal})"
 
-    def _not_found(self, refusal: str) -> str:
-        models = self._models()
+    def _explain_not_found(self, refusal: str) -> str:
+        models = self._list_models()
         if models is None:
             return f"there is no chat model at this address ({refusal}); most base URLs end in /v1"
         if self.model in models:
@@ -350,7 +352,7 @@ class Connection:
         has = f"it has {join_names(there, _MODELS_SHOWN)}" if there else "it has no models"
         return f"there is no model {self.model!r} ({refusal}); {has}"
 
-    def _models(self) -> list[str] | None:
+    def _list_models(self) -> list[str] | None:
         """Return the names of the server's models; None if it does not list them."""
         try:
             raw = self._client.models.with_raw_response.list()
@@ -359,11 +361,11 @@ class Connection:
         except (self._openai.OpenAIError, _ReplyTooLargeError, ValueError, LookupError, TypeError):
             return None
 
-    def _redact_key(self, words: str) -> str:
-        return one_line(words.replace(self._key, "[the key]") if self._key else words)
+    def _redact_key(self, text: str) -> str:
+        return shorten_to_line(text.replace(self._key, "[the key]") if self._key else text)
 
 
-def _parse_body(response: Any) -> Any:
+def _parse_error_body(response: Any) -> Any:
     try:
         return parse_json(response.content)
     except ValueError:
@@ -375,10 +377,10 @@ class _ReplyTooLargeError(Exception):
     pass
 
 
-def _limited_client(openai: Any, timeout: float, *, direct: bool) -> Any:
-    """Return an HTTP client with limits on size and time; without proxies if `direct`."""
+def _make_limited_client(openai: Any, timeout: float, *, direct: bool) -> Any:
+    """Return an HTTP client with size and time limits, and without proxies if `direct`."""
 
-    class Bounded(openai.DefaultHttpxClient):  # type: ignore[misc]
+    class BoundedClient(openai.DefaultHttpxClient):  # type: ignore[misc]
         def send(self, request: Any, **settings: Any) -> Any:
             until = time.monotonic() + timeout
             response = super().send(request, **{**settings, "stream": True})
@@ -400,15 +402,15 @@ def _limited_client(openai: Any, timeout: float, *, direct: bool) -> Any:
                 response.status_code, headers=headers, content=bytes(body), request=request
             )
 
-    return Bounded(follow_redirects=False, trust_env=not direct)
+    return BoundedClient(follow_redirects=False, trust_env=not direct)
 
 
 KEY_VARIABLE = "OPENAI_API_KEY"
-"""The default environment variable with the key, as in other client libraries."""
+"""The default environment variable for the key, as in other client libraries."""
 
 
 def is_loopback(url: str) -> bool:
-    """Return whether a URL is on this machine.
+    """Return whether a URL refers to this machine.
 
     >>> is_loopback("http://localhost:8000/v1"), is_loopback("http://10.0.0.7:8000/v1")
     (True, False)
@@ -421,7 +423,7 @@ def is_loopback(url: str) -> bool:
 
 
 def check_url(url: str, *, insecure: bool) -> None:
-    """Refuse a URL that is invalid, contains secrets, or is not encrypted.
+    """Raise ChatError if a URL is invalid, contains secrets, or is not encrypted.
 
     Raises:
         ChatError: the URL is refused; secrets in it are not shown.
@@ -445,11 +447,11 @@ def check_url(url: str, *, insecure: bool) -> None:
         )
 
 
-def find_key(url: str, variable: str | None) -> str | None:
-    """Return the key for a server from the environment, or None.
+def find_api_key(url: str, variable: str | None) -> str | None:
+    """Return the API key for a server from the environment, or None.
 
-    The key in a variable that the user names is sent to any server. The default `OPENAI_API_KEY` is
-    sent only by https and to other machines.
+    A key in a variable that the user names is sent to any server. The default `OPENAI_API_KEY` is
+    sent only over https, and only to other machines.
 
     Raises:
         ChatError: the named variable is not set, or its value, which is not shown, can't be a key.
@@ -462,6 +464,6 @@ def find_key(url: str, variable: str | None) -> str | None:
         raise ChatError(f"the environment variable {name} is empty; set it, or choose another")
     if not (key.isascii() and key.isprintable()):
         raise ChatError(
-            f"the environment variable {name} contains characters that a key can't have"
+            f"the environment variable {name} contains characters that are not allowed in a key"
         )
     return key or None

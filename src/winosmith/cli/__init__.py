@@ -2,7 +2,7 @@
 
 Each public module contains `command`, a `click.Command`. Closely related commands share a module
 (`verify` is in `release`). Large groups have further modules (`_admin_test`, `_humans_sheets`).
-Other private modules contain what commands share: options, printing, predictions and solvers.
+Other private modules contain shared code: options, printing, predictions and solvers.
 """
 
 from __future__ import annotations

@@ -37,13 +37,13 @@ def command(context: click.Context, folder: str) -> None:
 
 def print_link(study: Study, token: str, address: str) -> None:
     """Print the study link to enter on the crowd market."""
-    from winosmith.web.market.providers import study_link
+    from winosmith.web.market.providers import make_study_link
 
-    echo(study_link(study.provider, token, address))
+    echo(make_study_link(study.provider, token, address))
     say("Keep the link secret: anyone with it can pretend to be a worker. It is shown only once.")
 
 
-def _parse_amount(_: click.Context, option: click.Parameter, text: str | None) -> Decimal | None:
+def _parse_amount(ctx: click.Context, param: click.Parameter, text: str | None) -> Decimal | None:
     if text is None:
         return None
     try:
@@ -66,8 +66,8 @@ def _parse_amount(_: click.Context, option: click.Parameter, text: str | None) -
 @click.option("--minutes", type=click.IntRange(min=1), required=True,
               help="Expected duration in minutes.")  # fmt: skip
 @click.option("--places", type=click.IntRange(min=1), metavar="N", required=True, help="Number of "
-              "people that the market sends; half as many more may start, because some return "
-              "their submission.")  # fmt: skip
+              "participants that the market sends; half as many more may start, because some "
+              "return their submission.")  # fmt: skip
 @click.option("--least-wage", callback=_parse_amount, metavar="AMOUNT",
               help="Minimum hourly pay; the ledger warns about lower pay.")  # fmt: skip
 @click.option("--code", default="", help="The market's completion code. On generic, each worker "
@@ -104,7 +104,7 @@ def create(site: Site, /, name: str, **options: Any) -> None:
         raise click.UsageError("give --judge N or --write N")
     if options["require"] and not options["only"]:
         raise click.UsageError("--require needs --only FILE, a table with the required columns")
-    from winosmith.web.market.ledger import planned_wage
+    from winosmith.web.market.ledger import compute_planned_wage
     from winosmith.web.market.studies import Requirement, create_study, read_ids
 
     only: list[str] = []
@@ -129,7 +129,7 @@ def create(site: Site, /, name: str, **options: Any) -> None:
         say(f"{len(only):,} people may take part.")
     if never:
         say(f"{len(never):,} people may not take part.")
-    wage = planned_wage(study)
+    wage = compute_planned_wage(study)
     say(f"The hourly pay is {wage} {study.currency} if the study takes {study.minutes} minutes.")
     if study.least_wage is not None and wage < study.least_wage:
         say(f"That is less than {study.least_wage} {study.currency}: raise the reward.")
@@ -154,7 +154,7 @@ def list_(site: Site, as_json: bool) -> None:
 @click.argument("name")
 @click.option("--new-link", is_flag=True, help="Create a new link, and disable the old one.")
 @click.option("--places", type=click.IntRange(min=1), metavar="N",
-              help="New number of people that the market sends.")  # fmt: skip
+              help="New number of participants that the market sends.")  # fmt: skip
 @address_option
 @pass_site
 @json_option
@@ -192,8 +192,8 @@ def reconcile(
 ) -> None:
     """Read the market's table of submissions to the study NAME from the file EXPORT (CSV).
 
-    Votes of approved submissions count from then on, and problems that waited for them are
-    decided. Votes of rejected and returned submissions do not count: other people judge these
+    From then on, votes of approved submissions are counted, and problems waiting for them are
+    decided. Votes of rejected and returned submissions are excluded: other people judge these
     problems, and the workers' own twins are withdrawn. Reading the same file again changes nothing.
     """
     from winosmith.web.market.exports import apply_plan, plan_changes, read_export
@@ -217,7 +217,7 @@ def reconcile(
     if dry_run:
         say("Nothing was changed.")
     else:
-        say(f"{votes:,} votes have changed: they count now, or no longer count.")
+        say(f"{votes:,} votes are newly counted or newly excluded.")
 
 
 @command.command("pay", short_help="show the ledger with paid and due amounts")
@@ -225,9 +225,9 @@ def reconcile(
 @click.option("--csv", "table", type=click.Path(dir_okay=False), metavar="FILE",
               help="Also write the ledger, with pseudonyms, to this file.")  # fmt: skip
 @click.option("--bonuses", type=click.Path(dir_okay=False), metavar="FILE",
-              help="Write the amounts due in addition to the reward to FILE: the market's ids and "
-              "amounts in the market's format, then currencies and payment ids. Delete FILE after "
-              "the payment.")  # fmt: skip
+              help="Write the bonuses that are due to FILE: the market's ids and amounts in the "
+              "market's format, then currencies and payment ids. Delete FILE after the "
+              "payment.")  # fmt: skip
 @click.option("--paid", type=FILE, metavar="FILE",
               help="Record the payments listed in FILE, which --bonuses wrote; each is recorded "
               "only once.")  # fmt: skip
@@ -237,7 +237,7 @@ def pay(
     site: Site, name: str, table: str | None, bonuses: str | None, paid: str | None, as_json: bool
 ) -> None:
     """Show the work, time, pay and hourly pay of each worker in the study NAME."""
-    from winosmith.web.market.ledger import COLUMNS, compute_ledger, due_payments, record_bonuses
+    from winosmith.web.market.ledger import COLUMNS, compute_ledger, iter_payments, record_bonuses
     from winosmith.web.market.studies import get_study
 
     study = get_study(name)
@@ -247,10 +247,10 @@ def pay(
     rows = [entry.cells() for entry in book.entries]
     workers = [dict(zip(COLUMNS, row, strict=True)) for row in rows]
     if table:
-        _write_csv(table, [COLUMNS, *([guard_cell(cell) for cell in row] for row in rows)])
+        _write_private_csv(table, [COLUMNS, *([guard_cell(cell) for cell in row] for row in rows)])
     if bonuses:
-        lines = list(due_payments(book))
-        _write_csv(bonuses, lines)
+        lines = list(iter_payments(book))
+        _write_private_csv(bonuses, lines)
         say(f"{len(lines)} lines with the market's ids; delete {bonuses} after the payment.")
     if as_json:
         print_json(
@@ -287,7 +287,7 @@ def pay(
         echo(f"Warning: {warning}")
 
 
-def _write_csv(path: str, rows: object) -> None:
+def _write_private_csv(path: str, rows: object) -> None:
     """Write a CSV file that only its owner can read."""
     with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as file:
         csv.writer(file).writerows(rows)  # type: ignore[arg-type]

@@ -10,7 +10,7 @@ import click
 
 from winosmith.cli import _options
 from winosmith.cli._declared import declared_options
-from winosmith.cli._humans_sheets import print_omitted
+from winosmith.cli._humans_sheets import print_omitted_problems
 from winosmith.cli._main import Group
 from winosmith.cli._output import print_records
 from winosmith.cli._printing import echo, print_json, say
@@ -97,7 +97,7 @@ def open_(site: Site, /, **options: Any) -> None:
         )
         return
     print_records(f"Round {opened.name}", sheets)
-    print_omitted(left_out)
+    print_omitted_problems(left_out)
     say(f"People can take it at /tests/round/{opened.name}/ on the site.")
 
 
@@ -105,7 +105,7 @@ def open_(site: Site, /, **options: Any) -> None:
 @pass_site
 @_options.json_option
 def list_(site: Site, as_json: bool) -> None:
-    """List the rounds with the numbers of sheets given out, handed in and given up."""
+    """List the rounds with the numbers of sheets handed out, handed in and abandoned."""
     from winosmith.web.take.models import Round
     from winosmith.web.take.rounds import round_progress
 
@@ -125,7 +125,7 @@ def list_(site: Site, as_json: bool) -> None:
 
 @command.command("close", short_help="close a round, and compute its results")
 @click.argument("name")
-@click.option("--drop", is_flag=True, help="Count unfinished sheets as given up.")
+@click.option("--drop", is_flag=True, help="Treat unfinished sheets as abandoned.")
 @pass_site
 def close(site: Site, name: str, drop: bool) -> None:
     """Close the round NAME, and compute its results, which moderators can see on the site."""

@@ -10,8 +10,8 @@ import click
 from winosmith.options import schema
 
 
-def number(value: str) -> int | float:
-    """Return a whole number, or a float if the text has a decimal point."""
+def parse_number(value: str) -> int | float:
+    """Parse a number: an int, or a float if the text is not all digits."""
     try:
         return int(value) if value.isdecimal() else float(value)
     except ValueError:
@@ -32,11 +32,11 @@ def declared_options(
     Args:
         kind: the declaration, or a checked function.
         only: names of the fields that get an option; all if empty.
-        option_names: option names that differ from the field's, by field ("pmi": "--pmi-variant").
+        option_names: map of fields to options with another name ("pmi": "--pmi-variant").
         prefix: start of each help text ("For chat: ").
     """
 
-    def add(function: Any) -> Any:
+    def decorate(function: Any) -> Any:
         for name, key in reversed(schema(kind)["properties"].items()):
             if name in only or not only:
                 option = (option_names or {}).get(name, f"--{name.replace('_', '-')}")
@@ -46,51 +46,51 @@ def declared_options(
                 function = make_option(name, option, key)(function)
         return function
 
-    return add
+    return decorate
 
 
-def make_option(name: str, option: str, key: Mapping[str, Any]) -> Callable[[Any], Any]:
-    """Return a click option from its parameter name, its option name and its JSON schema."""
-    default = key.get("default")
+def make_option(name: str, option: str, field: Mapping[str, Any]) -> Callable[[Any], Any]:
+    """Return the click option of a field, given its name, its option and its JSON schema."""
+    default = field.get("default")
     settings: dict[str, Any] = {"default": default, "show_default": default is not None}
     if default is False:
         settings = {"is_flag": True}
     elif default is True:
         option = f"{option}/--no-{option.removeprefix('--')}"
     else:
-        settings["type"] = _choose_type(key)
-    if "off" in key:
-        settings["metavar"] = f"RATE|{key['off']}"
+        settings["type"] = _choose_click_type(field)
+    if "off" in field:
+        settings["metavar"] = f"RATE|{field['off']}"
     if settings.get("type") == (int, int):
         settings["metavar"] = "MIN MAX"
-    if key.get("items", {}).get("type") == "integer":
+    if field.get("items", {}).get("type") == "integer":
         settings |= {"default": ",".join(map(str, default or ())), "metavar": "N,N,…"}
         settings["callback"] = _parse_whole_numbers
-    if values := key.get("items", {}).get("enum"):
+    if values := field.get("items", {}).get("enum"):
         settings = {"multiple": True, "type": click.Choice(values)}
-    if key.get("type") == "object":
+    if field.get("type") == "object":
         settings = {"multiple": True, "metavar": "NAME=NUMBER", "callback": _parse_named_numbers}
-    return click.option(option, name, help=" ".join(key["description"].split()), **settings)
+    return click.option(option, name, help=" ".join(field["description"].split()), **settings)
 
 
 def _parse_named_numbers(
-    _: click.Context, __: click.Parameter, given: tuple[str, ...]
+    ctx: click.Context, param: click.Parameter, values: tuple[str, ...]
 ) -> dict[str, float]:
     try:
-        return {name: float(number) for name, number in (one.split("=") for one in given)}
+        return {name: float(number) for name, number in (one.split("=") for one in values)}
     except ValueError:
         raise click.BadParameter("use NAME=NUMBER, such as answer=0.05") from None
 
 
-def _parse_whole_numbers(_: click.Context, __: click.Parameter, given: str) -> tuple[int, ...]:
+def _parse_whole_numbers(ctx: click.Context, param: click.Parameter, value: str) -> tuple[int, ...]:
     try:
-        return tuple(map(int, given.split(",")))
+        return tuple(map(int, value.split(",")))
     except ValueError:
         raise click.BadParameter("use whole numbers separated by commas") from None
 
 
 class _RateOrWord(click.FloatRange):
-    """A number in a range, or the word that means None."""
+    """A click type: a number in a range, or a word that stands for None."""
 
     def __init__(self, word: str, limits: click.FloatRange):
         super().__init__(limits.min, limits.max, limits.min_open, limits.max_open)
@@ -100,12 +100,12 @@ class _RateOrWord(click.FloatRange):
         return None if value == self.word else super().convert(value, param, ctx)
 
 
-def _choose_type(key: Mapping[str, Any]) -> Any:
-    choices = [one for one in key.get("anyOf", [key]) if one.get("type") != "null"]
-    if key.get("type") in ("object", "array"):
+def _choose_click_type(field: Mapping[str, Any]) -> Any:
+    choices = [one for one in field.get("anyOf", [field]) if one.get("type") != "null"]
+    if field.get("type") in ("object", "array"):
         return str
     if len(choices) > 1:
-        return number
+        return parse_number
     (one,) = choices
     if "enum" in one:
         return click.Choice(one["enum"])
@@ -121,4 +121,4 @@ def _choose_type(key: Mapping[str, Any]) -> Any:
         min_open="exclusiveMinimum" in one,
         max_open="exclusiveMaximum" in one,
     )
-    return _RateOrWord(key["off"], limits) if "off" in key else limits
+    return _RateOrWord(field["off"], limits) if "off" in field else limits

@@ -19,7 +19,7 @@ from winosmith.errors import DataError, FormatError
 from winosmith.humans import CrossFit, Groups, ItemRow, Results, Rules, Selection, Slope, TestResult
 from winosmith.metrics import Reliability
 from winosmith.outputs import PRIVATE, OutputFolder
-from winosmith.records import canonical
+from winosmith.records import dump_json
 from winosmith.report import (
     Signature,
     fixed,
@@ -40,7 +40,7 @@ from winosmith.validate import iterate_votes, read_votes
 @_options.data_argument()
 @click.argument("responses", nargs=-1, required=True, type=_options.FILE)
 @_options.format_option
-@click.option("--subjects", type=_options.FILE, metavar="FILE", help="Facts about the subjects: "
+@click.option("--subjects", type=_options.FILE, metavar="FILE", help="Data on the subjects: "
               "subjects.jsonl from `winosmith humans enter`, or a CSV table.")  # fmt: skip
 @declared_options(humans.compute_results, option_names={"weakest": "--without"})
 @_options.page_option
@@ -48,7 +48,7 @@ from winosmith.validate import iterate_votes, read_votes
 def print_results(**options: Any) -> None:
     """Print people's results on the problems of DATA, from their RESPONSES.
 
-    For each test, the report has the fraction of intended answers with its interval and the chance
+    For each test, it prints the fraction of intended answers with its interval and the chance
     level; scores by subject; the number of people who got each item right; native speakers compared
     with others; results without the weakest subjects; agreement (Fleiss' kappa, Krippendorff's
     alpha); badly built items with their most frequent answer; X (ambiguous) answers; and learning
@@ -91,7 +91,7 @@ def print_results(**options: Any) -> None:
 
 
 def _read_responses(paths: Sequence[str]) -> tuple[Response, ...]:
-    """Return the test responses of all files; the error for a repeated answer names both lines."""
+    """Return the test responses of all files; raise FormatError for a repeated answer."""
     first: dict[tuple[str, str], str] = {}
     responses: list[Response] = []
     for path in paths:
@@ -112,10 +112,10 @@ def _read_responses(paths: Sequence[str]) -> tuple[Response, ...]:
 
 
 _LISTED_ITEMS = 12
-"""Number of items that a terminal lists; the page lists all."""
+"""Number of items listed in a terminal; the page lists all."""
 
 
-def _list_results(test: TestResult) -> Iterator[list[report.Value]]:
+def _make_summary_rows(test: TestResult) -> Iterator[list[report.Value]]:
     share = test.share
     yield ["answers intended", f"{percent(share.value)} ({share.right:,} of {share.n:,})"]
     yield ["95 % interval", span(share.interval)]
@@ -154,11 +154,11 @@ def _make_group_rows(title: str, groups: Groups | None) -> Iterator[list[report.
                f"permutation p {probability(groups.permutation)}"]  # fmt: skip
 
 
-def _format_reliability(found: Reliability) -> str:
-    if found.value is None or found.interval is None:
-        return f"not defined: {found.reason}"
-    low, high = (report.format_value(end, ".2f") for end in found.interval)
-    return f"{report.format_value(found.value, '.2f')} ({low} to {high})"
+def _format_reliability(reliability: Reliability) -> str:
+    if reliability.value is None or reliability.interval is None:
+        return f"not defined: {reliability.reason}"
+    low, high = (report.format_value(end, ".2f") for end in reliability.interval)
+    return f"{report.format_value(reliability.value, '.2f')} ({low} to {high})"
 
 
 def _format_slope(slope: Slope | None, scale: float, unit: str) -> str:
@@ -186,51 +186,51 @@ _BAR = 0.9
 
 
 def _make_sections(
-    dataset: Dataset, found: Results, signature: report.Signature
+    dataset: Dataset, results: Results, signature: report.Signature
 ) -> list[report.Section]:
     opening = report.PageOnly(
-        lambda: [_make_cards(found), *_compare_with_bar(found.right / found.answers)]
+        lambda: [_make_key_figures(results), *_note_human_level(results.right / results.answers)]
     )
-    over: list[report.Block] = [*_make_overall_tables(found)]
-    if found.pace:
+    over: list[report.Block] = [*_make_overall_tables(results)]
+    if results.pace:
         pace = table(
             "Time per question, the fastest first",
-            found.pace,
+            results.pace,
             note="Fast: half the median or less; slow: twice the median or more. In 2016, one hour "
             "meant 18.3 s per question, and one subject took 7.6 s.",
         )
         over.append(report.PageOnly(lambda: [pace]))
     return [
         report.Section("Over all", [opening]),
-        *(_make_test_section(dataset, test, signature) for test in found.tests),
+        *(_make_test_section(dataset, test, signature) for test in results.tests),
         *([report.Section("Over the tests", over)] if over else []),
     ]
 
 
-def _make_cards(found: Results) -> report.Cards:
-    share = found.right / found.answers
+def _make_key_figures(results: Results) -> report.Cards:
+    share = results.right / results.answers
     return report.Cards(
         [
-            report.KeyFigure("intended answers", share, f"{found.right:,} of {found.answers:,}",
+            report.KeyFigure("intended answers", share, f"{results.right:,} of {results.answers:,}",
                              ".1%"),
-            report.KeyFigure("people", found.subjects, count_noun(len(found.tests), "test")),
-            report.KeyFigure("badly built items", len(found.flagged), "fewer than half agree"),
+            report.KeyFigure("people", results.subjects, count_noun(len(results.tests), "test")),
+            report.KeyFigure("badly built items", len(results.flagged), "fewer than half agree"),
             *(
                 report.KeyFigure(f"test {test.name}", test.share.value,
                                  f"{span(test.share.interval)}; guessing "
                                  f"{percent(test.chance.share)}", ".1%")
-                for test in found.tests
+                for test in results.tests
             ),
         ]
     )  # fmt: skip
 
 
-def _compare_with_bar(share: float) -> Iterator[report.Block]:
+def _note_human_level(accuracy: float) -> Iterator[report.Block]:
     yield report.Text(
         [
             f"The bar for “near human” on the challenge of 2016 was {percent(_BAR)}; its subjects "
             "gave 3,347 of 3,654 answers as intended, 91.6 % (Davis, Morgenstern & Ortiz 2016). "
-            f"The people here are {'above' if share >= _BAR else 'below'} that bar. The results "
+            f"The people here are {'above' if accuracy >= _BAR else 'below'} that bar. The results "
             "hold for these people and these items. On items that these people selected, the same "
             "answers are too optimistic; “winosmith humans select” measures people who had no "
             "part in the selection.",
@@ -257,20 +257,20 @@ def _make_test_section(
         report.Table(
             f"{name}: over all",
             ["figure", "value"],
-            list(_list_results(test)),
+            list(_make_summary_rows(test)),
             _get_cautions(test),
         ),
         scores,
         report.Drawing(
-            f"Items by people who gave the intended answer{_describe_course(test)}",
+            f"Items by people who gave the intended answer{_describe_trend(test)}",
             lambda: [
-                *_draw_levels(test.histogram, f"{name}, {{}} people"),
-                *_draw_course(test),
+                *_draw_histograms(test.histogram, f"{name}, {{}} people"),
+                *_draw_trend(test),
             ],
             items,
             signature,
         ),
-        *_show_badly_built(dataset, test),
+        *_list_badly_built_items(dataset, test),
         report.PageOnly(lambda: [_make_item_table(test)]),
     ]
     share = test.share
@@ -283,8 +283,8 @@ def _make_test_section(
     )
 
 
-def _draw_levels(histogram: Mapping[tuple[int, int], int], title: str) -> list[report.Svg]:
-    """Return a chart for each number of people asked, which replaces the braces in the title."""
+def _draw_histograms(histogram: Mapping[tuple[int, int], int], title: str) -> list[report.Svg]:
+    """Return a chart for each number of people asked, which fills the title's placeholder."""
     return [
         report.draw_items_by_correct(
             {right: n for (right, of), n in histogram.items() if of == asked},
@@ -295,7 +295,7 @@ def _draw_levels(histogram: Mapping[tuple[int, int], int], title: str) -> list[r
     ]
 
 
-def _draw_course(test: TestResult) -> Iterator[report.Svg]:
+def _draw_trend(test: TestResult) -> Iterator[report.Svg]:
     if test.course is None:
         return
     parts = [
@@ -311,7 +311,7 @@ def _draw_course(test: TestResult) -> Iterator[report.Svg]:
     yield report.draw_sheet_accuracy(parts, title="Learning and fatigue", note=note)
 
 
-def _describe_course(test: TestResult) -> str:
+def _describe_trend(test: TestResult) -> str:
     if test.course is None:
         return "."
     how = (
@@ -322,7 +322,7 @@ def _describe_course(test: TestResult) -> str:
     return f"; and the fraction correct from the first question to the last ({how})."
 
 
-def _show_badly_built(dataset: Dataset, test: TestResult) -> Iterator[report.Block]:
+def _list_badly_built_items(dataset: Dataset, test: TestResult) -> Iterator[report.Block]:
     flagged = [item for item in test.items if item.flagged]
     if flagged:
         yield table(
@@ -335,13 +335,13 @@ def _show_badly_built(dataset: Dataset, test: TestResult) -> Iterator[report.Blo
         )
         passages = report.Passages(
             "What people read instead",
-            [[_make_passage(dataset, item)] for item in flagged],
+            [[_make_item_passage(dataset, item)] for item in flagged],
             "The intended answer is marked; the answer that most people chose is below it.",
         )
         yield report.PageOnly(lambda: [passages])
 
 
-def _make_passage(dataset: Dataset, item: ItemRow) -> report.Passage:
+def _make_item_passage(dataset: Dataset, item: ItemRow) -> report.Passage:
     problem = dataset[item.row]
     return report.Passage(
         [report.Part(problem.replace_blank(f"[{problem.pronoun or '_'}]"))],
@@ -374,21 +374,21 @@ def _make_item_table(test: TestResult) -> report.Table:
     )  # fmt: skip
 
 
-def _make_overall_tables(found: Results) -> Iterator[report.Table]:
+def _make_overall_tables(results: Results) -> Iterator[report.Table]:
     tables = [
         report.Table(
             "Both halves of a schema",
             ["better half", "other half", "schemas"],
             [
                 [*(f"{right} of {asked}" for right, asked in both), n]
-                for both, n in found.halves.items()
+                for both, n in results.halves.items()
             ],
-            f"{sum(found.halves.values())} schemas have answers to both halves, by different "
+            f"{sum(results.halves.values())} schemas have answers to both halves, by different "
             "people.",
         ),
         table(
             "Time per question",
-            [pace for pace in found.pace if pace.odd],
+            [pace for pace in results.pace if pace.odd],
             "subject seconds times_median odd".split(),
             note="Fast: half the median or less; slow: twice the median or more.",
         ),
@@ -399,8 +399,8 @@ def _make_overall_tables(found: Results) -> Iterator[report.Table]:
                 [[who, remark.problem or "", remark.text] for who, remark in remarks],
             )
             for title, remarks in (
-                ("Texts recognised", found.recognised),
-                ("Words asked about", found.words),
+                ("Texts recognised", results.recognised),
+                ("Words asked about", results.words),
             )
         ),
     ]
@@ -430,10 +430,10 @@ def select_problems(**options: Any) -> None:
     """Select the problems of DATA that people agree on, according to their RESPONSES.
 
     The selection is exact: it has as many problems as the constraints allow, or --size of them,
-    with the highest agreement. The agreement on a schema is that on both of its halves; if both
-    halves are sound, one of them is drawn at random. A reason is given for every omitted problem.
-    The agreement on the selected problems is estimated twice: from the answers that selected them,
-    which is optimistic, and from people who had no part in the selection.
+    with the highest agreement. The agreement on a schema is measured on both halves; if both are
+    sound, one of them is drawn at random. A reason is given for every omitted problem. The
+    agreement on the selected problems is estimated twice: from the answers used for the selection,
+    which is optimistic, and from people who were not used for it.
 
     RESPONSES are files from `winosmith humans enter`, or tables of responses.
 
@@ -445,7 +445,7 @@ def select_problems(**options: Any) -> None:
     responses = [response for path in options["responses"] for response in read_votes(path)]
     rules = Rules(**{of.name: options[of.name] for of in fields(Rules)})
     found = humans.select(dataset, humans.tally(dataset, responses), rules, options["seed"])
-    fit, why_not = _cross_fit(dataset, responses, rules, options)
+    fit, why_not = _cross_fit_agreement(dataset, responses, rules, options)
     balance = ",".join(f"{name}={value:g}" for name, value in sorted(rules.balance.items()))
     parameters = {name: getattr(rules, name) for name in _SIGNED}
     signature = signature_of(
@@ -470,7 +470,7 @@ def select_problems(**options: Any) -> None:
         _print_selection(dataset, found, fit, why_not, signature)
 
 
-def _cross_fit(
+def _cross_fit_agreement(
     dataset: Dataset, responses: Sequence[Response], rules: Rules, options: Mapping[str, Any]
 ) -> tuple[CrossFit | None, str | None]:
     """Return the cross-fitted agreement, or the reason why it can't be estimated."""
@@ -491,35 +491,35 @@ def _cross_fit(
 
 def _print_selection(
     dataset: Dataset,
-    found: Selection,
+    chosen: Selection,
     fit: CrossFit | None,
-    why_not: str | None,
+    reason: str | None,
     signature: Signature,
 ) -> None:
     echo(
-        f"{len(found.rows)} of {len(dataset)} problems are chosen; {found.sound} are sound\n",
+        f"{len(chosen.rows)} of {len(dataset)} problems are chosen; {chosen.sound} are sound\n",
         bold=True,
     )
     print_table(
         "People who gave the intended answer",
         ("intended", "of", "problems"),
-        [(right, of, count) for (right, of), count in found.levels.items()],
+        [(right, of, count) for (right, of), count in chosen.levels.items()],
     )
-    if found.schemas:
+    if chosen.schemas:
         print_table(
             "Both halves of the chosen schemas, by people who gave the intended answer",
             ("half", "other half", "schemas"),
             [
                 (*(f"{right} of {of}" for right, of in both), count)
-                for both, count in found.schemas.items()
+                for both, count in chosen.schemas.items()
             ],
         )
-    reasons = Counter(_generalise(left.reason) for left in found.filtered.dropped).most_common()
+    reasons = Counter(_generalise(left.reason) for left in chosen.filtered.dropped).most_common()
     print_table("Omitted", ("problems", "because"), [(n, why) for why, n in reasons[:_REASONS]])
-    if found.answers:
+    if chosen.answers:
         echo(
-            f"Agreement in the answers used to choose:   {percent(found.naive, 2)} "
-            f"({found.right} of {found.answers}; optimistic)"
+            f"Agreement in the answers used to choose:   {percent(chosen.naive, 2)} "
+            f"({chosen.right} of {chosen.answers}; optimistic)"
         )
     if fit is not None:
         low, high = fit.agreement.interval
@@ -530,12 +530,12 @@ def _print_selection(
         share = percent(fit.kept, 0)
         echo(f"{share} of the chosen problems are also chosen without one fold of the people.")
     else:
-        echo(f"Agreement of people not used to choose:    unknown\n  ({why_not})")
+        echo(f"Agreement of people not used to choose:    unknown\n  ({reason})")
     echo(f"\n{signature}")
 
 
 def _generalise(reason: str) -> str:
-    """Return a reason without the details of one problem, so that equal reasons can be counted."""
+    """Remove the details of one problem from a reason, so that equal reasons can be counted."""
     if "gave the intended answer" in reason:
         is_other = reason.startswith("its other")
         return "its other half is not sound" if is_other else "too few gave the intended answer"
@@ -544,12 +544,12 @@ def _generalise(reason: str) -> str:
     return reason
 
 
-def _write_selection(found: Selection, report: Mapping[str, Any], out: str, force: bool) -> None:
+def _write_selection(chosen: Selection, report: Mapping[str, Any], out: str, force: bool) -> None:
     recipe = {"command": "humans select", "signature": report["signature"]}
     folder = OutputFolder.open(out, recipe, force=force)
-    folder.write_lines("chosen.jsonl", formats.to_lines(found.filtered.kept))
-    folder.write_lines("left-out.jsonl", (left.line() for left in found.filtered.dropped))
-    folder.write_lines("report.json", [canonical(report) + "\n"])
+    folder.write_lines("chosen.jsonl", formats.to_lines(chosen.filtered.kept))
+    folder.write_lines("left-out.jsonl", (left.to_json_line() for left in chosen.filtered.dropped))
+    folder.write_lines("report.json", [dump_json(report) + "\n"])
     say(f"Wrote {folder.path / 'chosen.jsonl'} and {folder.path / 'left-out.jsonl'}.")
 
 
@@ -576,7 +576,7 @@ def publish_problems(
     """Release the problems of DATA that a round USED, and put the rest under embargo.
 
     USED is a file of problems, such as chosen.jsonl from `winosmith humans select`. They are
-    released with their other halves. All other problems are marked, and winosmith exports none of
+    released with their other halves. All other problems are marked, and winosmith does not export
     them until the mark is removed. Every problem gets a canary string.
 
     \b

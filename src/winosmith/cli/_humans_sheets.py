@@ -23,7 +23,7 @@ from winosmith.dataset import Dropped
 from winosmith.errors import DataError, FormatError, InputError, Interrupted
 from winosmith.humans import Entry, Ledger, Sheet, Sitting, Subject, SurveyQuestion
 from winosmith.outputs import MANIFEST, PRIVATE, OutputFolder, atomic_write, sha256
-from winosmith.records import canonical, parse_json
+from winosmith.records import dump_json, parse_json
 from winosmith.report import format_value, signature_of
 from winosmith.response import Response
 from winosmith.text import count_noun
@@ -31,7 +31,7 @@ from winosmith.text import count_noun
 _SUFFIXES = (".ttf", ".otf", ".ttc", ".otc")
 
 _LISTED_REASONS = 5
-"""Number of omitted problems that are printed with the reason."""
+"""Number of omitted problems that are printed with their reason."""
 
 
 @click.command("sheets")
@@ -44,8 +44,8 @@ _LISTED_REASONS = 5
               "different tests.")  # fmt: skip
 @declared_options(humans.make_sheets, only=("orders", "title", "seed"))
 @click.option("--large-print", is_flag=True, help="Also make each sheet in large print.")
-@click.option("--form", "as_form", is_flag=True, help="Also make each sheet as a form for a "
-              "browser.")  # fmt: skip
+@click.option("--form", "as_form", is_flag=True, help="Also make each sheet as a browser "
+              "form.")  # fmt: skip
 @click.option("--subjects", type=_options.FILE, metavar="FILE",
               help="File with one subject code per line: each subject gets a sheet with the code "
               "printed on it.")  # fmt: skip
@@ -85,7 +85,7 @@ def print_sheets(**options: Any) -> None:
             "assign sheets without PDFs, use: winosmith humans assign"
         )
     for sheet in () if options["no_pdf"] else made.sheets:
-        humans.check_glyphs(sheet, declared=declared, fonts=options["fonts"])
+        humans.check_glyphs(sheet, survey=declared, fonts=options["fonts"])
     codes = read_subjects_file(options["subjects"]) if options["subjects"] else []
     # A brute-force search of the digest of the answers would reveal the answers of a short test.
     signature = signature_of(
@@ -106,16 +106,16 @@ def print_sheets(**options: Any) -> None:
     )
     with folder.discard_on_error():
         key = (f"{PRIVATE}/key.csv", partial(humans.format_answer_key, dataset, made.sheets))
-        files = _write_missing_files(folder, [key, *_make_files(made.sheets, declared, options)])
-        copies = _make_copies(folder, made.sheets, codes, declared, options)
+        files = _write_missing_files(folder, [key, *_list_files(made.sheets, declared, options)])
+        copies = _make_subject_copies(folder, made.sheets, codes, declared, options)
     report = {
         "data": options["data"],
         "sheets": [
             {
                 **{name: getattr(sheet, name) for name in ("name", "code", "test", "order")},
                 "questions": len(sheet),
-                "same_text": _count_labels(sheet, "SAME"),
-                "different": _count_labels(sheet, "TEXT IS DIFFERENT"),
+                "same_text": _count_items_by_label(sheet, "SAME"),
+                "different": _count_items_by_label(sheet, "TEXT IS DIFFERENT"),
             }
             for sheet in made.sheets
         ],
@@ -130,7 +130,7 @@ def print_sheets(**options: Any) -> None:
     names = ("name", "code", "questions", "same_text", "different")
     print_records(f"Sheets in {folder.path}", report["sheets"], names)
     print_records("Given", report["subjects"])
-    print_omitted(made.left_out)
+    print_omitted_problems(made.left_out)
     echo(report["signature"])
     prints = "The sheets are in" if options["no_pdf"] else "Print"
     where = folder.path if options["no_pdf"] else folder.path / "*.pdf"
@@ -144,19 +144,19 @@ def _hash_fonts(folder: str) -> dict[str, str]:
     return {path.relative_to(folder).as_posix(): sha256(path) for path in paths}
 
 
-def _make_files(
-    sheets: Sequence[Sheet], declared: Sequence[SurveyQuestion], options: Mapping[str, Any]
+def _list_files(
+    sheets: Sequence[Sheet], questions: Sequence[SurveyQuestion], options: Mapping[str, Any]
 ) -> Iterator[tuple[str, Any]]:
     for sheet in sheets:
         yield (
             f"{sheet.name}.json",
-            lambda sheet=sheet: canonical(humans.make_sheet_record(sheet)) + "\n",
+            lambda sheet=sheet: dump_json(humans.make_sheet_record(sheet)) + "\n",
         )
         printed = partial(
             humans.render_pdf,
             sheet,
             paper=options["paper"],
-            declared=declared,
+            survey=questions,
             fonts=options["fonts"],
         )
         if not options["no_pdf"]:
@@ -164,7 +164,7 @@ def _make_files(
         if options["large_print"]:
             yield f"{sheet.name}-large.pdf", partial(printed, large=True)
         if options["as_form"]:
-            yield f"{sheet.name}.html", partial(humans.render_form, sheet, declared=declared)
+            yield f"{sheet.name}.html", partial(humans.render_form, sheet, survey=questions)
 
 
 def _write_missing_files(folder: OutputFolder, files: Sequence[tuple[str, Any]]) -> list[str]:
@@ -178,11 +178,11 @@ def _write_missing_files(folder: OutputFolder, files: Sequence[tuple[str, Any]])
     return [name for name, _ in files]
 
 
-def _make_copies(
+def _make_subject_copies(
     folder: OutputFolder,
     sheets: Sequence[Sheet],
     codes: Sequence[str],
-    declared: Sequence[SurveyQuestion],
+    questions: Sequence[SurveyQuestion],
     options: Mapping[str, Any],
 ) -> list[dict[str, str]]:
     """Give each subject a sheet, and make a PDF of it with the subject's code."""
@@ -190,10 +190,10 @@ def _make_copies(
         return []
     path = folder.path / LEDGER
     with humans.lock_ledger(path):
-        ledger, given = enrol(humans.read_ledger(path), sheets, codes, seed=options["seed"])
+        ledger, given = assign_all(humans.read_ledger(path), sheets, codes, seed=options["seed"])
         humans.write_ledger(ledger, path)
     printed = partial(
-        humans.render_pdf, declared=declared, paper=options["paper"], fonts=options["fonts"]
+        humans.render_pdf, survey=questions, paper=options["paper"], fonts=options["fonts"]
     )
     _write_missing_files(
         folder,
@@ -208,16 +208,16 @@ def _make_copies(
     ]
 
 
-def _count_labels(sheet: Sheet, start: str) -> int:
-    return sum((item.label or "").startswith(start) for item in sheet.items)
+def _count_items_by_label(sheet: Sheet, prefix: str) -> int:
+    return sum((item.label or "").startswith(prefix) for item in sheet.items)
 
 
-def print_omitted(left_out: Sequence[Dropped]) -> None:
-    """Print the first problems that are on no sheet, each with the reason."""
-    for left in left_out[:_LISTED_REASONS]:
-        echo(f"On no sheet: {left.problem.id}: {left.reason}")
-    if len(left_out) > _LISTED_REASONS:
-        echo(f"On no sheet: {len(left_out) - _LISTED_REASONS:,} more; see --json")
+def print_omitted_problems(omitted: Sequence[Dropped]) -> None:
+    """Print the first few problems without a sheet, each with the reason."""
+    for left in omitted[:_LISTED_REASONS]:
+        echo(f"Not on a sheet: {left.problem.id}: {left.reason}")
+    if len(omitted) > _LISTED_REASONS:
+        echo(f"Not on a sheet: {len(omitted) - _LISTED_REASONS:,} more; see --json")
 
 
 LEDGER = "ledger.json"
@@ -227,11 +227,11 @@ LEDGER = "ledger.json"
 @click.command("assign")
 @click.argument("folder", metavar="DIR", type=_options.FOLDER)
 @click.argument("subjects", nargs=-1, metavar="SUBJECT...")
-@click.option("--test", metavar="NAME", help="Give only sheets of this test, such as a.")
+@click.option("--test", metavar="NAME", help="Give only sheets of this test (for example, a).")
 @click.option("--another", is_flag=True, help="Give another sheet to subjects who have finished "
               "theirs.")  # fmt: skip
-@click.option("--dropped", is_flag=True, help="Record that the subjects gave up their sheets, "
-              "which no longer count as taken, but as seen.")  # fmt: skip
+@click.option("--dropped", is_flag=True, help="Record that the subjects abandoned their sheets, "
+              "which then count as seen but not as taken.")  # fmt: skip
 @click.option("--ledger", "ledger_file", type=click.Path(dir_okay=False), metavar="FILE",
               help=f"Ledger with the sheets of all sessions; by default DIR/{LEDGER}.")  # fmt: skip
 @_options.seed_option("Random seed for breaking ties.")
@@ -242,23 +242,23 @@ def assign_sheets(
     dropped: bool,
     ledger_file: str | None,
     as_json: bool,
-    **how: Any,
+    **criteria: Any,
 ) -> None:
     """Give each SUBJECT a sheet from DIR, a folder that `winosmith humans sheets` made.
 
-    SUBJECT is a code, never a name. No subject gets a sheet with the other half, a look-alike or a
-    text of an item on an earlier sheet in the ledger, even one that was given up. All tests and
-    orders are given equally often. A subject with a sheet gets the same sheet again; with
-    --another, a different one. Without a SUBJECT, the ledger is shown.
+    SUBJECT is a code, never a name. No subject gets a sheet with the other half, a look-alike or
+    the text of an item that they have seen, even if they gave up that sheet. All tests and orders
+    are given equally often. A subject with a sheet gets the same sheet again; with --another, a
+    different one. Without a SUBJECT, the ledger is shown.
 
-    Use one --ledger FILE for all sessions and data sets with the same people.
+    Use the same --ledger FILE for all sessions and data sets with these people.
 
     \b
     Example:
         winosmith humans assign sheets S01 S02 S03
         winosmith humans assign sheets S02 --another
     """  # noqa: D301
-    if dropped and (how["another"] or how["test"]):
+    if dropped and (criteria["another"] or criteria["test"]):
         raise click.UsageError("--dropped can't be combined with --another or --test")
     path = Path(ledger_file or Path(folder) / LEDGER)
     sheets = read_sheets(folder)
@@ -266,9 +266,9 @@ def assign_sheets(
     with humans.lock_ledger(path):
         ledger = humans.read_ledger(path)
         if dropped:
-            ledger = _record_dropped(ledger, subjects)
+            ledger = _record_abandoned_sheets(ledger, subjects)
         else:
-            ledger, given = enrol(ledger, sheets, subjects, **how)
+            ledger, given = assign_all(ledger, sheets, subjects, **criteria)
         if subjects:
             humans.write_ledger(ledger, path)
     report = {
@@ -287,23 +287,23 @@ def assign_sheets(
         say(f"Wrote {path}.")
 
 
-def enrol(
-    ledger: Ledger, sheets: Sequence[Sheet], subjects: Sequence[str], **how: Any
+def assign_all(
+    ledger: Ledger, sheets: Sequence[Sheet], subjects: Sequence[str], **criteria: Any
 ) -> tuple[Ledger, list[tuple[str, Sheet]]]:
-    """Give each subject a sheet; if one subject can't get one, nobody does."""
+    """Assign a sheet to each subject, or to nobody if one subject can't get a sheet."""
     twice = [subject for subject, count in Counter(subjects).items() if count > 1]
     if twice:
         raise InputError(f"the subject {twice[0]!r} is given twice; use one code per person")
     given = []
     for subject in subjects:
-        ledger, sheet = humans.assign(ledger, sheets, subject, **how)
+        ledger, sheet = humans.assign(ledger, sheets, subject, **criteria)
         given.append((subject, sheet))
     return ledger, given
 
 
-def _record_dropped(ledger: Ledger, subjects: Sequence[str]) -> Ledger:
+def _record_abandoned_sheets(ledger: Ledger, subjects: Sequence[str]) -> Ledger:
     for subject in subjects:
-        if not any(given.state == "given" for given in ledger.assignments_of(subject)):
+        if not any(given.state == "given" for given in ledger.get_assignments(subject)):
             raise InputError(f"{subject} has no sheet to give up")
         ledger = ledger.with_state(subject, "dropped")
     return ledger
@@ -328,7 +328,7 @@ def read_subjects_file(path: str | Path) -> list[str]:
 
 
 def _find_handout(folder: str, name: str) -> str:
-    """Return the file to hand out: the PDF or, without one, the form."""
+    """Return the path of the file to hand out: the PDF if there is one, otherwise the form."""
     found = [f"{folder}/{name}{end}" for end in (".pdf", ".html", ".json")]
     return next((file for file in found if Path(file).exists()), found[0])
 
@@ -359,7 +359,7 @@ SECOND_ENTRY = "again-"
 @click.option("--answers", multiple=True, type=_PATH, metavar="FILE", help="Answers to read: a CSV "
               "table, a file that a form saved, or a folder of these; may be "
               "repeated.")  # fmt: skip
-@click.option("--subjects", type=_options.FILE, metavar="FILE", help="Facts about the subjects: "
+@click.option("--subjects", type=_options.FILE, metavar="FILE", help="Data on the subjects: "
               "a CSV table with the columns subject, native, started, ended, recognised and "
               "words.")  # fmt: skip
 @click.option("--out", default=".", show_default=True, type=click.Path(file_okay=False),
@@ -387,7 +387,7 @@ def enter_answers(**options: Any) -> None:
     if options["subject"] and options["answers"]:
         raise InputError("--subject types answers and --answers reads them; use only one of them")
     if options["subject"]:
-        _type_sheet(sheets, out, options)
+        _enter_sheet(sheets, out, options)
         return
     if not options["answers"]:
         raise InputError("give --subject CODE to type answers, or --answers FILE to read them")
@@ -426,7 +426,7 @@ def _read_sheets_by_code(paths: Iterable[str]) -> dict[str, Sheet]:
     found: dict[str, Sheet] = {}
     for path in map(Path, paths):
         files = [path] if path.is_file() else sorted(path.glob("*.json"))
-        files = [file for file in files if file == path or _has_kind(file, "sheet")]
+        files = [file for file in files if file == path or _is_record(file, "sheet")]
         if not files:
             raise InputError(f"{path} has no sheets; make them with: winosmith humans sheets")
         for file in files:
@@ -435,7 +435,7 @@ def _read_sheets_by_code(paths: Iterable[str]) -> dict[str, Sheet]:
     return found
 
 
-def _has_kind(path: Path, kind: str) -> bool:
+def _is_record(path: Path, kind: str) -> bool:
     """Return whether a JSON file is a winosmith record of this kind."""
     try:
         record = parse_json(path.read_text("utf-8"))
@@ -482,7 +482,7 @@ def _find_answer_files(path: Path) -> Iterator[Path]:
         file
         for file in sorted(path.iterdir())
         if file.suffix == ".csv"
-        or (file.suffix == ".json" and (_has_kind(file, "answers") or _has_kind(file, "entry")))
+        or (file.suffix == ".json" and (_is_record(file, "answers") or _is_record(file, "entry")))
     ]
     if not found:
         raise InputError(f"{path} has no answers, neither tables nor files saved by forms")
@@ -501,8 +501,8 @@ def _write_answers(out: Path, responses: Sequence[Response], subjects: Sequence[
         )
 
 
-def _type_sheet(sheets: Mapping[str, Sheet], out: Path, options: Mapping[str, Any]) -> None:
-    """Read one subject's answers from the keyboard; compare a second entry with the first."""
+def _enter_sheet(sheets: Mapping[str, Sheet], out: Path, options: Mapping[str, Any]) -> None:
+    """Enter one subject's answers from the keyboard; compare a second entry with the first."""
     if len(sheets) != 1:
         raise InputError(f"--subject types one sheet; {len(sheets)} were given")
     (sheet,) = sheets.values()
@@ -512,9 +512,9 @@ def _type_sheet(sheets: Mapping[str, Sheet], out: Path, options: Mapping[str, An
     out.mkdir(parents=True, exist_ok=True)
     first = out / f"answers-{subject}-{sheet.code}.json"
     second = out / f"{SECOND_ENTRY}{subject}-{sheet.code}.json"
-    if options["again"] and not _has_kind(first, "answers"):
+    if options["again"] and not _is_record(first, "answers"):
         raise InputError(f"{first} is missing or incomplete; finish the first entry")
-    typed = type_answers(sheet, subject, second if options["again"] else first)
+    typed = read_typed_answers(sheet, subject, second if options["again"] else first)
     report: dict[str, Any] = {
         "subject": subject,
         "sheet": sheet.code,
@@ -543,31 +543,31 @@ _SNIPPET_LENGTH = 58
 """Maximum number of characters of a snippet."""
 
 
-def type_answers(sheet: Sheet, subject: str, path: Path) -> Sitting:
+def read_typed_answers(sheet: Sheet, subject: str, path: Path) -> Sitting:
     """Read the answers of a sheet from the keyboard, and return them when all are typed.
 
     Without a terminal, each character of the input is a key, and newlines are ignored.
 
     Raises:
-        Interrupted: Ctrl-C, Ctrl-D or the end of the input before the last question; the typed
-            answers are in the file, and the same command resumes from it.
+        Interrupted: the input ended (or Ctrl-C, Ctrl-D) before the last question; the typed answers
+            are in the file, from which the same command resumes.
         FormatError: the file is not a saved entry of this sheet and subject.
     """
     entry = Entry.resume(path, sheet, subject)
-    if entry.item is not None:
+    if entry.next_item is not None:
         _print_instructions(entry, path)
     try:
         with _read_keys() as keys:
-            while entry.item is not None:
+            while entry.next_item is not None:
                 entry = _apply_key(entry, next(keys), path)
     except (KeyboardInterrupt, StopIteration):
         echo("", err=True)
-    if entry.item is not None:
+    if entry.next_item is not None:
         raise Interrupted(
             f"Question {entry.next_number} of {len(sheet)} is next; {path} has the answers so far, "
             "and the same command resumes"
         )
-    echo(f"All {len(sheet)} questions of {subject} are in {path}.", err=True)
+    echo(f"The answers of {subject} to all {len(sheet)} questions are in {path}.", err=True)
     return entry.sitting
 
 
@@ -580,12 +580,12 @@ def _print_instructions(entry: Entry, path: Path) -> None:
         f"answers.\n({path})\n",
         err=True,
     )
-    _show_question(entry)
+    _show_next_question(entry)
 
 
-def _show_question(entry: Entry) -> None:
-    """Show the start of the next question, so that its line can be found on the paper."""
-    item = entry.item
+def _show_next_question(entry: Entry) -> None:
+    """Show the start of the next question, to help find its line on the paper."""
+    item = entry.next_item
     if item is None:
         return
     snippet = format_value(" ".join("".join(item.snippet).split()))
@@ -594,29 +594,29 @@ def _show_question(entry: Entry) -> None:
                err=True)  # fmt: skip
 
 
-def _show_answer(before: Entry, after: Entry) -> None:
-    if after.next_number < before.next_number:
+def _show_answer(previous: Entry, current: Entry) -> None:
+    if current.next_number < previous.next_number:
         echo("(back)", err=True)
         return
-    given = after.sitting.answers.get(before.next_number)
+    given = current.sitting.answers.get(previous.next_number)
     echo(given.letter if given else "-", err=True)
 
 
 def _apply_key(entry: Entry, key: str, path: Path) -> Entry:
-    """Return and save the entry after a key; an invalid key changes nothing."""
+    """Save and return the entry after a key press; an invalid key changes nothing."""
     after = entry.press(key)
     if after is None:
         ring_bell()
         return entry
     after.save(path)
     _show_answer(entry, after)
-    _show_question(after)
+    _show_next_question(after)
     return after
 
 
 @contextmanager
 def _read_keys() -> Iterator[Iterator[str]]:
-    """Open the input, and yield an iterator of its keys.
+    """Open standard input for single keys, and yield an iterator of the keys.
 
     The terminal stays in cbreak mode from the first question to the last, because `click.getchar`
     switches modes for each key and loses keys of a fast typist.
@@ -639,17 +639,17 @@ def _read_keys() -> Iterator[Iterator[str]]:
         termios.tcsetattr(terminal, termios.TCSADRAIN, before)
 
 
-def _read_terminal_keys(terminal: int) -> Iterator[str]:
-    """Yield keys; a key of several bytes (arrows, accents) is one invalid key."""
+def _read_terminal_keys(fd: int) -> Iterator[str]:
+    """Yield the keys pressed; a key of several bytes (arrows, accents) is one invalid key."""
     import select
 
     while True:
-        key = os.read(terminal, 1)
+        key = os.read(fd, 1)
         if key in (b"", b"\x04"):
             return
-        if key == b"\x1b" and select.select([terminal], [], [], 0.02)[0]:
-            if os.read(terminal, 1) in b"[O":  # an escape sequence, up to a letter or a tilde
-                while not (last := os.read(terminal, 1)).isalpha() and last not in (b"~", b""):
+        if key == b"\x1b" and select.select([fd], [], [], 0.02)[0]:
+            if os.read(fd, 1) in b"[O":  # an escape sequence, up to a letter or a tilde
+                while not (last := os.read(fd, 1)).isalpha() and last not in (b"~", b""):
                     pass
         elif key >= b"\x80":
             key = b"\x1b"

@@ -18,7 +18,7 @@ from winosmith.cli._output import Output
 from winosmith.cli._printing import say
 from winosmith.dataset import Dataset
 from winosmith.outputs import PRIVATE, OutputFolder, atomic_write
-from winosmith.records import canonical
+from winosmith.records import dump_json
 from winosmith.report import Section, Signature, Text, join_names, percent, span
 from winosmith.response import Response
 from winosmith.results import table
@@ -33,39 +33,39 @@ _TITLE = "Which option is correct?"
 """Title of the forms."""
 
 _LISTED_KEYS = 20
-"""Number of keys that a terminal lists for each verdict."""
+"""Number of keys per verdict that are listed in a terminal."""
 
 
 def write_check(
-    found: Audit, n: int, out: str, *, seed: int, secret: str | None, force: bool
+    result: Audit, count: int, out: str, *, seed: int, secret: str | None, force: bool
 ) -> dict[str, Any]:
-    """Draw the items whose keys people check, write them to a folder, and print how to continue.
+    """Draw a sample of items for a key check, write it to a folder, and print the next step.
 
     The folder has the problems, forms for a browser, and the keys in `private`.
 
     Args:
-        found: the audit of one data set.
-        n: number of checks.
+        result: the audit of one data set.
+        count: number of items to check.
         out: the folder.
         seed: random seed of the sample.
-        secret: secret of the site whose judges also get the items; None without a site.
+        secret: secret of the site whose judges also get the items; None if there is no site.
         force: replace another check in the folder.
 
     Returns:
         The record of the check for JSON.
 
     Raises:
-        DataError: there are too few items, or none can be given to people.
+        DataError: there are too few items, or none is suitable for people.
         OutputError: the folder can't be used.
     """
     from winosmith import audit
 
-    (part,) = found.parts
+    (part,) = result.parts
     suspects = part.triage.suspects if part.triage else ()
     wrong_keys = part.triage.wrong_keys if part.triage else None
     planted = wrong_keys.ranks.tolist() if wrong_keys else ()
-    check = audit.draw_check(part.dataset, suspects, n, seed=seed, planted=planted)
-    asked = audit.check_problems(check, part.dataset)
+    check = audit.draw_check(part.dataset, suspects, count, seed=seed, planted=planted)
+    asked = audit.make_problems_for_judges(check, part.dataset)
     alike = max(map(len, humans.group_schemas(asked.kept)), default=1)
     versions = ascii_lowercase[: max(2, alike)]
     made = humans.make_sheets(asked.kept, versions=versions, title=_TITLE)
@@ -75,29 +75,29 @@ def write_check(
     on_site = None
     if secret is not None:
         check, on_site = _assign_site_ids(check, part.dataset, secret)
-    record = canonical(audit.check_record(check)) + "\n"
+    record = dump_json(audit.make_check_record(check)) + "\n"
     digest = hashlib.sha256(record.encode("utf-8", "surrogatepass")).hexdigest()
     folder = OutputFolder.open(
-        out, {"command": "check of keys", "checks": n}, secret={"check": digest}, force=force
+        out, {"command": "check of keys", "checks": count}, secret={"check": digest}, force=force
     )
     with folder.discard_on_error():
         folder.write_lines(_CHECK_FILE, [record])
         folder.write_lines("problems.jsonl", formats.to_lines(asked.kept))
         for sheet in made.sheets:
-            sheet_record = canonical(humans.make_sheet_record(sheet)) + "\n"
+            sheet_record = dump_json(humans.make_sheet_record(sheet)) + "\n"
             folder.write_lines(f"{sheet.name}.json", [sheet_record])
-            folder.write_lines(f"{sheet.name}.html", [humans.render_form(sheet, declared=())])
+            folder.write_lines(f"{sheet.name}.html", [humans.render_form(sheet, survey=())])
     if on_site is not None:
         from winosmith.web import hosting
 
         sent = hosting.import_problems(on_site, "judging", embargo=True)
         say(f"Added to the site for judging: {sent.added:,}; already there: {sent.known:,}.")
     for name, reason in omitted.items():
-        say(f"Not on any form, therefore undecided: {name}: {reason}")
+        say(f"Undecided, because it is on no form: {name}: {reason}")
     items = sum(stratum.items for stratum in check.strata)
     first = check.strata[0]
     drawn = f", among them {first.name}" if len(check.strata) > 1 else ""
-    most = check.most_if_none
+    most = check.max_if_none_found
     forms = [str(folder.path / f"{sheet.name}.html") for sheet in made.sheets]
     apart = [sheet.name for sheet in made.sheets if sheet.test in versions]
     say(
@@ -125,11 +125,11 @@ def write_check(
 
 
 def _assign_site_ids(check: KeyCheck, data: Dataset, secret: str) -> tuple[KeyCheck, Dataset]:
-    """Return the check with its items' ids on the site, and the problems for the site."""
+    """Return the check with the site's ids for its items, and the problems for the site."""
     from winosmith import audit
     from winosmith.web import hosting
 
-    asked = audit.check_problems(check, data, site=True)
+    asked = audit.make_problems_for_judges(check, data, site=True)
     for left in asked.dropped:
         say(f"Not sent to the site: {left.problem.id}: {left.reason}")
     renamed = hosting.with_new_ids(asked.kept, secret)
@@ -148,7 +148,7 @@ def _assign_site_ids(check: KeyCheck, data: Dataset, secret: str) -> tuple[KeyCh
               "convert --errata` and `winosmith audit --errata`.")  # fmt: skip
 @_options.page_option
 @_options.json_option
-def count_wrong_keys(
+def estimate_wrong_keys(
     check: str, answers: tuple[str, ...], errata: str | None, out: str | None, as_json: bool
 ) -> None:
     """Estimate the number of wrong keys in a data set, from people's ANSWERS to a CHECK.
@@ -170,7 +170,7 @@ def count_wrong_keys(
     from winosmith import audit
 
     drawn = audit.read_check(Path(check) / _CHECK_FILE)
-    found = audit.count_wrong_keys(drawn, _read_responses(check, answers))
+    found = audit.estimate_wrong_keys(drawn, _read_responses(check, answers))
     if errata:
         options = {item.id: item.options for item in drawn.items}
         with atomic_write(errata) as file:
@@ -195,7 +195,7 @@ def count_wrong_keys(
 
 
 def _read_responses(folder: str, paths: Sequence[str]) -> Iterator[Response]:
-    """Yield the answers of all files: responses, or filled-in sheets."""
+    """Yield the answers from all files, which are responses or filled-in sheets."""
     responses = [path for path in paths if Path(path).suffix == ".jsonl"]
     for path in responses:
         yield from read_votes(path)
@@ -206,36 +206,36 @@ def _read_responses(folder: str, paths: Sequence[str]) -> Iterator[Response]:
         yield from humans.make_responses(sittings)
 
 
-def _make_sections(found: WrongKeys) -> Iterator[Section]:
+def _make_sections(tally: WrongKeys) -> Iterator[Section]:
     facts = [
         "The judges' verdicts are taken as correct: this is the number of keys that such judges "
         "would find wrong if they checked all items."
     ]
-    wrong = found.with_verdict("wrong")
+    wrong = tally.filter_keys("wrong")
     if wrong and any(one.item.other is not None for one in wrong):
         facts.append(
-            f"For {found.as_proposed:,} of {len(wrong):,} wrong keys, judges chose the option that "
-            "models propose."
+            f"For {tally.confirmed_proposals:,} of {len(wrong):,} wrong keys, judges chose the "
+            "option that models propose."
         )
-    if found.seen is not None:
+    if tally.seen is not None:
         facts.append(
-            f"{found.strata[0].name.capitalize()} contain {span(found.seen)} % of all wrong keys."
+            f"{tally.strata[0].name.capitalize()} contain {span(tally.seen)} % of all wrong keys."
         )
-    if found.visibility is not None:
-        low, high = found.visibility
+    if tally.visibility is not None:
+        low, high = tally.visibility
         facts.append(
             f"A wrong key is {low:.2f} to {high:.2f} times as likely to be among them as a planted "
             "one."
         )
     strata = table(
         "Wrong keys by stratum",
-        found.strata,
+        tally.strata,
         "name items checked wrong undecided limits precision".split(),
         note="Wrong among all: exact limits, which hold for all rows together in 95 of 100 "
         "samples. Undecided: no option was chosen by at least two judges and more than half; such "
         "items count as sound in the lower limit and as wrong in the upper limit.",
     )
     yield Section("The number of wrong keys", [strata, Text(facts, "list")])
-    for title, keys in (("Wrong keys", wrong), ("Undecided keys", found.with_verdict("undecided"))):
+    for title, keys in (("Wrong keys", wrong), ("Undecided keys", tally.filter_keys("undecided"))):
         if keys:
             yield Section(title, [table(title, keys, most=_LISTED_KEYS)])

@@ -21,7 +21,7 @@ from winosmith.cli._printing import echo, say, translate_settings
 from winosmith.errors import Interrupted, WinosmithError
 
 _FAILED_COMMANDS: WeakKeyDictionary[WinosmithError, click.Command] = WeakKeyDictionary()
-"""Error → the command that raised it, whose options the advice in the message uses."""
+"""Maps an error to its command, because the advice in the message uses its options."""
 
 
 class Group(click.Group):
@@ -85,7 +85,7 @@ class LazyGroup(Group):
         try:
             return super().invoke(ctx)
         except BrokenPipeError as error:
-            if _comes_from_printing(error):
+            if _is_printing_error(error):
                 raise
             raise WinosmithError(f"a connection broke: {error}") from error  # click would hide it
 
@@ -190,8 +190,8 @@ def main(arguments: list[str] | None = None) -> int:
     return code if isinstance(code, int) else 0  # the code of `ctx.exit(1)` is the result
 
 
-def _comes_from_printing(error: BaseException) -> bool:
-    """Return whether an error was raised while printing, such as help to a closed pipe."""
+def _is_printing_error(error: BaseException) -> bool:
+    """Return whether an error was raised while printing, for example to a closed pipe."""
     frames = traceback.walk_tb(error.__traceback__)
     return any(frame.f_code is click.echo.__code__ for frame, _ in frames)
 

@@ -29,7 +29,7 @@ FOLDER = click.Path(exists=True, file_okay=False)
 
 
 class OutputFile(click.Path):
-    """A file to write; an existing file must be of the same kind, so that no other data is lost."""
+    """A click type: an output file, which may only replace a file of the same kind."""
 
     def __init__(self, starts: str, kind: str):
         super().__init__(dir_okay=False)
@@ -44,7 +44,7 @@ class OutputFile(click.Path):
             with path.open("rb") as file:
                 start = file.read(64).lstrip().lower()
             if start and not start.startswith(self.starts.encode()):
-                self.fail(f"File {str(path)!r} exists, and is not {self.kind}: use another name.",
+                self.fail(f"File {str(path)!r} exists and is not {self.kind}; use another name.",
                           param, ctx)  # fmt: skip
         return given
 
@@ -68,7 +68,7 @@ def seed_option(text: str = "Random seed.") -> Callable[[Any], Any]:
 
 
 def find_given_options(ctx: click.Context) -> set[str]:
-    """Return the parameters given on the command line, not by a default or the environment."""
+    """Return the names of the parameters that were given on the command line."""
     return {name for name in ctx.params if ctx.get_parameter_source(name) is COMMANDLINE}
 
 
@@ -109,7 +109,7 @@ _READING = {"pair_by": _PAIR_BY, **_COLUMNS, "encoding": _ENCODING, "skip_bad": 
 
 
 class _DataPath(click.Path):
-    """A file, folder, "-", pattern ("part-*.jsonl"), sheet ("quiz.xlsx#One") or URL."""
+    """A click type: a file, folder, "-", pattern ("a-*.jsonl"), sheet ("quiz.xlsx#One") or URL."""
 
     def convert(
         self, value: Any, param: click.Parameter | None, ctx: click.Context | None
@@ -127,7 +127,7 @@ class _DataPath(click.Path):
 
 DATA = _DataPath(exists=True, allow_dash=True)
 MORE_DATA = _DataPath(exists=True)
-"""Additional data of a command, which can't be read from standard input."""
+"""Additional data for a command; it can't be read from standard input."""
 
 
 def data_argument(name: str = "data") -> Callable[[Any], Any]:
@@ -151,7 +151,7 @@ def format_option(function: Any) -> Any:
 
 
 def reading_option(name: str) -> Callable[[Any], Any]:
-    """Add an option of `_READING`, which stores its value in click's context."""
+    """Add an option of `_READING` to a command; its value is stored in click's context."""
     value, text = _READING[name]
     return click.option(
         "--" + name.replace("_", "-"),
@@ -159,17 +159,17 @@ def reading_option(name: str) -> Callable[[Any], Any]:
         metavar=value,
         type=OutputFile('{"file": ', "a list of omitted records") if value == "FILE" else str,
         expose_value=False,
-        callback=_make_callback(name),
+        callback=_make_storing_callback(name),
         help=text,
     )
 
 
-def _make_callback(name: str) -> Callable[[click.Context, click.Parameter, Any], Any]:
-    def store(context: click.Context, _: click.Parameter, value: Any) -> Any:
-        context.meta[name] = value
+def _make_storing_callback(name: str) -> Callable[[click.Context, click.Parameter, Any], Any]:
+    def store_option(ctx: click.Context, param: click.Parameter, value: Any) -> Any:
+        ctx.meta[name] = value
         return value
 
-    return store
+    return store_option
 
 
 def _split_names(text: str) -> tuple[str, ...]:
@@ -193,7 +193,7 @@ def read_data(path: str, format_name: str | None) -> Dataset:
 
 
 def read_train(options: Mapping[str, Any]) -> Dataset | None:
-    """Return the problems of `--train`, read in the format of the data; None if it is omitted."""
+    """Read the problems of `--train` in the data's format; return None without the option."""
     return read_data(options["train"], options["format_name"]) if options["train"] else None
 
 
@@ -257,13 +257,13 @@ def _get_reading_option(name: str) -> Any:
 
 
 def get_bad_records_file() -> str | None:
-    """Return the file of `--skip-bad`; None if it is omitted."""
+    """Return the path given with `--skip-bad`, or None."""
     path: str | None = _get_reading_option("skip_bad")
     return path
 
 
-def find_unmarked_twins(dataset: Dataset) -> tuple[int, str]:
-    """Return the number of pairs that look like unmarked twins, and advice; or 0 and ""."""
+def describe_unmarked_twins(dataset: Dataset) -> tuple[int, str]:
+    """Count the pairs that look like unmarked twins; return the count, and advice ("" for 0)."""
     from winosmith import formats
 
     pairs = formats.find_unmarked_pairs(dataset.problems)
@@ -287,7 +287,7 @@ def json_option(function: Any) -> Any:
 
 
 def parse_question(text: str) -> SurveyQuestion:
-    """Return the question of `--ask NAME=QUESTION`."""
+    """Parse the value of `--ask`, "NAME=QUESTION", as a survey question."""
     from winosmith.humans import SurveyQuestion
 
     name, _, question = text.partition("=")
@@ -311,7 +311,7 @@ def cluster_option(function: Any) -> Any:
 
 @contextmanager
 def connect_cluster(address: str | None) -> Iterator[Executor | None]:
-    """Connect to a cluster while the block runs; yield None without an address."""
+    """Connect to a Dask cluster while the block runs; yield None if the address is None."""
     if address is None:
         yield None
         return

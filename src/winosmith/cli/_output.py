@@ -15,7 +15,7 @@ from rich.text import Text
 from winosmith import report
 from winosmith._version import __version__
 from winosmith.cli._printing import echo, print_json, print_rich, translate_advice
-from winosmith.escape import for_terminal
+from winosmith.escape import escape_terminal
 from winosmith.metrics import Proportion, format_rate
 from winosmith.outputs import atomic_write
 from winosmith.report import format_value, span
@@ -25,7 +25,7 @@ Rows: TypeAlias = list[list[report.Value]]
 _NUMBER_FIRST = re.compile(r"\d+\.\d( %)? \(")
 
 MAX_NAME_LENGTH = 18
-"""Maximum length of a name in a table with shortened names; numbers are never shortened."""
+"""Maximum length of shortened names in tables; numbers are never shortened."""
 
 
 def print_table(title: str, header: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
@@ -33,15 +33,16 @@ def print_table(title: str, header: Sequence[str], rows: Iterable[Sequence[Any]]
     print_blocks([report.Table(title, list(header), [list(row) for row in rows])])
 
 
-def _print_table(table: report.Table, cut: bool) -> None:
+def _print_table(table: report.Table, shorten_names: bool) -> None:
     """Print a table with right-aligned numbers and wrapped text, then its note.
 
     An empty header and a table without rows are not printed. Control characters are escaped, and
-    text is not interpreted as markup. With `cut`, long names are shortened.
+    text is not interpreted as markup. With `shorten_names`, long names are shortened.
     """
-    rows = [[_shorten(cell) if cut else cell for cell in row] for row in table.rows[: table.most]]
+    shown = table.rows[: table.most]
+    rows = [[_shorten_name(cell) if shorten_names else cell for cell in row] for row in shown]
     if rows:
-        heads = table.heads
+        heads = table.headings
         grid = Table(
             box=box.SIMPLE_HEAD,
             show_edge=False,
@@ -53,22 +54,22 @@ def _print_table(table: report.Table, cut: bool) -> None:
             numeric = len(cells) == len(rows) and all(
                 isinstance(of, int | float | None) for of in cells
             )
-            title = Text(for_terminal(head.title))
+            title = Text(escape_terminal(head.title))
             grid.add_column(title, justify="right" if numeric else "left", overflow="fold")
         for row in rows:
             grid.add_row(
                 *(
-                    Text("" if cell is None else for_terminal(format_value(cell, head.form)))
+                    Text("" if cell is None else escape_terminal(format_value(cell, head.form)))
                     for cell, head in zip(row, heads, strict=True)
                 )
             )
-        print_rich(Text(for_terminal(table.caption), style="bold"), grid, "")
+        print_rich(Text(escape_terminal(table.caption), style="bold"), grid, "")
     more = len(table.rows) - len(rows)
     if note := f"{table.beyond.format(more) if more else ''} {table.note}".strip():
         echo(textwrap.fill(translate_advice(note), 80) + "\n")
 
 
-def _shorten(cell: report.Value) -> report.Value:
+def _shorten_name(cell: report.Value) -> report.Value:
     if isinstance(cell, str) and len(cell) > MAX_NAME_LENGTH and not _NUMBER_FIRST.match(cell):
         return cell[: MAX_NAME_LENGTH - 1] + "…"
     return cell
@@ -97,12 +98,12 @@ def format_cell(value: Any) -> Any:
     return len(value) if isinstance(value, list) else "–" if value in (None, "") else value
 
 
-def print_blocks(blocks: Iterable[report.Block], *, cut: bool = False) -> None:
-    """Print paragraphs, tables, and the tables of charts; with `cut`, long names are shortened."""
+def print_blocks(blocks: Iterable[report.Block], *, shorten_names: bool = False) -> None:
+    """Print paragraphs, tables, and the tables of charts, optionally with shortened names."""
     for block in blocks:
         table = block.table if isinstance(block, report.Drawing) else block
         if isinstance(table, report.Table):
-            _print_table(table, cut)
+            _print_table(table, shorten_names)
         elif isinstance(block, report.Text):
             _print_text(block)
 
@@ -138,11 +139,11 @@ class Output:
         title: title of the page.
         record: the JSON record.
         sections: sections of the page; a terminal prints their paragraphs and tables.
-        verdict: the first sentence; empty if there is none.
+        verdict: the main result in one sentence; empty if there is none.
         subtitle: subtitle of the page; the verdict if empty.
-        signature: the parameters of all results; empty if each has its own.
+        signature: the signature of all results; empty if each result has its own.
         signatures: signature of each result, by its title.
-        cut: whether a terminal shows shortened names in tables.
+        shorten_names: whether a terminal shows shortened names in tables.
         spaced: whether a terminal shows an empty line between sections.
     """
 
@@ -153,14 +154,14 @@ class Output:
     subtitle: str = ""
     signature: report.Signature | str = ""
     signatures: Mapping[str, report.Signature] = field(default_factory=dict)
-    cut: bool = False
+    shorten_names: bool = False
     spaced: bool = False
 
     def show(self, *, as_json: bool, out: str | None) -> None:
-        """Write the page to `out` if given; print the JSON, or the tables."""
+        """Print the JSON or the tables, and write the page to `out` if it is given."""
         if out:
             with atomic_write(out) as file:
-                file.write(self.page())
+                file.write(self.render_page())
         if as_json:
             print_json(self.record)
             return
@@ -170,7 +171,7 @@ class Output:
         for number, section in enumerate(printed):
             if self.spaced and number and not _ends_with_empty_line(printed[number - 1].blocks):
                 echo()
-            print_blocks(section.blocks, cut=self.cut)
+            print_blocks(section.blocks, shorten_names=self.shorten_names)
         if self.signature:
             echo(f"Signature: {format_value(str(self.signature))}")
         for title, signature in self.signatures.items():
@@ -178,11 +179,11 @@ class Output:
         if out:
             echo(f"The report is {out}", bold=True)
 
-    def page(self) -> str:
-        """Return the HTML page."""
+    def render_page(self) -> str:
+        """Render the result as an HTML page."""
         signed = "\n".join(f"{title}: {one}" for title, one in self.signatures.items())
         rest = report.Section("What determines the results", [report.Code(signed, "Signatures")])
-        return report.page(
+        return report.render_page(
             self.title,
             [*self.sections, *([rest] if signed else [])],
             subtitle=self.subtitle or self.verdict,
@@ -210,10 +211,10 @@ def join_by_solver(values: Mapping[str, str]) -> str:
     return ", ".join(f"{value} ({format_value(name)})" for name, value in values.items())
 
 
-def explain_choices(counts: Mapping[str, int]) -> list[str]:
-    """Return a sentence for each solver with choices that do not have its best score.
+def explain_overruled_scores(counts: Mapping[str, int]) -> list[str]:
+    """Return a sentence for each solver that chose options without its best score.
 
-    `counts` has the number of such choices by solver.
+    `counts` maps each solver to its number of such choices.
     """
     return [
         f"{count:,} of {format_value(name)}'s choices {'is' if count == 1 else 'are'} not the "
@@ -223,6 +224,6 @@ def explain_choices(counts: Mapping[str, int]) -> list[str]:
     ]
 
 
-def make_cells(found: Proportion | None) -> list[report.Value]:
-    """Return a proportion and its interval as two table cells, which are empty for None."""
-    return [None, None] if found is None else [format_rate(found), span(found.interval)]
+def make_cells(rate: Proportion | None) -> list[report.Value]:
+    """Return two table cells with a proportion and its interval; both are None for None."""
+    return [None, None] if rate is None else [format_rate(rate), span(rate.interval)]

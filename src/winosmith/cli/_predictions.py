@@ -60,15 +60,15 @@ def labels_option(function: Any) -> Any:
     )(function)
 
 
-def read_answered(
+def read_problems(
     path: str, format_name: str | None, labels: str | None = None
 ) -> tuple[Dataset, list[int]]:
-    """Return the problems of a file, and the positions of its omitted records.
+    """Read the problems of a file; return them with the positions of omitted records.
 
     Args:
         path: the file.
         format_name: its format; None to detect the format.
-        labels: the file of the answers; None if the problems have them.
+        labels: the file with the answers; None if the problems contain them.
 
     Raises:
         FormatError: the numbers of labels and problems differ, or a label is not an option.
@@ -113,15 +113,15 @@ def read_answers(
     return found
 
 
-def log_notes(given: Mapping[str, answers.Answers]) -> list[str]:
-    """Return the notes on the solvers' logs."""
+def get_log_notes(by_name: Mapping[str, answers.Answers]) -> list[str]:
+    """Return the notes about the solvers' logs, each after the solver's name."""
     return [
-        f"{format_value(name)}: {note}" for name, own in given.items() for note in own.log.notes()
+        f"{format_value(name)}: {note}" for name, own in by_name.items() for note in own.log.notes()
     ]
 
 
 LINEAGE = "lineage"
-"""The value of `--by` for error depths and other measures of families."""
+"""The value of `--by` that measures stability in families of perturbed problems."""
 
 
 def depth_option(function: Any) -> Any:
@@ -150,25 +150,25 @@ def trained_option(function: Any) -> Any:
 def measure_overlaps(
     dataset: Dataset, solvers: Sequence[str], trained_on: Sequence[str]
 ) -> dict[str, Overlap]:
-    """Return the problems of the data set that each solver may have seen in training.
+    """Find the problems that each solver may have seen in its training data.
 
     Args:
         dataset: the problems.
         solvers: names of all solvers.
-        trained_on: training data: files; published data sets with known contents
-            (`published.known_digests`); or "other:NAME", which can't be compared. `SOLVER=…`
-            applies to one solver.
+        trained_on: training data: files; published data sets with known contents (see
+            `get_published_digests`); or "other:NAME", which can't be compared. `SOLVER=…` applies
+            to one solver.
 
     Raises:
         InputError: a missing file, a data set with unknown contents, or an unknown solver.
     """
     found: dict[str, Overlap] = {}
     for given in trained_on:
-        name, what = _split_solver(given, solvers)
+        name, what = _parse_trained_on(given, solvers)
         from winosmith.study import TrainedOn
 
         try:
-            seen = TrainedOn.named([what]).overlap(dataset)
+            seen = TrainedOn.from_names([what]).find_overlap(dataset)
         except InputError as error:
             raise InputError(f"--trained-on {given}: {error}") from None
         for solver in solvers if name is None else [name]:
@@ -178,12 +178,12 @@ def measure_overlaps(
     return found
 
 
-def _split_solver(given: str, solvers: Sequence[str]) -> tuple[str | None, str]:
-    """Return the solver (None for all), and the file or name of its training data."""
-    name, equals, what = given.partition("=")
-    if Path(given).is_file() or not equals or name.startswith("other:"):
-        return None, given
+def _parse_trained_on(text: str, solvers: Sequence[str]) -> tuple[str | None, str]:
+    """Parse a value of `--trained-on` into the solver (None for all) and its training data."""
+    name, equals, what = text.partition("=")
+    if Path(text).is_file() or not equals or name.startswith("other:"):
+        return None, text
     if name not in solvers:
         known = ", ".join(solvers)
-        raise InputError(f"--trained-on {given}: {name!r} is not one of the solvers {known}")
+        raise InputError(f"--trained-on {text}: {name!r} is not one of the solvers {known}")
     return name, what

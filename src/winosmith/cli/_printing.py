@@ -3,9 +3,9 @@
 Everything that a command prints, on both streams, passes through this module: text from data never
 controls the terminal, and a closed pipe does not stop a command.
 
-The library's messages give advice as Python callers type it, in backticks: `question=` or
-`answer_is='letter'`. A command prints its own option for such a parameter, or names a command with
-such an option.
+The library's messages give advice in backticks, in the syntax of a Python call: `question=` or
+`answer_is='letter'`. A command prints the corresponding option instead, or names a command that has
+it.
 """
 
 from __future__ import annotations
@@ -23,15 +23,15 @@ from typing import Any, NoReturn
 
 import click
 
-from winosmith.escape import for_json, for_terminal
+from winosmith.escape import escape_json, escape_terminal
 
 JSON_VERSION = 1
-"""Version of the JSON Schemas of `--json`. It rises when a key is removed, or gets another type or
-meaning, but not when a key is added."""
+"""Version of the JSON Schemas of `--json`. It is increased when a key is removed or changes its
+type or meaning, but not for a new key."""
 
 
 def _write(text: str, *, err: bool = False, nl: bool = True) -> None:
-    """Write text that has no control characters except our own styles.
+    """Write text without control characters other than our own styles.
 
     If the stream is closed (`| head`), the rest is discarded: the command still does its work, and
     has the same exit code.
@@ -55,7 +55,7 @@ def echo(message: object = "", *, err: bool = False, nl: bool = True, **style: A
         nl: end the line with a newline.
         style: colour and weight, as `click.style` takes them.
     """
-    text = for_terminal(translate_advice(message))
+    text = escape_terminal(translate_advice(message))
     _write(click.style(text, **style) if style else text, err=err, nl=nl)
 
 
@@ -71,16 +71,16 @@ def ring_bell() -> None:
 
 
 def print_json(report: Mapping[str, Any]) -> None:
-    """Print a report as indented JSON; of non-ASCII characters, only controls are escaped.
+    """Print a report as indented JSON; control characters are the only escaped characters.
 
     Its first key, `schema`, names the command and the version of its JSON Schema.
     """
-    document = {"schema": f"{_command_name()} {JSON_VERSION}", **report}
+    document = {"schema": f"{_get_command_name()} {JSON_VERSION}", **report}
     text = json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
-    _write(for_json(text), nl=False)
+    _write(escape_json(text), nl=False)
 
 
-def _command_name() -> str:
+def _get_command_name() -> str:
     """Return the full name of the running command, such as "data list"."""
     context: click.Context | None = click.get_current_context()
     names: list[str] = []
@@ -106,9 +106,9 @@ def say(message: str) -> None:
     echo(message, err=True)
 
 
-def fail_gate(broken: Sequence[str]) -> NoReturn:
-    """Exit with code 1, after printing the reasons to standard error."""
-    for reason in broken:
+def exit_with_reasons(reasons: Sequence[str]) -> NoReturn:
+    """Print the reasons to standard error, and exit with code 1."""
+    for reason in reasons:
         say(f"Broken: {reason}.")
     click.get_current_context().exit(1)
 
@@ -146,7 +146,7 @@ def progress(title: str, total: int | None = None) -> Iterator[Callable[[int, st
     if console.is_terminal:
         yield from _show_bar(console, title, total)
     else:
-        yield from _print_lines(title, total)
+        yield from _print_progress_lines(title, total)
 
 
 def _show_bar(console: Any, title: str, total: int | None) -> Iterator[Callable[[int, str], None]]:
@@ -161,15 +161,15 @@ def _show_bar(console: Any, title: str, total: int | None) -> Iterator[Callable[
         bars.TextColumn("{task.fields[note]}", style="dim", markup=False),
     )
     with bars.Progress(*columns, console=console, transient=True) as bar:
-        task = bar.add_task(for_terminal(title), total=total, note="")
+        task = bar.add_task(escape_terminal(title), total=total, note="")
 
         def advance(done: int, note: str = "") -> None:
-            bar.update(task, completed=done, note=for_terminal(note))
+            bar.update(task, completed=done, note=escape_terminal(note))
 
         yield advance
 
 
-def _print_lines(title: str, total: int | None) -> Iterator[Callable[[int, str], None]]:
+def _print_progress_lines(title: str, total: int | None) -> Iterator[Callable[[int, str], None]]:
     import time
 
     last = time.monotonic()
@@ -193,7 +193,7 @@ _SETTING_OPTIONS = {
     ("new_ids", "True"): "--ids digest",
     ("probe_draws", "0"): "--no-probes",
 }
-"""Settings that have an option of their own."""
+"""Settings with a separate option."""
 
 OTHER_COMMANDS = {
     "convert": "`winosmith convert` has {}, and writes a file that this command reads",
@@ -205,7 +205,7 @@ OTHER_COMMANDS = {
 
 
 def translate_settings(message: str, command: click.Command | None) -> str:
-    """Return a message with settings written as options, and the commands that have these options.
+    """Replace settings in a message by options, and name other commands that have them.
 
     Args:
         message: a text with settings in backticks.
@@ -215,18 +215,18 @@ def translate_settings(message: str, command: click.Command | None) -> str:
         return message
     lacking: dict[str, list[str]] = {name: [] for name in OTHER_COMMANDS}
 
-    def option(found: re.Match[str]) -> str:
-        name, typed = _find_option(found[1], found[2])
+    def replace_setting(match: re.Match[str]) -> str:
+        name, typed = _find_option(match[1], match[2])
         if not _has_option(command, name):
             other = next(
                 (other for other in OTHER_COMMANDS if _has_option(_load_command(other), name)), None
             )
             if other is None:
-                return found[0]
+                return match[0]
             lacking[other].append(name)
         return typed
 
-    text = _SETTING.sub(option, message)
+    text = _SETTING.sub(replace_setting, message)
     for other, names in lacking.items():
         if names:
             text += "; " + OTHER_COMMANDS[other].format(", ".join(dict.fromkeys(names)))
@@ -234,12 +234,12 @@ def translate_settings(message: str, command: click.Command | None) -> str:
 
 
 def _find_option(name: str, value: str) -> tuple[str, str]:
-    """Return the option of a setting, and its text with the value."""
+    """Return the option of a setting, and the option with its value as a user types it."""
     whole = _SETTING_OPTIONS.get((name, value))
     option = _OPTION_NAMES.get(name, f"--{name.replace('_', '-')}")
     if whole or value in ("", "True"):
         return (whole or option).partition(" ")[0], whole or option
-    return option, f"{option} {_quote(value)}"
+    return option, f"{option} {_quote_for_shell(value)}"
 
 
 def _load_command(name: str) -> click.Command:
@@ -251,7 +251,7 @@ def _has_option(command: click.Command, option: str) -> bool:
     return any(option in param.opts for param in command.params)
 
 
-def _quote(value: str) -> str:
+def _quote_for_shell(value: str) -> str:
     try:
         return shlex.quote(str(ast.literal_eval(value)))
     except (SyntaxError, ValueError):

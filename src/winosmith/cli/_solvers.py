@@ -35,7 +35,7 @@ _DECLARED = {
 }
 
 
-def _find_options(kind: str) -> tuple[set[str], set[str]]:
+def _find_solver_options(kind: str) -> tuple[set[str], set[str]]:
     known = _DECLARED[kind]
     needed = {name for name, key in known.items() if "default" not in key}
     other = set(known) - needed
@@ -48,31 +48,31 @@ def _find_options(kind: str) -> tuple[set[str], set[str]]:
     return needed, other
 
 
-SOLVER_OPTIONS = {kind: _find_options(kind) for kind in KINDS}
+SOLVER_OPTIONS = {kind: _find_solver_options(kind) for kind in KINDS}
 """The required and the optional options of each solver."""
 
 ALL_OPTIONS = {option for needed, other in SOLVER_OPTIONS.values() for option in needed | other}
 """The options of all solvers."""
 
 
-def check_options(name: str) -> None:
-    """Reject options on the command line that a solver does not have, and missing options.
+def check_options(solver: str) -> None:
+    """Check that a solver has the options on the command line, and that none is missing.
 
     Raises:
-        InputError: the solver does not have an option, or needs another one.
+        InputError: an option is not for this solver, or a required option is missing.
     """
-    needed, other = SOLVER_OPTIONS[name]
+    needed, other = SOLVER_OPTIONS[solver]
     given = find_given_options(click.get_current_context()) & ALL_OPTIONS
     unused = sorted(given - needed - other)
     if unused:
         takes = ", ".join(map(_format_option, sorted(needed | other))) or "none of its own"
-        why = _REASONS_WITHOUT_PRONOUN.get(name, "") if unused[0] == "sees" else ""
+        why = _REASONS_WITHOUT_PRONOUN.get(solver, "") if unused[0] == "sees" else ""
         raise InputError(
-            f"{_format_option(unused[0])} is not for the solver {name!r}{why}; it takes {takes}"
+            f"{_format_option(unused[0])} is not for the solver {solver!r}{why}; it takes {takes}"
         )
     missing = sorted(needed - given)
     if missing:
-        raise InputError(f"the solver {name!r} needs {_format_option(missing[0])}; see --help")
+        raise InputError(f"the solver {solver!r} needs {_format_option(missing[0])}; see --help")
 
 
 _REASONS_WITHOUT_PRONOUN = {
@@ -86,11 +86,11 @@ _REASONS_WITHOUT_PRONOUN = {
 def choose_input(
     options: Options, problems: Sequence[Problem], train: Dataset | None
 ) -> Sees | None:
-    """Return whether the solver sees the blank or the pronoun, by --sees or by default.
+    """Return whether the solver sees the blank or the pronoun: --sees, or the default.
 
     The default is the pronoun if the problems differ in nothing else, as in Winogender, because a
-    solver that sees the blank can't distinguish them. If solved problems in the prompt have no
-    pronoun, it is the blank. An encoder sees what it was trained to see.
+    solver that sees the blank can't distinguish them. The default is the blank if a solved problem
+    in the prompt has no pronoun. An encoder sees what it was trained to see.
     """
     given: Sees | None = options["sees"]
     if given or options["solver"] not in ("causal", "masked", "chat"):
@@ -127,7 +127,7 @@ def make_solver(
     if options["sees"] is not None:
         rule["sees"] = options["sees"]
     if "shots" in _DECLARED[kind]:
-        rule["shots"] = _count_shots(options["shots"], train)
+        rule["shots"] = _choose_shot_count(options["shots"], train)
     if kind == "chat":
         if len(options["model"]) > 1:
             raise InputError("the solver 'chat' asks one model; name one with `model=`")
@@ -149,7 +149,7 @@ def make_solver(
         with progress("Indexing, sentence") as advance:
             more["index"] = solve.FullTextIndex.open(
                 options["collection"],
-                embed.cache_folder() / "texts",
+                embed.get_cache_folder() / "texts",
                 lambda text, of, sentences: advance(sentences, f"in text {text} of {of}"),
             )
     solver = from_table(KINDS[kind], rule).make(SolverParts(train, **more))
@@ -206,13 +206,13 @@ def solver_options(function: Any) -> Any:
 
 
 def declared_option(name: str) -> Callable[[Any], Any]:
-    """Return the option with a name, generated from the declarations of its solvers."""
+    """Generate an option from the declarations of the solvers that have it."""
     kinds: dict[str, tuple[list[str], Any]] = {}
     for kind, known in _DECLARED.items():
         if name in known:
             kinds.setdefault(str(known[name]), ([], known[name]))[0].append(kind)
     keys = [key for _, key in kinds.values()]
-    helps = [_name_solvers(names) + key["description"][0].lower() + key["description"][1:]
+    helps = [_make_help_prefix(names) + key["description"][0].lower() + key["description"][1:]
              for names, key in kinds.values()]  # fmt: skip
     if len(keys) == 1:
         return make_option(
@@ -225,13 +225,13 @@ def declared_option(name: str) -> Callable[[Any], Any]:
     return click.option(f"--{name}", metavar="KIND", help=help_)
 
 
-def _name_solvers(kinds: Sequence[str]) -> str:
-    """Return the start of a help text, such as "For causal, masked and encoder: "."""
+def _make_help_prefix(kinds: Sequence[str]) -> str:
+    """Return the prefix of a help text, such as "For causal, masked and encoder: "."""
     return f"For {' and '.join(filter(None, (', '.join(kinds[:-1]), kinds[-1])))}: "
 
 
 def make_chat_client(
-    options: Mapping[str, Any], model: str | None, *, is_cached: bool = True, **more: Any
+    options: Mapping[str, Any], model: str | None, *, is_cached: bool = True, **settings: Any
 ) -> Any:
     """Return a chat client from a command's options.
 
@@ -239,10 +239,10 @@ def make_chat_client(
         options: `base_url`, `temperature`, `key_variable` and `max_spent`.
         model: name of the model; None for the one that the environment names.
         is_cached: whether replies are in the user's cache.
-        more: see `chat.Client`.
+        settings: see `chat.Client`.
 
     Raises:
-        InputError: no server or model is named, or an option is out of its range.
+        InputError: no server or model is named, or an option is out of range.
     """
     from winosmith import chat, embed
 
@@ -252,24 +252,24 @@ def make_chat_client(
         temperature=options["temperature"],
         key_variable=options["key_variable"],
         budget=chat.Budget(tokens=options["max_spent"]),
-        cache=embed.cache_folder() / "chat" if is_cached else None,
-        **more,
+        cache=embed.get_cache_folder() / "chat" if is_cached else None,
+        **settings,
     )
 
 
-def _count_shots(given: int | None, train: Dataset | None) -> int:
-    if given is None:
+def _choose_shot_count(requested: int | None, train: Dataset | None) -> int:
+    if requested is None:
         return SHOTS if train is not None else 0
-    if given and train is None:
+    if requested and train is None:
         raise InputError("--shots are drawn from solved problems; name them with `train=`")
-    return given
+    return requested
 
 
 def summarise_replies(solver: Solver, dataset: Dataset) -> dict[str, Any]:
     """Return a summary of a chat model's replies; it is empty for other solvers.
 
     Replies are read from the cache. Without a cache, the summary has only the replies of this run;
-    its `problems` are fewer than the data set's if an earlier run solved some of them.
+    its `problems` are then fewer than the data set's if an earlier run solved some.
     """
     from winosmith import chat, solve
 
@@ -280,5 +280,5 @@ def summarise_replies(solver: Solver, dataset: Dataset) -> dict[str, Any]:
     if not isinstance(solver, solve.ChatSolver) or not isinstance(solver.model, chat.Client):
         return {}
     if solver.model.cache:
-        return solver.ask(problems).summary()
-    return solve.Interview(tuple(solver.reply_log)).summary() if solver.reply_log else {}
+        return solver.ask(problems).summarize()
+    return solve.Interview(tuple(solver.reply_log)).summarize() if solver.reply_log else {}

@@ -27,16 +27,16 @@ class Stabilities(Result):
     Attributes:
         solvers: stability of each solver, by its name; at least one.
         kinds: errors of each solver by kind of edit; empty if tokens can't be tagged.
-        missing: the missing component that tagging needs; empty if none is missing.
+        missing: a component that tagging needs but is not installed; empty if there is none.
         beside: field → solver → its problems compared with their roots, for each value of the
             field.
-        people: results of annotators, if there are any.
+        people: the annotators' results, if any.
     """
 
     solvers: Mapping[str, metrics.Stability]
     kinds: Mapping[str, metrics.EditKinds] = field(default_factory=dict, metadata=HIDDEN)
     missing: str = field(default="", metadata={"key": "kinds_need", **IF_ANY})
-    beside: Mapping[str, Mapping[str, Sequence[metrics.VersusRoot]]] = field(
+    beside: Mapping[str, Mapping[str, Sequence[metrics.RootComparison]]] = field(
         default_factory=dict, metadata={"key": "beside_roots", **IF_ANY}
     )
     people: metrics.Annotators | None = field(
@@ -45,13 +45,13 @@ class Stabilities(Result):
 
     @property
     def signatures(self) -> dict[str, Signature]:
-        """The parameters that determine the numbers of each solver."""
+        """The signature of each solver's results."""
         return {f"{name} by lineage": of.signature for name, of in self.solvers.items()}
 
     @property
     @computed()
     def depth(self) -> str:
-        """The kind of depth, which is the same for all solvers."""
+        """The kind of depth that is measured for all solvers."""
         return next(iter(self.solvers.values())).depth
 
     @property
@@ -84,19 +84,21 @@ def measure_stabilities(
     Args:
         dataset: the problems.
         solvers: graded answers of each solver, by its name.
-        depth: kind of depth; None for the one that `metrics.stability` finds for the first solver.
+        depth: kind of depth; None to use the one that suits the first solver (`measure_stability`).
         fields: fields for whose values problems are compared with their roots.
         overlap: overlap of each solver with its training data.
         people: annotators' responses.
         seed: random seed for bootstraps and null distributions.
 
     Raises:
-        DataError: no problem is perturbed, or none has such a depth.
+        DataError: no problem is perturbed, or the kind of depth is unknown for all problems.
     """
     overlap = overlap or {}
     found: dict[str, metrics.Stability] = {}
     for name, graded in solvers.items():
-        found[name] = metrics.stability(graded, depth=depth, overlap=overlap.get(name), seed=seed)
+        found[name] = metrics.measure_stability(
+            graded, depth=depth, overlap=overlap.get(name), seed=seed
+        )
         depth = found[name].depth
     shown = {
         name: graded
@@ -139,31 +141,31 @@ def _tag_families(dataset: Dataset) -> tuple[dict[str, tuple[str, ...]], str]:
     return tags, ""
 
 
-def make_stability_sections(found: Stabilities) -> list[report.Section]:
+def make_stability_sections(results: Stabilities) -> list[report.Section]:
     """Return the report sections on stability."""
     tables = [
-        _make_depth_table(found),
-        _make_accuracy_table(found.solvers),
-        *_make_tables_by_depth(found),
-        _make_survival_table(found.solvers),
+        _make_depth_table(results),
+        _make_accuracy_table(results.solvers),
+        *_make_tables_by_depth(results),
+        _make_survival_table(results.solvers),
         *(
             _make_root_table(name, solver, rows)
-            for name, of in found.beside.items()
+            for name, of in results.beside.items()
             for solver, rows in of.items()
         ),
-        *(_make_annotator_tables(found.people, found.depth) if found.people else ()),
+        *(_make_annotator_tables(results.people, results.depth) if results.people else ()),
     ]
-    pictured = report.PageOnly(lambda: [_make_cards(found), *_draw_stability(found)])
+    pictured = report.PageOnly(lambda: [_make_key_figures(results), *_draw_stability(results)])
     sections = [
         report.Section("Stability", [pictured, *tables]),
     ]
-    if kinds := list(_make_kind_blocks(found)):
+    if kinds := list(_make_kind_blocks(results)):
         sections.append(report.Section("Errors by kind of edit", kinds))
     return sections
 
 
 ROWS = 24
-"""Number of depths that a terminal shows; the report and the JSON have all."""
+"""Number of depths shown in a terminal; the report and the JSON contain all of them."""
 
 EDITS = (
     "Edits: tokens added to the root or removed from it; a replaced token counts as both. In "
@@ -174,28 +176,29 @@ EDITS = (
 )
 
 
-def _make_depth_table(found: Stabilities) -> report.Table:
+def _make_depth_table(results: Stabilities) -> report.Table:
     rows: Rows = []
-    for solver, of in found.solvers.items():
+    for solver, of in results.solvers.items():
         named = (("errors", of.mean), ("families", of.family_mean), ("first errors", of.first))
         for name, one in named:
             rows.append(
-                [solver if name == "errors" else "", name, _format_number(one.value),
-                 _format_interval(one.interval), one.errors, _format_number(one.null.coin),
+                [solver if name == "errors" else "", name, _format_depth(one.value),
+                 _format_interval(one.interval), one.errors, _format_depth(one.null.coin),
                  None if one.null.p_value is None else probability(one.null.p_value)]
             )  # fmt: skip
-    solvers = found.solvers.items()
+    solvers = results.solvers.items()
     sizes = {n: f"{of.n:,} perturbed problems, {len(of.families):,} families" for n, of in solvers}
     unknown = {name: f"{of.unknown:,}" for name, of in solvers}
     left = f" Omitted, because their depth is unknown: {join_by_solver(unknown)}."
     left *= any(of.unknown for _, of in solvers)
     return report.Table(
-        f"Error depth ({found.depth}): {join_by_solver(sizes)}",
+        f"Error depth ({results.depth}): {join_by_solver(sizes)}",
         ["solver", "mean over", "depth", "95 %", "n", "guessing", "p"],
         rows,
         "Mean depth of all errors, of the family means, and of each family's first error. "
-        "Guessing: the same for random answers; a depth near it shows nothing. p: of errors this "
-        f"early or late, if each family's errors were on random problems of the family.{left}",
+        "Guessing: the same for random answers; a depth near it shows nothing. p: the "
+        "probability of errors this early or late if each family's errors were on random problems "
+        f"of the family.{left}",
     )
 
 
@@ -214,8 +217,8 @@ def _make_accuracy_table(solvers: Mapping[str, metrics.Stability]) -> report.Tab
     )
 
 
-def _make_tables_by_depth(found: Stabilities) -> Iterator[report.Table]:
-    solvers = {name: of for name, of in found.solvers.items() if of.by_depth}
+def _make_tables_by_depth(results: Stabilities) -> Iterator[report.Table]:
+    solvers = {name: of for name, of in results.solvers.items() if of.by_depth}
     if not solvers:
         return
     rows: Rows = []
@@ -227,7 +230,7 @@ def _make_tables_by_depth(found: Stabilities) -> Iterator[report.Table]:
         rows.append([str(depth), *_make_depth_cells(here)])
     heads = ["accuracy", "95 %"] if len(solvers) == 1 else list(solvers)
     yield report.Table(
-        f"Accuracy by {found.depth} depth",
+        f"Accuracy by {results.depth} depth",
         ["depth", "problems", *heads],
         rows,
         most=ROWS + len(rows) - len(every),
@@ -235,14 +238,14 @@ def _make_tables_by_depth(found: Stabilities) -> Iterator[report.Table]:
     )
 
 
-def _make_depth_cells(here: Sequence[metrics.Proportion | None]) -> list[report.Value]:
-    """Return the number of problems and the accuracies; a single accuracy has its interval."""
-    sizes = {one.n for one in here if one}
-    if len(here) == 1:
-        return [*(sizes or (0,)), *make_cells(here[0])]
+def _make_depth_cells(rates: Sequence[metrics.Proportion | None]) -> list[report.Value]:
+    """Return cells with the number of problems and the accuracies; one accuracy has an interval."""
+    sizes = {one.n for one in rates if one}
+    if len(rates) == 1:
+        return [*(sizes or (0,)), *make_cells(rates[0])]
     if len(sizes) == 1:
-        return [*sizes, *(None if one is None else format_rate(one) for one in here)]
-    return [None, *(None if one is None else f"{format_rate(one)} of {one.n:,}" for one in here)]
+        return [*sizes, *(None if one is None else format_rate(one) for one in rates)]
+    return [None, *(None if one is None else f"{format_rate(one)} of {one.n:,}" for one in rates)]
 
 
 def _make_survival_table(solvers: Mapping[str, metrics.Stability]) -> report.Table:
@@ -265,22 +268,24 @@ def _make_survival_table(solvers: Mapping[str, metrics.Stability]) -> report.Tab
     )
 
 
-def _make_root_table(field: str, solver: str, found: Sequence[metrics.VersusRoot]) -> report.Table:
+def _make_root_table(
+    field: str, solver: str, rows: Sequence[metrics.RootComparison]
+) -> report.Table:
     return table(
         f"{report.format_value(solver)} compared with its answers to the roots, by {field}",
-        {one.value: one for one in found},
+        {one.value: one for one in rows},
         "accuracy difference interval mcnemar adjusted consistent".split(),
         head=field.rpartition(".")[2],
         note="Accuracy, and the difference from the accuracy on the same roots, in points. "
         "McNemar: a test that treats pairs as independent. Holm: p by families, corrected for all "
         "tests. Same: both answers are correct, or both "
-        "incorrect." + _describe_unchanged(found) + _warn_of_perfect_roots(found),
+        "incorrect." + _describe_unchanged_inputs(rows) + _warn_of_perfect_roots(rows),
     )
 
 
-def _warn_of_perfect_roots(found: Sequence[metrics.VersusRoot]) -> str:
-    """Return a caution if all roots are answered correctly, as when roots are chosen for that."""
-    if any(one.roots.value < 1 for one in found):
+def _warn_of_perfect_roots(rows: Sequence[metrics.RootComparison]) -> str:
+    """Return a caution if a solver is correct on all roots, which may have been chosen for that."""
+    if any(one.roots.value < 1 for one in rows):
         return ""
     return (
         " The solver is correct on every root: if roots were chosen for that, it can only lose "
@@ -289,19 +294,19 @@ def _warn_of_perfect_roots(found: Sequence[metrics.VersusRoot]) -> str:
     )
 
 
-def _describe_unchanged(found: Sequence[metrics.VersusRoot]) -> str:
+def _describe_unchanged_inputs(rows: Sequence[metrics.RootComparison]) -> str:
     counts = [
         f"{one.unchanged:,} of {one.accuracy.n:,} of {report.format_value(one.value)}"
-        for one in found
+        for one in rows
         if one.unchanged
     ]
     return f" With the same input as the root: {', '.join(counts)}." if counts else ""
 
 
-def _make_kind_blocks(found: Stabilities) -> Iterator[report.Block]:
-    if found.missing:
-        yield report.Text([f"Kinds of edits are not counted: {found.missing}."])
-    several = {name: of for name, of in found.kinds.items() if of.kinds}
+def _make_kind_blocks(results: Stabilities) -> Iterator[report.Block]:
+    if results.missing:
+        yield report.Text([f"Kinds of edits are not counted: {results.missing}."])
+    several = {name: of for name, of in results.kinds.items() if of.kinds}
     if several:
         yield report.Table(
             "Most frequent kinds of edits in errors, with their number of tokens",
@@ -309,28 +314,28 @@ def _make_kind_blocks(found: Stabilities) -> Iterator[report.Block]:
             [[name, *_format_most_frequent(of)] for name, of in several.items()],
         )
     for name, of in several.items():
-        yield _make_kind_table(name, of, has_accuracy=found.solvers[name].accuracy is not None)
+        yield _make_kind_table(name, of, has_accuracy=results.solvers[name].accuracy is not None)
 
 
-def _format_most_frequent(found: metrics.EditKinds) -> list[report.Value]:
+def _format_most_frequent(kinds: metrics.EditKinds) -> list[report.Value]:
     cells: list[report.Value] = [
-        f"{_format_kind(kind)} ({kind.wrong_edits:,})" for kind in found.most_frequent
+        f"{_format_edit_kind(kind)} ({kind.wrong_edits:,})" for kind in kinds.most_frequent
     ]
     return [*cells, None, None, None][:3]
 
 
-def _format_kind(kind: metrics.EditKind) -> str:
+def _format_edit_kind(kind: metrics.EditKind) -> str:
     return kind.kind.replace("-", "−", 1)
 
 
-def _make_kind_table(solver: str, found: metrics.EditKinds, *, has_accuracy: bool) -> report.Table:
+def _make_kind_table(solver: str, kinds: metrics.EditKinds, *, has_accuracy: bool) -> report.Table:
     rows: Rows = [
-        [_format_kind(kind), kind.edits, kind.wrong_edits, kind.errors.n, kind.errors.right,
+        [_format_edit_kind(kind), kind.edits, kind.wrong_edits, kind.errors.n, kind.errors.right,
          *(_make_rate_cells(kind) if has_accuracy else ["—"] * 3)]
-        for kind in found.kinds
+        for kind in kinds.kinds
     ]  # fmt: skip
-    base = f" ({percent(found.errors.value)})" if found.errors and has_accuracy else ""
-    left = f" Omitted: {found.left_out:,} problems without a root." * bool(found.left_out)
+    base = f" ({percent(kinds.errors.value)})" if kinds.errors and has_accuracy else ""
+    left = f" Omitted: {kinds.left_out:,} problems without a root." * bool(kinds.left_out)
     return report.Table(
         f"Errors by kind of edit: {report.format_value(solver)}",
         ["kind", "edits", "in errors", "n", "errors", "fraction", "points", "95 %"],
@@ -344,20 +349,20 @@ def _make_rate_cells(kind: metrics.EditKind) -> list[report.Value]:
     return [format_rate(kind.errors), points(kind.excess), interval]
 
 
-def _make_annotator_tables(found: metrics.Annotators, depth: str) -> Iterator[report.Table]:
+def _make_annotator_tables(annotators: metrics.Annotators, depth: str) -> Iterator[report.Table]:
     people = table(
         f"Annotators, and their error depth ({depth})",
-        found.people,
+        annotators.people,
         note="Errors are counted on perturbed problems with a known depth.",
     )
-    mean = ["mean", None, percent(found.accuracy), *[None] * 5]
+    mean = ["mean", None, percent(annotators.accuracy), *[None] * 5]
     yield replace(people, rows=[*people.rows, mean])
-    named = (("Fleiss' kappa", found.kappa), ("Krippendorff alpha", found.alpha))
+    named = (("Fleiss' kappa", annotators.kappa), ("Krippendorff alpha", annotators.alpha))
     reasons = [f"{name} is not defined: {one.reason}." for name, one in named if one.reason]
     yield table("Agreement of the annotators", dict(named), note=" ".join(reasons))
 
 
-def _format_number(value: float | None) -> str | None:
+def _format_depth(value: float | None) -> str | None:
     return None if value is None else fixed(value, ".2f")
 
 
@@ -365,7 +370,7 @@ def _format_interval(interval: tuple[float, float] | None) -> str | None:
     return None if interval is None else "–".join(fixed(end, ".2f") for end in interval)
 
 
-def _make_cards(found: Stabilities) -> report.Cards:
+def _make_key_figures(results: Stabilities) -> report.Cards:
     return report.Cards(
         [
             report.KeyFigure(
@@ -375,14 +380,14 @@ def _make_cards(found: Stabilities) -> report.Cards:
                 + f"; {of.mean.errors:,} errors in {of.n:,} perturbed problems" * bool(of.accuracy),
                 ".2f",
             )
-            for name, of in found.solvers.items()
+            for name, of in results.solvers.items()
         ]
     )
 
 
-def _draw_stability(found: Stabilities) -> Iterator[report.Drawing]:
-    depth = found.depth
-    for panels in metrics.draw_stability(found.solvers):
+def _draw_stability(results: Stabilities) -> Iterator[report.Drawing]:
+    depth = results.depth
+    for panels in metrics.draw_stability(results.solvers):
         yield report.Drawing(
             f"Left: families without an error, by {depth} depth; a tick marks the end of a family "
             "without an error. Right: accuracy at each depth with at least "

@@ -1,6 +1,6 @@
 """`winosmith admin`: manage a site from a terminal, even while it is being served.
 
-Human tests and studies have their own modules; `open_existing_site` and the options are shared.
+Human tests and studies have their own modules, which use `open_existing_site` and the options.
 """
 
 from __future__ import annotations
@@ -85,10 +85,10 @@ def pass_site(function: Callable[..., Any]) -> Callable[..., Any]:
 
     @wraps(function)
     @click.pass_obj
-    def run(given: str | None, /, *, folder: str = "", database: str | None, **rest: Any) -> Any:
-        return function(open_existing_site(given or folder, database), **rest)
+    def call(group: str | None, /, *, folder: str = "", database: str | None, **rest: Any) -> Any:
+        return function(open_existing_site(group or folder, database), **rest)
 
-    return database_option(run)
+    return database_option(call)
 
 
 _DEFAULT_ADDRESS = "http://127.0.0.1:8000"
@@ -96,7 +96,7 @@ _DEFAULT_ADDRESS = "http://127.0.0.1:8000"
 
 
 def address_option(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Add the option `--address`, the start of printed links."""
+    """Add the option `--address`, the base URL of printed links."""
     return click.option(
         "--address",
         metavar="URL",
@@ -106,13 +106,13 @@ def address_option(function: Callable[..., Any]) -> Callable[..., Any]:
     )(function)
 
 
-def _choose_address(context: click.Context, _: click.Parameter, given: str | None) -> str:
-    from winosmith.web.hosting import last_address
+def _choose_address(ctx: click.Context, param: click.Parameter, address: str | None) -> str:
+    from winosmith.web.hosting import read_last_address
 
-    if given:
-        return given
+    if address:
+        return address
     # Click processes omitted options last: DIR is known by now, from the command or its group.
-    return last_address(Path(context.obj or context.params["folder"])) or _DEFAULT_ADDRESS
+    return read_last_address(Path(ctx.obj or ctx.params["folder"])) or _DEFAULT_ADDRESS
 
 
 def print_counts(counts: Mapping[str, int]) -> None:
@@ -125,7 +125,7 @@ def print_counts(counts: Mapping[str, int]) -> None:
 def print_list(
     title: str, rows: Sequence[Mapping[str, Any]], names: Iterable[str], *, as_json: bool, hint: str
 ) -> None:
-    """Print records as JSON or as a table; without records, print a hint."""
+    """Print records as JSON or as a table; if there are none, print a hint."""
     if as_json:
         print_json({title.lower(): rows})
         return
@@ -220,15 +220,15 @@ def models(site: Site, retry: str | None) -> None:
     Only this command, not the site, shows the full reason why a model can't be loaded.
     """
     from winosmith.web.predict import asking
-    from winosmith.web.predict.process import fault_file
+    from winosmith.web.predict.process import get_fault_path
 
-    known = asking.all_statuses()
+    known = asking.list_model_statuses()
     if retry is not None:
         found = next((one.model for one in known if one.model.name == retry), None)
         if found is None:
             names = ", ".join(one.model.name for one in known) or "none"
             raise InputError(f"--retry {retry}: the site has no such model; it has {names}")
-        count = asking.retry_failed(found)
+        count = asking.retry_failed_predictions(found)
         echo(f"{count_noun(count, 'prediction')} of {retry} will be retried")
         return
     if not known:
@@ -239,12 +239,12 @@ def models(site: Site, retry: str | None) -> None:
         echo(f"{model.name}  {model.solver} {model.revision} {model.digest[:12]}".rstrip())
         echo(f"  {one.state}")
         echo(f"  {one.done:,} of {one.total:,} predicted{speed}")
-        if one.retryable:
+        if one.retryable_count:
             echo(
                 f"  {one.late:,} timed out, {one.failed:,} failed; retry with: winosmith admin "
                 f"models {site.folder} --retry {model.name}"
             )
-        path = fault_file(site.folder, model.name)
+        path = get_fault_path(site.folder, model.name)
         if model.fault and path.exists():
             echo(f"  {path.read_text('utf-8').strip()}")
 
@@ -253,15 +253,15 @@ def models(site: Site, retry: str | None) -> None:
 @site_argument
 @pass_site
 def tidy(site: Site) -> None:
-    """Delete data of the site in DIR that are older than retention_days in its site.toml.
+    """Delete data of the site in DIR that is older than the retention_days in its site.toml.
 
     A running server does this once a day. Sentences and judgements are never deleted. A half that
     has waited wait_days for its other half is published; a running server checks this hourly.
     """
     from winosmith.web.people.privacy import delete_old_rows
-    from winosmith.web.problems.states import publish_due
+    from winosmith.web.problems.states import publish_due_halves
 
-    print_counts({"published": publish_due(), **delete_old_rows()})
+    print_counts({"published": publish_due_halves(), **delete_old_rows()})
 
 
 @click.command("backup")
@@ -305,20 +305,20 @@ def restore(file: str, folder: str, erased: str | None, database: str | None) ->
     echo(f"{place}: the site of {contents.made} ({contents.database})")
     more = " --database …" if contents.database == "postgresql" else ""
     echo("Revoked: all log-ins, tokens, invitations and password links.")
-    _print_erased(open_existing_site(str(place), database), more)
+    _print_erased_people(open_existing_site(str(place), database), more)
     connection.close()  # so that SQLite leaves no log next to the file
     echo(f"Serve it with: winosmith serve {place}{more}")
 
 
-def _print_erased(site: Site, more: str) -> None:
+def _print_erased_people(site: Site, extra_options: str) -> None:
     from winosmith.web.people.models import pseudonym
-    from winosmith.web.people.privacy import has_erasure_log, people_to_erase_again
+    from winosmith.web.people.privacy import find_people_to_erase_again, has_erasure_log
 
     if not has_erasure_log():
         echo("No log of erasures was found; if anyone was erased since then, erase them again.")
-    if names := [pseudonym(person) for person, _texts in people_to_erase_again()]:
+    if names := [pseudonym(person) for person, _texts in find_people_to_erase_again()]:
         echo(f"Erased since this backup: {', '.join(names)}")
-        echo(f"Erase them again with: winosmith admin erase-again {site.folder}{more}")
+        echo(f"Erase them again with: winosmith admin erase-again {site.folder}{extra_options}")
 
 
 @click.command("erase-again")
@@ -327,8 +327,8 @@ def _print_erased(site: Site, more: str) -> None:
 def erase_again(site: Site) -> None:
     """Erase again the people whom a restored backup brought back to the site in DIR.
 
-    The log of erasures (erased.jsonl in the site's folder) shows who they are. It has no names: an
-    entry can only be matched with the person in a backup.
+    They are listed in the log of erasures (erased.jsonl in the site's folder), which has no names:
+    an entry can only be matched with the person in a backup.
     """
     from winosmith.web.people import privacy
 
@@ -364,8 +364,8 @@ def export(site: Site, out: str, format_name: str, public: bool, as_json: bool) 
 @site_argument
 @_options.data_argument("file")
 @click.option("--as", "as_", required=True, type=click.Choice(["judging", "valid", "published"]),
-              help="Purpose: to be judged, to be valid without judging, or only to be compared "
-              "with new sentences.")  # fmt: skip
+              help="How to use the problems: judge them, accept them without judging, or only "
+              "compare new sentences with them.")  # fmt: skip
 @click.option(
     "--source", metavar="NAME", help="Source of published sentences; by default the file's name."
 )
@@ -391,10 +391,10 @@ def import_(
     """
     dataset = _options.read_data(file, format_name)
     if as_ == "published":
-        from winosmith.web.problems.lookalikes import remember_published
+        from winosmith.web.problems.lookalikes import index_published_dataset
 
         with progress("Importing", len(dataset)) as advance:
-            added = remember_published(
+            added = index_published_dataset(
                 dataset, source or dataset.name, on_progress=lambda done: advance(done, "")
             )
     else:
@@ -425,13 +425,13 @@ def import_(
 
 @contextmanager
 def _add_lines_to_errors(file: str, format_name: str | None, dataset: Dataset) -> Iterator[None]:
-    """Add the line of FILE to the error of a problem that can't be imported."""
+    """Add the line number in FILE to the error for a problem that can't be imported."""
     from winosmith import formats
     from winosmith.web import hosting
 
     try:
         yield
-    except hosting.UnfitError as unfit:
+    except hosting.NotImportableError as unfit:
         lines = formats.scan(file, format_name, **_options.get_reading_arguments()).lines
         line = lines[dataset.row(unfit.problem)]
         raise FormatError(str(unfit), file, line) from None
@@ -514,7 +514,7 @@ def show(site: Site, name: str, as_json: bool) -> None:
         return
     echo(f"{found.name}: {found.get_state_display()}")
     if found.busy:
-        _print_progress(site.folder, found)
+        _print_round_progress(site.folder, found)
     elif found.state == found.State.FAILED:
         echo(found.error)
         say(f"Resume it with: winosmith round --site {site.folder} --name {name}")
@@ -528,10 +528,10 @@ def show(site: Site, name: str, as_json: bool) -> None:
             say("It is not published, so only moderators can see it.")
 
 
-def _print_progress(folder: Path, found: Round) -> None:
-    from winosmith.web.rounds.running import round_progress
+def _print_round_progress(folder: Path, round_: Round) -> None:
+    from winosmith.web.rounds.running import get_round_progress
 
-    progress = round_progress(found)
+    progress = get_round_progress(round_)
     if progress is None or not progress["at_work"]:
         echo(f"no process is running it; resume it with: winosmith round --site {folder}")
     elif "step" not in progress:
@@ -547,7 +547,7 @@ def _print_progress(folder: Path, found: Round) -> None:
 @click.argument("name")
 @pass_site
 def cancel(site: Site, name: str) -> None:
-    """Cancel the round NAME. Its finished steps are kept, and it can be resumed.
+    """Cancel the round NAME; it keeps its finished steps and can be resumed.
 
     A process that is running it stops before the next step; Ctrl-C stops it immediately.
     """

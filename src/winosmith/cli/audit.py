@@ -26,7 +26,7 @@ from winosmith.cli._options import (
 )
 from winosmith.cli._output import Output
 from winosmith.cli._predictions import filter_option
-from winosmith.cli._printing import echo, fail_gate, say
+from winosmith.cli._printing import echo, exit_with_reasons, say
 from winosmith.cli.admin import database_option, open_existing_site
 from winosmith.dataset import Dataset
 from winosmith.errors import DataError, FormatError, InputError
@@ -40,10 +40,10 @@ if TYPE_CHECKING:
 
 
 def _check_paths(
-    context: click.Context, _: click.Parameter, paths: tuple[str, ...]
+    ctx: click.Context, param: click.Parameter, paths: tuple[str, ...]
 ) -> tuple[str, ...]:
-    """Reject paths that are not files, and suggest the files to give."""
-    if context.params.get("pool") or context.params.get("fix"):
+    """Reject paths that are not files, and suggest files instead."""
+    if ctx.params.get("pool") or ctx.params.get("fix"):
         return paths
     for path in paths:
         if path == "-":
@@ -147,7 +147,7 @@ _SUFFIXES = (".jsonl", ".json", ".csv", ".tsv", ".xlsx", ".parquet")
               "people fill in.")  # fmt: skip
 @click.option("--errata", type=FILE, metavar="FILE",
               help="Table of corrected keys, which are applied first; its columns are id, old, new "
-              "and evidence. A repair sets none of its items aside.")  # fmt: skip
+              "and evidence. A repair does not set its items aside.")  # fmt: skip
 @click.option("--repair", "repaired", type=click.Path(file_okay=False), metavar="DIR",
               help="Remove items until no cue predicts the answers, and write the remaining items "
               "to this folder, with the removed items and the reasons; each of several files gets "
@@ -263,9 +263,9 @@ def command(
     omitted: list[int] = []
     differ = options["pool"] or len({*map(formats.stem, data)}) == len(data)
     for path in [data] if options["pool"] else data:
-        first, whole = (
-            (path, path) if isinstance(path, str) else (path[0], _find_common_folder(path))
-        )
+        paths = [path] if isinstance(path, str) else [*path]
+        first = paths[0]
+        whole = first if isinstance(path, str) else os.path.commonpath(map(os.path.abspath, paths))
         name = formats.stem(whole) if differ else whole
         try:
             dataset, own, bad, where = _read_split(path, format_name)
@@ -295,14 +295,14 @@ def command(
         embedder=embedder,
         sample=options["sample"],
         refused=refused,
-        texts=_measure_overlap(splits, texts) if texts else None,
+        texts=_match_texts(splits, texts) if texts else None,
         declared=declared,
         places=places,
         step=say,
     )
     broken = found.failures(rules, known)
     new = found.judge(rules, known)
-    record = found.record() | {"verdict": audit.verdict(found), "broken": broken}
+    record = found.record() | {"verdict": audit.make_verdict(found), "broken": broken}
     if options["check"]:
         secret = judged.secret if judged else None
         how = {name: options[name] for name in ("seed", "force")}
@@ -310,15 +310,15 @@ def command(
             found, options["check"], options["check_to"], secret=secret, **how
         )
     Output(
-        audit.title(found),
+        audit.make_title(found),
         record | _make_repair_records(repairs),
-        audit.sections(found, [*repairs.values()]),
-        verdict=audit.verdict(found),
+        audit.make_sections(found, [*repairs.values()]),
+        verdict=audit.make_verdict(found),
         signature=found.signature,
         spaced=True,
     ).show(as_json=options["as_json"], out=options["out"])
     if not options["as_json"]:
-        echo(f"For a README: {found.line}")
+        echo(f"For a README: {found.readme_line}")
         for name, one in repairs.items():
             folder = Path(repaired or "", name if len(repairs) > 1 else "")
             echo(f"{len(one.dataset):,} items are in {folder / 'kept.jsonl'}", bold=True)
@@ -327,18 +327,18 @@ def command(
     if sheet:
         _write_suspects(found, options["suspects"], sheet)
     if options["todo"]:
-        _write_todo(splits, options["todo"])
+        _write_worklist(splits, options["todo"])
     _write_findings(new, options["sarif"], options["badge"])
     if options["annotate"]:
         echo(f"::{token}::")
-        for line in audit.annotation_lines(new):
+        for line in audit.format_annotations(new):
             echo(line)
-        of = audit.title(found), audit.verdict(found), new
-        summary = audit.job_summary(*of, only_new=bool(options["baseline"]))
+        of = audit.make_title(found), audit.make_verdict(found), new
+        summary = audit.format_job_summary(*of, only_new=bool(options["baseline"]))
         _append_for_github("GITHUB_STEP_SUMMARY", summary)
         _append_for_github("GITHUB_OUTPUT", f"findings={len(new)}\n")
     if broken:
-        fail_gate(broken)
+        exit_with_reasons(broken)
 
 
 def _make_embedder(name: str) -> TextEmbedder:
@@ -352,7 +352,7 @@ def _make_embedder(name: str) -> TextEmbedder:
 
 
 def _check_rules(rules: str, *, probes: bool, texts: bool) -> None:
-    """Reject unknown rules, and rules that nothing could break."""
+    """Reject unknown rules, and rules whose check is not run."""
     from winosmith import audit
 
     try:
@@ -366,7 +366,7 @@ def _check_rules(rules: str, *, probes: bool, texts: bool) -> None:
 
 
 def _check_splits(names: Sequence[str]) -> None:
-    """Reject splits with the same name, and a test set that would lose its items."""
+    """Reject splits with the same name, and a test set that would lose items to a later split."""
     name, times = Counter(names).most_common(1)[0]
     if times > 1:
         raise click.UsageError(
@@ -384,22 +384,23 @@ def _check_splits(names: Sequence[str]) -> None:
 
 
 def _repair_splits(
-    splits: Mapping[str, Dataset], out: str, how: Mapping[str, Any]
+    splits: Mapping[str, Dataset], out: str, kwargs: Mapping[str, Any]
 ) -> dict[str, Repair]:
     from winosmith import audit
 
     if len(splits) > 1:
-        return audit.repair_splits(splits, out, step=say, **how)
+        return audit.repair_splits(splits, out, step=say, **kwargs)
     return {
-        name: audit.repair_to_folder(split, out, step=say, **how) for name, split in splits.items()
+        name: audit.repair_to_folder(split, out, step=say, **kwargs)
+        for name, split in splits.items()
     }
 
 
-def _make_repair_records(found: Mapping[str, Repair]) -> dict[str, object]:
+def _make_repair_records(repairs: Mapping[str, Repair]) -> dict[str, object]:
     from winosmith import audit
 
     records = {
-        name: one.record() | {"verdict": audit.repair_verdict(one)} for name, one in found.items()
+        name: one.record() | {"verdict": audit.explain_repair(one)} for name, one in repairs.items()
     }
     if len(records) == 1:
         return {"repair": records.popitem()[1]}
@@ -412,7 +413,7 @@ def _read_answers(
     filters: Sequence[str],
     omitted: Sequence[int],
 ) -> dict[str, Answers]:
-    """Return models' answers to the items of all splits, which must have distinct ids."""
+    """Read the models' answers to the items of all splits; the items must have distinct ids."""
     from winosmith.answers import read
 
     ids = Counter(problem.id for split in splits.values() for problem in split)
@@ -441,35 +442,31 @@ def _correct_keys(splits: dict[str, Dataset], errata: str) -> set[str]:
     return {one.id for one in read}
 
 
-def _measure_overlap(splits: Mapping[str, Dataset], paths: Sequence[str]) -> Mapping[str, Overlap]:
+def _match_texts(splits: Mapping[str, Dataset], paths: Sequence[str]) -> Mapping[str, Overlap]:
     from winosmith import audit
 
     say(f"reading {', '.join(paths)}")
     return audit.find_overlap(splits, paths)
 
 
-def _select_suspects(found: Audit, most: int, *, plain: bool) -> Dataset:
+def _select_suspects(result: Audit, limit: int, *, plain: bool) -> Dataset:
     """Return the suspects of all splits as problems for judges; print the omitted ones."""
     from winosmith import audit
 
     asked: list[Problem] = []
-    for part in found.parts:
-        ids = [suspect.id for suspect in part.triage.suspects[:most]] if part.triage else []
+    for part in result.parts:
+        ids = [suspect.id for suspect in part.triage.suspects[:limit]] if part.triage else []
         split = Dataset(part.dataset, part.name)
-        passed = audit.problems_for_people(split, ids, plain=plain)
+        passed = audit.make_problems_for_people(split, ids, site=plain)
         asked += passed.kept
         for left in passed.dropped:
             say(f"Not sent to judges: {left.problem.id}: {left.reason}")
     if not asked:
         raise DataError("none of the suspects can be sent to judges")
-    return Dataset(asked, "+".join(part.name for part in found.parts))
+    return Dataset(asked, "+".join(part.name for part in result.parts))
 
 
-def _find_common_folder(paths: Sequence[str]) -> str:
-    return os.path.commonpath([*map(os.path.abspath, paths)])
-
-
-def _write_todo(splits: Mapping[str, Dataset], path: str) -> None:
+def _write_worklist(splits: Mapping[str, Dataset], path: str) -> None:
     from winosmith import audit
     from winosmith.outputs import atomic_write
 
@@ -479,35 +476,35 @@ def _write_todo(splits: Mapping[str, Dataset], path: str) -> None:
     say(f"Wrote {path}: {len(rewrites):,} options to lengthen.")
 
 
-def _write_findings(new: Sequence[Finding], sarif: str | None, badge: str | None) -> None:
+def _write_findings(findings: Sequence[Finding], sarif: str | None, badge: str | None) -> None:
     from winosmith import audit
     from winosmith.outputs import atomic_write
 
-    for path, made in ((sarif, audit.sarif), (badge, audit.badge)):
+    for path, made in ((sarif, audit.format_sarif), (badge, audit.render_badge)):
         if path:
             with atomic_write(path) as file:
-                file.write(made(new))
+                file.write(made(findings))
 
 
 def _append_for_github(variable: str, text: str) -> None:
-    """Append a text to the file that an environment variable of GitHub names, if it is set."""
+    """Append text to the file named by an environment variable on GitHub, if it is set."""
     if path := os.environ.get(variable):
         with Path(path).open("a", encoding="utf-8") as file:
             file.write(text)
 
 
-def _send_to_judges(found: Audit, most: int, secret: str) -> None:
+def _send_to_judges(result: Audit, limit: int, secret: str) -> None:
     from winosmith.web import hosting
 
-    asked = hosting.with_new_ids(_select_suspects(found, most, plain=True), secret)
+    asked = hosting.with_new_ids(_select_suspects(result, limit, plain=True), secret)
     made = hosting.import_problems(asked, "judging", embargo=True)
     say(f"Added to the site for judging: {made.added:,}; already there: {made.known:,}.")
 
 
-def _write_suspects(found: Audit, most: int, path: str) -> None:
+def _write_suspects(result: Audit, limit: int, path: str) -> None:
     from winosmith import formats
 
-    asked = _select_suspects(found, most, plain=False)
+    asked = _select_suspects(result, limit, plain=False)
     formats.write(asked.problems, path)
     say(f"Wrote {path}, {len(asked):,} problems: winosmith humans sheets {path} --out DIR")
 
@@ -515,15 +512,15 @@ def _write_suspects(found: Audit, most: int, path: str) -> None:
 def _read_split(
     path: str | tuple[str, ...], format_name: str | None
 ) -> tuple[Dataset, list[int], list[str], dict[str, Place]]:
-    """Return the items of a file, or of several that form one data set, and the omitted records.
+    """Read the items of a split from one or several files; also return the omitted records.
 
-    Omitted records are returned as positions, and as texts with place and reason. The last value
-    maps the ids of items and the texts of omitted records to their places.
+    Omitted records are returned as positions, and as texts with location and reason. The last value
+    maps the ids of items and the texts of omitted records to their locations.
     """
     from winosmith import audit, formats
 
     is_pool = not isinstance(path, str)
-    advance = audit.report_progress(say, f"{path[0] if is_pool else path}: reading", 100, "%")
+    advance = audit.make_reporter(say, f"{path[0] if is_pool else path}: reading", 100, "%")
     contents = read_contents(
         path,
         format_name,
@@ -544,7 +541,7 @@ def _fix_files(paths: Sequence[str], format_name: str | None, options: Mapping[s
     from winosmith.text import count_noun
 
     how = get_reading_arguments()
-    found = audit.fix(
+    found = audit.shuffle_files(
         paths,
         options["seed"],
         drop_copies=options["drop_copies"],

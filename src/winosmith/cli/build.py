@@ -74,7 +74,7 @@ def command(
 
 
 def is_blind(folder: Path) -> bool:
-    """Return whether too many vectors were equal for the build or filter to work."""
+    """Return whether nothing could be filtered because too many vectors were equal."""
     return bool(_read_report(folder)["blind"])
 
 

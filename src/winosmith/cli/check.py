@@ -13,12 +13,12 @@ from winosmith import formats, report, validate
 from winosmith.cli import _options
 from winosmith.cli._declared import declared_options
 from winosmith.cli._output import Output
-from winosmith.cli._printing import fail_gate, say
+from winosmith.cli._printing import exit_with_reasons, say
 from winosmith.dataset import Dataset, Dropped
 from winosmith.errors import DataError
-from winosmith.metrics import HumanAccuracy, copies, measure_human_accuracy
+from winosmith.metrics import HumanAccuracy, find_copies, measure_human_accuracy
 from winosmith.outputs import OutputFolder
-from winosmith.records import canonical, problem_record
+from winosmith.records import dump_json, problem_record
 from winosmith.report import fixed, format_value, percent
 from winosmith.response import Response
 from winosmith.text import count_noun
@@ -43,13 +43,13 @@ SWITCHES = {
     "domain": "domain",
     "same-gender": "same_gender",
 }
-"""Value of `--skip` → the field of `StructureRules` that it switches off."""
+"""Maps a value of `--skip` to the field of `StructureRules` that it switches off."""
 
 STRUCTURE_OPTIONS = ("rules", "length", "overlap", "edit", "complete")
 """The options that are fields of `StructureRules`."""
 
 _LISTED_PARENTS = 3
-"""Number of missing parents to list."""
+"""Number of missing parents that are listed."""
 
 
 @click.command()
@@ -77,10 +77,9 @@ def command(**options: Any) -> None:
     """Validate the structure of twins and, if given, the votes of judges.
 
     It prints the rules that were used and why, the number of problems that each stage kept, the
-    broken rules with examples, and the votes that did not count. A rule that lacks its input (no
-    anchor, a withheld answer, words without spaces between them) is not checked, and never fails.
-    Generated problems that enough judges find valid lose the mark `evolve.unvalidated` in
-    kept.jsonl.
+    broken rules with examples, and the votes that did not count. A rule without its input (no
+    anchor, a withheld answer, no spaces between words) is not checked, and never fails. Generated
+    problems that enough judges find valid lose the flag `evolve.unvalidated` in kept.jsonl.
 
     \b
     Example:
@@ -92,7 +91,7 @@ def command(**options: Any) -> None:
     path, out, examples = options["data"], options["out"], options["examples"]
     dataset = _options.read_data(path, options["format_name"])
     _warn_about_missing_parents(dataset, path)
-    if advice := _options.find_unmarked_twins(dataset)[1]:
+    if advice := _options.describe_unmarked_twins(dataset)[1]:
         say(f"{advice}.")
     responses = validate.read_votes(options["votes_path"]) if options["votes_path"] else None
     checked = validate.check(dataset, responses, StructureRules(**structure), votes)
@@ -107,12 +106,12 @@ def command(**options: Any) -> None:
         recipe = {"command": "check", "signature": str(checked.signature)}
         folder = OutputFolder.open(out, recipe, force=options["force"])
         folder.write_lines("kept.jsonl", formats.to_lines(checked.kept))
-        folder.write_lines("dropped.jsonl", map(_format_dropped, checked.result.dropped))
-        folder.write_lines("report.html", [result.page()])
+        folder.write_lines("dropped.jsonl", map(_format_dropped_problem, checked.result.dropped))
+        folder.write_lines("report.html", [result.render_page()])
         say(f"Wrote kept.jsonl, dropped.jsonl and report.html in {folder.path}.")
     result.show(as_json=options["as_json"], out=None)
     if options["strict"] and checked.result.dropped:
-        fail_gate([f"{count_noun(len(checked.result.dropped), 'problem')} dropped"])
+        exit_with_reasons([f"{count_noun(len(checked.result.dropped), 'problem')} dropped"])
 
 
 def _warn_about_missing_parents(dataset: Dataset, path: str) -> None:
@@ -131,14 +130,14 @@ def _warn_about_missing_parents(dataset: Dataset, path: str) -> None:
         )
 
 
-def _format_dropped(entry: Dropped) -> str:
+def _format_dropped_problem(entry: Dropped) -> str:
     record = {"stage": entry.stage, "reason": entry.reason, "row": entry.row}
-    return canonical({**record, "problem": problem_record(entry.problem)}) + "\n"
+    return dump_json({**record, "problem": problem_record(entry.problem)}) + "\n"
 
 
 @dataclass(frozen=True)
 class _Rule:
-    """One rule of one stage: the number of problems that it checked, and its findings."""
+    """A rule in a stage, with the number of problems that it checked and its findings."""
 
     stage: Examination
     name: str
@@ -150,72 +149,72 @@ class _Rule:
 
     @property
     def counts(self) -> tuple[int, int, int]:
-        """The numbers of problems that were checked, were not checked, and break the rule."""
+        """The numbers of problems that were checked, were not checked, and broke the rule."""
         not_checked = len(self.stage.dataset) - self.checked
-        return self.checked, not_checked, len(self.stage.failed_rows(self.name))
+        return self.checked, not_checked, len(self.stage.find_failed_rows(self.name))
 
-    def ids(self, found: Finding) -> list[str]:
-        return [self.stage.dataset[row].id for row in found.rows]
+    def get_ids(self, finding: Finding) -> list[str]:
+        return [self.stage.dataset[row].id for row in finding.rows]
 
 
-def _list_rules(checked: ValidationResult) -> list[_Rule]:
+def _list_rules(result: ValidationResult) -> list[_Rule]:
     return [
         _Rule(stage, name, count)
-        for stage in checked.stages
+        for stage in result.stages
         for name, count in stage.checked.items()
     ]
 
 
 def _make_record(
-    data: str, checked: ValidationResult, responses: Sequence[Response], examples: int
+    data: str, result: ValidationResult, responses: Sequence[Response], examples: int
 ) -> dict[str, Any]:
-    people = _measure_people(checked, responses)
+    people = _measure_accuracy_or_explain(result, responses)
     return {
         "data": data,
-        "rules_used": checked.applied.record(),
-        "funnel": checked.funnel.record(),
+        "rules_used": result.applied.record(),
+        "funnel": result.funnel.record(),
         "rules": [
             {
                 "stage": rule.stage.stage,
                 "rule": rule.name,
                 **dict(zip(("checked", "not_checked", "broken"), rule.counts, strict=True)),
                 "examples": [
-                    {"ids": rule.ids(found), "detail": found.detail}
+                    {"ids": rule.get_ids(found), "detail": found.detail}
                     for found in rule.findings[:examples]
                 ],
             }
-            for rule in _list_rules(checked)
+            for rule in _list_rules(result)
         ],
-        **copies(checked.stages[0].dataset).record(),
-        "set_aside": _count_ignored_votes(checked),
+        **find_copies(result.stages[0].dataset).record(),
+        "set_aside": _count_ignored_votes(result),
         "unvalidated": {
-            "collected": count_unvalidated(checked.stages[0].dataset),
-            "kept": count_unvalidated(checked.kept),
+            "collected": count_unvalidated(result.stages[0].dataset),
+            "kept": count_unvalidated(result.kept),
         },
         "human_accuracy": asdict(people) if isinstance(people, HumanAccuracy) else None,
-        "signature": str(checked.signature),
+        "signature": str(result.signature),
     }
 
 
 def _make_sections(
-    data: str, checked: ValidationResult, responses: Sequence[Response] | None, examples: int
+    data: str, result: ValidationResult, responses: Sequence[Response] | None, examples: int
 ) -> Iterator[report.Section]:
-    lines = list(checked.applied.lines)
-    asked = sum(problem.blank is None for problem in checked.stages[0].dataset)
+    lines = list(result.applied.lines)
+    asked = sum(problem.blank is None for problem in result.stages[0].dataset)
     if asked:
         lines.append(
             f"Questions without a blank: {asked:,}; their length and whether they contain the "
             "options are not checked, but winosmith audit finds artifacts in them"
         )
     yield report.Section("Rules used", [report.Text(lines)])
-    yield report.Section("Problems kept", _make_funnel_tables(checked))
-    if broken := list(_list_examples(data, checked, examples)):
+    yield report.Section("Problems kept", _make_funnel_tables(result))
+    if broken := list(_list_examples(data, result, examples)):
         yield report.Section("Examples", [report.Text(broken, "warning")])
     if responses is not None:
-        yield report.Section("People", list(_describe_votes(checked, responses)))
-    notes = list(map(format_value, copies(checked.stages[0].dataset).sentences()))
-    if marked := count_unvalidated(checked.result.kept):
-        left = count_unvalidated(checked.kept)
+        yield report.Section("People", list(_describe_votes(result, responses)))
+    notes = list(map(format_value, find_copies(result.stages[0].dataset).sentences()))
+    if marked := count_unvalidated(result.result.kept):
+        left = count_unvalidated(result.kept)
         notes.insert(
             0,
             f"Generated problems kept: {marked:,}; judged valid: {marked - left:,}; not judged "
@@ -225,35 +224,35 @@ def _make_sections(
         yield report.Section("Notes", [report.Text(notes)])
 
 
-def _make_funnel_tables(checked: ValidationResult) -> list[report.Block]:
-    collected, kept = checked.funnel.collected, checked.funnel.kept
-    steps = [("collected", collected), *((step.stage, step.kept) for step in checked.funnel.steps)]
+def _make_funnel_tables(result: ValidationResult) -> list[report.Block]:
+    collected, kept = result.funnel.collected, result.funnel.kept
+    steps = [("collected", collected), *((step.stage, step.kept) for step in result.funnel.steps)]
     tables = [
         report.Table(
             f"Kept at each stage: {format_value(kept.problems)} of "
             f"{format_value(collected.problems)} problems"
-            + (f", {format_value(checked.funnel.share, '.1%')}" if collected.problems else ""),
+            + (f", {format_value(result.funnel.share, '.1%')}" if collected.problems else ""),
             ["stage", "problems", "twins", "singles"],
             [[name, count.problems, count.twins, count.singles] for name, count in steps],
         ),
         report.Table(
             "Dropped problems, by the first rule that they break",
             ["stage", "rule", "problems"],
-            [[step.stage, *of] for step in checked.funnel.steps for of in step.dropped.items()],
+            [[step.stage, *of] for step in result.funnel.steps for of in step.dropped.items()],
         ),
         report.Table(
             "Problems by rule",
             ["stage", "rule", "checked", "not checked", "broken"],
-            [[rule.stage.stage, rule.name, *rule.counts] for rule in _list_rules(checked)],
+            [[rule.stage.stage, rule.name, *rule.counts] for rule in _list_rules(result)],
         ),
     ]
     return [table for table in tables if table.rows]
 
 
-def _list_examples(data: str, checked: ValidationResult, examples: int) -> Iterator[str]:
-    for rule in _list_rules(checked):
+def _list_examples(data: str, result: ValidationResult, examples: int) -> Iterator[str]:
+    for rule in _list_rules(result):
         for found in rule.findings[:examples]:
-            ids = " and ".join(map(format_value, rule.ids(found)))
+            ids = " and ".join(map(format_value, rule.get_ids(found)))
             yield f"{data}:{ids}: {rule.name}: {format_value(found.detail)}"
         more = len(rule.findings) - examples
         if more > 0 and examples:
@@ -261,15 +260,15 @@ def _list_examples(data: str, checked: ValidationResult, examples: int) -> Itera
 
 
 def _describe_votes(
-    checked: ValidationResult, responses: Sequence[Response]
+    result: ValidationResult, responses: Sequence[Response]
 ) -> Iterator[report.Block]:
-    if aside := _count_ignored_votes(checked):
+    if aside := _count_ignored_votes(result):
         yield report.Table(
-            f"Ignored votes: {len(checked.set_aside):,} of {len(responses):,}",
+            f"Ignored votes: {len(result.set_aside):,} of {len(responses):,}",
             ["reason", "responses"],
             [[reason, count] for reason, count in aside.items()],
         )
-    people = _measure_people(checked, responses)
+    people = _measure_accuracy_or_explain(result, responses)
     if isinstance(people, HumanAccuracy):
         low, high = people.interval
         sentence = (
@@ -281,14 +280,14 @@ def _describe_votes(
     yield report.Text([sentence])
 
 
-def _measure_people(
-    checked: ValidationResult, responses: Sequence[Response]
+def _measure_accuracy_or_explain(
+    result: ValidationResult, responses: Sequence[Response]
 ) -> HumanAccuracy | str:
     try:
-        return measure_human_accuracy(checked.result.kept, responses)
+        return measure_human_accuracy(result.result.kept, responses)
     except DataError as error:
         return str(error)
 
 
-def _count_ignored_votes(checked: ValidationResult) -> dict[str, int]:
-    return dict(Counter(entry.reason for entry in checked.set_aside).most_common())
+def _count_ignored_votes(result: ValidationResult) -> dict[str, int]:
+    return dict(Counter(entry.reason for entry in result.set_aside).most_common())

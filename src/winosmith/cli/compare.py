@@ -10,8 +10,8 @@ import click
 
 from winosmith import metrics, report
 from winosmith.cli import _options, _predictions
-from winosmith.cli._output import INVALID, TIES, Output, Rows, explain_choices
-from winosmith.cli._printing import fail_gate, say
+from winosmith.cli._output import INVALID, TIES, Output, Rows, explain_overruled_scores
+from winosmith.cli._printing import exit_with_reasons, say
 from winosmith.errors import InputError
 from winosmith.metrics import Comparison, Graded, Pair, SurvivalComparison, format_rate, grade
 from winosmith.report import probability, span
@@ -59,8 +59,8 @@ def command(**options: Any) -> None:
     if options["rules"] and options["baseline"] is None:
         raise click.UsageError("--fail-on needs the solver to compare with: add --baseline NAME")
     if options["depth"] and not options["by"]:
-        raise InputError("--depth goes with --by lineage")
-    dataset, omitted = _predictions.read_answered(
+        raise InputError("--depth needs --by lineage")
+    dataset, omitted = _predictions.read_problems(
         options["data"], options["format_name"], options["labels"]
     )
     answers = _predictions.read_answers(
@@ -74,7 +74,7 @@ def command(**options: Any) -> None:
         )
     if options["partial"]:
         solvers = _restrict_to_shared_problems(solvers)
-    _warn_about_inputs(solvers)
+    _warn_about_different_inputs(solvers)
     found = metrics.compare(solvers, baseline=options["baseline"], seed=options["seed"])
     broken = metrics.find_regressions(found, options["rules"])
     letter = dict(zip(found.accuracies, ascii_uppercase, strict=False))
@@ -89,7 +89,7 @@ def command(**options: Any) -> None:
         {"first": pairs[name].first, "second": pairs[name].second, "survival": of.record()}
         for name, of in survivals.items()
     ]
-    notes = _predictions.log_notes(answers)
+    notes = _predictions.get_log_notes(answers)
     tables = [_make_accuracy_table(dataset.name, found, notes), *_make_difference_tables(pairs)]
     if survivals:
         tables.append(_make_survival_table(survivals))
@@ -109,11 +109,11 @@ def command(**options: Any) -> None:
         signatures={f"{name} by lineage": of.signature for name, of in survivals.items()},
     ).show(as_json=options["as_json"], out=options["out"])
     if broken:
-        fail_gate(broken)
+        exit_with_reasons(broken)
 
 
 def _restrict_to_shared_problems(solvers: Mapping[str, Graded]) -> dict[str, Graded]:
-    """Return the solvers' answers to the problems that all of them were asked."""
+    """Restrict the solvers' answers to the problems that all solvers were asked."""
     first = next(iter(solvers.values())).dataset
     shared = set.intersection(*(set(found.dataset.ids) for found in solvers.values()))
     if not shared:
@@ -130,8 +130,8 @@ def _restrict_to_shared_problems(solvers: Mapping[str, Graded]) -> dict[str, Gra
     }
 
 
-def _warn_about_inputs(solvers: Mapping[str, Graded]) -> None:
-    """Warn if some solvers saw the blank and others the pronoun."""
+def _warn_about_different_inputs(solvers: Mapping[str, Graded]) -> None:
+    """Warn if some solvers saw the blank and others saw the pronoun."""
     blank, pronoun = (
         ", ".join(name for name, of in solvers.items() if of.parameters.get("sees") == sees)
         for sees in ("blank", "pronoun")
@@ -143,25 +143,25 @@ def _warn_about_inputs(solvers: Mapping[str, Graded]) -> None:
         )
 
 
-def _make_accuracy_table(name: str, found: Comparison, log_notes: Sequence[str]) -> report.Table:
-    counted = {"missing": found.missing, "invalid": found.invalid}
+def _make_accuracy_table(name: str, result: Comparison, log_notes: Sequence[str]) -> report.Table:
+    counted = {"missing": result.missing, "invalid": result.invalid}
     counted = {what: counts for what, counts in counted.items() if counts}
     accuracies: Rows = [
         [letter, solver, *(counts.get(solver, 0) for counts in counted.values()),
          own.right, format_rate(own), span(own.interval)]
-        for letter, (solver, own) in zip(ascii_uppercase, found.accuracies.items(), strict=False)
+        for letter, (solver, own) in zip(ascii_uppercase, result.accuracies.items(), strict=False)
     ]  # fmt: skip
-    notes = [TIES] * any(own.ties for own in found.accuracies.values())
-    notes += explain_choices(found.against_scores)
-    if found.missing:
+    notes = [TIES] * any(own.ties for own in result.accuracies.values())
+    notes += explain_overruled_scores(result.against_scores)
+    if result.missing:
         notes.append(
             "Only problems that all solvers were asked are compared; others count as missing"
         )
-    if found.invalid:
+    if result.invalid:
         notes.append(INVALID)
     notes += log_notes
-    problems = count_noun(found.signature.n, "problem")
-    blocks = count_noun(next(iter(found.accuracies.values())).clusters, "block")
+    problems = count_noun(result.signature.n, "problem")
+    blocks = count_noun(next(iter(result.accuracies.values())).clusters, "block")
     return report.Table(
         f"{name}: {problems} in {blocks}",
         ["", "solver", *counted, "right", "accuracy", "95 %"],
@@ -191,15 +191,15 @@ def _make_difference_tables(pairs: Mapping[str, Pair]) -> Iterator[report.Table]
     )
 
 
-def _make_survival_table(found: Mapping[str, SurvivalComparison]) -> report.Table:
-    adjusted = metrics.correct_by_holm([of.p_value for of in found.values()])
+def _make_survival_table(comparisons: Mapping[str, SurvivalComparison]) -> report.Table:
+    adjusted = metrics.correct_by_holm([of.p_value for of in comparisons.values()])
     rows: Rows = [
         [name, sum(of.first.errors), sum(of.second.errors), of.first.median,
          of.second.median, of.later and {"first": "1st", "second": "2nd"}[of.later],
          probability(of.log_rank), probability(of.p_value), probability(p_value)]
-        for (name, of), p_value in zip(found.items(), adjusted, strict=True)
+        for (name, of), p_value in zip(comparisons.items(), adjusted, strict=True)
     ]  # fmt: skip
-    first = next(iter(found.values()))
+    first = next(iter(comparisons.values()))
     depth = first.signature.parameters["depth"]
     return report.Table(
         f"Depth of the first error ({depth}), in {first.families:,} families",

@@ -1,4 +1,4 @@
-"""`winosmith convert`: read any known format, and write one of ours or the task of a harness."""
+"""`winosmith convert`: read any known format, and write another format or the task of a harness."""
 
 from __future__ import annotations
 
@@ -18,12 +18,11 @@ from winosmith.errors import FormatError, OutputError
 from winosmith.formats import Contents, Entry, Item, Losses
 from winosmith.problem import Claim, Problem
 from winosmith.recast import to_claims, to_problems
-from winosmith.records import canonical, claim_record, problem_record
+from winosmith.records import claim_record, dump_json, problem_record
 from winosmith.text import count_noun
 
 WRITERS = {known.name: known.writer for known in formats.FORMATS if known.writer}
-"""Formats that can be written, by name; of formats with the same extension, the first is
-lossless."""
+"""Writers by format name; if formats have the same extension, the first is lossless."""
 
 HARNESSES = ("lm-eval", "inspect-ai")
 
@@ -85,9 +84,9 @@ def command(
             raise OutputError(
                 "--recast, --errata, --with-embargo and --force can't be used with a harness"
             )
-        _write_task(source, target, format_name, to_name, as_json)
+        _write_harness_task(source, target, format_name, to_name, as_json)
         return
-    into = to_name or _find_format(target)
+    into = to_name or _detect_output_format(target)
     skip_bad = _options.get_bad_records_file()
     _check_paths(source, target, skip_bad, force)
     if errata and Path(errata).resolve() == Path(target).resolve():
@@ -96,7 +95,7 @@ def command(
     if contents.bad and skip_bad is None:
         contents.refuse()
     contents, corrected = _correct_keys(contents, errata) if errata else (contents, 0)
-    found = _write_items(_convert(contents, kind, with_embargo), target, into, skip_bad)
+    found = _write_items(_recast_items(contents, kind, with_embargo), target, into, skip_bad)
     losses = formats.find_losses(found.items, formats.scan(target, into).items)
     if as_json:
         print_json(
@@ -130,8 +129,8 @@ def command(
         say(f"  and {len(found.reasons) - _REASONS} more reasons")
     say(f"wrote: {target} ({into}), {_count_items(found.items)}")
     lost = [
-        *found.lost.lines(_name_items(contents.items)),
-        *losses.lines(_name_items(found.items)),
+        *found.lost.lines(_choose_noun(contents.items)),
+        *losses.lines(_choose_noun(found.items)),
     ]
     for line in lost or ["lost: nothing"]:
         say(line)
@@ -143,7 +142,7 @@ command.epilog = f"\b\nFormats that are read:\n{_FORMAT_LIST}"
 
 @dataclass(frozen=True)
 class _Converted:
-    """The items to write with their places in the input, and the records that are left over."""
+    """The items to write, with their locations in the input, and the left-over records."""
 
     items: Sequence[Item]
     places: Sequence[Place]
@@ -153,48 +152,49 @@ class _Converted:
 
     @property
     def reasons(self) -> list[tuple[str, int]]:
-        """The reasons why records are left over, with counts, the most frequent first."""
+        """The reasons for left-over records with their counts, the most frequent first."""
         return Counter(entry.reason or "" for entry in self.left).most_common()
 
 
-def _write_items(found: _Converted, target: str, into: str, skip_bad: str | None) -> _Converted:
-    """Write the items, and return them; with --skip-bad, items that don't fit are left over."""
-    if found.left and skip_bad is not None:
-        formats.write_bad_records(found.left, skip_bad)
-    if not found.items:
-        reasons = [f"{count} x {reason}" for reason, count in found.reasons[:_REASONS]]
-        if found.embargoed:
-            reasons.append(f"{found.embargoed} under embargo; `with_embargo=True` keeps them")
+def _write_items(recast: _Converted, target: str, format_: str, skip_bad: str | None) -> _Converted:
+    """Write and return the items; with --skip-bad, items that don't fit are left over."""
+    if recast.left and skip_bad is not None:
+        formats.write_bad_records(recast.left, skip_bad)
+    if not recast.items:
+        reasons = [f"{count} x {reason}" for reason, count in recast.reasons[:_REASONS]]
+        if recast.embargoed:
+            reasons.append(f"{recast.embargoed} under embargo; `with_embargo=True` keeps them")
         why = "; ".join(reasons) or "the file contains none"
         raise FormatError(f"no record is left to write ({why})")
     try:
-        formats.write(found.items, target, into)
+        formats.write(recast.items, target, format_)
     except FormatError as error:
-        if not all(isinstance(item, WRITERS[into].item_types) for item in found.items):
+        if not all(isinstance(item, WRITERS[format_].item_types) for item in recast.items):
             raise
         if skip_bad is None:
             raise error.with_reason(f"{error.reason}; {formats.SKIP_BAD}") from error
-        unfit = formats.find_unwritable(found.items, into)
+        unfit = formats.find_unwritable(recast.items, format_)
         if not unfit:
             raise
-        rows = [row for row in range(len(found.items)) if row not in unfit]
-        left = (_make_entry(found.items[row], found.places[row], why) for row, why in unfit.items())
+        items, places = recast.items, recast.places
+        rows = [row for row in range(len(items)) if row not in unfit]
+        left = (_make_leftover(items[row], places[row], why) for row, why in unfit.items())
         fitting = replace(
-            found,
-            items=[found.items[row] for row in rows],
-            places=[found.places[row] for row in rows],
-            left=[*found.left, *left],
+            recast,
+            items=[items[row] for row in rows],
+            places=[places[row] for row in rows],
+            left=[*recast.left, *left],
         )
-        return _write_items(fitting, target, into, skip_bad)
-    return found
+        return _write_items(fitting, target, format_, skip_bad)
+    return recast
 
 
-def _make_entry(item: Item, place: Place, reason: str) -> Entry:
+def _make_leftover(item: Item, place: Place, reason: str) -> Entry:
     record = claim_record(item) if isinstance(item, Claim) else problem_record(item)
-    return Entry(place, canonical(record), reason=reason)
+    return Entry(place, dump_json(record), reason=reason)
 
 
-def _find_format(target: str) -> str:
+def _detect_output_format(target: str) -> str:
     suffix = Path(target).suffix.lower()
     for name, writer in WRITERS.items():
         if writer.suffix == suffix:
@@ -206,7 +206,7 @@ def _find_format(target: str) -> str:
 
 
 def _check_paths(source: str, target: str, skip_bad: str | None, force: bool) -> None:
-    """Refuse to overwrite an input or, without --force, any file."""
+    """Raise OutputError if an input or, without --force, any file would be overwritten."""
     paths = [Path(path).resolve() for path in (source, target, skip_bad) if path]
     if len(set(paths)) < len(paths):
         raise OutputError("IN, OUT and the file of --skip-bad must be different files")
@@ -217,8 +217,8 @@ def _check_paths(source: str, target: str, skip_bad: str | None, force: bool) ->
             raise OutputError(f"{path} exists; choose another name, or add --force to overwrite it")
 
 
-def _convert(contents: Contents, kind: str | None, with_embargo: bool) -> _Converted:
-    """Return the items as claims, as problems or unchanged (None), without those under embargo."""
+def _recast_items(contents: Contents, kind: str | None, with_embargo: bool) -> _Converted:
+    """Recast the items as claims or problems, or as neither (None), without embargoed items."""
     pairs = list(zip(contents.items, contents.places, strict=True))
     if not with_embargo:
         pairs = [(item, place) for item, place in pairs if not _is_embargoed(item)]
@@ -229,7 +229,7 @@ def _convert(contents: Contents, kind: str | None, with_embargo: bool) -> _Conve
     if kind is None:
         return _Converted(items, places, bad, embargoed=embargoed)
     if any(isinstance(item, Claim if kind == "claims" else Problem) for item in items):
-        raise FormatError(f"the file contains {kind} already; omit --recast {kind}")
+        raise FormatError(f"the file already contains {kind}; omit --recast {kind}")
     if kind == "claims":
         problems = [item for item in items if isinstance(item, Problem)]
         repeated = [
@@ -247,7 +247,7 @@ def _convert(contents: Contents, kind: str | None, with_embargo: bool) -> _Conve
         claim.problem_id: place for claim, place in reversed(list(zip(claims, places, strict=True)))
     }
     left = [
-        _make_entry(found.claim, places[found.row], found.reason) for found in grouped.leftovers
+        _make_leftover(found.claim, places[found.row], found.reason) for found in grouped.leftovers
     ]
     recast = grouped.problems.problems
     first_places = [first[problem.id] for problem in recast]
@@ -269,18 +269,18 @@ def _is_embargoed(item: Item) -> bool:
     return isinstance(item, Problem) and item.embargo
 
 
-def _name_items(items: Sequence[Item]) -> str:
+def _choose_noun(items: Sequence[Item]) -> str:
     if all(isinstance(item, Problem) for item in items):
         return "problems"
     return "claims" if all(isinstance(item, Claim) for item in items) else "records"
 
 
 def _count_items(items: Sequence[Item]) -> str:
-    noun = _name_items(items)
+    noun = _choose_noun(items)
     return count_noun(len(items), noun.removesuffix("s"), noun)
 
 
-def _write_task(
+def _write_harness_task(
     source: str, target: str, format_name: str | None, harness: str, as_json: bool
 ) -> None:
     from winosmith import release  # imports every filter

@@ -21,7 +21,7 @@ from winosmith.report import fixed, percent, points, probability, span
 from winosmith.results import table
 
 ALPHA = 0.05
-"""A run is at chance if guessing does as well with more than this probability."""
+"""A run is at chance if the probability that guessing does as well exceeds this."""
 
 Run = tuple[int, int, float]
 """Line, training size, accuracy."""
@@ -56,7 +56,7 @@ def command(
     by_size: dict[int, list[float]] = {}
     for _, size, accuracy in runs:
         by_size.setdefault(size, []).append(accuracy)
-    curve = metrics.learning_curve(by_size, human=human / 100, take=take)
+    curve = metrics.fit_learning_curve(by_size, human=human / 100, take=take)
     digest = hashlib.sha256(repr([run[1:] for run in runs]).encode()).hexdigest()
     signature = report.Signature(digest, len(runs), {"human": human, "take": take})
     at_chance = _find_runs_at_chance(runs, problems) if problems else []
@@ -74,7 +74,7 @@ def command(
 
 
 def _read_runs(path: Path) -> list[Run]:
-    """Return the runs of a table."""
+    """Read training sizes and accuracies from a table with one run per row."""
     rows = data.read(path)
     if not {"size", "accuracy"} <= {name.lower() for name in rows.names}:
         raise FormatError(
@@ -107,7 +107,7 @@ def _read_runs(path: Path) -> list[Run]:
 
 
 def _find_runs_at_chance(runs: list[Run], problems: int) -> list[dict[str, Any]]:
-    """Return the runs that do not beat guessing between two options (p above 5 %)."""
+    """Return the runs that are not significantly better than guessing (p above 5 %)."""
     from scipy.stats import binom
 
     found = [
@@ -271,7 +271,7 @@ def leaderboard(predictions: str, labels: str | None, **options: Any) -> None:
 
 
 def _make_area_section(
-    found: dict[str, Proportion],
+    proportions: dict[str, Proportion],
     sizes: dict[str, int],
     area: float,
     interval: tuple[float, float],
@@ -279,13 +279,13 @@ def _make_area_section(
     clustered: bool,
 ) -> report.Section:
     low, high = interval
-    points = [(float(sizes[name]), own.value) for name, own in found.items()]
+    points = [(float(sizes[name]), own.value) for name, own in proportions.items()]
     table = report.Table(
-        f"{next(iter(found.values())).n:,} problems",
+        f"{next(iter(proportions.values())).n:,} problems",
         ["set", "size", "right", "accuracy", "95 %"],
         [
             [name, sizes[name], own.right, percent(own.value), span(own.interval)]
-            for name, own in found.items()
+            for name, own in proportions.items()
         ],
     )
     sentences = [f"AUC: {area:.4f} ({low:.4f} to {high:.4f})"]
@@ -309,9 +309,9 @@ def _make_area_section(
 def _read_answers(
     labels: str | None, problems: str | None
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the answers and the clusters, from a file of labels, from the data, or from both."""
+    """Read the answers from labels or data; return them with the clusters for intervals."""
     if problems is not None:
-        dataset, _ = _predictions.read_answered(problems, None, labels)
+        dataset, _ = _predictions.read_problems(problems, None, labels)
         withheld = [problem.id for problem in dataset if problem.answer is None]
         if withheld:
             raise FormatError(
@@ -319,7 +319,7 @@ def _read_answers(
                 "give them with --labels",
                 problems,
             )
-        return np.array(dataset.answers), metrics.clusters(dataset)
+        return np.array(dataset.answers), metrics.find_clusters(dataset)
     if labels is None:
         raise InputError("the answers are needed: give --labels LABELS.lst or --data DATA")
     known = read_labels(labels)

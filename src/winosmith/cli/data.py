@@ -41,7 +41,7 @@ def get(name: str, out: str | None, as_json: bool) -> None:
     say(f"{data.title}")
     say(f"licence: {data.licence}; see {data.home}")
     with progress("downloading", None) as advance:
-        files = fetch.get(
+        files = fetch.fetch(
             data,
             out or name,
             on_progress=lambda remote, done: advance(done, f"bytes of {remote.name}"),
@@ -63,7 +63,7 @@ def list_(as_json: bool) -> None:
     print_table(
         "Published data sets",
         ("name", "what it is", "licence", "KiB"),
-        [(data.name, data.title, data.licence, _sum_kib(data)) for data in fetch.PUBLISHED],
+        [(data.name, data.title, data.licence, _get_size_in_kib(data)) for data in fetch.PUBLISHED],
     )
     say("Download one with: winosmith data get NAME")
 
@@ -75,5 +75,5 @@ def _make_record(data: fetch.Published) -> dict[str, object]:
     return record
 
 
-def _sum_kib(data: fetch.Published) -> int:
+def _get_size_in_kib(data: fetch.Published) -> int:
     return round(sum(remote.size for remote in data.remotes) / 1024)

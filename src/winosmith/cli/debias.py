@@ -15,10 +15,10 @@ from winosmith.cli.build import is_blind, print_filter
 from winosmith.options import EmbedRecipe, FilterRecipe, MeasureRecipe, schema
 
 EMBED = ("encoder", "array", "combine", "reads")
-"""The fields of `EmbedRecipe` with options; the command does not fine-tune."""
+"""The fields of `EmbedRecipe` that have options; the command does not fine-tune."""
 
 FILTER = [name for name in schema(FilterRecipe)["properties"] if name != "method"]
-"""The fields of `FilterRecipe` with options; `--method` can't be "none"."""
+"""The fields of `FilterRecipe` that have options; `--method` can't be "none"."""
 
 METHODS_BY_OPTION = {
     **dict.fromkeys(("aim", "error", "folds", "repeats"), ("mirror",)),
@@ -97,13 +97,13 @@ def command(ctx: click.Context, /, **options: Any) -> None:
 
 
 def _check_method_options(ctx: click.Context) -> None:
-    """Reject an option of another method or aim, which would have no effect."""
+    """Reject options that have no effect with the chosen method or aim."""
     method, aim = ctx.params["method"], ctx.params["aim"]
     given = _options.find_given_options(ctx)
     for param in (param for param in ctx.command.params if param.name in given):
         name = str(param.name)
         if method not in METHODS_BY_OPTION.get(name, (method,)):
             owners = " or ".join(f"--method {owner}" for owner in METHODS_BY_OPTION[name])
-            raise click.UsageError(f"{param.opts[0]} belongs to {owners}, not to {method}")
+            raise click.UsageError(f"{param.opts[0]} is for {owners}, not for {method}")
         if name == "error" and aim != "error":
-            raise click.UsageError(f"--error belongs to --aim error, not to {aim}")
+            raise click.UsageError(f"--error is for --aim error, not for {aim}")

@@ -16,7 +16,7 @@ from winosmith.build import MeasureRecipe, Recipe, build, read_recipe
 from winosmith.cli._options import json_option, seed_option
 from winosmith.cli._printing import echo, progress, say
 from winosmith.cli.build import print_build
-from winosmith.escape import one_line
+from winosmith.escape import to_line
 from winosmith.outputs import OutputFolder
 from winosmith.records import parse_json
 from winosmith.report import format_value, percent
@@ -79,7 +79,9 @@ def write_practice(
 ) -> Path:
     """Write the practice corpus into a folder; return the path of its recipe."""
     kinds = cast("tuple[corpora.Artifact, ...]", artifacts) or corpora.ARTIFACTS
-    made = corpora.corpus(twins, seed=seed, strength=strength, artifacts=kinds, symmetric=symmetric)
+    made = corpora.generate_corpus(
+        twins, seed=seed, strength=strength, artifacts=kinds, symmetric=symmetric
+    )
     parameters = {"twins": twins, "strength": strength, "artifacts": list(kinds), "seed": seed}
     parameters |= {"symmetric": True} if symmetric else {}
     output = OutputFolder.open(folder, {"practice": parameters}, force=force)
@@ -90,7 +92,7 @@ def write_practice(
     with output.write("planted.json") as file:
         json.dump(made.planted, file, indent=0, sort_keys=True)
     with output.write("recipe.toml") as file:
-        file.write(RECIPE.format(folder=one_line(folder), seed=seed))
+        file.write(RECIPE.format(folder=to_line(folder), seed=seed))
     return folder / "recipe.toml"
 
 
@@ -111,7 +113,7 @@ def command(out: str, force: bool, as_json: bool) -> None:
 
     Nothing is downloaded. DIR/pool contains the raw twins, the votes and the recipe; DIR/benchmark
     the published files and the report, which states how many of the planted artifacts were found.
-    DIR/mirror contains the same, filtered with mirror instead of AFLite.
+    DIR/mirror contains the same twins, filtered with mirror instead of AFLite.
 
     \b
     Example:
@@ -123,7 +125,7 @@ def command(out: str, force: bool, as_json: bool) -> None:
     read = replace(read_recipe(recipe), measure=MeasureRecipe(SPLITS))
     mirror = replace(read, filter=replace(read.filter, method="mirror", again=False))
     with ProcessPoolExecutor(1, get_context("spawn")) as other:
-        mirrored = other.submit(_write_build, mirror, folder / "mirror", force)
+        mirrored = other.submit(_build_without_result, mirror, folder / "mirror", force)
         built = build(read, folder / "benchmark", force=force, step=progress)
         say("Filtering the same twins with mirror")
         mirrored.result()
@@ -133,8 +135,8 @@ def command(out: str, force: bool, as_json: bool) -> None:
         echo(f"Now try your own twins: edit a copy of {recipe}")
 
 
-def _write_build(recipe: Recipe, folder: Path, force: bool) -> None:
-    """Build a benchmark in another process, without returning the result."""
+def _build_without_result(recipe: Recipe, folder: Path, force: bool) -> None:
+    """Build a benchmark in another process, and discard the result."""
     build(recipe, folder, force=force)
 
 
@@ -163,5 +165,5 @@ def _compare_filters(records: list[dict[str, Any]]) -> list[tuple[str, list[str]
     ]  # fmt: skip
 
 
-def _format_fraction(of: dict[str, int]) -> str:
-    return format_value(of["count"] / of["total"], ".1%")
+def _format_fraction(fraction: dict[str, int]) -> str:
+    return format_value(fraction["count"] / fraction["total"], ".1%")

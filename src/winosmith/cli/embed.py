@@ -70,10 +70,10 @@ def command(**options: Any) -> None:
 
     dataset = _options.read_data(options["data"], options["format_name"])
     with ExitStack() as stack:
-        _embed(dataset, out, options, stack)
+        _write_embeddings(dataset, out, options, stack)
 
 
-def _embed(dataset: Dataset, out: Path, options: Options, stack: ExitStack) -> None:
+def _write_embeddings(dataset: Dataset, out: Path, options: Options, stack: ExitStack) -> None:
     tuning: dict[str, Any] = {}
     embedder: embed.LightEmbedder | embed.EncoderEmbedder
     rest, used = dataset, {}
@@ -120,7 +120,7 @@ def _embed(dataset: Dataset, out: Path, options: Options, stack: ExitStack) -> N
 def _finetune(dataset: Dataset, options: Options, stack: ExitStack) -> Any:
     """Return the embedder, the problems to embed, the ids of the others, and the report."""
     train, dev, rest = embed.split_for_finetuning(
-        dataset, *_parse_sizes(options), seed=options["seed"]
+        dataset, *_parse_split_sizes(options), seed=options["seed"]
     )
     settings = TrainingSettings(
         seed=options["seed"],
@@ -156,7 +156,7 @@ def _finetune(dataset: Dataset, options: Options, stack: ExitStack) -> Any:
     return embedder, rest, {"train_ids": train.ids, "dev_ids": dev.ids}, report
 
 
-def _parse_sizes(options: Options) -> tuple[int, int]:
+def _parse_split_sizes(options: Options) -> tuple[int, int]:
     try:
         train, dev = map(int, options["finetune"].split(":"))
     except ValueError:
@@ -166,16 +166,16 @@ def _parse_sizes(options: Options) -> tuple[int, int]:
     return train, dev
 
 
-def _choose_model_folder(options: Options, determined: tuple[Any, ...], stack: ExitStack) -> Path:
+def _choose_model_folder(options: Options, key_parts: tuple[Any, ...], stack: ExitStack) -> Path:
     """Return the folder of the fine-tuned encoder: the given one, the cache, or a temporary one."""
     if options["keep_model"]:
         return Path(options["keep_model"])
     if options["no_cache"]:
         return Path(stack.enter_context(tempfile.TemporaryDirectory())) / "finetuned"
-    model, train, dev, settings = determined
+    model, train, dev, settings = key_parts
     recipe = [models.digest_weights(model), train.digest, dev.digest, asdict(settings)]
     name = hashlib.sha256(json.dumps(recipe).encode()).hexdigest()[:16]
-    return embed.cache_folder() / "finetuned" / name
+    return embed.get_cache_folder() / "finetuned" / name
 
 
 def _print_report(report: dict[str, Any]) -> None:

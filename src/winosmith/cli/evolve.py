@@ -1,6 +1,6 @@
 """`winosmith evolve`: perturb problems into families, with lineage.
 
-The module has the options and the perturbers, then the roots, generations, sets and their folder.
+The module contains the options and perturbers, then the roots, generations, sets and output.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ from winosmith.cli._output import Output, Rows
 from winosmith.cli._printing import progress, say
 from winosmith.dataset import Dataset
 from winosmith.errors import DataError, InputError
-from winosmith.evolve import Evolved, Perturber, Roots, Sets, draw_roots, find_unsolved_ids
+from winosmith.evolve import Evolution, Perturber, Roots, Sets, draw_roots, find_unsolved_ids
 from winosmith.language import WordNet, find_wordnet_folder
 from winosmith.outputs import OutputFolder
 from winosmith.prediction import Prediction
 from winosmith.problem import Problem
-from winosmith.records import canonical
+from winosmith.records import dump_json
 from winosmith.report import signature_of
 from winosmith.text import count_noun
 
@@ -37,7 +37,7 @@ KINDS = ("wordnet", "wordnet-paper", "chat")
 _WORDNET = {"wordnet", "wordnet-paper"}
 
 _FEWEST_FOR_PROCESSES = 500
-"""Number of problems below which starting processes takes more time than it saves."""
+"""Number of problems below which starting processes costs more time than it saves."""
 
 Options = Mapping[str, Any]
 
@@ -55,15 +55,15 @@ Options = Mapping[str, Any]
 @click.option("--right", multiple=True, metavar="PREDICTIONS", type=click.Path(exists=True),
               help="Draw only problems that this solver answers correctly, according to its "
               "answers in any format that `winosmith score` reads; may be repeated.")  # fmt: skip
-@click.option("--sets", is_flag=True, help="Write small, medium and large, split by root; the "
-              "first --with makes medium, the second large.")  # fmt: skip
+@click.option("--sets", is_flag=True, help="Write the sets small, medium and large, split by "
+              "root; the first --with makes medium, the second large.")  # fmt: skip
 @click.option("--people", metavar="FILE", type=_options.MORE_DATA, help="With --sets: file of "
-              "roots that people perturbed, with lineage, for the set small.")  # fmt: skip
+              "problems that people made from the roots, with lineage, for small.")  # fmt: skip
 @click.option("--grow", type=click.Choice(["roots", "small"]), default="roots", show_default=True,
               help="With --sets: problems from which the set medium is grown.")  # fmt: skip
 @click.option("--augment", type=click.Choice(["train+dev", "all"]), default="train+dev",
               show_default=True,
-              help="With --sets: part of medium from which large is grown.")  # fmt: skip
+              help="With --sets: part of the set medium from which large is grown.")  # fmt: skip
 @click.option("--split", type=click.IntRange(min=1), nargs=3, default=(10, 2, 2),
               show_default=True, metavar="TRAIN DEV TEST",
               help="With --sets: ratio of the roots in train, dev and test.")  # fmt: skip
@@ -112,10 +112,10 @@ def command(**options: Any) -> None:
     _make_output(_perturb(_complete_options(options))).show(as_json=options["as_json"], out=None)
 
 
-def _make_output(found: Mapping[str, Any]) -> Output:
-    made, perturbed = found["made"], found["perturbed"]
+def _make_output(record: Mapping[str, Any]) -> Output:
+    made, perturbed = record["made"], record["perturbed"]
     title = f"{count_noun(made, 'child', 'children')} of {count_noun(perturbed, 'problem')}"
-    parts = found["parts"]
+    parts = record["parts"]
     answers = {letter for part in parts.values() for letter in part["answers"]} - {"—"}
     letters = ascii_uppercase[: ascii_uppercase.index(max(answers | {"B"})) + 1]
     rows: Rows = [
@@ -131,21 +131,21 @@ def _make_output(found: Mapping[str, Any]) -> Output:
     ]
     heads = ["set", "problems", "families", " / ".join(letters), "mean depth", "not judged"]
     blocks: list[report.Block] = [report.Table(title, heads, rows)]
-    if found["left_out"]:
-        rows = [[count, reason] for reason, count in found["left_out"].items()]
+    if record["left_out"]:
+        rows = [[count, reason] for reason, count in record["left_out"].items()]
         blocks.append(report.Table("Omitted", ["problems", "because"], rows))
-    if found["sources"]:
+    if record["sources"]:
         sentence = (
-            f"Roots come from the data {', '.join(found['sources'])}: after training on these "
+            f"Roots come from the data {', '.join(record['sources'])}: after training on these "
             "families, accuracy on that data is no longer a test."
         )
         blocks.append(report.Text([sentence]))
     sections = [report.Section("Families", blocks)]
-    return Output(title, found, sections, signature=found["signature"])
+    return Output(title, record, sections, signature=record["signature"])
 
 
 def _complete_options(options: Options) -> Options:
-    """Check the options before the folder is created, and add the model of the environment."""
+    """Check the options before the folder is created, and add the default chat model."""
     kinds = set(options["kinds"])
     if kinds & _WORDNET:
         find_wordnet_folder(options["wordnet_folder"])
@@ -159,10 +159,10 @@ def _make_perturber(
     kind: str,
     options: Options,
     dialogues: Path,
-    taken: Sequence[Problem],
+    existing: Sequence[Problem],
     on_progress: Callable[[int, int, str], None],
 ) -> Perturber:
-    """Return the perturber with a name; a chat model does not repeat the problems `taken`."""
+    """Return the perturber of a kind; a chat model does not repeat `existing` problems."""
     if kind in _WORDNET:
         return evolve.WordNetPerturber(
             options["count"],
@@ -174,7 +174,7 @@ def _make_perturber(
         _make_client(options),
         wanted=options["wanted"],
         batches=options["batches"],
-        taken=taken,
+        taken=existing,
         folder=dialogues,
         on_progress=on_progress,
     )
@@ -185,12 +185,12 @@ def _make_client(options: Options) -> Any:
 
 
 def _make_executor(
-    kind: str, problems: int, options: Options
+    kind: str, problem_count: int, options: Options
 ) -> AbstractContextManager[Executor | None]:
-    """Return a cluster's executor, a process pool for WordNet on many problems, or None."""
+    """Return an executor for WordNet: a cluster, or a process pool for many problems, or None."""
     if options["cluster"] and kind != "chat":
         return _options.connect_cluster(options["cluster"])
-    if kind in _WORDNET and options["workers"] > 1 and problems >= _FEWEST_FOR_PROCESSES:
+    if kind in _WORDNET and options["workers"] > 1 and problem_count >= _FEWEST_FOR_PROCESSES:
         return ProcessPoolExecutor(options["workers"])
     return nullcontext()
 
@@ -208,7 +208,7 @@ _PERTURBERS = {
     "batches": {"chat"},
     "temperature": {"chat"},
 }
-"""The perturbers that use an option."""
+"""Maps options to the perturbers that use them."""
 
 _SET_OPTIONS = {"grow", "augment", "split"}
 
@@ -222,9 +222,9 @@ def _perturb(options: Options) -> dict[str, Any]:
     signature = signature_of(small, options["seed"], **_make_parameters(options))
     recipe = {"command": "evolve", "signature": str(signature)}
     folder = OutputFolder.open(options["out"], recipe, force=options["force"])
-    stages: list[Evolved] = []
+    stages: list[Evolution] = []
     if options["sets"]:
-        sets, families = _make_sets(roots, small, stages, options, folder)
+        sets, families = _make_evograd_sets(roots, small, stages, options, folder)
         parts = {
             "small": sets.small,
             **{f"medium-{name}": part for name, part in sets.medium.items()},
@@ -252,9 +252,9 @@ def _perturb(options: Options) -> dict[str, Any]:
     }
     for name, part in parts.items():
         folder.write_lines(f"{name}.jsonl", formats.to_lines(part))
-    folder.write_lines("left-out.jsonl", (one.line() for one in omitted))
-    folder.write_lines("report.json", [canonical(record) + "\n"])
-    folder.write_lines("report.html", [_make_output(record).page()])
+    folder.write_lines("left-out.jsonl", (one.to_json_line() for one in omitted))
+    folder.write_lines("report.json", [dump_json(record) + "\n"])
+    folder.write_lines("report.html", [_make_output(record).render_page()])
     names = ", ".join(f"{name}.jsonl" for name in parts)
     say(f"Wrote {folder.path}: {names}, left-out.jsonl, report.json and report.html.")
     return record
@@ -285,12 +285,12 @@ def _make_small_set(roots: Dataset, people: str | None) -> Dataset:
         raise DataError(f"{people} has no problem whose root is among those drawn")
     if len(mine) < len(made):
         say(f"{people}: {len(made) - len(mine):,} of {len(made):,} problems have other roots")
-    return evolve.drop_repeats(roots, [mine, *([] for _ in roots[1:])]).dataset
+    return evolve.merge_children(roots, [mine, *([] for _ in roots[1:])]).dataset
 
 
 def _run_generation(
-    number: int, kind: str, data: Dataset, taken: Dataset, options: Options, folder: OutputFolder
-) -> Evolved:
+    number: int, kind: str, data: Dataset, existing: Dataset, options: Options, folder: OutputFolder
+) -> Evolution:
     name = f"generation-{number + 1}.jsonl"
     dialogues = folder.path / "dialogues"
     with (
@@ -300,7 +300,7 @@ def _run_generation(
     ):
         finished = 0
 
-        def show(done: int, made: int) -> None:
+        def show_children(done: int, made: int) -> None:
             nonlocal finished
             finished = done
             advance(done, f"children: {made:,}")
@@ -310,17 +310,17 @@ def _run_generation(
 
         made = evolve.resume_children(
             data.problems,
-            _make_perturber(kind, options, dialogues, taken.problems, show_rows),
+            _make_perturber(kind, options, dialogues, existing.problems, show_rows),
             options["seed"] + number,  # the same perturber must not repeat its children
             Path(path),
             executor=executor,
-            on_progress=show,
+            on_progress=show_children,
         )
-    return evolve.drop_repeats(data, made)
+    return evolve.merge_children(data, made)
 
 
-def _make_sets(
-    roots: Roots, small: Dataset, stages: list[Evolved], options: Options, folder: OutputFolder
+def _make_evograd_sets(
+    roots: Roots, small: Dataset, stages: list[Evolution], options: Options, folder: OutputFolder
 ) -> tuple[Sets, Dataset]:
     parts = evolve.split_roots(roots.dataset, options["split"], options["seed"])
     start = small if options["grow"] == "small" else roots.dataset
@@ -341,11 +341,11 @@ def _generalise_reason(reason: str) -> str:
 
 
 _CHAT_OPTIONS = 2
-"""Number of options of a problem for a chat model: EvoGrad's table has two."""
+"""Required number of options for a chat model: EvoGrad's table has two."""
 
 
 def _draw_roots(options: Options) -> Roots:
-    """Return the roots of the families."""
+    """Draw the roots of the families, or use all problems."""
     datasets = [_options.read_data(path, options["format_name"]) for path in options["data"]]
     wanted = options["roots"]
     if not wanted:
@@ -359,7 +359,7 @@ def _draw_roots(options: Options) -> Roots:
     return draw_roots(
         datasets,
         numbers,
-        _find_unsolved(datasets, options["right"]),
+        _find_unsolved_ids(datasets, options["right"]),
         options["seed"],
         options=_CHAT_OPTIONS if "chat" in options["kinds"] else None,
     )
@@ -382,7 +382,7 @@ def _use_all_problems(datasets: Sequence[Dataset], options: Options) -> Roots:
     return Roots(datasets[0], {}, ())
 
 
-def _find_unsolved(datasets: Sequence[Dataset], paths: Sequence[str]) -> list[frozenset[str]]:
+def _find_unsolved_ids(datasets: Sequence[Dataset], paths: Sequence[str]) -> list[frozenset[str]]:
     solvers: list[list[Sequence[Prediction]]] = [[] for _ in datasets]
     for path in paths:
         at, found = _match_answers(datasets, path)

@@ -54,9 +54,9 @@ def command(
 
     Each block of RELEASE was published in one of two equivalent presentations, chosen by a secret
     coin. A model that prefers the published presentations depends on the coins: through training,
-    retrieval, or selection based on the published texts. All models in one command are one look at
-    the release, and each further look has a smaller significance level, so name all models that you
-    want to test in one command.
+    retrieval, or selection based on the published texts. All models in one command count as one
+    look at the release, and each further look has a smaller significance level, so test all models
+    in one command.
 
     \b
     Example:
@@ -64,7 +64,7 @@ def command(
         winosmith exposure releases/mine-1.0.0-* --export both.jsonl
         winosmith exposure releases/mine-1.0.0-* --scores gpt.jsonl --scores qwen.jsonl
     """  # noqa: D301
-    keyed = exposures.read_keyed(release, private)
+    keyed = exposures.read_keyed_release(release, private)
     folder = Path(release).resolve()
     owner = Path(private) if private else folder.parent / PRIVATE / folder.name
     if export:
@@ -80,7 +80,7 @@ def command(
     files = [*scores, *(_score_presentations(keyed, name, owner, device) for name in model)]
     read = [exposures.read_scores(file, keyed.pairs, keyed.digest) for file in files]
     other = exposures.read_scores(reference, keyed.pairs, keyed.digest) if reference else None
-    found = exposures.exposure(keyed, read, private=owner, reference=other)
+    found = exposures.measure_exposure(keyed, read, private=owner, reference=other)
     signature = report.Signature(
         keyed.digest,
         found.blocks,
@@ -95,11 +95,11 @@ def command(
     ).show(as_json=as_json, out=out)
 
 
-def _score_presentations(keyed: KeyedRelease, model: str, owner: Path, device: str | None) -> str:
+def _score_presentations(keyed: KeyedRelease, model: str, folder: Path, device: str | None) -> str:
     name = re.sub(r"[^\w.-]+", "-", model).strip("-.")
-    path = owner / "scores" / f"{name}.jsonl"
+    path = folder / "scores" / f"{name}.jsonl"
     with progress(f"Scoring with {model}, text", 2 * len(keyed.pairs)) as advance:
-        exposures.write_scores(
+        exposures.score_presentations(
             keyed.pairs,
             keyed.digest,
             model,
@@ -111,9 +111,9 @@ def _score_presentations(keyed: KeyedRelease, model: str, owner: Path, device: s
     return str(path)
 
 
-def _make_verdict(found: Exposure) -> str:
+def _make_verdict(exposure: Exposure) -> str:
     named = {
-        is_shown: [name for name, one in found.models.items() if one.depends is is_shown]
+        is_shown: [name for name, one in exposure.models.items() if one.depends is is_shown]
         for is_shown in (True, False)
     }
     parts = []
@@ -131,22 +131,22 @@ def _make_verdict(found: Exposure) -> str:
     return " ".join(parts)
 
 
-def _make_blocks(found: Exposure) -> list[report.Block]:
-    equal = {name: f"{one.equal:,}" for name, one in found.models.items()}
-    shifts = {name: fixed(one.detectable, ".2f") for name, one in found.models.items()}
+def _make_blocks(exposure: Exposure) -> list[report.Block]:
+    equal = {name: f"{one.equal:,}" for name, one in exposure.models.items()}
+    shifts = {name: fixed(one.detectable, ".2f") for name, one in exposure.models.items()}
     numbers = [
-        f"Look {found.look} at this release, at the level {found.level:.4f}.",
-        f"{count_noun(found.blocks, 'block')} with a coin, and {found.without:,} without an "
+        f"Look {exposure.look} at this release, at the level {exposure.level:.4f}.",
+        f"{count_noun(exposure.blocks, 'block')} with a coin, and {exposure.without:,} without an "
         f"equivalent presentation; {join_by_solver(equal)} have equal scores and are omitted.",
         f"The smallest shift that is detected in 80 % of cases is {join_by_solver(shifts)}.",
     ]
-    if found.reference:
-        numbers.append(f"The differences are adjusted for {found.reference}.")
+    if exposure.reference:
+        numbers.append(f"The differences are adjusted for {exposure.reference}.")
     note = (
         "Shift: towards the published presentations, in standard deviations of the differences "
         "between both; p: exact, one-sided; Holm: p corrected for the models of this look."
     )
     return [
-        table("Dependence on the coins", found.models, head="model", note=note),
+        table("Dependence on the coins", exposure.models, head="model", note=note),
         report.Text([*numbers, PROVIDER_CAUTION], "list"),
     ]

@@ -15,14 +15,14 @@ COMMANDS = {
     "select": "select the reliable subset, and estimate the agreement of new people",
     "publish": "release the items of a round, and put the rest under embargo",
 }
-"""The commands in the order of a test, each with its summary."""
+"""The commands in the order of use, each with its summary."""
 
 LOCATIONS = {
     "sheets": "_humans_sheets:print_sheets",
     "assign": "_humans_sheets:assign_sheets",
     "enter": "_humans_sheets:enter_answers",
     "results": "_humans_results:print_results",
-    "keys": "_key_check:count_wrong_keys",
+    "keys": "_key_check:estimate_wrong_keys",
     "select": "_humans_results:select_problems",
     "publish": "_humans_results:publish_problems",
 }
@@ -31,7 +31,7 @@ LOCATIONS = {
 
 @click.command(cls=LazyGroup, sections={"Commands": COMMANDS}, locations=LOCATIONS)
 def command() -> None:
-    """Test problems on people, and select the problems that they agree on.
+    """Test problems with people, and select the problems that they agree on.
 
     \b
     Start with:  winosmith humans sheets DATA --out DIR

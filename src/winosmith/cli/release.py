@@ -11,7 +11,7 @@ import click
 from winosmith import release as releases
 from winosmith.cli._declared import declared_options
 from winosmith.cli._options import FILE, FOLDER, MORE_DATA, json_option
-from winosmith.cli._printing import echo, fail_gate, print_json, progress, say
+from winosmith.cli._printing import echo, exit_with_reasons, print_json, progress, say
 from winosmith.errors import InputError
 from winosmith.release import Released, Splitting, Verified
 from winosmith.text import count_noun
@@ -68,9 +68,9 @@ def command(
     SOURCE is the folder of a finished build, files named after their splits (train.jsonl,
     dev.jsonl, test.jsonl), splits of a data set on the Hub ('hf:ORG/NAME[train]'), or one file
     without splits. The release is a folder NAME-VERSION-DIGITS; the digits are a digest of all its
-    files. The answers of the test split are not in it but in DIR/private, which is only for you.
-    Problems under embargo are omitted; problems that would reveal answers, or break a licence, are
-    refused.
+    files. It does not contain the answers of the test split, which are in DIR/private, only for
+    you. Problems under embargo are omitted; problems that would reveal answers, or break a licence,
+    are refused.
 
     \b
     Example:
@@ -106,30 +106,30 @@ def command(
         _print_release(done)
 
 
-def _make_report(done: Released) -> dict[str, object]:
-    content = done.content
+def _make_report(released: Released) -> dict[str, object]:
+    content = released.content
     return {
-        "folder": str(done.folder),
-        "written": done.is_new,
-        "private": None if done.key is None else str(done.key),
+        "folder": str(released.folder),
+        "written": released.is_new,
+        "private": None if released.key is None else str(released.key),
         "canary": content.canary,
         "counts": content.counts,
         "left_out": dict(content.left_out),
-        **done.copies.record(),
+        **released.copies.record(),
         "changes": {kind: len(found) for kind, found in content.changes.items()},
         "missing_fields": releases.find_missing_fields(content),
         "keyed": content.keyed and content.keyed.record(),
     }
 
 
-def _print_release(done: Released) -> None:
-    content = done.content
+def _print_release(released: Released) -> None:
+    content = released.content
     counts = content.counts
     parts = ", ".join(f"{part} {counts[part]['problems']:,}" for part in content.parts)
     echo(f"{counts['all']['problems']:,} problems: {parts}")
     for reason, count in content.left_out.items():
         say(f"omitted: {count:,} {reason}")
-    for line in done.copies.sentences():
+    for line in released.copies.sentences():
         say(line)
     if missing := releases.find_missing_fields(content):
         keys = ", ".join(f"{key} ({name})" for name, key in missing.items())
@@ -149,18 +149,18 @@ def _print_release(done: Released) -> None:
         for models, shift in coins.detectable.items():
             say(f"detectable shift, {count_noun(models, 'model')}: {shift:.3f} standard deviations")
         say(f"commitment {coins.commitment}")
-    if done.key is not None:
-        say(f"Your private files, such as the answers of test, are in {done.key}.")
+    if released.key is not None:
+        say(f"Your private files, such as the answers of test, are in {released.key}.")
     if content.keyed:
         say("Keep a copy of coins.json and presentations.jsonl: coins can't be drawn again.")
-    if not done.is_new:
+    if not released.is_new:
         say("The release already existed, with the same bytes.")
-    echo(f"The release is {Path(done.folder).resolve()}", bold=True)
+    echo(f"The release is {Path(released.folder).resolve()}", bold=True)
     say(f"signature {content.signature}")
 
 
 _LISTED_FAULTS = 10
-"""Number of faults that are listed for each file."""
+"""Number of faults listed for each file."""
 
 
 @click.command()
@@ -189,12 +189,12 @@ def verify(release: str, private: str | None, as_json: bool) -> None:
     else:
         _print_faults(found)
     if found.faults:
-        fail_gate([f"{count_noun(len(found.faults), 'fault')} in {found.folder}"])
+        exit_with_reasons([f"{count_noun(len(found.faults), 'fault')} in {found.folder}"])
 
 
-def _print_faults(found: Verified) -> None:
+def _print_faults(verified: Verified) -> None:
     printed: Counter[str] = Counter()
-    for fault in found.faults:
+    for fault in verified.faults:
         path = fault.where.partition(":")[0]
         printed[path] += 1
         if printed[path] <= _LISTED_FAULTS:
@@ -202,10 +202,10 @@ def _print_faults(found: Verified) -> None:
     for path, count in printed.items():
         if count > _LISTED_FAULTS:
             echo(f"{path}: {count - _LISTED_FAULTS:,} more")
-    for line in found.content.copies.sentences() if found.content else ():
+    for line in verified.content.copies.sentences() if verified.content else ():
         say(line)
-    if found.faults:
+    if verified.faults:
         return
-    problems = len(found.content.dataset) if found.content else 0
-    more = "" if found.private else "; --private FOLDER also compares it with the private files"
-    echo(f"{found.folder} is sound: {problems:,} problems{more}", bold=True)
+    problems = len(verified.content.dataset) if verified.content else 0
+    more = "" if verified.private else "; --private FOLDER also compares it with the private files"
+    echo(f"{verified.folder} is sound: {problems:,} problems{more}", bold=True)

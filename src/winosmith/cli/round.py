@@ -117,16 +117,16 @@ def command(
 
 
 def _run_on_site(recipe: str | None, name: str | None) -> None:
-    """Run a round of a site: an interrupted or failed one, or a new one.
+    """Run a round on a site: resume an interrupted or failed round, or start a new one.
 
     If the site has a worker, the worker runs the round, even after Ctrl-C here.
     """
-    from winosmith.web.jobs import wait_for
+    from winosmith.web.jobs import wait_for_job
     from winosmith.web.rounds.models import Round as Row
     from winosmith.web.rounds.running import queue_round
 
     row = _choose_round(recipe, name)
-    wait_for(queue_round(row))
+    wait_for_job(queue_round(row))
     now = Row.objects.get(pk=row.pk)
     if now.state == Row.State.FAILED or now.busy:
         reason = now.error or "the worker ended during the round; see its log and the jobs page"
@@ -136,7 +136,7 @@ def _run_on_site(recipe: str | None, name: str | None) -> None:
 
 
 def _choose_round(recipe: str | None, name: str | None) -> Row:
-    """Return the database row of the round to run."""
+    """Return the database row of the round to resume, or of a new round."""
     from winosmith.web.rounds import running
     from winosmith.web.rounds.models import Round as Row
 
@@ -144,7 +144,7 @@ def _choose_round(recipe: str | None, name: str | None) -> Row:
     known: Row | None = Row.objects.select_related("last").filter(**wanted).first()
     if known is None:
         table, base = running.read_recipe(recipe) if recipe else ({}, "")
-        return running.create_round(name or running.next_name(), table, base)
+        return running.create_round(name or running.suggest_next_name(), table, base)
     if recipe:
         raise InputError(f"the round {known.name} already has a recipe; omit {recipe}")
     if not known.busy:
@@ -153,21 +153,21 @@ def _choose_round(recipe: str | None, name: str | None) -> Row:
     return known
 
 
-def _print_round(found: Round) -> None:
+def _print_round(round_: Round) -> None:
     from winosmith.build import describe_previous_splits
-    from winosmith.rounds import describe_training, make_changes_table
+    from winosmith.rounds import describe_seen_problems, make_changes_table
 
-    print_blocks([make_changes_table(found.changes, found.record)])
-    for line in describe_training(found.record):
+    print_blocks([make_changes_table(round_.changes, round_.record)])
+    for line in describe_seen_problems(round_.record):
         echo(f"{line}.", fg="yellow")
-    for line in describe_previous_splits(found.record.get("sides")):
+    for line in describe_previous_splits(round_.record.get("sides")):
         echo(line)
-    roots, fooling = found.record["roots"], found.record["fooling"]
+    roots, fooling = round_.record["roots"], round_.record["fooling"]
     asked = "" if roots["drawn"] == roots["asked"] else f" ({roots['asked']} were requested)"
     echo(f"{roots['drawn']} roots for the next round, which every solver gets right{asked};")
     echo(f"{len(fooling)} perturbed problems that fool a solver")
-    echo(f"The report is {found.report.resolve()}", bold=True)
-    say(f"signature {found.record['build']['signature']}")
+    echo(f"The report is {round_.report.resolve()}", bold=True)
+    say(f"signature {round_.record['build']['signature']}")
 
 
 def _check_same_files(stored: str, folder: Path) -> None:

@@ -98,14 +98,14 @@ def command(**options: Any) -> None:
         winosmith score dev.jsonl predictions.jsonl --eee records.jsonl
     """  # noqa: D301
     if bool(options["switched"]) != bool(options["switched_data"]):
-        raise InputError("--switched and --switched-data belong together; give both or none")
-    dataset, omitted = _predictions.read_answered(
+        raise InputError("--switched and --switched-data must be given together")
+    dataset, omitted = _predictions.read_problems(
         options["data"], options["format_name"], options["labels"]
     )
     people = read_votes(options["people"]) if options["people"] else None
     marked = dataset
     for path in options["marks"]:
-        marked = metrics.add_marks(marked, _read_json(path))
+        marked = metrics.add_trichelair_labels(marked, _read_json(path))
     women = read_women_by_occupation(options["occupations"]) if options["occupations"] else {}
     answers = _predictions.read_answers(
         dataset, options["predictions"], options["filters"], omitted
@@ -121,7 +121,7 @@ def command(**options: Any) -> None:
     extra = ExtraResults(
         None if people is None else _measure_majority(dataset, people),
         None if people is None else metrics.measure_person_accuracy(dataset, people),
-        {name: of for name, of in _compare_switched(solvers, options).items() if name in shown},
+        {name: of for name, of in _measure_switched(solvers, options).items() if name in shown},
         {name: of for name, of in gaps.items() if name in shown},
         refused,
     )
@@ -134,7 +134,7 @@ def command(**options: Any) -> None:
         if log := answers[name].log.record():
             records[name]["log"] = log
     counts = {name: len(found.dataset) for name, found in solvers.items()}
-    notes = _predictions.log_notes(answers)
+    notes = _predictions.get_log_notes(answers)
     tables = make_score_tables(dataset.name, counts, scores, extra, seen, notes)
     Output(
         f"{dataset.name}: accuracy of predictions",
@@ -147,19 +147,19 @@ def command(**options: Any) -> None:
         [
             report.Section("Accuracy", [*_draw_accuracies(scores, extra), *tables]),
             *(make_stability_sections(stable) if stable else ()),
-            *_draw_confidence(scores),
+            *_make_confidence_section(scores),
         ],
         subtitle="All intervals are 95 % and account for related problems (twins, families).",
         signatures={
             **{solver: found.signature for solver, found in scores.items()},
             **(stable.signatures if stable else {}),
         },
-        cut=True,
+        shorten_names=True,
     ).show(as_json=options["as_json"], out=options["out"])
 
 
 def _score_solvers(solvers: Mapping[str, Graded], options: Mapping[str, Any]) -> dict[str, Score]:
-    """Return the score of each solver."""
+    """Score each solver; raise SameInputError if a field is refused for all solvers."""
     by = () if _predictions.LINEAGE in options["by"] else options["by"]
     scores = {
         name: metrics.score(found, by=by, seed=options["seed"]) for name, found in solvers.items()
@@ -173,21 +173,21 @@ def _score_solvers(solvers: Mapping[str, Graded], options: Mapping[str, Any]) ->
 def _measure_stability(
     dataset: Dataset,
     solvers: Mapping[str, Graded],
-    seen: Mapping[str, Overlap],
+    overlaps: Mapping[str, Overlap],
     people: Sequence[Response] | None,
     options: Mapping[str, Any],
 ) -> Stabilities | None:
     """Measure the stability of solvers; None without --by lineage."""
     if _predictions.LINEAGE not in options["by"]:
         if options["depth"]:
-            raise InputError("--depth goes with --by lineage")
+            raise InputError("--depth needs --by lineage")
         return None
     return measure_stabilities(
         dataset,
         solvers,
         depth=options["depth"],
         fields=[name for name in options["by"] if name != _predictions.LINEAGE],
-        overlap=seen,
+        overlap=overlaps,
         people=people,
         seed=options["seed"],
     )
@@ -195,7 +195,7 @@ def _measure_stability(
 
 @dataclass(frozen=True)
 class ExtraResults(Result):
-    """Results that need additional input files.
+    """Results that require additional input files.
 
     Attributes:
         people_majority, people_single: accuracy of respondents.
@@ -212,19 +212,19 @@ class ExtraResults(Result):
 
 
 def _measure_majority(dataset: Dataset, responses: Sequence[Response]) -> HumanAccuracy | None:
-    """Return the majority's accuracy; None if no problem has three respondents."""
+    """Return the accuracy of the majority; None if no problem has three respondents."""
     try:
         return metrics.measure_human_accuracy(dataset, responses)
     except InputError:
         return None
 
 
-def _compare_switched(
+def _measure_switched(
     solvers: Mapping[str, Graded], options: Mapping[str, Any]
 ) -> dict[str, Consistency]:
     if not options["switched"]:
         return {}
-    dataset, omitted = _predictions.read_answered(options["switched_data"], None)
+    dataset, omitted = _predictions.read_problems(options["switched_data"], None)
     switched = metrics.grade_models(
         _predictions.read_answers(dataset, options["switched"], omitted=omitted),
         dataset,
@@ -238,7 +238,7 @@ def _compare_switched(
             "names, or with other names in the same order"
         )
     return {
-        name: metrics.consistency(before, switched[name] if shared else after)
+        name: metrics.measure_consistency(before, switched[name] if shared else after)
         for (name, before), after in zip(solvers.items(), switched.values(), strict=True)
     }
 
@@ -246,13 +246,13 @@ def _compare_switched(
 def _measure_gender_gaps(
     solvers: Mapping[str, Graded], women: Mapping[str, Mapping[str, float]], seed: int
 ) -> tuple[dict[str, dict[str, GenderGap]], dict[str, str]]:
-    """Return the gender gaps by solver, and the reason for each solver without one."""
+    """Return the gender gaps by solver, and the reasons for solvers without a gap."""
     gaps: dict[str, dict[str, GenderGap]] = {}
     refused: dict[str, str] = {}
     for name, found in solvers.items() if women else ():
         try:
             gaps[name] = {
-                f"{column}, by the {reading}": metrics.gender_gap(
+                f"{column}, by the {reading}": metrics.measure_gender_gap(
                     found, women[column], reading=reading, seed=seed
                 )
                 for column, reading in metrics.list_gap_readings(women)
@@ -272,7 +272,7 @@ def _read_json(path: str) -> Any:
 
 
 def read_women_by_occupation(path: str) -> dict[str, dict[str, float]]:
-    """Return the percentage of women by occupation, for each column of percentages."""
+    """Read the percentages of women by occupation; return a map for each percentage column."""
     rows = data.read(path)
     columns = [name for name in rows.names if name.endswith("pct_female")]
     if "occupation" not in rows.names or not columns:
@@ -300,7 +300,7 @@ def make_score_tables(
     counts: Mapping[str, int],
     scores: Mapping[str, Score],
     extra: ExtraResults,
-    seen: Mapping[str, Overlap],
+    overlaps: Mapping[str, Overlap],
     log_notes: Sequence[str] = (),
 ) -> Iterator[report.Table]:
     """Yield the tables of scores.
@@ -310,10 +310,10 @@ def make_score_tables(
         counts: number of problems that each solver was asked.
         scores: scores of the solvers whose accuracy is not withheld.
         extra: results that need additional input files.
-        seen: problems that solvers may have seen in training.
+        overlaps: problems that solvers may have seen in training.
         log_notes: sentences about the solvers' logs.
     """
-    yield _make_accuracy_table(name, counts, scores, extra, seen, log_notes)
+    yield _make_accuracy_table(name, counts, scores, extra, overlaps, log_notes)
     compared = {solver: of.comparisons for solver, of in scores.items() if of.comparisons}
     if compared:
         yield report.Table(
@@ -337,7 +337,7 @@ def make_score_tables(
         )
     if extra.switched:
         yield table("Consistency with the options switched", extra.switched, head="solver")
-    yield from _make_gap_tables(extra)
+    yield from _make_gender_gap_tables(extra)
 
 
 def _make_accuracy_table(
@@ -345,7 +345,7 @@ def _make_accuracy_table(
     counts: Mapping[str, int],
     scores: Mapping[str, Score],
     extra: ExtraResults,
-    seen: Mapping[str, Overlap],
+    overlaps: Mapping[str, Overlap],
     log_notes: Sequence[str],
 ) -> report.Table:
     whole = {solver: found.twins for solver, found in scores.items() if found.twins}
@@ -378,26 +378,26 @@ def _make_accuracy_table(
     notes = _collect_notes(scores, whole)
     if extra.people_single and extra.people_single.people == 1:
         notes.append(
-            "Only one person answered, so the interval covers other problems, but not other people"
+            "Only one person answered, so the interval does not generalise to other people"
         )
-    notes += _output.explain_choices(
+    notes += _output.explain_overruled_scores(
         {solver: found.against_scores for solver, found in scores.items()}
     )
     notes += log_notes
-    for solver, overlap in seen.items():
+    for solver, overlap in overlaps.items():
         notes += describe_overlap(solver, overlap.record())
     heads = ["solver", *added, "accuracy", "95 %", "p(guess)"]
     heads += ["both halves", "95 %"] if whole else []
     return report.Table(title, heads, rows, " ".join(f"{note}." for note in notes))
 
 
-def _collect_notes(scores: Mapping[str, Score], whole: Mapping[str, Proportion]) -> list[str]:
+def _collect_notes(scores: Mapping[str, Score], twins: Mapping[str, Proportion]) -> list[str]:
     notes = []
     if scores:
         guessing = {name: percent(found.accuracy.chance or 0) for name, found in scores.items()}
         notes = [f"Guessing gives {join_by_solver(guessing)}"]
-    if whole:
-        guessing = {name: percent(found.chance or 0) for name, found in whole.items()}
+    if twins:
+        guessing = {name: percent(found.chance or 0) for name, found in twins.items()}
         notes[0] += f", and {join_by_solver(guessing)} of twins with both halves right"
     for solver, found in scores.items():
         name = report.format_value(solver)
@@ -435,7 +435,7 @@ def _make_group_tables(scores: Mapping[str, Score]) -> Iterator[report.Table]:
         yield report.Table(f"By {by}", header, rows, " ".join(sentences))
 
 
-def _make_gap_tables(extra: ExtraResults) -> Iterator[report.Table]:
+def _make_gender_gap_tables(extra: ExtraResults) -> Iterator[report.Table]:
     for what in dict.fromkeys(what for of in extra.gender_gap.values() for what in of):
         rows: Rows = []
         sizes: dict[str, str] = {}
@@ -462,8 +462,8 @@ def _make_gap_tables(extra: ExtraResults) -> Iterator[report.Table]:
         )
 
 
-def _format_points(found: Proportion) -> str:
-    return format_rate(found).replace(" %", "", 1)
+def _format_points(proportion: Proportion) -> str:
+    return format_rate(proportion).replace(" %", "", 1)
 
 
 def _draw_accuracies(scores: Mapping[str, Score], extra: ExtraResults) -> list[report.Drawing]:
@@ -490,8 +490,8 @@ def _draw_accuracies(scores: Mapping[str, Score], extra: ExtraResults) -> list[r
     ]
 
 
-def _draw_confidence(scores: Mapping[str, Score]) -> list[report.Section]:
-    """Return the section of a page with a reliability diagram of each solver that has scores."""
+def _make_confidence_section(scores: Mapping[str, Score]) -> list[report.Section]:
+    """Return the page section with the reliability diagrams of all solvers that have scores."""
     stated = {solver: found for solver, found in scores.items() if found.calibration}
     caption = (
         "Accuracy at each level of confidence, with 95 % intervals. A perfectly calibrated solver "

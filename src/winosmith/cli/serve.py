@@ -24,7 +24,7 @@ _MINUTES = 30
 @click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")
 @click.option("--port", default=8000, show_default=True, type=click.IntRange(0, 65535),
               help="Port; 0 selects a free port.")  # fmt: skip
-@click.option("--public-url", metavar="URL", help="Public HTTPS address of the site.")
+@click.option("--public-url", metavar="URL", help="Public HTTPS URL of the site.")
 @click.option("--database", envvar="WINOSMITH_DATABASE", metavar="URL", help="URL of a PostgreSQL "
               "database, used instead of a file in DIR; also read from "
               "WINOSMITH_DATABASE.")  # fmt: skip
@@ -60,23 +60,23 @@ def command(
     door = hosting.listen(host, port)
     hosting.prepare(site)
     workers = hosting.count_workers(workers)
-    hosting.store_address(lock, site.public_url or hosting.browser_address(door))
-    _print_start(site, hosting.browser_address(door))
-    hosting.run(site, door, workers=workers, work=work)
+    hosting.store_address(lock, site.public_url or hosting.get_browser_address(door))
+    _print_startup_message(site, hosting.get_browser_address(door))
+    hosting.run(site, door, workers=workers, run_jobs=work)
 
 
-def _print_start(site: Site, door: str) -> None:
-    from winosmith.web.hosting import first_admin_path
+def _print_startup_message(site: Site, url: str) -> None:
+    from winosmith.web.hosting import get_first_admin_path
 
-    address = site.public_url or door
+    address = site.public_url or url
     lines = [
         f"Database    {site.database.location}",
         f"Settings    {site.folder / 'site.toml'}",
         f"Address     {address}/",
     ]
     if site.public_url:
-        lines.append(f"Listens at  {door}")
-    if path := first_admin_path(_MINUTES):
+        lines.append(f"Listens at  {url}")
+    if path := get_first_admin_path(_MINUTES):
         lines += [f"First admin {address}{path}", f"            (once, within {_MINUTES} minutes)"]
     echo("\n".join([*lines, "Stop with Ctrl-C."]))
 
@@ -85,7 +85,7 @@ def _print_start(site: Site, door: str) -> None:
 @site_argument
 @database_option
 @click.option("--public-url", envvar="WINOSMITH_PUBLIC_URL", metavar="URL", help="Public "
-              "address of the site for links in mails, as for `winosmith serve`.")  # fmt: skip
+              "URL of the site for links in emails, as for `winosmith serve`.")  # fmt: skip
 def work(folder: str, database: str | None, public_url: str | None) -> None:
     """Run the background jobs of the site in DIR: imports, backups, mail, hourly and daily jobs.
 

@@ -1,4 +1,4 @@
-"""`winosmith solve`: let a solver answer the problems of a data set."""
+"""`winosmith solve`: answer the problems of a data set with a solver."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ Options = dict[str, Any]
               type=_options.MORE_DATA)  # fmt: skip
 @_solvers.solver_options
 @click.option("--local-context", is_flag=True, help="Show the solver only the text from two "
-              "words before the blank to the end, in training too.")  # fmt: skip
+              "words before the blank to the end, also in training.")  # fmt: skip
 @_options.cluster_option
-@click.option("--force", is_flag=True, help="Overwrite FILE.jsonl, or unfinished work on it.")
+@click.option("--force", is_flag=True, help="Overwrite FILE.jsonl, even if it is unfinished.")
 @_options.format_option
 @_options.json_option
 def command(**options: Any) -> None:
@@ -92,7 +92,7 @@ def command(**options: Any) -> None:
 
 @dataclass
 class _ProgressBar:
-    """A progress bar of solved problems, and of texts that a model has read since the last one."""
+    """A progress bar that shows solved problems, and the texts read for the next ones."""
 
     advance: Callable[[int, str], None] = lambda done, note: None
     done: int = 0
@@ -101,25 +101,25 @@ class _ProgressBar:
         self.done = done
         self.advance(done, "")
 
-    def show_texts(self, done: int, of: int) -> None:
-        self.advance(self.done, f"text {done} of {of}")
+    def show_texts(self, done: int, total: int) -> None:
+        self.advance(self.done, f"text {done} of {total}")
 
 
 def _print_result(
-    dataset: Dataset, found: Answers, interview: dict[str, Any], options: Options
+    dataset: Dataset, answers: Answers, interview: dict[str, Any], options: Options
 ) -> None:
     answered = [
         (problem.answer, prediction)
-        for problem, prediction in zip(dataset, found.predictions, strict=True)
+        for problem, prediction in zip(dataset, answers.predictions, strict=True)
         if problem.answer is not None
     ]
     right = round_count(sum(prediction.credit(answer) for answer, prediction in answered))
-    ties = sum(len(prediction.chosen) > 1 for prediction in found.predictions)
-    parameters = {"solver": found.solver, **found.parameters}
-    signature = Signature(str(found.data), len(dataset), parameters)
+    ties = sum(len(prediction.chosen) > 1 for prediction in answers.predictions)
+    parameters = {"solver": answers.solver, **answers.parameters}
+    signature = Signature(str(answers.data), len(dataset), parameters)
     report = {
         "file": options["out"],
-        "solver": found.solver,
+        "solver": answers.solver,
         "problems": len(dataset),
         "answers_known": len(answered),
         "right": right if answered else None,
@@ -152,12 +152,12 @@ def _print_summary(dataset: Dataset, report: dict[str, Any]) -> None:
     echo(f"Written to {report['file']}", bold=True)
 
 
-def _make_reply_rows(interview: dict[str, Any], problems: int) -> list[tuple[str, str]]:
-    """Return the rows about a chat model's replies, to all problems or to those of this run."""
+def _make_reply_rows(interview: dict[str, Any], problem_count: int) -> list[tuple[str, str]]:
+    """Return table rows about a chat model's replies, to all problems or only in this run."""
     if not interview:
         return []
     rows = [("replies", f"{interview['replies']:,}, {interview['unclear']:,} of them unclear")]
-    if interview["problems"] < problems:
+    if interview["problems"] < problem_count:
         rows.append(("of this run", f"replies to {interview['problems']:,} of the problems"))
     if interview["cut_off"]:
         rows.append(("cut off", f"{interview['cut_off']:,}; a higher --max-tokens may fix them"))

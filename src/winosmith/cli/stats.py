@@ -52,7 +52,7 @@ def command(
         _describe_problems(asked, seed)
         if isinstance(asked, Dataset)
         else _describe_claims(
-            " + ".join(Path(path).stem for path in data), metrics.claim_statistics(asked)
+            " + ".join(Path(path).stem for path in data), metrics.compute_claim_statistics(asked)
         )
     )
     result.show(as_json=as_json, out=out)
@@ -72,33 +72,33 @@ def _read_items(paths: Sequence[str], format_name: str | None) -> Dataset | tupl
     return join_data(parts, " + ".join(Path(path).stem for path in paths))
 
 
-def _count_tokens(found: Statistics | ClaimStatistics) -> Rows:
-    if found.average_length is None or found.vocabulary is None:
+def _make_token_rows(stats: Statistics | ClaimStatistics) -> Rows:
+    if stats.average_length is None or stats.vocabulary is None:
         none = "not counted: no spaces between words"
         return [["average length", none], ["vocabulary", none]]
-    but = f", without {found.without_spaces:,} unspaced problems" if found.without_spaces else ""
+    but = f", without {stats.without_spaces:,} unspaced problems" if stats.without_spaces else ""
     return [
-        ["average length", f"{fixed(found.average_length, '.2f')} tokens{but}"],
-        ["vocabulary", f"{found.vocabulary:,} tokens{but}"],
+        ["average length", f"{fixed(stats.average_length, '.2f')} tokens{but}"],
+        ["vocabulary", f"{stats.vocabulary:,} tokens{but}"],
     ]
 
 
-def _describe_claims(name: str, found: ClaimStatistics) -> Output:
+def _describe_claims(name: str, stats: ClaimStatistics) -> Output:
     words = ("true", "false", "withheld")
-    counts = found.true, found.false, found.withheld
+    counts = stats.true, stats.false, stats.withheld
     holds = [f"{word}: {n:,}" for word, n in zip(words, counts, strict=True) if n]
     rows: Rows = [
-        ["claims", f"{found.claims:,}"],
-        *_count_tokens(found),
+        ["claims", f"{stats.claims:,}"],
+        *_make_token_rows(stats),
         ["labels", ", ".join(holds)],
     ]
     return Output(
         f"{name}: counted",
-        {"data": name, **found.record()},
+        {"data": name, **stats.record()},
         [
             report.Section(
                 "Counts",
-                [report.Table(format_value(name), ["", ""], rows), *_show_table5(found)],
+                [report.Table(format_value(name), ["", ""], rows), *_make_table5(stats)],
             )
         ],
         spaced=True,
@@ -106,8 +106,9 @@ def _describe_claims(name: str, found: ClaimStatistics) -> Output:
 
 
 def _describe_problems(dataset: Dataset, seed: int) -> Output:
-    found, families = metrics.statistics(dataset, seed), metrics.lineage_statistics(dataset)
-    pairs, advice = _options.find_unmarked_twins(dataset)
+    found = metrics.compute_statistics(dataset, seed)
+    families = metrics.compute_lineage_statistics(dataset)
+    pairs, advice = _options.describe_unmarked_twins(dataset)
     return Output(
         f"{dataset.name}: counted",
         {
@@ -123,48 +124,48 @@ def _describe_problems(dataset: Dataset, seed: int) -> Output:
 
 
 def _make_sections(
-    name: str, found: Statistics, families: LineageStatistics | None, advice: str
+    name: str, stats: Statistics, families: LineageStatistics | None, advice: str
 ) -> Iterator[report.Section]:
-    counts = report.Table(format_value(name), ["", ""], _make_count_rows(found))
-    yield report.Section("Counts", [counts, *_show_table5(found)])
-    repeated = [format_value(line) for line in (advice, *found.copies.sentences()) if line]
+    counts = report.Table(format_value(name), ["", ""], _make_count_rows(stats))
+    yield report.Section("Counts", [counts, *_make_table5(stats)])
+    repeated = [format_value(line) for line in (advice, *stats.copies.sentences()) if line]
     if repeated:
         yield report.Section("Twins and copies", [report.Text(repeated)])
     if families:
-        yield report.Section("Families", list(_show_lineages(families, found.without_spaces)))
-    yield report.Section("Fields that give the answer away", [_describe_leaks(found)])
+        yield report.Section("Families", list(_describe_lineages(families, stats.without_spaces)))
+    yield report.Section("Fields that give the answer away", [_describe_leaks(stats)])
 
 
-def _show_table5(found: Statistics | ClaimStatistics) -> list[report.Block]:
-    return [] if found.table5 is None else [report.Text([str(found.table5)])]
+def _make_table5(stats: Statistics | ClaimStatistics) -> list[report.Block]:
+    return [] if stats.table5 is None else [report.Text([str(stats.table5)])]
 
 
-def _make_count_rows(found: Statistics) -> Rows:
-    answers = [f"option {index + 1}: {count:,}" for index, count in enumerate(found.answers)]
-    if found.withheld:
-        answers = [*(answers if any(found.answers) else []), f"withheld: {found.withheld:,}"]
-    missing = len(found.missing_options)
-    more = f", {found.comparisons:,} comparisons" if found.comparisons > found.problems else ""
-    marked, labelled = found.associative
-    blanks = found.problems - found.questions
-    by_options = [f"{n} in {count_noun(of, 'problem')}" for n, of in found.options.items()]
+def _make_count_rows(stats: Statistics) -> Rows:
+    answers = [f"option {index + 1}: {count:,}" for index, count in enumerate(stats.answers)]
+    if stats.withheld:
+        answers = [*(answers if any(stats.answers) else []), f"withheld: {stats.withheld:,}"]
+    missing = len(stats.missing_options)
+    more = f", {stats.comparisons:,} comparisons" if stats.comparisons > stats.problems else ""
+    marked, labelled = stats.associative
+    blanks = stats.problems - stats.questions
+    by_options = [f"{n} in {count_noun(of, 'problem')}" for n, of in stats.options.items()]
     rows: Rows = [
-        ["problems", f"{found.problems:,}{more}"],
-        *_count_tokens(found),
-        ["twins", f"{found.twins:,}"],
-        ["singles", f"{found.singles:,}"],
+        ["problems", f"{stats.problems:,}{more}"],
+        *_make_token_rows(stats),
+        ["twins", f"{stats.twins:,}"],
+        ["singles", f"{stats.singles:,}"],
         ["answers", ", ".join(answers)],
         ["options", ", ".join(by_options)],
-        ["duplicates", count_noun(sum(map(len, found.copies.groups)), "problem")],
+        ["duplicates", count_noun(sum(map(len, stats.copies.groups)), "problem")],
     ]
-    if found.questions:
-        rows.insert(1, ["questions", f"{found.questions:,}, which have no blank"])
-    if blanks or not found.questions:
-        example = f", as {found.missing_options[0]}" if missing else ""
+    if stats.questions:
+        rows.insert(1, ["questions", f"{stats.questions:,}, which have no blank"])
+    if blanks or not stats.questions:
+        example = f", as {stats.missing_options[0]}" if missing else ""
         rows.append(
             [
                 "option missing",
-                f"{count_noun(missing, 'problem')} ({percent(found.missing_share)}){example}",
+                f"{count_noun(missing, 'problem')} ({percent(stats.missing_share)}){example}",
             ]
         )
     if labelled:
@@ -173,17 +174,17 @@ def _make_count_rows(found: Statistics) -> Rows:
     return rows
 
 
-def _show_lineages(found: LineageStatistics, uncounted: int) -> Iterator[report.Block]:
-    families = count_noun(found.families, "family", "families")
-    unvalidated = f", {found.unvalidated:,} of them unvalidated" if found.unvalidated else ""
+def _describe_lineages(stats: LineageStatistics, uncounted: int) -> Iterator[report.Block]:
+    families = count_noun(stats.families, "family", "families")
+    unvalidated = f", {stats.unvalidated:,} of them unvalidated" if stats.unvalidated else ""
     yield table(
-        f"{count_noun(found.perturbed, 'perturbed problem')} in {families}{unvalidated}",
-        found.depths,
+        f"{count_noun(stats.perturbed, 'perturbed problem')} in {families}{unvalidated}",
+        stats.depths,
         head="depth",
     )
-    if found.example is not None:
-        own = ", ".join(f"{name} {format_value(of)}" for name, of in found.example_depths.items())
-        yield report.Text([f"The depths of {format_value(found.example)!r} differ most: {own}."])
+    if stats.example is not None:
+        own = ", ".join(f"{name} {format_value(of)}" for name, of in stats.example_depths.items())
+        yield report.Text([f"The depths of {format_value(stats.example)!r} differ most: {own}."])
     if uncounted:
         yield report.Text(
             [
@@ -193,10 +194,10 @@ def _show_lineages(found: LineageStatistics, uncounted: int) -> Iterator[report.
         )
 
 
-def _describe_leaks(found: Statistics) -> report.Text:
-    if found.leaks:
-        return report.Text([f"LEAK {format_value(str(leak))}" for leak in found.leaks], "warning")
-    if found.leaks is None:
+def _describe_leaks(stats: Statistics) -> report.Text:
+    if stats.leaks:
+        return report.Text([f"LEAK {format_value(str(leak))}" for leak in stats.leaks], "warning")
+    if stats.leaks is None:
         few = (
             "Too few answers are known to check whether a field gives them away: at least "
             f"{metrics.MIN_GROUPS} blocks (twins, families, copies, look-alikes) are needed."

@@ -92,7 +92,7 @@ def _train(options: Options) -> dict[str, Any]:
     if options["curve"] and (options["then"] or options["on_all"]):
         raise InputError("--curve can't be combined with --then or --on-all")
     if bool(options["then"]) != bool(options["then_dev"]):
-        raise InputError("--then and --then-dev belong together; give both or none")
+        raise InputError("--then and --then-dev must be given together")
     parts = [read_trainable(path, options) for path in options["train"]]
     if options["curve"]:
         return _train_curve(parts, options)
@@ -110,7 +110,7 @@ def _train(options: Options) -> dict[str, Any]:
     return report
 
 
-def _make_arguments(options: Options, advance: Callable[[int, str], None]) -> dict[str, Any]:
+def _make_run_arguments(options: Options, advance: Callable[[int, str], None]) -> dict[str, Any]:
     base, given = GRIDS[options["grid"]], _options.find_given_options(click.get_current_context())
     grid = Grid(
         options["learning_rate"] or base.learning_rates,
@@ -123,16 +123,16 @@ def _make_arguments(options: Options, advance: Callable[[int, str], None]) -> di
         local=2 if options["local_context"] else None,
         **{name: options[name] for name in _DECLARED_SETTINGS},
     )
-    runs, current = len(list(grid.runs(settings))), 1
+    runs, current = len(list(grid.iter_runs(settings))), 1
 
-    def on_run(number: int, of: int, run: models.TrainingRun) -> None:
+    def on_run(number: int, total: int, run: models.TrainingRun) -> None:
         nonlocal current
         current = number + 1
-        if of > 1:
-            say(f"Run {number} of {of}, {run.settings.name}: {run.message}")
+        if total > 1:
+            say(f"Run {number} of {total}, {run.settings.name}: {run.message}")
 
-    def on_step(done: int, of: int, note: str) -> None:
-        advance(done, f"of {of}, {note}" + (f", run {current} of {runs}" if runs > 1 else ""))
+    def on_step(done: int, total: int, note: str) -> None:
+        advance(done, f"of {total}, {note}" + (f", run {current} of {runs}" if runs > 1 else ""))
 
     return {
         "grid": grid,
@@ -148,7 +148,7 @@ def _train_once(
     train: Trainable, dev: Trainable, model: str | Path, out: Path, options: Options
 ) -> dict[str, Any]:
     with progress("Training, step") as advance:
-        arguments = _make_arguments(options, advance)
+        arguments = _make_run_arguments(options, advance)
         found = models.train_grid(train, dev, model=model, out=out, **arguments)
         on_all = None
         if options["on_all"]:
@@ -188,7 +188,7 @@ def _train_curve(parts: list[Trainable], options: Options) -> dict[str, Any]:
             on_size=lambda size, found: reports.append(
                 make_report(found, measured, options["model"], None)
             ),
-            **_make_arguments(options, advance),
+            **_make_run_arguments(options, advance),
         )
     study.write_curve(points, out / "curve.csv")
     return {"curve": str(out / "curve.csv"), "sizes": reports}
@@ -203,14 +203,14 @@ def _measure_forgetting(dev: Trainable, out: Path, options: Options) -> dict[str
         )
         for folder in (out / "first", out / "then")
     )
-    found = metrics.forgetting(before, after)
+    found = metrics.measure_forgetting(before, after)
     right = {"right_before": found.before.right, "right_after": found.after.right}
     rest = ("change", "interval", "p_value", "forgotten", "learned")
     return {"n": len(dev), **right, **{name: found.record()[name] for name in rest}}
 
 
 def read_trainable(path: str, options: Options, as_claims: bool = False) -> Trainable:
-    """Return the problems or claims of a file; with `as_claims`, problems as claims."""
+    """Read the problems or claims of a file; with `as_claims`, recast problems as claims."""
     items = _options.read_contents(path, options["format_name"]).items
     claims = [item for item in items if isinstance(item, Claim)]
     problems = [item for item in items if isinstance(item, Problem)]
@@ -221,13 +221,13 @@ def read_trainable(path: str, options: Options, as_claims: bool = False) -> Trai
 
 
 def choose_dev(train: Trainable, dev: str, options: Options) -> tuple[Trainable, Trainable]:
-    """Return the training data, and the dev set: a file, or drawn from the training data."""
+    """Return the training data and the dev set, which is a file or drawn from the training data."""
     if dev.isdigit() and not Path(dev).exists():
         return study.hold_out(train, int(dev))
     if not Path(dev).is_file():
         raise InputError(f"the dev set {dev!r} is neither a file nor a number of problems")
     dev_set = read_trainable(dev, options, as_claims=isinstance(train, tuple))
-    shared = study.find_overlap(train, dev_set)
+    shared = study.find_shared_sentences(train, dev_set)
     if shared:
         say(
             f"Warning: {len(shared):,} texts of {dev} are in the training data, too, such as "
@@ -237,44 +237,44 @@ def choose_dev(train: Trainable, dev: str, options: Options) -> tuple[Trainable,
 
 
 def make_report(
-    found: models.GridResult, dev: Trainable, model: str, on_all: models.FinishedRun | None
+    grid: models.GridResult, dev: Trainable, model: str, on_all: models.FinishedRun | None
 ) -> dict[str, Any]:
     """Return the JSON report of one training run."""
     digest = models.read_questions(dev, "measure on").digest
     parameters = {
         "model": models.digest_weights(models.find_model_folder(model))[:12],
-        "runs": len(found.runs),
-        "kept": found.settings.name,
-        **_get_fields(found.settings, "split_point", "sees", "weight_decay"),
-        "dropout": "own" if found.settings.dropout is None else found.settings.dropout,
-        "n_train": found.n_train,
+        "runs": len(grid.runs),
+        "kept": grid.settings.name,
+        **_get_fields(grid.settings, "split_point", "sees", "weight_decay"),
+        "dropout": "own" if grid.settings.dropout is None else grid.settings.dropout,
+        "n_train": grid.n_train,
     }
     return {
-        "folder": str(found.folder),
-        **_get_fields(found, "n_train", "n_dev", "message", "dev_accuracy", "p_value", "at_chance"),
-        "epoch_kept": found.kept_epoch + 1,
-        "epochs": [asdict(epoch) for epoch in found.epochs],
-        "settings": asdict(found.settings),
+        "folder": str(grid.folder),
+        **_get_fields(grid, "n_train", "n_dev", "message", "dev_accuracy", "p_value", "at_chance"),
+        "epoch_kept": grid.kept_epoch + 1,
+        "epochs": [asdict(epoch) for epoch in grid.epochs],
+        "settings": asdict(grid.settings),
         "runs": [
             {
                 "name": run.settings.name,
                 "epoch_kept": run.kept_epoch + 1,
                 **_get_fields(run, "dev_accuracy", "p_value", "at_chance"),
             }
-            for run in found.runs
+            for run in grid.runs
         ],
-        "by_setting": _group_by_setting(found.runs),
+        "by_setting": _group_by_setting(grid.runs),
         "on_all": on_all and {"folder": str(on_all.folder), "at_chance": on_all.at_chance},
-        "signature": str(Signature(digest, len(dev), parameters, found.settings.seed)),
+        "signature": str(Signature(digest, len(dev), parameters, grid.settings.seed)),
     }
 
 
-def _get_fields(of: object, *names: str) -> dict[str, Any]:
-    return {name: getattr(of, name) for name in names}
+def _get_fields(instance: object, *names: str) -> dict[str, Any]:
+    return {name: getattr(instance, name) for name in names}
 
 
 def _group_by_setting(runs: Sequence[models.TrainingRun]) -> list[dict[str, Any]]:
-    """Return, for each setting, the accuracies by seed and their mean without those at chance."""
+    """Group runs by setting: accuracies by seed, and the mean of those above chance."""
     settings: dict[str, list[models.TrainingRun]] = {}
     for run in runs:
         settings.setdefault(run.settings.name.rpartition("-")[0], []).append(run)
@@ -293,7 +293,7 @@ def _group_by_setting(runs: Sequence[models.TrainingRun]) -> list[dict[str, Any]
 
 
 def print_report(report: dict[str, Any]) -> None:
-    """Print the report of a training run, of two in sequence, or of a learning curve."""
+    """Print the report of one training run, two runs in sequence, or a learning curve."""
     if "curve" in report:
         _print_curve(report)
         return

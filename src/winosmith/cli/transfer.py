@@ -42,8 +42,8 @@ _OCCUPATIONS = "occupations-stats.tsv"
               "results.json and the predictions.")  # fmt: skip
 @click.option("--name", help="Name of your system in the tables; by default that of its model.")
 @click.option("--tune", metavar="TRAIN", multiple=True, type=_options.MORE_DATA, help="For "
-              "encoder: fine-tune on this data and solve its data set again (-ft); the data set is "
-              "recognised by its format; may be repeated.")  # fmt: skip
+              "encoder: also fine-tune on this file and evaluate on its data set again (-ft); the "
+              "data set is detected from the file's format; may be repeated.")  # fmt: skip
 @click.option("--grid", type=click.Choice(list(GRIDS)), default="one", show_default=True,
               help="With --tune: grid of settings, as in winosmith train.")  # fmt: skip
 @trained_option
@@ -55,10 +55,10 @@ def command(**options: Any) -> None:
 
     WinoGrande's dev set is also compared with EvoGrad's table 4.
 
-    DATA are files, which are recognised by their format, or folders of `winosmith data get`:
-    WSC273, PDP, SuperGLUE-WSC, DPR, KnowRef, COPA, Winogender and WinoGrande's dev set. For a file
-    in another format, add the name: wsc=schemas.jsonl. Published numbers that can't be a fraction
-    of their number of questions are marked.
+    DATA are files, whose data set is detected from their format, or folders of `winosmith data
+    get`: WSC273, PDP, SuperGLUE-WSC, DPR, KnowRef, COPA, Winogender and WinoGrande's dev set. For a
+    file in another format, add the name: wsc=schemas.jsonl. Published numbers that can't be a
+    fraction of their number of questions are marked.
 
     \b
     Example:
@@ -70,8 +70,8 @@ def command(**options: Any) -> None:
     if options["tune"] and (options["solver"] != "encoder" or len(options["model"]) != 1):
         raise InputError("--tune trains an encoder; name one with --solver encoder --model")
 
-    options["name"] = options["name"] or _name_system(options)
-    targets, seen = _exclude_seen(_read_targets(options), options)
+    options["name"] = options["name"] or _get_system_name(options)
+    targets, seen = _exclude_overlapping(_read_targets(options), options)
     withheld = {
         data: f"{study.TARGETS[data]}: {_describe_overlap(options['name'], found)}"
         for data, found in seen.items()
@@ -114,10 +114,10 @@ def _read_targets(options: Options) -> list[Target]:
     return list(targets.values())
 
 
-def _exclude_seen(
+def _exclude_overlapping(
     targets: list[Target], options: Options
 ) -> tuple[list[Target], dict[str, Overlap]]:
-    """Return the data sets without an overlap with training data, and all overlaps."""
+    """Return the data sets that don't overlap with training data, and all overlaps."""
     name, given = options["name"], options["trained_on"]
     trained = study.TrainedOn(
         contents=tuple(c for m in options["model"] for c in published.read_digests(Path(m)))
@@ -125,7 +125,7 @@ def _exclude_seen(
     seen: dict[str, Overlap] = {}
     for target in targets:
         problems = _get_problems(target)
-        found = trained.overlap(problems)
+        found = trained.find_overlap(problems)
         for asked in measure_overlaps(problems, [name], given).values():
             found = replace(asked, rows={**found.rows, **asked.rows})
         if found.withheld or found.unknown:
@@ -139,12 +139,12 @@ def _exclude_seen(
     return left, seen
 
 
-def _describe_overlap(name: str, seen: Overlap) -> str:
-    return "; ".join(describe_overlap(name, seen.record()))
+def _describe_overlap(name: str, overlap: Overlap) -> str:
+    return "; ".join(describe_overlap(name, overlap.record()))
 
 
 def _get_problems(target: Target) -> Dataset:
-    """Return the problems of a data set; an unpaired claim gets "-" as its second option."""
+    """Return a data set's problems; an unpaired claim gets the second option "-"."""
     if isinstance(target.asked, Dataset):
         return target.asked
     recast = to_problems(target.asked)
@@ -157,7 +157,7 @@ def _get_problems(target: Target) -> Dataset:
 
 def _solve_all(
     targets: list[Target],
-    seen: Mapping[str, Overlap],
+    overlaps: Mapping[str, Overlap],
     withheld: Mapping[str, str],
     options: Options,
 ) -> dict[str, list[Solved]]:
@@ -175,8 +175,8 @@ def _solve_all(
         found[f"{name}-ft"] = _tune_and_solve(targets, folder.path, options)
     found = {
         system: [
-            replace(one, notes=(*one.notes, _describe_overlap(name, seen[one.data])))
-            if one.data in seen and seen[one.data].unknown
+            replace(one, notes=(*one.notes, _describe_overlap(name, overlaps[one.data])))
+            if one.data in overlaps and overlaps[one.data].unknown
             else one
             for one in own
         ]
@@ -185,14 +185,14 @@ def _solve_all(
     result = _make_output(found, withheld)
     document = json.dumps(result.record, indent=2, ensure_ascii=False)
     folder.write_lines("results.json", [document, "\n"])
-    folder.write_lines("report.html", [result.page()])
+    folder.write_lines("report.html", [result.render_page()])
     return found
 
 
 def _solve_by_input(
     targets: list[Target], train: Dataset | None, out: Path, options: Options
 ) -> list[Solved]:
-    """Solve the data sets in which the solver sees the blank, then those with the pronoun.
+    """Solve the data sets, grouped by whether the solver sees the blank or the pronoun.
 
     One solver is released before the next is made, because two may not fit into memory.
     """
@@ -213,8 +213,8 @@ def _solve_by_input(
     return [results[target.name] for target in targets]
 
 
-def _name_system(options: Options) -> str:
-    """Return the name of the model's folder, or of the run above its folders `all` and `model`."""
+def _get_system_name(options: Options) -> str:
+    """Return the system's name: the model's folder, or the run above `all` and `model`."""
     names = []
     for model in map(Path, options["model"]):
         while model.name in ("all", "model") and model.parent.name:
@@ -263,7 +263,7 @@ def _tune_and_solve(targets: list[Target], out: Path, options: Options) -> list[
         target = by_name.get(training.name)
         if target is None:
             raise InputError(f"{path} is {training.name}, which is not among DATA; add it to DATA")
-        shared = study.find_overlap(training.asked, target.asked)
+        shared = study.find_shared_sentences(training.asked, target.asked)
         if shared:
             say(f"{len(shared):,} texts of {target.file} are in {path}, too, such as {shared[0]!r}")
         train, dev = study.split_as_in_paper(training.name, training.asked)
@@ -291,20 +291,20 @@ def _tune_and_solve(targets: list[Target], out: Path, options: Options) -> list[
 Found = Mapping[str, Sequence[Solved]]
 
 
-def _make_output(found: Found, withheld: Mapping[str, str]) -> Output:
+def _make_output(runs: Found, withheld: Mapping[str, str]) -> Output:
     record = {
-        "systems": {name: [solved.record() for solved in own] for name, own in found.items()},
+        "systems": {name: [solved.record() for solved in own] for name, own in runs.items()},
         "beside": {
             name: [line.record() for line in lines]
-            for name, lines in study.make_accuracy_lines(found).items()
+            for name, lines in study.make_accuracy_lines(runs).items()
         },
-        "gender": [line.record() for line in study.make_gender_lines(found)],
+        "gender": [line.record() for line in study.make_gender_lines(runs)],
         **({"withheld": dict(withheld)} if withheld else {}),
     }
     return Output(
         "Transfer",
         record,
-        study.make_transfer_sections(found, tuple(withheld.values())),
-        subtitle=f"{', '.join(found)} next to the tables of WinoGrande (AAAI 2020). {study.MARKS}.",
+        study.make_transfer_sections(runs, tuple(withheld.values())),
+        subtitle=f"{', '.join(runs)} next to the tables of WinoGrande (AAAI 2020). {study.MARKS}.",
         spaced=True,
     )

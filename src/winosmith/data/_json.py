@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 from winosmith.data._place import Place, Row
 from winosmith.data._source import Source
-from winosmith.records import DECODER, canonical, parse_json
+from winosmith.records import DECODER, dump_json, parse_json
 
 Record = Mapping[str, Any]
 
@@ -173,13 +173,13 @@ def id_records(source: Source, held: Mapping[str, Member]) -> Iterator[Row[Recor
     for name, (start, end, value, _) in held.items():
         row = {"id": name, **value}
         place = Place(str(source.path), find_line_number(source, start), "line", start, end)
-        yield Row(place, canonical(row), row)
+        yield Row(place, dump_json(row), row)
 
 
 def column_records(path: str, rows: Sequence[Record]) -> Iterator[Row[Record]]:
     """Yield the rows from `columns_to_rows` with their 1-based numbers."""
     for number, row in enumerate(rows, 1):
-        yield Row(Place(path, number, "row"), canonical(row), row)
+        yield Row(Place(path, number, "row"), dump_json(row), row)
 
 
 def columns_to_rows(values: Record) -> list[Record] | None:

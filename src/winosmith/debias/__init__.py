@@ -13,19 +13,19 @@ from winosmith.debias._chance import (
     Null,
     RunOverlap,
     compare_runs,
+    compute_threshold_null,
     flip_twins,
     perturb_vectors,
-    threshold_null,
 )
 from winosmith.debias._clues import (
     Associations,
     Clue,
-    LeadCounts,
+    ClueDirections,
     Mark,
     MarkedProblem,
     find_associations,
     make_assessment_blocks,
-    make_leads_table,
+    make_clue_table,
     make_passages,
 )
 from winosmith.debias._guess import (
@@ -41,15 +41,15 @@ from winosmith.debias._guess import (
 )
 from winosmith.debias._logit import CrossLogit, Logit
 from winosmith.debias._mirror import MirrorResult, mirror
-from winosmith.debias._pmi import PmiResult, pmi, word_pmi
-from winosmith.debias._rows import choice_keys, draw_training_rows, problem_labels
+from winosmith.debias._pmi import PmiResult, compute_word_pmi, pmi
+from winosmith.debias._rows import draw_training_rows, get_choice_keys, get_problem_labels
 from winosmith.debias._selection import HISTOGRAM_EDGES, subsample
 from winosmith.debias._units import (
     Separability,
     TwinUnits,
+    make_option_units,
+    make_twin_units,
     measure_separability,
-    option_units,
-    twin_units,
 )
 from winosmith.options import Aim, PmiLabel, PmiVariant
 
@@ -66,9 +66,9 @@ __all__ = [
     "AssessmentSettings",
     "Associations",
     "Clue",
+    "ClueDirections",
     "CrossLogit",
     "GuesserAccuracy",
-    "LeadCounts",
     "Logit",
     "Mark",
     "MarkedProblem",
@@ -87,25 +87,25 @@ __all__ = [
     "Verification",
     "aflite",
     "assess",
-    "choice_keys",
     "compare_runs",
+    "compute_threshold_null",
+    "compute_word_pmi",
     "draw_training_rows",
     "find_associations",
     "flip_twins",
+    "get_choice_keys",
+    "get_problem_labels",
     "make_assessment_blocks",
-    "make_leads_table",
+    "make_clue_table",
+    "make_option_units",
     "make_passages",
+    "make_twin_units",
     "measure_separability",
     "mirror",
-    "option_units",
     "perturb_vectors",
     "pmi",
     "probe",
-    "problem_labels",
     "subsample",
     "suggest_sizes",
-    "threshold_null",
-    "twin_units",
     "verify",
-    "word_pmi",
 ]

@@ -26,9 +26,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from winosmith._version import __version__
 from winosmith.debias import _selection
-from winosmith.debias._chance import Null, estimate_chance_removals, measure_chance, pool_votes
+from winosmith.debias._chance import Null, draw_phase_null, estimate_chance_removals, pool_votes
 from winosmith.debias._ensemble import DRAWS, Ensemble, NullMode, Remove, Settings, open_ensemble
-from winosmith.debias._rows import Rows, check_rows, number_labels
+from winosmith.debias._rows import Rows, check_rows, encode_group_labels
 from winosmith.debias._solver import Start
 from winosmith.errors import DataError, InputError, OutputError
 from winosmith.outputs import atomic_write
@@ -44,35 +44,35 @@ target size was reached."""
 
 @dataclass(frozen=True, slots=True)
 class Phase(Result):
-    """The record of one filtering phase.
+    """The record of a filtering phase.
 
     Attributes:
-        number: The 0-based number of the phase.
+        number: The number of the phase, from 0.
         size: The number of rows before the phase.
         removed: The number of rows that the phase removed.
         cutoff: The maximum number of rows that the phase could remove.
-        candidates: The number of rows whose score was at the threshold or above.
-        accuracy: The fraction of the ensemble's predictions on held-out rows that were correct;
-            None if there were none.
+        candidates: The number of rows that scored at or above the threshold.
+        accuracy: The fraction of correct predictions on held-out rows; None if nothing was
+            predicted.
         histogram: The number of rows by score, in 20 bins from 0 to 1 (see
             `debias.HISTOGRAM_EDGES`).
-        undefined: The number of rows that every classifier was trained on; these rows have no score
-            and are kept.
+        undefined: The number of rows without a score, because every classifier was trained on them;
+            these rows are kept.
         tied: The number of candidates with the lowest removed score, if only some of them could be
             removed; otherwise 0.
         tied_removed: The number of tied candidates that were removed.
-        close: The number of predictions with a decision value nearer to zero than 0.0001. Rounding
-            on another machine may flip these predictions; converged solvers agree on all others.
-        one_class: The number of classifiers whose training set had only one class, which they
-            always predict.
-        polished: The number of classifiers whose training was finished separately in float64.
+        close: The number of predictions with a decision value within 0.0001 of zero. Rounding on
+            another machine may flip these predictions; converged solvers agree on all others.
+        one_class: The number of classifiers that always predict one class, the only one in their
+            training set.
+        polished: The number of classifiers that were finished individually in float64.
         passes: The number of passes over the training rows that the slowest classifier needed.
-        chance: The number of candidates and its null distribution with random labels; None without
-            a null.
+        chance: The number of candidates, with its null distribution under random labels; None if
+            there is no null.
         by_chance: The number of rows that score as high as the removed rows when labels are random.
             This number estimates how many rows were removed by chance, and tends to be too high,
-            because it assumes that no row is predictable. None if there is no null.
-        seconds: The duration of the phase. Comparisons and digests ignore the duration.
+            because it assumes that no row is predictable. Without a null, it is None.
+        seconds: The duration of the phase, which comparisons and digests ignore.
     """
 
     number: int
@@ -102,8 +102,8 @@ class AfliteResult(Result):
         kept: The kept rows of the input, in ascending order.
         removed: The rows removed in each phase, in ascending order.
         phases: The record of each phase.
-        scores: The (N,) last score of each row: at its removal, or in the last phase; NaN for a row
-            that never had a score. If whole groups are removed, the score of the row's group.
+        scores: The (N,) score of each row in its last phase; NaN for a row that never had a score.
+            If whole groups are removed, it is the score of the row's group.
         votes: The (N,) number of predictions on which each score is based; 0 if there is no score.
         removed_in: The (N,) 0-based phase that removed each row, -1 for kept rows.
         stopped: Why the run ended; see `StopReason`.
@@ -133,7 +133,7 @@ class AfliteResult(Result):
             array.flags.writeable = False
 
     def charts(self) -> list[Svg]:
-        """Return charts of the size per phase, and of the scores in the first and last phases."""
+        """Return charts of the size per phase and of the scores in the first and last phases."""
         charts = [draw_phase_sizes([p.size for p in self.phases], [p.removed for p in self.phases])]
         shown = {phase.number: phase for phase in (*self.phases[:1], *self.phases[-1:])}
         top = 1.05 * max(1, *(count for phase in shown.values() for count in phase.histogram), 1)
@@ -145,7 +145,7 @@ class AfliteResult(Result):
                     _selection.HISTOGRAM_EDGES,
                     phase.histogram,
                     float(self.parameters["threshold"]),
-                    taken=taken,
+                    removed=taken,
                     top=top,
                     title=f"Scores in phase {number + 1}",
                 )
@@ -203,31 +203,31 @@ def aflite(
     each on its own random `train_size` rows, and each predicts the rows that it was not trained on.
     A row's score is the fraction of its predictions that are correct. The phase removes the
     `cutoff` highest-scoring rows with a score of at least `threshold`. A phase that removes fewer
-    than `cutoff` rows is the last (WinoGrande, Algorithm 1). The defaults are the paper's, for
-    47,000 rows; `suggest_sizes` scales them to fewer rows.
+    than `cutoff` rows is the last (WinoGrande, Algorithm 1). The defaults are the paper's values
+    for 47,000 rows; `suggest_sizes` scales them to fewer rows.
 
     The paper leaves some details open, which are settled as follows:
 
     - The paper's text removes scores "above" the threshold; Algorithm 1 also removes scores equal
-      to the threshold. The text stops with "fewer than m remaining"; Algorithm 1 stops with m or
-      fewer. We follow Algorithm 1 in both cases. Rows that reach the threshold in the last phase
-      stay removed, because line 13 comes before line 14.
+      to the threshold. In the text the loop stops with "fewer than m remaining" rows, in Algorithm
+      1 with m or fewer. We follow Algorithm 1 in both cases. Rows that reach the threshold in the
+      last phase stay removed, because line 13 comes before line 14.
     - A row that every classifier was trained on has no score in that phase and is kept. This is
       common when only slightly more than `train_size` rows are left.
     - Ties at the cutoff are broken at random by the phase's own generator, never by the order of
       the rows, which may depend on their content.
     - Le Bras et al. (2020, "Adversarial Filters of Dataset Biases", Algorithm 1) print the same
-      loop, but it stops at a separate target size n > m instead of at m. `target_size` is that n.
-      Their last phase may remove up to k - 1 rows more than the target allows; ours removes only
-      as many as needed.
-    - A training set of one class trains a classifier that always predicts that class, which is the
-      limit of the regression. The run ends when all rows left have the same class.
+      loop, but it stops at a separate target size n > m instead of at m. The parameter
+      `target_size` is that n. Their last phase may remove up to k - 1 rows more than the target
+      allows; ours removes only as many as needed.
+    - A classifier whose training set has only one class always predicts it, as the regression does
+      in the limit. The run ends when all rows left have the same class.
 
     The result depends only on the arrays and the parameters: not on the executor, the number of
-    workers or the order of the rows, which are first put in a canonical order. The canonical order
-    is that of `ids` or, without ids, of a digest of each row's numbers and label (only rows with
-    equal numbers and labels are then interchangeable). Another kind of machine may round
-    differently; `Phase.close` counts the votes that rounding could flip.
+    workers or the order of the rows, which are first put in a canonical order. Rows are sorted by
+    `ids` or, without ids, by a digest of their numbers and label (so that only equal rows with
+    equal labels are interchangeable). Other kinds of machines may round differently; `Phase.close`
+    counts the votes that this could flip.
 
     The regressions are solved to the optimum (decision values within about 1e-4), in float32 with
     sums in float64. Tests check that scikit-learn removes the same rows with the same partitions.
@@ -253,32 +253,32 @@ def aflite(
             most `train_size` rows. Rows are still scored and removed individually, unless `remove`
             is "groups". By default twins are split freely, as in the paper.
         target_size: The number of rows at which to stop (the n of Le Bras et al. 2020); 1 or more.
-            The last phase removes only as many rows as needed. If the run ends before this size is
-            reached, `stopped` is not "target size".
-        remove: "rows", or "groups" to keep or remove each of the `groups` as a whole. The score of
-            a group is the fraction of correct predictions for all its rows. A phase removes groups
-            in the order of their scores, skipping groups that no longer fit into `cutoff` rows (or
-            into the size of the largest group, if that is larger).
+            The last phase removes only as many rows as needed. If the run ends before reaching this
+            size, `stopped` has another value than "target size".
+        remove: Use "groups" to keep or remove each of the `groups` as a whole, "rows" otherwise.
+            The score of a group is the fraction of correct predictions for all its rows. A phase
+            removes groups in the order of their scores, skipping groups that no longer fit into
+            `cutoff` rows (or into the size of the largest group, if that is larger).
         null: "off" or "report". With "report", the same classifiers are also trained on random
-            labels in every phase, and the phase's record states how many rows then reach the
-            threshold (`Phase.chance`). A phase takes `null_draws` + 1 times as long.
+            labels in every phase, and `Phase.chance` records how many rows then reach the
+            threshold. A phase takes `null_draws` + 1 times as long.
         null_draws: The number of draws of random labels per phase, 20 or more.
         twins: (N,) the group of rows whose labels the null flips together, None for a single;
-            usually the twin ids. By default, the same as `groups`. Without `twins` and `groups`,
+            usually the twin ids. By default, these are the `groups`. Without `twins` and `groups`,
             labels are permuted among all rows, which is the wrong null for data with twins (see
             `flip_twins`).
         executor: The executor that trains the classifiers: any `concurrent.futures.Executor` whose
             workers run on this machine (or can access the folder `scratch`), or an executor of
             `winosmith.cluster`, with workers anywhere. By default one thread per processor.
         on_phase: Called with the record of each phase when it is complete.
-        on_draw: Called with the 0-based phase and the number of completed draws of its null.
+        on_draw: Called with the phase, from 0, and the number of completed draws of its null.
         checkpoint: A .npz file that is written after every phase. If the file exists, the run is
             resumed and ends with the same result as an uninterrupted run.
         scratch: A folder for the rotated copy of the rows, of 4 bytes per number. By default the
-            copy is in memory; but if X is a `numpy.memmap` (from ``np.load(file,
-            mmap_mode="r")``), the copy is in the system's temporary folder, so that X can be larger
-            than memory. Processes of an executor always read the copy from a file. The size is
-            logged at level INFO in advance.
+            copy is in memory; but if X is a `numpy.memmap` (from ``np.load(file, mmap_mode="r")``),
+            the copy is in the system's temporary folder, so that X can be larger than memory. An
+            executor's processes always read the copy from a file. Its size is logged in advance at
+            level INFO.
 
     Raises:
         DataError: X is not 2-dimensional, empty, not real or not finite; lengths differ; a label is
@@ -314,13 +314,13 @@ def aflite(
         null_draws=null_draws,
     )
     if remove == "groups" and groups is None:
-        raise InputError('remove is "groups", but no groups are given')
-    run = Run(rows, settings, _number_twins(rows, twins, settings), executor, scratch, on_draw)
+        raise InputError('remove is "groups", but groups is missing')
+    run = Run(rows, settings, _encode_twins(rows, twins, settings), executor, scratch, on_draw)
     if settings.train_size >= len(rows.y):
         train, cut = suggest_sizes(len(rows.y))
         warnings.warn(
             f"train_size is {settings.train_size}, but there are only {len(rows.y)} rows: nothing "
-            f"is removed; the paper's fractions of this many rows are train_size={train} and "
+            f"is removed; scaled to this many rows, the paper's sizes are train_size={train} and "
             f"cutoff={cut}",
             UserWarning,
             stacklevel=3,
@@ -331,9 +331,10 @@ def aflite(
         "columns": rows.X.shape[1],
         "groups": rows.groups is not None,
     }
-    progress = start_progress(rows)
+    progress = make_initial_progress(rows)
     if checkpoint is not None:
-        identity = {"data": rows.digest(), "twins": _digest(run.twins), **parameters}
+        twins_digest = hashlib.blake2b(run.twins.astype("<i8").data, digest_size=16).hexdigest()
+        identity = {"data": rows.digest(), "twins": twins_digest, **parameters}
         progress = load_progress(Path(checkpoint), identity) or progress
         save_progress(Path(checkpoint), progress, identity)
     for _ in run_phases(run, progress):
@@ -356,29 +357,25 @@ def suggest_sizes(rows: int) -> tuple[int, int]:
     """Return the training size m and the cutoff k for a number of rows.
 
     For 47,000 rows or more, the sizes are the paper's, 10,000 and 500. For fewer rows, they are the
-    same fractions of the rows (m = 0.213 N, k = 0.0106 N), at least 2 and 1. So the fraction of
-    rows that a classifier is trained on, and the number of phases needed to remove a given
-    fraction, are the same as in the paper.
+    same fractions (m = 0.213 N, k = 0.0106 N), but at least 2 and 1. So the fraction of rows that a
+    classifier is trained on, and the number of phases needed to remove a given fraction, are the
+    same as in the paper.
 
     >>> suggest_sizes(47_000), suggest_sizes(4_700)
     ((10000, 500), (1000, 50))
     """
-    share = min(1.0, rows / PAPER_ROWS)
-    return max(2, round(share * PAPER_TRAIN_SIZE)), max(1, round(share * PAPER_CUTOFF))
+    fraction = min(1.0, rows / PAPER_ROWS)
+    return max(2, round(fraction * PAPER_TRAIN_SIZE)), max(1, round(fraction * PAPER_CUTOFF))
 
 
-def _number_twins(
+def _encode_twins(
     rows: Rows, twins: Sequence[Hashable] | None, settings: Settings
 ) -> NDArray[np.intp]:
     if twins is not None and len(twins) != len(rows.y):
         raise DataError(f"X has {len(rows.y)} rows, but twins has {len(twins)} entries")
     if twins is None or settings.null == "off":
         return np.arange(len(rows.y)) if rows.groups is None else rows.groups
-    return number_labels(twins, rows.order)
-
-
-def _digest(numbers: NDArray[np.intp]) -> str:
-    return hashlib.blake2b(numbers.astype("<i8").tobytes(), digest_size=16).hexdigest()
+    return encode_group_labels(twins, rows.order)
 
 
 def _build_result(rows: Rows, progress: Progress, parameters: dict[str, Any]) -> AfliteResult:
@@ -402,7 +399,7 @@ def _build_result(rows: Rows, progress: Progress, parameters: dict[str, Any]) ->
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """The data and parameters of a run.
+    """The data and parameters of an AFLite run.
 
     Attributes:
         rows: The rows with their labels and groups.
@@ -423,10 +420,10 @@ class Run:
 
 @dataclass(slots=True)
 class Progress:
-    """The state of a run.
+    """The state of an AFLite run.
 
     Attributes:
-        scores: The (N,) last known scores.
+        scores: The (N,) most recent scores.
         votes: The (N,) int32 number of predictions on which each score is based.
         removed_in: The (N,) int32 phase that removed each row, -1 for rows left.
         phases: The records of the completed phases.
@@ -444,14 +441,14 @@ class Progress:
     saved: list[str] = field(default_factory=list)
 
 
-def start_progress(rows: Rows) -> Progress:
-    """Return the progress of a run before its first phase."""
+def make_initial_progress(rows: Rows) -> Progress:
+    """Return the progress of a run that has completed no phase."""
     count = len(rows.y)
     return Progress(np.full(count, np.nan), np.zeros(count, np.int32), np.full(count, -1, np.int32))
 
 
 def run_phases(run: Run, progress: Progress) -> Iterator[None]:
-    """Run one phase at a time until the run ends, updating the progress."""
+    """Run one phase at a time until the run ends, and update the progress."""
     progress.stopped = _find_stop_reason(run, progress)
     if progress.stopped:
         return
@@ -483,19 +480,19 @@ REFRESH = 4
 
 
 def _run_phase(run: Run, ensemble: Ensemble, progress: Progress) -> None:
-    began = time.perf_counter()
+    started = time.perf_counter()
     settings, number = run.settings, len(progress.phases)
     left = np.flatnonzero(progress.removed_in < 0).astype(np.int32)
     groups = run.rows.groups[left] if run.rows.groups is not None else None
     start = _choose_start(ensemble, left, progress)
-    votes = ensemble.vote(left, number, start)
+    votes = ensemble.collect_votes(left, number, start)
     correct, total = pool_votes(ensemble, left, votes)
-    candidates = _selection.reach_threshold(correct, total, settings.threshold)
+    candidates = _selection.reaches_threshold(correct, total, settings.threshold)
     null: Null | None = None
     drawn: list[NDArray[np.float64]] = []
     if settings.null != "off":
         on_draw = None if run.on_draw is None else partial(run.on_draw, number)
-        null, drawn = measure_chance(
+        null, drawn = draw_phase_null(
             ensemble, left, number, run.twins, int(candidates.sum()), on_draw
         )
     limit = _compute_removal_limit(settings, len(left), groups)
@@ -533,25 +530,25 @@ def _run_phase(run: Run, ensemble: Ensemble, progress: Progress) -> None:
             passes=int(votes.passes.max()),
             chance=null,
             by_chance=estimate_chance_removals(drawn, chosen) if null is not None else None,
-            seconds=time.perf_counter() - began,
+            seconds=time.perf_counter() - started,
         )
     )
 
 
-def _choose_start(ensemble: Ensemble, left: NDArray[np.int32], progress: Progress) -> Start:
+def _choose_start(ensemble: Ensemble, rows: NDArray[np.int32], progress: Progress) -> Start:
     number = len(progress.phases)
     if progress.start is None:
-        progress.start = ensemble.compute_first_start(left)
+        progress.start = ensemble.compute_initial_start(rows)
     elif number % REFRESH == 0:
-        progress.start = ensemble.compute_start_at(progress.start.weights, left)
+        progress.start = ensemble.compute_start_at(progress.start.weights, rows)
     return progress.start
 
 
-def _compute_removal_limit(settings: Settings, left: int, groups: NDArray[np.intp] | None) -> int:
-    most = settings.compute_cutoff(left)
+def _compute_removal_limit(settings: Settings, size: int, groups: NDArray[np.intp] | None) -> int:
+    limit = settings.compute_cutoff(size)
     if settings.remove == "groups" and groups is not None:
-        most = max(most, int(np.bincount(groups).max()))
-    return most if settings.target_size is None else min(most, left - settings.target_size)
+        limit = max(limit, int(np.bincount(groups).max()))
+    return limit if settings.target_size is None else min(limit, size - settings.target_size)
 
 
 BROKEN = (EOFError, zipfile.BadZipFile)
@@ -559,7 +556,7 @@ BROKEN = (EOFError, zipfile.BadZipFile)
 
 
 def save_progress(path: Path, progress: Progress, identity: Mapping[str, Any]) -> None:
-    """Write the checkpoint, replacing the old file only when the new one is complete on disk.
+    """Write the checkpoint atomically: the old file is replaced only if the new one is complete.
 
     `identity` is the data digest and the parameters of the run.
 
@@ -582,7 +579,7 @@ def save_progress(path: Path, progress: Progress, identity: Mapping[str, Any]) -
 
 
 def load_progress(path: Path, identity: Mapping[str, Any]) -> Progress | None:
-    """Return the progress in the checkpoint, or None if there is no file.
+    """Return the progress stored in a checkpoint, or None if there is no file.
 
     Raises:
         OutputError: The file is not a checkpoint, or belongs to other data, parameters or versions.
@@ -596,29 +593,29 @@ def load_progress(path: Path, identity: Mapping[str, Any]) -> Progress | None:
             state = {one.name: file[one.name] for one in fields(Start) if "weights" in file}
             start = Start(**{**state, "tolerance": float(state["tolerance"])}) if state else None
             saved = file["phases"].tobytes().decode().splitlines()
-        phases = [_read_phase(parse_json(line)) for line in saved]
+        phases = [_parse_phase(parse_json(line)) for line in saved]
     except (OSError, ValueError, LookupError, TypeError, AttributeError, *BROKEN) as error:
         raise OutputError(
-            f"{path}: this is not a checkpoint of AFLite ({error}); choose another path for "
+            f"{path}: this is not an AFLite checkpoint ({error}); choose another path for "
             "the checkpoint, or delete the file"
         ) from error
-    _refuse_other_run(path, {"version": about["version"], **about["of"]}, identity)
+    _check_same_run(path, {"version": about["version"], **about["of"]}, identity)
     return Progress(phases=phases, stopped=about["stopped"], start=start, saved=saved, **arrays)
 
 
-def _read_phase(record: Mapping[str, Any]) -> Phase:
+def _parse_phase(record: Mapping[str, Any]) -> Phase:
     chance = record["chance"]
     if chance is not None:
         chance = Null(**{**chance, "draws": tuple(chance["draws"])})
     return Phase(**{**record, "histogram": tuple(record["histogram"]), "chance": chance})
 
 
-def _refuse_other_run(path: Path, theirs: Mapping[str, Any], ours: Mapping[str, Any]) -> None:
-    ours = {"version": __version__, **ours}
+def _check_same_run(path: Path, stored: Mapping[str, Any], expected: Mapping[str, Any]) -> None:
+    expected = {"version": __version__, **expected}
     differ = [
-        f"{name} {theirs.get(name)!r}, not {ours.get(name)!r}"
-        for name in {**ours, **theirs}
-        if theirs.get(name) != ours.get(name)
+        f"{name} {stored.get(name)!r}, not {expected.get(name)!r}"
+        for name in {**expected, **stored}
+        if stored.get(name) != expected.get(name)
     ]
     if differ:
         raise OutputError(

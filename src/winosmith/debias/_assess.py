@@ -1,25 +1,25 @@
 """Measure how a filter changed the embeddings: PCA, and the KL divergence between the answers.
 
-The number that WinoGrande publishes (section 3, figure 1) is KL(p(d1, y=1) || q(d1, y=2)) = 2.53
-for the whole set, 2.51 after random reduction, 2.42 after PMI filtering and 0.12 after AFLite. The
-paper does not state the units, the smoothing or the meaning of "bin size 100" (a number or a
-width), and has no null; so these four numbers are a pattern to compare with, not a target. We use
-nats; 100 bins of equal width over the range of the rows that the PCA was fitted on; half a problem
-added to every bin of both histograms (Krichevsky & Trofimov 1981); option 1 against option 2. All
-of these except the unit are parameters.
+WinoGrande (section 3, figure 1) publishes KL(p(d1, y=1) || q(d1, y=2)): 2.53 for the whole data
+set, 2.51 after random reduction, 2.42 after PMI filtering and 0.12 after AFLite. The paper does not
+state the units, the smoothing or the meaning of "bin size 100" (a number or a width), and has no
+null; so only the pattern of these four numbers can be compared. We use nats; 100 bins of equal
+width over the range of the rows that the PCA was fitted on; half a problem added to every bin of
+both histograms (Krichevsky & Trofimov 1981); option 1 against option 2. All of these choices except
+the unit are parameters.
 
-With 100 bins and few rows, the KL divergence of random labels is well above zero, as the null
-shows. So only the excess of a KL divergence over the null is meaningful.
+With 100 bins and few rows, even random labels have a KL divergence well above zero, as the null
+shows. So only the excess over the null is meaningful.
 
-The paper's encoder was fine-tuned on the task, so its embeddings vary most between the answers.
-Not all embeddings do: on WinoGrande's train_l, with pretrained MiniLM, the KL divergence along d1
-equals that of the null before any filter. So the divergence is also measured along the *answer
+The paper's encoder was fine-tuned on the task, so its embeddings vary most between the answers. Not
+all embeddings do so: on WinoGrande's train_l with pretrained MiniLM, the KL divergence along d1
+equals that of the null even before filtering. So the divergence is also measured along the *answer
 axis*, the direction along which the answers are furthest apart. It is Fisher's linear discriminant:
 w ∝ Σ⁻¹ (mean of option 2 − mean of option 1), where Σ is the covariance of all rows, regardless of
 their labels (for two classes, the covariance within the classes gives the same direction). A
 direction fitted to labels finds a difference even between random labels. So the direction is fitted
-on one half of the twins and evaluated on the other, and vice versa, and fitted again to every draw
-of the null.
+on one half of the twins and evaluated on the other, and vice versa; for every draw of the null it
+is fitted again.
 """
 
 from __future__ import annotations
@@ -34,10 +34,10 @@ from numpy.typing import ArrayLike, NDArray
 from pydantic import Field
 
 from winosmith.debias._chance import Null, flip_labels, make_null
-from winosmith.debias._rows import check_labels, number_rows
+from winosmith.debias._rows import check_labels, encode_groups
 from winosmith.errors import DataError
 from winosmith.options import Draws, OrFalse, Positive, Seed, TwoOrMore, declaration
-from winosmith.parallel import one_thread
+from winosmith.parallel import use_one_thread
 from winosmith.report import HistogramPanel, ScatterPanel, Svg, draw_histograms, draw_scatter_plots
 from winosmith.results import Result
 
@@ -52,7 +52,7 @@ class AssessmentSettings:
     """Number of bins of equal width: along d1 over the range of the rows that the PCA was fitted
     on, along the answer axis over 4 standard deviations to each side."""
     bin_width: OrFalse[Positive] = None
-    """Width of the bins along d1, instead of their number; the other meaning of "bin size"."""
+    """Width of the bins along d1, instead of their number: the other meaning of "bin size"."""
     smoothing: Positive = 0.5
     """Number of problems added to every bin of both histograms."""
     direction: Direction = "1||2"
@@ -64,33 +64,33 @@ class AssessmentSettings:
     suggests ("the principal component analysis on the PMI-filtered subset"), so that d1 is a
     different direction in every panel."""
     draws: Draws = 200
-    """Number of draws of the null."""
+    """Number of draws for the null distribution."""
     points: Annotated[int, Field(ge=0)] = 1_500
     """Maximum number of points of a subset in the scatter plot."""
     seed: Seed = 0
-    """Random seed of the null and of the choice of points."""
+    """Random seed for the null and for choosing points."""
 
 
 @dataclass(frozen=True, slots=True)
 class Subset(Result):
-    """The measurements of the embeddings of a subset.
+    """Measurements of a subset's embeddings.
 
     Attributes:
         name: The name of the subset.
         rows: The number of rows.
-        answers: The number of rows whose correct option is option 1, and option 2, as written.
+        answers: The numbers of rows whose answer is option 1 and option 2, in the written order.
         twins: The number of twins with both halves among the rows.
-        parted: The number of twins with only one half among the rows, because the filter removed
-            the other half.
+        parted: The number of twins with only one half among the rows because the filter removed the
+            other half.
         singles: The number of rows that were not half of a twin before the filter.
-        explained: The fractions of the variance along d1 and d2, 0–1, on the rows of the PCA.
+        explained: The fractions of variance that d1 and d2 explain, 0–1, for the rows of the PCA.
         points: The (d1, d2) coordinates of a random sample of the rows, drawn in the same order in
             every subset. If swapping options flips the sign of vectors, each vector is shown with
             its options in a random order.
         point_answers: The answer of each point, 0 or 1.
         d1: The histograms of the answers along the first principal component, as in the paper.
-        axis: The answers along the answer axis, which is fitted to separate the answers of this
-            subset and evaluated on held-out twins (`answer_axis`).
+        axis: The histograms along the answer axis, which is fitted to separate this subset's
+            answers and evaluated on held-out twins (see `project_on_answer_axis`).
     """
 
     name: str
@@ -108,7 +108,7 @@ class Subset(Result):
 
 @dataclass(frozen=True, slots=True)
 class Assessment(Result):
-    """The measurements of the subsets, and the settings.
+    """The measurements of all subsets, and the settings of the assessment.
 
     Attributes:
         subsets: The measurements of each subset, in the order given.
@@ -122,28 +122,28 @@ class Assessment(Result):
     flips_sign: bool = field(default=False, metadata={"key": "turns"})
 
     def panels(self) -> tuple[tuple[Svg, ...], ...]:
-        """Return charts of the first two components, the first component, and the answer axis."""
+        """Return charts of the first two components, the first component and the answer axis."""
         clouds = [ScatterPanel(s.name, s.points, s.point_answers, f"{s.rows:,} problems")
                   for s in self.subsets]  # fmt: skip
 
-        def bars(name: str, found: AnswerHistograms) -> HistogramPanel:
-            null, title = found.null, "no KL, because one answer is missing"
-            if found.kl is not None and null is not None:
+        def make_panel(name: str, histograms: AnswerHistograms) -> HistogramPanel:
+            null, title = histograms.null, "no KL, because one answer is missing"
+            if histograms.kl is not None and null is not None:
                 noise = f"noise {null.mean:.3f}, {null.low:.3f}–{null.high:.3f}"
-                title = f"KL {found.kl:.3f} ({noise})"
-            return HistogramPanel(name, found.edges, found.counts, title)
+                title = f"KL {histograms.kl:.3f} ({noise})"
+            return HistogramPanel(name, histograms.edges, histograms.counts, title)
 
         return (
             tuple(draw_scatter_plots(clouds)),
-            draw_histograms([bars(s.name, s.d1) for s in self.subsets], what="d₁"),
+            draw_histograms([make_panel(s.name, s.d1) for s in self.subsets], label="d₁"),
             draw_histograms(
-                [bars(s.name, s.axis) for s in self.subsets],
-                what="answer axis, standard deviations",
+                [make_panel(s.name, s.axis) for s in self.subsets],
+                label="answer axis, standard deviations",
             ),
         )
 
     def charts(self) -> list[Svg]:
-        """Return the charts of the paper's figure 1, and of the answer axis."""
+        """Return the charts of the paper's figure 1 and of the answer axis."""
         return [svg for panel in self.panels() for svg in panel]
 
 
@@ -161,9 +161,9 @@ def assess(
     """Measure how far apart the answers are in the embeddings of each subset.
 
     Args:
-        X: (n, d) embeddings, finite; if d is 1, d2 is 0.
+        X: (n, d) finite embeddings; if d is 1, d2 is 0.
         y: (n,) labels: 0 if option 1 is correct, 1 if option 2 is.
-        subsets: Row numbers by subset name; "all" is `range(n)`.
+        subsets: Row numbers by subset name, such as `range(n)` for "all".
         groups: The rows of each twin, with every row in one group, such as `Dataset.groups`; by
             default every row is a separate group.
         blocks: The rows that are never split between fitting and evaluating a direction, and whose
@@ -171,7 +171,7 @@ def assess(
             groups.
         flips_sign: Whether swapping the options of a problem flips the sign of its vector. True for
             `difference`, False for `concat` and for most other vectors.
-        settings: The settings; see `AssessmentSettings`.
+        settings: The settings of the assessment; by default `AssessmentSettings()`.
         shown: The rows that may be shown as individual points in `Subset.points`; by default all.
 
     Raises:
@@ -181,19 +181,19 @@ def assess(
     settings = settings or AssessmentSettings()
     X, labels = check_embeddings(X, y, allow_one_label=flips_sign)
     chosen = {name: check_subset_rows(name, rows, len(X)) for name, rows in subsets.items()}
-    group_of = np.arange(len(X)) if groups is None else number_rows(groups, len(X))
-    block_of = group_of if blocks is None else number_rows(blocks, len(X))
+    group_of = np.arange(len(X)) if groups is None else encode_groups(groups, len(X))
+    block_of = group_of if blocks is None else encode_groups(blocks, len(X))
     order = np.random.default_rng([settings.seed, 0]).permutation(len(X))
     sides = order % 2 if flips_sign else labels
     drawable = np.full(len(X), shown is None)
     drawable[check_subset_rows("shown", () if shown is None else shown, len(X))] = True
-    shared = _project(X, settings, flips_sign)
+    shared = _project_onto_axes(X, settings, flips_sign)
     found = []
     for name, rows in chosen.items():
-        axes, binning, where = shared
-        where = where[rows]
+        axes, binning, positions = shared
+        positions = positions[rows]
         if settings.fit == "each" and len(rows):
-            axes, binning, where = _project(X[rows], settings, flips_sign)
+            axes, binning, positions = _project_onto_axes(X[rows], settings, flips_sign)
         points = np.argsort(order[rows])
         points = points[drawable[rows[points]]][: settings.points]
         turned = np.where(labels == sides, 1.0, -1.0)[rows][points, None]
@@ -201,13 +201,13 @@ def assess(
             Subset(
                 name=name,
                 rows=len(rows),
-                answers=_to_pair(np.bincount(labels[rows], minlength=2)),
+                answers=_convert_pair(np.bincount(labels[rows], minlength=2)),
                 **_count_twins(group_of, rows),
-                explained=_to_pair(axes.explained, float),
-                points=tuple(_to_pair(point, float) for point in turned * where[points]),
+                explained=_convert_pair(axes.explained, float),
+                points=tuple(_convert_pair(point, float) for point in turned * positions[points]),
                 point_answers=tuple(sides[rows][points].tolist()),
                 **_measure_along_axes(
-                    name, X, rows, labels, block_of, where[:, 0], binning, settings, flips_sign
+                    name, X, rows, labels, block_of, positions[:, 0], binning, settings, flips_sign
                 ),
             )
         )
@@ -217,7 +217,7 @@ def assess(
 def check_embeddings(
     X: NDArray[Any], y: ArrayLike, *, allow_one_label: bool = False
 ) -> tuple[NDArray[Any], NDArray[np.intp]]:
-    """Check rows and labels, and add a column of zeros to rows with a single column.
+    """Check embeddings and labels, and add a column of zeros to one-column embeddings.
 
     With `allow_one_label`, all labels may be the same.
     """
@@ -236,7 +236,7 @@ def check_embeddings(
 
 
 def check_subset_rows(name: str, rows: Iterable[int], n: int) -> NDArray[np.intp]:
-    """Check the rows of a subset, and return them in ascending order."""
+    """Check a subset's row numbers, and return them in ascending order."""
     found = np.asarray(rows if isinstance(rows, np.ndarray) else list(rows))
     if not len(found):
         return np.empty(0, np.intp)
@@ -247,22 +247,22 @@ def check_subset_rows(name: str, rows: Iterable[int], n: int) -> NDArray[np.intp
     return np.sort(found.astype(np.intp))
 
 
-def _project(
+def _project_onto_axes(
     X: NDArray[Any], settings: AssessmentSettings, flips_sign: bool
 ) -> tuple[Axes, Binning, NDArray[np.float64]]:
-    axes = principal_axes(X, 2, flips_sign=flips_sign)
-    where = axes.coordinates(X)
-    low, high = where[:, 0].min(), where[:, 0].max()
+    axes = compute_principal_axes(X, 2, flips_sign=flips_sign)
+    positions = axes.project(X)
+    low, high = positions[:, 0].min(), positions[:, 0].max()
     if flips_sign:
         high = max(-low, high)
         low = -high
-    return axes, Binning.spanning(low, high, settings.bins, settings.bin_width), where
+    return axes, Binning.from_range(low, high, settings.bins, settings.bin_width), positions
 
 
 def _count_twins(group_of: NDArray[np.intp], rows: NDArray[np.intp]) -> dict[str, Any]:
-    before = np.bincount(group_of)
-    now = np.bincount(group_of[rows], minlength=len(before))
-    twins, parted = int(((before == 2) & (now == 2)).sum()), int(((before == 2) & (now == 1)).sum())
+    sizes = np.bincount(group_of)
+    kept = np.bincount(group_of[rows], minlength=len(sizes))
+    twins, parted = int(((sizes == 2) & (kept == 2)).sum()), int(((sizes == 2) & (kept == 1)).sum())
     return {"twins": twins, "parted": parted, "singles": len(rows) - 2 * twins - parted}
 
 
@@ -278,8 +278,8 @@ def _measure_along_axes(
     flips_sign: bool,
 ) -> dict[str, Any]:
     rng = np.random.default_rng([settings.seed, 1, zlib.crc32(name.encode("utf-8", "replace"))])
-    groups = _find_groups_within(block_of[rows])
-    numbers = number_rows(groups, len(rows))
+    groups = _group_rows(block_of[rows])
+    numbers = encode_groups(groups, len(rows))
     drawn = np.stack(
         [
             labels[rows],
@@ -289,45 +289,45 @@ def _measure_along_axes(
             ),
         ]
     )
-    axis = answer_axis(X[rows], drawn, groups, rng, flips_sign=flips_sign)
-    scale = Binning.spanning(*RANGE, settings.bins)
+    axis = project_on_answer_axis(X[rows], drawn, groups, rng, flips_sign=flips_sign)
+    scale = Binning.from_range(*RANGE, settings.bins)
     places = {"d1": (binning, d1), "axis": (scale, axis)}
     return {
         key: AnswerHistograms.from_counts(
             bins,
             np.zeros((len(drawn), 2, bins.bins), np.intp)
-            if where is None
-            else _count_histograms(bins, where, drawn, flips_sign),
+            if positions is None
+            else _compute_histograms(bins, positions, drawn, flips_sign),
             smoothing=settings.smoothing,
             direction=settings.direction,
         )
-        for key, (bins, where) in places.items()
+        for key, (bins, positions) in places.items()
     }
 
 
-def _count_histograms(
-    bins: Binning, where: NDArray[np.float64], labels: NDArray[np.intp], flips_sign: bool
+def _compute_histograms(
+    bins: Binning, positions: NDArray[np.float64], labels: NDArray[np.intp], flips_sign: bool
 ) -> NDArray[np.intp]:
-    """Return the histograms of both answers for each labelling; see `Binning.count`.
+    """Return both answers' histograms for each labelling; see `Binning.count`.
 
     With `flips_sign`, each problem is counted in both orders of its options.
     """
     if not flips_sign:
-        return bins.count(where, labels)
-    first = np.where(labels == 0, where, -where)
+        return bins.count(positions, labels)
+    first = np.where(labels == 0, positions, -positions)
     ways = [bins.count(way, np.zeros_like(labels))[..., 0, :] for way in (first, -first)]
     return np.stack(ways, axis=-2)
 
 
-def _find_groups_within(group_of: NDArray[np.intp]) -> list[tuple[int, ...]]:
+def _group_rows(group_of: NDArray[np.intp]) -> list[tuple[int, ...]]:
     order = np.argsort(group_of, kind="stable")
     starts = np.flatnonzero(np.diff(group_of[order])) + 1
     return [tuple(rows.tolist()) for rows in np.split(order, starts) if len(rows)]
 
 
-def _to_pair(values: Iterable[Any], kind: type = int) -> Any:
+def _convert_pair(values: Iterable[Any], convert: type = int) -> Any:
     first, second = values
-    return kind(first), kind(second)
+    return convert(first), convert(second)
 
 
 _CHUNK = 8_192
@@ -352,8 +352,8 @@ class Axes:
     directions: NDArray[np.float64]
     explained: NDArray[np.float64]
 
-    def coordinates(self, X: NDArray[Any]) -> NDArray[np.float64]:
-        """Return the (n, k) coordinates of rows along the components."""
+    def project(self, X: NDArray[Any]) -> NDArray[np.float64]:
+        """Return the (n, k) coordinates of rows along the principal components."""
         found = np.concatenate(
             [
                 (X[start : start + _CHUNK].astype(np.float64) - self.mean) @ self.directions
@@ -365,13 +365,13 @@ class Axes:
         return rounded
 
 
-def principal_axes(X: NDArray[Any], k: int, *, flips_sign: bool = False) -> Axes:
+def compute_principal_axes(X: NDArray[Any], k: int, *, flips_sign: bool = False) -> Axes:
     """Return the first `k` principal components of the rows of X, or all d if d < k.
 
     The components are the eigenvectors of the covariance in float64, computed without a random
-    start or a tolerance. A component's sign, which is arbitrary, is chosen so that the loading of
-    largest magnitude is positive. The linear algebra runs on one thread, because the order of sums
-    may vary with several threads.
+    start or a tolerance. The arbitrary sign of a component is chosen so that its loading of largest
+    magnitude is positive. The linear algebra runs on one thread, because the order of sums may vary
+    with several threads.
 
     Args:
         X: (n, d) rows, with n ≥ 1.
@@ -385,7 +385,7 @@ def principal_axes(X: NDArray[Any], k: int, *, flips_sign: bool = False) -> Axes
     k = min(k, d)
     mean = np.zeros(d) if flips_sign else X.mean(axis=0, dtype=np.float64)
     covariance = np.zeros((d, d))
-    with one_thread():
+    with use_one_thread():
         for start in range(0, len(X), _CHUNK):
             part = X[start : start + _CHUNK].astype(np.float64) - mean
             covariance += part.T @ part
@@ -410,7 +410,7 @@ _DECIMALS = 9
 into another bin."""
 
 
-def answer_axis(
+def project_on_answer_axis(
     X: NDArray[Any],
     labels: NDArray[np.intp],
     groups: Sequence[Sequence[int]],
@@ -418,7 +418,7 @@ def answer_axis(
     *,
     flips_sign: bool = False,
 ) -> NDArray[np.float64] | None:
-    """Return the positions of the rows along the answer axis, for each labelling.
+    """Return the positions of the rows along the answer axis of each labelling.
 
     Args:
         X: (n, d) embeddings.
@@ -436,22 +436,22 @@ def answer_axis(
     for number, at in enumerate(rng.permutation(len(groups))):
         half_of[list(groups[at])] = number % 2
     found = np.zeros(labels.shape)
-    with one_thread():  # the order of sums may vary with several threads
+    with use_one_thread():  # the order of sums may vary with several threads
         for half in (0, 1):
             train, test = np.flatnonzero(half_of != half), np.flatnonzero(half_of == half)
             seconds = labels[:, train].sum(axis=1)
             both = flips_sign or bool(((seconds > 0) & (seconds < len(train))).all())
             if not len(test) or not len(train) or not both:
                 return None
-            found[:, test] = _fit_and_apply(X[train], labels[:, train], X[test], flips_sign)
+            found[:, test] = _fit_discriminants(X[train], labels[:, train], X[test], flips_sign)
     rounded: NDArray[np.float64] = np.round(found, _DECIMALS)
     return rounded
 
 
-def _fit_and_apply(
-    X: NDArray[Any], labels: NDArray[np.intp], others: NDArray[Any], flips_sign: bool
+def _fit_discriminants(
+    X: NDArray[Any], labels: NDArray[np.intp], X_test: NDArray[Any], flips_sign: bool
 ) -> NDArray[np.float64]:
-    """Fit the discriminant of each labelling to X, and return the (k, m) positions of `others`."""
+    """Fit a discriminant to X for each labelling; return the (k, m) positions of `X_test`."""
     from scipy.linalg import cho_factor, cho_solve
 
     mean = np.zeros(X.shape[1]) if flips_sign else X.mean(axis=0, dtype=np.float64)
@@ -469,11 +469,11 @@ def _fit_and_apply(
     directions = cho_solve(cho_factor(covariance), difference)
     spread = np.sqrt((directions * (covariance @ directions)).sum(axis=0))
     directions /= np.where(spread > 0, spread, 1)
-    positions: NDArray[np.float64] = ((others - mean) @ directions).T
+    positions: NDArray[np.float64] = ((X_test - mean) @ directions).T
     return positions
 
 
-_MOST_BINS = 100_000
+_MAX_BINS = 100_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -503,12 +503,12 @@ class AnswerHistograms(Result):
         smoothing: float,
         direction: Direction,
     ) -> AnswerHistograms:
-        """Compute the divergence of the real labels' histograms, and its null from the others.
+        """Compute the divergence for the real labels, and its null from the random labels.
 
         Args:
             binning: The bins of the histograms.
-            counts: (1 + draws, 2, bins) counts from `Binning.count`; the first pair is for the real
-                labels.
+            counts: (1 + draws, 2, bins) counts from `Binning.count`; the first pair is
+                for the real labels.
             smoothing: The number added to every bin of both histograms.
             direction: The direction of the divergence.
         """
@@ -537,7 +537,7 @@ class Binning:
     bins: int
 
     @classmethod
-    def spanning(cls, low: float, high: float, bins: int, width: float | None = None) -> Binning:
+    def from_range(cls, low: float, high: float, bins: int, width: float | None = None) -> Binning:
         """Return `bins` equal bins from `low` to `high`, or bins of the given `width`.
 
         Bins of a given width start at a multiple of the width.
@@ -549,7 +549,7 @@ class Binning:
             return cls(low, ((high - low) or 1.0) / bins, bins)
         start = float(np.floor(low / width))
         number = float(np.floor(high / width)) - start + 1
-        if number > _MOST_BINS:
+        if number > _MAX_BINS:
             raise DataError(
                 f"a width of {width:g} makes {number:,.0f} bins, because the axis spans "
                 f"{high - low:.3g}; choose a larger width, or a number of bins"
@@ -558,7 +558,7 @@ class Binning:
 
     @property
     def edges(self) -> tuple[float, ...]:
-        """The bins + 1 edges of the bins."""
+        """The edges of the bins, one more than there are bins."""
         return tuple((self.low + self.width * np.arange(self.bins + 1)).tolist())
 
     def count(self, positions: NDArray[np.float64], labels: NDArray[np.intp]) -> NDArray[np.intp]:

@@ -1,15 +1,15 @@
-"""Null distributions of a filter with random labels, and comparisons with other runs.
+"""Null distributions of a filter with random labels, and comparisons between runs.
 
 *Nulls.* The halves of a twin have nearly the same embedding and opposite answers. Permuting all
 answers freely would break this structure and change how much is predictable by chance. So a null
-flips the answers of both halves together, and permutes freely only the answers of singles. Pure
-noise also passes AFLite's threshold. The number of rows that a phase finds by chance is estimated
-with random labels, the same rows and the same partitions.
+flips the answers of both halves together, and permutes only the answers of singles. Pure noise also
+passes AFLite's threshold. The number of rows that a phase finds by chance is estimated with random
+labels, the same rows and the same partitions.
 
-*Repeated runs.* AFLite is chaotic: the problems removed in one phase affect the next, so that a
-change of the last digits grows. On 6,000 practice problems, another seed removes 76 to 80 % of the
-problems that one seed removes (Jaccard .55 to .69). A run's removals are one random draw. Compare
-them with the removals of runs with another seed, and on vectors with a little noise.
+*Repeated runs.* AFLite is chaotic: each phase depends on the problems removed before, so that even
+a tiny change in the vectors grows. On 6,000 practice problems, 76 to 80 % of the problems removed
+with one seed are also removed with another (Jaccard index .55 to .69). So the removals of a run are
+one random draw. Compare them with those of runs with other seeds, and with slightly noisy vectors.
 """
 
 from __future__ import annotations
@@ -31,29 +31,29 @@ from winosmith.debias._rows import (
     FLIPS,
     check_rows,
     choose_scratch_folder,
+    encode_group_labels,
+    encode_groups,
     map_scratch_matrix,
-    number_labels,
-    number_rows,
 )
 from winosmith.debias._selection import Counts, Selection, pool_by_group
 from winosmith.errors import InputError
-from winosmith.metrics import null_interval, null_interval_label
+from winosmith.metrics import label_null_interval, null_interval
 from winosmith.results import Result, computed
 
 
 @dataclass(frozen=True, slots=True)
 class Null(Result):
-    """A number, and its null distribution with random labels.
+    """A number and its null distribution under random labels.
 
     Attributes:
-        value: The number with the real labels.
+        value: The number observed with the real labels.
         mean: The mean of the draws.
         low: The lower end of the interval of the draws (`metrics.null_interval`).
         high: The upper end of the interval.
         interval: The kind of interval: 95 % of the draws or, with few draws, their range.
-        p: The Monte Carlo p-value, the probability of a number at least as high by chance: (1 +
-            draws at or above the value) / (1 + draws) (Davison & Hinkley 1997, section 4.2.3).
-        draws: The number in each draw.
+        p: The Monte Carlo p-value, the probability that chance gives a number at least as high: (1
+            + draws at or above the value) / (1 + draws) (Davison & Hinkley 1997, section 4.2.3).
+        draws: The number observed in each draw.
     """
 
     value: float
@@ -65,18 +65,18 @@ class Null(Result):
     draws: tuple[float, ...]
 
 
-def make_null(value: float, drawn: Sequence[float]) -> Null:
-    """Return the null distribution of a number, given its draws."""
-    low, high = null_interval(drawn)
-    reached = sum(number >= value for number in drawn)
+def make_null(value: float, draws: Sequence[float]) -> Null:
+    """Compare a number with the draws of its null distribution."""
+    low, high = null_interval(draws)
+    reached = sum(number >= value for number in draws)
     return Null(
         value=value,
-        mean=float(np.mean(drawn)),
+        mean=float(np.mean(draws)),
         low=low,
         high=high,
-        interval=null_interval_label(len(drawn)),
-        p=(1 + reached) / (1 + len(drawn)),
-        draws=tuple(drawn),
+        interval=label_null_interval(len(draws)),
+        p=(1 + reached) / (1 + len(draws)),
+        draws=tuple(draws),
     )
 
 
@@ -86,7 +86,7 @@ Labels = TypeVar("Labels", bound=np.generic)
 def flip_twins(
     y: NDArray[Labels], groups: Sequence[Sequence[int]], rng: np.random.Generator
 ) -> NDArray[Labels]:
-    """Return random labels with the twin structure of the real labels.
+    """Return randomly flipped labels that keep the structure of twins.
 
     The labels of a group of two rows or more (a twin) are all flipped or all kept, with equal
     probability; the labels of singles are permuted among each other.
@@ -95,7 +95,7 @@ def flip_twins(
         y: (n,) labels, 0 or 1.
         groups: The rows that belong together, such as `Dataset.groups`, or `blocks.blocks` if there
             are copies; every row is in one group.
-        rng: The generator of the flips and then of the permutation.
+        rng: The generator for the flips and then for the permutation.
 
     Raises:
         DataError: The groups do not list each row once.
@@ -104,28 +104,28 @@ def flip_twins(
     >>> flip_twins(y, [(0, 1), (2, 3), (4,), (5,)], np.random.default_rng(0)).tolist()
     [0, 1, 0, 1, 1, 1]
     """
-    return flip_labels(np.asarray(y), number_rows(groups, len(y)), rng)
+    return flip_labels(np.asarray(y), encode_groups(groups, len(y)), rng)
 
 
 def flip_labels(
     y: NDArray[Labels],
-    numbers: NDArray[np.intp],
+    group_of: NDArray[np.intp],
     rng: np.random.Generator,
     *,
     permute: bool = True,
 ) -> NDArray[Labels]:
-    """Flip labels as `flip_twins` does, given the number of each row's group.
+    """Flip labels like `flip_twins`, given each row's group number.
 
     Without `permute`, the labels of singles are also flipped instead of permuted. This is valid if
-    the order of the options has no meaning, so that the number of problems whose first option is
-    correct has none either.
+    the order of the options has no meaning, because then it does not matter how many first options
+    are correct.
     """
-    sizes = np.bincount(numbers)
+    sizes = np.bincount(group_of)
     flips = rng.random(len(sizes)) < 0.5
     if not permute:
-        return np.where(flips[numbers], 1 - y, y).astype(y.dtype)
-    single = sizes[numbers] == 1
-    drawn = np.where(flips[numbers] & ~single, 1 - y, y).astype(y.dtype)
+        return np.where(flips[group_of], 1 - y, y).astype(y.dtype)
+    single = sizes[group_of] == 1
+    drawn = np.where(flips[group_of] & ~single, 1 - y, y).astype(y.dtype)
     drawn[single] = rng.permutation(y[single])
     return drawn
 
@@ -134,7 +134,7 @@ OnDraw = Callable[[int], object]
 """A callback that receives the number of completed draws of a null."""
 
 
-def threshold_null(
+def compute_threshold_null(
     X: ArrayLike,
     y: ArrayLike,
     groups: Sequence[Sequence[int]],
@@ -150,24 +150,24 @@ def threshold_null(
     scratch: str | Path | None = None,
     on_draw: OnDraw | None = None,
 ) -> Null:
-    """Count the rows that reach AFLite's threshold in its first phase, and compute the null.
+    """Count the rows that reach AFLite's threshold in the first phase, and compute the null.
 
     The number of rows that AFLite removes means little without a null, because pure noise also
     passes the threshold. This function measures the first phase, which has all rows, with the same
     partitions for the real labels and for every draw; `debias.aflite` with `null="report"` measures
-    every phase. If the real number is within the null distribution, AFLite removes only noise.
+    every phase. If the observed number is within the null distribution, AFLite removes only noise.
 
     Args:
         X: (N, d) rows as for `aflite`.
         y: (N,) labels, 0 or 1.
-        groups: The twins, such as `Dataset.groups`; see `flip_twins`.
+        groups: The rows of each twin, such as `Dataset.groups`; see `flip_twins`.
         ensemble_size: See `aflite`.
         train_size: The number of training rows, less than N.
         threshold: See `aflite`.
         C: See `aflite`.
-        seed: The random seed of the partitions and of the draws.
+        seed: The random seed for the partitions and the draws.
         ids: See `aflite`.
-        draws: The number of draws, 20 or more; each takes as long as a phase.
+        draws: The number of draws, 20 or more; each draw takes as long as a phase.
         executor: See `aflite`.
         scratch: See `aflite`.
         on_draw: Called after each draw with the number of completed draws.
@@ -189,64 +189,64 @@ def threshold_null(
     )
     if settings.train_size >= len(rows.y):
         raise InputError(
-            f"train_size is {settings.train_size}; with {len(rows.y)} rows it must be smaller"
+            f"train_size is {settings.train_size}, not below {len(rows.y)}, the number of rows"
         )
-    twins = number_labels(number_rows(groups, len(rows.y)).tolist(), rows.order)
-    everything = np.arange(len(rows.y), dtype=np.int32)
+    twins = encode_group_labels(encode_groups(groups, len(rows.y)).tolist(), rows.order)
+    all_rows = np.arange(len(rows.y), dtype=np.int32)
     with open_ensemble(rows, settings, executor, scratch) as ensemble:
-        votes = ensemble.vote(everything, 0, ensemble.compute_first_start(everything))
-        at = _selection.reach_threshold(votes.correct, votes.total, settings.threshold)
-        return measure_chance(ensemble, everything, 0, twins, int(at.sum()), on_draw)[0]
+        votes = ensemble.collect_votes(all_rows, 0, ensemble.compute_initial_start(all_rows))
+        reached = _selection.reaches_threshold(votes.correct, votes.total, settings.threshold)
+        return draw_phase_null(ensemble, all_rows, 0, twins, int(reached.sum()), on_draw)[0]
 
 
-def measure_chance(
+def draw_phase_null(
     ensemble: Ensemble,
-    left: NDArray[np.int32],
+    rows: NDArray[np.int32],
     phase: int,
     twins: NDArray[np.intp],
-    found: int,
+    observed: int,
     on_draw: OnDraw | None = None,
 ) -> tuple[Null, list[NDArray[np.float64]]]:
-    """Return the null distribution of the number of candidates in a phase.
+    """Return the null distribution of a phase's number of candidates.
 
     Each draw flips the labels again and restarts the solver. A draw depends only on the rows left,
     not on earlier draws, so that a resumed run draws the same labels.
 
-    `twins` are the (N,) twin numbers of rows, and `found` is the number of candidates with the real
-    labels. The second return value contains the scores of the rows left in each draw.
+    `twins` are the (N,) twin numbers of rows, and `observed` is the number of candidates with the
+    real labels. The second return value contains the scores of the rows left in each draw.
     """
     settings = ensemble.settings
     drawn, scores = [], []
     for draw in range(settings.null_draws):
         labels = ensemble.y.copy()
-        labels[left] = flip_labels(
-            ensemble.y[left],
-            twins[left],
+        labels[rows] = flip_labels(
+            ensemble.y[rows],
+            twins[rows],
             np.random.default_rng([settings.seed, draw, FLIPS, phase]),
         )
-        other = ensemble.with_labels(labels)
-        votes = other.vote(left, phase, other.compute_first_start(left))
-        correct, total = pool_votes(other, left, votes)
-        drawn.append(int(_selection.reach_threshold(correct, total, settings.threshold).sum()))
+        relabelled = ensemble.with_labels(labels)
+        votes = relabelled.collect_votes(rows, phase, relabelled.compute_initial_start(rows))
+        correct, total = pool_votes(relabelled, rows, votes)
+        drawn.append(int(_selection.reaches_threshold(correct, total, settings.threshold).sum()))
         scores.append(_selection.compute_scores(correct, total))
         if on_draw is not None:
             on_draw(draw + 1)
-    return make_null(found, drawn), scores
+    return make_null(observed, drawn), scores
 
 
-def pool_votes(ensemble: Ensemble, left: NDArray[np.int32], votes: Votes) -> tuple[Counts, Counts]:
-    """Return the numbers of correct and of all predictions for each row left, or for its group."""
+def pool_votes(ensemble: Ensemble, rows: NDArray[np.int32], votes: Votes) -> tuple[Counts, Counts]:
+    """Return the numbers of correct and of all predictions for each remaining row or its group."""
     if ensemble.settings.remove == "groups" and ensemble.groups is not None:
-        groups = ensemble.groups[left]
+        groups = ensemble.groups[rows]
         return pool_by_group(votes.correct, groups), pool_by_group(votes.total, groups)
     return votes.correct, votes.total
 
 
-def estimate_chance_removals(drawn: Sequence[NDArray[np.float64]], chosen: Selection) -> float:
-    """Return how many rows score as high as the removed rows, on average over the draws of a null.
+def estimate_chance_removals(scores: Sequence[NDArray[np.float64]], chosen: Selection) -> float:
+    """Return the mean number of rows per null draw that score as high as the removed rows.
 
     Args:
-        drawn: The scores of the phase's rows in each draw.
+        scores: The scores of the phase's rows in each draw.
         chosen: The selection with the real labels. If only a fraction of the rows with the lowest
             removed score was removed, the same fraction of such rows is counted in the draws.
     """
@@ -254,7 +254,8 @@ def estimate_chance_removals(drawn: Sequence[NDArray[np.float64]], chosen: Selec
         return 0.0
     fraction = chosen.tied_removed / chosen.tied if chosen.tied else 1.0
     reached = [
-        (score > chosen.lowest).sum() + fraction * (score == chosen.lowest).sum() for score in drawn
+        (score > chosen.lowest).sum() + fraction * (score == chosen.lowest).sum()
+        for score in scores
     ]
     return float(np.minimum(reached, len(chosen.removed)).mean())
 
@@ -264,12 +265,12 @@ Z = 1.959963984540054
 
 NOISE = 1e-4
 """Standard deviation of the noise, relative to each number: about the rounding error of half
-precision, or the difference between the results of an encoder on two machines."""
+precision, or the difference between an encoder's results on two machines."""
 
 
 @dataclass(frozen=True, slots=True)
 class RunOverlap(Result):
-    """The overlap between the problems that two runs of a filter removed.
+    """The overlap of the problems that two runs of a filter removed.
 
     Attributes:
         removed: The number of problems that this run removed.
@@ -284,24 +285,24 @@ class RunOverlap(Result):
     @property
     @computed()
     def share(self) -> float | None:
-        """The fraction of the removed problems that the other run also removes, 0–1, or None."""
+        """The fraction of the removed problems that the other run also removed, 0–1, or None."""
         return self.both / self.removed if self.removed else None
 
     @property
     @computed()
     def jaccard(self) -> float | None:
-        """The problems removed by both runs, divided by those removed by either, 0–1, or None."""
+        """The Jaccard index of the two runs' removed problems, 0–1, or None."""
         either = self.removed + self.other - self.both
         return self.both / either if either else None
 
 
-def compare_runs(kept: ArrayLike, other: ArrayLike, rows: int) -> RunOverlap:
+def compare_runs(kept: ArrayLike, other_kept: ArrayLike, row_count: int) -> RunOverlap:
     """Compare the removals of two runs of a filter on the same rows.
 
     Args:
         kept: The rows that the filter kept.
-        other: The rows that the other run kept.
-        rows: The number of rows before filtering.
+        other_kept: The rows that the other run kept.
+        row_count: The number of rows before filtering.
 
     Raises:
         InputError: A row number is out of range.
@@ -309,11 +310,11 @@ def compare_runs(kept: ArrayLike, other: ArrayLike, rows: int) -> RunOverlap:
     >>> compare_runs([0, 1], [0, 2], 5)
     RunOverlap(share=0.6667, jaccard=0.5, removed=3, other=3, both=2)
     """
-    removed = np.ones((2, rows), np.bool_)
-    for run, left in enumerate((kept, other)):
-        rows_kept = np.asarray(left, np.intp)
-        if len(rows_kept) and (rows_kept.min() < 0 or rows_kept.max() >= rows):
-            raise InputError(f"a kept row is out of range; there are {rows} rows")
+    removed = np.ones((2, row_count), np.bool_)
+    for run, kept_rows in enumerate((kept, other_kept)):
+        rows_kept = np.asarray(kept_rows, np.intp)
+        if len(rows_kept) and (rows_kept.min() < 0 or rows_kept.max() >= row_count):
+            raise InputError(f"a kept row is out of range; there are {row_count} rows")
         removed[run, rows_kept] = False
     first, second = removed
     return RunOverlap(int(first.sum()), int(second.sum()), int((first & second).sum()))
@@ -328,17 +329,17 @@ def perturb_vectors(
     noise: float = NOISE,
     scratch: str | Path | None = None,
 ) -> Iterator[NDArray[np.float32]]:
-    """Yield a copy of vectors, with each number multiplied by 1 + `noise` × a normal draw.
+    """Yield a copy of vectors in which each number is multiplied by 1 + `noise` × a normal draw.
 
     A row's noise depends on the seed and on the rank of its id among the sorted ids, not on the
     order of the rows. The copy of memory-mapped vectors is also memory-mapped.
 
     Args:
-        X: (n, d) vectors, or (n, K, d) vectors of all options. The options of a problem get the
+        X: (n, d) vectors, or (n, K, d) vectors of all options. All options of a problem get the
             same noise.
         ids: (n,) distinct, sortable ids of one type.
         seed: The random seed, 0 or more.
-        noise: The standard deviation, relative to each number.
+        noise: The standard deviation of the noise, relative to each number.
         scratch: The folder for the copy, as for `debias.aflite`.
     """
     order = sorted(range(len(ids)), key=ids.__getitem__)  # type: ignore[arg-type]

@@ -1,28 +1,28 @@
 """Words that reveal an answer because they occur with the correct option elsewhere in the data.
 
-AFLite shows that a problem is predictable, but not why. This module looks for the reason in the
+AFLite shows that a problem is predictable, but not why. This module looks for an explanation in the
 words. The *cues* of a problem are its trigger (if the twin is present) and the content words of its
 local context, w[t-2:]. A *clue* is a cue together with a property that distinguishes the options:
 
 - "beside": a content word in the same clause as an option. The polarity pattern of WinoGrande's
   table 2 is an example ("loved" is next to "balls", and the trigger is "exciting").
-- "option": the option's own last word (the cue is "heavy", and the option is "stone").
-- "order": being mentioned first ("weak" occurs with the first option, whatever its words).
+- "option": the option's last word (the cue is "heavy", and the option is "stone").
+- "order": the option is mentioned first ("weak" occurs with the first option, whatever it is).
 
-In a text without spaces between words, letters and pairs of letters replace words (`text.units`),
-and the whole option replaces its last word.
+In text without spaces between words, characters and character bigrams are used instead of words
+(`text.units`), and the whole option instead of its last word.
 
-For each clue, the other problems of the data with the same words are counted: R problems in which
-the words point to the correct option, and W problems in which they point to an incorrect one. The
-problem's own twin and copies of either half are omitted, so that no problem is its own evidence.
+For each clue, the other problems with the same words are counted: R problems in which the words
+point to the correct option, and W problems in which they point to an incorrect one. The problem's
+own twin and copies of either half are omitted, so that no problem is evidence for itself.
 (Look-alikes are included, because the aim is to find repeated words.) The strength of a clue is the
 statistic of the sign test, z = (R − W) / √(R + W), which is positive if the words point to the
-option with which they occur; |z| ≥ 3 needs at least nine other problems. A clue may mislead: words
-that point away from the answer are reported in the same way. With random labels, both kinds of clue
-are about equally frequent. (Misleading clues are slightly more frequent, because omitting a problem
+option with which they occur; |z| ≥ 3 needs at least nine other problems. A clue can be misleading:
+words that point away from the answer are reported, too. With random labels, both kinds of clue are
+about equally frequent. (Misleading clues are slightly more frequent, because omitting a problem
 from a balanced count tips the count against the problem's answer.)
 
-Clues and the results of an assessment are also rendered as blocks of a report.
+The module also renders clues and assessments as report blocks.
 """
 
 from __future__ import annotations
@@ -36,14 +36,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from winosmith import report, text
-from winosmith.blocks import comparable_text, join_blocks
+from winosmith.blocks import join_blocks, normalize_tokens
 from winosmith.dataset import Dataset
 from winosmith.debias._assess import Assessment, Subset
-from winosmith.debias._rows import number_rows
+from winosmith.debias._rows import encode_groups
 from winosmith.errors import DataError
-from winosmith.metrics import find_first_of_twins, null_interval_label
+from winosmith.metrics import find_first_mentioned_options, label_null_interval
 from winosmith.problem import BLANK, Problem
-from winosmith.seen import cut_to_local, units_and_blank
+from winosmith.seen import cut_to_local_context, split_units_with_blank
 
 Kind = Literal["beside", "option", "order"]
 
@@ -56,10 +56,9 @@ class Clue:
 
     Attributes:
         kind: The kind of clue, "beside", "option" or "order"; see the module docstring.
-        words: The word next to the option or the option's last word (not for "order"), then the
-            cue.
+        words: The word near the option or the option's last word (none for "order"), and the cue.
         option: The index of the option to which the clue points.
-        toward: Whether that option is the answer.
+        toward: Whether this option is the answer.
         right: The number of other problems in which the same words pointed to the correct option.
         wrong: The number of other problems in which the same words pointed to an incorrect option.
         z: The statistic of the sign test on `right` and `wrong`, 0 or more.
@@ -76,12 +75,12 @@ class Clue:
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """A marked word of a sentence.
+    """A highlighted word in a sentence.
 
     Attributes:
-        start, end: The character positions of the word, `sentence[start:end]`.
+        start, end: The character positions of the word in the sentence, `sentence[start:end]`.
         toward: Whether the strongest clue that contains the word points to the answer.
-        z: The strength of that clue.
+        z: The strength of the clue.
     """
 
     start: int
@@ -104,8 +103,8 @@ class MarkedProblem:
 
 
 @dataclass(frozen=True, slots=True)
-class LeadCounts:
-    """The numbers of problems whose strongest clue points to the answer, or away from it.
+class ClueDirections:
+    """The numbers of problems whose strongest clue points to the answer or away from it.
 
     Attributes:
         problems: The number of problems.
@@ -124,24 +123,24 @@ _MAX_SHOWN = 3
 
 @dataclass(frozen=True)
 class Associations:
-    """The clues of a data set, from `find_associations`."""
+    """The clues that `find_associations` found in a data set."""
 
     dataset: Dataset
     clues: tuple[tuple[Clue, ...], ...]
 
-    def count_leads(self, rows: Iterable[int]) -> LeadCounts:
+    def count_clue_directions(self, rows: Iterable[int]) -> ClueDirections:
         """Count the problems whose strongest clue points to the answer, or away from it."""
         first = [self.clues[row][:1] for row in rows]
         toward = sum(clue.toward for clues in first for clue in clues)
-        return LeadCounts(len(first), toward, sum(map(len, first)) - toward)
+        return ClueDirections(len(first), toward, sum(map(len, first)) - toward)
 
     def select_strongest(
-        self, rows: Collection[int], number: int
+        self, rows: Collection[int], limit: int
     ) -> tuple[tuple[MarkedProblem, ...], ...]:
         """Return the twins among `rows` with the strongest clues.
 
         The kinds of clue alternate, and no two twins share a clue's words, so that a few twins show
-        the whole range. Twins with a half outside `rows`, and problems under embargo, are omitted.
+        all kinds. Twins with a half outside `rows`, and problems under embargo, are omitted.
         """
         ranked: dict[str, list[tuple[float, int, tuple[int, ...]]]] = {}
         for group in self._iterate_whole_groups(rows):
@@ -153,7 +152,7 @@ class Associations:
         waiting = [iter(sorted(ranked[kind])) for kind in sorted(ranked)]
         seen: set[tuple[str, ...]] = set()
         found: list[tuple[int, ...]] = []
-        while waiting and len(found) < number:
+        while waiting and len(found) < limit:
             queue = waiting.pop(0)
             for _, _, group in queue:
                 words = {self.clues[row][0].words for row in group if self.clues[row]}
@@ -165,13 +164,13 @@ class Associations:
         return tuple(tuple(map(self.mark_words, group)) for group in found)
 
     def draw_sample(
-        self, rows: Collection[int], number: int, *, seed: int = 0
+        self, rows: Collection[int], size: int, *, seed: int = 0
     ) -> tuple[tuple[MarkedProblem, ...], ...]:
         """Return a random sample of twins, or of singles if there are no complete twins."""
         whole = list(self._iterate_whole_groups(rows))
         choice = [group for group in whole if len(group) == 2] or whole
-        order = np.random.default_rng([seed, 2]).permutation(len(choice))[:number]
-        return tuple(tuple(map(self.mark_words, choice[at])) for at in order)
+        order = np.random.default_rng([seed, 2]).permutation(len(choice))[:size]
+        return tuple(tuple(map(self.mark_words, choice[index])) for index in order)
 
     def _iterate_whole_groups(self, rows: Collection[int]) -> Iterator[tuple[int, ...]]:
         allowed = frozenset(map(int, rows))
@@ -189,7 +188,7 @@ class Associations:
         spans = [
             (*found.span(), clue)
             for word, clue in pointing.items()
-            for found in _compile_word(word).finditer(problem.sentence)
+            for found in _compile_word_pattern(word).finditer(problem.sentence)
         ]
         marks: list[Mark] = []
         for start, end, clue in sorted(spans, key=lambda span: span[:2]):
@@ -202,11 +201,10 @@ class Associations:
 
 
 def find_associations(dataset: Dataset, *, z: float = 3.0) -> Associations:
-    """Find the words that reveal the answers of a data set.
+    """Find the words that reveal a data set's answers.
 
     A clue is a combination of words that occurred mostly with the correct option (or an incorrect
-    one) in other problems, with a statistic of the sign test of `z` or more; see the module
-    docstring.
+    one) in other problems; its sign test statistic is `z` or more. See the module docstring.
 
     Raises:
         DataError: A problem has more than two options, or no answer.
@@ -225,8 +223,8 @@ def find_associations(dataset: Dataset, *, z: float = 3.0) -> Associations:
     return Associations(dataset, find_clues(dataset, z=z))
 
 
-def _compile_word(word: str) -> re.Pattern[str]:
-    if text.kind_of_script(word) == "unspaced":
+def _compile_word_pattern(word: str) -> re.Pattern[str]:
+    if text.detect_script(word) == "unspaced":
         return re.compile(re.escape(word), re.IGNORECASE)
     before = "" if "'" in word else r"(?<!\w)"
     return re.compile(before + re.escape(word) + r"(?!\w)", re.IGNORECASE)
@@ -245,98 +243,101 @@ def find_clues(dataset: Dataset, *, z: float = 3.0) -> tuple[tuple[Clue, ...], .
                 f"{problem.answer}; clues need two options and an answer"
             )
     counted = _FeatureCounts(dataset)
-    strength = counted.strength()
+    strength = counted.compute_strengths()
     clues: list[list[tuple[bool, Clue]]] = [[] for _ in dataset]
     for at in np.flatnonzero(np.abs(strength) >= z):
         by_contrast = bool(strength[at] < 0)
-        clues[counted.rows[at]].append((by_contrast, counted.clue(int(at), float(strength[at]))))
-    return tuple(tuple(clue for _, clue in sorted(found, key=_rank_clue)) for found in clues)
+        clue = counted.make_clue(int(at), float(strength[at]))
+        clues[counted.rows[at]].append((by_contrast, clue))
+    return tuple(
+        tuple(clue for _, clue in sorted(found, key=_get_clue_sort_key)) for found in clues
+    )
 
 
-def _rank_clue(found: tuple[bool, Clue]) -> tuple[float, bool, int, tuple[str, ...]]:
-    by_contrast, clue = found
+def _get_clue_sort_key(entry: tuple[bool, Clue]) -> tuple[float, bool, int, tuple[str, ...]]:
+    by_contrast, clue = entry
     return -clue.z, by_contrast, _PLAINEST_FIRST.index(clue.kind), clue.words
 
 
 class _FeatureCounts:
-    """All combinations of problem, option and words, with their counts in other twins.
+    """Combinations of problem, option and words, with their counts in other problems.
 
     Attributes:
-        rows, options: The (m,) problem, and the option with which the words occur.
-        right, wrong: The (m,) number of other problems in which the words occur with the correct
-            option, and with an incorrect one.
+        rows, options: The (m,) problem and option with which the words occur.
+        right, wrong: The (m,) numbers of other problems in which the words occur with the correct
+            option and with an incorrect one.
         keys: The kind and the words of each feature.
         features: The (m,) index of each combination's feature in `keys`.
     """
 
     def __init__(self, dataset: Dataset):
-        first = find_first_of_twins(dataset)
+        first = find_first_mentioned_options(dataset)
         numbers: dict[tuple[Kind, tuple[str, ...]], int] = {}
         found = [
             (row, option, numbers.setdefault(key, len(numbers)), option == dataset.answers[row])
             for rows in dataset.groups
-            for row, reading in zip(rows, _read_problems(dataset, rows), strict=True)
-            for option, key in _find_features(reading, int(first[row]))
+            for row, words in zip(rows, _group_words_of_problems(dataset, rows), strict=True)
+            for option, key in _iter_possible_clues(words, int(first[row]))
         ]
         table = np.array(found, dtype=np.intp).reshape(-1, 4)
         self.rows, self.options, self.features, is_correct = table.T
         self.keys = list(numbers)
         self.answers = dataset.answers
-        texts = [[comparable_text(problem.sentence)] for problem in dataset]
-        own = (
-            number_rows(join_blocks(dataset.groups, texts), len(dataset))[self.rows]
+        texts = [[normalize_tokens(problem.sentence)] for problem in dataset]
+        block_features = (
+            encode_groups(join_blocks(dataset.groups, texts), len(dataset))[self.rows]
             * max(len(self.keys), 1)
             + self.features
         )
-        _, own = np.unique(own, return_inverse=True)
-        self.right = _count_in_other_problems(self.features, own, is_correct == 1)
-        self.wrong = _count_in_other_problems(self.features, own, is_correct == 0)
+        _, block_features = np.unique(block_features, return_inverse=True)
+        self.right = _count_in_other_problems(self.features, block_features, is_correct == 1)
+        self.wrong = _count_in_other_problems(self.features, block_features, is_correct == 0)
 
-    def strength(self) -> NDArray[np.float64]:
+    def compute_strengths(self) -> NDArray[np.float64]:
         """Return the (m,) signed statistics of the sign test; 0 if there are no other problems."""
         counted = np.maximum(self.right + self.wrong, 1)
         strength: NDArray[np.float64] = (self.right - self.wrong) / np.sqrt(counted)
         return strength
 
-    def clue(self, at: int, strength: float) -> Clue:
-        kind, words = self.keys[self.features[at]]
-        option, right, wrong = (int(part[at]) for part in (self.options, self.right, self.wrong))
+    def make_clue(self, index: int, strength: float) -> Clue:
+        kind, words = self.keys[self.features[index]]
+        option, right, wrong = (int(part[index]) for part in (self.options, self.right, self.wrong))
         if strength < 0:
             option, right, wrong = 1 - option, wrong, right
-        toward = option == self.answers[self.rows[at]]
+        toward = option == self.answers[self.rows[index]]
         return Clue(kind, words, option, toward, right, wrong, abs(strength))
 
 
 def _count_in_other_problems(
-    features: NDArray[np.intp], own: NDArray[np.intp], mask: NDArray[np.bool_]
+    features: NDArray[np.intp], block_features: NDArray[np.intp], mask: NDArray[np.bool_]
 ) -> NDArray[np.intp]:
     everywhere = np.bincount(features[mask], minlength=int(features.max(initial=0)) + 1)
-    here = np.bincount(own[mask], minlength=int(own.max(initial=0)) + 1)
-    counted: NDArray[np.intp] = everywhere[features] - here[own]
+    here = np.bincount(block_features[mask], minlength=int(block_features.max(initial=0)) + 1)
+    counted: NDArray[np.intp] = everywhere[features] - here[block_features]
     return counted
 
 
-def _read_problems(dataset: Dataset, rows: Sequence[int]) -> Iterator[Reading]:
+def _group_words_of_problems(dataset: Dataset, rows: Sequence[int]) -> Iterator[WordsByRole]:
     for row in rows:
         other = dataset[sum(rows) - row].sentence if len(rows) == 2 else None
-        yield read_problem(dataset[row], other)
+        yield group_words_by_role(dataset[row], other)
 
 
-def _find_features(
-    reading: Reading, first: int
+def _iter_possible_clues(
+    words: WordsByRole, first_mentioned: int
 ) -> Iterator[tuple[int, tuple[Kind, tuple[str, ...]]]]:
-    """Yield the option and the words of each possible clue once.
+    """Yield each possible clue once, as an option and its words.
 
     If both options have the same last word, neither this word nor the words next to it are used.
     """
-    for cue in reading.cues:
-        yield first, ("order", (cue,))
-        if reading.heads[0] == reading.heads[1]:
+    for cue in words.cues:
+        yield first_mentioned, ("order", (cue,))
+        if words.heads[0] == words.heads[1]:
             continue
         for option in (0, 1):
-            yield option, ("option", (reading.heads[option], cue))
-            for word in reading.near[option]:
-                if word != cue and word not in reading.near[1 - option]:
+            yield option, ("option", (words.heads[option], cue))
+            for word in words.near[option]:
+                if word != cue and word not in words.near[1 - option]:
                     yield option, ("beside", (word, cue))
 
 
@@ -344,17 +345,17 @@ _BOUNDARY = frozenset(
     """, ; : . ! ? -- — ， 、 ； ： 。 ！ ？ and but or so because since although though while
     whereas as if when unless until yet""".split()
 )
-"""Tokens that end a clause, to split sentences without a parser."""
+"""Tokens that end a clause, for splitting sentences without a parser."""
 
 
 LETTERS = 8
-"""The number of letters and pairs of letters before the blank in the local context of a text
-without spaces: about two words."""
+"""The number of characters and bigrams before the blank in the local context of text without
+spaces: about two words."""
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
-    """The distinct lower-case words of a problem with two options, by their role.
+class WordsByRole:
+    """The distinct lower-case words of a two-option problem, grouped by role.
 
     Attributes:
         cues: The trigger if the twin is known, and the content words of the local context.
@@ -367,39 +368,39 @@ class Reading:
     near: tuple[tuple[str, ...], tuple[str, ...]]
 
 
-def read_problem(problem: Problem, other: str | None = None) -> Reading:
-    """Return the cues of a problem, and the words near each option.
+def group_words_by_role(problem: Problem, other_half: str | None = None) -> WordsByRole:
+    """Group the words of a two-option problem into cues, option words and nearby words.
 
     In "The monkey loved the balls but ignored the blocks because …", "loved" is near the balls and
-    "ignored" is near the blocks. If one clause mentions both options, the words between two
-    mentions are near the first of them. The clause with the blank is omitted, because its words are
-    cues. `other` is the sentence of the other half.
+    "ignored" is near the blocks. If one clause mentions both options, the words between the
+    mentions belong to the first. The clause with the blank is omitted, because its words are cues.
+    `other_half` is the sentence of the other half.
     """
-    unspaced = text.kind_of_script(problem.sentence) == "unspaced"
+    unspaced = text.detect_script(problem.sentence) == "unspaced"
     options = [[option.lower()] if unspaced else text.units(option) for option in problem.options]
     heads = tuple(_find_last_word(option) for option in options)
-    tokens, blank = units_and_blank(problem)
+    tokens, blank = split_units_with_blank(problem)
     if unspaced:
         cues = list(filter(text.is_content, tokens[max(0, (blank or 0) - LETTERS) :]))
     else:
-        context = problem if blank is None else cut_to_local(problem, 2)
+        context = problem if blank is None else cut_to_local_context(problem, 2)
         cues = text.content_words(context.sentence)
-    if other is not None:
-        other_tokens = text.units(other, problem.options)
-        cues = [t for t in text.trigger(tokens, other_tokens)[0] if _is_word(t)] + cues
-    own = {token for option in options for token in option}
-    return Reading(
-        _drop_repeats([cue for cue in cues if cue not in own]),
+    if other_half is not None:
+        other_tokens = text.units(other_half, problem.options)
+        cues = [t for t in text.find_trigger(tokens, other_tokens)[0] if _is_word(t)] + cues
+    option_words = {token for option in options for token in option}
+    return WordsByRole(
+        _drop_duplicates([cue for cue in cues if cue not in option_words]),
         (heads[0], heads[1]),
-        _find_near_words(tokens, (heads[0], heads[1]), own),
+        _find_near_words(tokens, (heads[0], heads[1]), option_words),
     )
 
 
 def _find_near_words(
-    tokens: Sequence[str], heads: tuple[str, str], own: set[str]
+    tokens: Sequence[str], heads: tuple[str, str], option_words: set[str]
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
     found: tuple[list[str], list[str]] = ([], [])
-    for clause in _split_clauses(tokens):
+    for clause in _split_into_clauses(tokens):
         if BLANK in clause:
             continue
         mentioned = {head for head in heads if head in clause}
@@ -407,12 +408,12 @@ def _find_near_words(
         for token in clause:
             if token in heads:
                 current = heads.index(token)
-            elif current is not None and token not in own and text.is_content(token):
+            elif current is not None and token not in option_words and text.is_content(token):
                 found[current].append(token)
-    return _drop_repeats(found[0]), _drop_repeats(found[1])
+    return _drop_duplicates(found[0]), _drop_duplicates(found[1])
 
 
-def _split_clauses(tokens: Sequence[str]) -> list[list[str]]:
+def _split_into_clauses(tokens: Sequence[str]) -> list[list[str]]:
     clauses: list[list[str]] = [[]]
     for token in tokens:
         if token in _BOUNDARY:
@@ -430,14 +431,14 @@ def _is_word(token: str) -> bool:
     return any(map(str.isalnum, token))
 
 
-def _drop_repeats(words: Sequence[str]) -> tuple[str, ...]:
+def _drop_duplicates(words: Sequence[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(words))
 
 
 def make_assessment_blocks(
     assessment: Assessment, signature: report.Signature | str = ""
 ) -> list[report.Block]:
-    """Return the charts of an assessment, as in the paper's figure 1, and its table."""
+    """Return an assessment's charts, as in the paper's figure 1, and its table as report blocks."""
     subsets, settings = assessment.subsets, assessment.settings
     width = settings.bin_width
     bins = f"{settings.bins} bins" if width is None else f"bins {width:g} wide"
@@ -454,7 +455,7 @@ def make_assessment_blocks(
         report.Drawing(
             f"The first component, d₁, by answer, in {bins}{orders}. Above each panel is the KL "
             "divergence between the answers, followed in brackets by that of noise: the mean, and "
-            f"{null_interval_label(settings.draws)} in which the answers of whole blocks (twins, "
+            f"{label_null_interval(settings.draws)} in which the answers of whole blocks (twins, "
             "copies, look-alikes) are flipped at random.",
             first,
             signature=signature,
@@ -466,13 +467,13 @@ def make_assessment_blocks(
             axis,
             signature=signature,
         ),
-        *_note_flat_axis(subsets),
-        _make_table(assessment),
+        *_make_flat_axis_note(subsets),
+        _make_divergence_table(assessment),
     ]
 
 
-def _note_flat_axis(subsets: Sequence[Subset]) -> list[report.Block]:
-    """Return a note if d1 does not separate the answers even in the filter's input."""
+def _make_flat_axis_note(subsets: Sequence[Subset]) -> list[report.Block]:
+    """Return a note if d1 does not separate the answers even before filtering."""
     null = subsets[0].d1.null if subsets else None
     if null is None or null.p <= 0.05:
         return []
@@ -488,7 +489,7 @@ def _note_flat_axis(subsets: Sequence[Subset]) -> list[report.Block]:
     ]
 
 
-def _make_table(assessment: Assessment) -> report.Table:
+def _make_divergence_table(assessment: Assessment) -> report.Table:
     rows: list[list[report.Value]] = []
     for subset in assessment.subsets:
         for name, found in (("d1", subset.d1), ("answer axis", subset.axis)):
@@ -499,7 +500,7 @@ def _make_table(assessment: Assessment) -> report.Table:
                 else [null.mean, f"{null.low:.3f}–{null.high:.3f}", null.p]
             )
             rows.append([subset.name, subset.rows, name, found.kl, *against])
-    label = null_interval_label(assessment.settings.draws)
+    label = label_null_interval(assessment.settings.draws)
     interval = report.Column(label, numeric=True)
     return report.Table(
         "KL divergence between the answers",
@@ -511,16 +512,16 @@ def _make_table(assessment: Assessment) -> report.Table:
     )
 
 
-def make_leads_table(
-    found: Associations, subsets: Mapping[str, Iterable[int]], *, caption: str = ""
+def make_clue_table(
+    associations: Associations, subsets: Mapping[str, Iterable[int]], *, caption: str = ""
 ) -> report.Table:
-    """Return a table of the problems whose words point to the answer, or away from it."""
+    """Return a table of the problems whose words point to the answer or away from it."""
     rows: list[list[report.Value]] = []
     for name, chosen in subsets.items():
-        leads = found.count_leads(chosen)
-        of = max(leads.problems, 1)
-        rows.append([name, leads.problems, leads.toward, leads.toward / of,
-                     leads.away, leads.away / of])  # fmt: skip
+        leads = associations.count_clue_directions(chosen)
+        total = max(leads.problems, 1)
+        rows.append([name, leads.problems, leads.toward, leads.toward / total,
+                     leads.away, leads.away / total])  # fmt: skip
     share = report.Column("of them", form=".1%")
     return report.Table(
         caption or "Problems whose words point to an option",
@@ -534,11 +535,11 @@ def make_leads_table(
 def make_passages(
     groups: Sequence[Sequence[MarkedProblem]], status: Mapping[int, tuple[str, bool]]
 ) -> tuple[tuple[report.Passage, ...], ...]:
-    """Return marked problems as passages of a report, with the halves of a twin together.
+    """Return marked problems as report passages, with the halves of a twin together.
 
     Args:
         groups: The problems from `Associations.select_strongest` or `.draw_sample`.
-        status: The status text of each row, and whether its problem was kept.
+        status: For each row, a status text and whether the problem was kept.
     """
     return tuple(tuple(_make_passage(problem, status) for problem in group) for group in groups)
 

@@ -2,12 +2,12 @@
 
 A phase's classifiers are divided into shares, one per worker (Algorithm 1, lines 5 to 9, of
 WinoGrande). `train_and_vote` trains each classifier on its partition and counts its votes on the
-other rows. A classifier does not depend on the share that it is in.
+other rows. A classifier does not depend on the share that contains it.
 
 The rows and labels are transferred once. Threads of this process read the arrays directly. An
-executor that can store values for its workers (`winosmith.parallel.Broadcaster`) stores the arrays.
-For any other executor, the arrays are written to files, which the workers map into memory, so that
-all processes of a machine share one copy. Workers that can't access the files (on another machine,
+executor that can store values for its workers (a `winosmith.parallel.Broadcaster`) stores them. For
+any other executor, the arrays are written to files, which the workers map into memory, so that all
+processes of a machine share one copy. Workers without access to the files (on another machine,
 without a shared disk) raise an error.
 """
 
@@ -32,7 +32,7 @@ from winosmith.debias import _solver
 from winosmith.debias._rows import Rows, choose_scratch_folder, draw_training_rows
 from winosmith.debias._solver import Basis, Start
 from winosmith.errors import DataError, OutputError
-from winosmith.parallel import Broadcaster, one_thread, ordered_map, workers_of
+from winosmith.parallel import Broadcaster, count_workers, ordered_map, use_one_thread
 
 if TYPE_CHECKING:
     from winosmith.debias._kernel import Kernel
@@ -51,7 +51,7 @@ DRAWS = 20
 
 @options.declaration
 class Settings:
-    """The parameters of `debias.aflite` on which its result depends, apart from the arrays."""
+    """The parameters that the result of `debias.aflite` depends on, except the arrays."""
 
     ensemble_size: options.Count
     train_size: options.TwoOrMore
@@ -64,7 +64,7 @@ class Settings:
     null: NullMode = "off"
     null_draws: options.Draws = DRAWS
 
-    def compute_cutoff(self, left: int) -> int:
+    def compute_cutoff(self, size: int) -> int:
         """Return the maximum number of rows that a phase removes, given the number of rows left.
 
         >>> Settings(64, 100, 0.01, 0.75, 1.0, 0).compute_cutoff(2_345)
@@ -72,7 +72,7 @@ class Settings:
         """
         if isinstance(self.cutoff, int):
             return self.cutoff
-        return max(1, round(self.cutoff * left))
+        return max(1, round(self.cutoff * size))
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,9 +88,8 @@ class Ensemble:
         location: The location of the basis and labels for workers of this machine.
         arrays: A `Broadcaster`'s token for the basis and labels; None for other executors.
         executor: The executor that trains the classifiers.
-        threads: The threads for work that is always done in this process.
-        relabelled: Whether the labels differ from the stored labels, so that they are sent with
-            each task.
+        threads: The threads for work that always runs in this process.
+        relabelled: Whether the labels differ from the stored ones and are sent with each task.
     """
 
     basis: Basis
@@ -104,15 +103,15 @@ class Ensemble:
     threads: Executor
     relabelled: bool = False
 
-    def compute_first_start(self, left: NDArray[np.int32]) -> Start:
+    def compute_initial_start(self, rows: NDArray[np.int32]) -> Start:
         """Return the solver's starting point in the first phase, given the rows left."""
-        return _solver.compute_first_start(self._start_data(), left)
+        return _solver.compute_initial_start(self._make_start_data(), rows)
 
-    def compute_start_at(self, weights: Floats, left: NDArray[np.int32]) -> Start:
-        """Return a starting point at the given (D,) weights, with the Hessian at these weights."""
-        return _solver.compute_start_at(weights, self._start_data(), left)
+    def compute_start_at(self, weights: Floats, rows: NDArray[np.int32]) -> Start:
+        """Return a starting point at the given (D,) weights, with the Hessian at that point."""
+        return _solver.compute_start_at(weights, self._make_start_data(), rows)
 
-    def _start_data(self) -> _solver.StartData:
+    def _make_start_data(self) -> _solver.StartData:
         from winosmith.debias._kernel import Kernel
 
         return _solver.StartData(
@@ -123,13 +122,13 @@ class Ensemble:
             threads=self.threads,
         )
 
-    def vote(self, left: NDArray[np.int32], phase: int, start: Start) -> Votes:
-        """Train the classifiers of a phase on the rows left and collect their votes."""
+    def collect_votes(self, rows: NDArray[np.int32], phase: int, start: Start) -> Votes:
+        """Train a phase's classifiers on the rows left, and collect their votes."""
         whole = Share(
             location=self.location,
             labels=self.y if self.relabelled else None,
-            rows=left,
-            groups=None if self.groups is None else self.groups[left],
+            rows=rows,
+            groups=None if self.groups is None else self.groups[rows],
             ridge=self.penalty,
             intercept=self.basis.columns,
             train_size=self.settings.train_size,
@@ -138,7 +137,7 @@ class Ensemble:
             classifiers=range(self.settings.ensemble_size),
             start=start,
         )
-        shares = workers_of(self.executor) or 2 * (os.cpu_count() or 1)
+        shares = count_workers(self.executor) or 2 * (os.cpu_count() or 1)
         edges = _compute_share_bounds(len(whole.classifiers), shares)
         parts = [
             (replace(whole, classifiers=range(*part)), self.arrays)
@@ -148,11 +147,11 @@ class Ensemble:
             train_and_vote,
             parts,
             self.executor,
-            ahead=len(parts),
-            resume=f"{phase} phases are complete; with a checkpoint, the same call with a new "
+            max_pending=len(parts),
+            advice=f"{phase} phases are complete; with a checkpoint, the same call with a new "
             "executor continues from there",
         )
-        return _join_votes(list(votes))
+        return _merge_votes(list(votes))
 
     def with_labels(self, y: NDArray[np.float32]) -> Ensemble:
         """Return a copy of the ensemble with other labels."""
@@ -166,7 +165,7 @@ def open_ensemble(
     executor: Executor | None = None,
     scratch: str | Path | None = None,
 ) -> Iterator[Ensemble]:
-    """Open the ensemble of a data set; for `scratch` see `aflite`.
+    """Open the ensemble of a data set; see `aflite` for `scratch`.
 
     BLAS is limited to one thread while the ensemble is open, because our own threads use all
     processors.
@@ -174,12 +173,12 @@ def open_ensemble(
     folder = choose_scratch_folder(rows.X, scratch)
     if folder is None and executor is not None and needs_file(executor):
         folder = Path(tempfile.gettempdir())
-    with open_threads() as own, one_thread(), _solver.rotate_rows(rows, own, folder) as basis:
-        workers = executor or own
+    with open_threads() as pool, use_one_thread(), _solver.rotate_rows(rows, pool, folder) as basis:
+        workers = executor or pool
         with share_arrays(basis, rows.y, workers) as (location, arrays):
             penalty = _solver.make_penalties(basis, settings.C)
             yield Ensemble(
-                basis, rows.y, rows.groups, settings, penalty, location, arrays, workers, own
+                basis, rows.y, rows.groups, settings, penalty, location, arrays, workers, pool
             )
 
 
@@ -187,7 +186,7 @@ def open_ensemble(
 def open_threads() -> Iterator[ThreadPoolExecutor]:
     """Open a pool with one thread per processor that this process may use.
 
-    Threads are enough, because compiled loops and BLAS release the GIL.
+    Threads suffice, because compiled loops and BLAS release the GIL.
     """
     count = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
     pool = ThreadPoolExecutor(count or 1, thread_name_prefix="aflite")
@@ -197,13 +196,13 @@ def open_threads() -> Iterator[ThreadPoolExecutor]:
         pool.shutdown(cancel_futures=True)
 
 
-def _compute_share_bounds(count: int, shares: int) -> list[int]:
-    pairs = -(-count // 2)
-    cuts = 2 * np.linspace(0, pairs, min(pairs, shares) + 1).astype(int)
-    return sorted({min(int(cut), count) for cut in cuts})
+def _compute_share_bounds(classifiers: int, shares: int) -> list[int]:
+    pairs = -(-classifiers // 2)
+    bounds = 2 * np.linspace(0, pairs, min(pairs, shares) + 1).astype(int)
+    return sorted({min(int(bound), classifiers) for bound in bounds})
 
 
-def _join_votes(parts: list[Votes]) -> Votes:
+def _merge_votes(parts: list[Votes]) -> Votes:
     return Votes(
         correct=np.sum([part.correct for part in parts], axis=0, dtype=np.int32),
         total=np.sum([part.total for part in parts], axis=0, dtype=np.int32),
@@ -222,7 +221,7 @@ class Share:
     Attributes:
         location: The location of the basis and the labels.
         labels: (N,) float32 labels that replace the stored labels; None to use the stored labels.
-        rows: (size,) int32, the rows left, ascending in canonical order.
+        rows: (size,) int32, the rows left, in canonical order.
         groups: (size,) the groups of these rows, or None.
         ridge: (D,) the penalty of each weight.
         intercept: The column of the intercept in the basis.
@@ -267,20 +266,20 @@ class Votes:
     passes: NDArray[np.intp]
 
 
-def train_and_vote(part: tuple[Share, Arrays | None]) -> Votes:
-    """Train a share of the classifiers and count their votes on their held-out rows.
+def train_and_vote(task: tuple[Share, Arrays | None]) -> Votes:
+    """Train a share of the classifiers, and count their votes on held-out rows.
 
     Args:
-        part: The share, and the basis and labels; None to load them from `share.location`.
+        task: The share, and the basis with the labels or None to load them from `share.location`.
     """
     from winosmith.debias._kernel import Kernel
 
-    share, arrays = part
+    share, arrays = task
     X, y = arrays or load_arrays(share.location)
     y = y if share.labels is None else share.labels
     kernel = Kernel(X, y)
     partitions = [_draw_partition(share, classifier) for classifier in share.classifiers]
-    ones = np.array([y[share.rows[part]].mean(dtype=np.float64) for part in partitions])
+    ones = np.array([y[share.rows[task]].mean(dtype=np.float64) for task in partitions])
     one_class = (ones == 0) | (ones == 1)
     weights = np.zeros((len(partitions), len(share.start.weights)))
     # For one class, the optimum has an infinite intercept, whose sign is sufficient, and weights 0.
@@ -289,7 +288,7 @@ def train_and_vote(part: tuple[Share, Arrays | None]) -> Votes:
     both = np.flatnonzero(~one_class)
     if both.size:
         mixed = [partitions[column] for column in both]
-        weights[both], polished[both], passes[both] = _train(share, kernel, X, y, mixed)
+        weights[both], polished[both], passes[both] = _train_classifiers(share, kernel, X, y, mixed)
     correct, total, close = kernel.count_votes(share.rows, partitions, weights)
     return Votes(correct, total, close, weights, one_class, polished, passes)
 
@@ -305,7 +304,7 @@ def _draw_partition(share: Share, classifier: int) -> NDArray[np.int32]:
     )
 
 
-def _train(
+def _train_classifiers(
     share: Share,
     kernel: Kernel,
     X: NDArray[np.float32],
@@ -320,7 +319,7 @@ def _train(
     weights, slow = fit.weights, ~fit.converged
     for column in np.flatnonzero(slow):
         part = share.rows[partitions[column]]
-        with one_thread():
+        with use_one_thread():
             weights[column] = _solver.minimize_by_newton(
                 X[part], y[part], share.ridge, weights[column]
             )
@@ -377,19 +376,19 @@ def share_arrays(
 
 def _write_labels(file: Path, y: NDArray[np.float32]) -> None:
     try:
-        np.save(_labels_path(file), y)
+        np.save(_get_labels_path(file), y)
     except OSError as error:
         raise OutputError(
             f"{file.parent}: {error.strerror or error}; choose another folder for scratch"
         ) from error
 
 
-def _labels_path(file: Path) -> Path:
-    return file.with_name("labels.npy")
+def _get_labels_path(basis_file: Path) -> Path:
+    return basis_file.with_name("labels.npy")
 
 
 def load_arrays(location: ArrayLocation) -> Arrays:
-    """Return the arrays of this process, or load them from their files.
+    """Return the arrays if they are in this process, or load them from their files.
 
     Raises:
         DataError: The worker can't access the file.
@@ -400,7 +399,7 @@ def load_arrays(location: ArrayLocation) -> Arrays:
     try:
         # copy-on-write, so that compiled code sees the same type of array as in a thread
         matrix = np.load(file, mmap_mode="c", allow_pickle=False)
-        y = np.load(_labels_path(file), allow_pickle=False)
+        y = np.load(_get_labels_path(file), allow_pickle=False)
     except OSError as error:
         raise DataError(
             f"a worker can't read {file}; run the executor's workers on this machine, or "

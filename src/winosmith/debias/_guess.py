@@ -1,19 +1,19 @@
-"""Measure the accuracy of linear models on problems, before a filter and on those that it kept.
+"""Measure the accuracy of linear models on all problems and on those that a filter kept.
 
 A probe is a logistic regression trained on some problems and tested on others, with whole blocks
 kept together. Unlike the KL divergence along one principal component, a probe needs no bins, has a
-known chance level, and uses all directions of the embedding. On problems that a filter selected by
-their answers, a probe is meaningless: the selection affects both its training and its test set, so
-that its accuracy falls below chance even if nothing is predictable.
+known chance level, and uses all directions of the embedding. A probe is meaningless on problems
+that a filter selected by their answers: the selection affects both the training and the test set,
+so that the accuracy falls below chance even if nothing is predictable.
 
 So a filter is verified across two halves of the data. The blocks of a data set are assigned to the
 halves, the filter runs on each half separately, and a guesser trained on the kept problems of one
 half is scored on the kept problems of the other.
 
 Swapping the options of a problem flips the sign of a `difference` vector, and the order of options
-has no meaning. So models of these vectors have no intercept: they learn w from the problems with
-the correct option first, and swapping options does not change a bit of the result. For problems
-with any number of options, each option has a vector, and the model is a conditional logit.
+has no meaning. So models of these vectors have no intercept: they are trained with the correct
+option first, and swapping options does not change a bit of the result. For problems with any number
+of options, each option has a vector, and the model is a conditional logit.
 """
 
 from __future__ import annotations
@@ -27,24 +27,24 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from winosmith.debias._chance import Z
-from winosmith.debias._logit import Logit, rounding_error
-from winosmith.debias._rows import check_rows, find_canonical_order, number_rows
+from winosmith.debias._logit import Logit, bound_rounding_errors
+from winosmith.debias._rows import check_rows, encode_groups, find_canonical_order
 from winosmith.debias._units import Choices, ModelScores
 from winosmith.errors import DataError
 from winosmith.options import Count, Draws, Positive, Seed, TwoOrMore, checked
-from winosmith.parallel import one_thread, ordered_map
+from winosmith.parallel import ordered_map, use_one_thread
 from winosmith.results import Result
 from winosmith.text import count_noun
 
 
 @dataclass(frozen=True, slots=True)
 class Probe(Result):
-    """The held-out accuracy of a linear model.
+    """The result of a probe: the held-out accuracy of a linear model.
 
     Attributes:
         accuracy: The fraction of test problems that the model predicts correctly, 0–1. A tie of t
             options that includes the correct one scores 1 / t.
-        low: The lower end of the 95 % interval, with each group counted as one observation.
+        low: The lower end of the 95 % interval, which treats each group as one observation.
         high: The upper end of the interval.
         chance: The chance level: the mean of 1 / K over problems with K options (0.5 for two
             options). If swapping options does not flip the sign of vectors, it is the fraction of
@@ -96,7 +96,7 @@ def probe(
         )
     if options is None and not np.isfinite(X).all():
         raise DataError("X has values that are not finite")
-    group_of = number_rows(groups, len(y))
+    group_of = encode_groups(groups, len(y))
     fold_of = np.random.default_rng([seed, folds]).permutation(len(groups))[group_of] % folds
     problems: _Vectors = (
         _TwoOptionProblems(X, np.asarray(y), flips_sign).select(np.arange(len(y)))
@@ -109,7 +109,7 @@ def probe(
 
 
 def _score_probe(credit: NDArray[np.float64], group_of: NDArray[np.intp], chance: float) -> Probe:
-    """Return the accuracy, with a confidence interval that is robust to clusters.
+    """Return the accuracy with a cluster-robust confidence interval.
 
     The interval uses the linearised variance of a mean over clusters of unequal sizes: the sum of
     the squared cluster residuals over n squared, times g / (g - 1) for g clusters.
@@ -140,8 +140,7 @@ MIN_BLOCKS = 20
 from fewer resampled blocks has no meaning."""
 
 CONCURRENT_HALVES = 2
-"""The number of halves that are filtered or measured at the same time; each needs its own
-memory."""
+"""The number of halves to filter or measure at the same time; each needs its own memory."""
 
 FOLDS = 3
 """The number of cross-validation folds for the two-piece guesser's margins on its training half."""
@@ -157,12 +156,12 @@ LEVEL = 0.05
 see `Verification`."""
 
 INTERCEPT_VALUE = 10.0
-"""The value of the intercept's column, so large that the penalty on the intercept is negligible."""
+"""The value of the intercept column, large enough to make the intercept's penalty negligible."""
 
 
 @dataclass(frozen=True, slots=True)
 class GuesserAccuracy(Result):
-    """The accuracy of a guesser that is trained on one half and tested on the other.
+    """The accuracy of a guesser that was trained on one half and tested on the other.
 
     Attributes:
         accuracy: The fraction of correct predictions, 0–1, as the mean over all splits in both
@@ -182,18 +181,18 @@ class GuesserAccuracy(Result):
 
 @dataclass(frozen=True, slots=True)
 class Verification(Result):
-    """The accuracy of guessers across halves that were filtered separately.
+    """The accuracy of guessers on two halves of the data that were filtered separately.
 
     The 95 % intervals are simultaneous: in 95 % of data sets or more, the intervals of all G
     guessers contain the true values (Bonferroni, G guessers and two sides). So if nothing is
-    predictable, at most one report in twenty has an interval that excludes chance.
+    predictable, an interval excludes chance in at most one report in twenty.
 
     Attributes:
-        before: The accuracy of each guesser, by its name, with nothing removed.
-        after: The accuracy of each guesser, by its name, on the problems that the filter kept.
-            "linear" and "two-piece" use the filter's own vectors; the others have the names of
-            their vectors.
-        kept: The mean fraction of a half's problems that was kept, 0–1.
+        before: The accuracy of each guesser by name, before filtering.
+        after: The accuracy of each guesser by name, on the problems that the filter kept. "linear"
+            and "two-piece" use the filter's own vectors; the others have the names of their
+            vectors.
+        kept: The mean fraction of problems kept in a half, 0–1.
         problems: The number of problems assigned to halves.
         blocks: The number of blocks of these problems.
         splits: The number of splits into halves.
@@ -226,30 +225,30 @@ def verify(
     C: Positive = 1.0,
     on_step: Callable[[int, int], object] | None = None,
 ) -> Verification:
-    """Return the accuracy of guessers on the problems that a filter keeps, across two halves.
+    """Measure how accurately guessers predict the problems that a filter keeps.
 
     Each split assigns the blocks to two halves and filters each half separately. In both
     directions, three kinds of guessers are trained on one half and tested on the other:
 
     - *linear*: a logistic regression on the filter's own vectors.
-    - *two-piece*: a guesser that knows that a filter makes linear predictions incorrect beyond
-      some margin. A linear model w of the unfiltered half gives each problem a margin
-      (cross-validated within the half, in three folds with whole blocks together). From the kept
-      problems the guesser learns a threshold, and whether to follow w above or below it; it
-      predicts the opposite on the other side. The guesser applies this rule in the other half,
-      where the threshold is the same rank of margins.
+    - *two-piece*: a guesser that knows that a filter makes linear predictions incorrect beyond some
+      margin. A linear model w of the unfiltered half gives each problem a margin (cross-validated
+      within the half, in three folds with whole blocks together). From the kept problems the
+      guesser learns a threshold and the side on which to follow w; on the other side it predicts
+      the opposite. It applies this rule in the other half, where the threshold is at the same rank
+      of margins.
     - one linear model on each of the `others`.
 
-    With `options`, problems have any number of options, and all models are conditional logits: one
-    vector of weights for the vectors of all options. A guesser predicts the option with the highest
+    With `options`, problems may have any number of options, and all models are conditional logits
+    with one vector of weights for all options. A guesser predicts the option with the highest
     score; "the opposite" is a random other option, which is correct in one of K − 1 cases if the
     prediction is incorrect.
 
-    For the intervals, the blocks are resampled `draws` times, with one multinomial weight per
-    block for all splits, and every guesser is refitted; the kept problems stay the same. Splits of
-    the same data are not independent. So a block has the same weight in all splits, and the
-    standard error is the standard deviation of the resampled means over all splits. A resample has
-    fewer distinct blocks, and its guessers are slightly less accurate. So the interval is the real
+    For the intervals, the blocks are resampled `draws` times, with one multinomial weight per block
+    for all splits, and every guesser is refitted; the kept problems stay the same. Splits of the
+    same data are not independent. So a block has the same weight in all splits, and the standard
+    error is the standard deviation of the resampled means over all splits. Because a resample has
+    fewer distinct blocks, its guessers are slightly less accurate. So the interval is the real
     accuracy ± t standard errors, not quantiles of the resampled accuracies. t is the 1 − .05/(2 G)
     quantile of Student's distribution with `draws` − 1 degrees of freedom, for G guessers.
     (Cross-validated accuracies vary 1.1 to 1.4 times as much as binomial ones.)
@@ -261,8 +260,8 @@ def verify(
     Args:
         X: (n, d) the filter's own vectors; with `options`, the (n, K, d) vectors of every option.
         y: (n,) labels, 0 or 1; with `options`, the 0-based index of the correct option.
-        filter: A function from the rows of one half to the rows to keep. The function must not use
-            other rows.
+        filter: A function that receives the rows of one half and returns the rows to keep. It must
+            not use any other rows.
         blocks: The rows that are never split, such as `blocks.blocks(dataset)`; every row is in one
             block.
         ids: (n,) distinct strings or integers that define the order of the draws; by default the
@@ -278,8 +277,8 @@ def verify(
         draws: The number of resamples, 20 or more.
         seed: The random seed of the splits and resamples.
         C: The inverse strength of the guessers' L2 penalty.
-        on_step: Called with the number of completed steps, and the total: each half is filtered in
-            one step, and measured in another.
+        on_step: Called with the number of completed steps and their total: one step filters a half,
+            another measures it.
 
     Raises:
         DataError: There are too few blocks, or a filter keeps too few blocks of a half; rows or
@@ -304,7 +303,7 @@ def verify(
     report_step = on_step or (lambda done, steps: None)
     labels = np.asarray(y)
     vectors = {LINEAR: X, **(others or {})}
-    numbers = number_rows(blocks, len(labels))
+    numbers = encode_groups(blocks, len(labels))
     for name, array in (others or {}).items():
         if len(array) != len(labels):
             raise DataError(f"{name}: there are {len(array)} vectors for {len(labels)} problems")
@@ -319,7 +318,7 @@ def verify(
         order = check_rows(X, labels, ids, None, allow_one_label=flips_sign).order
         for name, array in vectors.items():
             problems[name] = _TwoOptionProblems(array, labels, flips_sign or name != LINEAR)
-    block_of = _number_in_order(numbers, order)
+    block_of = _renumber_by_first_occurrence(numbers, order)
     shared = _SharedData(problems, block_of, _resample_blocks(len(blocks), draws, seed), C)
     halves = [
         half for split in range(splits) for half in _draw_halves(order, block_of, seed, split)
@@ -327,12 +326,12 @@ def verify(
     directions = [(train, train ^ 1) for train in range(len(halves))]
     found: dict[str, list[tuple[_Scores, _Scores]]] = {}
     kept: list[Rows] = []
-    with one_thread(), ThreadPoolExecutor(CONCURRENT_HALVES) as threads:
+    with use_one_thread(), ThreadPoolExecutor(CONCURRENT_HALVES) as threads:
         for rows in ordered_map(
             lambda half: _apply_filter(filter, half, block_of),
             halves,
             threads,
-            ahead=CONCURRENT_HALVES,
+            max_pending=CONCURRENT_HALVES,
         ):
             kept.append(rows)
             report_step(len(kept), 4 * splits)
@@ -342,7 +341,7 @@ def verify(
             ),
             directions,
             threads,
-            ahead=CONCURRENT_HALVES,
+            max_pending=CONCURRENT_HALVES,
         )
         for done, guess in enumerate(guesses, start=len(kept) + 1):
             for name, pair in guess.items():
@@ -351,8 +350,8 @@ def verify(
     shares = [len(rows) / len(half) for rows, half in zip(kept, halves, strict=True)]
     factor = _compute_interval_factor(len(found), draws)
     return Verification(
-        {name: _summarize([s[0] for s in scores], factor) for name, scores in found.items()},
-        {name: _summarize([s[1] for s in scores], factor) for name, scores in found.items()},
+        {name: _summarize_scores([s[0] for s in scores], factor) for name, scores in found.items()},
+        {name: _summarize_scores([s[1] for s in scores], factor) for name, scores in found.items()},
         kept=float(np.mean(shares)),
         problems=len(labels),
         blocks=len(blocks),
@@ -374,7 +373,7 @@ class _TwoOptionProblems:
     oriented: NDArray[np.float32] | None = None
 
     def select(self, rows: Rows | NDArray[np.bool_]) -> _TwoOptionProblems:
-        """Return the problems at some rows, with the correct option first."""
+        """Return the problems in the given rows, with the correct option first."""
         y = self.y[rows]
         if self.oriented is not None:
             return _TwoOptionProblems(self.X, y, self.flips_sign, self.oriented[rows])
@@ -397,10 +396,10 @@ class _TwoOptionProblems:
     def score(self, W: Floats) -> ModelScores:
         assert self.oriented is not None  # noqa: S101 - `select` set them
         margins = np.empty((len(self.oriented), W.shape[1]))
-        with one_thread():
+        with use_one_thread():
             for start in range(0, len(margins), CHUNK_ROWS):  # converts only a part to float64
                 margins[start : start + CHUNK_ROWS] = self.oriented[start : start + CHUNK_ROWS] @ W
-        margins[np.abs(margins) <= rounding_error(self.oriented, W)] = 0.0
+        margins[np.abs(margins) <= bound_rounding_errors(self.oriented, W)] = 0.0
         credit = (np.sign(margins) + 1) / 2
         return ModelScores(margins, credit, 1 - credit)
 
@@ -411,14 +410,14 @@ _Vectors = Choices | _TwoOptionProblems
 
 @dataclass(frozen=True, slots=True)
 class _SharedData:
-    """The data that all halves share, with the weights from `_resample_blocks`."""
+    """The data shared by all halves, with the weights from `_resample_blocks`."""
 
     vectors: Mapping[str, _Vectors]
     block_of: Rows
     resampled: Floats
     C: float
 
-    def weights(self, rows: Rows) -> Floats:
+    def get_weights(self, rows: Rows) -> Floats:
         """Return the (rows, 1 + draws) weights of rows in the real data and in each draw."""
         return self.resampled[self.block_of[rows]]
 
@@ -432,8 +431,8 @@ def _score_guessers(
 ) -> dict[str, tuple[_Scores, _Scores]]:
     found: dict[str, tuple[_Scores, _Scores]] = {}
     inside, outside = np.isin(train_rows, train_kept), np.isin(test_rows, test_kept)
-    weights, count = shared.weights(train_rows), shared.resampled.shape[1]
-    before, after = shared.weights(test_rows), shared.weights(test_kept)
+    weights, count = shared.get_weights(train_rows), shared.resampled.shape[1]
+    before, after = shared.get_weights(test_rows), shared.get_weights(test_kept)
     counts = weights.astype(np.float32)
     parts = np.unique(shared.block_of[train_rows], return_inverse=True)[1] % FOLDS
     for name, problems in shared.vectors.items():
@@ -444,8 +443,8 @@ def _score_guessers(
         models = train.fit(np.hstack([counts * rows[:, None] for rows in sets + folds]), shared.C)
         scored = [test.score(models[:, at * count :][:, :count]) for at in range(len(sets))]
         found[name] = (
-            (_weighted_accuracy(scored[0].credit, before), chances[0]),
-            (_weighted_accuracy(scored[-1].credit[outside], after), chances[1]),
+            (_compute_weighted_accuracy(scored[0].credit, before), chances[0]),
+            (_compute_weighted_accuracy(scored[-1].credit[outside], after), chances[1]),
         )
         if name == LINEAR:
             shape = (len(train_rows), count)
@@ -461,10 +460,10 @@ def _score_guessers(
                 (inside | True, outside | True, chances[0]),
                 (inside, outside, chances[1]),
             ):
-                gained = (cross.credit - cross.opposite)[train_mask]
-                rule = _fit_rule(gained, train_ranks[train_mask], weights[train_mask])
+                gains = (cross.credit - cross.opposite)[train_mask]
+                rule = _fit_rule(gains, train_ranks[train_mask], weights[train_mask])
                 credit = _apply_rule(scored[0], test_ranks, rule)[test_mask]
-                pair.append((_weighted_accuracy(credit, before[test_mask]), chance))
+                pair.append((_compute_weighted_accuracy(credit, before[test_mask]), chance))
             found[TWO_PIECE] = (pair[0], pair[1])
     return {name: found[name] for name in (LINEAR, TWO_PIECE, *found)}
 
@@ -480,17 +479,17 @@ def _rank_margins(margins: Floats) -> NDArray[np.integer[Any]]:
 
 
 def _fit_rule(
-    gained: Floats, ranks: NDArray[np.integer[Any]], weights: Floats
+    gains: Floats, ranks: NDArray[np.integer[Any]], weights: Floats
 ) -> tuple[NDArray[np.integer[Any]], Floats]:
-    """Return each column's quantile, and 1 to follow the model from this quantile on, -1 below it.
+    """Return each column's threshold, and 1 to follow the model at or above it, -1 below it.
 
-    `gained` is each problem's gain from following the model instead of predicting the opposite.
+    `gains` are each problem's gains from following the model instead of predicting the opposite.
     """
-    gained = weights * gained
-    columns = np.arange(gained.shape[1])
+    gains = weights * gains
+    columns = np.arange(gains.shape[1])
     by_step = np.zeros((MARGIN_QUANTILES, len(columns)))
     for column in columns:
-        by_step[:, column] = np.bincount(ranks[:, column], gained[:, column], MARGIN_QUANTILES)
+        by_step[:, column] = np.bincount(ranks[:, column], gains[:, column], MARGIN_QUANTILES)
     below = np.vstack([np.zeros((1, len(columns))), np.cumsum(by_step, axis=0)])
     above = below[-1] - 2 * below  # the gain from following the model only from this quantile on
     steps = np.argmax(np.abs(above), axis=0)
@@ -499,16 +498,16 @@ def _fit_rule(
 
 
 def _apply_rule(
-    scored: ModelScores,
+    scores: ModelScores,
     ranks: NDArray[np.integer[Any]],
     rule: tuple[NDArray[np.integer[Any]], Floats],
 ) -> Floats:
     steps, beyond = rule
     follows = np.where(ranks >= steps, beyond, -beyond) > 0
-    return np.where(follows, scored.credit, scored.opposite)
+    return np.where(follows, scores.credit, scores.opposite)
 
 
-def _weighted_accuracy(credit: Floats, weights: Floats) -> Floats:
+def _compute_weighted_accuracy(credit: Floats, weights: Floats) -> Floats:
     whole = weights.sum(axis=0)
     accuracy: Floats = (weights * credit).sum(axis=0) / np.where(whole > 0, whole, 1)
     return accuracy
@@ -534,39 +533,39 @@ def _apply_filter(keep_rows: Filter, rows: Rows, block_of: Rows) -> Rows:
     return rows[is_kept]
 
 
-def _number_in_order(numbers: Rows, order: Rows) -> Rows:
+def _renumber_by_first_occurrence(numbers: Rows, order: Rows) -> Rows:
     first = np.unique(numbers[order], return_index=True)[1]
     renamed = np.empty(len(first), np.intp)
     renamed[np.argsort(first)] = np.arange(len(first))
     return renamed[numbers]
 
 
-def _resample_blocks(blocks: int, draws: int, seed: int) -> Floats:
+def _resample_blocks(block_count: int, draws: int, seed: int) -> Floats:
     """Return the (blocks, 1 + draws) bootstrap weights of blocks; the first column is ones."""
-    drawn = np.random.default_rng([seed, draws, blocks]).multinomial(
-        blocks, np.full(blocks, 1 / blocks), draws
+    drawn = np.random.default_rng([seed, draws, block_count]).multinomial(
+        block_count, np.full(block_count, 1 / block_count), draws
     )
-    return np.vstack([np.ones((1, blocks)), drawn]).T.copy()
+    return np.vstack([np.ones((1, block_count)), drawn]).T.copy()
 
 
-def _compute_interval_factor(guessers: int, draws: int) -> float:
-    """Return the half-width of an interval, in standard errors.
+def _compute_interval_factor(guesser_count: int, draws: int) -> float:
+    """Return the half-width of a simultaneous interval in standard errors.
 
     >>> round(_compute_interval_factor(3, 100), 3), round(_compute_interval_factor(1, 10**6), 2)
     (2.435, 1.96)
     """
     from scipy.special import stdtrit
 
-    return float(stdtrit(draws - 1, 1 - LEVEL / (2 * guessers)))
+    return float(stdtrit(draws - 1, 1 - LEVEL / (2 * guesser_count)))
 
 
-def _summarize(found: Sequence[_Scores], factor: float) -> GuesserAccuracy:
-    mean = np.mean([accuracies for accuracies, _ in found], axis=0)
+def _summarize_scores(scores: Sequence[_Scores], factor: float) -> GuesserAccuracy:
+    mean = np.mean([accuracies for accuracies, _ in scores], axis=0)
     spread = factor * float(np.std(mean[1:], ddof=1))
     accuracy = float(mean[0])
     return GuesserAccuracy(
         accuracy,
         max(0.0, accuracy - spread),
         min(1.0, accuracy + spread),
-        float(np.mean([chance for _, chance in found])),
+        float(np.mean([chance for _, chance in scores])),
     )

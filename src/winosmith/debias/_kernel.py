@@ -1,11 +1,11 @@
 """AFLite's loops over rows and classifiers, compiled by numba.
 
-All loops run on the *basis*: rows of `D` float32 values (see `_solver`), with `D` a multiple of 16
-and the intercept among them, so that a decision value is one dot product. The loops visit only the
+All loops run on the *basis*: rows of `D` float32 values that include the intercept (see `_solver`;
+`D` is a multiple of 16), so that a decision value is one dot product. The loops visit only the
 requested (row, classifier) pairs, in blocks of `BLOCK` rows that stay in the second-level cache
 while all classifiers use them. Four rows are processed at a time, so that each weight is loaded
-once for four rows. Each classifier's sums run in the order of the rows and are never split. So
-neither the other classifiers in the call nor the number of threads can change a bit of the sums.
+once for four rows. Each classifier's sums run in the order of the rows and are never split. So a
+sum does not depend, in any bit, on the other classifiers in the call or the number of threads.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
-from winosmith.debias._rows import align
+from winosmith.debias._rows import copy_aligned
 
 Floats = NDArray[np.float64]
 Positions = NDArray[np.int32]
@@ -30,7 +30,7 @@ Gradient = Callable[[Floats, NDArray[np.intp]], Floats]
 """A function from (c, D) weights and the indices of the classifiers to (c, D) summed gradients."""
 
 CLOSE = np.float32(1e-4)
-"""Votes with a decision value nearer to 0 than this are counted as close."""
+"""Votes whose decision value is below this magnitude are counted as close."""
 
 BLOCK = 128
 """The number of rows in a block: 0.5 MB with 1,024 dimensions, half of a typical L2 cache."""
@@ -39,7 +39,7 @@ FLUSH = 4
 """The number of blocks after which the float32 partial sums are added to the float64 sums."""
 
 PATIENCE = 0.7
-"""The number of seconds of compilation before it is logged; loading cached code takes 0.3."""
+"""Seconds of compilation after which it is logged; loading cached code takes 0.3."""
 
 _FAST = {"reassoc", "contract", "nsz", "arcp"}  # vector sums; infinities and NaN are preserved
 
@@ -62,7 +62,7 @@ def compile_cached(function: Function) -> Function:
 
 @dataclass(frozen=True, slots=True)
 class Kernel:
-    """The loops of this module on a basis and its labels, compiled for this machine's processor.
+    """AFLite's loops on a basis and its labels, compiled for this machine's processor.
 
     Attributes:
         X: The (N, D) float32 basis.
@@ -76,7 +76,7 @@ class Kernel:
         compile_loops()
 
     def make_gradient(self, rows: Positions, partitions: Sequence[Positions]) -> Gradient:
-        """Return the function that computes the classifiers' gradients.
+        """Return a function that computes the classifiers' gradients.
 
         Args:
             rows: (size,) the rows left, in ascending order.
@@ -84,20 +84,20 @@ class Kernel:
         """
         begin, end, positions = _concatenate(partitions)
 
-        def gradient(W: Floats, columns: NDArray[np.intp]) -> Floats:
+        def compute_gradient(W: Floats, columns: NDArray[np.intp]) -> Floats:
             G = np.empty(W.shape)
             first, last = begin[columns], end[columns]
-            add_gradients(self.X, self.y, rows, first, last, positions, align(W), G)
+            write_gradients(self.X, self.y, rows, first, last, positions, copy_aligned(W), G)
             return G
 
-        return gradient
+        return compute_gradient
 
     def count_votes(
         self, rows: Positions, partitions: Sequence[Positions], weights: Floats
     ) -> tuple[Positions, Positions, int]:
         """Return each row's correct and all held-out predictions, and the number of close votes."""
         correct, total = np.zeros((2, len(rows)), np.int32)
-        even = align(np.concatenate([weights, weights[: len(weights) % 2]]))
+        even = copy_aligned(np.concatenate([weights, weights[: len(weights) % 2]]))
         close = count_votes(self.X, self.y, rows, *_concatenate(partitions), even, correct, total)
         return correct, total, close
 
@@ -106,15 +106,15 @@ class Kernel:
     ) -> tuple[Floats, Floats]:
         """Return the Hessian's diagonal at (D,) weights, and its product with the weights.
 
-        Each row's loss is weighted by `scale`; the penalty is not included.
+        Each row's loss is multiplied by `scale`; the penalty is not included.
         """
         diagonal, product = np.zeros((2, len(weights)))
-        add_curvature(self.X, rows, align(weights[None])[0], scale, diagonal, product)
+        add_curvature(self.X, rows, copy_aligned(weights[None])[0], scale, diagonal, product)
         return diagonal, product
 
     def compute_leverage(self, rows: Positions, diagonal: Floats) -> float:
-        """Return the maximum over rows of ``sum of x² / diagonal``."""
-        return float(compute_largest_sum(self.X, rows, (1.0 / diagonal).astype(np.float32)))
+        """Return the maximum of ``sum of x² / diagonal`` over rows."""
+        return float(compute_max_square_sum(self.X, rows, (1.0 / diagonal).astype(np.float32)))
 
 
 def _concatenate(
@@ -144,10 +144,10 @@ def compile_loops() -> None:
     announcement.daemon = True
     announcement.start()
     try:
-        add_gradients(X, y, rows, begin, end, positions, X[:1], wide)
+        write_gradients(X, y, rows, begin, end, positions, X[:1], wide)
         count_votes(X, y, rows, begin, end, positions, X, counts, counts.copy())
         add_curvature(X, rows, X[0], 1.0, wide[0], wide[0].copy())
-        compute_largest_sum(X, rows, X[0])
+        compute_max_square_sum(X, rows, X[0])
     finally:
         announcement.cancel()
 
@@ -182,7 +182,7 @@ def sigmoid(z: Any) -> Any:
 
 
 @compile_cached
-def add_gradients(
+def write_gradients(
     X: Array,
     y: Array,
     rows: Array,
@@ -243,8 +243,8 @@ def _compute_decision_values(X: Array, rows: Array, first: int, W: Array, Z: Arr
     """Write the decision values of a block of rows to `Z`, (BLOCK, c).
 
     The block starts at position `first`. Four rows are always combined with the same two
-    classifiers, so that the bits of a value do not depend on the other classifiers. The last row is
-    repeated up to a multiple of four.
+    classifiers, so that no bit depends on the other classifiers. The last row is repeated up to a
+    multiple of four.
     """
     final = rows.shape[0] - 1
     for i in range(0, min(BLOCK, final + 1 - first), 4):
@@ -282,9 +282,9 @@ def count_votes(
 ) -> int:
     """Count every classifier's votes on its held-out rows, and return the number of close votes.
 
-    The decision values of training rows are also computed but not used, because whole tiles of rows
-    and classifiers are faster. `W` has an even number of rows; a padding row does not vote. The
-    first six arguments are as for `add_gradients`. Votes are added to `correct` and `total`,
+    The decision values of training rows are computed, too, but not used, because whole tiles of
+    rows and classifiers are faster. `W` has an even number of rows; a padding row does not vote.
+    The first six arguments are as for `write_gradients`. Votes are added to `correct` and `total`,
     (size,) int32.
     """
     at = begin.copy()
@@ -311,8 +311,8 @@ def count_votes(
 def add_curvature(X: Array, rows: Array, w: Array, scale: float, h: Array, q: Array) -> None:
     """Add the Hessian's diagonal at `w` to `h`, and its product with `w` to `q`.
 
-    It is the Hessian of the sum of the rows' losses, times `scale`. `w` is (D,) float32, `h` and
-    `q` are (D,) float64.
+    This is the Hessian of the rows' summed losses, times `scale`. `w` is (D,) float32, `h` and `q`
+    are (D,) float64.
     """
     width = w.shape[0]
     for first in range(0, rows.shape[0], BLOCK):
@@ -333,13 +333,13 @@ def add_curvature(X: Array, rows: Array, w: Array, scale: float, h: Array, q: Ar
 
 
 @compile_cached
-def compute_largest_sum(X: Array, rows: Array, factor: Array) -> Any:
-    """Return the maximum over rows of the sum of squares, with a factor for each column."""
-    most = np.float32(0)
+def compute_max_square_sum(X: Array, rows: Array, weights: Array) -> Any:
+    """Return the maximum weighted sum of squares of a row; the (D,) weights are per column."""
+    largest = np.float32(0)
     for i in range(rows.shape[0]):
         x = X[rows[i]]
         total = np.float32(0)
-        for k in range(factor.shape[0]):
-            total += factor[k] * x[k] * x[k]
-        most = max(most, total)
-    return most
+        for k in range(weights.shape[0]):
+            total += weights[k] * x[k] * x[k]
+        largest = max(largest, total)
+    return largest

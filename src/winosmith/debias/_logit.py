@@ -1,17 +1,17 @@
 """Fit many conditional logits without an intercept together: one column per fold, draw or guesser.
 
-A *unit* is a choice among options, one of which is correct; each option has a vector. A linear
-model without an intercept uses only the products of the options' vectors with one shared vector of
-weights (McFadden 1974, the conditional logit). With two options only their difference matters, so a
-unit is one row: the correct option's vector minus the other option's.
+A *unit* is a choice among options, one of which is correct; each option has a vector. The
+conditional logit (McFadden 1974) is a linear model without an intercept: it uses only the products
+of the options' vectors with one shared vector of weights. With two options, only their difference
+matters, so a unit is one row: the vector of the correct option minus that of the other.
 
 All columns share the rows, so that one pass over the rows serves every column. One matrix also
-preconditions all their losses: by the bound of Böhning (1992, "Multinomial logistic regression
-algorithm"), the Hessian is nowhere above half of the Gram matrix of the rows, centred in their
-units. In the basis of its Cholesky factor the Hessian is at most the identity. So a gradient step
-of length one always descends. L-BFGS (Nocedal & Wright 2006, algorithm 7.4) takes about ten steps
-and needs no line search: if one of its steps leads uphill, the column takes a gradient step
-instead.
+preconditions the losses of all columns: according to Böhning (1992, "Multinomial logistic
+regression algorithm"), half of the Gram matrix of the rows, centred in their units, is an upper
+bound on the Hessian. In the basis of the bound's Cholesky factor, the Hessian is at most the
+identity, so a gradient step of length one always descends. L-BFGS (Nocedal & Wright 2006, algorithm
+7.4) takes about ten steps and needs no line search: if one of its steps leads uphill, the column
+takes a gradient step instead.
 
 The sums are computed in fixed chunks of rows and added in a fixed order, with BLAS on one thread in
 each chunk, so that no bit depends on the number of threads.
@@ -32,7 +32,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from winosmith.errors import DataError
-from winosmith.parallel import one_thread
+from winosmith.parallel import use_one_thread
 
 CHUNK = 1024
 """The number of rows to multiply at a time: 4 MB with 1,024 columns."""
@@ -49,7 +49,7 @@ MAX_STEPS = 100
 C is large, so that the minimum is far away and the weights hardly change direction."""
 
 PRODUCT_CHUNK = 1 << 16
-"""The number of values to multiply at a time without BLAS: half a megabyte, which fits into a
+"""The number of values to multiply at a time without BLAS: half a megabyte, which fits into the
 processor's cache."""
 
 GRAM_CHUNK = 4 * CHUNK
@@ -75,23 +75,23 @@ Singles = NDArray[np.float32]
 Rows = NDArray[np.intp]
 
 
-def rounding_error(V: NDArray[Any], W: Floats, starts: Rows | None = None) -> Floats:
-    """Return (U, c) bounds of the rounding errors of units' products with weights.
+def bound_rounding_errors(V: NDArray[Any], W: Floats, starts: Rows | None = None) -> Floats:
+    """Return (U, c) bounds on the rounding errors of units' products with weights.
 
-    The rounding error of a product is relative to the lengths of its factors (Higham 2002,
-    "Accuracy and stability of numerical algorithms", section 3.1). A unit's length is the length of
-    its longest row, or the `LENGTH_QUANTILE` quantile of all lengths if that is larger.
+    A product's rounding error is proportional to the lengths of its factors (Higham 2002, "Accuracy
+    and stability of numerical algorithms", section 3.1). A unit's length is the length of its
+    longest row, or the `LENGTH_QUANTILE` quantile of all lengths if that is larger.
 
     Args:
         V: (n, d) rows, at least one.
         W: (d, c) weights.
         starts: (U,) the first row of each unit; None if each row is a unit.
     """
-    return ROUNDING * np.outer(unit_lengths(V, starts), np.linalg.norm(W, axis=0))
+    return ROUNDING * np.outer(compute_unit_lengths(V, starts), np.linalg.norm(W, axis=0))
 
 
-def unit_lengths(V: NDArray[Any], starts: Rows | None = None) -> Floats:
-    """Return the (U,) length of each unit for rounding bounds; see `rounding_error`."""
+def compute_unit_lengths(V: NDArray[Any], starts: Rows | None = None) -> Floats:
+    """Return the (U,) length of each unit, as used by `bound_rounding_errors`."""
     lengths = np.sqrt(np.einsum("ij,ij->i", V, V, dtype=np.float64))
     if starts is not None:
         lengths = np.maximum.reduceat(lengths, starts)
@@ -99,42 +99,42 @@ def unit_lengths(V: NDArray[Any], starts: Rows | None = None) -> Floats:
 
 
 class Logit:
-    """Rows of vectors to which many models are fitted.
+    """Many conditional logits that are fitted to the same rows.
 
     Args:
         V: (n, d) float32, one row per option, with the options of a unit consecutive; or, if
-            `starts` is None, one row per unit, with the sign for which + is correct.
+            `starts` is None, one row per unit, with the sign chosen so that + is correct.
         C: The inverse strength of the penalty; a column minimises ``1/(2C) |w|² + sum of weight ·
             log loss``.
         starts: (U,) the first row of each unit; None if each row is a unit.
 
-    The rows must fit into memory and are not changed. A column that has not converged after
-    `MAX_STEPS` steps is returned anyway.
+    The rows must fit into memory and are not modified. A column is returned after `MAX_STEPS` steps
+    even if it has not converged.
     """
 
     def __init__(self, V: Singles, *, C: float, starts: Rows | None = None):
         self.V, self.scale = _rescale(V)
         self.C = C / self.scale**2
         self.chunks = list(_split_into_chunks([len(V)], starts))
-        with _open_threads() as threads:
+        with _open_thread_pool() as threads:
             gram = _sum_in_order(threads.map(partial(_compute_gram, self.V), self.chunks))
         self.factor = _factorize_bound(gram, self.V, C, self.scale, starts is not None)
 
     def fit(self, weights: Singles, coded_keys: Singles | None = None) -> Floats:
-        """Fit a model for each column, and return its weights, (d, c).
+        """Fit a model for each column of weights, and return the (d, c) coefficients.
 
         Args:
             weights: (U, c) the weight of each unit in each column; 0 omits the unit.
             coded_keys: If each row is a unit: (U, c) ±1, with −1 to flip the unit's sign in a
-                column, or None for 1 everywhere. If each row is an option: (n, c) 1 for the correct
-                option of each unit, and 0 for the others.
+                column, or None for 1 everywhere. If each row is an option: an (n, c) array with 1
+                for the correct option of each unit and 0 elsewhere.
         """
         from scipy.linalg import solve_triangular
 
         count, width = weights.shape[1], len(self.factor)
         keys = np.broadcast_to(np.float32(1), weights.shape) if coded_keys is None else coded_keys
 
-        def gradient(Z: Floats, column: Rows) -> Floats:
+        def compute_gradient(Z: Floats, column: Rows) -> Floats:
             some = column if len(column) < count else slice(None)  # a slice avoids a copy
             W = solve_triangular(self.factor, Z.T, lower=True, trans="T")
             W32 = np.ascontiguousarray(W, np.float32)
@@ -147,18 +147,18 @@ class Logit:
             G = _sum_in_order(threads.map(sum_chunk, self.chunks)) + W / self.C
             return np.asarray(solve_triangular(self.factor, G, lower=True).T)
 
-        with _open_threads() as threads:
+        with _open_thread_pool() as threads:
             Z = np.zeros((count, width))
-            start = gradient(Z, np.arange(count))
-            Z = _minimize(gradient, Z, start, np.maximum(1, weights.max(axis=0)))
+            start = compute_gradient(Z, np.arange(count))
+            Z = _minimize(compute_gradient, Z, start, np.maximum(1, weights.max(axis=0)))
         return np.asarray(solve_triangular(self.factor, Z.T, lower=True, trans="T") * self.scale)
 
 
 class CrossLogit:
     """Cross-validated conditional logits: each model is fitted to all folds except one.
 
-    The rows of a fold are stored consecutively, so that the rows of a model's omitted fold are
-    never multiplied. No sum for a model ever includes the keys of its omitted fold, not even
+    The rows of a fold are stored consecutively, so that a model is never multiplied with its
+    omitted fold. No sum for a model ever includes the keys of its omitted fold, not even
     temporarily.
 
     Args:
@@ -168,7 +168,7 @@ class CrossLogit:
         starts: (U,) the first row of each unit; None if each row is a unit.
 
     Attributes:
-        unit_rounding: (U,) the bound of the rounding error of each unit's products, for weights of
+        unit_rounding: (U,) a bound on the rounding error of each unit's products, for weights of
             length 1.
     """
 
@@ -177,7 +177,7 @@ class CrossLogit:
         if starts is not None:
             sizes = np.diff(np.append(starts, len(V)))
         self.starts, self.fold, self.sizes = starts, fold, sizes
-        self.unit_rounding = ROUNDING * unit_lengths(V, starts)
+        self.unit_rounding = ROUNDING * compute_unit_lengths(V, starts)
         self.order = np.argsort(np.repeat(fold, sizes), kind="stable")
         ends = np.cumsum(np.bincount(fold, sizes).astype(np.intp))
         there = sizes[np.argsort(fold, kind="stable")]
@@ -187,7 +187,7 @@ class CrossLogit:
         first = None if starts is None else np.cumsum(there) - there
         self.chunks = list(_split_into_chunks(ends.tolist(), first))
         self.chunk_folds = [int(np.searchsorted(ends, c.rows.start, "right")) for c in self.chunks]
-        with _open_threads() as threads:
+        with _open_thread_pool() as threads:
             large = _split_into_chunks([len(V)], first, GRAM_CHUNK)
             gram = _sum_in_order(threads.map(partial(_compute_gram, self.V), large))
         self.factor = _factorize_bound(gram, self.V, C, self.scale, starts is not None)
@@ -202,8 +202,8 @@ class CrossLogit:
     def score_rows(self, keys: Rows) -> tuple[Floats, Floats]:
         """Return the (n, r) products of rows with the models that were not fitted to them.
 
-        Equal rows of a fold have bitwise equal products. The second return value is the (folds, r)
-        lengths of the weights, to which rounding errors are proportional.
+        Equal rows of a fold have bitwise equal products. The second return value contains the
+        (folds, r) lengths of the weights, to which rounding errors are proportional.
 
         Args:
             keys: (U, r) the key of each unit in each run: ±1 if each row is a unit, otherwise the
@@ -217,7 +217,7 @@ class CrossLogit:
             coded_keys = np.zeros(found.shape, np.float32)
             np.put_along_axis(coded_keys, self.starts[:, None] + keys, 1, axis=0)
             coded_keys = coded_keys[self.order]
-        with _open_threads() as threads:
+        with _open_thread_pool() as threads:
             weights = self._fit_all(coded_keys, threads)
             own = weights.reshape(len(self.fold_rows), runs, -1)
             products_of = threads.map(
@@ -227,13 +227,13 @@ class CrossLogit:
                 found[self.order[rows]] = products
         return found, self.scale * np.linalg.norm(own, axis=2)
 
-    def rounding_error(self, long: Floats) -> Floats:
-        """Return (n, r) bounds of the rounding errors of the products from `score_rows`.
+    def bound_rounding_errors(self, lengths: Floats) -> Floats:
+        """Return (n, r) bounds on the rounding errors of the products from `score_rows`.
 
         Args:
-            long: (folds, r) the lengths that `score_rows` returned.
+            lengths: (folds, r) the lengths that `score_rows` returned.
         """
-        return np.repeat(self.unit_rounding[:, None] * long[self.fold], self.sizes, axis=0)
+        return np.repeat(self.unit_rounding[:, None] * lengths[self.fold], self.sizes, axis=0)
 
     def _fit_all(self, coded_keys: Singles, threads: ThreadPoolExecutor) -> Floats:
         """Return the (folds · r, d) weights, sorted by fold and then by run.
@@ -248,24 +248,24 @@ class CrossLogit:
                 chunk.compute_slopes(np.zeros_like(keys), keys).T @ self.V[chunk.rows]
             )
 
-        def gradient(Z: Floats, column: Rows) -> Floats:
+        def compute_gradient(Z: Floats, column: Rows) -> Floats:
             fold, run = np.divmod(column, runs)
             # A run's models stay together until all have converged, because the bits of a product
             # may depend on its width.
-            there, at = np.unique(run, return_inverse=True)
-            W = np.zeros((folds, len(there), self.V.shape[1]))
+            active, at = np.unique(run, return_inverse=True)
+            W = np.zeros((folds, len(active), self.V.shape[1]))
             W[fold, at] = Z
             W = self._solve_with_factor(W, "T")
-            W32, width = W.astype(np.float32), (folds - 1) * len(there)
+            W32, width = W.astype(np.float32), (folds - 1) * len(active)
             others = [
-                np.concatenate([W32[:held], W32[held + 1 :]]).reshape(width, -1).T
-                for held in range(folds)
+                np.concatenate([W32[:held_out], W32[held_out + 1 :]]).reshape(width, -1).T
+                for held_out in range(folds)
             ]
 
-            def sum_chunk(chunk: _Chunk, held: int) -> Singles:
+            def sum_chunk(chunk: _Chunk, held_out: int) -> Singles:
                 def sum_part(part: _Chunk) -> Singles:
-                    V, keys = self.V[part.rows], coded_keys[part.rows][:, None, there]
-                    z = (V @ others[held]).reshape(len(V), -1, len(there))
+                    V, keys = self.V[part.rows], coded_keys[part.rows][:, None, active]
+                    z = (V @ others[held_out]).reshape(len(V), -1, len(active))
                     return np.asarray(part.compute_slopes(z, keys).reshape(len(V), -1).T @ V)
 
                 if width > NARROW_COLUMNS or chunk.starts is not None:
@@ -274,10 +274,10 @@ class CrossLogit:
 
             G = W / self.C
             by_fold = self._sum_by_fold(threads.map(sum_chunk, self.chunks, self.chunk_folds))
-            for held, more in enumerate(by_fold):
+            for held_out, more in enumerate(by_fold):
                 apart = more.reshape(folds - 1, *G.shape[1:])
-                G[:held] += apart[:held]
-                G[held + 1 :] += apart[held:]
+                G[:held_out] += apart[:held_out]
+                G[held_out + 1 :] += apart[held_out:]
             return np.asarray(self._solve_with_factor(G, "N")[fold, at])
 
         # All models of a run have the same slopes at zero, so each fold's sum is computed once.
@@ -287,7 +287,7 @@ class CrossLogit:
         behind = [*accumulate(sums[:0:-1], initial=nothing)][::-1]
         G = np.concatenate([one + other for one, other in zip(before, behind, strict=True)])
         start = self._solve_with_factor(G, "N")
-        Z = _minimize(gradient, np.zeros_like(start), start, np.ones(len(start)))
+        Z = _minimize(compute_gradient, np.zeros_like(start), start, np.ones(len(start)))
         return self._solve_with_factor(Z, "T")
 
     def _solve_with_factor(self, columns: Floats, trans: str) -> Floats:
@@ -321,7 +321,7 @@ class _Chunk:
     def compute_slopes(
         self, z: Singles, coded_keys: Singles, weights: Singles | float = 1
     ) -> Singles:
-        """Return the derivative of each row's loss with respect to its product with the weights.
+        """Return the derivative of each row's loss with respect to its score.
 
         Args:
             z: (n, c) the products, which are overwritten.
@@ -350,7 +350,7 @@ def _split_into_chunks(
 ) -> Iterator[_Chunk]:
     """Yield rows in chunks of whole units, with about `size` rows each.
 
-    A new chunk starts at each of `ends`, the last of which is the number of rows.
+    A new chunk starts at each of the `ends`; the last of them is the number of rows.
     """
     begin = 0
     for last in ends:
@@ -386,15 +386,15 @@ def _rescale(V: Singles) -> tuple[Singles, float]:
     return V * np.float32(scale), scale
 
 
-def _factorize_bound(gram: Floats, V: Singles, C: float, scale: float, options: bool) -> Floats:
-    """Return the Cholesky factor of an upper bound of the loss's Hessian.
+def _factorize_bound(gram: Floats, V: Singles, C: float, scale: float, has_options: bool) -> Floats:
+    """Return the Cholesky factor of an upper bound on the loss's Hessian.
 
     Raises:
-        DataError: The penalty is too small for float32, compared with the lengths of vectors.
+        DataError: The penalty is too small for float32, relative to the lengths of vectors.
     """
     from scipy.linalg import LinAlgError, cholesky
 
-    bound = gram * (0.5 if options else 0.25)
+    bound = gram * (0.5 if has_options else 0.25)
     bound[np.diag_indices_from(bound)] += scale**2 / C
     try:
         return np.asarray(cholesky(bound, lower=True, overwrite_a=True, check_finite=False))
@@ -402,14 +402,14 @@ def _factorize_bound(gram: Floats, V: Singles, C: float, scale: float, options: 
         lengths = np.linalg.norm(V, axis=1) / scale
         raise DataError(
             f"no model can be fitted to vectors whose largest length is {lengths.max():.3g} and "
-            f"median length {np.median(lengths):.3g}, with C {C:g}; remove or shorten those that "
+            f"median length {np.median(lengths):.3g}, with C {C:g}; remove or shorten vectors that "
             "are far longer than the others, or choose a smaller C"
         ) from None
 
 
 @contextmanager
-def _open_threads() -> Iterator[ThreadPoolExecutor]:
-    with one_thread(), ThreadPoolExecutor(os.cpu_count()) as threads:
+def _open_thread_pool() -> Iterator[ThreadPoolExecutor]:
+    with use_one_thread(), ThreadPoolExecutor(os.cpu_count()) as threads:
         yield threads
 
 
@@ -424,24 +424,24 @@ def _sum_in_order(parts: Iterable[Singles]) -> Floats:
 def _multiply_rows(V: Singles, W: Floats) -> Floats:
     """Return the (n, r) products of (n, d) rows with the (r, d) weights of runs.
 
-    Equal rows have bitwise equal products. This requires avoiding BLAS, in which rounding depends
-    on a row's position.
+    Equal rows have bitwise equal products. Therefore BLAS is not used: its rounding depends on a
+    row's position.
     """
     found = np.empty((len(V), len(W)))
     step = max(1, PRODUCT_CHUNK // V.shape[1])
     for at in range(0, len(V), step):
-        some = V[at : at + step].astype(np.float64)
-        np.einsum("ij,kj->ik", some, W, out=found[at : at + step])
+        rows = V[at : at + step].astype(np.float64)
+        np.einsum("ij,kj->ik", rows, W, out=found[at : at + step])
     return found
 
 
 def _minimize(
-    gradient: Callable[[Floats, Rows], Floats], Z: Floats, G: Floats, steepest: NDArray[Any]
+    gradient: Callable[[Floats, Rows], Floats], Z: Floats, G: Floats, curvatures: NDArray[Any]
 ) -> Floats:
     """Minimise the losses with L-BFGS from `Z` with gradients `G`, and return their minima, (c, d).
 
-    `gradient` is a function from (k, d) points and their k columns to (k, d) gradients. `steepest`
-    are (c,) upper bounds of the columns' Hessians, as multiples of the identity.
+    `gradient` is a function from (k, d) points and their k columns to (k, d) gradients.
+    `curvatures` are (c,) upper bounds of the columns' Hessians, as multiples of the identity.
     """
     found, column = Z.copy(), np.arange(len(Z))
     pairs: list[tuple[Floats, Floats, Floats]] = []
@@ -456,14 +456,14 @@ def _minimize(
             pairs = [(s[left], y[left], r[left]) for s, y, r in pairs]
         if not column.size:
             return found
-        ahead = gradient(Z + step, column)
-        uphill = _dot_rows(ahead, step) > -slope  # steeper behind the minimum than before it
+        new_G = gradient(Z + step, column)
+        uphill = _dot_rows(new_G, step) > -slope  # steeper behind the minimum than before it
         if uphill.any():
-            step[uphill] = -G[uphill] / steepest[column[uphill], None]
-            ahead[uphill] = gradient(Z[uphill] + step[uphill], column[uphill])
+            step[uphill] = -G[uphill] / curvatures[column[uphill], None]
+            new_G[uphill] = gradient(Z[uphill] + step[uphill], column[uphill])
             for _, _, rho in pairs:
                 rho[uphill] = 0  # discard the stored pairs
-        Z, change, G = Z + step, ahead - G, ahead
+        Z, change, G = Z + step, new_G - G, new_G
         sy = _dot_rows(step, change)
         good = sy > 1e-12 * np.sqrt(_dot_rows(step, step) * _dot_rows(change, change))
         rho = np.divide(1.0, sy, out=np.zeros_like(sy), where=good)
@@ -473,10 +473,10 @@ def _minimize(
 
 
 def _compute_direction(G: Floats, pairs: list[tuple[Floats, Floats, Floats]]) -> Floats:
-    """Return minus the inverse Hessian of L-BFGS times the gradient (two-loop recursion).
+    """Return the L-BFGS search direction, computed by the two-loop recursion.
 
-    The initial Hessian is scaled by the last step (equation 7.20): if most units are predicted with
-    certainty, the Hessian is far below its bound.
+    The initial Hessian is scaled by the last step (equation 7.20), because the Hessian is far below
+    its bound if most units are predicted with certainty.
     """
     q, weights = G.copy(), []
     for s, y, rho in reversed(pairs):

@@ -1,14 +1,14 @@
 """The mirror filter, which uses mirror statistics to find problems that reveal their answers.
 
-The key of a twin is one bit: its halves have opposite answers, so a model can only predict the sign
-of one vector, v = s_a x_a + s_b x_b, with s = ±1 for the answer. For a single it is v = s x. A
-linear model without an intercept, trained on other units, gives each unit a margin. A unit is
-*sound* if its key is uniform over its options, given all vectors and every other unit's key. Then
-the margins m and −m are equally likely. So the number of units with a margin of at most −t
-estimates the number of sound units with a margin of at least t. This is target–decoy competition
-(Elias & Gygi 2007, "Target-decoy search strategy"), the knockoff+ threshold (Barber & Candès 2015,
-"Controlling the false discovery rate via knockoffs") and the mirror statistic (Dai et al. 2022,
-"False discovery rate control via data splitting").
+The halves of a twin have opposite answers, so its key is one bit: a model can only predict the sign
+of one vector, v = s_a x_a + s_b x_b, with s = ±1 for the answer. For a single, v = s x. A linear
+model without an intercept, trained on other units, gives each unit a margin. A unit is *sound* if
+its key is uniform over its options, given all vectors and every other unit's key. Then the margins
+m and −m are equally likely. So the number of units with a margin of at most −t estimates the number
+of sound units with a margin of at least t. This is target–decoy competition (Elias & Gygi 2007,
+"Target-decoy search strategy"), the knockoff+ threshold (Barber & Candès 2015, "Controlling the
+false discovery rate via knockoffs") and the mirror statistic (Dai et al. 2022, "False discovery
+rate control via data splitting").
 
 With more options, the size of a margin is the lead of the highest-scoring option, the leader, over
 the runner-up. Neither the leader nor its lead depends on the key. The leader of a sound unit with K
@@ -33,10 +33,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from winosmith.debias._logit import CrossLogit
-from winosmith.debias._rows import number_labels
+from winosmith.debias._rows import encode_group_labels
 from winosmith.errors import DataError
 from winosmith.options import Aim, Count, FalseShare, Positive, Seed, TwoOrMore, checked
-from winosmith.parallel import one_thread, ordered_map
+from winosmith.parallel import ordered_map, use_one_thread
 from winosmith.report import Svg, draw_margins
 from winosmith.results import HIDDEN, Result, computed
 
@@ -46,7 +46,7 @@ p-value of 1/20 is possible. A smaller error requires more runs."""
 
 RUNS_PER_FIT = 10
 """The number of runs to fit together, because products with more columns are faster. The usual
-nineteen runs are two parts, which two processors can share."""
+nineteen runs make two parts, which two processors can share."""
 
 DIGEST_CHUNK = 256
 """The number of units to digest at a time."""
@@ -67,18 +67,18 @@ class MirrorResult(Result):
             negative if it is not, 0 if options tie up to rounding.
         options: (U,) the number of options of each unit.
         removal_probability: (U,) the probability of removing each unit; 0 if its leader is not the
-            key. With the aim "error", it is 1 at or above the threshold.
+            key. With the aim "error", the probability is 1 at or above the threshold.
         threshold: The minimum margin at which units are removed; None if no margin is large enough,
             or with the aim "chance".
-        false_share: The estimated fraction of sound units among the units at or above the threshold
-            (with the aim "chance", among the removed units); None if nothing was removed.
+        false_share: The estimated fraction of sound units among those at or above the threshold or,
+            with the aim "chance", among the removed units; None if nothing was removed.
         found: The number of blocks at or above the threshold before the test with permuted keys;
-            with the aim "chance", the number of agreeing units in excess of that expected if all
-            units are sound.
+            with the aim "chance", the number of agreeing units beyond the number expected if all
+            were sound.
         turned: The number of blocks at or above the run's own threshold in each run with permuted
             keys; empty if no run was needed.
-        p: (1 + runs with permuted keys that found at least as many blocks) / (1 + runs with
-            permuted keys); 1 if nothing was found.
+        p: The p-value: (1 + runs with permuted keys that found at least as many blocks) / (1 + runs
+            with permuted keys); 1 if nothing was found.
         parameters: All parameters that the result depends on, except the arrays.
     """
 
@@ -105,9 +105,9 @@ class MirrorResult(Result):
             array.flags.writeable = False
 
     def charts(self) -> list[Svg]:
-        """Return the chart of agreeing units by margin, next to mirrored disagreeing units."""
-        gone = np.isin(np.arange(len(self.margins)), self.removed)
-        return [draw_margins(self.margins, gone, options=self.options, threshold=self.threshold)]
+        """Return a chart of agreeing units by margin, with disagreeing units mirrored."""
+        marked = np.isin(np.arange(len(self.margins)), self.removed)
+        return [draw_margins(self.margins, marked, options=self.options, threshold=self.threshold)]
 
     @property
     @computed()
@@ -152,7 +152,7 @@ def mirror(
     executor: Executor | None = None,
     on_run: Callable[[int, int], object] | None = None,
 ) -> MirrorResult:
-    """Remove the units whose answers a linear model predicts, controlling the false removals.
+    """Remove the units whose answers a linear model predicts, limiting false removals.
 
     Blocks are assigned to folds independently of their keys. Each fold's units are scored by a
     conditional logit that was fitted to the other folds: the options' vectors times one shared
@@ -160,32 +160,32 @@ def mirror(
     averaged.
 
     The aim "error" finds the units that reveal their answers. Each block is represented by its unit
-    with the largest lead, whether it agrees or not. The threshold is the smallest t at which::
+    with the largest lead, agreeing or not. The threshold is the smallest t at which::
 
         (1/(K_min - 1) + sum over m <= -t of 1/(K - 1)) / #{m >= t}  <=  error
 
     Agreeing units with a margin of at least t are removed, but only if there are more of them than
     in all but a fraction `error` of 20 runs: the real run, and 19 runs in which the keys of whole
     blocks were permuted at random (more runs if `error` is below a twentieth). So if all keys that
-    these permutations can produce are equally likely, anything is removed in at most a fraction
-    `error` of data sets; this is exact. If some units reveal their answers, the mean fraction of
-    sound blocks among the removed blocks is at most `error`, except for the influence of a unit's
-    own key on the weights by which others are scored (measured: within a point; for mixed numbers
-    of options this is measured, not proven). The kept units are *not* at chance: beyond the
-    threshold only disagreeing units are left.
+    these permutations can produce are equally likely, units are removed in at most a fraction
+    `error` of data sets; this guarantee is exact. If some units reveal their answers, the mean
+    fraction of sound blocks among the removed blocks is at most `error`, except for the influence
+    of a unit's own key on the weights that score other units (measured: within a percentage point;
+    for mixed numbers of options, the bound itself is measured, not proven). The kept units are
+    *not* at chance: beyond the threshold only disagreeing units are left.
 
-    The aim "chance" makes the kept units look like chance at every margin, but does not identify
-    which units reveal their answers. An agreeing unit at margin m is removed with probability 1 −
+    The aim "chance" makes the kept units look random at every margin, but does not identify the
+    units that reveal their answers. An agreeing unit at margin m is removed with probability 1 −
     D(m)/((K − 1) A(m)), where D and A are the fractions of disagreeing and agreeing units at that
     margin (isotonic regression, separately for each kind and number of options). Then the expected
-    number of agreeing units at every margin is that of sound units. A unit's random number depends
-    on its id, so that another seed, other vectors or more units change little; without `ids` it
-    depends on the seed. This aim ignores `error` and the 19 runs.
+    number of agreeing units at every margin is that of sound units. The random number that decides
+    a removal depends on the unit's id, so that another seed, other vectors or more units change
+    little; without `ids` it depends on the seed. This aim uses neither `error` nor the 19 runs.
 
     These guarantees are invalid if the filter is run again on the kept units.
 
-    A model may also predict an answer because it knows the truth. Vectors of only the options,
-    without the question, or the difference of a twin's halves, contain little such knowledge.
+    A model may also predict an answer because it knows the truth. Vectors of only the options, or
+    of the difference of a twin's halves, contain little such knowledge.
 
     The result does not depend on the executor, the order of options or the order of units. Units
     are first sorted by their `ids` or, without ids, by their vectors (units with equal vectors keep
@@ -194,20 +194,20 @@ def mirror(
     Args:
         V: (n, d) real numbers, stored as float32. Without `items`, each row is a unit with two
             options: the vector of its first option minus that of its second option (for a twin the
-            sum over its halves, each times ±1 for its answer, see `twin_units`). With `items`, each
-            row is an option.
+            sum over its halves, each times ±1 for its answer, see `make_twin_units`). With `items`,
+            each row is an option.
         items: (n,) the unit of each option; units are numbered by their first occurrence.
         key: The correct option of each unit. Without `items`: (U,) True or 1 if the first option is
-            correct, False, 0 or −1 if it is not; None if the first option is always correct. With
-            `items`: (U,) the 0-based index among the unit's options in their order.
+            correct, False, 0 or −1 if the second is; None if the first option is always correct.
+            With `items`: (U,) the 0-based index of the correct option among the unit's options.
         blocks: (U,) equal labels for units that reveal each other's answers (copies, families).
-            Without `blocks`, or for an entry of None, a unit is a separate block.
+            Without `blocks`, or with None, a unit is a separate block.
         kinds: (U,) labels for kinds of units, such as twins and singles; with the aim "chance" the
             removal probability is estimated separately for each kind.
         ids: (U,) distinct strings or numbers.
         aim: "error" or "chance".
-        error: The largest fraction of false removals, above 0 and at most 0.2, with the aim
-            "error".
+        error: With the aim "error": the maximum fraction of false removals, above 0 and at most
+            0.2.
         folds: The number of folds, 2 or more and at most the number of blocks.
         repeats: The number of assignments of the blocks to folds, 1 or more.
         C: The inverse strength of the penalty, above 0; see `winosmith.debias._logit`.
@@ -238,15 +238,15 @@ def mirror(
             "choose fewer folds"
         )
     report_run = on_run or (lambda done, total: None)
-    with one_thread():
-        scorer = _Scorer.prepare(units, folds, repeats, C, seed)
+    with use_one_thread():
+        scorer = _Scorer.with_folds(units, folds, repeats, C, seed)
         margins = scorer.compute_margins(units.key[:, None])[:, 0]
         if aim == "chance":
             report_run(1, 1)
             outcome = _thin_to_chance(units, margins)
         else:
             outcome = _find_revealing_units(scorer, margins, error, seed, executor, report_run)
-    is_removed = outcome.removal_probability > _draw_removal_numbers(units.order, ids, seed)
+    is_removed = outcome.removal_probability > _draw_uniform_numbers(units.order, ids, seed)
     back = np.argsort(units.order)
     return MirrorResult(
         kept=np.flatnonzero(~is_removed[back]),
@@ -258,7 +258,7 @@ def mirror(
         false_share=outcome.false_share if is_removed.any() else None,
         found=outcome.found,
         turned=outcome.turned,
-        p=_compute_p(outcome.found, outcome.turned),
+        p=_compute_p_value(outcome.found, outcome.turned),
         parameters=MappingProxyType(
             {
                 "aim": aim,
@@ -274,7 +274,7 @@ def mirror(
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Units:
-    """The units, in an order that does not depend on the order of the input.
+    """The units in canonical order, which does not depend on the input order.
 
     Attributes:
         V: (n, d) float32; each row is a unit (with a canonical sign) or an option.
@@ -307,7 +307,7 @@ class _Units:
         rows = _check_matrix(V)
         if items is not None and len(items) != len(rows):
             raise DataError(f"items has {len(items)} entries, but V has {len(rows)} rows")
-        unit = np.arange(len(rows)) if items is None else number_labels(items)
+        unit = np.arange(len(rows)) if items is None else encode_group_labels(items)
         count = int(unit.max()) + 1
         options = np.full(count, 2) if items is None else np.bincount(unit)
         if options.min() < 2:
@@ -320,22 +320,22 @@ class _Units:
         if items is None:
             first = np.argmax(rows != 0, axis=1)
             sign = np.where(rows[np.arange(count), first] < 0, -1, 1)
-            keys, turned = keys * sign, sign.astype(np.float32)
+            keys, signs = keys * sign, sign.astype(np.float32)
             starts = np.arange(count)
         else:
-            turned = np.ones(len(rows), np.float32)
+            signs = np.ones(len(rows), np.float32)
         for name, values in (("blocks", blocks), ("kinds", kinds), ("ids", ids)):
             if values is not None and len(values) != count:
                 raise DataError(f"{name} has {len(values)} entries for {count} units")
         place = (
-            _make_id_key(ids)
+            _make_id_sort_key(ids)
             if ids is not None
-            else _digest_units(rows, turned, starts).__getitem__
+            else _digest_units(rows, signs, starts).__getitem__
         )
         order = np.array(sorted(range(count), key=place), np.intp)
         if items is None:
             V32, begin = rows[order], None
-            V32 *= turned[order, None]
+            V32 *= signs[order, None]
         else:
             moved = np.argsort(np.repeat(np.argsort(order), options), kind="stable")
             V32, begin = rows[moved], np.cumsum(options[order]) - options[order]
@@ -344,9 +344,9 @@ class _Units:
             begin,
             keys[order],
             options[order],
-            np.arange(count) if blocks is None else number_labels(blocks, order),
+            np.arange(count) if blocks is None else encode_group_labels(blocks, order),
             # in tuples, because None is a valid kind
-            number_labels(
+            encode_group_labels(
                 [(kind,) for kind in ([None] * count if kinds is None else kinds)], order
             ),
             order,
@@ -367,9 +367,9 @@ def _check_matrix(V: ArrayLike) -> NDArray[np.float32]:
     return rows
 
 
-def _check_keys(key: ArrayLike | None, options: Numbers, rows: bool) -> Numbers:
+def _check_keys(key: ArrayLike | None, options: Numbers, rows_are_units: bool) -> Numbers:
     if key is None:
-        if not rows:
+        if not rows_are_units:
             raise DataError(
                 "key is needed with items: the index of the correct option of each unit"
             )
@@ -378,15 +378,15 @@ def _check_keys(key: ArrayLike | None, options: Numbers, rows: bool) -> Numbers:
     if keys.shape != options.shape:
         raise DataError(f"key has {keys.size} entries for {len(options)} units")
     places = keys.astype(np.intp)
-    allowed = np.isin(keys, (-1, 0, 1)) if rows else (places == keys) & (places >= 0)
-    wrong = np.flatnonzero(~(allowed & (places < (options if not rows else 2))))
+    allowed = np.isin(keys, (-1, 0, 1)) if rows_are_units else (places == keys) & (places >= 0)
+    wrong = np.flatnonzero(~(allowed & (places < (options if not rows_are_units else 2))))
     if wrong.size:
         unit = int(wrong[0])
         raise DataError(
             f"key[{unit}] is {keys[unit]}; "
-            + ("expected 1 or 0" if rows else f"the unit has {options[unit]} options")
+            + ("expected 1 or 0" if rows_are_units else f"the unit has {options[unit]} options")
         )
-    return np.where(places > 0, 1, -1) if rows else places
+    return np.where(places > 0, 1, -1) if rows_are_units else places
 
 
 def _sort_by_unit(
@@ -394,25 +394,25 @@ def _sort_by_unit(
 ) -> tuple[NDArray[np.float32], Numbers, Numbers]:
     arrival = np.argsort(unit, kind="stable")
     starts = np.cumsum(options) - options
-    right = np.zeros(len(rows), np.bool_)
-    right[arrival[starts + keys]] = True
-    by = [*rows.T[::-1], unit]
+    is_key = np.zeros(len(rows), np.bool_)
+    is_key[arrival[starts + keys]] = True
+    sort_keys = [*rows.T[::-1], unit]
     if rows.shape[1] > 64:  # sorting wide rows by their digests is faster
         ones, every = np.ones(len(rows), np.float32), np.arange(len(rows))
-        by = [np.array(_digest_units(rows, ones, every)), unit]
-    order = np.lexsort(by)
-    return rows[order], np.flatnonzero(right[order]) - starts, starts
+        sort_keys = [np.array(_digest_units(rows, ones, every)), unit]
+    order = np.lexsort(sort_keys)
+    return rows[order], np.flatnonzero(is_key[order]) - starts, starts
 
 
 def _digest_units(
-    rows: NDArray[np.float32], turned: NDArray[np.float32], starts: Numbers
+    rows: NDArray[np.float32], signs: NDArray[np.float32], starts: Numbers
 ) -> list[bytes]:
-    """Return a digest of each unit's rows times `turned`; +0 and −0 are equal."""
+    """Return a digest of each unit's rows times `signs`; +0 and −0 are equal."""
     ends = np.append(starts, len(rows))
 
     def digest(first: int) -> list[bytes]:
         cuts = ends[first : first + DIGEST_CHUNK + 1]
-        part = rows[cuts[0] : cuts[-1]] * turned[cuts[0] : cuts[-1], None]
+        part = rows[cuts[0] : cuts[-1]] * signs[cuts[0] : cuts[-1], None]
         part += 0
         return [
             hashlib.blake2b(part[a:b].data, digest_size=16).digest()
@@ -425,21 +425,21 @@ def _digest_units(
         ]
 
 
-def _make_id_key(ids: Sequence[Hashable]) -> Callable[[int], Any]:
+def _make_id_sort_key(ids: Sequence[Hashable]) -> Callable[[int], Any]:
     if len(ids) != len(set(ids)):
-        raise DataError("ids occur twice")
+        raise DataError("ids must be distinct, but some occur twice")
     return lambda unit: (type(ids[unit]).__name__, ids[unit])
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Scorer:
-    """Units, and cross-validated models of them for each assignment of the blocks to folds."""
+    """Cross-validated models of the units, one for each assignment of blocks to folds."""
 
     units: _Units
     assignments: tuple[CrossLogit, ...]
 
     @classmethod
-    def prepare(cls, units: _Units, folds: int, repeats: int, C: float, seed: int) -> _Scorer:
+    def with_folds(cls, units: _Units, folds: int, repeats: int, C: float, seed: int) -> _Scorer:
         blocks = int(units.blocks.max()) + 1
         assignments = (
             np.random.default_rng([seed, 1, number]).permutation(blocks) % folds
@@ -458,7 +458,7 @@ class _Scorer:
             *(assignment.score_rows(keys) for assignment in self.assignments), strict=True
         )
         runs = zip(np.mean(scores, axis=0).T, keys.T, strict=True)
-        margins = np.stack([_compute_leads(self.units, *run) for run in runs], 1)
+        margins = np.stack([_compute_signed_leads(self.units, *run) for run in runs], 1)
         pairs = zip(self.assignments, lengths, strict=True)
         long = np.mean([own[assignment.fold] for assignment, own in pairs], axis=0)
         blur = self.assignments[0].unit_rounding[:, None] * long  # the same for all assignments
@@ -466,7 +466,7 @@ class _Scorer:
         return margins
 
 
-def _compute_leads(units: _Units, scores: Floats, key: Numbers) -> Floats:
+def _compute_signed_leads(units: _Units, scores: Floats, key: Numbers) -> Floats:
     if units.starts is None:
         return scores * key
     starts, sizes = units.starts, units.options
@@ -482,7 +482,7 @@ def _compute_leads(units: _Units, scores: Floats, key: Numbers) -> Floats:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Outcome:
-    """The result for one aim, with units in canonical order; see `MirrorResult`."""
+    """The result of the filter, with units in canonical order; see `MirrorResult`."""
 
     removal_probability: Floats
     threshold: float | None
@@ -491,8 +491,8 @@ class _Outcome:
     false_share: float | None
 
 
-def _compute_p(found: int, turned: Sequence[int]) -> float:
-    return (1 + sum(count >= found for count in turned)) / (1 + len(turned)) if turned else 1.0
+def _compute_p_value(observed: int, counts: Sequence[int]) -> float:
+    return (1 + sum(count >= observed for count in counts)) / (1 + len(counts)) if counts else 1.0
 
 
 def _find_revealing_units(
@@ -504,8 +504,8 @@ def _find_revealing_units(
     on_run: Callable[[int, int], object],
 ) -> _Outcome:
     units = scorer.units
-    heads = _select_block_leaders(margins, units.blocks)
-    leads, options = margins[heads], units.options[heads]
+    leaders = _select_block_leaders(margins, units.blocks)
+    leads, options = margins[leaders], units.options[leaders]
     threshold, found = _find_threshold(leads, options, error)
     removal_probability = np.zeros(len(margins))
     runs = 0 if threshold is None else max(RUNS, math.ceil(1 / error) - 1)
@@ -515,14 +515,14 @@ def _find_revealing_units(
     turned: tuple[int, ...] = ()
     parts = [range(a, min(a + RUNS_PER_FIT, runs)) for a in range(0, runs, RUNS_PER_FIT)]
     for part in ordered_map(
-        partial(_count_with_permuted_keys, scorer, seed, error), parts, executor
+        partial(_count_discoveries_with_permuted_keys, scorer, seed, error), parts, executor
     ):
         turned += part
         on_run(1 + len(turned), 1 + runs)
-    if _compute_p(found, turned) > error:
+    if _compute_p_value(found, turned) > error:
         return _Outcome(removal_probability, threshold, found, turned, None)
     agreeing = np.zeros(int(units.blocks.max()) + 1, np.bool_)
-    agreeing[units.blocks[heads[leads >= threshold]]] = True
+    agreeing[units.blocks[leaders[leads >= threshold]]] = True
     removal_probability = ((margins >= threshold) & agreeing[units.blocks]).astype(np.float64)
     decoys = 1 / (units.options.min() - 1) + (1 / (options[leads <= -threshold] - 1)).sum()
     return _Outcome(removal_probability, threshold, found, turned, float(decoys / found))
@@ -547,10 +547,10 @@ def _select_block_leaders(margins: Floats, blocks: Numbers) -> Numbers:
 
 
 def _find_threshold(margins: Floats, options: Numbers, error: float) -> tuple[float | None, int]:
-    """Return the threshold that limits the fraction of false removals, and how many units agree.
+    """Return the threshold that limits false removals, and the number of agreeing units above it.
 
-    This is the knockoff+ threshold (Barber & Candès 2015, equation 1.9). One decoy is added, so
-    that the fraction is not underestimated if few units are above the threshold.
+    This is the knockoff+ threshold (Barber & Candès 2015, equation 1.9). One decoy is added, so as
+    not to underestimate the fraction if few units are above the threshold.
     """
     order = np.argsort(-np.abs(margins), kind="stable")
     leads, agree = np.abs(margins)[order], margins[order] > 0
@@ -563,12 +563,12 @@ def _find_threshold(margins: Floats, options: Numbers, error: float) -> tuple[fl
     return float(leads[good[-1]]), int(agree[: good[-1] + 1].sum())
 
 
-def _draw_shifts(options: Numbers, blocks: Numbers, rng: np.random.Generator) -> Numbers:
-    """Draw one random shift of keys for each block, and return the shift of each unit's key.
+def _draw_key_shifts(options: Numbers, blocks: Numbers, rng: np.random.Generator) -> Numbers:
+    """Draw a random key shift for each block, and return the shift of each unit's key.
 
-    The shifts of a block are the steps of a cycle whose length is a multiple of the number of
-    options of each of its units. The shifts form a group, which an exact p-value requires (Hemerik
-    & Goeman 2018, "Exact testing with random permutations").
+    A block's shifts are the steps of a cycle whose length is a multiple of each unit's number of
+    options. They form a group, which an exact p-value requires (Hemerik & Goeman 2018, "Exact
+    testing with random permutations").
     """
     cycle = np.ones(int(blocks.max()) + 1, np.intp)
     np.lcm.at(cycle, blocks, options)
@@ -576,25 +576,25 @@ def _draw_shifts(options: Numbers, blocks: Numbers, rng: np.random.Generator) ->
     return np.asarray(step[blocks] % options, np.intp)
 
 
-def _count_with_permuted_keys(
+def _count_discoveries_with_permuted_keys(
     scorer: _Scorer, seed: int, error: float, runs: range
 ) -> tuple[int, ...]:
     units = scorer.units
     keys = np.empty((len(units.key), len(runs)), np.intp)
     for at, run in enumerate(runs):
-        turn = _draw_shifts(units.options, units.blocks, np.random.default_rng([seed, 3, run]))
+        shift = _draw_key_shifts(units.options, units.blocks, np.random.default_rng([seed, 3, run]))
         keys[:, at] = (
-            units.key * (1 - 2 * turn)
+            units.key * (1 - 2 * shift)
             if units.starts is None
-            else (units.key + turn) % units.options
+            else (units.key + shift) % units.options
         )
-    with one_thread():
+    with use_one_thread():
         margins = scorer.compute_margins(keys)
-    found = []
+    counts = []
     for run in margins.T:
-        heads = _select_block_leaders(run, units.blocks)
-        found.append(_find_threshold(run[heads], units.options[heads], error)[1])
-    return tuple(found)
+        leaders = _select_block_leaders(run, units.blocks)
+        counts.append(_find_threshold(run[leaders], units.options[leaders], error)[1])
+    return tuple(counts)
 
 
 def _compute_removal_probabilities(margins: Floats, options: Numbers, kinds: Numbers) -> Floats:
@@ -614,9 +614,9 @@ def _compute_removal_probabilities(margins: Floats, options: Numbers, kinds: Num
     return removal_probability
 
 
-def _draw_removal_numbers(order: Numbers, ids: Sequence[Hashable] | None, seed: int) -> Floats:
+def _draw_uniform_numbers(order: Numbers, ids: Sequence[Hashable] | None, seed: int) -> Floats:
     if ids is None:
         return np.random.default_rng([seed, 2]).random(len(order))
     names = (str(ids[unit]).encode("utf-8", "surrogatepass") for unit in order)
-    digests = (hashlib.blake2b(name, digest_size=8).digest() for name in names)
-    return np.array([(int.from_bytes(one, "big") >> 11) / 2**53 for one in digests])
+    digest = (hashlib.blake2b(name, digest_size=8).digest() for name in names)
+    return np.array([(int.from_bytes(one, "big") >> 11) / 2**53 for one in digest])

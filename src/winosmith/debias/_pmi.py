@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from winosmith import formats, metrics
 from winosmith.dataset import Dataset
-from winosmith.debias._rows import problem_labels
+from winosmith.debias._rows import get_problem_labels
 from winosmith.errors import InputError
 from winosmith.options import PmiLabel, PmiVariant, Positive, Seed, checked
 from winosmith.results import HIDDEN, Result
@@ -62,12 +62,12 @@ def pmi(
     singles: Literal["draw", "keep"] = "draw",
     seed: Seed = 0,
 ) -> PmiResult:
-    """Keep the twins that are hard to distinguish by their words.
+    """Keep the twins whose halves are hard to distinguish by their words.
 
-    A twin with the halves t1 and t2 scores
-    ``f(t1, t2) = Σ_{w in t1} PMI(y=1; w) - Σ_{w in t2} PMI(y=1; w)``; "we only retain twins that
-    have a small difference" (WinoGrande, section 3). Words that both halves share cancel out, so
-    f depends on the trigger words. The variants are those of the paper's footnote 7:
+    A twin with the halves t1 and t2 scores ``f(t1, t2) = Σ_{w in t1} PMI(y=1; w) - Σ_{w in t2}
+    PMI(y=1; w)``; "we only retain twins that have a small difference" (WinoGrande, section 3).
+    Words shared by both halves cancel out, so f depends on the trigger words. The variants are
+    those of the paper's footnote 7:
 
     - "signed": f unchanged.
     - "absolute": |f|.
@@ -78,26 +78,26 @@ def pmi(
 
     - The meaning of "y=1": by default (`label="first-mentioned"`), the option that the sentence
       mentions first is correct, so that swapping the options of a problem changes no score; see
-      `metrics.find_first_of_twins`. `label="option-1"` is the paper's definition: option 1 is
-      correct. Then the scores change if options are swapped. In WinoGrande's train_xl both
-      definitions agree in 89 % of the problems; with options in random order, they agree in half.
+      `metrics.find_first_mentioned_options`. `label="option-1"` is the paper's definition: option 1
+      is correct. Swapping options then changes the scores. In WinoGrande's train_xl both
+      definitions agree in 89 % of the problems; with options in random order, in half.
     - The order of the halves: t1 is the half whose answer is that option (if this is true of both
       halves or neither, the half whose id sorts first). So f is high if the words reveal the
-      answers, and negative if they mislead. Twins with a strongly negative f are kept with
+      answers, and negative if the words mislead. Twins with a strongly negative f are kept with
       "signed", but not with "absolute".
     - Words are defined by `metrics.count_words`. A word that occurs twice in a sentence is summed
-      twice, but counted once for the PMI, because the unit of the counts is a problem.
+      twice, but counted once for the PMI, which counts problems.
     - A twin is exactly two problems with the same `twin_id`. Any other problem is a single. f is
       defined only for twins: for a single, its sign would depend on the label, so that problems
       with one answer would be kept and problems with the other removed. The words of singles are
-      counted, but singles have no score. Singles are drawn at random, at the rate at which twins
-      are kept. `singles="keep"` keeps all singles.
+      counted, but singles have no score. Singles are drawn at random at the same rate as twins are
+      kept; `singles="keep"` keeps all of them.
 
     Args:
         data: Two-option problems with known answers, as a data set or any input of `formats.read`.
         size: The number of problems to keep, as whole twins in ascending order of their scores.
             Ties are broken at random, not by the order of the data.
-        threshold: The score below which twins are kept, instead of `size`.
+        threshold: The score below which twins are kept; an alternative to `size`.
         variant: The formula for a twin's score.
         label: The option that is correct if y = 1.
         smoothing: The number added to each count of a word with an answer, above 0.
@@ -105,10 +105,10 @@ def pmi(
         seed: The random seed for ties and singles.
 
     Raises:
-        DataError: The problems are invalid for `problem_labels`.
+        DataError: The problems are invalid for `get_problem_labels`.
         RecipeError: A parameter is out of range.
-        InputError: `size` and `threshold` are both given or both omitted, or `singles` is "keep"
-            and there are more singles than `size` allows.
+        InputError: Both `size` and `threshold` are given, or neither; or `singles` is "keep", and
+            there are more singles than `size` allows.
     """
     data = formats.as_dataset(data)
     if (size is None) == (threshold is None):
@@ -118,7 +118,7 @@ def pmi(
     if threshold is not None and math.isnan(threshold):
         raise InputError("threshold is NaN; choose a number")
     scores = _score_twins(data, variant, label, smoothing)
-    place = _draw_order(data, seed)
+    place = _draw_row_ranks(data, seed)
     ranked = sorted(data.twins, key=lambda twin: (scores[twin[0]], min(place[row] for row in twin)))
     drawn = sorted(data.singles, key=place.__getitem__)
     if threshold is not None:
@@ -141,7 +141,7 @@ def pmi(
 
 
 @checked
-def word_pmi(
+def compute_word_pmi(
     data: Dataset,
     *,
     label: PmiLabel = "first-mentioned",
@@ -155,7 +155,7 @@ def word_pmi(
         smoothing: The number added to each count of a word with an answer, above 0.
 
     Raises:
-        DataError: The problems are invalid for `problem_labels`.
+        DataError: The problems are invalid for `get_problem_labels`.
         RecipeError: `label` is unknown, or `smoothing` is not above 0.
     """
     counts, vocabulary = metrics.count_words(data)
@@ -165,22 +165,22 @@ def word_pmi(
 
 
 def _make_labels(data: Dataset, label: PmiLabel) -> NDArray[np.intp]:
-    """Return the (n,) labels: 0 for rows with y = 1, and 1 for the others."""
-    first = metrics.find_first_of_twins(data) if label == "first-mentioned" else 0
-    labels: NDArray[np.intp] = (problem_labels(data) != first).astype(np.intp)
+    """Return the (n,) labels: 0 for rows with y = 1, and 1 for all others."""
+    first = metrics.find_first_mentioned_options(data) if label == "first-mentioned" else 0
+    labels: NDArray[np.intp] = (get_problem_labels(data) != first).astype(np.intp)
     return labels
 
 
 def _score_twins(data: Dataset, variant: PmiVariant, label: PmiLabel, smoothing: float) -> Floats:
     labels = _make_labels(data, label)
     words, _ = metrics.count_words(data)
-    features = metrics.count_pairs(words) if variant == "pairwise" else words
+    features = metrics.make_word_pair_matrix(words) if variant == "pairwise" else words
     information = metrics.compute_pmi_with_answers(features, labels, smoothing)
     scores = np.full(len(data), np.nan)
     if variant == "max":
-        own = _find_largest_pmi(features, information, labels)
+        largest = _find_largest_pmi(features, information, labels)
         for twin in data.twins:
-            scores[list(twin)] = own[list(twin)].max()
+            scores[list(twin)] = largest[list(twin)].max()
         return scores
     sums = features @ information[0]
     for one, other in data.twins:
@@ -199,16 +199,16 @@ def _find_largest_pmi(features: csr_array, information: Floats, labels: NDArray[
     )
 
 
-def _draw_order(data: Dataset, seed: int) -> NDArray[np.intp]:
+def _draw_row_ranks(data: Dataset, seed: int) -> NDArray[np.intp]:
     place = {problem_id: number for number, problem_id in enumerate(sorted(data.ids))}
     draw = np.random.default_rng(seed).permutation(len(place))
     return np.array([draw[place[problem_id]] for problem_id in data.ids], np.intp)
 
 
 def _count_singles_to_keep(twins: int, singles: int, size: int) -> int:
-    """Return how many singles to keep, so that twins and singles are kept at the same rate.
+    """Return the number of singles to keep, so that twins and singles are kept at the same rate.
 
-    The result is rounded so that the rest of `size` can be filled with whole twins, if possible.
+    If possible, the result is rounded so that whole twins fill the rest of `size`.
     """
     rate = size * singles / (2 * twins + singles)
     possible = range(max(0, size - 2 * twins), min(singles, size) + 1)

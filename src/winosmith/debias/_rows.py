@@ -1,15 +1,14 @@
 """The input of AFLite: checks, the canonical order, groups, partitions and scratch files.
 
-Groups are numbered from 0. The input gives groups in one of two ways: as one label per row
-(`number_labels`), or as the rows of each group, as in `Dataset.groups` (`number_rows`).
-`draw_training_rows` draws the rows on which a classifier is trained (Algorithm 1, line 6, of
-WinoGrande).
+Groups are numbered from 0. The input specifies groups by one label per row (`encode_group_labels`),
+or by the rows of each group, as in `Dataset.groups` (`encode_groups`). `draw_training_rows` draws
+the rows on which a classifier is trained (Algorithm 1, line 6, of WinoGrande).
 
 If the rows don't fit into memory, their rotated copy is in a scratch file, which is deleted at the
 end of the run. Rows are processed in canonical order, which may differ from their order in a file.
 Reading a file in canonical order takes one seek per row (twelve times as long as sequential
-reading, for 4 GB on a network disk), and the rows are needed three times. So they are read once
-sequentially and written to regions of the scratch file, each of which is then sorted in memory.
+reading, for 4 GB on a network disk), and the rows are needed three times. So the rows are read once
+sequentially and written to regions of the scratch file; each region is then sorted in memory.
 """
 
 from __future__ import annotations
@@ -64,7 +63,7 @@ class Rows:
     def read_chunk(self, part: slice) -> NDArray[np.float64]:
         """Read a slice of rows in canonical order, as float64.
 
-        The rows are read in their order in the file, which is faster.
+        For speed, the rows are read in file order.
         """
         wanted = self.order[part]
         ascending = np.argsort(wanted)
@@ -92,7 +91,7 @@ def check_rows(
     *,
     allow_one_label: bool = False,
 ) -> Rows:
-    """Check the input and determine its canonical order; `allow_one_label` is as in `check_labels`.
+    """Check the input and find its canonical order; see `check_labels` for `allow_one_label`.
 
     Raises:
         DataError: The input is invalid for `debias.aflite`.
@@ -124,7 +123,7 @@ def check_rows(
         )
     _check_finite(X, ids)
     order = _sort_by_content(X, classes) if ids is None else sort_ids(ids)
-    numbers = None if groups is None else number_labels(groups, order)
+    numbers = None if groups is None else encode_group_labels(groups, order)
     return Rows(X, order, classes[order].astype(np.float32), numbers)
 
 
@@ -160,7 +159,7 @@ def check_labels(
     return labels
 
 
-def choice_keys(data: Dataset) -> NDArray[np.intp]:
+def get_choice_keys(data: Dataset) -> NDArray[np.intp]:
     """Return the (n,) index of each problem's correct option.
 
     Raises:
@@ -171,29 +170,29 @@ def choice_keys(data: Dataset) -> NDArray[np.intp]:
     withheld = [problem for problem in data if problem.answer is None]
     if withheld:
         raise DataError(
-            f"the answer of the problem {withheld[0].id!r} is withheld; a filter needs answers; "
+            f"the answer of the problem {withheld[0].id!r} is withheld; a filter needs answers, so "
             f"remove the {len(withheld)} problems without one"
         )
     return np.array(data.answers, np.intp)
 
 
-def problem_labels(data: Dataset) -> NDArray[np.int8]:
+def get_problem_labels(data: Dataset) -> NDArray[np.int8]:
     """Return the (n,) answers of two-option problems as labels, 0 or 1.
 
     Raises:
-        DataError: The problems are invalid for `choice_keys`, or one has more than two options.
+        DataError: The problems are invalid for `get_choice_keys`, or one has more than two options.
 
     >>> from winosmith import Problem
-    >>> problem_labels(Dataset([Problem("a", "A _ b.", ("x", "y"), 1)])).tolist()
+    >>> get_problem_labels(Dataset([Problem("a", "A _ b.", ("x", "y"), 1)])).tolist()
     [1]
     """
     many = [problem for problem in data if len(problem.options) > 2]
     if many:
         raise DataError(
             f"the problem {many[0].id!r} has {len(many[0].options)} options; this filter needs "
-            f"two; remove the {len(many)} problems with more"
+            f"two, so remove the {len(many)} problems with more"
         )
-    return choice_keys(data).astype(np.int8)
+    return get_choice_keys(data).astype(np.int8)
 
 
 def _check_finite(X: NDArray[Any], ids: Sequence[Hashable] | None) -> None:
@@ -215,7 +214,7 @@ def _format_row(row: int, ids: Sequence[Hashable] | None) -> str:
 
 
 def sort_ids(ids: Sequence[Hashable]) -> NDArray[np.intp]:
-    """Return the rows sorted by their ids, which are all strings or all integers.
+    """Return row numbers sorted by id; the ids are all strings or all integers.
 
     Raises:
         DataError: An id occurs twice, or ids are not comparable.
@@ -233,10 +232,10 @@ def sort_ids(ids: Sequence[Hashable]) -> NDArray[np.intp]:
 
 
 def find_canonical_order(X: NDArray[Any], ids: Sequence[Hashable] | None) -> NDArray[np.intp]:
-    """Return the rows sorted by their ids or, without ids, by a digest of their content.
+    """Return row numbers sorted by id or, without ids, by a digest of each row.
 
     Raises:
-        DataError: The ids are invalid for `sort_ids`, or their number differs from that of rows.
+        DataError: The ids are invalid for `sort_ids`, or there is not one id per row.
     """
     if ids is None:
         return _sort_by_content(X, np.zeros(len(X), np.int16))
@@ -253,7 +252,7 @@ def _sort_by_content(X: NDArray[Any], y: NDArray[np.int16]) -> NDArray[np.intp]:
 def _digest_rows(X: NDArray[Any], y: NDArray[np.int16]) -> NDArray[np.uint8]:
     digests = np.empty((len(X), 16), np.uint8)
     for first in range(0, len(X), CHUNK):
-        chunk = _normalize_bytes(X[first : first + CHUNK].astype(np.float64))
+        chunk = np.ascontiguousarray(X[first : first + CHUNK].astype(np.float64) + 0.0, "<f8")
         for row, (numbers, label) in enumerate(
             zip(chunk, y[first : first + CHUNK].tolist(), strict=True), start=first
         ):
@@ -263,51 +262,47 @@ def _digest_rows(X: NDArray[Any], y: NDArray[np.int16]) -> NDArray[np.uint8]:
     return digests
 
 
-def _normalize_bytes(chunk: NDArray[np.float64]) -> NDArray[np.float64]:
-    return np.ascontiguousarray(chunk + 0.0, "<f8")
-
-
-def number_labels(
-    groups: Sequence[Hashable], order: NDArray[np.intp] | None = None
+def encode_group_labels(
+    labels: Sequence[Hashable], order: NDArray[np.intp] | None = None
 ) -> NDArray[np.intp]:
-    """Return the group number of each row, from 0, in order of first occurrence.
+    """Return each row's group number, from 0, with groups numbered by first occurrence.
 
     A row whose group is None is a separate group.
 
-    >>> number_labels(["t1", None, "t1", None]).tolist()
+    >>> encode_group_labels(["t1", None, "t1", None]).tolist()
     [0, 1, 0, 2]
     """
-    listed = groups.tolist() if isinstance(groups, np.ndarray) else list(groups)
+    listed = labels.tolist() if isinstance(labels, np.ndarray) else list(labels)
     rows = range(len(listed)) if order is None else order.tolist()
     seen: dict[tuple[bool, Hashable], int] = {}
     keys = ((False, row) if listed[row] is None else (True, listed[row]) for row in rows)
     return np.array([seen.setdefault(key, len(seen)) for key in keys], np.intp)
 
 
-def number_rows(groups: Sequence[Sequence[int]], rows: int) -> NDArray[np.intp]:
-    """Return the group number of each row, from 0.
+def encode_groups(groups: Sequence[Sequence[int]], row_count: int) -> NDArray[np.intp]:
+    """Return the number of the group that lists each row, from 0.
 
     Raises:
         DataError: The groups do not list each row once.
 
-    >>> number_rows([(0, 2), (1,)], 3).tolist()
+    >>> encode_groups([(0, 2), (1,)], 3).tolist()
     [0, 1, 0]
     """
     members = np.fromiter((row for group in groups for row in group), np.intp)
-    if not np.array_equal(np.sort(members), np.arange(rows)):
-        raise DataError(f"the groups must list each row from 0 to {rows - 1} once")
-    numbers = np.empty(rows, np.intp)
+    if not np.array_equal(np.sort(members), np.arange(row_count)):
+        raise DataError(f"the groups must list each row from 0 to {row_count - 1} once")
+    numbers = np.empty(row_count, np.intp)
     numbers[members] = np.repeat(np.arange(len(groups)), [len(group) for group in groups])
     return numbers
 
 
 TIES, FLIPS = (2**32 - number for number in (1, 2))
-"""Numbers that replace a classifier's number in the seeds of generators for ties and nulls. (A seed
-of only two numbers would not be distinct, because numpy pads it with zeros.)"""
+"""Numbers that replace the classifier's number in the seeds for ties and nulls. (A seed of only two
+numbers would not be distinct, because numpy pads it with zeros.)"""
 
 
 def make_generator(seed: int, phase: int, classifier: int) -> np.random.Generator:
-    """Return the random generator of one classifier in one phase."""
+    """Return the random generator for one classifier in one phase."""
     return np.random.default_rng([seed, phase, classifier])
 
 
@@ -323,8 +318,8 @@ def draw_training_rows(
     """Draw the training set of one classifier; the other rows are held out.
 
     All sets of `train_size` rows are equally likely. With `groups`, whole groups are drawn in
-    random order, skipping groups that no longer fit: the set has at most `train_size` rows, and is
-    smaller only by less than the size of the smallest omitted group.
+    random order, skipping groups that no longer fit: the set has at most `train_size` rows, and the
+    shortfall is less than the size of the smallest omitted group.
 
     Args:
         size: The number of rows left in this phase.
@@ -361,7 +356,7 @@ def draw_training_rows(
 def draw_fitting_groups(
     groups: NDArray[np.intp], max_rows: int, rng: np.random.Generator
 ) -> NDArray[np.bool_]:
-    """Draw whole groups in random order while they fit, and return whether each row is drawn.
+    """Draw whole groups at random while they fit, and return a mask of the drawn rows.
 
     Groups that no longer fit are skipped. Some group numbers may be unused.
     """
@@ -386,8 +381,8 @@ READ_ROWS = 2048
 Matrix = NDArray[np.float32]
 
 
-def is_mapped(X: NDArray[Any]) -> bool:
-    """Return whether rows are mapped from a file, directly or as a view."""
+def is_memory_mapped(X: NDArray[Any]) -> bool:
+    """Return whether an array, or the array that it is a view of, is memory-mapped."""
     array: Any = X
     while array is not None:
         if isinstance(array, np.memmap):
@@ -397,14 +392,14 @@ def is_mapped(X: NDArray[Any]) -> bool:
 
 
 def choose_scratch_folder(X: NDArray[Any], scratch: str | Path | None) -> Path | None:
-    """Return the folder for the rotated copy of rows, or None to hold it in memory."""
-    if scratch is None and not is_mapped(X):
+    """Return the folder for the rotated copy of rows, or None to keep it in memory."""
+    if scratch is None and not is_memory_mapped(X):
         return None
     return Path(tempfile.gettempdir() if scratch is None else scratch)
 
 
-def check_free_space(folder: Path, need: int) -> None:
-    """Check that a folder exists and has enough free bytes.
+def check_free_space(folder: Path, size: int) -> None:
+    """Check that a folder exists and has at least `size` free bytes.
 
     Raises:
         OutputError: The folder is missing or has too little space.
@@ -412,26 +407,26 @@ def check_free_space(folder: Path, need: int) -> None:
     try:
         free = shutil.disk_usage(folder).free
     except OSError as error:
-        raise _make_space_error(error, folder, need) from error
-    if need > free:
+        raise _make_disk_space_error(error, folder, size) from error
+    if size > free:
         raise OutputError(
-            f"{folder}: the rotated copy of the rows takes {need / 2**20:,.0f} MiB, and "
-            f"{free / 2**20:,.0f} are free; choose another folder for scratch"
+            f"{folder}: the rotated copy of the rows takes {size / 2**20:,.0f} MiB, and "
+            f"{free / 2**20:,.0f} MiB are free; choose another folder for scratch"
         )
 
 
 @contextlib.contextmanager
 def map_scratch_matrix(shape: tuple[int, int], folder: Path) -> Iterator[tuple[Matrix, Path]]:
-    """Map float32 zeros from a new .npy file, which is deleted at the end of the block.
+    """Yield a memory-mapped matrix of zeros and its .npy file, which is deleted afterwards.
 
-    All space is allocated in advance, because the process would be killed if the disk became full
-    while it writes to a mapped file.
+    All space is allocated in advance, because a disk that becomes full while the process writes to
+    a mapped file would kill the process.
 
     Raises:
         OutputError: The folder can't be written, or has no space.
     """
-    need = 4 * shape[0] * shape[1]
-    check_free_space(folder, need)
+    size = 4 * shape[0] * shape[1]
+    check_free_space(folder, size)
     with contextlib.ExitStack() as stack:
         try:
             inside = tempfile.TemporaryDirectory(
@@ -440,30 +435,26 @@ def map_scratch_matrix(shape: tuple[int, int], folder: Path) -> Iterator[tuple[M
             path = Path(stack.enter_context(inside)) / "basis.npy"
             logging.getLogger(__name__).info(
                 "the rotated copy of the rows takes %s MiB in %s until the end of the run",
-                f"{need / 2**20:,.0f}",
+                f"{size / 2**20:,.0f}",
                 folder,
             )
             mapped = np.lib.format.open_memmap(path, mode="w+", dtype=np.float32, shape=shape)
-            _allocate(path)
+            if hasattr(os, "posix_fallocate"):
+                with path.open("r+b") as file:
+                    os.posix_fallocate(file.fileno(), 0, path.stat().st_size)
         except OSError as error:
-            raise _make_space_error(error, folder, need) from error
+            raise _make_disk_space_error(error, folder, size) from error
         yield np.asarray(mapped), path
 
 
-def _allocate(path: Path) -> None:
-    if hasattr(os, "posix_fallocate"):
-        with path.open("r+b") as file:
-            os.posix_fallocate(file.fileno(), 0, path.stat().st_size)
-
-
-def _make_space_error(error: OSError, folder: Path, need: int) -> OutputError:
+def _make_disk_space_error(error: OSError, folder: Path, size: int) -> OutputError:
     return OutputError(
         f"{error.filename or folder}: {error.strerror or error}; choose a folder with "
-        f"{need / 2**20:,.0f} MiB free for scratch"
+        f"{size / 2**20:,.0f} MiB free for scratch"
     )
 
 
-def gather(X: NDArray[Any], order: NDArray[np.intp], matrix: Matrix) -> None:
+def gather_rows(X: NDArray[Any], order: NDArray[np.intp], matrix: Matrix) -> None:
     """Copy rows in the given order to the first columns of a matrix, reading X sequentially.
 
     Args:
@@ -484,8 +475,8 @@ def gather(X: NDArray[Any], order: NDArray[np.intp], matrix: Matrix) -> None:
         matrix[region, :columns] = matrix[region, :columns][wanted]
 
 
-def pad_width(columns: int) -> int:
-    """Return the padded length of a row of coordinates and an intercept, in whole cache lines.
+def compute_padded_width(columns: int) -> int:
+    """Return the row width for coordinates and an intercept, padded to whole cache lines.
 
     Rows whose distance is a multiple of 1 KiB would compete for the same cache sets.
     """
@@ -493,7 +484,7 @@ def pad_width(columns: int) -> int:
     return width + CACHE_LINE if width % 256 == 0 else width
 
 
-def align(values: NDArray[np.float64]) -> NDArray[np.float32]:
+def copy_aligned(values: NDArray[np.float64]) -> NDArray[np.float32]:
     """Return the values as float32, aligned to a cache line."""
     copy = make_aligned_zeros(*values.shape)
     copy[:] = values

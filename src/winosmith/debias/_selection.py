@@ -1,4 +1,4 @@
-"""Selection of the rows that a phase removes (Algorithm 1, lines 10 to 13), and random subsets.
+"""Select the rows that a phase removes (Algorithm 1, lines 10 to 13), and random subsets.
 
 Scores are ratios of integers and are compared exactly: 3 of 4 votes reach the threshold 0.75,
 regardless of rounding. Random subsets are the baseline for any filter.
@@ -14,7 +14,7 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from winosmith.debias._rows import TIES, draw_fitting_groups, make_generator, number_rows
+from winosmith.debias._rows import TIES, draw_fitting_groups, encode_groups, make_generator
 from winosmith.errors import InputError
 
 BINS = 20
@@ -29,10 +29,10 @@ Counts = NDArray[np.int32]
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """The removals of a phase.
+    """The rows that a phase removes.
 
     Attributes:
-        removed: The ascending positions of the removed rows among the rows of the phase.
+        removed: The positions of the removed rows among the rows of the phase, ascending.
         candidates: The number of rows at or above the threshold.
         tied: The number of candidates with the lowest removed score, if not all of them could be
             removed; otherwise 0.
@@ -54,8 +54,8 @@ def compute_scores(correct: Counts, total: Counts) -> NDArray[np.float64]:
     return known
 
 
-def reach_threshold(correct: Counts, total: Counts, threshold: float) -> NDArray[np.bool_]:
-    """Return whether each row has votes and correct / total >= threshold."""
+def reaches_threshold(correct: Counts, total: Counts, threshold: float) -> NDArray[np.bool_]:
+    """Return whether each row has votes, and enough correct ones to reach the threshold."""
     exact = Fraction(str(float(threshold)))  # the decimal as written, not its nearest double
     most = int(total.max(initial=0))
     need = np.array([-(-exact.numerator * n // exact.denominator) for n in range(most + 1)])
@@ -63,7 +63,7 @@ def reach_threshold(correct: Counts, total: Counts, threshold: float) -> NDArray
 
 
 def pool_by_group(votes: Counts, groups: NDArray[np.intp]) -> Counts:
-    """Return the votes of each row's whole group.
+    """Return the total votes of each row's group.
 
     >>> pool_by_group(np.array([3, 4, 1], np.int32), np.array([0, 1, 0])).tolist()
     [4, 4, 4]
@@ -84,21 +84,22 @@ def select(
     """Select the `cutoff` highest-scoring rows among those that reach the threshold.
 
     Scores have few distinct values, and thousands of rows can be tied at the cutoff. Of these, a
-    random sample from the phase's own generator is removed: the order of the rows or of their ids
-    may depend on their content, and removing in this order would introduce another bias.
+    random sample is removed, drawn by the phase's own generator: the order of the rows or of their
+    ids may depend on their content, and would introduce another bias.
 
     With `groups`, each group is removed or kept as a whole. Groups are removed in the order of
-    their scores, skipping groups that exceed the rest of the cutoff. The votes must then come from
+    their scores, skipping groups that exceed the rest of the cutoff. The votes must come from
     `pool_by_group`.
 
     `correct` and `total` are the (size,) numbers of correct and of all predictions for each row, or
     for its group. `groups` are (size,) group numbers, or None to remove rows individually.
     """
-    candidates = np.flatnonzero(reach_threshold(correct, total, threshold))
+    candidates = np.flatnonzero(reaches_threshold(correct, total, threshold))
     score = correct[candidates] / total[candidates]  # equal ratios are equal doubles
     priority = make_generator(seed, phase, TIES).permutation(len(correct))
     if groups is not None:
-        priority = _use_first_priority(priority, groups)
+        _, first, number = np.unique(groups, return_index=True, return_inverse=True)
+        priority = priority[first][number]
     ranked = np.lexsort((priority[candidates], -score))
     chosen = np.arange(len(ranked)) < cutoff
     if groups is not None:
@@ -113,13 +114,8 @@ def select(
     return Selection(np.sort(candidates[taken]), len(candidates), tied, tied_removed, lowest)
 
 
-def _use_first_priority(priority: NDArray[np.intp], groups: NDArray[np.intp]) -> NDArray[np.intp]:
-    _, first, number = np.unique(groups, return_index=True, return_inverse=True)
-    return priority[first][number]
-
-
-def _select_fitting_groups(groups: NDArray[np.intp], room: int) -> NDArray[np.bool_]:
-    """Return whether each row is removed, taking whole groups in order while they fit.
+def _select_fitting_groups(groups: NDArray[np.intp], limit: int) -> NDArray[np.bool_]:
+    """Select whole groups in order while they fit, and return a mask of the selected rows.
 
     Groups that no longer fit are skipped. The rows of a group are consecutive.
     """
@@ -127,10 +123,10 @@ def _select_fitting_groups(groups: NDArray[np.intp], room: int) -> NDArray[np.bo
     sizes = np.diff(np.r_[starts, len(groups)])
     taken = np.zeros(len(sizes), np.bool_)
     for place, size in enumerate(sizes.tolist()):
-        if size <= room:
+        if size <= limit:
             taken[place] = True
-            room -= size
-        if not room:
+            limit -= size
+        if not limit:
             break
     return np.repeat(taken, sizes)
 
@@ -157,7 +153,7 @@ def subsample(
 
     "In random data reduction, we randomly subsample the dataset to evaluate how a decrease in
     dataset size affects the bias" (WinoGrande, section 3). By default rows are drawn individually,
-    so that twins lose single halves, as they do with AFLite.
+    so that twins can lose one half, as with AFLite.
 
     Args:
         rows: The number of rows.
@@ -181,4 +177,4 @@ def subsample(
     rng = np.random.default_rng(seed)
     if groups is None:
         return np.sort(rng.choice(rows, size, replace=False, shuffle=False))
-    return np.flatnonzero(draw_fitting_groups(number_rows(groups, rows), size, rng))
+    return np.flatnonzero(draw_fitting_groups(encode_groups(groups, rows), size, rng))

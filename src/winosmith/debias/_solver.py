@@ -3,12 +3,12 @@
 Column j minimises ``1/(2C) |w|² + sum over its training rows of log(1 + e^(-t z))`` with a free
 intercept, where t is +1 for the rows of class 1 and -1 for the others (scikit-learn's
 ``LogisticRegression(C=C)``). A vote is for class 1 if the decision value z is above 0. All columns
-take their steps together, because one pass over the rows serves all columns. But no bit of a column
-depends on the other columns.
+take their steps together, because one pass over the rows serves all columns. Nevertheless, no bit
+of a column depends on the other columns.
 
 **The basis** (`rotate_rows`) consists of three changes that leave every prediction unchanged:
 
-- *Centring*: the intercept has no penalty and absorbs the difference.
+- *Centring*: the intercept, which has no penalty, absorbs the difference.
 - *Rotating* by the eigenvectors of the centred Gram matrix: the penalty is the squared length of
   the weights, which a rotation preserves. The Hessian becomes nearly diagonal, regardless of the
   correlations of the columns. (The columns are not standardised, because this would change the
@@ -16,25 +16,25 @@ depends on the other columns.
 - *Scaling* all columns by one power of two, and the penalty by its square, so that any unit of
   measurement fits into float32.
 
-Rows that are mapped from a file are not read into memory, and their rotated copy is written to a
-file as well, so that memory use does not grow with the number of rows.
+Memory-mapped rows are not read into memory, and their rotated copy is also in a file, so that
+memory use does not grow with the number of rows.
 
-**The start** (`compute_first_start`, `compute_start_at`). In the first phase, the starting point is
-the classifier trained on all rows, each weighted by the probability of being in a training set. In
-later phases it is the mean of the last phase's classifiers. Both are close to every classifier's
+**The start** (`compute_initial_start`, `compute_start_at`). In the first phase, the starting point
+is the classifier trained on all rows, each weighted by the probability of being in a training set.
+In later phases it is the mean of the last phase's classifiers. Both are close to every classifier's
 optimum.
 
 **The steps** (`minimize`) are those of L-BFGS (Nocedal & Wright 2006, algorithm 7.4). They start
 from a diagonal that is nearly the Hessian, so that a unit step has nearly the correct length, and
 from one known pair: the weights at the start, and the Hessian times these weights. Along this pair
 the losses are flatter than the diagonal suggests, because the rows there are far from the boundary;
-without the pair, the first passes would only discover this. There is no line search on the value of
-the loss, which float32 sums can't resolve near the optimum. Instead, a step is accepted if the
+without the pair, the first passes would be spent on discovering this. There is no line search on
+the loss, because float32 sums can't resolve it near the optimum. Instead, a step is accepted if the
 slope at its end is smaller than at its start, which bounds the overshoot for a convex loss. The
 column then moves to the zero of the slope along the step, found by linear interpolation, and its
 gradient is interpolated between the two ends. As steps shrink, both interpolations become exact,
 and the method becomes that of conjugate gradients, without an additional pass. A step that is too
-long is shortened to the same zero and measured again.
+long is shortened to the zero of the slope, and measured again.
 
 **Columns that do not converge** (`minimize_by_newton`), because of nearly separable classes and a
 large `C`, or because of float32 sums, are solved individually in float64, which is slow but
@@ -114,35 +114,35 @@ def rotate_rows(rows: Rows, threads: Executor, scratch: Path | None = None) -> I
         DataError: The numbers are too large to compute with.
         OutputError: The folder can't be written, or has no space.
     """
-    shape = len(rows.order), _rows.pad_width(rows.X.shape[1])
+    shape = len(rows.order), _rows.compute_padded_width(rows.X.shape[1])
     if scratch is None:
-        yield _fill_matrix(rows, threads, _rows.make_aligned_zeros(*shape))
+        yield _fill_basis(rows, threads, _rows.make_aligned_zeros(*shape))
         return
     with _rows.map_scratch_matrix(shape, scratch) as (matrix, file):
-        if _rows.is_mapped(rows.X) and np.can_cast(rows.X.dtype, np.float32):
-            _rows.gather(rows.X, rows.order, matrix)
+        if _rows.is_memory_mapped(rows.X) and np.can_cast(rows.X.dtype, np.float32):
+            _rows.gather_rows(rows.X, rows.order, matrix)
             rows = replace(rows, X=matrix[:, : rows.X.shape[1]], order=np.arange(len(matrix)))
-        yield replace(_fill_matrix(rows, threads, matrix), file=file)
+        yield replace(_fill_basis(rows, threads, matrix), file=file)
 
 
-def _fill_matrix(rows: Rows, threads: Executor, matrix: NDArray[np.float32]) -> Basis:
+def _fill_basis(rows: Rows, threads: Executor, matrix: NDArray[np.float32]) -> Basis:
     count, columns = rows.X.shape
     parts = list(rows.iterate_parts())
-    kind = np.float64 if count * columns**2 <= MAX_FLOAT64_WORK else np.float32
-    mean, largest = _find_centre(rows)
+    dtype = np.float64 if count * columns**2 <= MAX_FLOAT64_WORK else np.float32
+    mean, largest = _compute_centre(rows)
     scale = 2.0 ** -float(np.round(np.log2(largest))) if largest > 0 else 1.0
     gram = np.zeros((columns, columns))
-    work = partial(_compute_gram, rows, mean, scale, kind)
-    for product in ordered_map(work, parts, threads, ahead=4):  # each product has d² numbers
+    work = partial(_compute_gram, rows, mean, scale, dtype)
+    for product in ordered_map(work, parts, threads, max_pending=4):  # each product has d² numbers
         gram += product
-    rotation = np.linalg.eigh(gram)[1].astype(kind)
+    rotation = np.linalg.eigh(gram)[1].astype(dtype)
     turn = partial(_rotate_part, rows, mean, scale, rotation, matrix)
     for _ in ordered_map(turn, parts, threads):
         pass  # each part is written to the matrix
     return Basis(matrix, columns, scale)
 
 
-def _find_centre(rows: Rows) -> tuple[NDArray[np.float64], float]:
+def _compute_centre(rows: Rows) -> tuple[NDArray[np.float64], float]:
     mean = np.zeros(rows.X.shape[1])
     low, high = np.full_like(mean, np.inf), np.full_like(mean, -np.inf)
     for part in rows.iterate_parts():
@@ -152,21 +152,21 @@ def _find_centre(rows: Rows) -> tuple[NDArray[np.float64], float]:
     largest = float(np.maximum(high - mean, mean - low).max())
     if not largest < 1e150:
         raise DataError(
-            f"X has numbers up to {high.max():.3g}, which is too large; divide X by that number"
+            f"X has numbers up to {high.max():.3g}, which is too large; divide X by this number"
         )
     return mean, largest
 
 
 def _centre_part(
-    rows: Rows, mean: NDArray[np.float64], scale: float, kind: type[np.floating[Any]], part: slice
+    rows: Rows, mean: NDArray[np.float64], scale: float, dtype: type[np.floating[Any]], part: slice
 ) -> NDArray[Any]:
-    return ((rows.read_chunk(part) - mean) * scale).astype(kind)
+    return ((rows.read_chunk(part) - mean) * scale).astype(dtype)
 
 
 def _compute_gram(
-    rows: Rows, mean: NDArray[np.float64], scale: float, kind: type[np.floating[Any]], part: slice
+    rows: Rows, mean: NDArray[np.float64], scale: float, dtype: type[np.floating[Any]], part: slice
 ) -> NDArray[Any]:
-    chunk = _centre_part(rows, mean, scale, kind, part)
+    chunk = _centre_part(rows, mean, scale, dtype, part)
     product: NDArray[Any] = chunk.T @ chunk
     return product
 
@@ -223,13 +223,13 @@ PART_ROWS = 4096
 
 @dataclass(frozen=True, slots=True)
 class StartData:
-    """The data for computing starting points.
+    """The data for computing the solver's starting points.
 
     Attributes:
         kernel: The kernel for the rows.
         ridge: (D,) the penalty of each weight.
         intercept: The column of the intercept in the basis.
-        train_size: The number of rows of a training set.
+        train_size: The number of rows in a training set.
         threads: The pool that processes the parts.
     """
 
@@ -239,15 +239,15 @@ class StartData:
     train_size: int
     threads: Executor
 
-    def map_parts(self, work: Callable[[Positions], Part], rows: Positions) -> list[Part]:
+    def map_parts(self, function: Callable[[Positions], Part], rows: Positions) -> list[Part]:
         """Call a function on each part of the rows, and return the results."""
         parts = [rows[first : first + PART_ROWS] for first in range(0, len(rows), PART_ROWS)]
-        return list(ordered_map(work, parts, self.threads, ahead=len(parts)))
+        return list(ordered_map(function, parts, self.threads, max_pending=len(parts)))
 
 
 @dataclass(frozen=True, slots=True)
 class Start:
-    """The starting point of the solver.
+    """A starting point for the solver.
 
     Attributes:
         weights: (D,) the weights.
@@ -265,21 +265,21 @@ class Start:
     tolerance: float
 
 
-def compute_first_start(data: StartData, rows: Positions) -> Start:
-    """Return the starting point at the classifier trained on all rows left."""
-    share = data.train_size / len(rows)
-    zero = np.zeros((1, len(data.ridge)))
-    flat = compute_start_at(zero[0], data, rows)
+def compute_initial_start(data: StartData, rows: Positions) -> Start:
+    """Return the starting point given by the classifier trained on all rows left."""
+    fraction = data.train_size / len(rows)
+    origin = np.zeros((1, len(data.ridge)))
+    flat = compute_start_at(origin[0], data, rows)
     one = np.zeros(1, np.intp)
 
     def sum_part(W: Floats, part: Positions) -> Floats:
         all_rows = np.arange(len(part), dtype=np.int32)
         return data.kernel.make_gradient(part, [all_rows])(W, one)
 
-    def gradient(W: Floats, _: NDArray[np.intp]) -> Floats:
+    def compute_gradient(W: Floats, _: NDArray[np.intp]) -> Floats:
         return np.asarray(sum(data.map_parts(partial(sum_part, W), rows))) if len(W) else W
 
-    fit = minimize(gradient, zero, data.ridge / share, flat.diagonal / share, 1e-2)
+    fit = minimize(compute_gradient, origin, data.ridge / fraction, flat.diagonal / fraction, 1e-2)
     return compute_start_at(fit.weights[0], data, rows)
 
 
@@ -291,13 +291,13 @@ def compute_start_at(weights: Floats, data: StartData, rows: Positions) -> Start
     diagonal = data.ridge + diagonal
     diagonal[diagonal == 0] = 1.0  # the padding, and constant columns without a penalty
     leverage = max(data.map_parts(lambda part: kernel.compute_leverage(part, diagonal), rows))
-    share = min(1.0, len(weights) / FULL_ACCURACY_SIZE, data.train_size / FULL_ACCURACY_SIZE)
+    factor = min(1.0, len(weights) / FULL_ACCURACY_SIZE, data.train_size / FULL_ACCURACY_SIZE)
     return Start(
         weights=weights,
         measured=weights,
         diagonal=diagonal,
         product=data.ridge * weights + product,
-        tolerance=ACCURACY * share / float(np.clip(leverage, *LEVERAGE_RANGE)) ** 0.5,
+        tolerance=ACCURACY * factor / float(np.clip(leverage, *LEVERAGE_RANGE)) ** 0.5,
     )
 
 
@@ -314,7 +314,7 @@ does not mean that the optimum is near. 10 to 16 passes are typical; with as man
 training rows, 80 are needed."""
 
 MAX_PASSES = 150
-"""The maximum number of passes; columns that need more are left to `minimize_by_newton`."""
+"""The maximum number of passes; `minimize_by_newton` solves the columns that need more."""
 
 MAX_SLOPE_RATIO = 0.9
 """A step is accepted if the slope at its end is at most this fraction of that at its start."""
@@ -328,7 +328,7 @@ SHORTENING_RANGE = (0.1, 0.7)
 
 @dataclass(frozen=True, slots=True)
 class Fit:
-    """The result of the solver.
+    """The weights that the solver found, and whether they converged.
 
     Attributes:
         weights: (c, D) the minima.
@@ -349,7 +349,7 @@ def minimize(
     tolerance: float,
     known_pair: tuple[Floats, Floats] | None = None,
 ) -> Fit:
-    """Minimise every column's penalised loss.
+    """Minimise the penalised loss of every column with L-BFGS.
 
     Args:
         gradient: The gradient function; see `_kernel.Gradient`.
@@ -359,11 +359,12 @@ def minimize(
         tolerance: A column has converged if its Newton decrement (the square root of g · H⁻¹ g,
             with the L-BFGS approximation of H) is below this value. The step to which the decrement
             belongs is still taken.
-        known_pair: A (D,) step, and the approximate change of every column's gradient along it.
+        known_pair: A (D,) step, and the approximate change of the columns' gradients along the
+            step.
     """
     count, w = len(start), start
 
-    def penalised(w: Floats, column: NDArray[np.intp]) -> Floats:
+    def compute_gradient(w: Floats, column: NDArray[np.intp]) -> Floats:
         return gradient(w, column) + ridge * w
 
     fit = Fit(w.copy(), np.zeros(count, np.intp), np.zeros(count, np.bool_))
@@ -373,8 +374,8 @@ def minimize(
     oldest = []
     if known_pair is not None:
         step, change = known_pair
-        oldest = [_make_pair(step[None], change[None], np.array([True]))]
-    g = penalised(w, column)
+        oldest = [_make_lbfgs_pair(step[None], change[None], np.array([True]))]
+    g = compute_gradient(w, column)
     step = _compute_direction(g, [*oldest, *pairs], diagonal)
     slope = _dot_rows(g, step)
     measured = g
@@ -393,11 +394,11 @@ def minimize(
         if not column.size:
             break
         ahead = w + length[:, None] * step
-        g_ahead = penalised(ahead, column)
+        g_ahead = compute_gradient(ahead, column)
         slope_ahead = _dot_rows(g_ahead, step)
         kept = slope_ahead <= MAX_SLOPE_RATIO * -slope
-        pairs.append(_make_pair(ahead - w, g_ahead - g, kept))
-        root = _find_slope_zero(slope, slope_ahead)
+        pairs.append(_make_lbfgs_pair(ahead - w, g_ahead - g, kept))
+        root = _interpolate_slope_zero(slope, slope_ahead)
         part = np.where(kept, np.clip(root, *STEP_RANGE), 0.0)[:, None]
         w, g, measured = w + part * (ahead - w), g + part * (g_ahead - g), g_ahead
         step = np.where(kept[:, None], _compute_direction(g, [*oldest, *pairs], diagonal), step)
@@ -411,7 +412,7 @@ def _dot_rows(a: Floats, b: Floats) -> Floats:
     return np.asarray((a * b).sum(axis=1))
 
 
-def _make_pair(s: Floats, y: Floats, kept: NDArray[np.bool_]) -> Pair:
+def _make_lbfgs_pair(s: Floats, y: Floats, kept: NDArray[np.bool_]) -> Pair:
     sy = _dot_rows(s, y)
     good = kept & (sy > 1e-12 * np.sqrt(_dot_rows(s, s) * _dot_rows(y, y)))
     return s, y, np.divide(1.0, sy, out=np.zeros_like(sy), where=good)
@@ -430,8 +431,8 @@ def _compute_direction(g: Floats, pairs: list[Pair], diagonal: Floats) -> Floats
     return -q
 
 
-def _find_slope_zero(slope: Floats, slope_ahead: Floats) -> Floats:
-    change = slope_ahead - slope
+def _interpolate_slope_zero(slope: Floats, next_slope: Floats) -> Floats:
+    change = next_slope - slope
     return np.divide(-slope, change, out=np.zeros_like(slope), where=change > 0)
 
 
@@ -467,8 +468,8 @@ def minimize_by_newton(
     w, last = start.copy(), np.inf
     z = objective.X @ w
     for _ in range(MAX_NEWTON_STEPS):
-        step, slope = objective.newton_step(w, z)
-        if slope < FULL_STEP_LIMIT * objective.loss(w, z):
+        step, slope = objective.compute_newton_step(w, z)
+        if slope < FULL_STEP_LIMIT * objective.compute_loss(w, z):
             w = w - step
             if slope < FINAL_SLOPE or slope > last / 4:
                 break
@@ -481,18 +482,18 @@ def minimize_by_newton(
 
 @dataclass(frozen=True, slots=True)
 class _Objective:
-    """The penalised loss, with the arguments of `minimize_by_newton` in float64."""
+    """The penalised loss for `minimize_by_newton`, computed in float64."""
 
     X: Floats
     y: Floats
     ridge: Floats
 
-    def loss(self, w: Floats, z: Floats) -> float:
-        """Return the penalised loss at the weights w, which give the (m,) decision values z."""
+    def compute_loss(self, w: Floats, z: Floats) -> float:
+        """Return the penalised loss at the weights w with the (m,) decision values z."""
         return compute_loss(z, self.y) + 0.5 * float(((self.ridge * w) * w).sum())
 
-    def newton_step(self, w: Floats, z: Floats) -> tuple[Floats, float]:
-        """Return the Newton step, which is to be subtracted, and the slope along it."""
+    def compute_newton_step(self, w: Floats, z: Floats) -> tuple[Floats, float]:
+        """Return the Newton step, to be subtracted, and the slope along it."""
         from scipy.linalg import cho_factor, cho_solve
 
         gradient = compute_residual(z, self.y) @ self.X + self.ridge * w
@@ -503,10 +504,10 @@ class _Objective:
         return step, float(gradient @ step)
 
     def find_step_size(self, w: Floats, z: Floats, step: Floats, slope: float) -> float:
-        """Return the first step size of 1, 1/2, 1/4, … that lowers the loss enough (Armijo)."""
-        now, along, size = self.loss(w, z), self.X @ step, 1.0
+        """Return the first of the step sizes 1, 1/2, 1/4, … with enough decrease (Armijo)."""
+        now, along, size = self.compute_loss(w, z), self.X @ step, 1.0
         while size > 1e-10:
-            ahead = self.loss(w - size * step, z - size * along)
+            ahead = self.compute_loss(w - size * step, z - size * along)
             if ahead <= now - 1e-4 * size * slope:
                 break
             size /= 2

@@ -1,9 +1,9 @@
-"""Twins and singles as units for the mirror filter, and the vectors of their options.
+"""Twins and singles as units for the mirror filter, and their options' vectors.
 
 `Choices` fits and scores models for any number of options. It first sorts the options of each
 problem by their vectors, so that the original order has no effect. `TwinUnits` are the units of
-filters of whole twins. `Separability` counts the units whose vectors depend on the answer; no model
-can predict the answers of the others.
+filters that remove whole twins. `Separability` counts the units whose vectors depend on the answer;
+no model can predict the answers of the others.
 """
 
 from __future__ import annotations
@@ -17,18 +17,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from winosmith.blocks import blocks, comparable_text, copies, whole_twins
+from winosmith.blocks import blocks, copies, normalize_tokens, whole_twins
 from winosmith.dataset import Dataset
-from winosmith.debias._logit import ROUNDING, Floats, Logit, Rows, rounding_error
-from winosmith.debias._rows import CHUNK, choice_keys, problem_labels
+from winosmith.debias._logit import ROUNDING, Floats, Logit, Rows, bound_rounding_errors
+from winosmith.debias._rows import CHUNK, get_choice_keys, get_problem_labels
 from winosmith.errors import DataError
-from winosmith.parallel import one_thread
+from winosmith.parallel import use_one_thread
 from winosmith.results import Result
 
 
 @dataclass(frozen=True, slots=True)
 class ModelScores:
-    """The (n, models) scores of models on problems.
+    """The scores of models on problems, as (n, models) arrays.
 
     Attributes:
         leads: The lead of the highest-scoring option over the runner-up; 0 for a tie.
@@ -44,7 +44,7 @@ class ModelScores:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Choices:
-    """Problems with the vectors of their options, and with their keys.
+    """Problems with their keys and their options' vectors.
 
     Attributes:
         X: (n, K, d) float32 vectors of the options of each problem, padded with zeros.
@@ -58,7 +58,7 @@ class Choices:
 
     @classmethod
     def from_vectors(cls, X: NDArray[Any], key: ArrayLike, options: ArrayLike) -> Choices:
-        """Check the arrays, and sort the options of each problem by their vectors.
+        """Check the arrays, and sort each problem's options by their vectors.
 
         Raises:
             DataError: Lengths differ, vectors are not finite, or a key is out of range.
@@ -85,7 +85,7 @@ class Choices:
             raise DataError(f"row {row} of X contains NaN or infinity; embed the problem again")
         place = np.tile(np.arange(X.shape[1]), (len(X), 1))
         for row, size in enumerate(sizes.tolist()):
-            digests = [_digest_vectors(X[row, option]) for option in range(size)]
+            digests = [_digest_vector(X[row, option]) for option in range(size)]
             # Among equal options the key is first; otherwise rounding could reveal it.
             place[row, :size] = sorted(range(size), key=lambda at: (digests[at], at != keys[row]))
         moved = np.take_along_axis(X, place[:, :, None], axis=1).astype(np.float32)
@@ -96,7 +96,7 @@ class Choices:
         return len(self.key)
 
     def select(self, rows: Rows | NDArray[np.bool_]) -> Choices:
-        """Return the problems at some rows."""
+        """Return the problems in the given rows."""
         return Choices(self.X[rows], self.key[rows], self.options[rows])
 
     @property
@@ -110,7 +110,7 @@ class Choices:
         return self.X[is_option], np.cumsum(self.options) - self.options
 
     def fit(self, weights: NDArray[np.float32], C: float) -> Floats:
-        """Fit models with different weights of problems, and return their (d, c) weights.
+        """Fit models with different problem weights, and return their (d, c) coefficients.
 
         Args:
             weights: (n, c) the weight of each problem in each model.
@@ -124,10 +124,10 @@ class Choices:
     def score(self, W: Floats) -> ModelScores:
         """Return the scores of models on the problems."""
         V, starts = self._stacked_vectors
-        with one_thread():
+        with use_one_thread():
             scores = V @ W
         top = np.maximum.reduceat(scores, starts)
-        tied = scores >= np.repeat(top - rounding_error(V, W, starts), self.options, axis=0)
+        tied = scores >= np.repeat(top - bound_rounding_errors(V, W, starts), self.options, axis=0)
         ties = np.add.reduceat(tied.astype(np.intp), starts)
         credit = tied[starts + self.key] / ties
         place = np.arange(len(V))[:, None]
@@ -141,9 +141,9 @@ class Choices:
         return np.hstack([self.X.reshape(len(self), -1), self.key[:, None].astype(np.float32)])
 
 
-def _digest_vectors(values: NDArray[Any]) -> bytes:
-    plain = np.ascontiguousarray(values, np.float32) + np.float32(0)
-    return hashlib.blake2b(plain.tobytes(), digest_size=16).digest()
+def _digest_vector(vector: NDArray[Any]) -> bytes:
+    normalised = np.ascontiguousarray(vector, np.float32) + np.float32(0)
+    return hashlib.blake2b(normalised.tobytes(), digest_size=16).digest()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -153,10 +153,10 @@ class TwinUnits:
     Attributes:
         V: (U, d) float32: the sum over the halves of ±x, with + if the first option is correct;
             copies of a half are averaged first. With `items`, each row is an option.
-        rows: The rows of the data set that are kept or removed with each unit, in ascending order.
+        rows: The data set's rows that are kept or removed with each unit, in ascending order.
         blocks: (U,) block numbers; units of one family, or with identical sentences, share a block.
         kinds: (U,) "twin" or "single".
-        ids: (U,) the id of each unit's problems that sorts first.
+        ids: (U,) the first id of each unit's problems in sorted order.
         items: (n,) the unit of each row of V; None if each row is a unit.
         key: (U,) the index of the correct option among each unit's rows; None if each row is a
             unit.
@@ -170,33 +170,33 @@ class TwinUnits:
     items: NDArray[np.intp] | None = None
     key: NDArray[np.intp] | None = None
 
-    def rows_of(self, units: NDArray[np.intp]) -> NDArray[np.intp]:
-        """Return the rows of the data set that belong to units, in ascending order."""
+    def get_rows(self, units: NDArray[np.intp]) -> NDArray[np.intp]:
+        """Return the data set's rows that belong to the given units, in ascending order."""
         return np.array(sorted(row for unit in units for row in self.rows[unit]), np.intp)
 
 
-def twin_units(pool: Dataset, X: NDArray[Any]) -> TwinUnits:
+def make_twin_units(pool: Dataset, X: NDArray[Any]) -> TwinUnits:
     """Return the units of two-option problems, with one vector per unit.
 
-    A unit is a twin with all copies of its halves, or a single with its copies. Swapping the
-    options of a problem has no effect, because both x and the sign of its answer flip. Look-alikes
-    are separate blocks here, so that the filter can find sentences that contributors repeat.
-    (Splits keep look-alikes together; see `winosmith.blocks`.)
+    A unit is a twin with all copies of its halves, or a single with its copies. Swapping a
+    problem's options has no effect, because both x and the sign of the answer flip. Look-alikes are
+    in separate blocks here, so that the filter can find sentences that contributors repeat. (Splits
+    keep look-alikes together; see `winosmith.blocks`.)
 
     Args:
         pool: Problems with two options each and known answers.
         X: (n, d) vectors whose sign flips when options are swapped, such as `difference` vectors.
 
     Raises:
-        DataError: The problems are invalid for `problem_labels`, or the number of vectors differs.
+        DataError: `get_problem_labels` rejects the problems, or the number of vectors differs.
 
     >>> from winosmith import Problem
     >>> a = Problem("a", "It is in the _ as it is old.", ("box", "bin"), 0, "t")
     >>> b = Problem("b", "It is in the _ as it is new.", ("box", "bin"), 1, "t")
-    >>> twin_units(Dataset([a, b]), np.array([[3.0, 1.0], [3.0, 0.0]])).V.tolist()
+    >>> make_twin_units(Dataset([a, b]), np.array([[3.0, 1.0], [3.0, 0.0]])).V.tolist()
     [[0.0, 1.0]]
     """
-    signs = 1 - 2 * problem_labels(pool).astype(np.float32)
+    signs = 1 - 2 * get_problem_labels(pool).astype(np.float32)
     if len(X) != len(pool):
         raise DataError(f"there are {len(X)} vectors for {len(pool)} problems")
     identical = copies(pool)
@@ -220,20 +220,22 @@ def twin_units(pool: Dataset, X: NDArray[Any]) -> TwinUnits:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _OptionUnit:
+    """A twin or single with one vector per option."""
+
     V: NDArray[np.float32]
     key: int
     rows: list[int]
     kind: str
 
 
-def option_units(pool: Dataset, X: NDArray[Any]) -> TwinUnits:
+def make_option_units(pool: Dataset, X: NDArray[Any]) -> TwinUnits:
     """Return the units of problems with any number of options, with one vector per option.
 
     A unit is a twin with all copies of its halves, or a single with its copies. If the halves of a
-    twin have two options each, its key is one bit, as in `twin_units`. With K options each, the
-    unit has K (K − 1) options: the pairs of different answers of its halves. A pair's vector is the
-    sum of the vectors of both answers. (If vectors represent only the options, a pair ties with its
-    reverse, so nothing about a twin is predictable.) Copies with different answers get zero
+    twin have two options each, its key is one bit, as in `make_twin_units`. With K options each,
+    the unit has K (K − 1) options: all pairs of different answers to its halves. A pair's vector is
+    the sum of the vectors of both answers. (If vectors represent only the options, a pair ties with
+    its reverse, so nothing about a twin is predictable.) Copies with different answers get zero
     vectors, so they are not predictable either.
 
     Args:
@@ -246,11 +248,11 @@ def option_units(pool: Dataset, X: NDArray[Any]) -> TwinUnits:
     >>> from winosmith import Problem
     >>> a = Problem("a", "Why is it dark? _", ("night", "noon", "rain"), 0)
     >>> b = Problem("b", "Who barks? _", ("dog", "cat"), 0)
-    >>> units = option_units(Dataset([a, b]), np.ones((2, 3, 1)))
+    >>> units = make_option_units(Dataset([a, b]), np.ones((2, 3, 1)))
     >>> units.items.tolist(), units.key.tolist()
     ([0, 0, 0, 1, 1], [0, 0])
     """
-    keys = choice_keys(pool)
+    keys = get_choice_keys(pool)
     if X.ndim != 3 or len(X) != len(pool):
         raise DataError(f"X has the shape {X.shape}; (problems, options, columns) is needed")
     identical = copies(pool)
@@ -261,7 +263,7 @@ def option_units(pool: Dataset, X: NDArray[Any]) -> TwinUnits:
         halves: dict[int, list[int]] = {}
         for row in sorted(group, key=pool.ids.__getitem__):
             halves.setdefault(copy_of.get(row, row), []).append(row)
-        found += _make_option_units(pool, X, keys, list(halves.values()))
+        found += _iter_option_units(pool, X, keys, list(halves.values()))
     return TwinUnits(
         V=np.concatenate([unit.V for unit in found]),
         rows=tuple(tuple(sorted(unit.rows)) for unit in found),
@@ -273,15 +275,15 @@ def option_units(pool: Dataset, X: NDArray[Any]) -> TwinUnits:
     )
 
 
-def _make_option_units(
+def _iter_option_units(
     pool: Dataset, X: NDArray[Any], keys: NDArray[np.intp], halves: Sequence[list[int]]
 ) -> Iterator[_OptionUnit]:
     """Yield the units of one group: a single, a twin, or halves that do not form a twin.
 
     `halves` are the rows of each half with its copies, sorted by id.
     """
-    named = [[comparable_text(option) for option in pool[rows[0]].options] for rows in halves]
-    right = [{comparable_text(pool[row].options[keys[row]]) for row in rows} for rows in halves]
+    named = [[normalize_tokens(option) for option in pool[rows[0]].options] for rows in halves]
+    right = [{normalize_tokens(pool[row].options[keys[row]]) for row in rows} for rows in halves]
     is_clear = all(len(one) == 1 for one in right)
     of = [X[rows[0], : len(names)] for rows, names in zip(halves, named, strict=True)]
     of = [np.asarray(one, np.float32) * np.float32(is_clear) for one in of]
@@ -303,9 +305,9 @@ def _make_option_units(
 
 
 MIN_SEPARABLE = 0.1
-"""Vectors are blind if the vectors of a smaller fraction of units depend on the answer. The light
+"""Vectors are blind if a smaller fraction of units has vectors that depend on the answer. The light
 embedder does not read triggers before the blank: its vectors depend on the answer for 86 % of the
-twins and singles of WinoGrande's dev set, 69 % of the practice twins, 32 % of the hand-written
+twins and singles of WinoGrande's dev set, 69 % of the practice twins, 32 % of the handwritten
 twins, and 0 % in a language that it does not support."""
 
 
@@ -341,8 +343,8 @@ def measure_separability(
     A twin's halves have opposite answers, so a model can only predict them if their vectors differ.
     A single's vector must differ from zero or, with `flips_sign=False`, from the vector of the
     first problem, because an intercept absorbs what all vectors have in common. With more than two
-    options, the vectors of a unit's options must differ. If all rows are the same, the count is 0.
-    Differences up to 10⁻⁶ of the longest vector are treated as rounding.
+    options, the vectors of a unit's options must differ. If all vectors are the same, the count is
+    0. Differences up to 10⁻⁶ of the longest vector are treated as rounding.
 
     Args:
         pool: Problems with answers.
@@ -361,14 +363,14 @@ def measure_separability(
     if len(X) != len(pool):
         raise DataError(f"there are {len(X)} vectors for {len(pool)} problems")
     if X.ndim == 3:
-        units = option_units(pool, X)
+        units = make_option_units(pool, X)
         of_units = np.asarray(units.items)
         starts = np.unique(of_units, return_index=True)[1]
         distances = np.linalg.norm(units.V - units.V[starts][of_units], axis=1)
         longest = np.linalg.norm(units.V, axis=1).max()
         seen = np.maximum.reduceat(distances, starts) > ROUNDING * longest
         return Separability(len(seen), int(seen.sum()))
-    labels = problem_labels(pool)
+    labels = get_problem_labels(pool)
     longest, lengths = 0.0, []
     is_constant = True
     for first in range(0, len(pool.groups), CHUNK):

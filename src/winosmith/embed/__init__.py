@@ -17,8 +17,8 @@ from winosmith.embed._array import ArrayEmbedder, load_array, save_array
 from winosmith.embed._embedder import Combine, Embedder, OptionsEmbedder, TextEmbedder, Vectors
 from winosmith.embed._encoder import (
     EncoderEmbedder,
-    cache_folder,
     finetune_embedder,
+    get_cache_folder,
     split_for_finetuning,
 )
 from winosmith.embed._light import HashedEmbedder, LightEmbedder
@@ -33,8 +33,8 @@ __all__ = [
     "OptionsEmbedder",
     "TextEmbedder",
     "Vectors",
-    "cache_folder",
     "finetune_embedder",
+    "get_cache_folder",
     "load_array",
     "save_array",
     "split_for_finetuning",

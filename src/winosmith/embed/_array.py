@@ -30,11 +30,11 @@ class ArrayEmbedder:
     """An embedder that returns the rows of an array.
 
     Attributes:
-        X: (n, d) finite numbers, converted to float32. If `X` is a `numpy.memmap` of more than 64
-            MiB, neither the array nor the vectors are read into memory.
-        ids: the id of each row, to look up problems in any order. By default there must be one row
-            per problem, in the same order.
-        name: name of the array for messages.
+        X: (n, d) finite numbers, converted to float32. A `numpy.memmap` of more than 64 MiB is not
+            read into memory, nor are the vectors.
+        ids: the id of each row, to look up problems in any order. Without ids, there must be one
+            row per problem, in the same order.
+        name: name of the array, for messages.
 
     Raises:
         DataError: the array is not two-dimensional, not real or not finite (the message names the
@@ -75,14 +75,14 @@ class ArrayEmbedder:
         object.__setattr__(self, "X", rows)
 
     @cached_property
-    def _rows(self) -> dict[str, int]:
+    def _row_of_id(self) -> dict[str, int]:
         return {str(name): row for row, name in enumerate(self.ids or ())}
 
     def embed(self, problems: Sequence[Problem]) -> Vectors:
-        """Return the row of each problem, (n, d) float32.
+        """Return each problem's row, as (n, d) float32.
 
         Raises:
-            DataError: some problems have no row (the message names three), or the numbers of
+            DataError: some problems have no row (the message names up to three), or the numbers of
                 problems and rows differ.
         """
         if self.ids is None:
@@ -92,14 +92,14 @@ class ArrayEmbedder:
                     "ids it must have one row per problem, in order"
                 )
             return self._select_rows(np.arange(len(self.X)))
-        absent = [problem.id for problem in problems if problem.id not in self._rows]
+        absent = [problem.id for problem in problems if problem.id not in self._row_of_id]
         if absent:
             raise DataError(
                 f"{self.name} has no row for {len(absent):,} of {len(problems):,} problems: "
                 f"{first_ids(absent)}"
             )
         return self._select_rows(
-            np.array([self._rows[problem.id] for problem in problems], np.intp)
+            np.array([self._row_of_id[problem.id] for problem in problems], np.intp)
         )
 
     def _select_rows(self, rows: npt.NDArray[np.intp]) -> Vectors:
@@ -120,7 +120,7 @@ def save_array(
         path: path of the file.
         X: (n, d) vectors.
         ids: the id of each row.
-        notes: additional strings or lists of strings, each stored as an array.
+        notes: additional strings or lists of strings; each is stored as an array.
 
     Raises:
         OutputError: the file can't be written.
@@ -134,8 +134,8 @@ def save_array(
 def load_array(path: str | Path, ids: Sequence[str] | None = None) -> ArrayEmbedder:
     """Read vectors from a .npy file, or from a .npz file with `X` and optionally `ids`.
 
-    Pickled objects are rejected, so that no code in the file runs. A .npy file of more than 64 MiB
-    is memory-mapped.
+    Pickled objects are rejected, so that no code from the file runs. A .npy file of more than 64
+    MiB is memory-mapped.
 
     Args:
         path: path of the file; `winosmith embed` writes such .npz files.
@@ -147,16 +147,16 @@ def load_array(path: str | Path, ids: Sequence[str] | None = None) -> ArrayEmbed
     """
     path = Path(path)
     try:
-        rows, own = _read_file(path)
+        rows, stored_ids = _read_array_file(path)
     except FormatError:
         raise
     except (OSError, ValueError, EOFError, zipfile.BadZipFile) as error:
-        what = getattr(error, "strerror", None) or "not a complete .npy or .npz file, or pickled"
-        raise FormatError(what, path) from error
-    return ArrayEmbedder(rows, ids if own is None else own, path.name)
+        reason = getattr(error, "strerror", None) or "not a complete .npy or .npz file, or pickled"
+        raise FormatError(reason, path) from error
+    return ArrayEmbedder(rows, ids if stored_ids is None else stored_ids, path.name)
 
 
-def _read_file(path: Path) -> tuple[npt.NDArray[Any], list[str] | None]:
+def _read_array_file(path: Path) -> tuple[npt.NDArray[Any], list[str] | None]:
     if not zipfile.is_zipfile(path):
         with path.open("rb") as file:
             np.lib.format.read_magic(file)  # otherwise numpy would try to load a pickle
@@ -164,7 +164,7 @@ def _read_file(path: Path) -> tuple[npt.NDArray[Any], list[str] | None]:
     with np.load(path, allow_pickle=False) as arrays:
         if "X" not in arrays:
             names = ", ".join(arrays.files) or "nothing"
-            raise FormatError(f"a .npz file needs an array X; this one has {names}", path)
+            raise FormatError(f"a .npz file must contain an array X; this one has {names}", path)
         ids = [str(name) for name in arrays["ids"].tolist()] if "ids" in arrays else None
         return arrays["X"], ids
 
@@ -177,18 +177,18 @@ PART_ROWS = 2048
 
 
 def is_large(X: npt.NDArray[Any]) -> bool:
-    """Return whether rows are memory-mapped and too large to be read into memory."""
+    """Return whether an array is memory-mapped and too large to be read into memory."""
     return isinstance(X, np.memmap) and X.nbytes > LARGE_BYTES
 
 
-def iterate_parts(count: int) -> Iterator[slice]:
+def iterate_parts(row_count: int) -> Iterator[slice]:
     """Yield slices of at most `PART_ROWS` rows."""
-    for first in range(0, count, PART_ROWS):
-        yield slice(first, min(first + PART_ROWS, count))
+    for first in range(0, row_count, PART_ROWS):
+        yield slice(first, min(first + PART_ROWS, row_count))
 
 
 def copy_rows(X: npt.NDArray[Any], rows: npt.NDArray[np.intp]) -> npt.NDArray[np.float32]:
-    """Copy rows of a large array to a temporary file, and map them as float32.
+    """Copy rows of a large array to a temporary file, and memory-map them as float32.
 
     The file is deleted after its last use.
 
@@ -196,21 +196,21 @@ def copy_rows(X: npt.NDArray[Any], rows: npt.NDArray[np.intp]) -> npt.NDArray[np
         OutputError: the disk is full.
     """
     shape = len(rows), X.shape[1]
-    need, folder = 4 * shape[0] * shape[1], tempfile.gettempdir()
+    size, folder = 4 * shape[0] * shape[1], tempfile.gettempdir()
     logging.getLogger(__name__).info(
-        "the vectors take %s MiB in %s, in the order of the problems", need >> 20, folder
+        "the vectors, in the order of the problems, take %s MiB in %s", size >> 20, folder
     )
     try:
-        if need > shutil.disk_usage(folder).free:
-            raise OutputError(f"{folder}: the vectors need {need >> 20:,} MiB; set TMPDIR")
+        if size > shutil.disk_usage(folder).free:
+            raise OutputError(f"{folder}: the vectors need {size >> 20:,} MiB; set TMPDIR")
         with tempfile.TemporaryFile(dir=folder) as file:
-            file.truncate(need)
+            file.truncate(size)
             if hasattr(os, "posix_fallocate"):
-                os.posix_fallocate(file.fileno(), 0, need)
+                os.posix_fallocate(file.fileno(), 0, size)
             taken = np.memmap(file, np.float32, "r+", shape=shape)
     except OSError as error:
         raise OutputError(
-            f"{folder}: {error.strerror or error}; set TMPDIR to a folder with {need >> 20:,} MiB "
+            f"{folder}: {error.strerror or error}; set TMPDIR to a folder with {size >> 20:,} MiB "
             "free"
         ) from error
     for part in iterate_parts(len(rows)):

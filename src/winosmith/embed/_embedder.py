@@ -13,7 +13,7 @@ from winosmith import seen
 from winosmith.errors import DataError
 from winosmith.options import TwoOrMore, checked_class
 from winosmith.problem import Problem
-from winosmith.text import kind_of_script, units
+from winosmith.text import detect_script, units
 
 Vectors = npt.NDArray[np.float32]
 
@@ -29,7 +29,7 @@ Combine = Literal["difference", "concat"]
 class Embedder(Protocol):
     """Turns problems into vectors, without using their answers.
 
-    The same problems always give the same bytes.
+    The same problems always give bitwise equal vectors.
     """
 
     def embed(self, problems: Sequence[Problem]) -> Vectors:
@@ -38,7 +38,7 @@ class Embedder(Protocol):
 
 
 class TextEmbedder(Protocol):
-    """Turns each text into a vector: `OptionsEmbedder`, `EncoderEmbedder`."""
+    """Turns texts into vectors, like `OptionsEmbedder` and `EncoderEmbedder`."""
 
     @property
     def parameters(self) -> Mapping[str, Any]:
@@ -51,7 +51,7 @@ class TextEmbedder(Protocol):
 
 
 def combine_options(options: Vectors, combine: Combine) -> Vectors:
-    """Combine the vectors of options, (n, 2, d), into vectors of problems, (n, d) or (n, 2 d).
+    """Combine (n, 2, d) option vectors into (n, d) or (n, 2 d) problem vectors.
 
     >>> combine_options(np.array([[[1, 2], [3, 5]]], np.float32), "difference").tolist()
     [[-2.0, -3.0]]
@@ -64,7 +64,7 @@ def combine_options(options: Vectors, combine: Combine) -> Vectors:
 
 
 def check_two_options(problems: Sequence[Problem]) -> None:
-    """Raise a DataError that names three problems if any has more than two options."""
+    """Raise a DataError, naming up to three problems, if any has more than two options."""
     advice = "a vector combines two options, so recast them as two-way comparisons or remove them"
     seen.check_two_options(problems, advice)
 
@@ -76,14 +76,14 @@ LETTERS = (3, 4)
 @checked_class
 @dataclass(frozen=True)
 class OptionsEmbedder:
-    """Turns each option into a vector, without the sentence and the other options.
+    """Turns each option into a vector that ignores the sentence and the other options.
 
-    From these vectors a model can only predict answers that the wording of the options reveals, or
-    that are known without the question ("the sun is cold" is never correct). The features of an
-    option are its words and pairs of adjacent words (letters and pairs of letters in text without
-    spaces between words), or sequences of letters. The features are hashed into signed columns (the
-    hashing trick, Weinberger et al. 2009) and scaled to length 1. Two additional columns mark the
-    longest and the shortest option of a problem, in characters, unless there are ties.
+    From these vectors, a model can only predict answers that the options' wording reveals, or that
+    are known without the question ("the sun is cold" is never correct). An option's features are
+    its words and pairs of adjacent words (characters and character bigrams in text without spaces
+    between words), or sequences of letters. The features are hashed into signed columns (the
+    hashing trick, Weinberger et al. 2009) and scaled to length 1. Two additional columns mark a
+    problem's longest and shortest option, in characters, unless there are ties.
 
     Attributes:
         dimensions: number of hashed columns, 2 or more.
@@ -133,12 +133,12 @@ class OptionsEmbedder:
         if not len(problems):
             raise DataError("there are no problems to embed")
         hashed = self.embed_texts([option for problem in problems for option in problem.options])
-        marks = np.concatenate([_mark_options(problem.options) for problem in problems])
+        marks = np.concatenate([_flag_extreme_lengths(problem.options) for problem in problems])
         rows = np.hstack([hashed, marks])
         return pad_options(rows, [len(problem.options) for problem in problems])
 
     def embed_texts(self, texts: Sequence[str]) -> Vectors:
-        """Return the vector of each text, (n, dimensions) float32, without the two length marks."""
+        """Return each text's vector, (n, dimensions) float32, without the two length columns."""
         rows = hash_features(map(self._iterate_features, texts), self.dimensions)
         lengths = np.linalg.norm(rows, axis=1, keepdims=True)
         found: Vectors = (rows / np.where(lengths > 0, lengths, 1)).astype(np.float32)
@@ -148,7 +148,7 @@ class OptionsEmbedder:
         words = units(option)
         if self.features == "words":
             yield from words
-            if kind_of_script(option) == "unspaced":
+            if detect_script(option) == "unspaced":
                 return  # the units already include pairs
             yield from (f"{a} {b}" for a, b in zip(["", *words], [*words, ""], strict=True))
             return
@@ -158,9 +158,9 @@ class OptionsEmbedder:
 
 
 def hash_features(texts: Iterable[Iterable[str]], columns: int) -> Vectors:
-    """Count each text's features, hashed into signed columns, (n, columns).
+    """Hash and count each text's features in signed columns; return (n, columns).
 
-    This is the hashing trick (Weinberger et al. 2009), with the hash and the signs of
+    This is the hashing trick (Weinberger et al. 2009), with the hash function and signs of
     scikit-learn's `FeatureHasher`.
 
     >>> hash_features([["a", "b", "a"], []], 4).tolist()
@@ -177,7 +177,7 @@ def hash_features(texts: Iterable[Iterable[str]], columns: int) -> Vectors:
 
 
 def pad_options(rows: Vectors, counts: Sequence[int]) -> Vectors:
-    """Group the consecutive rows of each problem's options as (n, K, d), padded with zeros.
+    """Stack each problem's consecutive option rows as (n, K, d), padded with zeros.
 
     >>> pad_options(np.ones((3, 1), np.float32), [1, 2])[:, :, 0].tolist()
     [[1.0, 0.0], [1.0, 1.0]]
@@ -187,8 +187,8 @@ def pad_options(rows: Vectors, counts: Sequence[int]) -> Vectors:
     return found
 
 
-def _mark_options(options: Sequence[str]) -> Vectors:
-    """Return the (K, 2) marks of the longest and the shortest option; 0 if several tie."""
+def _flag_extreme_lengths(options: Sequence[str]) -> Vectors:
+    """Return (K, 2) flags for the longest and the shortest option; 0 if several tie."""
     sizes = np.array([len(option.strip()) for option in options])
     ends = [sizes == sizes.max(), sizes == sizes.min()]
     return np.stack([end if end.sum() == 1 else 0 * end for end in ends], 1).astype(np.float32)

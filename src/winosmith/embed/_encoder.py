@@ -1,6 +1,6 @@
-"""Hugging Face encoders as embedders with a cache, optionally fine-tuned on part of the data.
+"""Hugging Face encoders as cached embedders, optionally fine-tuned on part of the data.
 
-An encoder should not embed the problems that fine-tuned it (WinoGrande, section 3).
+An encoder should not embed the problems on which it was fine-tuned (WinoGrande, section 3).
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from typing import Any, Literal, TypeVar
 import numpy as np
 
 from winosmith import models
-from winosmith.blocks import draw, shuffled_blocks
+from winosmith.blocks import draw, shuffle_blocks
 from winosmith.dataset import Dataset
 from winosmith.embed import _embedder
 from winosmith.embed._embedder import Combine, Vectors
@@ -34,7 +34,7 @@ Item = TypeVar("Item", Problem, str)
 
 CHUNK = 2048
 """Number of problems to embed and cache at a time: enough for batches of similar length, and few
-enough that little work is lost in an interruption."""
+enough to lose little work if interrupted."""
 
 
 @checked_class
@@ -48,22 +48,22 @@ class EncoderEmbedder:
 
     Attributes:
         model: a folder with a saved model, or a model id of the Hugging Face Hub.
-        pooling: "mean" of all tokens of the text, including [CLS] and [SEP]; or "cls", the first
-            token. Vectors are not normalised.
+        pooling: "mean" averages all tokens of the text, including [CLS] and [SEP]; "cls" uses the
+            first token. Vectors are not normalised.
         combine: "difference" or "concat"; see `Combine`.
         reads: "sentence" fills in the options; "options" reads only the options.
         split_point: None reads the filled-in sentence as one segment; other values split it in two.
-            For a fine-tuned encoder, use the value of its training.
+            For a fine-tuned encoder, use the value from training.
         device: a torch device ("cpu", "cuda:0"); by default the GPU if there is one.
         max_length: maximum length of a text in tokens; longer texts are truncated at their start,
             with a warning. By default the model's own limit.
         tokens_per_batch: number of tokens in a batch, including padding; the default depends on the
             device.
-        cache: True for the user's cache folder (`cache_folder`), False for none, or a folder.
-            The cache key consists of the texts, the digest of the weights, and the relevant
+        cache: True for the user's cache folder (`get_cache_folder`), False for no cache, or a
+            folder. The cache key consists of the texts, the digest of the weights, and the relevant
             parameters. Interrupted work is resumed.
         executor: an executor that encodes chunks of 2,048 problems; by default this process does.
-            The workers need access to the model's folder, and each loads the model once. Machines
+            Its workers need access to the model's folder, and each loads the model once. Machines
             of the same kind give the same vectors.
         on_progress: called with the number of embedded problems and the total.
 
@@ -85,7 +85,7 @@ class EncoderEmbedder:
 
     @cached_property
     def folder(self) -> Path:
-        """The folder of the model, downloaded if necessary."""
+        """The model's folder; the model is downloaded if necessary."""
         return models.find_model_folder(self.model)
 
     @cached_property
@@ -112,7 +112,7 @@ class EncoderEmbedder:
         Raises:
             DataError: a problem has more than two options, or vectors are not finite.
             InputError: the model can't be loaded.
-            Interrupted: Ctrl-C with a cache; the message has the number of cached vectors.
+            Interrupted: Ctrl-C with a cache; the message states how many vectors are cached.
         """
         _embedder.check_two_options(problems)
         found = [
@@ -129,18 +129,18 @@ class EncoderEmbedder:
         Raises:
             DataError: vectors are not finite.
             InputError: the model can't be loaded.
-            Interrupted: Ctrl-C with a cache; the message has the number of cached vectors.
+            Interrupted: Ctrl-C with a cache; the message states how many vectors are cached.
         """
         rows = np.concatenate([vectors for _, vectors in self._embed_problems(problems)])
         return _embedder.pad_options(rows, [len(problem.options) for problem in problems])
 
     def embed_texts(self, texts: Sequence[str]) -> Vectors:
-        """Return the vector of each text, (n, d) float32.
+        """Return each text's vector, (n, d) float32.
 
         Raises:
             DataError: there are no texts, or vectors are not finite.
             InputError: the model can't be loaded.
-            Interrupted: Ctrl-C with a cache; the message has the number of cached vectors.
+            Interrupted: Ctrl-C with a cache; the message states how many vectors are cached.
         """
         read: Callable[[Sequence[str]], list[Text]] = list
         chunks = self._embed_in_chunks(texts, "texts", read, lambda chunk: chunk)
@@ -152,74 +152,74 @@ class EncoderEmbedder:
         return self._embed_in_chunks(
             problems,
             "problems",
-            self._fill_texts,
+            self._make_texts,
             lambda chunk: [problem.id for problem in chunk for _ in problem.options],
         )
 
     def _embed_in_chunks(
         self,
         items: Sequence[Item],
-        what: str,
-        texts: Callable[[Sequence[Item]], list[Text]],
-        names_of: Callable[[Sequence[Item]], Sequence[str]],
+        noun: str,
+        get_texts: Callable[[Sequence[Item]], list[Text]],
+        get_names: Callable[[Sequence[Item]], Sequence[str]],
     ) -> Iterator[tuple[Sequence[Item], Vectors]]:
-        """Yield problems or texts in chunks, with the vectors of the texts that `texts` returns.
+        """Yield problems or texts in chunks, with the vectors of their texts.
 
-        `what` is "problems" or "texts", and `names_of` returns a name for each text, for messages.
+        `noun` ("problems" or "texts") and `get_names`, which names each text, are for messages.
         """
         if not len(items):
-            raise DataError(f"there are no {what} to embed")
-        encoded = self._start_encoding(items, texts)
+            raise DataError(f"there are no {noun} to embed")
+        encoded = self._start_encoding(items, get_texts)
         for start in range(0, len(items), CHUNK):
             chunk = items[start : start + CHUNK]
             try:
                 vectors = self._get_vectors(
-                    texts(chunk), start, chunk, len(items), encoded.get(start)
+                    get_texts(chunk), start, chunk, len(items), encoded.get(start)
                 )
             except KeyboardInterrupt:
                 if self._cache is None:
                     raise
                 raise Interrupted(
-                    f"the vectors of {start:,} of {len(items):,} {what} are cached; repeat the "
+                    f"the vectors of {start:,} of {len(items):,} {noun} are cached; repeat the "
                     "call to resume"
                 ) from None
             finite = np.isfinite(vectors).all(axis=1)
             if not finite.all():
                 raise DataError(
                     f"the encoder {self.model} gives values that are not finite, first for "
-                    f"{names_of(chunk)[int(np.argmin(finite))]!r}; its weights are damaged"
+                    f"{get_names(chunk)[int(np.argmin(finite))]!r}; its weights are damaged"
                 )
             yield chunk, vectors
 
-    def _fill_texts(self, chunk: Sequence[Problem]) -> list[Text]:
+    def _make_texts(self, problems: Sequence[Problem]) -> list[Text]:
         if self.reads == "options":
-            return [option.strip() for problem in chunk for option in problem.options]
+            return [option.strip() for problem in problems for option in problem.options]
         return [
             models.fill_option(problem, option, self.split_point)
-            for problem in chunk
+            for problem in problems
             for option in range(len(problem.options))
         ]
 
-    def _cache_path(self, texts: list[Text]) -> Path | None:
-        return self._cache / f"{self._make_key(texts)}.npz" if self._cache else None
+    def _get_cache_path(self, texts: list[Text]) -> Path | None:
+        return self._cache / f"{self._make_cache_key(texts)}.npz" if self._cache else None
 
     def _start_encoding(
-        self, items: Sequence[Item], texts: Callable[[Sequence[Item]], list[Text]]
+        self, items: Sequence[Item], get_texts: Callable[[Sequence[Item]], list[Text]]
     ) -> dict[int, Iterator[Vectors]]:
         if self.executor is None:
             return {}
-        chunks = {at: texts(items[at : at + CHUNK]) for at in range(0, len(items), CHUNK)}
+        chunks = {at: get_texts(items[at : at + CHUNK]) for at in range(0, len(items), CHUNK)}
         missing = {
             at: texts for at, texts in chunks.items() if self._load_from_cache(texts) is None
         }
         load_settings = {"device": self.device, "max_length": self.max_length}
         encode_settings = {"pooling": self.pooling, "tokens_per_batch": self.tokens_per_batch}
-        work = partial(_encode, str(self.folder), load_settings, encode_settings)
+        work = partial(_encode_texts, str(self.folder), load_settings, encode_settings)
         return dict.fromkeys(missing, ordered_map(work, missing.values(), self.executor))
 
     def _load_from_cache(self, texts: list[Text]) -> Vectors | None:
-        path = self._cache_path(texts)
-        return load_cached(path, (len(texts), -1)) if path else None
+        path = self._get_cache_path(texts)
+        return load_cached_vectors(path, (len(texts), -1)) if path else None
 
     def _get_vectors(
         self,
@@ -230,18 +230,18 @@ class EncoderEmbedder:
         encoded: Iterator[Vectors] | None,
     ) -> Vectors:
 
-        def report(done: int, of: int) -> None:
+        def notify(completed: int, count: int) -> None:
             if self.on_progress:
-                self.on_progress(start + len(chunk) * done // of, total)
+                self.on_progress(start + len(chunk) * completed // count, total)
 
         vectors = None if encoded else self._load_from_cache(texts)
         if vectors is None:
-            vectors = next(encoded) if encoded else self._encoder.vectors(
-                texts, pooling=self.pooling, tokens_per_batch=self.tokens_per_batch, on_batch=report
+            vectors = next(encoded) if encoded else self._encoder.encode(
+                texts, pooling=self.pooling, tokens_per_batch=self.tokens_per_batch, on_batch=notify
             )  # fmt: skip
-            if path := self._cache_path(texts):
-                store_vectors(path, vectors)
-        report(1, 1)
+            if path := self._get_cache_path(texts):
+                save_vectors(path, vectors)
+        notify(1, 1)
         return vectors
 
     @cached_property
@@ -252,40 +252,40 @@ class EncoderEmbedder:
     def _cache(self) -> Path | None:
         if self.cache is False:
             return None
-        return (cache_folder() if self.cache is True else Path(self.cache)) / "embeddings"
+        return (get_cache_folder() if self.cache is True else Path(self.cache)) / "embeddings"
 
-    def _make_key(self, texts: list[Text]) -> str:
-        """Return the cache key of texts, which does not depend on `combine`, answers or ids."""
+    def _make_cache_key(self, texts: list[Text]) -> str:
+        """Return the texts' cache key, which does not depend on `combine`, answers or ids."""
         key_parts = {**self.parameters, "combine": None, "model": self._digest, "texts": texts}
         return hashlib.sha256(json.dumps(key_parts, sort_keys=True).encode()).hexdigest()
 
 
 _load_once = lru_cache(maxsize=1)(models.load_encoder)
-"""Keeps the last encoder of a worker in memory."""
+"""Keeps a worker's last encoder in memory."""
 
 
-def _encode(
+def _encode_texts(
     folder: str,
     load_settings: Mapping[str, Any],
     encode_settings: Mapping[str, Any],
     texts: list[Text],
 ) -> Vectors:
-    return _load_once(folder, **load_settings).vectors(texts, **encode_settings)
+    return _load_once(folder, **load_settings).encode(texts, **encode_settings)
 
 
-def cache_folder() -> Path:
+def get_cache_folder() -> Path:
     """Return the user's cache folder: `$XDG_CACHE_HOME/winosmith` or `~/.cache/winosmith`.
 
-    The folder can be deleted at any time; missing files are computed again.
+    The folder can be deleted at any time; missing files are recomputed.
     """
     base = os.environ.get("XDG_CACHE_HOME")
     return (Path(base) if base else Path.home() / ".cache") / "winosmith"
 
 
-def load_cached(path: Path, shape: tuple[int, ...]) -> Vectors | None:
-    """Return the vectors in a cache file, or None if it is missing, damaged or of another shape.
+def load_cached_vectors(path: Path, shape: tuple[int, ...]) -> Vectors | None:
+    """Return the vectors in a cache file, or None if it is missing, damaged or differently shaped.
 
-    The file is a zip with checksums, so damage is detected. -1 in `shape` allows any length.
+    The file is a zip with checksums, so damage is detected. A -1 in `shape` allows any length.
     """
     try:
         with path.open("rb") as file:
@@ -298,8 +298,8 @@ def load_cached(path: Path, shape: tuple[int, ...]) -> Vectors | None:
     return array if fits and array.dtype == np.float32 and np.isfinite(array).all() else None
 
 
-def store_vectors(path: Path, vectors: Vectors) -> None:
-    """Write vectors to a cache file, through a temporary file that is renamed."""
+def save_vectors(path: Path, vectors: Vectors) -> None:
+    """Write vectors atomically to a cache file."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with atomic_write(path, "wb") as file:
         np.savez(file, vectors=vectors)
@@ -312,11 +312,11 @@ N_TRAIN, N_DEV = 5_000, 1_000
 def split_for_finetuning(
     dataset: Dataset, n_train: int = N_TRAIN, n_dev: int = N_DEV, *, seed: int = 0
 ) -> tuple[Dataset, Dataset, Dataset]:
-    """Draw the problems for fine-tuning an encoder, in whole blocks, as `winosmith build` does.
+    """Split a data set into whole blocks for training, dev and embedding, like `winosmith build`.
 
     Returns train, dev and the rest, each in the order of the data set. A block is a twin with its
-    look-alikes (`winosmith.blocks`); the last block may exceed the requested size. The draw depends
-    on the sentences, the options and the seed, not on ids, order or answers.
+    look-alikes (`winosmith.blocks`); the last block may exceed the requested size. The random split
+    depends on sentences, options and seed, but not on ids, order or answers.
 
     Raises:
         DataError: there are too few problems for three non-empty parts.
@@ -328,15 +328,15 @@ def split_for_finetuning(
     sizes = [n_train, n_dev]
     parts: list[set[int]] = [set(), set()]
     if min(sizes) > 0 and sum(sizes) < len(dataset):
-        parts = list(map(set, draw(shuffled_blocks(dataset, seed), range(len(dataset)), sizes)))
-    taken = set.union(*parts)
-    if not all(parts) or len(taken) == len(dataset):
+        parts = list(map(set, draw(shuffle_blocks(dataset, seed), range(len(dataset)), sizes)))
+    drawn = set.union(*parts)
+    if not all(parts) or len(drawn) == len(dataset):
         raise DataError(
             f"{len(dataset):,} problems can't be split in whole blocks into {n_train:,} for "
             f"training, {n_dev:,} for dev, and a rest to embed; use smaller sizes"
         )
     train, dev = (dataset.select(sorted(rows)) for rows in parts)
-    return train, dev, dataset.select(row for row in range(len(dataset)) if row not in taken)
+    return train, dev, dataset.select(row for row in range(len(dataset)) if row not in drawn)
 
 
 def finetune_embedder(
@@ -354,11 +354,11 @@ def finetune_embedder(
 ) -> tuple[EncoderEmbedder, FinishedRun]:
     """Fine-tune an encoder as a multiple-choice model; return an embedder and the training run.
 
-    The embedder uses the split point of the training, and by default the vector of the first token,
-    which the model's head uses. Check the run: if `at_chance` is true, there is no evidence that
-    the model has learned anything.
+    The embedder uses the training's split point and, by default, the vector of the first token,
+    like the model's head. Check the run: if `at_chance` is true, there is no evidence that the
+    model has learned anything.
 
-    Don't embed the problems of `train` and `dev`; `split_for_finetuning` separates them.
+    Don't embed the problems of `train` and `dev`; `split_for_finetuning` keeps them apart.
 
     Args:
         train: training problems.

@@ -1,10 +1,10 @@
 """The light embedder, which needs no download and takes seconds for all of WinoGrande.
 
 Bags of words are projected to a few dimensions: the leading right singular vectors of a sparse
-matrix of contrasts. So that the result does not depend on the library, the vectors are exact up to
-rounding, ties are never split, and signs are fixed.
+matrix of contrasts. Vectors are exact up to rounding, ties are never split, and signs are fixed, so
+that the result does not depend on the library.
 
-The hashed embedder hashes the words after the blank, and learns nothing from the problems.
+The hashed embedder hashes the words after the blank, without learning from the problems.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ from winosmith.embed import _embedder
 from winosmith.embed._embedder import Combine, Vectors, check_two_options
 from winosmith.errors import DataError
 from winosmith.options import TwoOrMore, checked_class
-from winosmith.parallel import one_thread
+from winosmith.parallel import use_one_thread
 from winosmith.problem import BLANK, Problem
-from winosmith.seen import units_and_blank
-from winosmith.text import Writing, inflection_prefix, is_content, kind_of_script, units
+from winosmith.seen import split_units_with_blank
+from winosmith.text import Writing, detect_script, get_inflection_prefix, is_content, units
 
 Bag = Sequence[str]
 Floats = npt.NDArray[np.float64]
@@ -35,8 +35,8 @@ Matrix = Any
 
 NEAR_TIE = 1e-3
 """Relative difference below which two consecutive singular values are tied. Rounding errors, about
-1e-16, rotate a subspace by their ratio to this gap, so that results of different machines agree
-far within 1e-4. Of 32 values for real twins, one or two are tied with the next."""
+1e-16, rotate a subspace by their ratio to this gap, so that different machines agree to much
+better than 1e-4. Of 32 values for real twins, one or two are tied with the next."""
 
 ZERO_FRACTION = 1e-5
 """Fraction of the largest singular value below which other values are rounding errors."""
@@ -64,7 +64,7 @@ class Space:
     axes: Floats
 
     def project(self, bags: Sequence[Bag]) -> Floats:
-        """Sum the weighted positions of each bag's known words, (bags, dimensions)."""
+        """Return the (bags, dimensions) sums of the weighted positions of each bag's words."""
         placed: Floats = _count_words(bags, self.columns, self.weights) @ self.axes
         return placed
 
@@ -81,12 +81,12 @@ def learn_space(
     weights: Mapping[str, float] | None,
     dimensions: int,
 ) -> Space:
-    """Learn the axes along which the first and second bags of contrasts differ most.
+    """Learn the axes along which the two bags of each contrast differ most.
 
     The axes are the right singular vectors of (first − second), uncentred, so that the sign and the
     order of contrasts have no effect except for rounding.
 
-    There are at most `dimensions` axes, and fewer if the last axis would be tied with the next (see
+    There are at most `dimensions` axes, or fewer if the last would be tied with the next (see
     `NEAR_TIE`), because ties are not split. If all singular values are tied (no two contrasts share
     a word), there is no axis, and all bags are projected to 0.
     """
@@ -95,29 +95,30 @@ def learn_space(
     first, second = (
         _count_words([pair[side] for pair in contrasts], columns, weighed) for side in (0, 1)
     )
-    values, axes = _find_leading_vectors(first - second, dimensions + 1)
-    kept = _count_untied(values, dimensions)
+    values, axes = _compute_singular_vectors(first - second, dimensions + 1)
+    kept = _count_without_splitting_ties(values, dimensions)
     if not kept:
         return Space(columns, weighed, np.zeros((len(columns), 1)))
     return Space(columns, weighed, _fix_signs(axes[:, :kept]))
 
 
-def _count_untied(values: Floats, wanted: int) -> int:
-    """Return how many of descending values to keep: at most `wanted`, without splitting a tie.
+def _count_without_splitting_ties(values: Floats, limit: int) -> int:
+    """Return the number of leading values to keep: at most `limit`, without splitting a tie.
 
     >>> values = np.array([3.0, 2.0, 2.0, 1.0])
-    >>> _count_untied(values, 3), _count_untied(values, 2)
+    >>> _count_without_splitting_ties(values, 3), _count_without_splitting_ties(values, 2)
     (3, 1)
-    >>> _count_untied(np.array([2.0, 2.0, 2.0]), 2), _count_untied(np.array([2.0, 2.0, 2.0]), 3)
+    >>> equal = np.array([2.0, 2.0, 2.0])
+    >>> _count_without_splitting_ties(equal, 2), _count_without_splitting_ties(equal, 3)
     (0, 3)
     """
     following = np.append(values[1:], 0.0)
     apart = np.flatnonzero(following < (1 - NEAR_TIE) * values) + 1
-    return int(max(apart[apart <= wanted], default=0))
+    return int(max(apart[apart <= limit], default=0))
 
 
-def _find_leading_vectors(contrast: Matrix, count: int) -> tuple[Floats, Floats]:
-    """Return at most `count` nonzero singular values, descending, and their right vectors."""
+def _compute_singular_vectors(contrast: Matrix, count: int) -> tuple[Floats, Floats]:
+    """Return at most `count` nonzero singular values, descending, and right singular vectors."""
     rows, words = contrast.shape
     if not min(rows, words) or not np.any(contrast.data):
         return np.zeros(0), np.zeros((words, 0))
@@ -126,7 +127,7 @@ def _find_leading_vectors(contrast: Matrix, count: int) -> tuple[Floats, Floats]
         gram = contrast.T @ contrast if tall else contrast @ contrast.T
         squares, vectors = np.linalg.eigh(gram.toarray())
     else:
-        squares, vectors = _find_eigenvectors(contrast if tall else contrast.T.tocsr(), count)
+        squares, vectors = _compute_eigenvectors(contrast if tall else contrast.T.tocsr(), count)
     squares, vectors = squares[::-1][:count], vectors[:, ::-1][:, :count]
     values = np.sqrt(np.maximum(squares, 0))
     known = values > ZERO_FRACTION * values[0]
@@ -136,11 +137,11 @@ def _find_leading_vectors(contrast: Matrix, count: int) -> tuple[Floats, Floats]
     return values, vectors
 
 
-def _find_eigenvectors(matrix: Matrix, count: int) -> tuple[Floats, Floats]:
+def _compute_eigenvectors(matrix: Matrix, count: int) -> tuple[Floats, Floats]:
     """Return the largest eigenvalues of matrixᵀ·matrix, ascending, and their eigenvectors.
 
     The Lanczos method (ARPACK) starts from one vector and may miss repeated eigenvalues. So the
-    largest eigenvalue in the orthogonal complement is computed and added, until it is not among the
+    largest eigenvalue in the orthogonal complement is computed and added as long as it is among the
     largest. The result does not depend on the random start.
     """
     from scipy.sparse.linalg import LinearOperator, eigsh
@@ -155,12 +156,12 @@ def _find_eigenvectors(matrix: Matrix, count: int) -> tuple[Floats, Floats]:
             left: Floats = vector - vectors @ (vectors.T @ vector)
             return left
 
-        def product(vector: Floats) -> Floats:
+        def multiply(vector: Floats) -> Floats:
             vector = vector.ravel()
             lifted: Floats = project_out(turned @ (matrix @ project_out(vector))) + lift * vector
             return lifted
 
-        return LinearOperator((wide, wide), product, dtype=float)
+        return LinearOperator((wide, wide), multiply, dtype=float)
 
     squares, vectors = eigsh(
         restrict_to_complement(np.zeros((wide, 0))), count, ncv=min(wide, 3 * count + 20), v0=start
@@ -170,12 +171,12 @@ def _find_eigenvectors(matrix: Matrix, count: int) -> tuple[Floats, Floats]:
         if square[0] <= squares.min() * (1 + ROUNDING):
             order = np.argsort(squares)
             return squares[order] - lift, vectors[:, order]
-        least = squares.argmin()
-        squares[least], vectors[:, least] = square[0], vector[:, 0]
+        smallest = squares.argmin()
+        squares[smallest], vectors[:, smallest] = square[0], vector[:, 0]
 
 
 def _fix_signs(axes: Floats) -> Floats:
-    """Choose the sign of each axis so that its (first) number of largest magnitude is positive.
+    """Flip axes so that the (first) number of largest magnitude on each axis is positive.
 
     >>> _fix_signs(np.array([[-0.8], [0.6]])).ravel().tolist()
     [0.8, -0.6]
@@ -206,14 +207,14 @@ CUE_WINDOW = 8
 """Number of tokens after the blank that are cues; in most twins these include the trigger."""
 
 UNITS_PER_TOKEN = 4
-"""Number of units per token in a text without spaces: a word has about two letters, and each
-begins a pair, which is also a unit."""
+"""Number of units per token in text without spaces: a word has about two characters, and each
+begins a bigram, which is also a unit."""
 
 FIRST, LONGER = "<first>", "<longer>"
 """Attributes of the option that is mentioned first, and of the option with more letters."""
 
 PRIOR = 0.2
-"""Weight of a cue that occurs in no twin: about the fraction of all cues that are in a trigger."""
+"""Weight of a cue that is in no twin: about the fraction of all cues that are in a trigger."""
 
 FAINT_FRACTION = 1e-2
 """If the projection keeps much less than this fraction of a problem's cues, their vector is near 0
@@ -225,22 +226,22 @@ instead of being scaled to length 1, because it is mostly noise."""
 class LightEmbedder:
     """Turns problems into vectors, using the words near each option and after the blank.
 
-    It supports any script: in text without spaces between words, letters and pairs of letters
+    It supports any script: in text without spaces between words, characters and character bigrams
     replace words (`text.units`).
 
-    In the difference of two bags of words, the context that both filled-in sentences share cancels,
-    so that a linear model could only use the options' words. But an answer is revealed by an
+    In the difference of two bags of words, the context shared by both filled-in sentences cancels,
+    so that a linear model could only use the options' words. But answers are revealed by an
     *agreement* between an attribute of an option and a cue at the blank ("praised Ann …, because _
     was diligent"). So the vector of an option is the outer product of attributes and cues:
 
-    1. Attributes of an option: the content words near its mention, its last word, being mentioned
-       first, being longer. An SVD of the *contrast* (option 1 − option 2) reduces the counts to a
-       few dimensions. The dimensions are scaled so that the problem's contrast has length 1.
+    1. Attributes of an option: the content words near its mention, its last word, and whether it is
+       mentioned first or longer. An SVD of the *contrast* (option 1 − option 2) reduces the counts
+       to a few dimensions, which are scaled so that the problem's contrast has length 1.
     2. Cues: the words after the blank, weighted by how often they are in the trigger of a twin,
-       (times in a trigger + 0.2) / (times in a twin + 1), like IDF for documents. An SVD of the
+       (count in triggers + 0.2) / (count in twins + 1), like IDF for documents. An SVD of the
        contrast between the halves of each twin reduces them to a few dimensions, in which words
-       that contrast with the same words are close ("large" and "big", in contrast to "small").
-       The reduced cues are scaled to length 1, or less if the dimensions keep less than about 1 %.
+       that contrast with the same words are close ("large" and "big", in contrast to "small"). The
+       reduced cues are scaled to length 1, or to less if less than about 1 % of them is preserved.
 
     A linear model on the difference is then a bilinear form of attributes and cues. Answers are not
     used. The words are learned from `corpus`, or from the problems themselves. Without twins there
@@ -248,12 +249,12 @@ class LightEmbedder:
     detected.
 
     The inner products of the vectors (the Gram matrix) depend only on the texts: they agree within
-    1e-4 for any order of problems and options, number of threads, machine, and versions of
-    libraries. For this reason `learn_space` does not split ties.
+    1e-4 for any order of problems and options, number of threads, machine and library versions.
+    This is why `learn_space` does not split ties.
 
     Attributes:
         dimensions: the maximum width of an option's vector, 2 or more; cues have twice as many
-            dimensions as attributes (512 = 16 × 32). With few problems or ties, vectors are
+            dimensions as attributes (512 = 16 × 32). If there are few problems or ties, vectors are
             narrower.
         combine: "difference" or "concat"; see `Combine`.
         corpus: problems to learn the words from; by default the embedded problems.
@@ -293,21 +294,21 @@ class LightEmbedder:
         if not len(problems):
             raise DataError("there are no problems to embed")
         check_two_options(problems)
-        with one_thread():
+        with use_one_thread():
             return _embedder.combine_options(self._embed_options(problems), self.combine)
 
     def _embed_options(self, problems: Sequence[Problem]) -> Vectors:
-        read = [extract_words(problem) for problem in problems]
+        read = list(map(extract_attributes_and_cues, problems))
         attributes, cues = (
             self._spaces if self.corpus is not None else self._learn_spaces(problems, read)
         )
         placed = [
             attributes.project([side.attributes[option] for side in read]) for option in (0, 1)
         ]
-        lengths = _compute_lengths(placed[0] - placed[1])
+        lengths = _compute_nonzero_lengths(placed[0] - placed[1])
         after = cues.project([side.cues for side in read])
         whole = cues.measure_lengths([side.cues for side in read])
-        after /= _compute_lengths(np.hstack([after, FAINT_FRACTION * whole]))
+        after /= _compute_nonzero_lengths(np.hstack([after, FAINT_FRACTION * whole]))
         outer = ((side / lengths)[:, :, None] * after[:, None, :] for side in placed)
         return np.stack([own.reshape(len(read), -1).astype(np.float32) for own in outer], axis=1)
 
@@ -317,7 +318,7 @@ class LightEmbedder:
         check_two_options(corpus)
         if not len(corpus):
             raise DataError("there are no problems to learn words from")
-        return self._learn_spaces(corpus, [extract_words(problem) for problem in corpus])
+        return self._learn_spaces(corpus, list(map(extract_attributes_and_cues, corpus)))
 
     def _learn_spaces(
         self, corpus: Sequence[Problem], read: Sequence[ProblemWords]
@@ -346,10 +347,10 @@ class LightEmbedder:
 def _estimate_trigger_rates(
     twins: Sequence[Sequence[ProblemWords]], words: Iterable[str]
 ) -> dict[str, float]:
-    """Return, for each word, the smoothed fraction of its occurrences that are in a trigger.
+    """Map each word to the smoothed fraction of its occurrences that are in a trigger.
 
-    Here, the trigger consists of the words that occur more often in one half than in the other.
-    (The shortest edit script of `text.trigger` would be ambiguous in one of 60 twins.)
+    Here, a trigger consists of the words that occur more often in one half than in the other,
+    because the shortest edit script of `text.trigger` is ambiguous in one of 60 twins.
     """
     twin_counts: Counter[str] = Counter()
     in_trigger: Counter[str] = Counter()
@@ -360,18 +361,18 @@ def _estimate_trigger_rates(
     return {word: (in_trigger[word] + PRIOR) / (twin_counts[word] + 1) for word in words}
 
 
-def _compute_lengths(rows: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+def _compute_nonzero_lengths(rows: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
     lengths = np.linalg.norm(rows, axis=1, keepdims=True)
     return np.where(lengths > 0, lengths, 1.0)
 
 
 @dataclass(frozen=True, slots=True, order=True)
 class ProblemWords:
-    """The words of a problem that the light embedder uses, as sortable tuples.
+    """The words of a problem that the light embedder reads, as sortable tuples.
 
     Attributes:
         sentence: all words, for comparison with the other half.
-        cues: the distinct words after the blank, or of the question.
+        cues: the distinct words after the blank or, in questions, all distinct words.
         attributes: the distinct attributes of each option.
     """
 
@@ -380,10 +381,10 @@ class ProblemWords:
     attributes: tuple[tuple[str, ...], tuple[str, ...]]
 
 
-def extract_words(problem: Problem) -> ProblemWords:
+def extract_attributes_and_cues(problem: Problem) -> ProblemWords:
     """Return the attributes and cues of a problem with two options.
 
-    >>> read = extract_words(
+    >>> read = extract_attributes_and_cues(
     ...     Problem("1", "They praised Ann and blamed Beth, as _ was late.", ("Ann", "Beth"))
     ... )
     >>> read.attributes
@@ -391,14 +392,14 @@ def extract_words(problem: Problem) -> ProblemWords:
     >>> read.cues
     ('late', 'was')
     """
-    words, blank = units_and_blank(problem)
-    script = kind_of_script(problem.sentence)
+    words, blank = split_units_with_blank(problem)
+    script = detect_script(problem.sentence)
     scale = UNITS_PER_TOKEN if script == "unspaced" else 1
     options = [
         [option.lower()] if script == "unspaced" else units(option) for option in problem.options
     ]
     mentions = [_find_mention(words, option, blank, script) for option in options]
-    own = {word for option in options for word in option}
+    option_words = {word for option in options for word in option}
     attributes = []
     for option, (start, end), (other, _) in zip(options, mentions, mentions[::-1], strict=True):
         found = {f"={option[-1]}"}
@@ -406,7 +407,7 @@ def extract_words(problem: Problem) -> ProblemWords:
             left, right = (other + 1, len(words)) if other < start else (0, other)
             near = words[max(left, start - BEFORE * scale) : start]
             near += words[end : min(right, end + AFTER * scale)]
-            found |= {w for w in near if _is_word(w) and is_content(w) and w not in own}
+            found |= {w for w in near if _is_word(w) and is_content(w) and w not in option_words}
         if start < other:
             found.add(FIRST)
         attributes.append(found)
@@ -414,7 +415,7 @@ def extract_words(problem: Problem) -> ProblemWords:
     if lengths[0] != lengths[1]:
         attributes[lengths[1] > lengths[0]].add(LONGER)
     following = words if blank is None else words[blank + 1 : blank + 1 + CUE_WINDOW * scale]
-    after = {w for w in following if w not in own and _is_word(w)}
+    after = {w for w in following if w not in option_words and _is_word(w)}
     first, second = (tuple(sorted(found)) for found in attributes)
     return ProblemWords(tuple(words), tuple(sorted(after)), (first, second))
 
@@ -424,8 +425,8 @@ def _find_mention(
 ) -> tuple[int, int]:
     """Return the span of an option's first mention or, if it is not mentioned, of its last word.
 
-    In scripts other than Latin, the last word may be inflected, as in Russian and Korean. An option
-    that is not mentioned has an empty span at the end.
+    In non-Latin scripts, the last word may be inflected, as in Russian and Korean. An option that
+    is not mentioned has an empty span at the end.
     """
     for sought in (list(option), [option[-1]]):
         for at in range(len(words) - len(sought) + 1):
@@ -433,7 +434,7 @@ def _find_mention(
             if list(words[at:end]) == sought and (blank is None or not at <= blank < end):
                 return at, end
     if script == "spaced":
-        beginning = inflection_prefix(option[-1])
+        beginning = get_inflection_prefix(option[-1])
         for at, word in enumerate(words):
             if at != blank and word.startswith(beginning):
                 return at, at + 1
@@ -449,12 +450,12 @@ def _is_word(token: str) -> bool:
 class HashedEmbedder:
     """Turns problems into vectors by feature hashing, to check the problems that a filter kept.
 
-    The features of an option are whether it is mentioned first, whether it has more letters, and
-    each of these with each word after the blank ("the option mentioned first, because _ was
-    *late*"). The features are hashed into signed columns (the hashing trick, Weinberger et al.
-    2009). The vector of a problem is that of option 1 minus that of option 2, scaled to length 1.
-    So a vector depends only on its problem, and swapping options flips its sign. Unlike the light
-    embedder, this embedder ignores the options' words, and does not merge similar words.
+    The features of an option are being mentioned first, having more letters, and each of these
+    combined with each word after the blank ("the option mentioned first, because _ was *late*").
+    The features are hashed into signed columns (the hashing trick, Weinberger et al. 2009). The
+    vector of a problem is that of option 1 minus that of option 2, scaled to length 1. So a vector
+    depends only on its own problem, and swapping options flips its sign. Unlike the light embedder,
+    this embedder ignores the options' words, and does not merge similar words.
 
     Attributes:
         dimensions: the width of an option's vector, 2 or more.
@@ -480,10 +481,10 @@ class HashedEmbedder:
             DataError: a problem has more than two options.
         """
         check_two_options(problems)
-        read = [extract_words(problem) for problem in problems]
+        read = list(map(extract_attributes_and_cues, problems))
         first, second = (
             _embedder.hash_features(
-                (_iterate_features(one, option) for one in read), self.dimensions
+                (_iter_option_features(one, option) for one in read), self.dimensions
             )
             for option in (0, 1)
         )
@@ -493,8 +494,8 @@ class HashedEmbedder:
         return _embedder.combine_options(options, self.combine)
 
 
-def _iterate_features(read: ProblemWords, option: int) -> Iterator[str]:
+def _iter_option_features(words: ProblemWords, option: int) -> Iterator[str]:
     for mark in (FIRST, LONGER):
-        if mark in read.attributes[option]:
+        if mark in words.attributes[option]:
             yield mark
-            yield from (f"{mark} {cue}" for cue in read.cues)
+            yield from (f"{mark} {cue}" for cue in words.cues)

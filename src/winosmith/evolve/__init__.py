@@ -8,19 +8,19 @@
 from __future__ import annotations
 
 from winosmith.evolve._chat import REPLY_TOKENS, ChatPerturber
-from winosmith.evolve._chat_dialogue import Dialogue, DialogueRules, Ending, Round
+from winosmith.evolve._chat_dialogue import Dialogue, DialogueRules, Ending, Turn
 from winosmith.evolve._evolve import (
     PARTS,
-    Evolved,
+    Evolution,
     Perturber,
     Roots,
     Sets,
     assemble,
     describe_part,
     draw_roots,
-    drop_repeats,
     evolve,
     find_unsolved_ids,
+    merge_children,
     resume_children,
     split_roots,
 )
@@ -33,18 +33,18 @@ __all__ = [
     "Dialogue",
     "DialogueRules",
     "Ending",
-    "Evolved",
+    "Evolution",
     "Perturber",
     "Roots",
-    "Round",
     "Sets",
+    "Turn",
     "WordNetPerturber",
     "assemble",
     "describe_part",
     "draw_roots",
-    "drop_repeats",
     "evolve",
     "find_unsolved_ids",
+    "merge_children",
     "resume_children",
     "split_roots",
 ]

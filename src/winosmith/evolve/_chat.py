@@ -18,11 +18,11 @@ from typing import Any
 
 from winosmith.chat import BudgetError, ChatError, ChatModel, Client, Message, Reply
 from winosmith.errors import OutputError
-from winosmith.escape import for_markdown, for_terminal
+from winosmith.escape import escape_markdown, escape_terminal
 from winosmith.evolve._chat_dialogue import Dialogue, DialogueRules
 from winosmith.outputs import atomic_write
 from winosmith.problem import Problem
-from winosmith.records import canonical, parse_json, problem_record
+from winosmith.records import dump_json, parse_json, problem_record
 
 _TURNS, _ACCEPTED, _READABLE = "transcript.jsonl", "accepted.jsonl", "transcript.md"
 
@@ -45,7 +45,7 @@ class ChatPerturber:
         taken: problems whose sentences must not be repeated, such as all roots; otherwise a child
             of one half of a twin may equal the other half.
         folder: folder for the saved dialogues, with a subfolder for each (`transcript.jsonl`,
-            `transcript.md`, `accepted.jsonl`); the same call resumes them. None to save none.
+            `transcript.md`, `accepted.jsonl`); the same call resumes them. None disables saving.
         on_progress: called with the number of accepted children, the number wanted and a note.
         rules: fields of `DialogueRules`.
 
@@ -90,9 +90,10 @@ class ChatPerturber:
         )
         if transcript:
             transcript.resume(dialogue)
-        self._report(dialogue, f"turn {len(dialogue.rounds)}, resumed" if dialogue.rounds else "")
+        resumed = f"turn {len(dialogue.turns)}, resumed"
+        self._report_progress(dialogue, resumed if dialogue.turns else "")
         yield from dialogue.accepted
-        while not dialogue.ended:
+        while not dialogue.ending:
             try:
                 if isinstance(self.model, Client):
                     reply = self.model.ask([dialogue.messages], draw=seed)[0]
@@ -108,25 +109,23 @@ class ChatPerturber:
                     state = f"are saved in {transcript.folder}; the same call resumes there"
                 raise type(error)(f"{error}. {have} {state}") from error
             if transcript:
-                transcript.add(dialogue.messages[-1], reply)
-            accepted = dialogue.take(reply)
+                transcript.add_turn(dialogue.messages[-1], reply)
+            accepted = dialogue.process_reply(reply)
             if transcript:
                 transcript.add_accepted(accepted)
-                transcript.write_readable(dialogue)
-            done = dialogue.rounds[-1]
-            note = (
-                f"turn {len(dialogue.rounds)}: {len(done.kept)} of {len(done.rows)} rows accepted"
-            )
-            faults = ", ".join(f"{kind} {count}" for kind, count in done.faults().items())
-            self._report(dialogue, f"{note}; {faults}" if faults else note)
+                transcript.write_markdown(dialogue)
+            turn = dialogue.turns[-1]
+            note = f"turn {len(dialogue.turns)}: {len(accepted)} of {len(turn.rows)} rows accepted"
+            faults = ", ".join(f"{kind} {count}" for kind, count in turn.count_faults().items())
+            self._report_progress(dialogue, f"{note}; {faults}" if faults else note)
             yield from accepted
-        if dialogue.ended:
-            self._report(dialogue, dialogue.ended.message)
+        if dialogue.ending:
+            self._report_progress(dialogue, dialogue.ending.message)
             if transcript:
-                transcript.write_readable(dialogue)
-            if dialogue.ended.reason != "done":
+                transcript.write_markdown(dialogue)
+            if dialogue.ending.reason != "done":
                 where = f". All turns are saved in {transcript.folder}" if transcript else ""
-                warnings.warn(f"{problem.id}: {dialogue.ended.message}{where}", stacklevel=2)
+                warnings.warn(f"{problem.id}: {dialogue.ending.message}{where}", stacklevel=2)
 
     def _explain_spent_budget(self) -> str:
         reason = "the budget does not allow another turn"
@@ -135,7 +134,7 @@ class ChatPerturber:
             reason += f" ({spent.tokens_in:,} tokens in and {spent.tokens_out:,} out were spent)"
         return f"{reason}; raise it, and repeat the call to resume"
 
-    def _report(self, dialogue: Dialogue, note: str) -> None:
+    def _report_progress(self, dialogue: Dialogue, note: str) -> None:
         if self.on_progress:
             self.on_progress(len(dialogue.accepted), self.rules.wanted, note)
 
@@ -144,12 +143,12 @@ _REPLY_FIELDS = ("text", "tokens_in", "tokens_out", "finish")
 
 
 class Transcript:
-    """The saved files of one dialogue.
+    """The files in which one dialogue is saved.
 
     - `transcript.jsonl`: the problem and the settings, then each turn, written before its reply is
       processed. An incomplete last line is dropped.
     - `accepted.jsonl`: the accepted problems, one per line, in winosmith's own format.
-    - `transcript.md`: the dialogue for readers, with the faults of each row.
+    - `transcript.md`: the dialogue in readable form, with the faults of each row.
 
     Args:
         folder: parent folder of all dialogues.
@@ -160,7 +159,7 @@ class Transcript:
 
     def __init__(self, folder: Path, parent: Problem, seed: int, model: Mapping[str, Any]):
         self.about = {"problem": problem_record(parent), "seed": seed, "model": dict(model)}
-        digest = hashlib.sha256(canonical(self.about).encode("utf-8", "surrogatepass")).hexdigest()
+        digest = hashlib.sha256(dump_json(self.about).encode("utf-8", "surrogatepass")).hexdigest()
         name = re.sub(r"[^A-Za-z0-9-]+", "-", parent.id)[:40].strip("-")
         self.folder = folder / f"{name}-{digest[:8]}".lstrip("-")
 
@@ -170,28 +169,28 @@ class Transcript:
         Raises:
             OutputError: the folder can't be used, or is damaged.
         """
-        with self._explain_output_errors():
+        with self._convert_output_errors():
             self.folder.mkdir(parents=True, exist_ok=True)
             for said, reply in self._read_turns():
-                dialogue.take(reply, said)
+                dialogue.process_reply(reply, said)
             with atomic_write(self.folder / _ACCEPTED) as file:
                 file.writelines(
-                    _format_line(problem_record(problem)) for problem in dialogue.accepted
+                    _format_json_line(problem_record(problem)) for problem in dialogue.accepted
                 )
-            self.write_readable(dialogue)
+            self.write_markdown(dialogue)
 
-    def add(self, said: Message, reply: Reply) -> None:
+    def add_turn(self, message: Message, reply: Reply) -> None:
         """Append a turn and sync it to disk."""
         kept = {key: value for key, value in asdict(reply).items() if key in _REPLY_FIELDS}
-        self._append(_TURNS, [{"said": said.content, "reply": kept}])
+        self._append(_TURNS, [{"said": message.content, "reply": kept}])
 
     def add_accepted(self, problems: Iterable[Problem]) -> None:
         """Append accepted problems and sync them to disk."""
         self._append(_ACCEPTED, map(problem_record, problems))
 
-    def write_readable(self, dialogue: Dialogue) -> None:
-        """Rewrite `transcript.md`."""
-        with self._explain_output_errors(), atomic_write(self.folder / _READABLE) as file:
+    def write_markdown(self, dialogue: Dialogue) -> None:
+        """Rewrite the readable transcript, `transcript.md`."""
+        with self._convert_output_errors(), atomic_write(self.folder / _READABLE) as file:
             file.writelines(_format_dialogue(dialogue))
 
     def _read_turns(self) -> Iterator[tuple[str, Reply]]:
@@ -200,7 +199,7 @@ class Transcript:
         whole = raw[: raw.rfind(b"\n") + 1]
         if not whole:
             with atomic_write(path) as file:
-                file.write(_format_line(self.about))
+                file.write(_format_json_line(self.about))
             return
         if len(whole) < len(raw):
             os.truncate(path, len(whole))
@@ -216,18 +215,18 @@ class Transcript:
                 ) from None
             if turn:
                 yield turn
-            elif record != json.loads(canonical(self.about)):
+            elif record != json.loads(dump_json(self.about)):
                 raise OutputError(f"{path} belongs to another dialogue; choose a different folder")
 
     def _append(self, name: str, records: Iterable[Mapping[str, Any]]) -> None:
-        lines = "".join(map(_format_line, records))
-        with self._explain_output_errors(), (self.folder / name).open("ab") as file:
+        lines = "".join(map(_format_json_line, records))
+        with self._convert_output_errors(), (self.folder / name).open("ab") as file:
             file.write(lines.encode("utf-8", "surrogatepass"))
             file.flush()
             os.fsync(file.fileno())
 
     @contextmanager
-    def _explain_output_errors(self) -> Iterator[None]:
+    def _convert_output_errors(self) -> Iterator[None]:
         try:
             yield
         except OSError as error:
@@ -237,25 +236,27 @@ class Transcript:
             ) from error
 
 
-def _format_line(record: Mapping[str, Any]) -> str:
-    return canonical(record) + "\n"
+def _format_json_line(record: Mapping[str, Any]) -> str:
+    return dump_json(record) + "\n"
 
 
 def _format_dialogue(dialogue: Dialogue) -> Iterator[str]:
-    yield f"# Dialogue about {for_markdown(dialogue.parent.id)}\n\n"
-    ended = dialogue.ended
-    state = ended.message if ended else f"{len(dialogue.accepted)} accepted so far"
-    yield f"{len(dialogue.rounds)} turns; {for_markdown(state)}.\n"
-    for number, (said, done) in enumerate(zip(dialogue.said, dialogue.rounds, strict=False), 1):
-        yield f"\n## Turn {number}\n\nWe say:\n\n{_quote(said)}\n\nThe model says:\n\n"
-        yield f"{_quote(done.reply.text)}\n\n"
-        yield f"{done.asked} rows requested, {len(done.rows)} read, {len(done.kept)} accepted.\n\n"
-        for at, checked in enumerate(done.rows, 1):
+    yield f"# Dialogue about {escape_markdown(dialogue.parent.id)}\n\n"
+    ending = dialogue.ending
+    state = ending.message if ending else f"{len(dialogue.accepted)} accepted so far"
+    yield f"{len(dialogue.turns)} turns; {escape_markdown(state)}.\n"
+    turns = zip(dialogue.user_messages, dialogue.turns, strict=False)
+    for number, (said, turn) in enumerate(turns, 1):
+        yield f"\n## Turn {number}\n\nWe say:\n\n{_indent_as_code(said)}\n\nThe model says:\n\n"
+        yield f"{_indent_as_code(turn.reply.text)}\n\n"
+        counts = f"{turn.requested} rows requested, {len(turn.rows)} read"
+        yield f"{counts}, {len(turn.accepted)} accepted.\n\n"
+        for at, checked in enumerate(turn.rows, 1):
             verdict = "accepted" if checked.problem else "refused"
             faults = f" ({', '.join(checked.faults)})" if checked.faults else ""
             count = f", distance {checked.distance}" if checked.sentence else ""
             yield f"{at}. {verdict}{faults}{count}\n"
 
 
-def _quote(text: str) -> str:
-    return "\n".join(f"    {for_terminal(line)}" for line in text.splitlines() or ["(nothing)"])
+def _indent_as_code(text: str) -> str:
+    return "\n".join(f"    {escape_terminal(line)}" for line in text.splitlines() or ["(nothing)"])

@@ -16,12 +16,12 @@ from winosmith.errors import ProblemError
 from winosmith.evolve._chat_rows import (
     COLUMNS,
     REPAIRED,
-    Checker,
     Row,
+    RowChecker,
     normalize_sentence,
-    read_rows,
+    parse_rows,
 )
-from winosmith.lineage import edit_script
+from winosmith.lineage import find_edits
 from winosmith.options import Count, OrFalse, declaration
 from winosmith.problem import Problem
 from winosmith.text import count_noun, tokens
@@ -72,17 +72,17 @@ class Ending(NamedTuple):
 
 
 class Dialogue:
-    """Requests rows, checks them, reports the faults, and requests more (EvoGrad 2024, A.1).
+    """A dialogue in which a model writes rows, and each row is checked (EvoGrad 2024, A.1).
 
     As in the paper, the model may ask questions before the first rows; it gets the rules in reply.
 
-    The dialogue does not call the model: send `messages`, pass the reply to `take`, and repeat
-    until `ended` is set. The same replies always give the same problems.
+    The dialogue does not call the model: send `messages`, pass the reply to `process_reply`, and
+    repeat until `ending` is set. The same replies always give the same problems.
 
     Attributes:
         parent: the problem to perturb, with two options and an answer.
         rules: the limits.
-        rounds: the turns so far.
+        turns: the turns so far.
         accepted: the accepted children so far.
 
     Args:
@@ -98,9 +98,9 @@ class Dialogue:
     >>> root = Problem("r", "Sue beat Sally because _ ran well.", ("Sue", "Sally"), 0)
     >>> dialogue = Dialogue(root, wanted=1)
     >>> row = '1,"Sue beat Sally although _ ran well.",Sue,Sally,2,2'
-    >>> dialogue.take(Reply(row))[0].lineage.declared, dialogue.rounds[0].faults()
+    >>> dialogue.process_reply(Reply(row))[0].lineage.declared, dialogue.turns[0].count_faults()
     (1, Counter({'distance': 1}))
-    >>> dialogue.ended.message
+    >>> dialogue.ending.message
     'all 1 wanted are accepted'
     """
 
@@ -113,12 +113,12 @@ class Dialogue:
                 "fills in needs 2 options and the answer"
             )
         self.parent = parent
-        self.rounds: list[Round] = []
+        self.turns: list[Turn] = []
         self.accepted: list[Problem] = []
         self._stopped: Ending | None = None
-        self._checker = Checker(parent, self.rules.changed, self.rules.distances)
+        self._checker = RowChecker(parent, self.rules.changed, self.rules.distances)
         self._taken = {normalize_sentence(problem.sentence) for problem in taken}
-        self._said = [Message("user", write_opening(parent, self.size))]
+        self._said = [Message("user", write_opening(parent, self.batch_size))]
 
     @property
     def messages(self) -> Messages:
@@ -128,49 +128,49 @@ class Dialogue:
         return (self._said[0], *shown)
 
     @property
-    def size(self) -> int:
+    def batch_size(self) -> int:
         """Number of rows to request in the next turn."""
-        size = self.rules.batches[min(len(self.rounds), len(self.rules.batches) - 1)]
-        if self.rounds:
-            last = self.rounds[-1]
+        size = self.rules.batches[min(len(self.turns), len(self.rules.batches) - 1)]
+        if self.turns:
+            last = self.turns[-1]
             faulty = sum(bool(row.faults) for row in last.rows)
             if not last.rows or 2 * faulty > len(last.rows):
                 size = min(size, _TRIAL)
-            if last.is_cut:
-                size = min(size, max(_MIN_ROWS, last.whole))
+            if last.is_truncated:
+                size = min(size, max(_MIN_ROWS, last.complete_row_count))
         return max(1, min(size, self.rules.wanted - len(self.accepted)))
 
     @property
-    def said(self) -> list[str]:
+    def user_messages(self) -> list[str]:
         """The messages to the model, one for each turn; the last message has not been sent yet."""
         return [message.content for message in self._said if message.role == "user"]
 
-    def take(self, reply: Reply, said: str | None = None) -> tuple[Problem, ...]:
+    def process_reply(self, reply: Reply, message: str | None = None) -> tuple[Problem, ...]:
         """Process the model's reply, and return the children accepted from it.
 
         Args:
             reply: the reply to the last message.
-            said: the message that was sent, if a saved dialogue had different settings.
+            message: the message that was sent, if a saved dialogue had different settings.
         """
-        if said is not None:
-            self._said[-1] = Message("user", said)
+        if message is not None:
+            self._said[-1] = Message("user", message)
         taken = set(self._taken)
         rows: list[Row] = []
         kept: list[Problem] = []
-        for row in read_rows(reply):
+        for row in parse_rows(reply):
             checked = self._checker.check(row, taken)
             rows.append(checked)
             if checked.problem and len(self.accepted) + len(kept) < self.rules.wanted:
                 taken.add(normalize_sentence(checked.sentence))
                 kept.append(checked.problem)
         self._taken = taken
-        self.rounds.append(Round(self.size, reply, tuple(rows), tuple(kept)))
+        self.turns.append(Turn(self.batch_size, reply, tuple(rows), tuple(kept)))
         self.accepted += kept
-        asks = len(self.rounds) == 1 and not rows and "?" in reply.text
-        turn = ANSWER if asks else write_correction(self.parent, self.rounds[-1], self.accepted)
-        first = 1 + sum(len(done.rows) for done in self.rounds)
+        asks = len(self.turns) == 1 and not rows and "?" in reply.text
+        feedback = ANSWER if asks else write_feedback(self.parent, self.turns[-1], self.accepted)
+        first = 1 + sum(len(turn.rows) for turn in self.turns)
         self._said.append(Message("assistant", reply.text))
-        self._said.append(Message("user", f"{turn}\n\n{write_request(self.size, first)}"))
+        self._said.append(Message("user", f"{feedback}\n\n{write_request(self.batch_size, first)}"))
         return tuple(kept)
 
     def stop(self, reason: Literal["budget"], message: str) -> None:
@@ -180,17 +180,17 @@ class Dialogue:
         )
 
     @property
-    def ended(self) -> Ending | None:
+    def ending(self) -> Ending | None:
         """The reason why the dialogue ended; None while it continues."""
         have = len(self.accepted)
         if have >= self.rules.wanted:
             return Ending("done", f"all {self.rules.wanted} wanted are accepted")
         if self._stopped:
             return self._stopped
-        recent = self.rounds[-self.rules.fruitless :]
-        if len(recent) == self.rules.fruitless and not any(done.kept for done in recent):
-            return Ending("fruitless", self._explain_fruitless(recent))
-        if len(self.rounds) >= self.rules.most_rounds:
+        recent = self.turns[-self.rules.fruitless :]
+        if len(recent) == self.rules.fruitless and not any(turn.accepted for turn in recent):
+            return Ending("fruitless", self._explain_lack_of_progress(recent))
+        if len(self.turns) >= self.rules.most_rounds:
             return Ending(
                 "rounds",
                 f"{have} of {self.rules.wanted} are accepted after {self.rules.most_rounds} turns; "
@@ -198,15 +198,15 @@ class Dialogue:
             )
         return None
 
-    def faults(self) -> Counter[str]:
+    def count_faults(self) -> Counter[str]:
         """Return the count of each fault so far, the most frequent fault first."""
-        found = sum((done.faults() for done in self.rounds), Counter[str]())
+        found = sum((turn.count_faults() for turn in self.turns), Counter[str]())
         return Counter(dict(found.most_common()))
 
-    def _explain_fruitless(self, recent: Sequence[Round]) -> str:
-        found = sum((done.faults() for done in recent), Counter[str]())
+    def _explain_lack_of_progress(self, recent: Sequence[Turn]) -> str:
+        found = sum((turn.count_faults() for turn in recent), Counter[str]())
         faults = ", ".join(f"{kind} {count}" for kind, count in found.most_common(_MAX_FAULTS))
-        has_rows = any(done.rows for done in recent)
+        has_rows = any(turn.rows for turn in recent)
         why = f"most faults: {faults}" if has_rows else "no reply contained a row of the table"
         return (
             f"the last {len(recent)} turns had no acceptable row ({len(self.accepted)} of "
@@ -238,32 +238,32 @@ _ADVICE = {
 
 
 @dataclass(frozen=True, slots=True)
-class Round:
+class Turn:
     """A turn of a dialogue.
 
     Attributes:
-        asked: number of requested rows.
+        requested: number of requested rows.
         reply: the model's reply.
         rows: the rows of the reply, in order.
-        kept: the accepted problems, at most as many as wanted.
+        accepted: the accepted problems, at most as many as wanted.
     """
 
-    asked: int
+    requested: int
     reply: Reply
     rows: tuple[Row, ...]
-    kept: tuple[Problem, ...]
+    accepted: tuple[Problem, ...]
 
     @property
-    def is_cut(self) -> bool:
+    def is_truncated(self) -> bool:
         """Whether the reply was cut off."""
         return self.reply.finish == "length"
 
     @property
-    def whole(self) -> int:
+    def complete_row_count(self) -> int:
         """Number of rows that were not cut off."""
         return sum("truncated" not in checked.faults for checked in self.rows)
 
-    def faults(self) -> Counter[str]:
+    def count_faults(self) -> Counter[str]:
         """Return the count of each reported fault, the most frequent fault first."""
         found = Counter(
             fault for checked in self.rows for fault in checked.faults if fault not in REPAIRED
@@ -271,47 +271,47 @@ class Round:
         return Counter(dict(found.most_common()))
 
 
-def write_correction(parent: Problem, done: Round, accepted: Sequence[Problem]) -> str:
-    """Return the message to the model about a turn's rows: faults and requests, or praise.
+def write_feedback(parent: Problem, turn: Turn, accepted: Sequence[Problem]) -> str:
+    """Return feedback to the model on a turn's rows: faults and requests, or praise.
 
     Each kind of fault is reported with the number of rows and an example row. The distance with the
     largest error is explained token by token, as EvoGrad's author did (2024, A.1).
     """
-    said = [_correct_rows(done), *_correct_distances(parent, done)]
-    for kind, count in done.faults().items():
+    said = [_summarize_rows(turn), *_explain_distances(parent, turn)]
+    for kind, count in turn.count_faults().items():
         if kind in _ADVICE:
-            row = next(row.text for row in done.rows if kind in row.faults)
+            row = next(row.text for row in turn.rows if kind in row.faults)
             said.append(
                 f"{count_noun(count, 'row')} cannot be used: {'it' if count == 1 else 'each'} "
                 f"{_ADVICE[kind]}. For example: {row if len(row) <= 300 else f'{row[:299]}…'}"
             )
-    if done.is_cut:
+    if turn.is_truncated:
         said.append("Your reply was cut off, so I ask for fewer rows at a time.")
-    if done.rows:
-        said += _list_wishes(parent, done, accepted)
+    if turn.rows:
+        said += _list_requests(parent, turn, accepted)
     return "\n".join(said)
 
 
-def _correct_rows(done: Round) -> str:
-    if not done.rows:
+def _summarize_rows(turn: Turn) -> str:
+    if not turn.rows:
         return (
             "I found no row in your reply. I need lines of CSV with the six columns, and no more."
         )
-    if not done.faults() and len(done.rows) >= done.asked:
+    if not turn.count_faults() and len(turn.rows) >= turn.requested:
         return "All rows are right. Well done."
-    few = "" if len(done.rows) >= done.asked else f" I had asked for {done.asked}."
-    return f"Of your {count_noun(len(done.rows), 'row')} I keep {len(done.kept)}.{few}"
+    few = "" if len(turn.rows) >= turn.requested else f" I had asked for {turn.requested}."
+    return f"Of your {count_noun(len(turn.rows), 'row')} I keep {len(turn.accepted)}.{few}"
 
 
-def _correct_distances(parent: Problem, done: Round) -> list[str]:
-    wrong = [checked for checked in done.rows if "distance" in checked.faults]
+def _explain_distances(parent: Problem, turn: Turn) -> list[str]:
+    wrong = [checked for checked in turn.rows if "distance" in checked.faults]
     if not wrong:
         return []
     plain = [checked for checked in wrong if REPAIRED.issuperset({*checked.faults} - {"distance"})]
     worst = max(plain or wrong, key=lambda row: abs(row.distance - (row.claimed or 0)))
     stated = "no number" if worst.claimed is None else str(worst.claimed)
     verb = "is" if len(wrong) == 1 else "are"
-    counted = spell_out_change(parent.sentence, worst.sentence) or "nothing was changed"
+    counted = describe_edits(parent.sentence, worst.sentence) or "nothing was changed"
     return [
         f"{count_noun(len(wrong), 'distance')} {verb} wrong. For example, for your sentence",
         worst.sentence,
@@ -320,7 +320,7 @@ def _correct_distances(parent: Problem, done: Round) -> list[str]:
     ]
 
 
-def _list_wishes(parent: Problem, done: Round, accepted: Sequence[Problem]) -> list[str]:
+def _list_requests(parent: Problem, turn: Turn, accepted: Sequence[Problem]) -> list[str]:
     wishes = []
     ones = sum(problem.answer == 0 for problem in accepted)
     if abs(ones - len(accepted) / 2) > max(1, _MAX_IMBALANCE * len(accepted)):
@@ -330,9 +330,9 @@ def _list_wishes(parent: Problem, done: Round, accepted: Sequence[Problem]) -> l
             f"answer {rare}, by small changes that make option{rare} right instead of "
             f"option{other}."
         )
-    if done.kept and all(problem.options == parent.options for problem in done.kept):
+    if turn.accepted and all(problem.options == parent.options for problem in turn.accepted):
         wishes.append("You may change the names or things in the options, too; it counts.")
-    read = [checked.distance for checked in done.rows if checked.sentence]
+    read = [checked.distance for checked in turn.rows if checked.sentence]
     if read and sum(read) / len(read) > _MAX_MEAN_DISTANCE:
         wishes.append("Keep the distances smaller: find the fewest words that matter.")
     return wishes
@@ -403,14 +403,14 @@ Where they leave something open, decide as an expert would, and say nothing of i
 
 
 def write_opening(parent: Problem, size: int) -> str:
-    """Return the first message, with the role of EvoGrad's "expert human annotator" (2024, A.1)."""
+    """Return the first message; the model takes an annotator's role (EvoGrad 2024, A.1)."""
     cut = tokens(parent.sentence)
     return _OPENING.format(
         columns=",".join(COLUMNS),
         original=format_row(0, parent.sentence, parent.options, (parent.answer or 0) + 1, 0),
         count=len(cut),
         tokens=" ".join(cut),
-        example=_make_example(),
+        example=_format_example(),
         request=write_request(size, 1),
     )
 
@@ -438,24 +438,24 @@ def format_row(
     return f'{index},"{quoted}",{text.getvalue()}'
 
 
-def spell_out_change(before: str, after: str) -> str:
+def describe_edits(original: str, changed: str) -> str:
     """Return a numbered list of the token edits between two sentences.
 
-    >>> spell_out_change("Sue ran far.", "Sue ran very long.")
+    >>> describe_edits("Sue ran far.", "Sue ran very long.")
     'very added (1), far → long (2)'
     """
-    script = edit_script(tokens(before), tokens(after))
+    script = find_edits(tokens(original), tokens(changed))
     signs = (_SIGNS[edit.op].format(old=edit.old, new=edit.new) for edit in script)
     return ", ".join(f"{edit} ({number})" for number, edit in enumerate(signs, 1))
 
 
-def _make_example() -> str:
+def _format_example() -> str:
     lines = [format_row(0, _EXAMPLE, ("parcel", "shelf"), 1, 0)]
     notes = []
     for number, ((sentence, option, answer), why) in enumerate(
         zip(_CHANGED, _COMMENTS, strict=True), 1
     ):
-        distance = len(edit_script(tokens(_EXAMPLE), tokens(sentence)))
+        distance = len(find_edits(tokens(_EXAMPLE), tokens(sentence)))
         lines.append(format_row(number, sentence, (option, "shelf"), answer, distance))
-        notes.append(f"Row {number}: {spell_out_change(_EXAMPLE, sentence)}. {why}")
+        notes.append(f"Row {number}: {describe_edits(_EXAMPLE, sentence)}. {why}")
     return "\n".join([*lines, "", *notes])

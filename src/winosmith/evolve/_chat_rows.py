@@ -39,7 +39,7 @@ class Row:
         cells: the six values, in the order of `COLUMNS`; empty if the values can't be separated.
         faults: before the check: "columns", "ellipsis" or "truncated" if there are no cells, or
             "quotes" if the sentence has commas and no quotes, but the values can be separated;
-            after the check: all faults, see `Checker`.
+            after the check: all faults, see `RowChecker`.
         problem: the child; None if the row is refused.
         sentence: the sentence with spaces around its blank; empty if the row can't be read.
         claimed: the distance that the row states; None if the stated value is not a number.
@@ -55,7 +55,7 @@ class Row:
     distance: int = 0
 
 
-def read_rows(reply: Reply) -> list[Row]:
+def parse_rows(reply: Reply) -> list[Row]:
     r"""Return the rows in a reply, in order.
 
     Values may be separated by commas, tabs, semicolons or bars, and rows may be in code fences or
@@ -63,11 +63,11 @@ def read_rows(reply: Reply) -> list[Row]:
     line of a reply that was cut off is "truncated", even if it looks complete: "1" may be the
     beginning of "12".
 
-    >>> [row.cells[1] for row in read_rows(Reply('Sure!\n1,"Ann, not Sue, _ ran.",Ann,Sue,1,2'))]
+    >>> [row.cells[1] for row in parse_rows(Reply('Sure!\n1,"Ann, not Sue, _ ran.",Ann,Sue,1,2'))]
     ['Ann, not Sue, _ ran.']
     """
     text = _THOUGHT.sub("", reply.text)
-    lines = list(_iterate_lines(text))
+    lines = list(_iterate_candidate_lines(text))
     is_cut = reply.finish == "length" and text == text.rstrip("\r\n")
     if not (is_cut and lines and text.strip()):
         return [row for line in lines if (row := _parse_row(line))]
@@ -75,7 +75,7 @@ def read_rows(reply: Reply) -> list[Row]:
     return [*whole, Row(lines[-1], faults=("truncated",))]
 
 
-def _iterate_lines(text: str) -> Iterator[str]:
+def _iterate_candidate_lines(text: str) -> Iterator[str]:
     for line in text.splitlines():
         bare = _BULLET.sub("", line.strip())
         if bare and not bare.startswith("```") and not _RULE.fullmatch(bare[:_MAX_CHARACTERS]):
@@ -96,7 +96,7 @@ def _parse_row(line: str) -> Row | None:
         return Row(line, faults=("ellipsis",))
     if _is_table_row(cells):
         return Row(line, tuple(cells))
-    cells = _split_quoted(line)
+    cells = _split_unquoted(line)
     if _is_table_row(cells):
         return Row(line, tuple(cells), ("quotes",))
     return Row(line, faults=("columns",))
@@ -124,8 +124,8 @@ def _split_cells(line: str) -> list[str]:
     return _clean_cells(found)
 
 
-def _split_quoted(line: str) -> list[str]:
-    """Split a line in which the text between the index and the last four values is the sentence.
+def _split_unquoted(line: str) -> list[str]:
+    """Split a line whose sentence contains commas but is not quoted.
 
     A line with balanced quotes is not split, because the line must have a different fault.
     """
@@ -153,7 +153,7 @@ _ARTICLES = {"a", "an", "the"}
 
 
 @dataclass(frozen=True, slots=True)
-class Checker:
+class RowChecker:
     """Checks rows against their parent problem.
 
     The checker refuses rows that can't be read ("columns", "ellipsis", "truncated"), and rows with
@@ -174,24 +174,24 @@ class Checker:
     changed: float
     distances: Literal["correct", "refuse"]
 
-    def check(self, row: Row, taken: frozenset[str] | set[str]) -> Row:
-        """Return a row with the results of its check.
+    def check(self, row: Row, used_sentences: frozenset[str] | set[str]) -> Row:
+        """Check a row, and return it with the results.
 
         Args:
             row: the row to check.
-            taken: normalized earlier sentences (`normalize_sentence`).
+            used_sentences: normalized earlier sentences (`normalize_sentence`).
         """
         if not row.cells:
             return row
         _, written, first, second, answer, stated = row.cells
-        sentence, is_glued = self._with_blank(written)
+        sentence, is_glued = self._separate_blank(written)
         distance = edit_distance(tokens(self.parent.sentence), tokens(sentence))
         claimed = int(stated) if _NUMBER.fullmatch(stated) else None
         faults = [*row.faults, *["glued"] * is_glued]
         same, options = normalize_sentence(sentence), (first, second)
         if same == normalize_sentence(self.parent.sentence):
             faults.append("original")
-        elif same in taken:
+        elif same in used_sentences:
             faults.append("duplicate")
         else:
             faults += self._find_faults(sentence, options, answer, distance)
@@ -219,7 +219,7 @@ class Checker:
             distance=distance,
         )
 
-    def _with_blank(self, sentence: str) -> tuple[str, bool]:
+    def _separate_blank(self, sentence: str) -> tuple[str, bool]:
         """Return the sentence with spaces around its blank, and whether any were missing.
 
         If the parent's blank touches a word, the child's blank is unchanged: otherwise the space
@@ -248,18 +248,15 @@ class Checker:
         return faults
 
     def _find_option_faults(self, sentence: str, options: tuple[str, str]) -> list[str]:
-        before, after = (
-            _highlight(_lowercase_words(self.parent.sentence)),
-            _highlight(_lowercase_words(sentence)),
-        )
-        new = [_highlight(_strip_article(option)) for option in options]
+        sentences = (self.parent.sentence, sentence)
+        before, after = (_delimit_words(_lowercase_words(text)) for text in sentences)
+        new = [_delimit_words(_strip_article(option)) for option in options]
         left = after
         for option in sorted(new, key=lambda option: -option.count("\0")):
-            left = left.replace(option, _highlight([""]))
+            left = left.replace(option, _delimit_words([""]))
         found = set()
-        for option, old in zip(
-            new, map(_highlight, map(_strip_article, self.parent.options)), strict=True
-        ):
+        replaced = map(_delimit_words, map(_strip_article, self.parent.options))
+        for option, old in zip(new, replaced, strict=True):
             if old not in new and old in left:
                 found.add("renamed")
             elif old in before and option not in after:
@@ -285,5 +282,5 @@ def _strip_article(option: str) -> tuple[str, ...]:
     return tuple(cut[1:] if len(cut) > 1 and cut[0] in _ARTICLES else cut)
 
 
-def _highlight(words: Iterable[str]) -> str:
+def _delimit_words(words: Iterable[str]) -> str:
     return "".join(f"\0{word}\1" for word in words)

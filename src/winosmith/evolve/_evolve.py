@@ -18,7 +18,7 @@ from typing import IO, Any, Protocol
 
 import numpy as np
 
-from winosmith.blocks import blocks, shuffled_blocks
+from winosmith.blocks import blocks, shuffle_blocks
 from winosmith.dataset import Dataset, Dropped, Filtered
 from winosmith.errors import DataError, InputError
 from winosmith.lineage import UNVALIDATED, depths
@@ -26,14 +26,14 @@ from winosmith.outputs import atomic_write
 from winosmith.parallel import ordered_map
 from winosmith.prediction import Prediction
 from winosmith.problem import MAX_OPTIONS, Origin, Problem
-from winosmith.records import canonical, parse_json, parse_problem, problem_record
+from winosmith.records import dump_json, parse_json, parse_problem, problem_record
 from winosmith.results import Result
 from winosmith.seen import check_blanks
 from winosmith.text import tokens
 
 
 class Perturber(Protocol):
-    """Makes children of a problem.
+    """Creates perturbed children of a problem.
 
     Each child is a problem with a lineage (`winosmith.lineage.make_child`) and is marked as
     unvalidated. The children and their order depend only on the problem and the seed; all children
@@ -53,14 +53,14 @@ _PER_WORKER = 4
 
 
 @dataclass(frozen=True)
-class Evolved(Result):
+class Evolution(Result):
     """The result of perturbing a data set.
 
     Attributes:
         dataset: the given problems, then the children.
         children: only the children, in the order of their parents.
         repeated: the children that were removed because they repeat an earlier problem.
-        barren: ids of the problems without a child.
+        barren: ids of the problems without children.
     """
 
     dataset: Dataset
@@ -76,7 +76,7 @@ def evolve(
     seed: int = 0,
     executor: Executor | None = None,
     on_progress: Callable[[int], None] | None = None,
-) -> Evolved:
+) -> Evolution:
     """Perturb every problem of a data set once.
 
     The result does not depend on the executor: a child depends only on its parent and the seed.
@@ -95,14 +95,14 @@ def evolve(
     ...         loud = problem.sentence.replace(".", "!")
     ...         yield make_child(problem, loud, problem.options, problem.answer, source="shout")
     >>> evolve(make_twins(2), Shout())
-    Evolved(dataset=<8 values>, children=<4 values>)
+    Evolution(dataset=<8 values>, children=<4 values>)
     """
     made: list[list[Problem]] = []
     for chunk in make_children(dataset.problems, perturber, seed, executor):
         made += chunk
         if on_progress is not None:
             on_progress(len(made))
-    return drop_repeats(dataset, made)
+    return merge_children(dataset, made)
 
 
 def make_children(
@@ -111,16 +111,16 @@ def make_children(
     """Yield the children of each problem, chunk by chunk, in order.
 
     Raises:
-        DataError: a problem is a question, or contains another `_` than its blank.
+        DataError: a problem is a question, or contains a `_` besides its blank.
     """
-    check_blanks(problems, "a perturbation", plain=True)
+    check_blanks(problems, "a perturbation", unique=True)
     chunks = [problems[at : at + _CHUNK] for at in range(0, len(problems), _CHUNK)]
     yield from ordered_map(
         partial(_perturb_chunk, perturber, seed),
         chunks,
         executor,
-        ahead=2 * _PER_WORKER,
-        resume="run the same command again; finished work is saved",
+        max_pending=2 * _PER_WORKER,
+        advice="run the same command again; finished work is saved",
     )
 
 
@@ -130,22 +130,22 @@ def _perturb_chunk(
     return [list(perturber.perturb(problem, seed)) for problem in problems]
 
 
-def drop_repeats(dataset: Dataset, made: Sequence[Sequence[Problem]]) -> Evolved:
-    """Combine problems with their children, except children that repeat an earlier problem.
+def merge_children(dataset: Dataset, children: Sequence[Sequence[Problem]]) -> Evolution:
+    """Combine problems with their children, and drop those that repeat an earlier problem.
 
     Two problems are equal if their tokens and options are equal, ignoring case and the order of
     options.
 
     Args:
         dataset: the parents.
-        made: the children of each parent.
+        children: the children of each parent.
     """
     said = {_make_content_key(problem): problem.id for problem in dataset}
     ids = set(dataset.ids)
     kept: list[Problem] = []
     repeated: list[Dropped] = []
     row = len(dataset)
-    for family in made:
+    for family in children:
         for child in family:
             earlier = said.get(_make_content_key(child), child.id if child.id in ids else None)
             if earlier is None:
@@ -155,8 +155,9 @@ def drop_repeats(dataset: Dataset, made: Sequence[Sequence[Problem]]) -> Evolved
             else:
                 repeated.append(Dropped(child, "evolve", f"it repeats {earlier!r}", row))
             row += 1
-    barren = tuple(problem.id for problem, family in zip(dataset, made, strict=True) if not family)
-    return Evolved(
+    pairs = zip(dataset, children, strict=True)
+    barren = tuple(problem.id for problem, family in pairs if not family)
+    return Evolution(
         Dataset([*dataset, *kept], dataset.name),
         Dataset(kept, dataset.name),
         tuple(repeated),
@@ -178,7 +179,7 @@ def resume_children(
     executor: Executor | None = None,
     on_progress: Callable[[int, int], None] | None = None,
 ) -> list[list[Problem]]:
-    """Return the children of each problem, and save them so that the same call resumes the work.
+    """Return the children of each problem; finished work is saved, so the same call resumes it.
 
     The file contains a line for each parent; an incomplete last line is ignored.
 
@@ -193,7 +194,7 @@ def resume_children(
     done = dict(_read_families(path)) if path.exists() else {}
     left = [problem for problem in problems if problem.id not in done]
 
-    def report() -> None:
+    def report_progress() -> None:
         if on_progress is not None:
             finished = sum(problem.id in done for problem in problems)
             on_progress(finished, sum(map(len, done.values())))
@@ -202,7 +203,7 @@ def resume_children(
         for parent, family in done.items():
             _write_family(file, parent, family)
     with path.open("a", encoding="utf-8") as file:
-        report()
+        report_progress()
         waiting = iter(left)
         for chunk in make_children(left, perturber, seed, executor):
             for family in chunk:
@@ -210,13 +211,13 @@ def resume_children(
                 done[parent] = family
                 _write_family(file, parent, family)
             file.flush()
-            report()
+            report_progress()
     return [done[problem.id] for problem in problems]
 
 
-def _write_family(file: IO[str], parent: str, family: Sequence[Problem]) -> None:
-    record = {"parent": parent, "children": [problem_record(child) for child in family]}
-    file.write(canonical(record) + "\n")
+def _write_family(file: IO[str], parent_id: str, family: Sequence[Problem]) -> None:
+    record = {"parent": parent_id, "children": [problem_record(child) for child in family]}
+    file.write(dump_json(record) + "\n")
 
 
 def _read_families(path: Path) -> Iterator[tuple[str, list[Problem]]]:
@@ -244,7 +245,7 @@ class Roots(Result):
 
 
 def find_unsolved_ids(dataset: Dataset, solvers: Sequence[Sequence[Prediction]]) -> frozenset[str]:
-    """Return the ids of the problems that any solver answers incorrectly, or no solver decides.
+    """Return the ids of problems that some solver answers incorrectly, or that no solver decides.
 
     A tie is neither correct nor incorrect, because taking the first option as the choice would make
     the roots depend on the order of options. An invalid answer is incorrect.
@@ -273,11 +274,11 @@ def find_unsolved_ids(dataset: Dataset, solvers: Sequence[Sequence[Prediction]])
 
 def draw_roots(
     datasets: Sequence[Dataset],
-    wanted: Sequence[int],
-    wrong: Sequence[frozenset[str]] = (),
+    counts: Sequence[int],
+    unsolved: Sequence[frozenset[str]] = (),
     seed: int = 0,
     *,
-    fewer: bool = False,
+    allow_fewer: bool = False,
     options: int | None = None,
 ) -> Roots:
     """Draw roots at random among the problems that every solver answers correctly.
@@ -291,20 +292,20 @@ def draw_roots(
 
     Args:
         datasets: data sets with distinct names.
-        wanted: number of roots from each data set.
-        wrong: for each data set, the ids of problems that can't be roots (`find_unsolved_ids`).
+        counts: number of roots from each data set.
+        unsolved: for each data set, the ids of problems that can't be roots (`find_unsolved_ids`).
         seed: random seed of the draw.
-        fewer: whether to draw fewer roots from a data set with too few suitable problems.
+        allow_fewer: whether to draw fewer roots from a data set with too few suitable problems.
         options: draw only problems with this number of options; by default any.
 
     Raises:
-        InputError: `wanted` has not one number, 0 or more, for each data set.
+        InputError: `counts` does not have one number, 0 or more, for each data set.
         DataError: a data set has too few suitable problems, or two data sets have the same name.
     """
-    wrong = wrong or [frozenset()] * len(datasets)
-    if not len(datasets) == len(wanted) == len(wrong) or min(wanted, default=0) < 0:
+    unsolved = unsolved or [frozenset()] * len(datasets)
+    if not len(datasets) == len(counts) == len(unsolved) or min(counts, default=0) < 0:
         raise InputError(
-            f"there are {len(datasets)} data sets and {len(wanted)} numbers of roots; give one "
+            f"there are {len(datasets)} data sets and {len(counts)} numbers of roots; give one "
             "number, 0 or more, for each data set"
         )
     names = [dataset.name for dataset in datasets]
@@ -315,8 +316,8 @@ def draw_roots(
     sources: dict[str, tuple[str, ...]] = {}
     left_out: list[Filtered] = []
     for number, dataset in enumerate(datasets):
-        rows, reasons = _draw(
-            dataset, wanted[number], wrong[number], seed + number, fewer=fewer, options=options
+        rows, reasons = _draw_rows(
+            dataset, counts[number], unsolved[number], seed + number, allow_fewer, options
         )
         for problem in map(dataset.__getitem__, rows):
             name = f"{dataset.name}:{problem.id}" if times[problem.id] > 1 else problem.id
@@ -327,44 +328,43 @@ def draw_roots(
     return Roots(Dataset(roots, "roots"), sources, tuple(left_out))
 
 
-def _draw(
+def _draw_rows(
     dataset: Dataset,
-    wanted: int,
-    wrong: frozenset[str],
+    count: int,
+    unsolved: frozenset[str],
     seed: int,
-    *,
-    fewer: bool,
+    allow_fewer: bool,
     options: int | None,
 ) -> tuple[list[int], dict[int, str]]:
     reasons = {
         row: reason
         for row, problem in enumerate(dataset)
-        if (reason := _explain_unfit(problem, wrong, options)) is not None
+        if (reason := _reject_as_root(problem, unsolved, options)) is not None
     }
     luck = np.random.default_rng(seed)
     chosen: list[int] = []
     free = 0
-    for block in shuffled_blocks(dataset, seed):
+    for block in shuffle_blocks(dataset, seed):
         fit = [row for row in block if row not in reasons]
         free += bool(fit)
-        if fit and len(chosen) < wanted:
+        if fit and len(chosen) < count:
             row = fit[int(luck.integers(len(fit)))]
             chosen.append(row)
             others = f"it is related to the root {dataset[row].id!r}"
             reasons |= {other: others for other in fit if other != row}
         else:
             reasons |= dict.fromkeys(fit, "enough roots were drawn")
-    if len(chosen) < wanted and not fewer:
+    if len(chosen) < count and not allow_fewer:
         raise DataError(
-            f"can't draw {wanted} roots from {dataset.name!r}: only {free} of its {len(dataset)} "
-            "problems are suitable, counting related problems once. A root has an answer that "
+            f"can't draw {count} roots from {dataset.name!r}: only {free} of its {len(dataset)} "
+            "problems are suitable, counting related problems once. A root needs an answer that "
             f"every solver gives, {f'{options} options, ' * (options is not None)}no embargo and "
             "no parent; ask for fewer roots"
         )
     return sorted(chosen), reasons
 
 
-def _explain_unfit(problem: Problem, wrong: frozenset[str], options: int | None) -> str | None:
+def _reject_as_root(problem: Problem, unsolved: frozenset[str], options: int | None) -> str | None:
     if problem.embargo:
         return "it is under embargo"
     if not problem.blank_is_unique:
@@ -375,7 +375,7 @@ def _explain_unfit(problem: Problem, wrong: frozenset[str], options: int | None)
         return f"it has {len(problem.options)} options"
     if problem.lineage is not None:
         return "it is a perturbation"
-    return "not every solver answers it correctly" if problem.id in wrong else None
+    return "not every solver answers it correctly" if problem.id in unsolved else None
 
 
 PARTS = ("train", "dev", "test")
@@ -389,12 +389,12 @@ LETTERS = ascii_uppercase[:MAX_OPTIONS]
 
 @dataclass(frozen=True)
 class Sets(Result):
-    """EvoGrad's small, medium and large set (section 3.4).
+    """EvoGrad's small, medium and large data sets (section 3.4).
 
     Attributes:
         small: the roots and the children that people wrote.
         medium: the roots and their children before replacement by synonyms, for each part.
-        large: train and dev of `medium` with the children by synonyms, and the test of `medium`.
+        large: train and dev of `medium` with the children made by synonyms; test as in `medium`.
         dropped: problems that are related to a problem of another part, with the reason.
     """
 
@@ -413,7 +413,7 @@ def split_roots(roots: Dataset, shares: Sequence[int] = SHARES, seed: int = 0) -
         seed: random seed of the draw.
 
     Returns:
-        The part of each root, by its id.
+        The part of each root, by root id.
 
     Raises:
         InputError: `shares` are not three numbers of 1 or more.
@@ -445,7 +445,7 @@ def assemble(
     *,
     test_grows: bool = False,
 ) -> Sets:
-    """Split the small, medium and large set by family into train, dev and test.
+    """Assemble the small, medium and large data sets, split by family into train, dev and test.
 
     A family is assigned to the part of its root. If problems of two parts are related (see
     `winosmith.blocks`), those in the earlier part (train, dev, test) are dropped.
@@ -455,7 +455,7 @@ def assemble(
         medium: the roots and all their children.
         large: `medium` and the children of its problems.
         parts: the part of each root, from `split_roots`.
-        test_grows: whether the test of `large` includes children by synonyms. According to the
+        test_grows: whether the test of `large` includes children made by synonyms. According to the
             paper's text, all 1,414 problems were augmented; the paper's sizes (3,489 from 1,212)
             exclude the test set.
     """
@@ -471,11 +471,11 @@ def assemble(
     )
     removed = {left.problem.id for left in dropped}
 
-    def split(data: Dataset) -> dict[str, Dataset]:
+    def split_by_part(data: Dataset) -> dict[str, Dataset]:
         kept = [problem for problem in data if problem.id not in removed]
         return {name: Dataset((p for p in kept if parts[p.root] == name), name) for name in PARTS}
 
-    by_part, grown = split(medium), split(large)
+    by_part, grown = split_by_part(medium), split_by_part(large)
     return Sets(
         Dataset((p for p in small if p.id not in removed), "small"),
         by_part,

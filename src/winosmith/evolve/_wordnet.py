@@ -37,8 +37,8 @@ class WordNetPerturber:
         count: maximum number of children of a problem; each child changes a different word if
             possible. A count of 2 corresponds to the paper, which "nearly tripled" its set.
         wordnet: source of the synonyms; by default the WordNet installed on this machine.
-        wide: also accept less certain synonyms: gives twice as many children, and more than twice
-            as many incorrect children.
+        wide: also accept less certain synonyms, which gives twice as many children, but more than
+            twice as many incorrect ones.
         as_published: replace as in the paper: any word that is neither a stop word nor a name, by
             any synonym of any sense. Most problems get all their children, most children are
             incorrect or odd, and their source is "wordnet-paper".
@@ -91,9 +91,9 @@ class WordNetPerturber:
         digest = hashlib.sha256(problem.id.encode()).digest()
         luck = np.random.default_rng([seed, int.from_bytes(digest[:8])])
         found = list(
-            find_any_places(problem, self.wordnet)
+            find_all_synonyms(problem, self.wordnet)
             if self.as_published
-            else find_places(problem, self.wordnet, WIDE if self.wide else SURE)
+            else find_fitting_synonyms(problem, self.wordnet, WIDE if self.wide else SURE)
         )
         order = [found[at] for at in luck.permutation(len(found))]
         shuffled = [
@@ -143,150 +143,150 @@ _LINKING = frozenset(
 
 
 @dataclass(frozen=True, slots=True)
-class Care:
+class SynonymThresholds:
     """Thresholds for a synonym; looser thresholds give more children, and more incorrect children.
 
     Attributes:
         certainty: minimum estimated probability of the most likely sense, 0–1.
-        own: minimum fraction of the synonym's uses that are in a sense of the word, 0–1; below
-            this, readers would think of a different sense.
-        rarer: maximum difference between the logarithms of the word's and the synonym's
+        min_fraction: minimum fraction of the synonym's uses that are in a sense of the word, 0–1;
+            below this, readers would think of a different sense.
+        max_rarity: maximum difference between the logarithms of the word's and the synonym's
             frequencies; at 2.8, the synonym is a sixteenth as frequent. Most readers don't read
             "potpourri" as "variety".
     """
 
     certainty: float = 0.6
-    own: float = 0.75
-    rarer: float = 2.8
+    min_fraction: float = 0.75
+    max_rarity: float = 2.8
 
 
-SURE = Care()
-WIDE = Care(certainty=0.4, own=0.15, rarer=4.5)
+SURE = SynonymThresholds()
+WIDE = SynonymThresholds(certainty=0.4, min_fraction=0.15, max_rarity=4.5)
 
 
-Places = Iterator[tuple[int, tuple[str, ...]]]
+Replacements = Iterator[tuple[int, tuple[str, ...]]]
 """The index of a token that may be replaced, and the token's synonyms, the most frequent first."""
 
 
-def find_places(problem: Problem, wordnet: WordNet, care: Care = SURE) -> Places:
-    """Yield the content words of a sentence that have a fitting synonym, from left to right.
+def find_fitting_synonyms(
+    problem: Problem, wordnet: WordNet, thresholds: SynonymThresholds = SURE
+) -> Replacements:
+    """Yield the index and the fitting synonyms of each content word that has any, in order.
 
     A word is replaced only if one of its senses is clearly the most likely, given the sense's count
     in WordNet's tagged texts and its overlap with the sentence (Lesk 1986: words of the gloss and
     of neighbouring senses). Synonyms must be used mostly in the word's senses, and verbs must have
     the same sentence frames. Names, parts of compounds, and verbs with a particle or preposition
-    are not replaced. Antonyms in any sense, and words in the sentence or options, are not used.
+    are not replaced. Antonyms in any sense, and words of the sentence or the options, are excluded.
     """
-    cut = tokens(problem.sentence)
-    tags = language.tag(cut)
+    words = tokens(problem.sentence)
+    tags = language.tag(words)
     context = frozenset(content_words(problem.sentence))
-    banned = _find_banned_words(problem, cut, tags)
-    repeated = _find_repeated_words(problem, cut, tags)
-    for at, word in enumerate(cut):
-        pos = _POS.get(tags[at][:2])
-        if pos is None or not _can_replace(cut, tags, at, wordnet):
+    lemmas = list(map(lemmatize, words, tags))
+    banned = _find_banned_words(problem, words, lemmas)
+    repeated = _find_repeated_words(problem, words, lemmas)
+    for index, word in enumerate(words):
+        pos = _POS.get(tags[index][:2])
+        if pos is None or not _can_replace(words, tags, index, wordnet):
             continue
-        own = lemmatize(word, tags[at])
-        if own in repeated:
+        lemma = lemmas[index]
+        if lemma in repeated:
             continue
-        senses = wordnet.senses(own, pos)
-        sense = _choose_sense(senses, context - {word.lower(), own}, care.certainty)
-        if sense is not None and not (pos == "v" and own in _LIGHT_VERBS):
-            against = frozenset().union(*(other.antonyms for other in senses))
-            shares = _compute_shares(senses)
+        senses = wordnet.find_senses(lemma, pos)
+        sense = _choose_sense(senses, context - {word.lower(), lemma}, thresholds.certainty)
+        if sense is not None and not (pos == "v" and lemma in _LIGHT_VERBS):
+            excluded = frozenset().union(*(other.antonyms for other in senses))
+            shares = _sum_fractions_by_lemma(senses)
             found = tuple(
                 synonym.lemma
                 for synonym in sense.synonyms
-                if _fits(synonym, sense, own, pos, care.rarer) and synonym.lemma not in against
-                and shares[synonym.lemma] >= care.own
+                if _fits_sense(synonym, sense, lemma, pos, thresholds.max_rarity)
+                and shares[synonym.lemma] >= thresholds.min_fraction
+                and synonym.lemma not in excluded
                 and banned.isdisjoint(synonym.lemma.lower().split())
-            )  # fmt: skip
+            )
             if found:
-                yield at, found
+                yield index, found
 
 
-def find_any_places(problem: Problem, wordnet: WordNet) -> Places:
-    """Yield every word that is neither a stop word nor a name, with all synonyms of all its senses.
+def find_all_synonyms(problem: Problem, wordnet: WordNet) -> Replacements:
+    """Yield the index and all synonyms of each word that is neither a stop word nor a name.
 
-    EvoGrad (2024, section 3.3) specifies nothing else. Only senses with the tagged part of speech
-    are used.
+    EvoGrad (2024, section 3.3) states no other condition. Only senses with the tagged part of
+    speech are used.
     """
-    cut = tokens(problem.sentence)
-    for at, name in enumerate(language.tag(cut)):
-        word, pos = cut[at], _POS.get(name[:2])
+    words = tokens(problem.sentence)
+    for index, tag in enumerate(language.tag(words)):
+        word, pos = words[index], _POS.get(tag[:2])
         if (
             pos is None
             or word == BLANK
             or word.lower() in FUNCTION_WORDS
-            or language.is_name(cut, at)
+            or language.is_name(words, index)
         ):
             continue
-        own = lemmatize(word, name)
+        lemma = lemmatize(word, tag)
         found = {
             synonym.lemma: None
-            for sense in wordnet.senses(own, pos)
+            for sense in wordnet.find_senses(lemma, pos)
             for synonym in sense.synonyms
             if synonym.lemma.replace(" ", "").isalpha()
         }
         if found:
-            yield at, tuple(found)
+            yield index, tuple(found)
 
 
-def _find_banned_words(problem: Problem, cut: Sequence[str], tags: Sequence[str]) -> frozenset[str]:
+def _find_banned_words(problem: Problem, words: list[str], lemmas: list[str]) -> frozenset[str]:
     """Return the words that a synonym must not contain.
 
     A synonym can't contain words of the options or the sentence, or words that the last edits
     removed, because these would restore the grandparent.
     """
     options = {word.lower() for option in problem.options for word in tokens(option)}
-    own = {lemmatize(word, name) for word, name in zip(cut, tags, strict=True)}
     edits = problem.lineage.edits if problem.lineage else ()
-    gone = {lemmatize(edit.old, name) for edit in edits for name in ("NNS", "VBD", "JJR", "RB")}
-    return frozenset(options | own | gone | {word.lower() for word in cut}) - FUNCTION_WORDS
+    removed = {lemmatize(edit.old, tag) for edit in edits for tag in ("NNS", "VBD", "JJR", "RB")}
+    return frozenset({*options, *lemmas, *removed, *map(str.lower, words)}) - FUNCTION_WORDS
 
 
-def _find_repeated_words(
-    problem: Problem, cut: Sequence[str], tags: Sequence[str]
-) -> frozenset[str]:
-    times = Counter(lemmatize(word, name) for word, name in zip(cut, tags, strict=True))
+def _find_repeated_words(problem: Problem, words: list[str], lemmas: list[str]) -> frozenset[str]:
     options = {word.lower() for option in problem.options for word in tokens(option)}
-    named = {lemmatize(word, name) for word, name in zip(cut, tags, strict=True) if word in options}
-    return frozenset(one for one, count in times.items() if count > 1) - named
+    named = {lemma for word, lemma in zip(words, lemmas, strict=True) if word in options}
+    return frozenset(lemma for lemma, count in Counter(lemmas).items() if count > 1) - named
 
 
-def _can_replace(cut: Sequence[str], tags: Sequence[str], at: int, wordnet: WordNet) -> bool:
-    word = cut[at].lower()
+def _can_replace(words: Sequence[str], tags: Sequence[str], index: int, wordnet: WordNet) -> bool:
+    word = words[index].lower()
     if word == BLANK or word in FUNCTION_WORDS | _ADVERBS | _INDEFINITE or not word.isalpha():
         return False
-    if language.is_name(cut, at) or len(word) < 3:
+    if language.is_name(words, index) or len(word) < 3:
         return False
-    before = tags[at - 1] if at else ""
-    after = tags[at + 1] if at + 1 < len(cut) else ""
-    passive = tags[at] == "VBN" and cut[at + 1 : at + 2] == ["by"]
-    if tags[at].startswith("VB") and after in ("RP", "IN", "TO", "RB") and not passive:
+    before = tags[index - 1] if index else ""
+    after = tags[index + 1] if index + 1 < len(words) else ""
+    passive = tags[index] == "VBN" and words[index + 1 : index + 2] == ["by"]
+    if tags[index].startswith("VB") and after in ("RP", "IN", "TO", "RB") and not passive:
         return False
-    if tags[at] == "VBN" and before.startswith("RB"):
+    if tags[index] == "VBN" and before.startswith("RB"):
         return False  # "so encouraged" describes a state
-    if tags[at].startswith("NN") and (after.startswith("NN") or before.startswith("NN")):
+    if tags[index].startswith("NN") and (after.startswith("NN") or before.startswith("NN")):
         return False
-    if tags[at].startswith("RB") and not word.endswith("ly"):
+    if tags[index].startswith("RB") and not word.endswith("ly"):
         return False
-    if tags[at].startswith("JJ") and not _is_surely_adjective(cut, tags, at):
+    if tags[index].startswith("JJ") and not _is_clearly_adjective(words, tags, index):
         return False
-    return not _is_phrase(cut, at, wordnet)
+    return not _is_part_of_phrase(words, index, wordnet)
 
 
-def _is_surely_adjective(cut: Sequence[str], tags: Sequence[str], at: int) -> bool:
-    if tags[at + 1 : at + 2] and tags[at + 1].startswith(("NN", "JJ")):
-        return not tags[at + 1].startswith("NNP")
-    back = at - 1
+def _is_clearly_adjective(words: Sequence[str], tags: Sequence[str], index: int) -> bool:
+    if tags[index + 1 : index + 2] and tags[index + 1].startswith(("NN", "JJ")):
+        return not tags[index + 1].startswith("NNP")
+    back = index - 1
     while back >= 0 and tags[back] == "RB":
         back -= 1
-    return back >= 0 and lemmatize(cut[back], tags[back]) in _LINKING
+    return back >= 0 and lemmatize(words[back], tags[back]) in _LINKING
 
 
-def _is_phrase(cut: Sequence[str], at: int, wordnet: WordNet) -> bool:
-    pairs = [cut[start : start + 2] for start in (at - 1, at) if start >= 0]
+def _is_part_of_phrase(words: Sequence[str], index: int, wordnet: WordNet) -> bool:
+    pairs = [words[start : start + 2] for start in (index - 1, index) if start >= 0]
     return any(
         len(pair) == 2 and all(map(str.isalpha, pair)) and wordnet.has_sense(" ".join(pair), pos)
         for pair in pairs
@@ -304,7 +304,7 @@ def _choose_sense(
     return senses[best] if weights[best] >= certainty * sum(weights) else None
 
 
-def _compute_shares(senses: Sequence[Sense]) -> Mapping[str, float]:
+def _sum_fractions_by_lemma(senses: Sequence[Sense]) -> Mapping[str, float]:
     shares: defaultdict[str, float] = defaultdict(float)
     for sense in senses:
         for synonym in sense.synonyms:
@@ -312,20 +312,20 @@ def _compute_shares(senses: Sequence[Sense]) -> Mapping[str, float]:
     return shares
 
 
-def _fits(synonym: Synonym, sense: Sense, own: str, pos: str, rarer: float) -> bool:
+def _fits_sense(synonym: Synonym, sense: Sense, lemma: str, pos: str, max_rarity: float) -> bool:
     new = synonym.lemma
     if len(new) < 3 or not new.replace(" ", "").isalpha() or new != new.lower():
         return False
-    stem = min(len(new), len(own)) - 1  # excludes variants: "colour", "tubing", "min"
-    if new[:stem] == own[:stem] or edit_distance(new, own) == 1 or new == "little":
+    stem = min(len(new), len(lemma)) - 1  # excludes variants: "colour", "tubing", "min"
+    if new[:stem] == lemma[:stem] or edit_distance(new, lemma) == 1 or new == "little":
         return False
-    theirs, mine = language.estimate_usage(new, pos), language.estimate_usage(own, pos)
-    if theirs is None or mine is None or theirs < max(COMMON, mine - rarer):
+    theirs, mine = (language.estimate_log_frequency(word, pos) for word in (new, lemma))
+    if theirs is None or mine is None or theirs < max(COMMON, mine - max_rarity):
         return False
     if " " in new and (pos != "n" or synonym.count < max(1.0, USUAL * sense.count)):
         return False
     if pos == "n":
-        return language.is_mass(new) == language.is_mass(own) and (
+        return language.is_mass(new) == language.is_mass(lemma) and (
             new.endswith("ss") or lemmatize(new, "NNS") == new
         )
     if pos == "v":

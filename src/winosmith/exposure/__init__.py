@@ -3,8 +3,8 @@
 A keyed release publishes each block in one of two equivalent presentations, chosen by a secret
 coin.
 
->>> from winosmith.exposure import detectable_shift
->>> round(detectable_shift(618), 2)
+>>> from winosmith.exposure import compute_detectable_shift
+>>> round(compute_detectable_shift(618), 2)
 0.1
 """
 
@@ -15,21 +15,21 @@ from winosmith.exposure._coins import (
     PRESENTATIONS,
     KeyedRelease,
     Pair,
-    coins_text,
+    compute_coins,
     compute_commitment,
-    data_digest,
-    draw_coins,
+    compute_data_digest,
     draw_key,
     find_faults,
-    presentation_lines,
+    format_coins,
+    format_presentations,
     read_key,
-    read_keyed,
+    read_keyed_release,
     read_private_files,
 )
-from winosmith.exposure._exposure import Exposure, ModelExposure, exposure
-from winosmith.exposure._power import LEVEL, detectable_shift, level_of_look
-from winosmith.exposure._presentations import PresentedBlock, list_presentations, present_blocks
-from winosmith.exposure._scores import Scores, read_scores, write_presentations, write_scores
+from winosmith.exposure._exposure import Exposure, ModelExposure, measure_exposure
+from winosmith.exposure._power import LEVEL, compute_detectable_shift, compute_look_level
+from winosmith.exposure._presentations import PresentedBlock, iter_presentations, present_blocks
+from winosmith.exposure._scores import Scores, read_scores, score_presentations, write_presentations
 from winosmith.exposure._statistic import (
     SignTest,
     sign_test,
@@ -49,26 +49,26 @@ __all__ = [
     "PresentedBlock",
     "Scores",
     "SignTest",
-    "coins_text",
+    "compute_coins",
     "compute_commitment",
-    "data_digest",
-    "detectable_shift",
-    "draw_coins",
+    "compute_data_digest",
+    "compute_detectable_shift",
+    "compute_look_level",
     "draw_key",
-    "exposure",
     "find_faults",
-    "level_of_look",
-    "list_presentations",
+    "format_coins",
+    "format_presentations",
+    "iter_presentations",
+    "measure_exposure",
     "present_blocks",
-    "presentation_lines",
     "read_key",
-    "read_keyed",
+    "read_keyed_release",
     "read_private_files",
     "read_scores",
+    "score_presentations",
     "sign_test",
     "signed_ranks",
     "subtract_fit",
     "tail_probability",
     "write_presentations",
-    "write_scores",
 ]

@@ -1,12 +1,12 @@
 """Draw the secret coins of a keyed release, commit to them, and check the private files.
 
-Each coin is a bit of the HMAC-SHA256 of the block's id with 32 secret random bytes. A public
-commitment, the SHA-256 of these bytes and of digests of the data and the private presentations,
-proves all coins together. The commitment is hiding, because nobody can try 2²⁵⁶ values of the
-bytes: it reveals neither bytes nor answers. The commitment is binding: other bytes, data or
-presentations with the same commitment would be a collision of SHA-256. The commitment doesn't prove
-that the bytes were drawn only once. After publication, anyone can compute the other presentation of
-a problem; before publication, nobody can predict which of them will be published.
+Each coin is a bit of the HMAC-SHA256 of the block's id with 32 secret random bytes. All coins are
+proved together by a public commitment: the SHA-256 of these bytes and of digests of the data and
+the private presentations. The commitment is hiding: it reveals neither bytes nor answers, because
+nobody can try 2²⁵⁶ values. It is binding: other bytes, data or presentations with the same
+commitment would be a SHA-256 collision. It doesn't prove that the bytes were drawn only once. After
+publication, anyone can compute the other presentation of a problem; before publication, nobody can
+predict which of them will be published.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ from typing import Any, get_args
 from winosmith import formats
 from winosmith.dataset import Dataset
 from winosmith.errors import FormatError, InputError, ProblemError
-from winosmith.exposure._presentations import Kind, other_presentation
+from winosmith.exposure._presentations import Kind, make_other_presentation
 from winosmith.outputs import PRIVATE
 from winosmith.problem import Problem
 from winosmith.records import (
-    canonical,
+    dump_json,
     parse_json,
     parse_json_lines,
     parse_problem,
@@ -42,17 +42,17 @@ COINS, PRESENTATIONS = "coins.json", "presentations.jsonl"
 """Names of the private files."""
 
 _VERSION = 1
-"""Version of the format of the private files."""
+"""Format version of the private files."""
 
 _RESTORE = "restore the private files from your copy; coins can't be drawn again"
 
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """A problem in its two presentations, in an order that doesn't depend on the coin.
+    """A problem's two presentations, in an order that doesn't depend on the coin.
 
     Attributes:
-        block: id of the block, which is the first of its problems' ids in alphabetical order.
+        block: id of the block: the alphabetically first of its problems' ids.
         a: the first presentation, with the answer even if the problem is in the test part.
         b: the second presentation.
     """
@@ -70,7 +70,7 @@ class KeyedRelease:
         pairs: the problems with a coin, sorted by block and id.
         coins: for each block, whether the first presentation was published.
         digest: digest of the release's data, to which the commitment is bound.
-        without: number of blocks without an equivalent presentation, which have no coin.
+        without: number of blocks that have no coin, because there is no equivalent presentation.
     """
 
     pairs: tuple[Pair, ...]
@@ -78,7 +78,7 @@ class KeyedRelease:
     digest: str
     without: int
 
-    def published(self, pair: Pair) -> Problem:
+    def get_published(self, pair: Pair) -> Problem:
         """Return the published presentation of a pair, with its answer."""
         return pair.a if self.coins[pair.block] else pair.b
 
@@ -88,8 +88,8 @@ def draw_key() -> bytes:
     return secrets.token_bytes(SIZE)
 
 
-def draw_coins(key: bytes, release: str, pairs: Iterable[Pair]) -> dict[str, bool]:
-    """Compute the coin of each block, a bit of HMAC-SHA256, from the secret bytes.
+def compute_coins(key: bytes, release: str, pairs: Iterable[Pair]) -> dict[str, bool]:
+    """Compute each block's coin, a bit of HMAC-SHA256, from the secret bytes.
 
     Args:
         key: the secret bytes.
@@ -102,47 +102,47 @@ def draw_coins(key: bytes, release: str, pairs: Iterable[Pair]) -> dict[str, boo
     }
 
 
-def data_digest(release: str, parts: Mapping[str, Dataset]) -> str:
+def compute_data_digest(release: str, parts: Mapping[str, Dataset]) -> str:
     """Return the digest of a release's data as 64 hexadecimal digits.
 
-    The digest in a release's name can't be used, because it covers the card with the commitment.
+    The digest in a release's name can't be used, because it includes the card with the commitment.
 
     Args:
         release: name and version of the release.
         parts: the published problems of each part.
     """
     digests = [[part, parts[part].digest] for part in sorted(parts)]
-    return hashlib.sha256(canonical([release, digests]).encode()).hexdigest()
+    return hashlib.sha256(dump_json([release, digests]).encode()).hexdigest()
 
 
-def presentation_lines(pairs: Iterable[Pair]) -> str:
-    """Return the text of presentations.jsonl."""
+def format_presentations(pairs: Iterable[Pair]) -> str:
+    """Return the content of presentations.jsonl."""
     records = (
         {"block": p.block, "id": p.a.id, "a": problem_record(p.a), "b": problem_record(p.b)}
         for p in pairs
     )
-    return "".join(canonical(record) + "\n" for record in records)
+    return "".join(dump_json(record) + "\n" for record in records)
 
 
 def compute_commitment(key: bytes, digest: str, presentations: str) -> str:
     """Return the public commitment as 64 hexadecimal digits.
 
     The commitment is the SHA-256 of the line "winosmith coins 1", the bytes, the digest of the
-    data, and the SHA-256 of presentations.jsonl. Each digest is written in hexadecimal digits with
-    a newline.
+    data, and the SHA-256 of presentations.jsonl. Each digest is written as hexadecimal digits
+    followed by a newline.
 
     Args:
         key: the secret bytes.
-        digest: see `data_digest`.
+        digest: see `compute_data_digest`.
         presentations: the text of presentations.jsonl.
     """
-    other = hashlib.sha256(presentations.encode()).hexdigest()
-    text = b"winosmith coins 1\n" + key + f"{digest}\n{other}\n".encode()
+    presentations_digest = hashlib.sha256(presentations.encode()).hexdigest()
+    text = b"winosmith coins 1\n" + key + f"{digest}\n{presentations_digest}\n".encode()
     return hashlib.sha256(text).hexdigest()
 
 
-def coins_text(key: bytes, keyed: KeyedRelease) -> str:
-    """Return the text of coins.json."""
+def format_coins(key: bytes, keyed: KeyedRelease) -> str:
+    """Return the content of coins.json."""
     record = {
         "version": _VERSION,
         "bytes": key.hex(),
@@ -195,26 +195,26 @@ def read_private_files(folder: Path) -> PrivateFiles:
         or not isinstance(coins, dict)
         or not all(isinstance(coin, bool) for coin in coins.values())
     ):
-        raise FormatError(f"it is not a valid file of coins; {_RESTORE}", path)
+        raise FormatError(f"it is not a valid coins file; {_RESTORE}", path)
     text = _read_text(folder / PRESENTATIONS, _RESTORE)
     return PrivateFiles(key, digest, coins, tuple(_read_pairs(text, folder / PRESENTATIONS)), text)
 
 
-def _read_text(path: Path, remedy: str) -> str:
+def _read_text(path: Path, advice: str) -> str:
     try:
         return read_text(path)
     except FormatError as error:
-        raise error.with_reason(f"{error.reason}; {remedy}") from None
+        raise error.with_reason(f"{error.reason}; {advice}") from None
 
 
-def _read_record(path: Path, remedy: str = _RESTORE) -> dict[str, Any]:
-    text = _read_text(path, remedy)
+def _read_record(path: Path, advice: str = _RESTORE) -> dict[str, Any]:
+    text = _read_text(path, advice)
     try:
         record = parse_json(text)
     except ValueError as error:
-        raise FormatError(f"it is not JSON: {error}; {remedy}", path) from None
+        raise FormatError(f"it is not JSON: {error}; {advice}", path) from None
     if not isinstance(record, dict):
-        raise FormatError(f"it is not a JSON object; {remedy}", path)
+        raise FormatError(f"it is not a JSON object; {advice}", path)
     return record
 
 
@@ -224,7 +224,7 @@ def _parse_key(record: Mapping[str, Any], path: Path) -> bytes:
     except (KeyError, TypeError, ValueError):
         key = b""
     if len(key) != SIZE:
-        raise FormatError(f"it has no {SIZE} bytes in hexadecimal digits; {_RESTORE}", path)
+        raise FormatError(f"it lacks the {SIZE} bytes as hexadecimal digits; {_RESTORE}", path)
     return key
 
 
@@ -242,7 +242,7 @@ def _read_pairs(text: str, path: Path) -> Iterator[Pair]:
 def find_faults(
     files: PrivateFiles, release: str, commitment: str, parts: Mapping[str, Dataset]
 ) -> Iterator[tuple[str, str]]:
-    """Yield the name of each private file that doesn't prove a release, with the reason.
+    """Yield each private file that doesn't prove a release, with the reason.
 
     Args:
         files: the private files.
@@ -250,34 +250,34 @@ def find_faults(
         commitment: the public commitment.
         parts: the published problems of each part.
     """
-    if files.digest != data_digest(release, parts):
-        yield COINS, "its coins belong to another release, or the data were changed"
+    if files.digest != compute_data_digest(release, parts):
+        yield COINS, "its coins belong to another release, or the data has changed"
         return
     if compute_commitment(files.key, files.digest, files.presentations) != commitment:
-        what = f"its bytes, or the lines of {PRESENTATIONS}, don't match the commitment"
-        yield COINS, what
+        reason = f"its bytes, or the lines of {PRESENTATIONS}, don't match the commitment"
+        yield COINS, reason
         return
-    if dict(files.coins) != draw_coins(files.key, release, files.pairs):
+    if dict(files.coins) != compute_coins(files.key, release, files.pairs):
         yield COINS, "its coins don't match its bytes"
         return
     keyed = KeyedRelease(files.pairs, files.coins, files.digest, 0)
-    shown = {problem.id: problem for dataset in parts.values() for problem in dataset}
+    published_by_id = {problem.id: problem for dataset in parts.values() for problem in dataset}
     for line, pair in enumerate(files.pairs, start=1):
-        if pair.b not in [other_presentation(pair.a, kind) for kind in get_args(Kind)]:
-            what = f"the two presentations of {pair.a.id!r} are not equivalent"
-            yield f"{PRESENTATIONS}:{line}", what
-        found, form = shown.get(pair.a.id), keyed.published(pair)
-        if found not in (form, replace(form, answer=None)):
-            what = f"{pair.a.id!r} is not published in the presentation that its coin selects"
-            yield f"{PRESENTATIONS}:{line}", what
+        if pair.b not in [make_other_presentation(pair.a, kind) for kind in get_args(Kind)]:
+            reason = f"the two presentations of {pair.a.id!r} are not equivalent"
+            yield f"{PRESENTATIONS}:{line}", reason
+        published, expected = published_by_id.get(pair.a.id), keyed.get_published(pair)
+        if published not in (expected, replace(expected, answer=None)):
+            reason = f"{pair.a.id!r} is not published in the presentation that its coin selects"
+            yield f"{PRESENTATIONS}:{line}", reason
 
 
-def read_keyed(folder: str | Path, private: str | Path | None = None) -> KeyedRelease:
+def read_keyed_release(folder: str | Path, private: str | Path | None = None) -> KeyedRelease:
     """Read and check the presentations and coins of a keyed release.
 
     Args:
         folder: path of the release.
-        private: path of its private folder; if None, private/NAME next to the release.
+        private: path of its private folder; by default private/NAME next to the release.
 
     Raises:
         InputError: the release is not keyed, a file can't be read, or the private files don't
@@ -296,6 +296,6 @@ def read_keyed(folder: str | Path, private: str | Path | None = None) -> KeyedRe
     place = folder.parent / PRIVATE / folder.name if private is None else Path(private)
     files = read_private_files(place)
     parts = {part: formats.read(path, "winosmith", as_written=True) for part, path in paths.items()}
-    for where, what in find_faults(files, release, commitment, parts):
-        raise InputError(f"{place / where}: {what}; use the private files of this release")
+    for name, reason in find_faults(files, release, commitment, parts):
+        raise InputError(f"{place / name}: {reason}; use the private files of this release")
     return KeyedRelease(files.pairs, files.coins, files.digest, without)

@@ -7,13 +7,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
-import numpy.typing as npt
 
 from winosmith.errors import DataError
 from winosmith.exposure._coins import KeyedRelease
 from winosmith.exposure._ledger import record_look
-from winosmith.exposure._power import detectable_shift, level_of_look
-from winosmith.exposure._scores import Scores, presentation_kind
+from winosmith.exposure._power import compute_detectable_shift, compute_look_level
+from winosmith.exposure._scores import Scores, get_presentation_kind
 from winosmith.exposure._statistic import Floats, sign_test, subtract_fit
 from winosmith.metrics import correct_by_holm
 from winosmith.report import fixed, probability
@@ -36,13 +35,13 @@ class ModelExposure(Result):
         equal: number of blocks that were omitted because their presentations have equal scores.
         scores: kind of the scores: "log-probabilities" or "answers".
         shift: mean shift towards the published presentations, in standard deviations of the
-            residual differences.
+            residuals.
         interval: 95 % interval of the shift.
         p_value: the one-sided p-value.
         adjusted: the p-value after Holm's correction for the models of this look.
-        depends: whether the scores are shown to depend on the coins, because the adjusted p-value
-            is at most the look's level.
-        detectable: the shift that is detected with a power of 80 %; see `detectable_shift`.
+        depends: whether the scores are shown to depend on the coins: the adjusted p-value is at
+            most the look's level.
+        detectable: shift detected with a power of 80 %; see `compute_detectable_shift`.
     """
 
     blocks: int = field(metadata=shown("blocks"))
@@ -79,7 +78,7 @@ class Exposure(Result):
     models: Mapping[str, ModelExposure] = field(metadata={"rows": True})
 
 
-def exposure(
+def measure_exposure(
     keyed: KeyedRelease,
     scores: Sequence[Scores],
     *,
@@ -90,9 +89,9 @@ def exposure(
 
     A model whose scores don't depend on the coins has no preference for the published
     presentations, whatever else it has read. The probability of a false detection is at most the
-    level. The difference d of a block is the mean, over its items, of the score of presentation A
-    minus that of B. Blocks with d = 0 are omitted. The fit of d on the kind of presentation and on
-    the reference's d is subtracted (`subtract_fit`). The statistic is the sum of the centred signed
+    level. A block's difference d is the mean over its items of the score of presentation A minus
+    that of B. Blocks with d = 0 are omitted. A fit of d on the kind of presentation and the
+    reference's d is subtracted (`subtract_fit`). The statistic is the sum of the centred signed
     ranks of the residuals, multiplied by the signs of the coins. The p-value is exact and one-sided
     (`sign_test`).
 
@@ -100,7 +99,7 @@ def exposure(
         keyed: The release's presentations and coins.
         scores: The scores of each model, each from one run; see `read_scores`.
         private: The release's private folder, which contains the ledger of looks.
-        reference: The scores of a model that can't depend on the coins, such as a model that is
+        reference: The scores of a model that can't depend on the coins, for example because it is
             older than the release.
 
     Returns:
@@ -117,13 +116,18 @@ def exposure(
         raise DataError(
             f"the models are {names}; at least one model is needed, and names must be unique"
         )
-    kinds = {pair.block: presentation_kind(pair) for pair in keyed.pairs}
+    kinds = {pair.block: get_presentation_kind(pair) for pair in keyed.pairs}
     strata = np.array([int(kind == "options") for kind in kinds.values()], np.int64)
-    other = None if reference is None else _mean_differences(keyed, reference)
+    other = None if reference is None else _average_differences(keyed, reference)
     tested = {}
     for one in scores:
-        differences = _mean_differences(keyed, one)
-        rows = _differing_rows(one.model, differences)
+        differences = _average_differences(keyed, one)
+        rows = np.flatnonzero(differences)
+        if len(rows) < MIN_BLOCKS:
+            raise DataError(
+                f"{one.model}: the presentations have different scores in {len(rows):,} of "
+                f"{len(differences):,} blocks; {MIN_BLOCKS} or more are needed"
+            )
         left = subtract_fit(differences[rows], strata[rows], None if other is None else other[rows])
         if not left.any():
             raise DataError(
@@ -137,9 +141,9 @@ def exposure(
     look = record_look(private, keyed.digest, names, digests)
     coins = np.array([keyed.coins[block] for block in kinds])
     tests = {name: sign_test(left, coins[rows]) for name, (rows, left) in tested.items()}
-    level = level_of_look(look.look)
+    level = compute_look_level(look.look)
     adjusted = correct_by_holm([test.p_value for test in tests.values()])
-    found = {
+    results = {
         one.model: ModelExposure(
             depends=holm <= level,
             scores=one.kind,
@@ -149,26 +153,16 @@ def exposure(
             interval=tests[one.model].interval,
             p_value=tests[one.model].p_value,
             adjusted=holm,
-            detectable=detectable_shift(len(tested[one.model][0]), level / len(scores)),
+            detectable=compute_detectable_shift(len(tested[one.model][0]), level / len(scores)),
         )
         for one, holm in zip(scores, adjusted, strict=True)
     }
     named = None if reference is None else reference.model
-    return Exposure(keyed.digest, look.look, level, len(coins), keyed.without, named, found)
+    return Exposure(keyed.digest, look.look, level, len(coins), keyed.without, named, results)
 
 
-def _mean_differences(keyed: KeyedRelease, scores: Scores) -> Floats:
+def _average_differences(keyed: KeyedRelease, scores: Scores) -> Floats:
     values: dict[str, list[float]] = {}
     for pair, difference in zip(keyed.pairs, scores.differences.tolist(), strict=True):
         values.setdefault(pair.block, []).append(difference)
-    return np.array([sum(own) / len(own) for own in values.values()])
-
-
-def _differing_rows(model: str, differences: Floats) -> npt.NDArray[np.int64]:
-    rows = np.flatnonzero(differences)
-    if len(rows) < MIN_BLOCKS:
-        raise DataError(
-            f"{model}: the presentations have different scores in {len(rows):,} of "
-            f"{len(differences):,} blocks; {MIN_BLOCKS} or more are needed"
-        )
-    return rows
+    return np.array([sum(differences) / len(differences) for differences in values.values()])

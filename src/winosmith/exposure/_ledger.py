@@ -1,7 +1,7 @@
-"""Record the looks at a release in a ledger, because each new look gets a smaller level.
+"""Record looks at a release in a ledger, because each new look has a lower significance level.
 
-The ledger `looks.jsonl` in the private folder has a line for each look; lines are only appended.
-Testing the same scores again is not a new look, because their result can't change.
+The ledger `looks.jsonl` in the private folder is append-only, with a line for each look. Testing
+the same scores again is not a new look, because their result can't change.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from pathlib import Path
 
 from winosmith.errors import DataError, FormatError
 from winosmith.locks import try_lock
-from winosmith.outputs import write_error
-from winosmith.records import canonical, parse_json_lines
+from winosmith.outputs import make_write_error
+from winosmith.records import dump_json, parse_json_lines
 
 LEDGER = "looks.jsonl"
 
@@ -43,9 +43,9 @@ class Look:
 def record_look(
     folder: str | Path, release: str, models: Sequence[str], scores: Iterable[str]
 ) -> Look:
-    """Return the look at these scores, and add it to the ledger if it is new.
+    """Add a look at these scores to the ledger unless it is there already, and return it.
 
-    A look is recorded before the coins are used, so an interrupted command counts as a look.
+    A look is recorded before the coins are used, so even an interrupted command is a look.
 
     Args:
         folder: The private folder of the release.
@@ -64,19 +64,19 @@ def record_look(
             os.open(path, os.O_RDWR | os.O_CREAT, 0o600), "r+", encoding="utf-8"
         ) as file:
             if not try_lock(file.fileno()):
-                raise DataError(f"{path}: another command is using the ledger of looks; try again")
+                raise DataError(f"{path}: another command is using the ledger; try again later")
             looks = _parse_ledger(file.read(), path)
-            own = [look for look in looks if look.release == release]
-            if same := next((look for look in own if look.scores == digests), None):
+            earlier = [look for look in looks if look.release == release]
+            if same := next((look for look in earlier if look.scores == digests), None):
                 return same
             date = datetime.now(UTC).isoformat(timespec="seconds")
-            new = Look(len(own) + 1, release, tuple(models), digests, date)
-            file.write(canonical(asdict(new)) + "\n")
+            new = Look(len(earlier) + 1, release, tuple(models), digests, date)
+            file.write(dump_json(asdict(new)) + "\n")
             file.flush()
             os.fsync(file.fileno())
             return new
     except OSError as error:
-        raise write_error(error, path) from error
+        raise make_write_error(error, path) from error
 
 
 def _parse_ledger(text: str, path: Path) -> list[Look]:

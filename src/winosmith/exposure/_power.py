@@ -15,19 +15,19 @@ EFFICIENCY = 3 / math.pi
 heavier than those of the logistic distribution."""
 
 
-def level_of_look(look: int, level: float = LEVEL) -> float:
-    """Return the level of one look, such that all looks together have the given level.
+def compute_look_level(look: int, level: float = LEVEL) -> float:
+    """Return the significance level of one look, such that all looks together have `level`.
 
     Look j gets level · 6 / (π² j²), because the sum of all 1 / j² is π² / 6.
 
     Args:
         look: The number of the look, from 1.
-        level: The level of all looks together, between 0 and 1.
+        level: The significance level of all looks together, between 0 and 1.
 
     Raises:
         DataError: The number of the look is not positive.
 
-    >>> [round(level_of_look(look), 4) for look in (1, 2, 3)]
+    >>> [round(compute_look_level(look), 4) for look in (1, 2, 3)]
     [0.0304, 0.0076, 0.0034]
     """
     if look < 1:
@@ -35,21 +35,20 @@ def level_of_look(look: int, level: float = LEVEL) -> float:
     return level * 6 / (math.pi * look) ** 2
 
 
-def detectable_shift(blocks: int, level: float = LEVEL, power: float = 0.8) -> float:
-    """Return the minimum mean shift of a model's differences that `exposure` can detect.
+def compute_detectable_shift(blocks: int, level: float = LEVEL, power: float = 0.8) -> float:
+    """Return the minimum mean shift of differences that `measure_exposure` can detect.
 
     If a model has read the published presentation of a block, its difference d between the two
     presentations shifts towards this presentation. The detectable shift is (z(1 - level) +
-    z(power)) / √(blocks · 3/π): the normal approximation of a one-sided test of signed ranks, for
-    differences that are normally distributed, with the same shift in all blocks. With heavier
-    tails, smaller shifts are detectable; a shift in only a few blocks is harder to detect. A test
-    of the mean of normal differences needs 4.5 % fewer blocks for the same shift: 2,473 for .05,
-    619 for .1.
+    z(power)) / √(blocks · 3/π): the normal approximation of a one-sided signed-rank test, for
+    normally distributed differences with the same shift in all blocks. With heavier tails, smaller
+    shifts are detectable; a shift in only a few blocks is harder to detect. A test of the mean of
+    normal differences needs 4.5 % fewer blocks for the same shift (2,473 for .05, 619 for .1).
 
     Args:
-        blocks: The number of blocks that have a coin and different scores.
+        blocks: The number of blocks with a coin whose presentations have different scores.
         level: The level of the one-sided test, between 0 and 1; for m models, divide it by m.
-        power: The probability that the shift is detected, between 0 and 1.
+        power: The probability of detecting the shift, between 0 and 1.
 
     Returns:
         The shift in standard deviations of d, after subtracting the fit made without coins.
@@ -57,9 +56,9 @@ def detectable_shift(blocks: int, level: float = LEVEL, power: float = 0.8) -> f
     Raises:
         DataError: There is no block, or the level or power is not between 0 and 1.
 
-    >>> [round(detectable_shift(blocks), 2) for blocks in (2472, 618, 155)]
+    >>> [round(compute_detectable_shift(blocks), 2) for blocks in (2472, 618, 155)]
     [0.05, 0.1, 0.2]
-    >>> [round(detectable_shift(blocks, 0.0025), 2) for blocks in (5326, 1332, 333)]
+    >>> [round(compute_detectable_shift(blocks, 0.0025), 2) for blocks in (5326, 1332, 333)]
     [0.05, 0.1, 0.2]
     """
     from scipy.special import ndtri

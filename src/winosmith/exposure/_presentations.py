@@ -1,7 +1,7 @@
-"""Make two equivalent presentations of a block, by exchanging two names or reversing the options.
+"""Make two equivalent presentations of a block, by swapping two names or reversing the options.
 
-Each operation is its own inverse, and uses neither ids nor answers. Therefore, the two
-presentations and their order don't depend on the presentation in a source or release.
+Each operation is its own inverse, and uses neither ids nor answers. So the two presentations and
+their order don't depend on which of them a source or release contains.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from winosmith.text import is_content
 from winosmith.validate import find_gender
 
 Kind = Literal["names", "options"]
-"""Difference between two presentations: exchanged names, or reversed options."""
+"""Difference between two presentations: swapped names, or reversed options."""
 
 _ABOUT_NAMES = re.compile(
     r"\b(?:names?|named|namesakes?|nick\w*|spell\w*|initials?|alphabet\w*|syllables?|rhym\w*)\b",
@@ -40,19 +40,19 @@ _LISTED = re.compile(r"(?:^|[\s(])A[.):]\s.*[\s(]B[.):]\s", re.DOTALL)
 """A question that lists its options with letters."""
 
 
-def exchange_names(problem: Problem) -> Problem | None:
-    """Return the problem with the names of its two people exchanged, or None.
+def swap_names(problem: Problem) -> Problem | None:
+    """Return the problem with the names of its two people swapped, or None.
 
     The options keep their order, and the other option becomes the answer. The result is equivalent
     only if both options are given names of one gender, so that all pronouns fit; if each mention is
     exactly the name or its possessive with "'s"; and if nothing in the text depends on the names.
-    Otherwise, and for problems with edits (which would need the same exchange), None is returned.
+    Otherwise, the result is None, also for problems with edits, which would need the same swap.
 
     >>> pair = Problem("p", "Ann sold Maria's car because _ moved.", ("Ann", "Maria"), 1)
-    >>> other = exchange_names(pair)
+    >>> other = swap_names(pair)
     >>> other.sentence, other.answer
     ("Maria sold Ann's car because _ moved.", 0)
-    >>> exchange_names(Problem("p", "The cup hit the jug; the _ broke.", ("cup", "jug"), 1))
+    >>> swap_names(Problem("p", "The cup hit the jug; the _ broke.", ("cup", "jug"), 1))
     """
     if not _has_two_names(problem):
         return None
@@ -87,16 +87,16 @@ def _has_two_names(problem: Problem) -> bool:
 
 def _is_given_name(option: str) -> bool:
     """Return whether an option is a given name, and not a word such as "Queen" or "will"."""
-    small = option.lower()
+    lower = option.lower()
     return (
-        option.isalpha() and option.istitle() and find_gender(small) is None and is_content(small)
+        option.isalpha() and option.istitle() and find_gender(lower) is None and is_content(lower)
     )
 
 
 def reverse_options(problem: Problem) -> Problem | None:
     """Return the problem with its options in reverse order, or None.
 
-    None is returned if the order has a meaning, such as for "all of the above", or if the reversed
+    The result is None if the order has a meaning, as for "all of the above", or if the reversed
     options are the same.
 
     >>> reverse_options(Problem("p", "It is _.", ("red", "green", "blue"), 0)).options
@@ -109,16 +109,16 @@ def reverse_options(problem: Problem) -> Problem | None:
     return None if other.options == problem.options else other
 
 
-_OTHER = {"names": exchange_names, "options": reverse_options}
+_OTHER = {"names": swap_names, "options": reverse_options}
 
 
-def other_presentation(problem: Problem, kind: Kind) -> Problem | None:
-    """Return the problem in its other presentation of the given kind, or None."""
+def make_other_presentation(problem: Problem, kind: Kind) -> Problem | None:
+    """Return the problem's other presentation of the given kind, or None."""
     return _OTHER[kind](problem)
 
 
-def list_presentations(problem: Problem) -> Iterator[Problem]:
-    """Yield the problem itself, and its other presentation of each kind."""
+def iter_presentations(problem: Problem) -> Iterator[Problem]:
+    """Yield the problem and its other presentation of each kind."""
     yield problem
     yield from (other for of in _OTHER.values() if (other := of(problem)) is not None)
 
@@ -128,7 +128,7 @@ class PresentedBlock:
     """A block of problems in its two presentations.
 
     Attributes:
-        rows: rows of the problems, ascending.
+        rows: row numbers of the problems, ascending.
         kind: difference between the presentations; None if there is no second presentation.
         a: the problems in the first presentation, in the order of the rows.
         b: the problems in the second presentation; empty if there is none.
@@ -140,31 +140,31 @@ class PresentedBlock:
     b: tuple[Problem, ...]
 
 
-def present_blocks(problems: Sequence[Problem], sides: Sequence[str]) -> list[PresentedBlock]:
+def present_blocks(problems: Sequence[Problem], splits: Sequence[str]) -> list[PresentedBlock]:
     """Return the two presentations of each block.
 
-    All problems of a block change together. Names are exchanged if the result is equivalent for all
+    All problems of a block change together. Names are swapped if the result is equivalent for all
     of them; otherwise, options are reversed. The first presentation is the one whose sorted texts
     come first in alphabetical order.
 
-    Problems are also in one block if they are lookalikes only after names are exchanged in one of
-    them. If such problems are in different splits, no names are exchanged in them, because the
-    release could otherwise publish lookalikes in different splits.
+    Problems that are lookalikes only after names are swapped in one of them are also in one block.
+    If such problems are in different splits, their names are not swapped, because the release could
+    otherwise publish lookalikes in different splits.
 
     Args:
         problems: problems with distinct ids.
-        sides: name of each problem's split.
+        splits: name of each problem's split.
 
     Returns:
         The blocks, in the order of their first rows.
     """
-    exchanged = [exchange_names(problem) for problem in problems]
+    swapped = [swap_names(problem) for problem in problems]
     # The same form of a problem represents it, whichever presentation is given.
-    forms = zip(problems, exchanged, strict=True)
-    first = _find_first_rows([min(p, other or p, key=_text) for p, other in forms])
+    forms = zip(problems, swapped, strict=True)
+    first = _map_to_first_rows([min(p, other or p, key=_get_text) for p, other in forms])
     both = [
         replace(p, id=f"{at} {row}", lineage=Lineage(f"{first[row]}", f"{first[row]}"))
-        for at, form in enumerate((problems, exchanged))
+        for at, form in enumerate((problems, swapped))
         for row, p in enumerate(form)
         if p is not None
     ]
@@ -172,11 +172,11 @@ def present_blocks(problems: Sequence[Problem], sides: Sequence[str]) -> list[Pr
     as_given: dict[int, int] = {}
     for block in blocks(Dataset(both)):
         rows = sorted({int(both[at].id.split()[1]) for at in block})
-        if len({sides[row] for row in rows}) == 1:
-            found.append(_present_block(problems, exchanged, rows))
+        if len({splits[row] for row in rows}) == 1:
+            found.append(_present_block(problems, swapped, rows))
         else:
             nothing = [None] * len(problems)
-            as_given = as_given or _find_first_rows(problems)
+            as_given = as_given or _map_to_first_rows(problems)
             parts = {as_given[row] for row in rows}
             found += [
                 _present_block(problems, nothing, [row for row in rows if as_given[row] == part])
@@ -185,29 +185,29 @@ def present_blocks(problems: Sequence[Problem], sides: Sequence[str]) -> list[Pr
     return sorted(found, key=lambda one: one.rows)
 
 
-def _find_first_rows(problems: Iterable[Problem]) -> dict[int, int]:
+def _map_to_first_rows(problems: Iterable[Problem]) -> dict[int, int]:
     return {row: min(rows) for rows in blocks(Dataset(problems)) for row in rows}
 
 
 def _present_block(
-    problems: Sequence[Problem], exchanged: Sequence[Problem | None], rows: Sequence[int]
+    problems: Sequence[Problem], swapped: Sequence[Problem | None], rows: Sequence[int]
 ) -> PresentedBlock:
-    own = tuple(problems[row] for row in rows)
+    originals = tuple(problems[row] for row in rows)
     forms: dict[Kind, list[Problem | None]] = {
-        "names": [exchanged[row] for row in rows],
-        "options": [reverse_options(problem) for problem in own],
+        "names": [swapped[row] for row in rows],
+        "options": [reverse_options(problem) for problem in originals],
     }
     for kind, form in forms.items():
         other = tuple(problem for problem in form if problem is not None)
-        if len(other) == len(own) and _sorted_texts(own) != _sorted_texts(other):
-            a, b = sorted((own, other), key=_sorted_texts)
+        if len(other) == len(originals) and _sort_texts(originals) != _sort_texts(other):
+            a, b = sorted((originals, other), key=_sort_texts)
             return PresentedBlock(tuple(rows), kind, a, b)
-    return PresentedBlock(tuple(rows), None, own, ())
+    return PresentedBlock(tuple(rows), None, originals, ())
 
 
-def _sorted_texts(problems: Sequence[Problem]) -> list[tuple[str, tuple[str, ...]]]:
-    return sorted(map(_text, problems))
+def _sort_texts(problems: Sequence[Problem]) -> list[tuple[str, tuple[str, ...]]]:
+    return sorted(map(_get_text, problems))
 
 
-def _text(problem: Problem) -> tuple[str, tuple[str, ...]]:
+def _get_text(problem: Problem) -> tuple[str, tuple[str, ...]]:
     return problem.sentence, problem.options

@@ -1,6 +1,6 @@
-"""Read and write scores of both presentations of each item, made without the coins.
+"""Read and write scores for both presentations of each item, made without the coins.
 
-A file of scores has a header with the release and the model, and a line for each item:
+A score file has a header with the release and the model, and a line for each item:
 
     {"release": "5f0c…", "model": "gpt2"}
     {"id": "a1", "a": -41.7, "b": -42.3}
@@ -27,7 +27,7 @@ from winosmith.exposure._presentations import Kind
 from winosmith.exposure._statistic import Floats
 from winosmith.outputs import atomic_write
 from winosmith.problem import Problem
-from winosmith.records import canonical, parse_json_lines, read_text
+from winosmith.records import dump_json, parse_json_lines, read_text
 
 LETTERS = string.ascii_uppercase
 
@@ -36,7 +36,7 @@ Score = float | str | None
 
 @dataclass(frozen=True)
 class Scores:
-    """A model's scores of both presentations of each item.
+    """A model's scores for both presentations of each item.
 
     Attributes:
         model: name of the model.
@@ -52,18 +52,18 @@ class Scores:
     digest: str
 
 
-def presentation_kind(pair: Pair) -> Kind:
-    """Return the difference between two presentations: "names" or "options"."""
+def get_presentation_kind(pair: Pair) -> Kind:
+    """Return what differs between two presentations: "names" or "options"."""
     return "options" if pair.a.sentence == pair.b.sentence else "names"
 
 
 def render_pair(pair: Pair) -> tuple[str, str]:
     """Return the texts of both presentations, with the correct answer.
 
-    For exchanged names, a text is the sentence with the correct option in its blank. For reversed
+    For swapped names, a text is the sentence with the correct option in its blank. For reversed
     options, it is the sentence, the options with letters, and the letter of the key.
     """
-    render = _list_options if presentation_kind(pair) == "options" else _fill_blank
+    render = _format_options if get_presentation_kind(pair) == "options" else _fill_blank
     return render(pair.a), render(pair.b)
 
 
@@ -72,7 +72,7 @@ def _fill_blank(problem: Problem) -> str:
     return text if isinstance(text, str) else "".join(text)
 
 
-def _list_options(problem: Problem) -> str:
+def _format_options(problem: Problem) -> str:
     options = (f"{LETTERS[at]}. {option}" for at, option in enumerate(problem.options))
     return "\n".join([problem.sentence, *options, f"Answer: {LETTERS[_require_answer(problem)]}"])
 
@@ -89,9 +89,9 @@ def _require_answer(problem: Problem) -> int:
 def write_presentations(pairs: Sequence[Pair], release: str, path: str | Path) -> None:
     """Write both presentations of each item to a file for scoring.
 
-    The first line is the header of a file of scores, without the name of the model. Each of the
-    other lines contains an item's id and its presentations `a` and `b`: the `text` to score, which
-    includes the answer, and the `sentence` and `options` to answer.
+    The first line is the header of a score file without the model's name. Each of the other lines
+    contains an item's id and its presentations `a` and `b`: the `text` to score, which includes the
+    answer, and the `sentence` and `options` for models that answer.
 
     Args:
         pairs: The presentations, in their canonical order.
@@ -102,17 +102,17 @@ def write_presentations(pairs: Sequence[Pair], release: str, path: str | Path) -
         OutputError: The file can't be written.
     """
     with atomic_write(path) as file:
-        file.write(canonical({"release": release, "model": None}) + "\n")
+        file.write(dump_json({"release": release, "model": None}) + "\n")
         for pair in pairs:
             sides = zip(("a", "b"), (pair.a, pair.b), render_pair(pair), strict=True)
             record = {
                 side: {"text": text, "sentence": of.sentence, "options": list(of.options)}
                 for side, of, text in sides
             }
-            file.write(canonical({"id": pair.a.id, **record}) + "\n")
+            file.write(dump_json({"id": pair.a.id, **record}) + "\n")
 
 
-def write_scores(
+def score_presentations(
     pairs: Sequence[Pair],
     release: str,
     model: str,
@@ -121,10 +121,10 @@ def write_scores(
     device: str | None = None,
     on_progress: Callable[[int, int], None] | None = None,
 ) -> None:
-    """Score both presentations of each item with a causal language model, and write the scores.
+    """Write a causal language model's scores for both presentations of each item.
 
     All texts are scored in one run with one snapshot of the model. The model gets the texts without
-    the coins, and the file is complete before the coins are used.
+    the coins, and the file is complete before any coin is used.
 
     Args:
         pairs: The presentations, in their canonical order.
@@ -132,7 +132,7 @@ def write_scores(
         model: A folder with a saved model, or a hub id.
         path: The file.
         device: The torch device; by default, the GPU if there is one.
-        on_progress: Called with the number of completed texts and of all.
+        on_progress: Called with the number of completed texts and their total.
 
     Raises:
         InputError: The model can't be loaded.
@@ -141,7 +141,7 @@ def write_scores(
     """
     loaded = models.load_causal_model(model, device=device)
     texts = [text for pair in pairs for text in render_pair(pair)]
-    values = loaded.text_scores(texts, on_progress=on_progress)
+    values = loaded.score_texts(texts, on_progress=on_progress)
     if not np.isfinite(values).all():
         row = int(np.flatnonzero(~np.isfinite(values))[0]) // 2
         raise DataError(
@@ -154,13 +154,13 @@ def write_scores(
         "snapshot": models.digest_weights(loaded.folder)[:12],
     }
     with atomic_write(path) as file:
-        file.write(canonical(header) + "\n")
+        file.write(dump_json(header) + "\n")
         for pair, a, b in zip(pairs, values[::2], values[1::2], strict=True):
-            file.write(canonical({"id": pair.a.id, "a": a, "b": b}) + "\n")
+            file.write(dump_json({"id": pair.a.id, "a": a, "b": b}) + "\n")
 
 
 def read_scores(path: str | Path, pairs: Sequence[Pair], release: str) -> Scores:
-    """Read a file of scores of all pairs of a release.
+    """Read a file with scores for all pairs of a release.
 
     Args:
         path: The file.
@@ -168,8 +168,8 @@ def read_scores(path: str | Path, pairs: Sequence[Pair], release: str) -> Scores
         release: The release's digest.
 
     Raises:
-        FormatError: The header is missing or for another release; a line doesn't have finite scores
-            of both presentations, or has an unknown or repeated id; or items are missing.
+        FormatError: The header is missing or for another release; a line lacks finite scores for
+            both presentations, or has an unknown or repeated id; or items are missing.
     """
     lines = parse_json_lines(read_text(path), path)
     model = _read_header(lines, path, release)
@@ -181,12 +181,12 @@ def read_scores(path: str | Path, pairs: Sequence[Pair], release: str) -> Scores
         if "a" not in record or "b" not in record:
             raise FormatError(NOT_BOTH, path, number)
         if not isinstance(name, str) or name not in by_id:
-            raise FormatError(f"no item {name!r} of the release has a coin", path, number)
+            raise FormatError(f"the release has no item {name!r} with a coin", path, number)
         if name in found:
             raise FormatError(f"{name!r} already has scores; score each item once", path, number)
         a, b = record["a"], record["b"]
         options = len(by_id[name].a.options)
-        kinds = {_score_kind(score, options) for score in (a, b)}
+        kinds = {_get_score_kind(score, options) for score in (a, b)}
         of = of or min(kinds)
         if kinds != {of}:
             wanted = "finite numbers" if of == LOG else "letters of options (null if invalid)"
@@ -203,8 +203,8 @@ def read_scores(path: str | Path, pairs: Sequence[Pair], release: str) -> Scores
             "items in one run",
             path,
         )
-    state = hashlib.sha256(canonical([found[name] for name in by_id]).encode())
-    differences = [_score_difference(pair, *found[pair.a.id]) for pair in pairs]
+    state = hashlib.sha256(dump_json([found[name] for name in by_id]).encode())
+    differences = [_compute_score_difference(pair, *found[pair.a.id]) for pair in pairs]
     return Scores(model, of, np.array(differences), state.hexdigest())
 
 
@@ -239,15 +239,15 @@ def _read_header(
     return name
 
 
-def _score_kind(score: object, options: int) -> str:
-    if score is None or (isinstance(score, str) and score in [*LETTERS[:options]]):
+def _get_score_kind(score: object, option_count: int) -> str:
+    if score is None or (isinstance(score, str) and score in [*LETTERS[:option_count]]):
         return ANSWERS
     if isinstance(score, int | float) and not isinstance(score, bool) and abs(score) < 1e300:
         return LOG
     return "unknown"
 
 
-def _score_difference(pair: Pair, a: Score, b: Score) -> float:
+def _compute_score_difference(pair: Pair, a: Score, b: Score) -> float:
     if isinstance(a, int | float) and isinstance(b, int | float):
         return float(a) - float(b)
     return float(a == LETTERS[_require_answer(pair.a)]) - float(

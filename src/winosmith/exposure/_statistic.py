@@ -1,8 +1,8 @@
 """Compute the exact sign test of a model's score differences, after a fit without the coins.
 
-The coins are fair and independent, and the scores are made without them. Given the scores, the
-statistic is therefore distributed like a sum of numbers with random signs, without any assumption
-about the model.
+The coins are fair and independent, and the scores are made without them. So, given the scores, the
+statistic is distributed like a sum of numbers with random signs, without any assumption about the
+model.
 """
 
 from __future__ import annotations
@@ -25,15 +25,15 @@ REACH = 8.0
 are ignored, is below 3e-14 (Hoeffding 1963, theorem 2)."""
 
 MIN_P = 1e-12
-"""Minimum p-value that is returned."""
+"""Smallest p-value to return."""
 
 
 def subtract_fit(differences: Floats, strata: Integers, reference: Floats | None = None) -> Floats:
-    """Subtract a fit, which is made without the coins, from differences of scores.
+    """Subtract a fit that does not use the coins from score differences.
 
-    The fit is the mean of each stratum, and a non-negative multiple of the reference's differences
-    by least squares within strata. If the reference was exposed, too, the test loses power, but
-    remains valid.
+    The fit consists of the mean of each stratum and a non-negative multiple of the reference's
+    differences, fitted by least squares within strata. If the reference was exposed, too, the test
+    loses power, but remains valid.
 
     Args:
         differences: The difference between presentations A and B for each block, (n,).
@@ -61,7 +61,7 @@ def subtract_fit(differences: Floats, strata: Integers, reference: Floats | None
 def signed_ranks(values: Floats) -> Integers:
     """Return the centred signed ranks of values as integers from -`GRID` to `GRID`.
 
-    Ties get their mean rank. The mean of the signed ranks is subtracted, so that a remaining
+    Ties get their mean rank. Subtracting the mean of the signed ranks ensures that a remaining
     preference for presentation A or B costs no power.
 
     >>> signed_ranks(np.array([-3.0, 1.0, 2.0, 2.0]))
@@ -77,7 +77,7 @@ def signed_ranks(values: Floats) -> Integers:
 
 
 def tail_probability(scores: Integers, sums: npt.ArrayLike) -> Floats:
-    """Return the probability that the sum of scores with random signs is at least each sum.
+    """Return the probability that randomly signed scores have at least each sum.
 
     The distribution is computed from its characteristic function, the product of cos(score · θ),
     by a discrete Fourier transform over sums up to `REACH` standard deviations.
@@ -125,11 +125,11 @@ class SignTest:
 
 
 def sign_test(residuals: Floats, coins: npt.NDArray[np.bool_]) -> SignTest:
-    """Test whether residuals depend on the coins, and estimate by how much.
+    """Test whether residuals depend on the coins, and estimate the mean shift.
 
-    The estimate is the mean of the residuals, multiplied by the signs of the coins. Over the random
-    coins, the estimate is unbiased for the mean shift, whatever the shift of each block, except for
-    a fraction 1 / n because of the fit. The interval uses Student's t.
+    The estimate is the mean of the residuals, multiplied by the signs of the coins. Over random
+    coins it is unbiased for the mean shift, whatever each block's shift, except for a fraction 1 /
+    n due to the fit. The interval uses Student's t.
 
     Args:
         residuals: The residuals, (n,), at least two and not all 0.

@@ -20,9 +20,9 @@ from xml.etree.ElementTree import Element
 from winosmith import data
 from winosmith.data import Place, Record, Rows, cell, is_missing
 from winosmith.errors import FormatError, ProblemError
-from winosmith.problem import BLANK, Claim, Problem, Scalar, extra_key
+from winosmith.problem import BLANK, Claim, Problem, Scalar, make_extra_key
 from winosmith.records import parse_json
-from winosmith.text import kind_of_script
+from winosmith.text import detect_script
 
 Item = Problem | Claim
 
@@ -156,7 +156,7 @@ def make_extra_items(record: Iterable[tuple[str, object]], format_key: str) -> d
     for name, value in record:
         if value is not None and not isinstance(value, str | int | float | bool):
             raise ProblemError(f"{name!r} must be text, a number, true or false, not {value!r}")
-        key = extra_key(format_key, name)
+        key = make_extra_key(format_key, name)
         if key in kept:
             raise ProblemError(f"two columns would both be {key!r}; rename {name!r}")
         kept[key] = value
@@ -201,7 +201,7 @@ def replace_pronoun(before: str, pronoun: str, after: str) -> tuple[str, str | N
     """
     if BLANK in before + after:
         raise ProblemError("the text around the pronoun contains a blank ('_')")
-    if kind_of_script(before + after) == "unspaced":
+    if detect_script(before + after) == "unspaced":
         before, pronoun, after = before.rstrip(), pronoun.strip(), after.lstrip()
     sentence = tidy(before + pronoun.replace(pronoun.strip(), BLANK) + after)
     return sentence, None if tidy(pronoun) == BLANK else tidy(pronoun)

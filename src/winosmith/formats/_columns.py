@@ -34,7 +34,7 @@ from winosmith.formats._names import (
     join_names,
     normalise,
 )
-from winosmith.problem import BLANK, extra_key
+from winosmith.problem import BLANK, make_extra_key
 from winosmith.text import separate_blank
 
 Row = Mapping[str, Any]
@@ -139,7 +139,7 @@ def make_extra_keys(
     """Return the key in `extra` for each additional column; refuse equal keys."""
     columns = dict[str, str]()
     for name in names:
-        key = name if kept_names and kept_names.fullmatch(name) else extra_key(prefix, name)
+        key = name if kept_names and kept_names.fullmatch(name) else make_extra_key(prefix, name)
         if columns.setdefault(key, name) != name:
             raise ProblemError(f"two columns would both be {key!r}; rename {name!r}")
     return {name: key for key, name in columns.items()}

@@ -31,7 +31,7 @@ from winosmith.formats._names import ANSWER, find_first
 from winosmith.formats._twins import would_be_paired
 from winosmith.outputs import guard_cell
 from winosmith.problem import EXTRA_KEY, MAX_OPTIONS, Problem, Scalar
-from winosmith.records import canonical, parse_json, parse_problem, problem_record
+from winosmith.records import dump_json, parse_json, parse_problem, problem_record
 
 _OPTIONS = [f"option{number}" for number in range(1, MAX_OPTIONS + 1)]
 _NEEDS = ("sentence", "option1", "option2")
@@ -137,7 +137,7 @@ def _make_cells(problem: Problem) -> dict[str, str]:
         for key in path:
             value = (value or {}).get(key)
         if value is not None:
-            cells[name] = value if isinstance(value, str) else canonical(value)
+            cells[name] = value if isinstance(value, str) else dump_json(value)
     if problem.blank is None:
         cells["blank"] = "null"
     for key, value in problem.extra.items():

@@ -29,7 +29,7 @@ from winosmith.formats import _base
 from winosmith.formats._base import Entry, Format, Row
 from winosmith.formats._twins import pair_neighbours
 from winosmith.problem import BLANK, Extra, Problem
-from winosmith.text import kind_of_script, occurrences
+from winosmith.text import detect_script, find_occurrences
 
 _MASK = "[MASK]"
 
@@ -41,7 +41,7 @@ def _parse_problem(lines: Sequence[str], position: int) -> Problem:
         )
     sentence, pronoun, listed, answer = lines
     pronoun = _base.tidy(pronoun)
-    found = occurrences(pronoun, sentence)
+    found = find_occurrences(pronoun, sentence)
     if not found:
         raise ProblemError(f"the sentence does not contain the pronoun {pronoun!r}")
     if BLANK in sentence:
@@ -68,14 +68,14 @@ def _is_dpr(rows: Rows) -> bool:
         return False
     sentence = first[0]
     pronoun, listed, answer = map(_base.tidy, first[1:])
-    return bool(occurrences(pronoun, sentence)) and answer in _split_options(listed)
+    return bool(find_occurrences(pronoun, sentence)) and answer in _split_options(listed)
 
 
 def _note_repetition(entry: Entry) -> Entry:
     problem = entry.item
-    if not isinstance(problem, Problem) or kind_of_script(problem.sentence) != "unspaced":
+    if not isinstance(problem, Problem) or detect_script(problem.sentence) != "unspaced":
         return entry
-    if not occurrences(problem.pronoun or "", problem.sentence):
+    if not find_occurrences(problem.pronoun or "", problem.sentence):
         return entry
     what = (
         "the pronoun occurs several times, and the file has no index: the first occurrence is used"

@@ -18,8 +18,8 @@ from winosmith.formats._columns import has_blank
 from winosmith.formats._twins import would_be_paired
 from winosmith.problem import BLANK, Claim, Origin, Problem
 from winosmith.records import (
-    canonical,
     claim_record,
+    dump_json,
     parse_claim,
     parse_json,
     parse_problem,
@@ -138,7 +138,7 @@ def to_lines(items: Iterable[Item], marked: bool | None = None) -> Iterator[str]
         record = problem_record(item) if isinstance(item, Problem) else claim_record(item)
         if marked and isinstance(item, Problem) and not (item.twin_id or item.lineage):
             record["twin_id"] = None
-        yield canonical(record) + "\n"
+        yield dump_json(record) + "\n"
 
 
 def _needs_twin_marks(problems: Sequence[Problem]) -> bool:

@@ -53,7 +53,7 @@ from winosmith.formats._letters import SERIES
 from winosmith.formats._names import TAKEN, collect_names, is_answer_name, normalise
 from winosmith.formats._rows import DRAFTED, EVERY, PARSED, get_question_rows, is_quiz, shape_rows
 from winosmith.problem import BLANK, Extra, Problem
-from winosmith.records import canonical
+from winosmith.records import dump_json
 
 _FAILURE_RATIO = 5
 """If no kind fits all answers, other kinds must fail this many times as often as the best kind."""
@@ -523,7 +523,7 @@ def _write(items: Sequence[Item], file: IO[str]) -> None:
             name = key.removeprefix("questions.")
             if name != key and normalise(name) not in TAKEN and not is_answer_name(name):
                 record[name] = value
-        file.write(canonical(record) + "\n")
+        file.write(dump_json(record) + "\n")
 
 
 QUESTIONS = Format(

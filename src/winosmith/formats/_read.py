@@ -36,7 +36,7 @@ from winosmith.formats._twins import (
     refuse_unread_pairs,
 )
 from winosmith.formats._winogrande import WINOGRANDE
-from winosmith.lineage import apply_edits, check_lineages, edit_script
+from winosmith.lineage import apply_edits, check_lineages, find_edits
 from winosmith.outputs import atomic_write
 from winosmith.parallel import pause_garbage_collection
 from winosmith.problem import BLANK, Claim, Problem
@@ -389,7 +389,7 @@ def _recompute_edits(entries: list[Entry], original_texts: dict[str, str]) -> li
         if (parent := known.get(lineage.parent)) is None:
             edits = ()  # without the parent, edits of the old words can't be adapted
         elif _do_edits_match(parent, problem, original_texts):
-            edits = edit_script(tokens(parent.sentence), tokens(problem.sentence))
+            edits = find_edits(tokens(parent.sentence), tokens(problem.sentence))
         entries[row] = replace(one, item=replace(problem, lineage=replace(lineage, edits=edits)))
     return entries
 

@@ -25,7 +25,7 @@ from winosmith.formats import _base
 from winosmith.formats._base import Entry, Format
 from winosmith.formats._twins import pair_neighbours
 from winosmith.problem import BLANK, Problem
-from winosmith.text import whole_pieces
+from winosmith.text import split_whole_words
 
 Row = Mapping[str, Any]
 
@@ -41,7 +41,7 @@ def _parse_problem(rows: Sequence[Row]) -> Problem:
         raise ProblemError("no filling of the question is marked as correct")
     right = next(iter(rights), None)
     ordered = _order_fillings(fillings, right)
-    before, after = _split_common_words([*map(whole_pieces, ordered)])
+    before, after = _split_common_words([*map(split_whole_words, ordered)])
     cut = slice(len(before), -len(after) or None)
     return Problem(
         id=cell(rows[0]["question_id"]),

@@ -25,7 +25,7 @@ from winosmith.errors import ProblemError
 from winosmith.formats import _base
 from winosmith.formats._base import Entry, Format, Item, Writer
 from winosmith.problem import BLANK, Claim, Extra, Scalar
-from winosmith.text import kind_of_script, occurrences
+from winosmith.text import detect_script, find_occurrences
 
 _KEY = "superglue_wsc"
 
@@ -107,7 +107,7 @@ def _get_index(text: str, offset: int, unit: Unit) -> int:
 
 def _find_span(text: str, span: str, index: int, unit: Unit) -> int | None:
     """Return the offset of the span at an index; None if the text there differs."""
-    found = occurrences(span, text, attached=True)
+    found = find_occurrences(span, text, attached=True)
     there = [at for at in found if _get_index(text, at, unit) == index]
     return there[0] if len(there) == 1 else None
 
@@ -115,7 +115,7 @@ def _find_span(text: str, span: str, index: int, unit: Unit) -> int | None:
 def _locate_pronoun(text: str, pronoun: str, index: int, units: Sequence[Unit]) -> int:
     """Return the pronoun's offset at the stated index, or else that of its only occurrence."""
     pointed = {_find_span(text, pronoun, index, unit) for unit in units} - {None}
-    found = [at for at in pointed if at is not None] or occurrences(pronoun, text)
+    found = [at for at in pointed if at is not None] or find_occurrences(pronoun, text)
     if len(found) == 1:
         return found[0]
     if not found:
@@ -206,14 +206,14 @@ def _restore_text(claim: Claim) -> tuple[str, int, str]:
 
 def _has_unique_word_index(claim: Claim) -> bool:
     text, at, pronoun = _restore_text(claim)
-    if f"{_KEY}.unit" in claim.extra or kind_of_script(text) == "unspaced":
+    if f"{_KEY}.unit" in claim.extra or detect_script(text) == "unspaced":
         return False
     return _find_span(text, pronoun, _get_index(text, at, "word"), "word") == at
 
 
 def _make_record(claim: Claim, position: int, unit: Unit) -> dict[str, Any]:
     text, at, pronoun = _restore_text(claim)
-    if at not in occurrences(pronoun, text, attached=True):
+    if at not in find_occurrences(pronoun, text, attached=True):
         raise _base.unwritable_error(
             claim, f"the pronoun {pronoun!r} is not a separate word in the text"
         )
@@ -241,7 +241,7 @@ def _locate_candidate(claim: Claim, text: str) -> int:
     """Return the candidate's offset in the text, or else that of the candidate's last word."""
     candidate = claim.candidate.rstrip(" .,;:!?")
     for wanted in (candidate, *candidate.split()[-1:]):
-        found = occurrences(wanted, text)
+        found = find_occurrences(wanted, text)
         if found:
             return found[0]
     raise _base.unwritable_error(

@@ -26,8 +26,8 @@ from winosmith.data import Place, cell
 from winosmith.errors import FormatError
 from winosmith.formats._base import Entry, tidy
 from winosmith.formats._names import collect_names, join_names
-from winosmith.problem import BLANK, Problem, Scalar, extra_key
-from winosmith.text import kind_of_script, overlap, pieces, tokens, words
+from winosmith.problem import BLANK, Problem, Scalar, make_extra_key
+from winosmith.text import detect_script, overlap, pieces, tokens, words
 
 _MIN_OVERLAP, _MIN_OVERLAP_CHANGED = 0.3, 0.7
 """Minimum fraction of shared words for neighbours with equal options (DPR's twins share at least
@@ -277,7 +277,7 @@ def _may_be_halves(first: Problem, second: Problem) -> bool:
 def pair_by_column(entries: Iterable[Entry], column: str) -> list[Entry]:
     """Give problems the same `twin_id` if a column marks them as twins; clear all other ids."""
     found = list(entries)
-    wanted = extra_key("", column)[1:]
+    wanted = make_extra_key("", column)[1:]
     problems = _get_problems(found)
     values: list[Scalar] = []
     for problem in problems.values():
@@ -471,7 +471,7 @@ def _have_similar_texts(first: Problem, second: Problem, min_overlap: float) -> 
     """Return whether two texts share enough words and differ in more than the blank's position."""
     if overlap(pieces(first.sentence), pieces(second.sentence)) < min_overlap:
         return False
-    if kind_of_script(first.sentence) == "unspaced":
+    if detect_script(first.sentence) == "unspaced":
         return not _differ_only_in_pronoun(first.sentence, second.sentence, _LONGEST_PRONOUN)
     one, other = (
         " ".join(

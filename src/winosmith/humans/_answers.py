@@ -56,7 +56,7 @@ class Sitting:
         started: start time in ISO 8601; None if unknown.
         ended: end time in ISO 8601; None if unknown.
         seconds: time for the whole sheet in seconds; None if it was not measured.
-        recognised: texts that the subject knew.
+        recognised: texts that the subject recognised.
         words: words that the subject asked about.
         native: whether English is the subject's first language; None if not declared.
         attributes: the subject's other answers about themselves, by name.
@@ -105,26 +105,26 @@ def check_sittings(sittings: Sequence[Sitting]) -> None:
         for item in sheet.items:
             met = schemas.setdefault((sitting.subject, item.schema), (sitting, item.number))
             if met[0] is not sitting:
-                raise DataError(_describe_both_halves(met, sitting, item.number))
-    _check_declared(sittings)
+                raise DataError(_describe_repeated_schema(met, sitting, item.number))
+    _check_contradictions(sittings)
 
 
-def _describe_both_halves(met: tuple[Sitting, int], now: Sitting, number: int) -> str:
-    before, first = met
-    ids = before.sheet[first].problem_id, now.sheet[number].problem_id
+def _describe_repeated_schema(earlier: tuple[Sitting, int], later: Sitting, number: int) -> str:
+    before, first = earlier
+    ids = before.sheet[first].problem_id, later.sheet[number].problem_id
     what = (
         f"the problem {ids[0]!r}"
         if ids[0] == ids[1]
         else f"both halves of a schema ({ids[0]!r} and {ids[1]!r})"
     )
     return (
-        f"{now.where or now.sheet.code}: {now.subject!r} saw {what} as question {first} of "
+        f"{later.where or later.sheet.code}: {later.subject!r} saw {what} as question {first} of "
         f"{before.sheet.code} ({before.where or 'entered before'}) and question {number} of "
-        f"{now.sheet.code}; the first influences the second, so remove one sheet"
+        f"{later.sheet.code}; the first influences the second, so remove one sheet"
     )
 
 
-def _check_declared(sittings: Sequence[Sitting]) -> None:
+def _check_contradictions(sittings: Sequence[Sitting]) -> None:
     said: dict[tuple[str, str], tuple[str, str]] = {}
     for sitting in sittings:
         for name, value in sitting.declared.items():
@@ -138,7 +138,7 @@ def _check_declared(sittings: Sequence[Sitting]) -> None:
 
 
 def make_responses(sittings: Iterable[Sitting]) -> tuple[Response, ...]:
-    """Return the answers as responses with the purpose "test", in the order of the sheets.
+    """Convert the answers to responses with the purpose "test", in the order of the sheets.
 
     X becomes an ambiguous response without a choice; empty answers produce no response.
     """
@@ -147,7 +147,7 @@ def make_responses(sittings: Iterable[Sitting]) -> tuple[Response, ...]:
             item.problem_id,
             sitting.subject,
             "test",
-            item.option(given.letter),
+            item.get_option_index(given.letter),
             ambiguous=given.letter == AMBIGUOUS,
             shown=item.shown,
             seconds=given.seconds,
@@ -162,7 +162,7 @@ ANSWERS_VERSION = 1
 
 
 def read_answer_form(path: str | Path, sheets: Mapping[str, Sheet]) -> Sitting:
-    """Read the answers file of a browser form or of keyboard entry.
+    """Read an answers file from a browser form or from keyboard entry.
 
     The file `answers-<subject>-<code>.json` has one object:
 
@@ -181,7 +181,7 @@ def read_answer_form(path: str | Path, sheets: Mapping[str, Sheet]) -> Sitting:
         attributes  object with the subject's answers about themselves, as text: "native" is "yes"
                     or "no"; others depend on the form
 
-    The file has no problem ids; these are in the sheet's JSON file.
+    The file has no problem ids, which are in the sheet's JSON file.
 
     Args:
         path: path of the file.
@@ -194,19 +194,19 @@ def read_answer_form(path: str | Path, sheets: Mapping[str, Sheet]) -> Sitting:
     try:
         record = parse_json(Path(path).read_text("utf-8"))
     except (OSError, ValueError) as error:
-        raise FormatError(f"this is not a file of answers: {error}", path) from error
+        raise FormatError(f"this is not an answers file: {error}", path) from error
     return parse_sitting(record, sheets, path)
 
 
 def parse_sitting(record: Any, sheets: Mapping[str, Sheet], path: str | Path) -> Sitting:
-    """Return the sitting of an answers record; raises the same errors as `read_answer_form`."""
+    """Parse the sitting in an answers record; raises the same errors as `read_answer_form`."""
     path = Path(path)
     if isinstance(record, dict) and record.get("winosmith") == "entry":
         raise FormatError(
             f"the entry stopped before question {record.get('next')}; complete it first", path
         )
     if not isinstance(record, dict) or record.get("winosmith") != "answers":
-        raise FormatError("this is not a file of answers from a form", path)
+        raise FormatError("this is not an answers file from a form", path)
     if record.get("version") != ANSWERS_VERSION:
         raise FormatError(
             f"unknown version {record.get('version')!r}; the supported version is "
@@ -242,7 +242,7 @@ def _make_sitting(record: Mapping[str, Any], sheet: Sheet, path: Path) -> Sittin
             raise FormatError(f"{name!r} is not the number of a question", path)
         item = sheet[int(name)]
         if given["letter"] is not None:
-            item.option(given["letter"])
+            item.get_option_index(given["letter"])
             seconds = given.get("seconds")
             answers[item.number] = Answer(
                 given["letter"].upper(),
@@ -264,12 +264,12 @@ def _make_sitting(record: Mapping[str, Any], sheet: Sheet, path: Path) -> Sittin
     )
 
 
-def _parse_notes(records: Any, name: str) -> tuple[Note, ...]:
-    return tuple(Note(record.get("number"), str(record[name])) for record in records or ())
+def _parse_notes(records: Any, text_key: str) -> tuple[Note, ...]:
+    return tuple(Note(record.get("number"), str(record[text_key])) for record in records or ())
 
 
 def make_answers_record(sitting: Sitting) -> dict[str, Any]:
-    """Return the answers record of a sitting; see `read_answer_form`."""
+    """Return a sitting as an answers record; see `read_answer_form`."""
     return {
         "winosmith": "answers",
         "version": ANSWERS_VERSION,
@@ -294,7 +294,7 @@ _MAX_DIGITS = 10
 
 
 def read_answer_table(path: str | Path, sheets: Mapping[str, Sheet]) -> list[Sitting]:
-    """Read answers from a table: CSV, a spreadsheet, or any other container of rows.
+    """Read answers from a table: CSV, a spreadsheet, or any other tabular file.
 
     The header determines the layout:
 
@@ -326,10 +326,10 @@ def read_answer_table(path: str | Path, sheets: Mapping[str, Sheet]) -> list[Sit
             cells = dict.fromkeys(names, "")  # a JSON object may lack columns, or have others
             for name, value in row.values.items():
                 cells[name.lower()] = data.cell(value).strip()
-            _check_names(cells, is_long)
+            _check_column_names(cells, is_long)
             if not cells["subject"]:
                 raise DataError("the row has no subject")
-            key = cells["subject"], _find_code(cells, sheets)
+            key = cells["subject"], _find_sheet_code(cells, sheets)
             if not is_long and key in first:
                 raise DataError(
                     f"{key[0]!r} already has the sheet {key[1]} ({first[key]}); it was typed "
@@ -346,7 +346,7 @@ def read_answer_table(path: str | Path, sheets: Mapping[str, Sheet]) -> list[Sit
                         "the same code"
                     )
                 if letter:
-                    item.option(letter)
+                    item.get_option_index(letter)
                     seconds = _parse_seconds(cells.get("seconds", ""))
                     answers[number] = Answer(letter.upper(), seconds, where)
         except InputError as error:
@@ -363,33 +363,33 @@ def _check_columns(columns: list[str], is_long: bool, path: str | Path) -> None:
     if "subject" not in columns:
         raise FormatError("the table needs a column 'subject'", path, 1)
     try:
-        _check_names(columns, is_long)
+        _check_column_names(columns, is_long)
     except DataError as error:
         raise FormatError(str(error), path, 1) from None
     for name in columns:
         if columns.count(name) > 1:
             raise FormatError(f"the column {name!r} occurs twice", path, 1)
-    if not is_long and not any(map(_parse_question, columns)):
+    if not is_long and not any(map(_parse_question_number, columns)):
         raise FormatError("the table has no column of answers", path, 1)
 
 
-def _check_names(columns: Iterable[str], is_long: bool) -> None:
+def _check_column_names(columns: Iterable[str], is_long: bool) -> None:
     known = _ROW_PER_ANSWER_COLUMNS if is_long else {"subject", "sheet"}
     for name in columns:
-        if name not in known and (is_long or _parse_question(name) is None):
+        if name not in known and (is_long or _parse_question_number(name) is None):
             raise DataError(
                 f"unknown column {name!r}; use a row for each answer (subject, sheet, number, "
                 "answer, seconds) or a column for each question (subject, sheet, 1, 2, …)"
             )
 
 
-def _parse_question(name: str) -> int | None:
+def _parse_question_number(name: str) -> int | None:
     digits = name.removeprefix("q")
     is_number = digits.isascii() and digits.isdigit() and len(digits) < _MAX_DIGITS
     return int(digits) if is_number else None
 
 
-def _find_code(cells: Mapping[str, str], sheets: Mapping[str, Sheet]) -> str:
+def _find_sheet_code(cells: Mapping[str, str], sheets: Mapping[str, Sheet]) -> str:
     code = cells.get("sheet", "")
     if not code and len(sheets) == 1:
         return next(iter(sheets))
@@ -401,9 +401,9 @@ def _find_code(cells: Mapping[str, str], sheets: Mapping[str, Sheet]) -> str:
 
 def _read_letters(cells: Mapping[str, str], is_long: bool) -> dict[int, str]:
     if not is_long:
-        numbered = ((_parse_question(name), cell) for name, cell in cells.items() if cell)
+        numbered = ((_parse_question_number(name), cell) for name, cell in cells.items() if cell)
         return {number: cell for number, cell in numbered if number is not None}
-    number = _parse_question(cells["number"].lower())
+    number = _parse_question_number(cells["number"].lower())
     if number is None:
         raise DataError(f"{cells['number']!r} is not the number of a question")
     return {number: cells["answer"]}
@@ -425,7 +425,7 @@ SKIP = " "
 """The key for a question that the subject left empty."""
 
 UNDO = ("\x7f", "\b", "-")
-"""Keys that undo the last answer: the two codes of backspace, and minus."""
+"""Keys that undo the last answer: the two backspace codes, and minus."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -441,7 +441,7 @@ class Entry:
     next_number: int = 1
 
     @property
-    def item(self) -> Item | None:
+    def next_item(self) -> Item | None:
         """The next question; None after the last question."""
         sheet = self.sitting.sheet
         return sheet[self.next_number] if self.next_number <= len(sheet) else None
@@ -449,7 +449,7 @@ class Entry:
     @property
     def valid_letters(self) -> str:
         """The letters that are valid for the next question."""
-        return "" if self.item is None else self.item.letters + AMBIGUOUS
+        return "" if self.next_item is None else self.next_item.letters + AMBIGUOUS
 
     def press(self, key: str) -> Entry | None:
         """Return the state after a key press, or None if the key is invalid for the question."""
@@ -457,7 +457,7 @@ class Entry:
             last = self.next_number - 1
             answers = {n: given for n, given in self.sitting.answers.items() if n < last}
             return Entry(replace(self.sitting, answers=answers), last)
-        if key == SKIP and self.item is not None:
+        if key == SKIP and self.next_item is not None:
             return replace(self, next_number=self.next_number + 1)
         letter = key.upper()
         if len(letter) != 1 or letter not in self.valid_letters:
@@ -471,7 +471,7 @@ class Entry:
         An incomplete entry has a `next` key, and is not accepted as answers.
         """
         record = make_answers_record(self.sitting)
-        if self.item is not None:
+        if self.next_item is not None:
             record = {**record, "winosmith": "entry", "next": self.next_number}
         with atomic_write(path) as file:
             file.write(json.dumps(record, ensure_ascii=False, indent=1) + "\n")
@@ -532,7 +532,6 @@ def compare_entries(first: Sitting, second: Sitting) -> Sequence[Difference]:
             f"{first.subject!r} on {first.sheet.code} can't be compared with {second.subject!r} on "
             f"{second.sheet.code}"
         )
-
     one, other = (
         {number: given.letter for number, given in sitting.answers.items()}
         for sitting in (first, second)

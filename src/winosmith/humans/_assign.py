@@ -4,7 +4,7 @@ The halves of a schema are assigned to different tests. No subject sees both hal
 all sheets are used equally often. Subjects can be assigned sheets one at a time, in any order, and
 more than once. An assignment depends only on the ledger, the seed and the subject's code.
 
-The ledger records the sheets of each subject over all sessions and data sets. Keep the ledger, a
+The ledger records the sheets of each subject across all sessions and data sets. Keep the ledger, a
 JSON file, as long as subjects may come back. The ledger contains the sheets, so it records what
 each subject saw even if the folder of sheets is deleted.
 
@@ -35,7 +35,7 @@ from winosmith.dataset import Dataset, Dropped
 from winosmith.errors import DataError, FormatError, InputError, OutputError
 from winosmith.humans import _sheet
 from winosmith.humans._sheet import Item, Label, Sheet
-from winosmith.options import Count, Fraction, Seed, checked, declaration, from_table, text_matching
+from winosmith.options import Count, Fraction, Seed, checked, declaration, from_table, match_pattern
 from winosmith.outputs import atomic_write
 from winosmith.problem import BLANK, Problem
 from winosmith.records import parse_json
@@ -69,10 +69,10 @@ def make_sheets(
     *,
     versions: Sequence[str] = ("a", "b"),
     orders: Annotated[
-        Count, Field(description="Number of orders of each test; their parts rotate.")
+        Count, Field(description="Number of orders of each test, which rotate its parts.")
     ] = 1,
     seed: Annotated[
-        Seed, Field(description="Random seed of the assignment of halves and of the orders.")
+        Seed, Field(description="Random seed for assigning halves and shuffling the questions.")
     ] = 0,
     title: Annotated[str, Field(description="Title of the sheets.")] = TITLE,
     alike: Fraction = ALIKE,
@@ -83,7 +83,7 @@ def make_sheets(
         dataset: problems with a blank; their pronoun is optional.
         versions: names of the tests that get the halves.
         orders: number of orders of each test, at most the number of problems.
-        seed: random seed of the assignment of halves and of the orders.
+        seed: random seed for assigning halves and shuffling the questions.
         title: title of the sheets.
         alike: minimum fraction of words, 0–1, that a text must share with the previous text to get
             a label stating that the texts differ.
@@ -162,7 +162,7 @@ def _make_items(
                 number=number,
                 problem_id=problem.id,
                 schema=test_rows.schema[row],
-                text=_sheet.split_pieces(problem),
+                text=_sheet.split_text(problem),
                 snippet=_sheet.make_snippet(problem),
                 options=tuple(" ".join(problem.options[index].split()) for index in shown),
                 shown=shown,
@@ -220,12 +220,12 @@ def group_schemas(dataset: Dataset) -> list[list[int]]:
 
 @dataclass(frozen=True, slots=True)
 class TestRows:
-    """The rows of each test.
+    """The rows of the data set that belong to each test.
 
     Attributes:
         tests: name of each test → rows of the test, in the order of the data; no test is empty.
         schema: key of the group of each row (`group_schemas`).
-        left_out: omitted duplicates, and texts for which there is no test, with the reason.
+        left_out: duplicates and texts that are in no test, with the reasons.
     """
 
     tests: dict[str, tuple[int, ...]]
@@ -290,28 +290,28 @@ def assign_to_tests(dataset: Dataset, versions: Sequence[str], seed: int) -> Tes
     )
 
 
-def _choose_texts(dataset: Dataset, texts: dict[str, list[int]], tests: int, seed: int) -> set[str]:
+def _choose_texts(dataset: Dataset, texts: dict[str, list[int]], limit: int, seed: int) -> set[str]:
     """Choose texts of a group, at most one for each test.
 
     Schemas with both halves are chosen first, then single texts, in random order. A half is omitted
     if no test is left for the other half, unless there are no other texts.
     """
-    if len(texts) <= tests:
+    if len(texts) <= limit:
         return set(texts)
     twins: dict[str, set[str]] = {}
     for text, rows in texts.items():
         twin = next((dataset[row].twin_id for row in rows if dataset[row].twin_id), None)
         twins.setdefault(f"text {text}" if twin is None else f"twin {twin}", set()).add(text)
-    asked: set[str] = set()
+    chosen: set[str] = set()
     units = sorted(
         twins.values(),
         key=lambda unit: (len(unit) < 2, make_sort_key(seed, "schema", *sorted(unit))),
     )
     for unit in units:
-        if len(asked) + len(unit) <= tests:
-            asked |= unit
-    return asked or set(
-        sorted(units[0], key=lambda text: make_sort_key(seed, "half", text))[:tests]
+        if len(chosen) + len(unit) <= limit:
+            chosen |= unit
+    return chosen or set(
+        sorted(units[0], key=lambda text: make_sort_key(seed, "half", text))[:limit]
     )
 
 
@@ -321,10 +321,10 @@ def order_rows(
     """Return the rows of a test in one of its orders.
 
     Questions on the same text are consecutive, in the order of their pronouns. The texts are
-    shuffled and divided into as many parts as there are orders, of about equal size. The parts are
-    rotated by one position from order to order (a Latin square), so that each question appears once
-    in each part of the sheet, and practice and fatigue affect all questions equally. Within a part,
-    a text has different neighbours in each order.
+    shuffled and divided into parts of about equal size, one for each order. The parts are rotated
+    by one position from order to order (a Latin square), so that each question appears once in each
+    part of the sheet, and practice and fatigue affect all questions equally. Within a part, a text
+    has different neighbours in each order.
 
     Args:
         dataset: the problems.
@@ -347,7 +347,7 @@ def order_rows(
         row
         for part in rotated
         for text in sorted(part, key=lambda text: make_sort_key(seed, "order", test, order, text))
-        for row in sorted(texts[text], key=lambda row: len(_sheet.split_pieces(dataset[row])[0]))
+        for row in sorted(texts[text], key=lambda row: len(_sheet.split_text(dataset[row])[0]))
     ]
 
 
@@ -380,14 +380,14 @@ def assign(
         subject: code of the subject.
         test: name of a required test; None for any.
         another: whether the subject has finished the current sheet and gets a new sheet.
-        seed: random seed of ties.
+        seed: random seed for breaking ties.
 
     Returns:
         The ledger with the new assignment, and the assigned sheet.
 
     Raises:
         RecipeError: the code has invalid characters.
-        DataError: the subject has seen texts of every sheet; the message names them.
+        DataError: the subject has seen texts from every sheet; the message names them.
     """
     Assignment(subject, "")  # checks the code
     of_code = {sheet.code: sheet for sheet in sheets}
@@ -396,11 +396,11 @@ def assign(
     }
     if test is not None and test not in tests:
         raise DataError(f"unknown test {test!r}; the tests are {', '.join(tests)}")
-    out = [given.sheet for given in ledger.assignments_of(subject) if given.state == "given"]
+    out = [given.sheet for given in ledger.get_assignments(subject) if given.state == "given"]
     if out and out[-1] in of_code and not another and test in (None, of_code[out[-1]].test):
         return ledger, of_code[out[-1]]
     group = _group_items([*ledger.sheets.values(), *sheets])
-    given_sheets = [ledger.sheets[given.sheet] for given in ledger.assignments_of(subject)]
+    given_sheets = [ledger.sheets[given.sheet] for given in ledger.get_assignments(subject)]
     seen = {
         group[_make_key(sheet, item)]: sheet.code for sheet in given_sheets for item in sheet.items
     }
@@ -409,7 +409,7 @@ def assign(
     if not open_tests:
         reasons = [_explain_exclusion(ledger, name, tests[name][0], seen, group) for name in wanted]
         raise DataError(f"{subject} can't take any test: {'; '.join(reasons)}")
-    chosen = _find_least_taken(ledger, tests, open_tests, group, subject, seed)
+    chosen = _choose_least_taken(ledger, tests, open_tests, group, subject, seed)
     sheet = min(
         tests[chosen],
         key=lambda s: (ledger.count_takers(s.code), make_sort_key(seed, subject, s.name)),
@@ -456,7 +456,7 @@ def _explain_exclusion(
     return f"test {name} has {item.problem_id!r}{others}, related to questions of {where}"
 
 
-def _find_least_taken(
+def _choose_least_taken(
     ledger: Ledger,
     tests: dict[str, list[Sheet]],
     open_tests: list[str],
@@ -470,7 +470,7 @@ def _find_least_taken(
         for name, orders in tests.items()
     }  # versions of the same schemas are represented by their first version
     rivals = {name: next(other for other in tests if shows[other] & shows[name]) for name in tests}
-    at = len(ledger.assignments_of(subject))
+    at = len(ledger.get_assignments(subject))
     places: dict[str, int] = {}
     came = dict.fromkeys(rivals.values(), 0)
     for given in ledger.given:
@@ -500,7 +500,7 @@ State = Literal["given", "done", "dropped"]
 
 Code = Annotated[
     str,
-    text_matching(
+    match_pattern(
         r"[A-Za-z0-9][A-Za-z0-9._-]{0,15}",
         "up to 16 letters, digits, dots and dashes, such as S07, and not a name",
     ),
@@ -521,7 +521,7 @@ class Assignment:
 
 @dataclass(frozen=True, slots=True)
 class Ledger:
-    """The sheets of each subject.
+    """A ledger of the sheets assigned to each subject.
 
     Attributes:
         given: the assignments, in chronological order.
@@ -531,7 +531,7 @@ class Ledger:
     given: tuple[Assignment, ...] = ()
     sheets: Mapping[str, Sheet] = field(default_factory=dict)
 
-    def assignments_of(self, subject: str) -> tuple[Assignment, ...]:
+    def get_assignments(self, subject: str) -> tuple[Assignment, ...]:
         """Return the assignments of a subject, in chronological order."""
         return tuple(given for given in self.given if given.subject == subject)
 

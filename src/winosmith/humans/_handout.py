@@ -60,43 +60,43 @@ def has_blanks(sheet: Sheet) -> bool:
 
 
 def make_instructions(
-    blank: bool, declared: tuple[SurveyQuestion, ...], *, paper: bool = True, alone: bool = False
+    blanks: bool, survey: tuple[SurveyQuestion, ...], *, on_paper: bool = True, alone: bool = False
 ) -> dict[str, Any]:
-    """Return a sheet's texts: the instructions, an example and the final questions.
+    """Return the texts around a sheet: the instructions, an example and the final questions.
 
     Args:
-        blank: whether texts have a blank instead of a pronoun.
-        declared: optional questions about the subject.
-        paper: whether subjects write on paper instead of choosing in a browser.
+        blanks: whether texts have a blank instead of a pronoun.
+        survey: optional questions about the subject.
+        on_paper: whether subjects write on paper instead of choosing in a browser.
         alone: whether subjects work without a supervisor.
     """
     what, stands_for = (
         ("the blank", "belongs in the blank")
-        if blank
+        if blanks
         else ("the bold word", "does the bold word stand for")
     )
-    start = "a word is missing from it" if blank else "one word of it is in bold"
+    start = "a word is missing from it" if blanks else "one word of it is in bold"
     answer, write, leave = (
         ("Write its letter in the box.", "write", "leave no box empty")
-        if paper
+        if on_paper
         else ("Choose it.", "choose", "leave no question out")
     )
     unknown = "look it up in a dictionary*, and note it" if alone else "ask what it means*"
     paragraphs = (
         f"Each question shows a short text; {start}. The phrase around it is repeated below the "
-        "text, so that you see which one is asked about. Then follow two or more answers. Which "
-        f"of them {stands_for}? *{answer}*",
-        "Give the answer that is most plausible. If both or several readings seem just as "
-        f"plausible to you, so that the question is genuinely ambiguous, {write} *X*. Please do "
+        "text, so that you can see which one is meant. Below are two or more answers. Which of "
+        f"them {stands_for}? *{answer}*",
+        "Give the answer that is most plausible. If two or more readings seem equally plausible "
+        f"to you, so that the question is genuinely ambiguous, {write} *X*. Please do "
         f"not {write} X only because you are in doubt, and {leave}.",
-        f"Several questions may be about {what} at different places of the same text; then “SAME "
+        f"Several questions may be about {what} in different places in the same text; then “SAME "
         "TEXT AS PREVIOUS QUESTION” is shown above. If a text only looks like the previous one, "
         "“TEXT IS DIFFERENT FROM PREVIOUS QUESTION” is shown.",
         f"If you do not know a word, *{unknown}. Nobody may explain the questions themselves. "
         "Work at your own pace, in the order of the questions; this tests the texts, not you.",
     )
     example = _EXAMPLE
-    if blank:
+    if blanks:
         example = {
             **_EXAMPLE,
             "text": [_EXAMPLE["text"][0] + "the ", "_", _EXAMPLE["text"][2]],  # type: ignore[index]
@@ -125,7 +125,7 @@ def make_instructions(
         ],
         "declared": [
             {"name": d.name, "asked": f"{d.question} (Optional.)", "choices": list(d.choices)}
-            for d in declared
+            for d in survey
         ],
         "thanks": "Thank you. Please check that no box is empty.",
     }
@@ -136,7 +136,7 @@ if TYPE_CHECKING:
 
 
 def render_form(
-    sheet: Sheet, *, subject: str | None = None, declared: Sequence[SurveyQuestion] = QUESTIONS
+    sheet: Sheet, *, subject: str | None = None, survey: Sequence[SurveyQuestion] = QUESTIONS
 ) -> str:
     """Return an HTML page that asks a sheet's questions one at a time.
 
@@ -147,33 +147,33 @@ def render_form(
     Args:
         sheet: the sheet.
         subject: code of the subject to fill in; None leaves the field empty.
-        declared: optional questions about the subject.
+        survey: optional questions about the subject.
     """
-    style, script = _read_part("form.css"), _read_part("form.js")
+    style, script = _read_template_file("form.css"), _read_template_file("form.js")
     policy = (
-        f"default-src 'none'; script-src '{_digest(script)}'; style-src '{_digest(style)}'; "
+        f"default-src 'none'; script-src '{_hash_csp(script)}'; style-src '{_hash_csp(style)}'; "
         "img-src data:; base-uri 'none'; form-action 'none'"
     )
     return _load_template().render(
         sheet=sheet,
         subject=subject,
-        words=make_instructions(has_blanks(sheet), tuple(declared), paper=False),
+        words=make_instructions(has_blanks(sheet), tuple(survey), on_paper=False),
         version=ANSWERS_VERSION,
         policy=policy,
-        style=_escape(style),
-        script=_escape(script),
+        style=_mark_safe(style),
+        script=_mark_safe(script),
     )
 
 
-def _read_part(name: str) -> str:
+def _read_template_file(name: str) -> str:
     return files("winosmith.humans").joinpath(f"templates/{name}").read_text("utf-8")
 
 
-def _digest(text: str) -> str:
+def _hash_csp(text: str) -> str:
     return f"sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}"
 
 
-def _escape(text: str) -> str:
+def _mark_safe(text: str) -> str:
     from markupsafe import Markup
 
     return Markup(text)  # noqa: S704 - our own files
@@ -220,21 +220,21 @@ def render_pdf(
     large: bool = False,
     paper: Paper = "a4",
     subject: str | None = None,
-    declared: Sequence[SurveyQuestion] = QUESTIONS,
+    survey: Sequence[SurveyQuestion] = QUESTIONS,
     fonts: str | Path | None = None,
 ) -> bytes:
     """Return a sheet as PDF; the same sheet and version of typst give the same bytes.
 
-    typst's built-in fonts are used; only for other scripts (Arabic, Chinese, …) the fonts of this
-    machine and of `fonts` are used, too. A character that no font has is an error, because it would
-    be printed as an empty box.
+    typst's built-in fonts are used and, only for other scripts (Arabic, Chinese, …), also the fonts
+    of this machine and of `fonts`. A character that no font has is an error, because it would be
+    printed as an empty box.
 
     Args:
         sheet: the sheet; its problem ids are not printed.
         large: whether to print in 19 points instead of 11.
         paper: paper size.
         subject: code of the subject to print; None prints empty boxes for the code.
-        declared: optional questions about the subject.
+        survey: optional questions about the subject.
         fonts: folder with additional fonts (.ttf, .otf, .ttc).
 
     Raises:
@@ -242,10 +242,10 @@ def render_pdf(
         InputError: no font has a character; the message names the character and the question.
     """
     typst = require("typst", "print")
-    data = _make_data(sheet, large, paper, subject, tuple(declared))
-    inside = _is_inside_fonts(sheet, data, fonts)
+    data = _make_data(sheet, large, paper, subject, tuple(survey))
+    inside = _fits_builtin_fonts(sheet, data, fonts)
     printed: bytes = typst.compile(
-        _read_part("sheet.typ").encode(),
+        _read_template_file("sheet.typ").encode(),
         format="pdf",
         sys_inputs={"sheet": data},
         font_paths=[] if fonts is None else [str(fonts)],
@@ -256,15 +256,15 @@ def render_pdf(
 
 
 def check_glyphs(
-    sheet: Sheet, *, declared: Sequence[SurveyQuestion] = QUESTIONS, fonts: str | Path | None = None
+    sheet: Sheet, *, survey: Sequence[SurveyQuestion] = QUESTIONS, fonts: str | Path | None = None
 ) -> None:
-    """Raise the errors that `render_pdf` would raise.
+    """Check that the fonts have all characters of a sheet; raise the errors of `render_pdf`.
 
     Raises:
         MissingExtraError: typst is not installed (the extra `print`).
         InputError: no font has a character; the message names the character and the question.
     """
-    _is_inside_fonts(sheet, _make_data(sheet, False, "a4", None, tuple(declared)), fonts)
+    _fits_builtin_fonts(sheet, _make_data(sheet, False, "a4", None, tuple(survey)), fonts)
 
 
 def _make_data(
@@ -272,7 +272,7 @@ def _make_data(
     large: bool,
     paper: Paper,
     subject: str | None,
-    declared: tuple[SurveyQuestion, ...],
+    survey: tuple[SurveyQuestion, ...],
 ) -> str:
     items = [
         {key: item[key] for key in ("number", "text", "snippet", "label")}
@@ -287,20 +287,20 @@ def _make_data(
             "large": large,
             "paper": paper,
             "subject": subject,
-            "words": make_instructions(has_blanks(sheet), declared),
+            "words": make_instructions(has_blanks(sheet), survey),
         },
         ensure_ascii=False,
     )
 
 
-def _is_inside_fonts(sheet: Sheet, data: str, fonts: str | Path | None) -> bool:
-    texts = list(_iterate_texts(sheet, data))
+def _fits_builtin_fonts(sheet: Sheet, data: str, fonts: str | Path | None) -> bool:
+    texts = list(_iter_texts(sheet, data))
     # every font has ASCII
     signs = "".join(sorted({sign for _, text in texts for sign in text if not sign.isascii()}))
-    if fonts is None and _IN_OUR_FONTS.fullmatch(data) and not _describe_missing(signs, None, True):
+    if fonts is None and _IN_OUR_FONTS.fullmatch(data) and not _find_missing(signs, None, True):
         return True
     folder = None if fonts is None else str(fonts)
-    if lacking := _describe_missing(signs, folder, False):
+    if lacking := _find_missing(signs, folder, False):
         where = next(place for place, text in texts if not set(lacking).isdisjoint(text))
         named = join_names([f"{sign} (U+{ord(sign):04X})" for sign in lacking], _MAX_NAMED)
         whose = "of this machine" if fonts is None else f"of this machine and of {fonts}"
@@ -312,7 +312,7 @@ def _is_inside_fonts(sheet: Sheet, data: str, fonts: str | Path | None) -> bool:
     return False
 
 
-def _iterate_texts(sheet: Sheet, data: str) -> Iterator[tuple[str, str]]:
+def _iter_texts(sheet: Sheet, data: str) -> Iterator[tuple[str, str]]:
     for item in sheet.items:
         shown = "".join((*item.text, *item.snippet, *item.options))
         yield f"question {item.number} ({item.problem_id!r})", shown
@@ -322,11 +322,11 @@ def _iterate_texts(sheet: Sheet, data: str) -> Iterator[tuple[str, str]]:
 
 
 @lru_cache(64)
-def _describe_missing(characters: str, fonts: str | None, inside: bool) -> str:
+def _find_missing(characters: str, fonts: str | None, builtin_only: bool) -> str:
     """Return the characters that no font contains.
 
     typst silently draws the same box for all of them. So each character is drawn and compared with
-    one that no font contains. Invisible characters (joiners, spaces) are not missing.
+    one that no font contains. Invisible characters (joiners, spaces) are not reported.
     """
     if not characters:
         return ""
@@ -336,7 +336,7 @@ def _describe_missing(characters: str, fonts: str | None, inside: bool) -> str:
         format="svg",
         sys_inputs={"asked": json.dumps([_NO_CHARACTER, *characters], ensure_ascii=False)},
         font_paths=[] if fonts is None else [fonts],
-        ignore_system_fonts=inside,
+        ignore_system_fonts=builtin_only,
     )
     boxes, *others = (_GLYPH.findall(page) for page in drawn)
     return "".join(

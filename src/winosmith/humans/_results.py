@@ -35,10 +35,8 @@ def _make_halves_record(halves: Mapping[tuple[Level, Level], int]) -> list[dict[
     ]
 
 
-def _make_remarks_record(said: Sequence[tuple[str, Remark]]) -> list[dict[str, Any]]:
-    return [
-        {"subject": who, "problem": remark.problem, "text": remark.text} for who, remark in said
-    ]
+def _make_remarks_record(remarks: Sequence[tuple[str, Remark]]) -> list[dict[str, Any]]:
+    return [{"subject": code, "problem": note.problem, "text": note.text} for code, note in remarks]
 
 
 @dataclass(frozen=True)
@@ -115,12 +113,12 @@ def compute_results(
     given: Answered = {}
     for response in said:
         given.setdefault(response.participant, {})[response.problem_id] = response
-    _check_halves(dataset, given)
+    _check_seen_halves(dataset, given)
     if people and (strangers := given.keys() - people.keys()):
         raise DataError(
             f"{min(strangers)!r} has answers, but is not among the {len(people)} subjects"
         )
-    asked = _find_asked_words(given, people)
+    asked = _group_questions_by_test(given, people)
     for problem in {p for sheets in asked.values() for each in sheets.values() for p in each}:
         if dataset[dataset.row(problem)].answer is None:
             raise DataError(f"{problem!r} has no answer, so no response to it can be judged")
@@ -138,38 +136,38 @@ def compute_results(
     )
 
 
-def _check_halves(dataset: Dataset, given: Answered) -> None:
+def _check_seen_halves(dataset: Dataset, answers: Answered) -> None:
     for first, second in dataset.twins:
         ids = dataset[first].id, dataset[second].id
-        for who, mine in given.items():
-            if ids[0] in mine and ids[1] in mine:
+        for who, own in answers.items():
+            if ids[0] in own and ids[1] in own:
                 raise DataError(
                     f"{who!r} answered both halves of a schema ({ids[0]!r} and {ids[1]!r}); the "
                     "first influences the second, so remove one answer"
                 )
 
 
-def _find_asked_words(
-    given: Answered, people: Mapping[str, Subject]
+def _group_questions_by_test(
+    answers: Answered, people: Mapping[str, Subject]
 ) -> dict[str, dict[str, tuple[str, ...]]]:
-    asked: dict[str, dict[str, tuple[str, ...]]] = {}
-    for who, mine in given.items():
+    tests: dict[str, dict[str, tuple[str, ...]]] = {}
+    for who, mine in answers.items():
         left = dict.fromkeys(mine)
         for taken in people[who].taken if who in people else ():
-            sheets = asked.setdefault(taken.test, {})
+            sheets = tests.setdefault(taken.test, {})
             sheets[who] = sheets.get(who, ()) + taken.problems
             for problem in taken.problems:
                 left.pop(problem, None)
         if left:
-            asked.setdefault("all", {})[who] = tuple(left)
-    return asked
+            tests.setdefault("all", {})[who] = tuple(left)
+    return tests
 
 
 def _count_halves(dataset: Dataset, tests: Sequence[TestResult]) -> dict[tuple[Level, Level], int]:
     counts: dict[int, Level] = {}
     for item in (item for test in tests for item in test.items):
-        right, of = counts.get(item.row, (0, 0))
-        counts[item.row] = right + item.right, of + item.asked
+        correct, of = counts.get(item.row, (0, 0))
+        counts[item.row] = correct + item.right, of + item.asked
     return _tally.make_pair_histogram(
         (counts[first], counts[second])
         for first, second in dataset.twins
@@ -178,15 +176,15 @@ def _count_halves(dataset: Dataset, tests: Sequence[TestResult]) -> dict[tuple[L
 
 
 def _measure_times(
-    given: Answered,
+    answers: Answered,
     people: Mapping[str, Subject],
-    asked: Mapping[str, Mapping[str, tuple[str, ...]]],
+    questions: Mapping[str, Mapping[str, tuple[str, ...]]],
 ) -> dict[str, tuple[float, int]]:
     found: dict[str, tuple[float, int]] = {}
-    for who, mine in given.items():
+    for who, mine in answers.items():
         total = people[who].seconds if who in people else None
         if total is not None:
-            found[who] = total, sum(len(sheets.get(who, ())) for sheets in asked.values())
+            found[who] = total, sum(len(sheets.get(who, ())) for sheets in questions.values())
             continue
         each = [r.seconds for r in mine.values() if r.seconds is not None]
         if each and len(each) == len(mine):
@@ -238,7 +236,7 @@ class TestResult(Result):
     @property
     @computed()
     def same(self) -> float:
-        """Fraction of answers that are the most frequent answer to the item, 0–1."""
+        """Fraction of answers that equal the item's most frequent answer, 0–1."""
         return sum(item.same for item in self.items) / sum(item.asked for item in self.items)
 
     @property
@@ -252,8 +250,8 @@ def measure_test(
     dataset: Dataset,
     name: str,
     sheets: Sheets,
-    given: Mapping[str, Mapping[str, Response]],
-    people: Mapping[str, Subject],
+    responses: Mapping[str, Mapping[str, Response]],
+    subjects: Mapping[str, Subject],
     weakest: int,
     seed: int,
 ) -> TestResult:
@@ -263,27 +261,27 @@ def measure_test(
         dataset: the problems.
         name: name of the test.
         sheets: subject → the problems in the order asked.
-        given: subject → problem → response.
-        people: code → record of the subject.
+        responses: subject → problem → response.
+        subjects: code → record of the subject.
         weakest: number of lowest scores to omit in the second evaluation.
         seed: random seed of bootstraps and permutations.
     """
     names = sorted(sheets, key=_natural_sort_key)
     rows = sorted({dataset.row(problem) for problems in sheets.values() for problem in problems})
-    together = metrics.clusters(dataset)[rows]
+    together = metrics.find_clusters(dataset)[rows]
     column = {dataset[row].id: at for at, row in enumerate(rows)}
     right = np.full((len(names), len(rows)), np.nan)
     seconds, places = right.copy(), np.zeros(right.shape, dtype=np.int64)
     for at, who in enumerate(names):
         for place, problem in enumerate(sheets[who], 1):
-            said = given[who].get(problem)
+            said = responses[who].get(problem)
             where = at, column[problem]
             places[where] = place
             right[where] = said is not None and said.choice == dataset[rows[where[1]]].answer
             if said is not None and said.seconds is not None:
                 seconds[where] = said.seconds
-    natives = [people[who].native if who in people else None for who in names]
-    items = tuple(_make_item(dataset, row, sheets, given) for row in rows)
+    natives = [subjects[who].native if who in subjects else None for who in names]
+    items = tuple(_make_item_row(dataset, row, sheets, responses) for row in rows)
     table = np.zeros((len(items), MAX_OPTIONS + 1), np.int64)
     for at, item in enumerate(items):
         table[at, : len(item.choices)], table[at, -1] = item.choices, item.ambiguous
@@ -291,11 +289,11 @@ def measure_test(
     return TestResult(
         name,
         tuple(
-            _make_person(who, sheets[who], given[who], dataset, native)
+            _make_subject_row(who, sheets[who], responses[who], dataset, native)
             for who, native in zip(names, natives, strict=True)
         ),
         items,
-        _tally.measure_crossed_share(right, together),
+        _tally.measure_accuracy(right, together),
         float(scores.std(ddof=1)) if len(scores) > 1 else None,
         _tally.make_histogram((item.right, item.asked) for item in items),
         _tally.measure_chance(
@@ -315,16 +313,16 @@ def _natural_sort_key(name: str) -> tuple[str, int, str]:
     return head, int(digits) if digits else -1, name
 
 
-def _make_person(
-    who: str,
+def _make_subject_row(
+    code: str,
     problems: tuple[str, ...],
-    given: Mapping[str, Response],
+    responses: Mapping[str, Response],
     dataset: Dataset,
     native: bool | None,
 ) -> SubjectRow:
-    said = [(given.get(problem), dataset[dataset.row(problem)].answer) for problem in problems]
+    said = [(responses.get(problem), dataset[dataset.row(problem)].answer) for problem in problems]
     return SubjectRow(
-        who,
+        code,
         sum(response is not None and response.choice == answer for response, answer in said),
         len(problems),
         sum(response is not None and response.ambiguous for response, _ in said),
@@ -333,12 +331,12 @@ def _make_person(
     )
 
 
-def _make_item(
-    dataset: Dataset, row: int, sheets: Sheets, given: Mapping[str, Mapping[str, Response]]
+def _make_item_row(
+    dataset: Dataset, row: int, sheets: Sheets, responses: Mapping[str, Mapping[str, Response]]
 ) -> ItemRow:
     problem = dataset[row]
     asked = [who for who, problems in sheets.items() if problem.id in problems]
-    said = [response for who in asked if (response := given[who].get(problem.id)) is not None]
+    said = [response for who in asked if (response := responses[who].get(problem.id)) is not None]
     chosen = Counter(response.choice for response in said)
     return ItemRow(
         row,

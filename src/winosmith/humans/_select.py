@@ -1,6 +1,6 @@
 """The reliable subset: an optimal selection, with a reason for every omitted problem.
 
-A schema is selected by the agreement on both halves, and one half is drawn at random (Davis et al.
+Schemas are selected by the agreement on both halves, and one half is drawn at random (Davis et al.
 2016, section 4.4: "the choice of half used should be made at random"). Choosing the half with more
 agreement would select partly by chance.
 
@@ -30,8 +30,8 @@ from winosmith.dataset import Dataset, Filtered
 from winosmith.errors import DataError, InputError
 from winosmith.humans import _tally
 from winosmith.humans._sheet import make_text_key
-from winosmith.humans._tally import Level, Tally, measure_crossed_share, tally
-from winosmith.metrics import Proportion, clusters
+from winosmith.humans._tally import Level, Tally, measure_accuracy, tally
+from winosmith.metrics import Proportion, find_clusters
 from winosmith.options import Count, Fraction, OrFalse, TwoOrMore, checked, declaration
 from winosmith.problem import Extra, Problem
 from winosmith.report import percent
@@ -68,12 +68,12 @@ class Rules:
     problems)."""
 
 
-def find_unsound(dataset: Dataset, counts: Tally, rules: Rules) -> dict[int, str]:
-    """Return the rows of problems that can't be in any selection, with the reason."""
+def find_unsuitable(dataset: Dataset, counts: Tally, rules: Rules) -> dict[int, str]:
+    """Map the row of each problem that can't be in any selection to the reason."""
     reasons = {
         row: reason
         for row in range(len(dataset))
-        if (reason := _explain_unsound(dataset, counts, rules, row)) is not None
+        if (reason := _explain_unsuitability(dataset, counts, rules, row)) is not None
     }
     if not rules.both_halves:
         return reasons
@@ -91,7 +91,7 @@ def find_unsound(dataset: Dataset, counts: Tally, rules: Rules) -> dict[int, str
     return lonely | halves | reasons
 
 
-def _explain_unsound(dataset: Dataset, counts: Tally, rules: Rules, row: int) -> str | None:
+def _explain_unsuitability(dataset: Dataset, counts: Tally, rules: Rules, row: int) -> str | None:
     said, right = int(counts.subjects[row]), int(counts.intended[row])
     if dataset[row].answer is None:
         return "its answer is withheld"
@@ -99,7 +99,7 @@ def _explain_unsound(dataset: Dataset, counts: Tally, rules: Rules, row: int) ->
         return f"{said} people answered it; {rules.subjects} are required"
     if right / said >= rules.floor:
         return None
-    most = counts.majority(row)
+    most = counts.find_majority(row)
     other = most is not None and most != dataset[row].answer
     chose = f", and more chose {dataset[row].options[most]!r}" if most is not None and other else ""
     return (
@@ -116,7 +116,7 @@ class Selection(Result):
     """A reliable subset.
 
     Attributes:
-        filtered: the chosen problems, and the others with the reason.
+        filtered: the chosen problems, and the omitted problems with the reasons.
         rows: rows of the chosen problems, in the order of the data set.
         sound: number of suitable problems.
         right: number of intended answers to the chosen problems.
@@ -153,7 +153,7 @@ class Selection(Result):
     @property
     @computed()
     def left_out(self) -> dict[str, str]:
-        """Id of each problem that was not chosen → reason."""
+        """Maps the id of each problem that was not chosen to the reason."""
         return {left.problem.id: left.reason for left in self.filtered.dropped}
 
 
@@ -168,7 +168,7 @@ def select(dataset: Dataset, counts: Tally, rules: Rules | None = None, seed: in
             of the problems or of their options.
 
     Raises:
-        InputError: the rules require more problems than they allow.
+        InputError: the requested size exceeds the number of problems that the rules allow.
         DataError: the counts belong to another data set.
 
     >>> from winosmith import Problem
@@ -187,14 +187,14 @@ def select(dataset: Dataset, counts: Tally, rules: Rules | None = None, seed: in
             f"there are counts for {len(counts.subjects)} problems; the data set has {len(dataset)}"
         )
     rules = rules or Rules()
-    reasons = find_unsound(dataset, counts, rules)
+    reasons = find_unsuitable(dataset, counts, rules)
     # Shuffled, because the order of the solver's columns decides between choices with equal sums.
     sound = _shuffle_rows(dataset, (row for row in range(len(dataset)) if row not in reasons), seed)
     ranks = np.arange(1, len(sound) + 1) / max(1, len(sound))
     bounds = make_limits(dataset, sound, rules)
     worth = _average_by_schema(dataset, counts, sound)
     chosen = choose(worth, bounds, rules.size, ranks)
-    reasons |= _explain_not_chosen(sound, chosen, bounds, rules)
+    reasons |= _explain_omissions(sound, chosen, bounds, rules)
     rows = tuple(sorted(row for row, taken in zip(sound, chosen, strict=True) if taken))
     level = list(zip(counts.intended.tolist(), counts.subjects.tolist(), strict=True))
     return Selection(
@@ -213,37 +213,37 @@ def select(dataset: Dataset, counts: Tally, rules: Rules | None = None, seed: in
 
 
 def _average_by_schema(
-    dataset: Dataset, counts: Tally, sound: Sequence[int]
+    dataset: Dataset, counts: Tally, suitable: Sequence[int]
 ) -> npt.NDArray[np.float64]:
     """Return the agreement on each suitable problem, (n,), averaged over the halves of twins."""
-    shares, worth = counts.shares(), counts.shares()
-    available = set(sound)
+    shares, worth = counts.compute_agreement(), counts.compute_agreement()
+    available = set(suitable)
     for pair in dataset.twins:
         if available.issuperset(pair):
             worth[list(pair)] = shares[list(pair)].mean()
-    return worth[list(sound)]
+    return worth[list(suitable)]
 
 
 def _shuffle_rows(dataset: Dataset, rows: Iterable[int], seed: int) -> list[int]:
-    def digest(row: int) -> tuple[bytes, str]:
+    def compute_digest(row: int) -> tuple[bytes, str]:
         p = dataset[row]
         shown = "\0".join((str(seed), p.sentence, p.pronoun or "", *sorted(p.options)))
         return hashlib.sha256(shown.encode("utf-8", "surrogatepass")).digest(), p.id
 
-    return sorted(rows, key=digest)
+    return sorted(rows, key=compute_digest)
 
 
-def _explain_not_chosen(
-    sound: Sequence[int], chosen: npt.NDArray[np.bool_], bounds: Sequence[Limit], rules: Rules
+def _explain_omissions(
+    suitable: Sequence[int], chosen: npt.NDArray[np.bool_], limits: Sequence[Limit], rules: Rules
 ) -> dict[int, str]:
     reasons = {}
-    for at, row in enumerate(sound):
+    for at, row in enumerate(suitable):
         if chosen[at]:
             continue
         with_it = chosen.copy()
         with_it[at] = True
         broken = dict.fromkeys(
-            limit.words for limit in bounds if limit.weights[at] > 0 and not limit.holds(with_it)
+            limit.reason for limit in limits if limit.weights[at] > 0 and not limit.allows(with_it)
         )
         full = f"the set of {rules.size} is full, with the same or higher agreement"
         reasons[row] = "; ".join(broken) or full
@@ -256,45 +256,45 @@ _TOLERANCE = 1e-9
 
 @dataclass(frozen=True, slots=True)
 class Limit:
-    """A linear constraint on the choice x of suitable problems: `weights` · x ≤ `most`.
+    """A linear constraint on the choice x of suitable problems: `weights` · x ≤ `maximum`.
 
     Attributes:
         weights: coefficients, (n,).
-        most: the upper bound.
-        words: the reason for omitting a problem that would violate the constraint.
+        maximum: the upper bound.
+        reason: the reason for omitting a problem that would violate the constraint.
     """
 
     weights: Floats
-    most: float
-    words: str
+    maximum: float
+    reason: str
 
-    def holds(self, chosen: npt.NDArray[np.bool_]) -> bool:
+    def allows(self, chosen: npt.NDArray[np.bool_]) -> bool:
         """Return whether a choice, (n,), satisfies the constraint."""
-        return float(self.weights @ chosen) <= self.most + _TOLERANCE
+        return float(self.weights @ chosen) <= self.maximum + _TOLERANCE
 
 
-def make_limits(dataset: Dataset, sound: Sequence[int], rules: Rules) -> list[Limit]:
-    """Return the constraints on the choice among suitable rows, except the size."""
-    problems, most = [dataset[row] for row in sound], rules.per_text
+def make_limits(dataset: Dataset, suitable: Sequence[int], rules: Rules) -> list[Limit]:
+    """Return all constraints on the choice among suitable rows, except the size."""
+    problems, most = [dataset[row] for row in suitable], rules.per_text
     return [
         *(
             Limit(members, 1, f"the other half of {twin!r} is chosen")
-            for twin, members in _make_group_limits(problems, lambda problem: problem.twin_id)
+            for twin, members in _iter_group_indicators(problems, lambda problem: problem.twin_id)
         ),
         *(
             Limit(members, most, f"{most} questions on the same text are chosen")
-            for _, members in _make_group_limits(problems, make_text_key)
+            for _, members in _iter_group_indicators(problems, make_text_key)
             if members.sum() > most
         ),
         *_make_balance_limits(problems, rules),
     ]
 
 
-def _make_group_limits(
-    problems: Sequence[Problem], key: Callable[[Problem], str | None]
+def _iter_group_indicators(
+    problems: Sequence[Problem], get_value: Callable[[Problem], str | None]
 ) -> Iterator[tuple[str, Floats]]:
-    """Yield each value that several problems share, and their indicator, (n,) of 0 and 1."""
-    values = list(map(key, problems))
+    """Yield each value shared by several problems, with its 0/1 indicator, (n,)."""
+    values = list(map(get_value, problems))
     for value, count in Counter(values).items():
         if value is not None and count > 1:
             yield value, np.array([mine == value for mine in values], np.float64)
@@ -312,9 +312,9 @@ def _make_balance_limits(problems: Sequence[Problem], rules: Rules) -> Iterator[
             yield Limit(-excess - tolerance, 0, words)
 
 
-def _compute_excesses(problems: Sequence[Problem], name: str) -> Iterator[tuple[str, Floats]]:
-    """Yield for each value the indicator of its problems minus the target fraction, (n,)."""
-    if name == "answer":
+def _compute_excesses(problems: Sequence[Problem], field: str) -> Iterator[tuple[str, Floats]]:
+    """Yield each value with its 0/1 indicator minus the target fraction, (n,)."""
+    if field == "answer":
         options = np.array([len(problem.options) for problem in problems], np.int64)
         answers = np.array([problem.answer for problem in problems])
         for place in range(int(options.max(initial=0))):
@@ -323,7 +323,7 @@ def _compute_excesses(problems: Sequence[Problem], name: str) -> Iterator[tuple[
         return
     values = [
         str(len(problem.options))
-        if name == "options"
+        if field == "options"
         else (problem.origin and problem.origin.domain) or "unknown"
         for problem in problems
     ]
@@ -339,17 +339,17 @@ _TIME_LIMIT = 60.0
 """Time limit for one integer program, in seconds."""
 
 
-def choose(agreement: Floats, limits: Sequence[Limit], size: int | None, lot: Floats) -> Chosen:
-    """Return the indicator of the chosen problems, (n,) of bool.
+def choose(agreement: Floats, limits: Sequence[Limit], size: int | None, ranks: Floats) -> Chosen:
+    """Choose problems; return the indicator of the chosen problems, (n,) of bool.
 
     Solves three integer programs to optimality (scipy's `milp`, HiGHS; Huangfu & Hall 2018). They
-    maximize the number of problems, then the sum of agreement, then the sum of random numbers.
+    maximize first the number of problems, then the total agreement, then the sum of ranks.
 
     Args:
         agreement: agreement on each problem, (n,), 0–1; equal for both halves of a schema.
         limits: the constraints.
         size: number of problems to choose; None for as many as possible.
-        lot: random numbers, (n,), 0–1, to choose halves of schemas and to break ties.
+        ranks: random ranks, (n,), 0–1, for choosing halves of schemas and breaking ties.
 
     Raises:
         InputError: the constraints allow fewer problems, or a program exceeded the time limit.
@@ -359,7 +359,7 @@ def choose(agreement: Floats, limits: Sequence[Limit], size: int | None, lot: Fl
             raise InputError(f"can't choose {size} problems: none is suitable; loosen the rules")
         return np.zeros(0, bool)
     every = np.ones(len(agreement))
-    most = int(_solve_choice(every, limits).sum())
+    most = int(_maximize_choice(every, limits).sum())
     if size is not None and size > most:
         advice = f"choose {most}, or loosen a constraint" if most else "loosen a constraint"
         raise InputError(
@@ -368,20 +368,20 @@ def choose(agreement: Floats, limits: Sequence[Limit], size: int | None, lot: Fl
         )
     wanted = float(size or most)
     exactly = [Limit(every, wanted, ""), Limit(-every, -wanted, "")]
-    best = _solve_choice(agreement, [*limits, *exactly])
+    best = _maximize_choice(agreement, [*limits, *exactly])
     reached = Limit(-agreement, _ROUNDING - float(agreement @ best), "")
-    return _solve_choice(lot, [*limits, *exactly, reached])
+    return _maximize_choice(ranks, [*limits, *exactly, reached])
 
 
-def _solve_choice(worth: Floats, limits: Sequence[Limit]) -> Chosen:
+def _maximize_choice(values: Floats, limits: Sequence[Limit]) -> Chosen:
     from scipy.optimize import Bounds, LinearConstraint, milp
     from scipy.sparse import csr_array
 
-    rows = csr_array(np.array([limit.weights for limit in limits]).reshape(-1, len(worth)))
-    constraints = [LinearConstraint(rows, ub=[limit.most for limit in limits])] if limits else []
+    rows = csr_array(np.array([limit.weights for limit in limits]).reshape(-1, len(values)))
+    constraints = [LinearConstraint(rows, ub=[limit.maximum for limit in limits])] if limits else []
     found = milp(
-        -worth,
-        integrality=np.ones(len(worth)),
+        -values,
+        integrality=np.ones(len(values)),
         bounds=Bounds(0, 1),
         constraints=constraints,
         options={"mip_rel_gap": 0.0, "time_limit": _TIME_LIMIT},
@@ -401,7 +401,7 @@ MIN_PEOPLE = 4
 
 @dataclass(frozen=True, slots=True)
 class CrossFit(Result):
-    """The agreement of people whose answers were not used to choose the problems.
+    """Agreement estimated by cross-fitting, from people whose answers did not affect the choice.
 
     Attributes:
         agreement: fraction of intended answers, with an interval for new people and problems.
@@ -438,7 +438,7 @@ def cross_fit(
 
     Args:
         dataset: the problems with the intended answers.
-        responses: the responses; only those with the purpose "test" count.
+        responses: the responses; only those with the purpose "test" are used.
         rules: the rules of `select`; the required number of subjects is reduced in proportion to
             the people of a fold.
         folds: number of folds, at most the number of people.
@@ -457,7 +457,7 @@ def cross_fit(
     whole = set(select(dataset, tally(dataset, said), rules, seed).rows)
     held_out: list[Response] = []
     sizes, shared = [], []
-    dealt = _deal_folds(said, people, min(folds, len(people)), seed)
+    dealt = _divide_into_folds(said, people, min(folds, len(people)), seed)
     for number, fold in enumerate(dealt):
         rest = [response for response in said if response.participant not in fold]
         fraction = 1 - len(fold) / len(people)
@@ -480,23 +480,23 @@ def cross_fit(
     for response in held_out:
         row = dataset.row(response.problem_id)
         right[places[response.participant], row] = response.choice == dataset[row].answer
-    agreement = measure_crossed_share(right, clusters(dataset))
+    agreement = measure_accuracy(right, find_clusters(dataset))
     return CrossFit(agreement, len(dealt), tuple(sizes), float(np.mean(shared)))
 
 
-def _deal_folds(
-    said: Sequence[Response], people: Sequence[str], folds: int, seed: int
+def _divide_into_folds(
+    responses: Sequence[Response], people: Sequence[str], fold_count: int, seed: int
 ) -> list[frozenset[str]]:
     """Divide people into folds, with each test's takers spread evenly over the folds."""
-    asked: dict[str, set[str]] = {}
-    for response in said:
-        asked.setdefault(response.participant, set()).add(response.problem_id)
+    taken: dict[str, set[str]] = {}
+    for response in responses:
+        taken.setdefault(response.participant, set()).add(response.problem_id)
     luck = np.random.default_rng(seed).permutation(len(people))
     order = sorted(
         range(len(people)),
-        key=lambda at: (min(asked[people[at]]), len(asked[people[at]]), luck[at]),
+        key=lambda at: (min(taken[people[at]]), len(taken[people[at]]), luck[at]),
     )
-    return [frozenset(people[at] for at in order[start::folds]) for start in range(folds)]
+    return [frozenset(people[at] for at in order[start::fold_count]) for start in range(fold_count)]
 
 
 CANARY = "winosmith.canary"
@@ -522,16 +522,16 @@ class Published:
     canary: str
 
 
-def publish(dataset: Dataset, used: Iterable[str], *, mark: str | None = None) -> Published:
+def publish(dataset: Dataset, used: Iterable[str], *, canary: str | None = None) -> Published:
     """Release a round's problems and their other halves, and put all other problems under embargo.
 
     Embargoed problems may be used in a later round. Every problem gets a canary string, so that
-    model developers can exclude these texts, and anyone can test if a model knows the string.
+    model developers can exclude these texts, and anyone can test whether a model knows the string.
 
     Args:
         dataset: all problems, used and unused.
         used: ids of the problems of the round.
-        mark: the canary string; by default it is derived from the data set.
+        canary: the canary string; by default it is derived from the data set.
 
     Raises:
         DataError: `used` is empty, or has an unknown id.
@@ -548,12 +548,12 @@ def publish(dataset: Dataset, used: Iterable[str], *, mark: str | None = None) -
     if not rows:
         raise DataError("no problem was used; give at least one id")
     public = {row for group in dataset.groups if rows & set(group) for row in group}
-    mark = mark or make_canary(dataset)
+    canary = canary or make_canary(dataset)
     return Published(
-        _mark_rows(dataset, sorted(public), mark, embargo=False),
-        _mark_rows(dataset, sorted(set(range(len(dataset))) - public), mark, embargo=True),
+        _add_canary(dataset, sorted(public), canary, embargo=False),
+        _add_canary(dataset, sorted(set(range(len(dataset))) - public), canary, embargo=True),
         len(public - rows),
-        mark,
+        canary,
     )
 
 
@@ -562,11 +562,11 @@ def make_canary(dataset: Dataset) -> str:
     return f"winosmith canary {uuid.uuid5(_NAMESPACE, dataset.digest)}"
 
 
-def _mark_rows(dataset: Dataset, rows: Iterable[int], mark: str, *, embargo: bool) -> Dataset:
+def _add_canary(dataset: Dataset, rows: Iterable[int], canary: str, *, embargo: bool) -> Dataset:
     return Dataset(
         (
             replace(
-                dataset[row], embargo=embargo, extra=Extra({**dataset[row].extra, CANARY: mark})
+                dataset[row], embargo=embargo, extra=Extra({**dataset[row].extra, CANARY: canary})
             )
             for row in rows
         ),

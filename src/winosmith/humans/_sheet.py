@@ -17,7 +17,7 @@ from winosmith.dataset import Dataset
 from winosmith.errors import DataError, FormatError, InputError, ProblemError
 from winosmith.outputs import guard_cell
 from winosmith.problem import BLANK, Problem
-from winosmith.records import canonical, parse_json
+from winosmith.records import dump_json, parse_json
 
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVW"
 """The letters of the options, in order; X is `AMBIGUOUS`."""
@@ -85,7 +85,7 @@ class Item:
         """The text with a blank instead of the pronoun."""
         return self.text[0] + BLANK + self.text[2]
 
-    def option(self, letter: str) -> int | None:
+    def get_option_index(self, letter: str) -> int | None:
         """Return an option's index in the problem, given its letter in either case; None for X.
 
         Raises:
@@ -101,7 +101,7 @@ class Item:
             )
         return self.shown[self.letters.index(letter)]
 
-    def letter(self, option: int) -> str:
+    def get_letter(self, option: int) -> str:
         """Return an option's letter, given the option's index in the problem."""
         return self.letters[self.shown.index(option)]
 
@@ -112,7 +112,7 @@ COMMON = "common"
 _CHECK_CHARACTERS = "23456789BCDFGHJKLMNPQRSTVWXZ"
 _CHECK_LENGTH = 4
 """The characters of a code's checksum, and its length. No two characters are easily confused, and
-there are no vowels, so that no word appears. A misread code is accepted once in 600,000 times."""
+there are no vowels, so that no word appears. A misread code is accepted in 1 of 600,000 cases."""
 
 
 @dataclass(frozen=True)
@@ -123,7 +123,7 @@ class Sheet:
         title: title at the top ("Winograd schemas").
         test: name of the test: "a" or "b" (a half of each schema), or "common".
         order: number of the order among the orders of the test, from 1.
-        seed: random seed of the assignment of halves and of the order.
+        seed: random seed for assigning halves and shuffling the questions.
         data: digest of the problems without their answers: `Dataset.blind().digest`.
         items: the questions, in order.
 
@@ -146,18 +146,18 @@ class Sheet:
 
     @property
     def name(self) -> str:
-        """The test and the order, as in the names of files: "a-1"."""
+        """The test and the order, as in file names: "a-1"."""
         return f"{self.test}-{self.order}"
 
     @cached_property
     def code(self) -> str:
-        """The code that is on every page and in the answers: "a-1-7Q2K".
+        """The code printed on every page and saved with the answers: "a-1-7Q2K".
 
         The code depends on the items and their order, so answers fit only their sheet.
         """
         items = [[item.number, item.problem_id, *item.shown] for item in self.items]
         record = {"data": self.data, "seed": self.seed, "name": self.name, "items": items}
-        rest, check = int(hashlib.sha256(canonical(record).encode()).hexdigest(), 16), ""
+        rest, check = int(hashlib.sha256(dump_json(record).encode()).hexdigest(), 16), ""
         for _ in range(_CHECK_LENGTH):
             rest, at = divmod(rest, len(_CHECK_CHARACTERS))
             check += _CHECK_CHARACTERS[at]
@@ -197,11 +197,11 @@ _WORD = re.compile(r"\w+")
 _ARTICLE = re.compile(r"^(?:the|a|an|his|her|its|their|my|our|your)\s+", re.IGNORECASE)
 
 
-def split_pieces(problem: Problem) -> Pieces:
+def split_text(problem: Problem) -> Pieces:
     """Return the text before the pronoun, the pronoun (or the blank), and the text after it.
 
     >>> problem = Problem("1", "The cup hit  the jug and _ broke.", ("cup", "jug"), pronoun="it")
-    >>> split_pieces(problem)
+    >>> split_text(problem)
     ('The cup hit the jug and ', 'it', ' broke.')
     """
     text = " ".join(problem.replace_blank(BLANK).split())
@@ -221,7 +221,7 @@ def make_snippet(problem: Problem) -> Pieces:
     >>> make_snippet(Problem("2", "Ann paid Sue, for her _ was red.", ("dress", "hat")))
     ('her ', '_', ' was red.')
     """
-    before, pronoun, after = split_pieces(problem)
+    before, pronoun, after = split_text(problem)
     given = [str(problem.extra.get(f"wsc.{part}") or "") for part in ("quote1", "quote2")]
     if any(given):
         return _add_space_before(given[0], before), pronoun, _add_space_after(given[1], after)
@@ -234,12 +234,12 @@ def make_snippet(problem: Problem) -> Pieces:
     )
 
 
-def _add_space_before(words: str, before: str) -> str:
-    return words + " " if words and before.endswith(" ") else words
+def _add_space_before(text: str, preceding: str) -> str:
+    return text + " " if text and preceding.endswith(" ") else text
 
 
-def _add_space_after(words: str, after: str) -> str:
-    return " " + words if words and after.startswith(" ") else words
+def _add_space_after(words: str, following: str) -> str:
+    return " " + words if words and following.startswith(" ") else words
 
 
 def _cut_at_clause_end(words: list[str]) -> list[str]:
@@ -253,13 +253,13 @@ def _cut_at_clause_end(words: list[str]) -> list[str]:
     return taken
 
 
-def _cut_to_last_clause(words: list[str], least: int) -> list[str]:
+def _cut_to_last_clause(words: list[str], minimum: int) -> list[str]:
     sentence = list(takewhile(lambda word: not _SENTENCE_END.search(word), reversed(words)))
     clause = takewhile(
         lambda word: not _CLAUSE_END.search(word) and word.lower() not in _CLAUSE_START,
         sentence[:3],
     )
-    return sentence[: max(len(list(clause)), least)][::-1]
+    return sentence[: max(len(list(clause)), minimum)][::-1]
 
 
 def order_options(problem: Problem) -> tuple[int, ...]:
@@ -273,14 +273,14 @@ def order_options(problem: Problem) -> tuple[int, ...]:
     (1, 0)
     """
     text = " ".join(problem.sentence.split())
-    places = [_find_place(" ".join(option.split()), text) for option in problem.options]
+    places = [_find_position(" ".join(option.split()), text) for option in problem.options]
     given = range(len(places))
     if None in places:
         return tuple(given)
     return tuple(sorted(given, key=lambda index: (places[index], index)))
 
 
-def _find_place(option: str, text: str) -> int | None:
+def _find_position(option: str, text: str) -> int | None:
     bare = _ARTICLE.sub("", option)
     for wanted in (option, bare, bare.split()[-1] if bare.split() else bare):
         found = re.search(rf"(?<!\w){re.escape(wanted)}(?!\w)", text, re.IGNORECASE)
@@ -292,7 +292,7 @@ def _find_place(option: str, text: str) -> int | None:
 def make_text_key(problem: Problem) -> str:
     """Return a key for a text: the words in lower case, without punctuation.
 
-    In the file of the PDP challenge, the texts of two related questions differ by a full stop.
+    In the PDP challenge's file, the texts of two related questions differ by a full stop.
     """
     return " ".join(_WORD.findall(get_text(problem).lower()))
 
@@ -307,7 +307,7 @@ _VERSION = 1
 
 
 def make_sheet_record(sheet: Sheet) -> dict[str, Any]:
-    """Return the JSON record of a sheet; see `read_sheet`."""
+    """Return a sheet as a JSON record; see `read_sheet`."""
     return {
         "winosmith": "sheet",
         "version": _VERSION,
@@ -339,7 +339,7 @@ def make_sheet_record(sheet: Sheet) -> dict[str, Any]:
 
 
 def parse_sheet(record: Mapping[str, Any], path: str | Path | None = None) -> Sheet:
-    """Return the sheet of a JSON record; see `read_sheet`.
+    """Parse a sheet from its JSON record; see `read_sheet`.
 
     Args:
         record: the record.
@@ -441,7 +441,7 @@ def format_answer_key(dataset: Dataset, sheets: Iterable[Sheet]) -> str:
             problem = dataset[dataset.row(item.problem_id)]
             letter = option = ""
             if problem.answer is not None:
-                letter, option = item.letter(problem.answer), problem.options[problem.answer]
+                letter, option = item.get_letter(problem.answer), problem.options[problem.answer]
             row = (sheet.code, item.number, letter, guard_cell(option), guard_cell(problem.id))
             table.writerow(row)
     return file.getvalue()

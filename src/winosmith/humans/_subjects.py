@@ -33,7 +33,7 @@ class Remark:
 
 
 @declaration
-class Taken:
+class TakenSheet:
     """A sheet that a subject took."""
 
     sheet: str
@@ -56,7 +56,7 @@ class Subject:
     """Other answers about themselves, by name."""
     seconds: float | None = None
     """Time for all sheets in seconds; null if unknown."""
-    taken: tuple[Taken, ...] = ()
+    taken: tuple[TakenSheet, ...] = ()
     """Sheets, in the order of entry; empty if unknown."""
     recognised: tuple[Remark, ...] = ()
     """Texts that the subject recognised."""
@@ -69,7 +69,7 @@ def make_subjects(
 ) -> tuple[Subject, ...]:
     """Return the subjects of filled-in sheets, merged with the subjects' records from a file.
 
-    Numbers of questions in the records' remarks refer to the subject's only sheet.
+    Question numbers in the records' remarks refer to the subject's sheet, if there is only one.
 
     Raises:
         DataError: a record has no sheet, or contradicts the subject's form.
@@ -89,23 +89,23 @@ def make_subjects(
 def _make_subject(code: str, sittings: Sequence[Sitting], declared: Subject | None) -> Subject:
     native = next((s.native for s in sittings if s.native is not None), None)
     attributes = {name: value for s in sittings for name, value in s.attributes.items()}
-    timed = [seconds for s in sittings if (seconds := _measure_seconds(s)) is not None]
+    timed = [seconds for s in sittings if (seconds := _find_duration(s)) is not None]
     subject = Subject(
         code,
         native,
         attributes,
         sum(timed) if len(timed) == len(sittings) else None,
         tuple(
-            Taken(s.sheet.code, s.sheet.test, tuple(item.problem_id for item in s.sheet.items))
+            TakenSheet(s.sheet.code, s.sheet.test, tuple(item.problem_id for item in s.sheet.items))
             for s in sittings
         ),
         tuple(_make_remark(noted, s) for s in sittings for noted in s.recognised),
         tuple(_make_remark(noted, s) for s in sittings for noted in s.words),
     )
-    return subject if declared is None else _merge(subject, declared, sittings)
+    return subject if declared is None else _merge_subjects(subject, declared, sittings)
 
 
-def _measure_seconds(sitting: Sitting) -> float | None:
+def _find_duration(sitting: Sitting) -> float | None:
     if sitting.seconds is not None:
         return sitting.seconds
     whole = count_seconds_between(sitting.started, sitting.ended)
@@ -115,12 +115,12 @@ def _measure_seconds(sitting: Sitting) -> float | None:
     return None if None in each else sum(filter(None, each))
 
 
-def _make_remark(noted: Note, sitting: Sitting) -> Remark:
-    problem = None if noted.number is None else sitting.sheet[noted.number].problem_id
-    return Remark(problem, noted.text)
+def _make_remark(note: Note, sitting: Sitting) -> Remark:
+    problem = None if note.number is None else sitting.sheet[note.number].problem_id
+    return Remark(problem, note.text)
 
 
-def _merge(subject: Subject, declared: Subject, sittings: Sequence[Sitting]) -> Subject:
+def _merge_subjects(subject: Subject, declared: Subject, sittings: Sequence[Sitting]) -> Subject:
     if None not in (subject.native, declared.native) and subject.native != declared.native:
         raise DataError(f"{subject.code!r} is a native speaker in one file and not in the other")
     for name, value in declared.attributes.items():
@@ -134,12 +134,12 @@ def _merge(subject: Subject, declared: Subject, sittings: Sequence[Sitting]) -> 
         native=declared.native if subject.native is None else subject.native,
         attributes={**subject.attributes, **declared.attributes},
         seconds=subject.seconds if declared.seconds is None else declared.seconds,
-        recognised=subject.recognised + _name_words(declared.recognised, sittings),
-        words=subject.words + _name_words(declared.words, sittings),
+        recognised=subject.recognised + _resolve_numbers(declared.recognised, sittings),
+        words=subject.words + _resolve_numbers(declared.words, sittings),
     )
 
 
-def _name_words(remarks: Iterable[Remark], sittings: Sequence[Sitting]) -> tuple[Remark, ...]:
+def _resolve_numbers(remarks: Iterable[Remark], sittings: Sequence[Sitting]) -> tuple[Remark, ...]:
     return tuple(
         _make_remark(Note(int(r.problem), r.text), sittings[0])
         if r.problem is not None and r.problem.isdigit() and len(sittings) == 1
@@ -149,13 +149,13 @@ def _name_words(remarks: Iterable[Remark], sittings: Sequence[Sitting]) -> tuple
 
 
 def make_subject_record(subject: Subject) -> dict[str, Any]:
-    """Return the JSON record of a subject, for a line of subjects.jsonl."""
+    """Return a subject as a JSON record, for a line of subjects.jsonl."""
     record = to_table(subject)
     return {"subject": record.pop("code"), **record}
 
 
 def count_seconds_between(started: str | None, ended: str | None) -> float | None:
-    """Return the seconds between two ISO 8601 times; None if one is unknown."""
+    """Return the seconds between two ISO 8601 times; None if either is unknown."""
     if started is None or ended is None:
         return None
     try:
@@ -298,7 +298,7 @@ def compare_groups(
     if not native or not others:
         return None
     a, b = np.asarray(native), np.asarray(others)
-    welch, interval = _test_by_welch(a, b)
+    welch, interval = _run_welch_test(a, b)
     return Groups(
         len(a),
         len(b),
@@ -318,8 +318,8 @@ def compare_scores(scores: Floats, natives: Sequence[bool | None], seed: int) ->
 def _compute_permutation_p_value(a: Floats, b: Floats, seed: int) -> float:
     """Return the fraction of permutations with at least the observed absolute difference.
 
-    Uses all permutations of labels if there are few, or else random ones and the observed labels.
-    (scipy's test requires two people per group; WS.a of 2016 had one native speaker.)
+    Uses all permutations of labels if there are few, otherwise random permutations and the observed
+    labels. (scipy's test requires two people per group; WS.a of 2016 had one native speaker.)
     """
     pool, total = np.concatenate([a, b]), float(a.sum() + b.sum())
     if math.comb(len(pool), len(a)) <= _DRAWS:
@@ -333,7 +333,7 @@ def _compute_permutation_p_value(a: Floats, b: Floats, seed: int) -> float:
     return float(np.mean(differences >= abs(a.mean() - b.mean()) - 1e-12))
 
 
-def _test_by_welch(a: Floats, b: Floats) -> tuple[float | None, tuple[float, float] | None]:
+def _run_welch_test(a: Floats, b: Floats) -> tuple[float | None, tuple[float, float] | None]:
     """Return the difference's p-value and confidence interval; None if undefined.
 
     scipy's test is not used because it warns if all scores of a group are equal.
@@ -374,7 +374,7 @@ class WithoutWeakest(Result):
 
 
 def omit_weakest(
-    right: Floats,
+    is_correct: Floats,
     names: Sequence[str],
     natives: Sequence[bool | None],
     weakest: int,
@@ -385,7 +385,7 @@ def omit_weakest(
     Ties are broken by the order of the codes.
 
     Args:
-        right: 1 for correct, 0 for incorrect, NaN for not asked, (subjects, items).
+        is_correct: 1 for correct, 0 for incorrect, NaN for not asked, (subjects, items).
         names: codes of the subjects.
         natives: whether each subject is a native speaker; None if not declared.
         weakest: number of lowest scores to omit.
@@ -393,10 +393,10 @@ def omit_weakest(
     """
     if not 0 < weakest <= len(names) - 2:
         return None
-    scores = np.nanmean(right, axis=1)
+    scores = np.nanmean(is_correct, axis=1)
     order = sorted(range(len(names)), key=lambda at: (scores[at], names[at]))
     out, left = order[:weakest], sorted(order[weakest:])
-    kept = right[left]
+    kept = is_correct[left]
     asked = np.count_nonzero(~np.isnan(kept), axis=0)
     correct = np.nansum(kept, axis=0).astype(int)
     levels = (level for level in zip(correct.tolist(), asked.tolist(), strict=True) if level[1])

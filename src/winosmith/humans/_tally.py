@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from winosmith.dataset import Dataset
 from winosmith.errors import DataError
-from winosmith.metrics import Proportion, crossed_proportion, possible_counts
+from winosmith.metrics import Proportion, crossed_proportion, find_possible_counts
 from winosmith.problem import MAX_OPTIONS
 from winosmith.response import Response
 from winosmith.results import Result, shown
@@ -34,7 +34,7 @@ class Tally:
         choices: number of people who chose each option, (n, 5); None if unknown.
 
     >>> counts = Tally(np.array([19]), np.array([18]))
-    >>> counts.shares()
+    >>> counts.compute_agreement()
     array([0.94736842])
     """
 
@@ -42,12 +42,12 @@ class Tally:
     intended: Ints
     choices: Ints | None = None
 
-    def shares(self) -> npt.NDArray[np.float64]:
+    def compute_agreement(self) -> npt.NDArray[np.float64]:
         """Return the fraction of intended answers, (n,), 0–1; 0 if nobody answered."""
         return np.asarray(self.intended / np.maximum(self.subjects, 1))
 
-    def majority(self, row: int) -> int | None:
-        """Return the option chosen most often; None for a tie or without counts."""
+    def find_majority(self, row: int) -> int | None:
+        """Return the option chosen most often; None if tied or if the counts are unknown."""
         if self.choices is None:
             return None
         first, second = np.sort(self.choices[row])[::-1][:2]
@@ -89,7 +89,7 @@ def tally(dataset: Dataset, responses: Iterable[Response]) -> Tally:
 def read_tally(dataset: Dataset) -> Tally | None:
     """Return the counts in the problems' `pdp.agree` and `pdp.subjects` fields; None if missing.
 
-    The Pronoun Disambiguation Problems of 2016 have the number of intended answers by 19 subjects.
+    The Pronoun Disambiguation Problems of 2016 state how many of 19 subjects were correct.
     """
     found = [[p.extra.get(f"pdp.{key}") for p in dataset] for key in ("subjects", "agree")]
     if not any(isinstance(count, int) for count in found[0]):
@@ -103,7 +103,7 @@ Level = tuple[int, int]
 
 
 def rank_level(level: Level) -> tuple[float, int]:
-    """Return a key for sorting by fraction of intended answers, then by number, both descending."""
+    """Return a key that sorts by fraction of intended answers, then by number, both descending."""
     right, of = level
     return -right / max(1, of), -of
 
@@ -129,7 +129,7 @@ def make_pair_histogram(pairs: Iterable[tuple[Level, Level]]) -> dict[tuple[Leve
 
 
 def make_levels_record(histogram: Mapping[Level, int]) -> list[dict[str, int]]:
-    """Return the JSON record of a histogram of levels."""
+    """Return a histogram of levels as a JSON record."""
     return [{"right": right, "of": of, "items": n} for (right, of), n in histogram.items()]
 
 
@@ -192,8 +192,8 @@ def measure_chance(options: Sequence[int], answers: Sequence[int] | None = None)
     return Chance(sizes, float(right), float(guessed / sum(asked)))
 
 
-def count_agreement(dataset: Dataset, tally: Tally) -> Counts:
-    """Return a summary of the counts of intended answers.
+def summarize_agreement(dataset: Dataset, tally: Tally) -> Counts:
+    """Summarize the counts of intended answers.
 
     Args:
         dataset: the problems.
@@ -226,22 +226,22 @@ def count_agreement(dataset: Dataset, tally: Tally) -> Counts:
     )
 
 
-def measure_crossed_share(right: Floats, problems: Ints | None = None) -> Proportion:
+def measure_accuracy(is_correct: Floats, problems: Ints | None = None) -> Proportion:
     """Return the fraction of correct answers, with an interval for new people and new items.
 
     Args:
-        right: 1 for correct, 0 for incorrect, NaN for not asked, (subjects, items).
-        problems: cluster of each item (`metrics.clusters`), (items,); None if all are separate.
+        is_correct: 1 for correct, 0 for incorrect, NaN for not asked, (subjects, items).
+        problems: cluster of each item (`metrics.find_clusters`); None if all are separate.
 
     >>> table = np.ones((4, 50))
     >>> table[0, :10] = 0
-    >>> found = measure_crossed_share(table)
+    >>> found = measure_accuracy(table)
     >>> found.value, [round(end, 2) for end in found.interval]
     (0.95, [0.59, 1.0])
     """
-    who, what = np.nonzero(~np.isnan(right))
+    who, what = np.nonzero(~np.isnan(is_correct))
     together = what if problems is None else problems[what]
-    return crossed_proportion(right[who, what], who, together)
+    return crossed_proportion(is_correct[who, what], who, together)
 
 
 _PARTS = 8
@@ -288,12 +288,12 @@ class Part(Result):
 
 @dataclass(frozen=True, slots=True)
 class Course(Result):
-    """Accuracy and speed from the first question of a test to the last.
+    """The change in accuracy and speed from the first question of a test to the last.
 
     Attributes:
         parts: results of the parts of the sheet, in order.
-        right: change of the fraction of correct answers.
-        seconds: change of the seconds per question; None if there are no times.
+        right: change in the fraction of correct answers.
+        seconds: change in the seconds per question; None if there are no times.
         items_set_aside: whether the changes are adjusted for the items' difficulty, which requires
             at least two orders of the items.
     """
@@ -305,34 +305,35 @@ class Course(Result):
 
 
 def measure_course(
-    right: Floats, places: Ints, seconds: Floats, length: int, problems: Ints | None = None
+    is_correct: Floats, positions: Ints, seconds: Floats, length: int, problems: Ints | None = None
 ) -> Course | None:
-    """Return accuracy and speed over the course of a test; None without at least two questions.
+    """Return accuracy and speed over the course of a test; None if it has fewer than two questions.
 
     Args:
-        right: 1 for correct, 0 for incorrect, NaN for no answer, (subjects, items).
-        places: position of each item on the subject's sheet, from 1, or 0 if not asked, (subjects,
-            items).
+        is_correct: 1 for correct, 0 for incorrect, NaN for no answer, (subjects, items).
+        positions: position of each item on the subject's sheet, from 1, or 0 if not asked,
+            (subjects, items).
         seconds: time for each answer, or NaN if it was not timed, (subjects, items).
         length: number of questions on the sheet.
-        problems: see `measure_crossed_share`.
+        problems: see `measure_accuracy`.
     """
-    there = ~np.isnan(right) & (places > 0)
-    if length < 2 or not there.any():
+    answered = ~np.isnan(is_correct) & (positions > 0)
+    if length < 2 or not answered.any():
         return None
-    last = places.max(axis=0, where=there, initial=0)
-    adjusted = bool((places.min(axis=0, where=there, initial=length) < last).any())
-    along, line = (places - 1) / (length - 1), _fit_slope_within_levels if adjusted else _fit_slope
+    last = positions.max(axis=0, where=answered, initial=0)
+    adjusted = bool((positions.min(axis=0, where=answered, initial=length) < last).any())
+    fit_slope = _fit_slope_within_levels if adjusted else _fit_slope
+    along = (positions - 1) / (length - 1)
     edges = np.linspace(0, length, min(_PARTS, length) + 1).round().astype(int)
     parts = []
     for first, last in zip(edges[:-1] + 1, edges[1:], strict=True):
-        here = there & (places >= first) & (places <= last)
+        here = answered & (positions >= first) & (positions <= last)
         if here.any():
-            part = np.where(here, right, np.nan)
+            part = np.where(here, is_correct, np.nan)
             timed = seconds[here & ~np.isnan(seconds)]
             median = float(np.median(timed)) if len(timed) else None
-            parts.append(Part(int(first), int(last), measure_crossed_share(part, problems), median))
-    change, slower = line(right, along, there), line(seconds, along, there)
+            parts.append(Part(int(first), int(last), measure_accuracy(part, problems), median))
+    change, slower = (fit_slope(values, along, answered) for values in (is_correct, seconds))
     return Course(tuple(parts), change, slower, adjusted)
 
 
@@ -343,9 +344,9 @@ _MAX_PASSES, _TOLERANCE = 1_000, 1e-10
 
 
 def _fit_slope_within_levels(
-    values: Floats, along: Floats, there: npt.NDArray[np.bool_]
+    values: Floats, positions: Floats, answered: npt.NDArray[np.bool_]
 ) -> Slope | None:
-    """Return the slope with effects for each subject and item; None if it is undefined.
+    """Fit a slope with effects for each subject and item; None if it is undefined.
 
     Subtracting the mean of the other subjects' answers to an item would be biased: with few orders,
     an item's positions on their sheets are correlated with its position on the subject's sheet.
@@ -355,8 +356,8 @@ def _fit_slope_within_levels(
     """
     from scipy.stats import t
 
-    known = there & ~np.isnan(values)
-    x = _center_by_level(along, known)
+    known = answered & ~np.isnan(values)
+    x = _center_by_level(positions, known)
     of_each = (x**2).sum(axis=1)
     whole, subjects = float(of_each.sum()), int((of_each > _TOLERANCE).sum())
     if whole < _TOLERANCE:
@@ -397,11 +398,11 @@ def _center_by_level(values: Floats, known: npt.NDArray[np.bool_]) -> Floats:
     return left
 
 
-def _fit_slope(values: Floats, along: Floats, there: npt.NDArray[np.bool_]) -> Slope | None:
+def _fit_slope(values: Floats, positions: Floats, answered: npt.NDArray[np.bool_]) -> Slope | None:
     from scipy.stats import t
 
     lines = []
-    for value, at, known in zip(values, along, there & ~np.isnan(values), strict=True):
+    for value, at, known in zip(values, positions, answered & ~np.isnan(values), strict=True):
         x, y = at[known], value[known]
         if len(np.unique(x)) > 1:
             centred = x - x.mean()
@@ -434,18 +435,18 @@ class Pace(Result):
     odd: str = field(metadata=shown("pace", lambda odd: odd or None))
 
 
-def measure_paces(taken: Mapping[str, tuple[float, int]]) -> Sequence[Pace]:
+def measure_paces(totals: Mapping[str, tuple[float, int]]) -> Sequence[Pace]:
     """Return the pace of each subject, the fastest first.
 
     Args:
-        taken: subject → (total seconds, number of questions).
+        totals: subject → (total seconds, number of questions).
 
     >>> hour, half = (3600.0, 197), (25 * 60.0, 197)  # Davis et al. 2016, section 3
     >>> found = measure_paces({"a": hour, "b": hour, "c": half})
     >>> [(pace.subject, round(pace.seconds, 1), pace.odd) for pace in found]
     [('c', 7.6, 'fast'), ('a', 18.3, ''), ('b', 18.3, '')]
     """
-    each = {who: seconds / questions for who, (seconds, questions) in taken.items() if questions}
+    each = {who: seconds / questions for who, (seconds, questions) in totals.items() if questions}
     if not each:
         return ()
     median = float(np.median(list(each.values())))
@@ -453,7 +454,7 @@ def measure_paces(taken: Mapping[str, tuple[float, int]]) -> Sequence[Pace]:
     for who, seconds in sorted(each.items(), key=lambda pair: (pair[1], pair[0])):
         times = seconds / median if median else 1.0
         odd = "fast" if times <= _FAST else "slow" if times >= _SLOW else ""
-        found.append(Pace(who, seconds, taken[who][1], times, odd))
+        found.append(Pace(who, seconds, totals[who][1], times, odd))
     return tuple(found)
 
 
@@ -463,7 +464,7 @@ class PrintedTest:
 
     Attributes:
         items: number of problems.
-        scores: subject → printed fraction of correct answers; text keeps trailing zeros ("0.80").
+        scores: subject → fraction of correct answers as printed, with trailing zeros ("0.80").
         histogram: number of subjects who answered correctly → number of problems.
 
     Raises:
@@ -499,7 +500,7 @@ class PrintedTest:
 
 @dataclass(frozen=True, slots=True)
 class Grim:
-    """The counts that are consistent with the printed scores of a test.
+    """The counts that are consistent with a test's printed scores.
 
     Attributes:
         possible: subject → counts that round to the score; empty if the score is impossible.
@@ -544,10 +545,11 @@ def check_grim(test: PrintedTest) -> Grim:
     ({'S16': ()}, {'S16': (76, 77)}, 77)
     """
     possible = {
-        who: possible_counts(printed, test.items, scale=1) for who, printed in test.scores.items()
+        who: find_possible_counts(printed, test.items, scale=1)
+        for who, printed in test.scores.items()
     }
     other_roundings = {
-        who: possible_counts(test.scores[who], test.items, scale=1, rounding="any")
+        who: find_possible_counts(test.scores[who], test.items, scale=1, rounding="any")
         for who, counts in possible.items()
         if not counts
     }

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from winosmith.language._forms import (
     choose_article,
-    estimate_usage,
+    estimate_log_frequency,
     inflect,
     is_mass,
     lemmatize,
@@ -23,7 +23,7 @@ __all__ = [
     "Synonym",
     "WordNet",
     "choose_article",
-    "estimate_usage",
+    "estimate_log_frequency",
     "find_wordnet_folder",
     "inflect",
     "is_mass",

@@ -78,8 +78,8 @@ def lemmatize(word: str, tag: str) -> str:
 def inflect(lemma: str, tag: str) -> str:
     """Return the inflected form of a lemma for a Penn tag; the lemma may have several words.
 
-    A multiword verb is inflected at its first word, a multiword noun at its last, except for
-    "mother-in-law", "man of letters" and the like.
+    A multiword verb is inflected at its first word, a multiword noun at its last, except for nouns
+    like "mother-in-law" and "man of letters".
 
     Raises:
         MissingExtraError: lemminflect is not installed.
@@ -202,17 +202,17 @@ _VOWEL_LETTERS = frozenset("AEFHILMNORSX")
 """Letters whose names begin with a vowel: "an MP", "an X-ray"."""
 
 _READ_AS_WORDS = frozenset("NASA NATO NAFTA FIFA LEGO MIDI RAM ROM SIM SWAT".split())
-"""Acronyms with such a first letter that are pronounced as words: "a NATO base"."""
+"""Acronyms with one of these first letters that are pronounced as words: "a NATO base"."""
 
 
-def choose_article(following: str) -> str:
-    """Return "a" or "an" for the word that follows.
+def choose_article(next_word: str) -> str:
+    """Return "a" or "an" for the next word.
 
     >>> words = "hour university honest one-sided MP apple umbrella UFO".split()
     >>> [choose_article(word) for word in words]
     ['an', 'a', 'an', 'a', 'an', 'an', 'an', 'a']
     """
-    word = following.lstrip("\"'“‘(")
+    word = next_word.lstrip("\"'“‘(")
     if not word:
         return "a"
     if re.match(r"[A-Z]([A-Z]+s?\b|\b|-)", word) and not re.search(r"[AEIOU]{2}", word[:4]):
@@ -241,7 +241,7 @@ _PENN_OF_C5 = dict(
     VHB:VBP VHD:VBD VHG:VBG VHI:VB VHN:VBN VHZ:VBZ VVB:VBP VVD:VBD VVG:VBG VVI:VB VVN:VBN VVZ:VBZ
     """.split()
 )
-"""The tags of the British National Corpus (C5), which the model predicts → Penn tags."""
+"""Maps the British National Corpus's tags (C5), which the model predicts, to Penn tags."""
 
 _PUNCTUATION = {
     **dict.fromkeys(".?!", "."),
@@ -285,12 +285,12 @@ def _load_tagger() -> Any:
     return require("HanTa.HanoverTagger", "language").HanoverTagger(_MODEL_FILE)
 
 
-def _convert_to_penn(word: str, c5: str) -> str:
+def _convert_to_penn(word: str, c5_tag: str) -> str:
     if not any(map(str.isalnum, word)):
         return _PUNCTUATION.get(word) or _BRACKETS.get(word) or ("''" if word in "\"'”’" else "``")
-    if word.lower() == "to" and c5 in ("TO0", "PRP"):
+    if word.lower() == "to" and c5_tag in ("TO0", "PRP"):
         return "TO"
-    return _PENN_OF_C5.get(c5, "NN")
+    return _PENN_OF_C5.get(c5_tag, "NN")
 
 
 def _correct_tags(words: Sequence[str], tags: list[str]) -> list[str]:
@@ -307,7 +307,7 @@ def _correct_tags(words: Sequence[str], tags: list[str]) -> list[str]:
             settled[at] = "VB"
         elif name == "VBD" and before in ("be", "have"):
             settled[at] = "VBN"
-        elif name in ("VBN", "JJ") and _is_predicate(words, settled, at):
+        elif name in ("VBN", "JJ") and _is_past_tense(words, settled, at):
             settled[at] = "VBD"
         elif name in ("JJ", "RB") and word.endswith(("er", "est")):
             settled[at] = _add_degree(word, name)
@@ -318,9 +318,9 @@ def _correct_tags(words: Sequence[str], tags: list[str]) -> list[str]:
     return settled
 
 
-def _add_degree(word: str, name: str) -> str:
-    graded = name + ("R" if word.endswith("er") else "S")
-    return graded if inflect(lemmatize(word, graded), graded) == word else name
+def _add_degree(word: str, adjective_tag: str) -> str:
+    graded = adjective_tag + ("R" if word.endswith("er") else "S")
+    return graded if inflect(lemmatize(word, graded), graded) == word else adjective_tag
 
 
 def _is_plural(word: str) -> bool:
@@ -330,23 +330,24 @@ def _is_plural(word: str) -> bool:
     return not word.endswith("s") and single != word and inflect(single, "NNS") == word
 
 
-def _is_predicate(words: Sequence[str], tags: Sequence[str], at: int) -> bool:
-    if at == 0 or at + 1 == len(tags):
+def _is_past_tense(words: Sequence[str], tags: Sequence[str], index: int) -> bool:
+    if index == 0 or index + 1 == len(tags):
         return False
-    subject = tags[at - 1] in ("NNP", "PRP") and words[at - 1].lower() not in ("him", "her", "them")
-    return subject and tags[at + 1] in ("DT", "PRP$", "PRP", "NNP")
+    is_object = words[index - 1].lower() in ("him", "her", "them")
+    subject = tags[index - 1] in ("NNP", "PRP") and not is_object
+    return subject and tags[index + 1] in ("DT", "PRP$", "PRP", "NNP")
 
 
-def _is_gerund(words: Sequence[str], tags: Sequence[str], at: int) -> bool:
-    if not re.fullmatch(r"(?!(any|every|no|some)thing)\w+ing", words[at], re.IGNORECASE):
+def _is_gerund(words: Sequence[str], tags: Sequence[str], index: int) -> bool:
+    if not re.fullmatch(r"(?!(any|every|no|some)thing)\w+ing", words[index], re.IGNORECASE):
         return False
-    if not at or not tags[at - 1].startswith("VB"):
+    if not index or not tags[index - 1].startswith("VB"):
         return False
-    return at + 1 == len(tags) or not tags[at + 1].startswith("NN")
+    return index + 1 == len(tags) or not tags[index + 1].startswith("NN")
 
 
-def _find_verb_before(words: Sequence[str], tags: Sequence[str], at: int) -> str:
-    for back in range(at - 1, -1, -1):
+def _find_verb_before(words: Sequence[str], tags: Sequence[str], index: int) -> str:
+    for back in range(index - 1, -1, -1):
         word = words[back].lower()
         if word in _TO_BE_AND_HAVE:
             return "be"
@@ -358,17 +359,17 @@ def _find_verb_before(words: Sequence[str], tags: Sequence[str], at: int) -> str
 
 
 _POS_OF_C5 = {"NN": "n", "VV": "v", "VB": "v", "VH": "v", "VD": "v", "AJ": "a", "AV": "r"}
-"""First letters of the corpus's tags (C5) → WordNet's parts of speech."""
+"""Maps the first letters of C5 tags to WordNet's parts of speech."""
 
 _MIN_FRACTION = 0.22
 """Minimum fraction of a word's uses with the requested part of speech."""
 
 
 @lru_cache(maxsize=100_000)
-def estimate_usage(word: str, pos: str) -> float | None:
-    """Return the natural logarithm of a word's relative frequency as one part of speech.
+def estimate_log_frequency(word: str, pos: str) -> float | None:
+    """Return the natural logarithm of a word's relative frequency as a given part of speech.
 
-    For several words, this is the frequency of the rarest.
+    For a multiword term, the frequency of its rarest word is used.
 
     Args:
         word: dictionary form, in lower case.
@@ -380,26 +381,26 @@ def estimate_usage(word: str, pos: str) -> float | None:
     Raises:
         MissingExtraError: HanTa is not installed.
 
-    >>> round(estimate_usage("car", "n")), estimate_usage("ready", "v")
+    >>> round(estimate_log_frequency("car", "n")), estimate_log_frequency("ready", "v")
     (-8, None)
     """
     before, _, last = word.rpartition(" ")
-    shares = [sum(_sum_frequencies(one).values()) for one in before.split()]
-    kinds = _sum_frequencies(last)
+    shares = [sum(_sum_frequencies_by_pos(one).values()) for one in before.split()]
+    kinds = _sum_frequencies_by_pos(last)
     own = kinds.get(pos, 0.0)
     if not own or own < _MIN_FRACTION * sum(kinds.values()) or not all(shares):
         return None
     return math.log(min(own, *shares)) if shares else math.log(own)
 
 
-def _sum_frequencies(word: str) -> dict[str, float]:
+def _sum_frequencies_by_pos(word: str) -> dict[str, float]:
     kinds: defaultdict[str, float] = defaultdict(float)
-    for name, share in look_up_lexicon(word):
+    for name, share in look_up_tags(word):
         kinds[_POS_OF_C5.get(name[:2], name)] += math.exp(share)
     return kinds
 
 
-def look_up_lexicon(word: str) -> list[tuple[str, float]]:
+def look_up_tags(word: str) -> list[tuple[str, float]]:
     """Return the C5 tags of a known word, each with the logarithm of its relative frequency."""
     model = _load_tagger()
     return list(model.tag_word(word, casesensitive=False)) if word in model.cache else []
@@ -411,7 +412,7 @@ due to chance."""
 
 
 def find_head(noun: str) -> str:
-    """Return the head of a noun: the word that is inflected.
+    """Return the head of a compound noun: the word that is inflected.
 
     >>> find_head("feeding bottle"), find_head("body of water")
     ('bottle', 'body')
@@ -439,8 +440,8 @@ def find_countability(noun: str) -> Literal["mass", "count"] | None:
     return "mass" if _sum_noun_frequency(head, "NN1") >= _MIN_FREQUENCY else None
 
 
-def _sum_noun_frequency(word: str, name: str) -> float:
-    return sum(math.exp(share) for tag, share in look_up_lexicon(word) if tag == name)
+def _sum_noun_frequency(word: str, c5_tag: str) -> float:
+    return sum(math.exp(share) for tag, share in look_up_tags(word) if tag == c5_tag)
 
 
 def is_mass(noun: str) -> bool:

@@ -42,42 +42,42 @@ Change = tuple[int, int, str]
 
 
 def replace_word(
-    sentence: str, options: tuple[str, ...], word: int, lemma: str
+    sentence: str, options: tuple[str, ...], index: int, lemma: str
 ) -> tuple[str, tuple[str, ...]] | None:
     """Replace a word with another in the same inflected form, and correct the words around it.
 
     Number, tense, degree and capitals are those of the original word. "a" and "an", "more" and
     "most", the ending of a possessive, and verbs and determiners that agree with the noun are
-    corrected. If an option contains the word, the option and each mention of the word change too.
+    corrected. If an option contains the word, the option and each mention of the word also change.
 
     Args:
         sentence: a sentence with a blank.
         options: options of the problem.
-        word: index of the token in `winosmith.text.tokens(sentence)`.
+        index: index of the token in `winosmith.text.tokens(sentence)`.
         lemma: dictionary form of the new word or words.
 
     Returns:
         The new sentence and options; None if the word is a name, a function word, the blank or
-        punctuation, or if the sentence would not change, the options would be equal, or the
-        grammar incorrect.
+        punctuation, or if the sentence would not change, the options would be equal, or the grammar
+        would be incorrect.
 
     Raises:
-        MissingExtraError: the libraries of the extra `language` are not installed.
+        MissingExtraError: the libraries of the `language` extra are not installed.
 
     >>> replace_word("Ann lent Bea a car because _ had two.", ("Ann", "Bea"), 4, "automobile")
     ('Ann lent Bea an automobile because _ had two.', ('Ann', 'Bea'))
     """
     words = tokens(sentence)
-    if not 0 <= word < len(words) or not _is_replaceable(words, options, word):
+    if not 0 <= index < len(words) or not _is_replaceable(words, options, index):
         return None
-    name = _find_tag(words, word)
-    form = _inflect(words, word, lemma, name)
-    if form is None or form.lower() == words[word].lower():
+    name = _find_tag(words, index)
+    form = _inflect_like(words, index, lemma, name)
+    if form is None or form.lower() == words[index].lower():
         return None
-    linked = [_is_linked(option, words[word], words) for option in options]
-    places = [at for at, one in enumerate(words) if one.lower() == words[word].lower()]
-    places = [at for at in places if at == word or (any(linked) and not is_name(words, at))]
-    number = _find_number_change(words[word], name, lemma)
+    linked = [_mentions_word(option, words[index], words) for option in options]
+    places = [at for at, one in enumerate(words) if one.lower() == words[index].lower()]
+    places = [at for at in places if at == index or (any(linked) and not is_name(words, at))]
+    number = _find_number_change(words[index], name, lemma)
     if number and any(linked):
         return None
     changes: list[Change] = []
@@ -85,12 +85,12 @@ def replace_word(
     for at in places:
         if not _fits_determiner(words, at, _find_tag(words, at), lemma):
             return None
-        made = _list_changes(words, where, at, _match_word(words, at, form, lemma), number)
+        made = _list_changes(words, where, at, _match_capital(words, at, form, lemma), number)
         if made is None:
             return None
         changes += made
     made_options = tuple(
-        _replace_in_option(option, words[word], form, lemma) if joined else option
+        _replace_in_option(option, words[index], form, lemma) if joined else option
         for option, joined in zip(options, linked, strict=True)
     )
     changed = sentence
@@ -102,13 +102,13 @@ def replace_word(
     return changed, made_options
 
 
-def is_name(words: Sequence[str], at: int) -> bool:
-    """Return whether a token is part of a name: capitalized inside a sentence, or tagged so."""
-    word = words[at]
+def is_name(words: Sequence[str], index: int) -> bool:
+    """Return whether a token is part of a name: capitalized mid-sentence, or tagged as a name."""
+    word = words[index]
     if not word[:1].isupper() or _is_all_caps(word):
         return False
-    inside = at > 0 and words[at - 1] not in _BEFORE_CAPITAL
-    return inside or tag(words)[at] in ("NNP", "NNPS")
+    inside = index > 0 and words[index - 1] not in _BEFORE_CAPITAL
+    return inside or tag(words)[index] in ("NNP", "NNPS")
 
 
 def find_spans(sentence: str, words: Sequence[str]) -> list[tuple[int, int]]:
@@ -121,46 +121,46 @@ def find_spans(sentence: str, words: Sequence[str]) -> list[tuple[int, int]]:
     return found
 
 
-def _is_replaceable(words: Sequence[str], options: Sequence[str], at: int) -> bool:
-    word = words[at]
+def _is_replaceable(words: Sequence[str], options: Sequence[str], index: int) -> bool:
+    word = words[index]
     if word == BLANK or word.lower() in FUNCTION_WORDS or not any(map(str.isalpha, word)):
         return False
-    if word[0] in "'’" or is_name(words, at) or _find_tag(words, at) not in _REPLACEABLE_TAGS:
+    if word[0] in "'’" or is_name(words, index) or _find_tag(words, index) not in _REPLACEABLE_TAGS:
         return False
     if word[0].isupper() and any(word in tokens(option) for option in options):
         return _is_all_caps(word)  # also capitalized in the option, so probably a name
     return True
 
 
-def _find_tag(words: Sequence[str], at: int) -> str:
-    return tag(tuple(one.lower() if _is_all_caps(one) else one for one in words))[at]
+def _find_tag(words: Sequence[str], index: int) -> str:
+    return tag(tuple(one.lower() if _is_all_caps(one) else one for one in words))[index]
 
 
 def _is_all_caps(word: str) -> bool:
     return len(word) > 1 and word.isupper()
 
 
-def _inflect(words: Sequence[str], at: int, new: str, name: str) -> str | None:
-    if lemmatize(words[at], name) == new.lower():
+def _inflect_like(words: Sequence[str], index: int, lemma: str, penn_tag: str) -> str | None:
+    if lemmatize(words[index], penn_tag) == lemma.lower():
         return None
-    form = inflect(new, _find_number_change(words[at], name, new) or name)
-    if name in ("JJ", "RB") and _find_degree_before(words, at):
-        form = inflect(new, name + _find_degree_before(words, at))
-    word = words[at]
+    form = inflect(lemma, _find_number_change(words[index], penn_tag, lemma) or penn_tag)
+    if penn_tag in ("JJ", "RB") and _find_degree_before(words, index):
+        form = inflect(lemma, penn_tag + _find_degree_before(words, index))
+    word = words[index]
     if _is_all_caps(word) and len(word) > 3:
         return form.upper()
     return form[0].upper() + form[1:] if word[0].isupper() and not _is_all_caps(word) else form
 
 
-def _find_degree_before(words: Sequence[str], at: int) -> str:
-    before = words[at - 1].lower() if at else ""
+def _find_degree_before(words: Sequence[str], index: int) -> str:
+    before = words[index - 1].lower() if index else ""
     return {"more": "R", "most": "S"}.get(before, "")
 
 
-def _find_number_change(word: str, name: str, new: str) -> str:
-    if name == "NNS" and is_mass(new):
+def _find_number_change(word: str, penn_tag: str, lemma: str) -> str:
+    if penn_tag == "NNS" and is_mass(lemma):
         return "NN"
-    if name == "NN" and find_head(new) in PLURAL_ONLY and word.lower() not in PLURAL_ONLY:
+    if penn_tag == "NN" and find_head(lemma) in PLURAL_ONLY and word.lower() not in PLURAL_ONLY:
         return "NNS"
     return ""
 
@@ -177,93 +177,94 @@ _ANY_DETERMINERS = frozenset(
 """Determiners before a countable singular or a mass noun."""
 
 
-def _fits_determiner(words: Sequence[str], at: int, name: str, new: str) -> bool:
+def _fits_determiner(words: Sequence[str], index: int, penn_tag: str, lemma: str) -> bool:
     """Return whether the noun's determiner also fits the new noun's countability.
 
     A mass noun can't follow "a", "each" or a number; a countable singular needs a determiner, which
     a mass noun does not ("gave advice").
     """
-    if name not in ("NN", "NNS"):
+    if penn_tag not in ("NN", "NNS"):
         return True
-    tags, first = tag(words), at - 1
+    tags, first = tag(words), index - 1
     while first >= 0 and tags[first].startswith(("JJ", "RB", "VBN", "VBG")):
         first -= 1
     before = words[first].lower() if first >= 0 and tags[first] != "IN" else ""  # "said that …"
-    if is_mass(new):
+    if is_mass(lemma):
         is_number = first >= 0 and tags[first] == "CD"
-        return not is_number and before not in (_SINGULAR if name == "NN" else _PLURAL)
-    from_mass = name == "NN" and is_mass(words[at].lower())
-    return not from_mass or find_countability(new) is None or before in _ANY_DETERMINERS
+        return not is_number and before not in (_SINGULAR if penn_tag == "NN" else _PLURAL)
+    from_mass = penn_tag == "NN" and is_mass(words[index].lower())
+    return not from_mass or find_countability(lemma) is None or before in _ANY_DETERMINERS
 
 
-def _is_linked(option: str, word: str, words: Sequence[str]) -> bool:
+def _mentions_word(option: str, word: str, words: Sequence[str]) -> bool:
     return any(
         one == word or (one.lower() == word.lower() and one not in words) for one in tokens(option)
     )
 
 
-def _match_word(words: Sequence[str], at: int, form: str, new: str) -> str:
-    if new[:1].isupper() or _is_all_caps(words[at]):
+def _match_capital(words: Sequence[str], index: int, form: str, lemma: str) -> str:
+    if lemma[:1].isupper() or _is_all_caps(words[index]):
         return form
-    first = form[0].upper() if words[at][0].isupper() else form[0].lower()
+    first = form[0].upper() if words[index][0].isupper() else form[0].lower()
     return first + form[1:]
 
 
-def _replace_in_option(option: str, word: str, form: str, new: str) -> str:
-    def changed(found: re.Match[str]) -> str:
-        keeps = word.isupper() or form.isupper() or new[:1].isupper()
+def _replace_in_option(option: str, word: str, form: str, lemma: str) -> str:
+    def match_case(match: re.Match[str]) -> str:
+        keeps = word.isupper() or form.isupper() or lemma[:1].isupper()
         small = form if keeps else form[0].lower() + form[1:]
-        return form[0].upper() + form[1:] if found[0][0].isupper() and not word.isupper() else small
+        return form[0].upper() + form[1:] if match[0][0].isupper() and not word.isupper() else small
 
-    return re.sub(rf"(?<!\w){re.escape(word)}(?!\w)", changed, option, flags=re.IGNORECASE)
+    return re.sub(rf"(?<!\w){re.escape(word)}(?!\w)", match_case, option, flags=re.IGNORECASE)
 
 
 def _list_changes(
-    words: Sequence[str], where: Sequence[tuple[int, int]], at: int, form: str, number: str
+    words: Sequence[str], spans: Sequence[tuple[int, int]], index: int, form: str, number_tag: str
 ) -> list[Change] | None:
-    start, end = where[at]
-    drops_more = _find_degree_before(words, at) != "" and _find_tag(words, at) in ("JJ", "RB")
-    changes: list[Change] = [(where[at - 1][0] if drops_more else start, end, form)]
-    changes += _change_possessive(words, where, at, form)
-    first = at - drops_more
+    start, end = spans[index]
+    drops_more = _find_degree_before(words, index) != "" and _find_tag(words, index) in ("JJ", "RB")
+    changes: list[Change] = [(spans[index - 1][0] if drops_more else start, end, form)]
+    changes += _change_possessive(words, spans, index, form)
+    first = index - drops_more
     before = words[first - 1].lower() if first else ""
     if before in ("a", "an"):
-        if number:
+        if number_tag:
             return None
-        changes.append((*where[first - 1], _match_case(words[first - 1], choose_article(form))))
-    if number:
-        changes += _make_agree(words, where, at, number)
+        changes.append((*spans[first - 1], _match_case(words[first - 1], choose_article(form))))
+    if number_tag:
+        changes += _correct_agreement(words, spans, index, number_tag)
     return changes
 
 
 def _change_possessive(
-    words: Sequence[str], where: Sequence[tuple[int, int]], at: int, form: str
+    words: Sequence[str], spans: Sequence[tuple[int, int]], index: int, form: str
 ) -> list[Change]:
-    after = at + 1
+    after = index + 1
     if after == len(words) or words[after] not in ("'s", "'", "’s", "’"):
         return []
-    start, end = where[after]
-    if start != where[at][1] or (len(words[after]) == 1 and not words[at].endswith("s")):
+    start, end = spans[after]
+    if start != spans[index][1] or (len(words[after]) == 1 and not words[index].endswith("s")):
         return []
-    plural = _find_tag(words, at) == "NNS" and form.endswith("s")
+    plural = _find_tag(words, index) == "NNS" and form.endswith("s")
     return [(start, end, words[after][0] + ("" if plural else "s"))]
 
 
-def _make_agree(
-    words: Sequence[str], where: Sequence[tuple[int, int]], at: int, number: str
+def _correct_agreement(
+    words: Sequence[str], spans: Sequence[tuple[int, int]], index: int, number_tag: str
 ) -> list[Change]:
-    before, after = _DETERMINERS[number], _VERBS[number]
+    before, after = _DETERMINERS[number_tag], _VERBS[number_tag]
     changes: list[Change] = []
-    if at and words[at - 1].lower() in before:
-        changes.append((*where[at - 1], _match_case(words[at - 1], before[words[at - 1].lower()])))
-    verb = at + 1
+    if index and words[index - 1].lower() in before:
+        determiner = words[index - 1]
+        changes.append((*spans[index - 1], _match_case(determiner, before[determiner.lower()])))
+    verb = index + 1
     while verb < len(words) and tag(words)[verb] == "RB":
         verb += 1
     if verb < len(words) and words[verb].lower() in after:
-        changes.append((*where[verb], after[words[verb].lower()]))
+        changes.append((*spans[verb], after[words[verb].lower()]))
     elif verb < len(words) and tag(words)[verb] in ("VBZ", "VBP"):
         base = lemmatize(words[verb], tag(words)[verb])
-        changes.append((*where[verb], inflect(base, "VBZ") if number == "NN" else base))
+        changes.append((*spans[verb], inflect(base, "VBZ") if number_tag == "NN" else base))
     return changes
 
 

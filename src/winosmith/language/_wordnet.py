@@ -80,48 +80,48 @@ def find_wordnet_folder(folder: str | Path | None = None) -> Path:
     """Return the folder or zip of WordNet's dictionary files: the given one, Debian's, or nltk's.
 
     Raises:
-        InputError: the files are missing; the message has the command that installs them.
+        InputError: the files are missing; the message states the command that installs them.
         MissingExtraError: nltk is not installed.
     """
     if folder is not None:
-        if not _is_complete(Path(folder)):
+        if not _has_all_files(Path(folder)):
             raise InputError(f"{folder} does not contain WordNet's dictionary files; {_ADVICE}")
         return Path(folder)
-    if _is_complete(_DEBIAN):
+    if _has_all_files(_DEBIAN):
         return _DEBIAN
     data = require("nltk.data", "language")
     for place in map(Path, data.path):
         for name in ("wordnet", "wordnet31"):
             for found in (place / "corpora" / name, place / "corpora" / f"{name}.zip"):
-                if _is_complete(found):
+                if _has_all_files(found):
                     return found
     raise InputError(f"WordNet is not installed on this machine; {_ADVICE}")
 
 
-def _is_complete(place: Path) -> bool:
-    if place.suffix == ".zip" and place.is_file():
-        with zipfile.ZipFile(place) as archive:
+def _has_all_files(path: Path) -> bool:
+    if path.suffix == ".zip" and path.is_file():
+        with zipfile.ZipFile(path) as archive:
             inside = {Path(name).name for name in archive.namelist()}
         return inside.issuperset(_REQUIRED_FILES)
-    return all((place / name).is_file() for name in _REQUIRED_FILES)
+    return all((path / name).is_file() for name in _REQUIRED_FILES)
 
 
 class WordNet:
-    """A dictionary of the senses of words.
+    """The WordNet dictionary of word senses.
 
     Args:
         folder: folder of the dictionary files; by default `find_wordnet_folder` finds it. The files
-            are read on first use, which takes some seconds.
+            are read on first use, which takes a few seconds.
     """
 
     def __init__(self, folder: str | Path | None = None):
         self.folder = folder
 
-    def senses(self, lemma: str, pos: str) -> tuple[Sense, ...]:
+    def find_senses(self, lemma: str, pos: str) -> tuple[Sense, ...]:
         """Return the senses of a lemma, the most frequent first; empty if it is unknown.
 
         Args:
-            lemma: dictionary form, with spaces between several words.
+            lemma: dictionary form, with spaces between its words.
             pos: "n", "v", "a", or "r" for an adverb.
 
         Raises:
@@ -131,8 +131,8 @@ class WordNet:
         return _read_senses(str(self._folder), lemma.lower().replace(" ", "_"), pos)
 
     def has_sense(self, lemma: str, pos: str) -> bool:
-        """Return whether a lemma has a sense with that part of speech."""
-        return pos in _open(str(self._folder)).index.get(lemma.lower().replace(" ", "_"), {})
+        """Return whether a lemma has a sense with a given part of speech."""
+        return pos in _open_cached(str(self._folder)).index.get(lemma.lower().replace(" ", "_"), {})
 
     @property
     def _folder(self) -> Path:
@@ -144,7 +144,7 @@ _find_cached_folder = lru_cache(maxsize=8)(find_wordnet_folder)
 
 @lru_cache(maxsize=200_000)
 def _read_senses(folder: str, lemma: str, pos: str) -> tuple[Sense, ...]:
-    opened = _open(folder)
+    opened = _open_cached(folder)
     synsets = opened.reader.synsets(lemma, pos)
     return tuple(
         _make_sense(opened, synset, own)
@@ -154,22 +154,22 @@ def _read_senses(folder: str, lemma: str, pos: str) -> tuple[Sense, ...]:
     )
 
 
-def _make_sense(opened: _OpenWordNet, synset: Any, own: Any) -> Sense:
+def _make_sense(wordnet: _OpenWordNet, synset: Any, word_lemma: Any) -> Sense:
     others = [
-        opened.make_synonym(other)
+        wordnet.make_synonym(other)
         for other in synset.lemmas()
-        if other.name().lower() != own.name().lower() and not _is_unwanted(other)
+        if other.name().lower() != word_lemma.name().lower() and not _has_unwanted_domain(other)
     ]
     alike = [other for similar in (synset, *synset.similar_tos()) for other in similar.lemmas()]
     opposites = {
-        _normalize_lemma(opposite) for word in (own, *alike) for opposite in word.antonyms()
+        _normalize_lemma(opposite) for word in (word_lemma, *alike) for opposite in word.antonyms()
     }
     broader = [_normalize_lemma(lemma) for above in synset.hypernyms() for lemma in above.lemmas()]
     words = " ".join([synset.definition(), *synset.examples(), *broader])
     return Sense(
         key=synset.name(),
-        count=opened.counts.get(own.key(), 0),
-        frames=frozenset(own.frame_ids()),
+        count=wordnet.counts.get(word_lemma.key(), 0),
+        frames=frozenset(word_lemma.frame_ids()),
         synonyms=tuple(sorted(others, key=lambda other: (-other.count, other.lemma))),
         antonyms=frozenset(opposites),
         near=frozenset(content_words(words)),
@@ -180,53 +180,53 @@ def _normalize_lemma(lemma: Any) -> str:
     return str(lemma.name()).replace("_", " ")
 
 
-def _is_unwanted(lemma: Any) -> bool:
+def _has_unwanted_domain(lemma: Any) -> bool:
     of_synset = (name for mark in lemma.synset().usage_domains() for name in mark.lemma_names())
     marks = {*of_synset, *(mark.name() for mark in lemma.usage_domains())}
     return not _UNWANTED_DOMAINS.isdisjoint(marks)
 
 
 class _OpenWordNet:
-    """A reader that keeps the counts of senses in memory, because nltk reads each from a file."""
+    """A reader that caches sense counts in memory, because nltk reads each from a file."""
 
     def __init__(self, folder: str):
         self.reader = _open_reader(folder)
 
     @cached_property
     def index(self) -> Mapping[str, Mapping[str, list[int]]]:
-        """Lemma → part of speech → offsets of its senses: the index of nltk."""
+        """Map each lemma and part of speech to the offsets of its senses (nltk's index)."""
         return dict(self.reader._lemma_pos_offset_map)
 
     @cached_property
     def counts(self) -> dict[str, int]:
-        """Sense key → number of uses in the tagged texts (cntlist.rev)."""
+        """Map each sense key to its number of uses in the tagged texts (cntlist.rev)."""
         with self.reader.open("cntlist.rev") as lines:
             return {key: int(count) for key, _, count in map(str.split, lines)}
 
     @cached_property
     def totals(self) -> Counter[str]:
-        """Prefix of sense keys (lemma and part of speech) → number of uses."""
+        """Map each prefix of sense keys (lemma and part of speech) to its number of uses."""
         totals: Counter[str] = Counter()
         for key, count in self.counts.items():
-            totals[_strip_suffix(key)] += count
+            totals[_strip_sense_number(key)] += count
         return totals
 
     def make_synonym(self, lemma: Any) -> Synonym:
         count = self.counts.get(lemma.key(), 0)
-        total = self.totals[_strip_suffix(lemma.key())]
+        total = self.totals[_strip_sense_number(lemma.key())]
         frames = frozenset(lemma.frame_ids())
         senses = len(self.index[lemma.name().lower()][lemma.synset().pos().replace("s", "a")])
         share = count / total if total else float(senses == 1)
         return Synonym(_normalize_lemma(lemma), count, share, frames)
 
 
-def _strip_suffix(key: str) -> str:
+def _strip_sense_number(key: str) -> str:
     lemma, _, rest = key.partition("%")
     return f"{lemma}%{rest[:1].replace('5', '3')}"
 
 
 @lru_cache(maxsize=2)
-def _open(folder: str) -> _OpenWordNet:
+def _open_cached(folder: str) -> _OpenWordNet:
     return _OpenWordNet(folder)
 
 
@@ -235,14 +235,14 @@ def _open_reader(folder: str) -> Any:
     wordnet = require("nltk.corpus.reader.wordnet", "language")
 
     class Reader(wordnet.WordNetCorpusReader):  # type: ignore[misc, name-defined]
-        """A reader that also accepts a folder without `lexnames`, for English only."""
+        """A WordNet reader that also accepts a folder without `lexnames`, for English only."""
 
         def open(self, file: str) -> Any:
-            if file == "lexnames" and not self._has(file):
+            if file == "lexnames" and not self._has_file(file):
                 return io.StringIO("".join(f"{n}\tfile.{n}\t0\n" for n in range(_LEXNAME_COUNT)))
             return super().open(file)
 
-        def _has(self, file: str) -> bool:
+        def _has_file(self, file: str) -> bool:
             try:
                 self._root.join(file)
             except OSError:

@@ -35,9 +35,9 @@ from winosmith.report import (
     signature_of,
 )
 from winosmith.results import Result, computed, shown
-from winosmith.seen import solver_inputs
+from winosmith.seen import build_inputs
 
-Tested = TypeVar("Tested", "Pair", "VersusRoot")
+Tested = TypeVar("Tested", "Pair", "RootComparison")
 
 _MAX_EXACT_SUM, _DRAWS = 2_000_000, 20_000
 """Maximum total of the clusters' sums, in credit units, for which the distribution is computed
@@ -52,7 +52,7 @@ COUNT_FORMAT = ",.7g"
 
 @dataclass(frozen=True, slots=True)
 class Pair(Result):
-    """The comparison of two solvers on the same problems.
+    """A pair of solvers, compared on the same problems.
 
     Attributes:
         first, second: The names of the solvers.
@@ -60,9 +60,9 @@ class Pair(Result):
             by only one or by neither; with ties, the expected numbers under fair draws.
         difference: The first solver's accuracy minus the second's, −1 to 1.
         interval: The 95 % interval of the difference, from the cluster bootstrap.
-        mcnemar: The p-value of McNemar's exact test, which treats problems as independent. This
-            p-value is commonly reported, but too small if the answers to twins are correlated. If
-            there are ties, a permutation test is used instead; see `paired_p_value`.
+        mcnemar: The p-value of McNemar's exact test, which treats problems as independent. It is
+            commonly reported, but too small if the answers to twins are correlated. If there are
+            ties, a permutation test is used instead; see `paired_p_value`.
         p_value: The p-value of the exact test that keeps clusters together; see `paired_p_value`.
         adjusted: The `p_value` after Holm's correction for all pairs that were compared.
         agreement: The agreement between the choices of the two solvers.
@@ -89,7 +89,7 @@ class Comparison(Result):
     Attributes:
         accuracies: The accuracy of each solver by name.
         pairs: Each pair of solvers, or each solver with the baseline.
-        against_scores: The number of answers other than the best-scoring option, by solver, if any.
+        against_scores: The number of answers without the best score, for each solver that has any.
         invalid: The number of answers that match no option, for each solver that has any.
         missing: The number of problems without a prediction, for each solver that has any.
         signature: The signature of the data and the predictions.
@@ -165,7 +165,7 @@ def compare(
             n: _proportion.proportion(g.credit, first.clusters, ties=g.ties)
             for n, g in solvers.items()
         },
-        _adjust_pairs(found),
+        _adjust_p_values(found),
         {name: graded.against_scores for name, graded in solvers.items() if graded.against_scores},
         {name: graded.invalid for name, graded in solvers.items() if graded.invalid},
         {name: graded.missing for name, graded in solvers.items() if graded.missing},
@@ -176,7 +176,7 @@ def compare(
 def paired_p_value(
     first: npt.ArrayLike, second: npt.ArrayLike, clusters: npt.NDArray[np.int64]
 ) -> float:
-    """Return the exact two-sided p-value of equal accuracy, which keeps clusters together.
+    """Return the exact two-sided p-value for equal accuracy, with clusters kept together.
 
     Under the null hypothesis, the solvers are exchangeable: in each cluster, all their answers may
     be swapped together with probability 1/2. A cluster in which the first solver has d more correct
@@ -200,18 +200,18 @@ def paired_p_value(
     """
     gained = np.asarray(first, dtype=np.float64) - np.asarray(second, dtype=np.float64)
     return sign_flip_p_value(
-        _proportion.cluster_totals(np.rint(gained * CREDIT_UNITS)[:, None], clusters)[:, 0]
+        _proportion.sum_by_cluster(np.rint(gained * CREDIT_UNITS)[:, None], clusters)[:, 0]
     )
 
 
 def sign_flip_p_value(sums: npt.ArrayLike) -> float:
-    """Return the probability that random signs give a total at least as far from 0 as the observed.
+    """Return the probability that random signs give a total at least as far from 0 as observed.
 
-    The test is two-sided. For sums of 1 or -1 it is the binomial test: McNemar's, on the items that
-    only one of two models answers correctly. The result is exact even for tiny p: because a Fourier
-    transform rounds at 1e-16, the signs are tilted so that the mean is the observed total, and the
-    result is reweighted (Esscher 1932). If the sums exceed `_MAX_EXACT_SUM`, signs are drawn 20,000
-    times, and p = (1 + #) / (1 + 20,000).
+    The test is two-sided. If all sums are 1 or -1, it is the binomial test, such as McNemar's test
+    on the items that only one of two models answers correctly. The result is exact even for tiny p:
+    because a Fourier transform rounds at 1e-16, the signs are tilted so that the mean is the
+    observed total, and the result is reweighted (Esscher 1932). If the sums exceed
+    `_MAX_EXACT_SUM`, signs are drawn 20,000 times, and p = (1 + #) / (1 + 20,000).
 
     Args:
         sums: (blocks,) the integer sum of each block.
@@ -232,7 +232,7 @@ def sign_flip_p_value(sums: npt.ArrayLike) -> float:
     observed, flips = abs(int(flips.sum())), abs(flips[flips != 0])
     largest = int(flips.sum())
     if largest > _MAX_EXACT_SUM:
-        return _draw_p_value(flips, observed)
+        return _estimate_p_value(flips, observed)
     sizes, counts = np.unique(flips, return_counts=True)
     # For the largest possible sum the odds would be infinite; half a step less is close enough.
     least = int(sizes[0])
@@ -253,26 +253,26 @@ _MAX_DIRECT_LENGTH = 64
 
 
 def _convolve_spaced(
-    spread: npt.NDArray[Any], size: int, counts: npt.NDArray[Any]
+    distribution: npt.NDArray[Any], step: int, counts: npt.NDArray[Any]
 ) -> npt.NDArray[Any]:
     from scipy.signal import fftconvolve
 
-    longer = len(spread) + size * (len(counts) - 1)
-    if min(len(counts), len(spread)) > _MAX_DIRECT_LENGTH:
-        own = np.zeros(longer - len(spread) + 1)
-        own[::size] = counts
-        return np.asarray(np.maximum(fftconvolve(spread, own), 0.0))
-    added = np.zeros(longer)
-    if len(spread) <= len(counts):
-        for place, share in enumerate(spread):
-            added[place : place + longer - len(spread) + 1 : size] += share * counts
+    length = len(distribution) + step * (len(counts) - 1)
+    if min(len(counts), len(distribution)) > _MAX_DIRECT_LENGTH:
+        spaced = np.zeros(length - len(distribution) + 1)
+        spaced[::step] = counts
+        return np.asarray(np.maximum(fftconvolve(distribution, spaced), 0.0))
+    added = np.zeros(length)
+    if len(distribution) <= len(counts):
+        for place, weight in enumerate(distribution):
+            added[place : place + length - len(distribution) + 1 : step] += weight * counts
     else:
-        for place, share in enumerate(counts):
-            added[size * place :][: len(spread)] += share * spread
+        for place, weight in enumerate(counts):
+            added[step * place :][: len(distribution)] += weight * distribution
     return added
 
 
-def _draw_p_value(sizes: npt.NDArray[np.int64], observed: int) -> float:
+def _estimate_p_value(sizes: npt.NDArray[np.int64], observed: int) -> float:
     rng = np.random.default_rng(0)
     reached = 0
     for at in range(0, _DRAWS, 500):
@@ -296,7 +296,7 @@ def _compare_pair(first: str, second: str, a: Graded, b: Graded, seed: int) -> P
         paired_p_value(a.credit, b.credit, np.arange(len(a.dataset))),
         p_value,
         p_value,
-        agreement(a, b, seed),
+        measure_agreement(a, b, seed),
     )
 
 
@@ -329,10 +329,10 @@ def difference_interval(
     difference. Without pseudo-clusters, the interval for solvers that never differ has zero width.
     """
     difference = np.asarray(first, dtype=np.float64) - np.asarray(second, dtype=np.float64)
-    totals = _proportion.cluster_totals(
+    totals = _proportion.sum_by_cluster(
         np.stack([difference, np.ones(len(difference))], axis=1), clusters
     )
-    prior = _proportion.pseudo_clusters(
+    prior = _proportion.make_pseudo_clusters(
         totals[:, 1], [[1, 1], [-1, 1], [0, 1]], _proportion.DIFFERENCE_WEIGHTS
     )
     sums = _proportion.resample(totals, seed, draws=draws, prior=prior)
@@ -354,9 +354,9 @@ def correct_by_holm(p_values: npt.ArrayLike) -> list[float]:
     return [float(one) for one in found]
 
 
-def _adjust_pairs(found: Sequence[Tested]) -> tuple[Tested, ...]:
-    adjusted = correct_by_holm([one.p_value for one in found])
-    return tuple(replace(one, adjusted=p) for one, p in zip(found, adjusted, strict=True))
+def _adjust_p_values(results: Sequence[Tested]) -> tuple[Tested, ...]:
+    adjusted = correct_by_holm([one.p_value for one in results])
+    return tuple(replace(one, adjusted=p) for one, p in zip(results, adjusted, strict=True))
 
 
 @dataclass(frozen=True, slots=True)
@@ -393,27 +393,27 @@ class Agreement(Result):
         return self.equal / self.n
 
 
-def agreement(first: Graded, second: Graded, seed: int = 0) -> Agreement:
+def measure_agreement(first: Graded, second: Graded, seed: int = 0) -> Agreement:
     """Measure the agreement of two solvers on the same problems.
 
-    A kappa near 0 means no agreement beyond chance. Two accurate solvers agree because both are
-    often correct. `seed` is the random seed of the bootstrap.
+    A kappa near 0 means no agreement beyond chance. Accurate solvers agree because they are often
+    correct. `seed` is the random seed of the bootstrap.
 
     Raises:
         DataError: The solvers answered different problems.
     """
     if first.dataset.ids != second.dataset.ids:
-        raise DataError("agreement needs predictions for the same problems")
+        raise DataError("agreement needs two sets of predictions for the same problems")
     pairs = zip(first.predictions, second.predictions, strict=True)
     same = np.array([compute_agreement_probability(a, b) for a, b in pairs])
     chance = np.array([1 / len(problem.options) for problem in first.dataset])
     columns = np.stack([same - chance, 1 - chance, np.ones(len(same))], axis=1)
-    totals = _proportion.cluster_totals(columns, first.clusters)
+    totals = _proportion.sum_by_cluster(columns, first.clusters)
     above, most, _ = totals.sum(axis=0)
     guess = float(chance.mean())
     ends = [[1 - guess, 1 - guess, 1], [-guess, 1 - guess, 1]]
     drawn = _proportion.resample(
-        totals, seed, prior=_proportion.pseudo_clusters(totals[:, 2], ends)
+        totals, seed, prior=_proportion.make_pseudo_clusters(totals[:, 2], ends)
     )
     return Agreement(
         _proportion.round_count(float(same.sum())),
@@ -427,7 +427,7 @@ def agreement(first: Graded, second: Graded, seed: int = 0) -> Agreement:
 def compute_agreement_probability(first: Prediction, second: Prediction) -> float:
     """Return the probability that two predictions choose the same option, 0–1.
 
-    A tied prediction chooses one of its options at random. Invalid answers never agree with others.
+    A tied prediction chooses one of its options at random. Invalid answers never agree.
     """
     one, other = set(first.chosen), set(second.chosen)
     return len(one & other) / (len(one) * len(other)) if one and other else 0.0
@@ -435,13 +435,13 @@ def compute_agreement_probability(first: Prediction, second: Prediction) -> floa
 
 @dataclass(frozen=True)
 class Forgetting(Result):
-    """The accuracy on one data set before and after further training (EvoGrad, table 4).
+    """What a solver forgot and learned during further training (EvoGrad, table 4).
 
     Attributes:
         before, after: The accuracies.
         change: The accuracy after training minus the accuracy before, −1 to 1.
         interval: The paired 95 % interval of the change, from the cluster bootstrap.
-        p_value: The p-value of no change, paired and clustered; see `paired_p_value`.
+        p_value: The paired, clustered p-value for no change; see `paired_p_value`.
         forgotten: The number of problems answered correctly before and incorrectly after training;
             an integer unless there are ties.
         learned: The number of problems answered incorrectly before and correctly after training.
@@ -458,11 +458,11 @@ class Forgetting(Result):
     signature: Signature
 
 
-def forgetting(before: Graded, after: Graded, *, seed: int = 0) -> Forgetting:
+def measure_forgetting(before: Graded, after: Graded, *, seed: int = 0) -> Forgetting:
     """Measure how much a solver forgot during further training.
 
     Args:
-        before: The answers before training, from `grade`, on data the solver should remember.
+        before: The answers before training, from `grade`, to data that the solver should remember.
         after: The answers after the training, on the same data set.
         seed: The random seed of the bootstrap.
 
@@ -474,12 +474,12 @@ def forgetting(before: Graded, after: Graded, *, seed: int = 0) -> Forgetting:
     >>> from winosmith.testing import make_twins
     >>> data = make_twins(10)
     >>> knew = grade(data, [Prediction(p.id, p.answer) for p in data])
-    >>> found = forgetting(knew, grade(data, [Prediction(p.id, 0) for p in data]))
+    >>> found = measure_forgetting(knew, grade(data, [Prediction(p.id, 0) for p in data]))
     >>> found.change, found.forgotten, found.learned, round(found.p_value, 3)
     (-0.5, 10, 0, 0.002)
     """
     if before.dataset.digest != after.dataset.digest:
-        raise DataError("forgetting needs answers to one data set; these are to two")
+        raise DataError("forgetting needs answers to one data set, but these are for two")
     compared = compare({"after": after, "before": before}, seed=seed)
     pair: Pair = compared.pairs[0]
     return Forgetting(
@@ -498,12 +498,12 @@ Pairs = list[tuple[int, int]]
 """The rows of a perturbed problem and of its root."""
 
 
-def _format_percent(found: Proportion) -> str:
-    return _proportion.format_rate(found).replace(" %", "", 1)
+def _format_percent(rate: Proportion) -> str:
+    return _proportion.format_rate(rate).replace(" %", "", 1)
 
 
 @dataclass(frozen=True, slots=True)
-class VersusRoot(Result):
+class RootComparison(Result):
     """A solver's accuracy on one kind of perturbed problems, compared with their roots.
 
     Attributes:
@@ -520,8 +520,8 @@ class VersusRoot(Result):
         consistent: The fraction of pairs that are both correct or both incorrect; with ties, the
             expected fraction under fair draws.
         kept: The fraction of correct answers given a correct root; None if no root is correct.
-        unchanged: The number of problems whose input for this solver equals that of their root:
-            only the pronoun changed and the solver saw the blank, or the change is before the local
+        unchanged: The number of problems that give this solver the same input as their root: only
+            the pronoun changed and the solver saw the blank, or the change is before the local
             context. If the solver's input is unknown, pronouns are compared, too.
     """
 
@@ -540,8 +540,8 @@ class VersusRoot(Result):
     unchanged: int = 0
 
 
-def compare_with_roots(graded: Graded, field: str, seed: int = 0) -> tuple[VersusRoot, ...]:
-    """Compare a solver's accuracy on perturbed problems and their roots, for each field value.
+def compare_with_roots(graded: Graded, field: str, seed: int = 0) -> tuple[RootComparison, ...]:
+    """Compare a solver's accuracy on perturbed problems and their roots by a field's values.
 
     The eight kinds of perturbation of Abdou et al. (2020) are the values of `perturbed_wsc.kind`;
     the values of `origin.source` distinguish human-written from generated problems. Problems whose
@@ -560,7 +560,7 @@ def compare_with_roots(graded: Graded, field: str, seed: int = 0) -> tuple[Versu
     if not pairs:
         raise DataError("no perturbed problem has its root in the data set")
     sees, local = find_solver_input(graded)
-    seen = solver_inputs(graded.dataset, sees or "pronoun", local)
+    seen = build_inputs(graded.dataset, sees or "pronoun", local)
     same = {
         value: sum(seen[row] == seen[root] for row, root in rows) for value, rows in pairs.items()
     }
@@ -570,7 +570,7 @@ def compare_with_roots(graded: Graded, field: str, seed: int = 0) -> tuple[Versu
             f"all {sum(same.values()):,} inputs equal those of their roots; let it see the change"
         )
     found = [_compare_value(value, graded, rows, seed) for value, rows in pairs.items()]
-    return _adjust_pairs([replace(one, unchanged=same[one.value]) for one in found])
+    return _adjust_p_values([replace(one, unchanged=same[one.value]) for one in found])
 
 
 def _pair_with_roots(graded: Graded, column: Sequence[Scalar]) -> dict[str, Pairs]:
@@ -584,7 +584,7 @@ def _pair_with_roots(graded: Graded, column: Sequence[Scalar]) -> dict[str, Pair
     return found
 
 
-def _compare_value(value: str, graded: Graded, pairs: Pairs, seed: int) -> VersusRoot:
+def _compare_value(value: str, graded: Graded, pairs: Pairs, seed: int) -> RootComparison:
     rows, roots = (np.array(side) for side in zip(*pairs, strict=True))
     clusters = graded.clusters[rows]
     now, before = graded.credit[rows], graded.credit[roots]
@@ -592,7 +592,7 @@ def _compare_value(value: str, graded: Graded, pairs: Pairs, seed: int) -> Versu
     tied, either = graded.tied[roots], int((graded.tied[rows] | graded.tied[roots]).sum())
     _, won, lost, _ = cross_tabulate(now, before)
     p_value = paired_p_value(now, before, clusters)
-    return VersusRoot(
+    return RootComparison(
         value,
         graded.measure_accuracy(rows),
         _proportion.proportion(before, clusters, ties=int(tied.sum())),
@@ -614,7 +614,7 @@ PSI = (0.1, 0.2, 0.3, 0.5)
 """Assumed fractions of problems that only one of two models answers correctly."""
 
 
-def detectable_difference(
+def compute_detectable_difference(
     n: int, psi: float, *, design: float = 1.0, alpha: float = 0.05, power: float = 0.8
 ) -> float | None:
     """Return the smallest difference between two models that n items can detect, or None.
@@ -622,8 +622,8 @@ def detectable_difference(
     A difference is detected if the exact test (`paired_p_value`; McNemar's for independent items)
     is significant with the given power. The power is exact (Duffy 1984): it is a sum over the
     number of items that only one model answers correctly, which is binomial (n, ψ). The number of
-    these that the better model answers correctly is binomial with probability (1 + δ/ψ) / 2. The
-    number of items is divided by the design effect.
+    these items that the better model answers correctly is binomial with probability (1 + δ/ψ) / 2.
+    The number of items is first divided by the design effect.
 
     Args:
         n: The number of items.
@@ -635,7 +635,7 @@ def detectable_difference(
     Raises:
         DataError: `psi` or `n` is out of range.
 
-    >>> round(detectable_difference(1000, 0.3), 3), detectable_difference(20, 0.1)
+    >>> round(compute_detectable_difference(1000, 0.3), 3), compute_detectable_difference(20, 0.1)
     (0.049, None)
     """
     from scipy.optimize import brentq
@@ -648,41 +648,41 @@ def detectable_difference(
     differ = np.arange(low, high + 1)
     weights, limits = binom.pmf(differ, size, psi), binom.isf(alpha / 2, differ, 0.5)
 
-    def excess_power(difference: float) -> float:
+    def find_excess(difference: float) -> float:
         powers = binom.sf(limits, differ, (1 + difference / psi) / 2)
         return float(weights @ powers) - power
 
-    return float(brentq(excess_power, 0.0, psi, xtol=1e-9)) if excess_power(psi) >= 0 else None
+    return float(brentq(find_excess, 0.0, psi, xtol=1e-9)) if find_excess(psi) >= 0 else None
 
 
 _TAIL = 1e-9
 """Total probability of the tails that the power calculation omits."""
 
 
-def detectable_differences(
-    dataset: Dataset, shares: Sequence[float] = PSI
+def compute_detectable_differences(
+    dataset: Dataset, fractions: Sequence[float] = PSI
 ) -> tuple[tuple[float, float | None], ...]:
-    """Return the smallest detectable difference for each assumed fraction of differing problems.
+    """Return the smallest detectable difference for each fraction of differing problems.
 
     Duplicates are counted once, because models give the same answer to all of them. Twins and
-    families are treated as independent, because only answers can show their dependence.
+    families are treated as independent, because only answers can reveal their dependence.
 
     Args:
         dataset: The problems; in an empty data set, no difference is detectable.
-        shares: The fractions of problems that only one of two models answers correctly.
+        fractions: The fractions of problems that only one of two models answers correctly.
 
     Returns:
-        Each fraction with its smallest detectable difference; see `detectable_difference`.
+        Each fraction with its smallest detectable difference; see `compute_detectable_difference`.
 
     >>> from winosmith.testing import make_twins
-    >>> [round(least or 1, 3) for _, least in detectable_differences(make_twins(500))]
+    >>> [round(least or 1, 3) for _, least in compute_detectable_differences(make_twins(500))]
     [0.029, 0.04, 0.049, 0.064]
     """
     if not len(dataset):
-        return tuple((psi, None) for psi in shares)
+        return tuple((psi, None) for psi in fractions)
     n = len(dataset)
     design = 1 + sum(len(rows) ** 2 - len(rows) for rows in copies(dataset)) / n
-    return tuple((psi, detectable_difference(n, psi, design=design)) for psi in shares)
+    return tuple((psi, compute_detectable_difference(n, psi, design=design)) for psi in fractions)
 
 
 _RULE = re.compile(r"worse(?:=(\d+(?:\.\d+)?)(?:pt)?)?")
@@ -707,11 +707,11 @@ def _parse_rule(text: str) -> float | None:
     return float(found[1]) / 100 if found[1] else None
 
 
-def find_regressions(found: Comparison, rules: str) -> list[str]:
+def find_regressions(comparison: Comparison, rules: str) -> list[str]:
     """Return a sentence for each rule that a model breaks in a comparison with a baseline.
 
     Args:
-        found: The result of `compare` with a baseline, which is the second of each pair.
+        comparison: The result of `compare` with a baseline, the second solver of each pair.
         rules: Rules separated by commas: "worse" is broken if the 95 % interval of the difference
             from the baseline is below 0; "worse=2pt" if the accuracy is at least 2 points lower.
 
@@ -719,7 +719,7 @@ def find_regressions(found: Comparison, rules: str) -> list[str]:
         InputError: A rule is unknown.
     """
     parsed = parse_rules(rules)
-    return [line for pair in found.pairs for line in _describe_broken_rules(pair, parsed)]
+    return [line for pair in comparison.pairs for line in _describe_broken_rules(pair, parsed)]
 
 
 def _describe_broken_rules(pair: Pair, rules: list[float | None]) -> Iterator[str]:

@@ -55,7 +55,7 @@ class LearningCurve(Result):
         human: The human accuracy that models should reach, 0–1.
         take: How the runs of each size were reduced to one accuracy: "best" or "mean".
         area: The area under the curve; see `area_under_curve`.
-        extrapolations: One extrapolation per form with fewer parameters than there are sizes.
+        extrapolations: One extrapolation for each form with fewer parameters than there are sizes.
     """
 
     points: tuple[CurvePoint, ...] = field(metadata={"rows": True})
@@ -69,7 +69,7 @@ class LearningCurve(Result):
         sizes = np.geomspace(self.points[0].size, 250 * self.points[-1].size, 160)
         lines = {}
         for found in self.extrapolations:
-            values = found.at(sizes)
+            values = found.predict(sizes)
             below = values <= 1
             lines[found.form.name] = (sizes[below].tolist(), values[below].tolist())
         runs = [
@@ -89,30 +89,30 @@ class LearningCurve(Result):
         ]
 
 
-def learning_curve(
+def fit_learning_curve(
     runs: Mapping[int, Sequence[float]], *, human: float = 0.94, take: Take = "best"
 ) -> LearningCurve:
-    """Fit a learning curve of every form, and find the size at which it reaches the human level.
+    """Fit a learning curve of each form, and find the size at which it reaches the human level.
 
     Each form is fitted by least squares to one accuracy per size. The 95 % band of the fitted curve
     comes from the delta method, with Student's t because of the few degrees of freedom. The
-    interval of the size lies between the points at which the band crosses the human level (inverse
-    regression; for a straight line this is Fieller's interval). The interval measures how well the
-    points determine the parameters, not whether the form is correct. To judge a form, compare it
-    with the other forms, and see how well it predicts the accuracy at the largest size (`last`).
+    interval of the size ends where the band crosses the human level (inverse regression; for a
+    straight line this is Fieller's interval). It shows how well the points determine the
+    parameters, not whether the form is correct. To judge a form, compare it with the others, and
+    check how well it predicts the accuracy at the largest size (`last`).
 
     Args:
         runs: The accuracies of the runs, 0–1, by training size; at least three sizes.
-        human: The human accuracy, 0–1; it is 0.94 on WinoGrande (section 4.1).
+        human: The human accuracy, 0–1; 0.94 on WinoGrande (section 4.1).
         take: The accuracy to use for each size: "best" of its runs, like the best of ten seeds in
             the paper's figure 2, or their "mean". The best run is optimistic, especially if the
-            runs differ a lot; the mean is lowered by runs that ended at chance.
+            runs differ a lot; runs that ended at chance lower the mean.
 
     Raises:
         DataError: There are fewer than three sizes, a size has no run, or an accuracy is not 0–1.
 
     >>> table4 = {160: [0.515], 640: [0.586], 2558: [0.669], 10234: [0.758], 40398: [0.793]}
-    >>> curve = learning_curve(table4, human=0.941)
+    >>> curve = fit_learning_curve(table4, human=0.941)
     >>> [(e.form.name, e.reaches and round(e.reaches, -3)) for e in curve.extrapolations][:2]
     [('fourth root', 118000.0), ('logarithm', 491000.0)]
     """
@@ -162,17 +162,17 @@ def format_size(size: float | None) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Extrapolation(Result):
-    """The extrapolation of a learning curve by one form.
+    """The extrapolation of a learning curve with one form of curve.
 
     Attributes:
         form: The form; see `FORMS`.
         parameters: The parameters, fitted by least squares.
         error: The root mean squared residual, adjusted for degrees of freedom, 0–1.
-        reaches: The size at which the curve reaches the human level; None if above 10^12.
+        reaches: The size at which the curve reaches the human level; None if it is above 10^12.
         interval: The sizes at which the upper and the lower limit of the curve's 95 % band reach
-            the human level; None for a limit that stays below. See `learning_curve`.
-        last: The accuracy that the form predicts for the largest size when fitted without that
-            size; None if that fit failed.
+            the human level; None if a limit stays below it. See `fit_learning_curve`.
+        last: The accuracy predicted for the largest size by a fit without that size; None if that
+            fit failed.
     """
 
     form: Form
@@ -186,41 +186,41 @@ class Extrapolation(Result):
     )
     last: float | None
 
-    def at(self, sizes: npt.ArrayLike) -> Floats:
-        """Return the fitted accuracies at these sizes; some forms give values outside 0–1."""
+    def predict(self, sizes: npt.ArrayLike) -> Floats:
+        """Return the fitted accuracies at given sizes; some forms give values outside 0–1."""
         return self.form.curve(np.log2(np.asarray(sizes, dtype=np.float64)), *self.parameters)
 
 
-def extrapolate(form: Form, x: Floats, y: Floats, human: float) -> Extrapolation | None:
+def extrapolate(form: Form, x: Floats, y: Floats, human_level: float) -> Extrapolation | None:
     """Fit a form to accuracies y at log2 sizes x; return None if the fit fails."""
     from scipy.stats import t
 
     free = len(x) - form.parameters
-    fitted = _fit(form, x, y) if free else None  # a curve through all points has no band
+    fitted = _fit_form(form, x, y) if free else None  # a curve through all points has no band
     if fitted is None:
         return None
     parameters, covariance = fitted
     residuals = y - form.curve(x, *parameters)
     sizes = np.linspace(x[0], MAX_LOG2_SIZE, 20_001)
     middle = form.curve(sizes, *parameters)
-    slopes = _compute_slopes(form, sizes, parameters)
+    slopes = _compute_parameter_slopes(form, sizes, parameters)
     reach = np.sqrt(np.maximum(np.einsum("ij,jk,ik->i", slopes, covariance, slopes), 0))
     reach *= float(t.ppf(0.975, free))
-    without_last = _fit(form, x[:-1], y[:-1])
+    without_last = _fit_form(form, x[:-1], y[:-1])
     return Extrapolation(
         form,
         tuple(map(float, parameters)),
         float(np.sqrt(residuals @ residuals / free)),
-        _find_first_size(sizes, middle, human),
+        _find_first_size(sizes, middle, human_level),
         (
-            _find_first_size(sizes, middle + reach, human),
-            _find_first_size(sizes, middle - reach, human),
+            _find_first_size(sizes, middle + reach, human_level),
+            _find_first_size(sizes, middle - reach, human_level),
         ),
         None if without_last is None else float(form.curve(x[-1:], *without_last[0])[0]),
     )
 
 
-def _fit(form: Form, x: Floats, y: Floats) -> tuple[Floats, Floats] | None:
+def _fit_form(form: Form, x: Floats, y: Floats) -> tuple[Floats, Floats] | None:
     """Return the parameters and their covariance, or None if the fit does not converge.
 
     If there are only as many points as parameters, the covariance is not estimated.
@@ -243,7 +243,7 @@ def _fit(form: Form, x: Floats, y: Floats) -> tuple[Floats, Floats] | None:
     return parameters, covariance
 
 
-def _compute_slopes(form: Form, x: Floats, parameters: Floats) -> Floats:
+def _compute_parameter_slopes(form: Form, x: Floats, parameters: Floats) -> Floats:
     columns = []
     for at, value in enumerate(parameters):
         step = 1e-6 * max(1e-3, abs(value))
@@ -254,20 +254,20 @@ def _compute_slopes(form: Form, x: Floats, parameters: Floats) -> Floats:
     return np.stack(columns, axis=1)
 
 
-def _find_first_size(x: Floats, values: Floats, level: float) -> float | None:
+def _find_first_size(log_sizes: Floats, values: Floats, level: float) -> float | None:
     above = np.flatnonzero(values >= level)
     if not len(above):
         return None
     at = int(above[0])
     if at == 0 or not np.isfinite(values[at - 1]):
-        return float(np.exp2(x[at]).round(6))  # the smallest size is a whole number
+        return float(np.exp2(log_sizes[at]).round(6))  # the smallest size is a whole number
     share = (level - values[at - 1]) / (values[at] - values[at - 1])
-    return float(np.exp2(x[at - 1] + share * (x[at] - x[at - 1])))
+    return float(np.exp2(log_sizes[at - 1] + share * (log_sizes[at] - log_sizes[at - 1])))
 
 
 @dataclass(frozen=True, slots=True)
 class Form(Result):
-    """A family of curves to fit to learning curves.
+    """A form of curve that can be fitted to learning curves.
 
     Attributes:
         name: The name of the form.
@@ -289,17 +289,17 @@ def _fit_line(x: Floats, y: Floats) -> list[float]:
     return [float(intercept), float(slope)]
 
 
-def _fourth_root(x: Floats, a: float, b: float) -> Floats:
+def _fourth_root_curve(x: Floats, a: float, b: float) -> Floats:
     values: Floats = a + b * np.exp2(x / 4)
     return values
 
 
-def _logarithm(x: Floats, a: float, b: float) -> Floats:
+def _log_curve(x: Floats, a: float, b: float) -> Floats:
     values: Floats = a + b * x
     return values
 
 
-def _logistic(x: Floats, a: float, b: float) -> Floats:
+def _logistic_curve(x: Floats, a: float, b: float) -> Floats:
     from scipy.special import expit
 
     values: Floats = 0.5 + 0.5 * expit(a + b * x)
@@ -312,7 +312,7 @@ def _init_logistic(x: Floats, y: Floats) -> list[float]:
     return _fit_line(x, logit(np.clip(2 * y - 1, 0.01, 0.99)))
 
 
-def _power(x: Floats, a: float, b: float) -> Floats:
+def _power_curve(x: Floats, a: float, b: float) -> Floats:
     values: Floats = 1 - np.exp2(a - b * x)
     return values
 
@@ -322,23 +322,23 @@ def _init_power(x: Floats, y: Floats) -> list[float]:
     return [intercept, -slope]
 
 
-def _asymptote(x: Floats, a: float, b: float, c: float) -> Floats:
+def _limit_curve(x: Floats, a: float, b: float, c: float) -> Floats:
     values: Floats = 1 - c - np.exp2(a - b * x)
     return values
 
 
-def _init_asymptote(x: Floats, y: Floats) -> list[float]:
+def _init_limit(x: Floats, y: Floats) -> list[float]:
     floor = max(0.0, (1 - float(y.max())) / 2)
     return [*_init_power(x, y + floor), floor]
 
 
 FORMS = (
-    Form("fourth root", "A = a + b·N^(1/4)", _fourth_root,
+    Form("fourth root", "A = a + b·N^(1/4)", _fourth_root_curve,
          lambda x, y: _fit_line(np.exp2(x / 4), y), 2),
-    Form("logarithm", "A = a + b·log2 N", _logarithm, _fit_line, 2),
-    Form("logistic", "A = 1/2 + 1/2 · logistic(a + b·log2 N)", _logistic, _init_logistic, 2),
-    Form("power law", "A = 1 − a·N^(−b)", _power, _init_power, 2),
-    Form("power law, asymptote", "A = 1 − c − a·N^(−b), 0 ≤ c", _asymptote, _init_asymptote, 3),
+    Form("logarithm", "A = a + b·log2 N", _log_curve, _fit_line, 2),
+    Form("logistic", "A = 1/2 + 1/2 · logistic(a + b·log2 N)", _logistic_curve, _init_logistic, 2),
+    Form("power law", "A = 1 − a·N^(−b)", _power_curve, _init_power, 2),
+    Form("power law, asymptote", "A = 1 − c − a·N^(−b), 0 ≤ c", _limit_curve, _init_limit, 3),
 )  # fmt: skip
 """Forms in the order in which reports list them. The first two exceed 100 % at some size; the last
 may stay far below 100 %. Fitted to WinoGrande's table 4 (dev, up to 40,398 problems), only the
@@ -354,10 +354,10 @@ released file and the leaderboard's evaluation have 40,398."""
 def area_under_curve(
     accuracies: Sequence[float], sizes: Sequence[float] = LEADERBOARD_SIZES
 ) -> float:
-    """Return the area under a learning curve: the mean accuracy over the log of the size.
+    """Return the area under a learning curve: the mean accuracy over the log size.
 
     The area is computed by the trapezoid rule over log2(size) and divided by the range of
-    log2(size), like the "AUC" of WinoGrande's leaderboard. The area has the unit of the accuracies.
+    log2(size), like the "AUC" of WinoGrande's leaderboard. Its unit is that of the accuracies.
 
     Args:
         accuracies: The accuracy for each size.

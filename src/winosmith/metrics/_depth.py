@@ -1,4 +1,4 @@
-"""The depth of a solver's errors in families, and the kinds of edits that go with errors."""
+"""The depth of a solver's errors in families, and the kinds of edits associated with errors."""
 
 from __future__ import annotations
 
@@ -30,19 +30,19 @@ Floats = npt.NDArray[np.float64]
 def error_depth(
     depths: npt.ArrayLike, wrong: npt.ArrayLike, kind: Literal["mean", "first"] = "mean"
 ) -> float | None:
-    """Return the mean or minimum depth of errors on perturbed problems; None if there are none.
+    """Return the mean or minimum depth of errors on perturbed problems; None without errors.
 
     EvoGrad's equation 2 is garbled in the published paper. The text says "before the model produces
     its first incorrect prediction", which corresponds to the kind "first". The example, (5 + 6 + 5)
-    / 3, and the numbers of table 4 are means; therefore "mean" is the default.
+    / 3, and the numbers in table 4 are means, so "mean" is the default.
 
-    Because only errors are included, the expected error depth of guessing is about the mean depth
-    of the problems. Therefore compare an error depth with that of guessing; see `stability`.
+    Because only errors are included, guessing has an expected error depth of about the mean depth
+    of the problems. Compare error depths with this value; see `measure_stability`.
 
     Args:
         depths: (n,) the depth of each perturbed problem, without roots.
         wrong: (n,) whether each answer is incorrect; for a tie, the probability, 0–1, that a fair
-            draw among the tied options is incorrect. With ties, the result is an expectation.
+            draw among the tied options is incorrect. With ties, the result is an expected value.
         kind: "mean" for the mean depth of the errors, "first" for the minimum.
 
     Raises:
@@ -85,19 +85,19 @@ def compute_error_free_probabilities(
 
 
 Ending = tuple[int, bool, float]
-"""An ending of a family: the depth, whether it is an error, and its probability, 0–1."""
+"""A family's ending: its depth, whether it is an error, and its probability, 0–1."""
 
 
 @dataclass(frozen=True)
 class Family:
-    """A solver's results on one family.
+    """A solver's results on one family of problems.
 
     Attributes:
         root: The id of the root.
         cluster: The cluster number; families that are twins or duplicates share a cluster.
         root_credit: The credit for the root's answer, 0–1; None if the root is not in the data.
         root_tied: Whether the root's answer is a tie.
-        root_chance: The probability of guessing the root correctly; 1 if it is not in the data.
+        root_chance: The probability of guessing the root; 1 if the root is not in the data.
         depths: (n,) the known depths of the perturbed problems.
         wrong: (n,) whether each answer is incorrect: 0 or 1, or for a tie the probability that a
             fair draw among the tied options is incorrect.
@@ -117,20 +117,20 @@ class Family:
 
     @property
     def mean(self) -> float | None:
-        """The mean depth of the errors; None if there are no errors."""
+        """The mean depth of the errors; None without errors."""
         return error_depth(self.depths, self.wrong, "mean")
 
     @property
     def first(self) -> float | None:
-        """The minimum depth of an error (expected, with ties); None if there are no errors."""
+        """The minimum depth of the errors (expected if there are ties); None without errors."""
         return error_depth(self.depths, self.wrong, "first")
 
     @property
     def endings(self) -> tuple[Ending, ...]:
         """The depth of the family's first error or, if there are no errors, its maximum depth.
 
-        An incorrectly answered root is an error at depth 0. If no answer is a tie, there is one
-        ending with probability 1. Ties give several endings, each with its probability.
+        An incorrectly answered root is an error at depth 0. Without ties there is one ending with
+        probability 1; with ties there are several, each with its probability.
         """
         root = 0.0 if self.root_credit is None else 1 - self.root_credit
         levels, fine = compute_error_free_probabilities(self.depths, self.wrong)
@@ -151,9 +151,10 @@ class Family:
 
     def record(self) -> dict[str, Any]:
         """Return the family as a JSON record."""
+        credit = self.root_credit
         return {
             "root": self.root,
-            "root_right": None if self.root_credit is None else _format_credit(self.root_credit),
+            "root_right": credit == 1 if credit in (0, 1) else credit,
             "n": len(self.depths),
             "wrong": _proportion.round_count(float(self.wrong.sum())),
             "mean": self.mean,
@@ -177,19 +178,19 @@ class Families(NamedTuple):
     unknown: int
 
 
-def find_families(graded: Graded, wanted: DepthKind | None = None) -> Families:
-    """Group perturbed problems into families, with depths of one kind.
+def group_families(graded: Graded, depth_kind: DepthKind | None = None) -> Families:
+    """Group perturbed problems into families, with one kind of depth.
 
     Args:
         graded: The graded answers, from `grade`.
-        wanted: The kind of depth; by default the kind that most perturbed problems have, or the
-            first of several in the order declared, lineage, edit.
+        depth_kind: The kind of depth; by default the kind that most perturbed problems have (if
+            there are several, the first of declared, lineage, edit).
 
     Raises:
         DataError: There are no perturbed problems, or none has a depth of this kind.
     """
-    if wanted is not None and wanted not in DEPTH_KINDS:
-        raise DataError(f"unknown depth {wanted!r}; use one of {', '.join(DEPTH_KINDS)}")
+    if depth_kind is not None and depth_kind not in DEPTH_KINDS:
+        raise DataError(f"unknown depth {depth_kind!r}; use one of {', '.join(DEPTH_KINDS)}")
     dataset = graded.dataset
     found = depths(dataset)
     perturbed = [row for row, of in enumerate(found) if dataset[row].lineage or of.lineage is None]
@@ -202,7 +203,7 @@ def find_families(graded: Graded, wanted: DepthKind | None = None) -> Families:
         kind: sum(getattr(found[at], kind) is not None for at in perturbed) for kind in DEPTH_KINDS
     }
     most = max(DEPTH_KINDS, key=lambda name: known[name])  # `max` returns the first maximum
-    kind: DepthKind = most if wanted is None else wanted
+    kind: DepthKind = most if depth_kind is None else depth_kind
     if not known[kind]:
         raise DataError(_explain_missing_depth(kind, known))
     rows: dict[str, list[int]] = {}
@@ -217,10 +218,6 @@ def find_families(graded: Graded, wanted: DepthKind | None = None) -> Families:
     return Families(kind, families, len(perturbed) - known[kind])
 
 
-def _format_credit(credit: float) -> bool | float:
-    return credit if 0 < credit < 1 else credit == 1
-
-
 def _explain_missing_depth(kind: str, known: dict[DepthKind, int]) -> str:
     other = [name for name in DEPTH_KINDS if known[name]]
     advice = (
@@ -230,18 +227,18 @@ def _explain_missing_depth(kind: str, known: dict[DepthKind, int]) -> str:
 
 
 def _make_family(
-    graded: Graded, root: str, place: int | None, rows: list[int], of: list[int]
+    graded: Graded, root: str, root_row: int | None, rows: list[int], row_depths: list[int]
 ) -> Family:
     chance = [1 / len(graded.dataset[row].options) for row in rows]
-    if place in rows:  # the lineage has a cycle, or the problem has only a depth
-        place = None
+    if root_row in rows:  # the lineage has a cycle, or the problem has only a depth
+        root_row = None
     return Family(
         root,
         int(graded.clusters[rows[0]]),
-        None if place is None else float(graded.credit[place]),
-        place is not None and bool(graded.tied[place]),
-        1.0 if place is None else 1 / len(graded.dataset[place].options),
-        np.array(of, dtype=np.int64),
+        None if root_row is None else float(graded.credit[root_row]),
+        root_row is not None and bool(graded.tied[root_row]),
+        1.0 if root_row is None else 1 / len(graded.dataset[root_row].options),
+        np.array(row_depths, dtype=np.int64),
         1 - graded.credit[rows],
         graded.tied[rows],
         np.array(chance),
@@ -271,10 +268,10 @@ class DepthNull:
     """The error depth expected if depth had no influence on errors.
 
     Attributes:
-        coin: The expected error depth of random answers; if pooled, the mean depth of the problems.
+        coin: The expected error depth of random answers; if pooled, the problems' mean depth.
         coin_interval: The 95 % interval for random answers (`null_interval`).
-        shuffled: The expected error depth if the solver's errors are moved to random problems of
-            the same family; None if there are no errors.
+        shuffled: The expected error depth if errors are moved to random problems of the same
+            family; None if there are no errors.
         shuffled_interval: The 95 % interval of `shuffled` (`null_interval`); None if there are no
             errors.
         p_value: The two-sided probability that a shuffle is at least as far from `shuffled` as the
@@ -296,7 +293,7 @@ class ErrorDepth(Result):
     Attributes:
         value: The error depth, 0 or more; None if there are no errors.
         interval: The 95 % interval from the bootstrap over families, expanded to account for few
-            families; None if there are no errors, or with fewer than 5 clusters of families.
+            families; None if there are no errors, or fewer than 5 clusters of families.
         errors: The number of errors, or of families with errors, over which the mean is taken; an
             integer unless there are ties.
         null: The error depth expected if depth had no influence on errors.
@@ -308,14 +305,18 @@ class ErrorDepth(Result):
     null: DepthNull
 
 
-def error_depths(
+def measure_depths(
     families: Sequence[Family], seed: int, draws: int
 ) -> tuple[ErrorDepth, ErrorDepth, ErrorDepth]:
     """Return the pooled mean error depth, its mean over families, and the mean first error."""
     totals = np.array([_sum_observed_errors(family) for family in families])
     observed = totals.sum(axis=0)
     clusters = np.array([family.cluster for family in families])
-    drawn, number = _bootstrap(totals, clusters, seed, draws), len(np.unique(clusters))
+    drawn, number = None, len(np.unique(clusters))
+    if number >= MIN_CLUSTERS:
+        drawn = _proportion.resample(
+            _proportion.sum_by_cluster(totals, clusters), seed, draws=draws
+        )
     coins = _simulate_errors(families, _guess_errors, np.random.default_rng([seed, 1]))
     shuffles = _simulate_errors(families, _shuffle_errors, np.random.default_rng([seed, 2]))
     depths = np.concatenate([family.depths for family in families])
@@ -336,30 +337,24 @@ def _sum_observed_errors(family: Family) -> Floats:
     return found
 
 
-def _bootstrap(totals: Floats, clusters: Ints, seed: int, draws: int) -> Sums | None:
-    if len(np.unique(clusters)) < MIN_CLUSTERS:
-        return None
-    return _proportion.resample(_proportion.cluster_totals(totals, clusters), seed, draws=draws)
-
-
 def _make_error_depth(
     observed: Floats,
     drawn: Sums | None,
     clusters: int,
     coins: Sums,
     shuffles: Sums,
-    place: tuple[int, int],
+    columns: tuple[int, int],
     expected: float | None,
 ) -> ErrorDepth:
-    above, below = place
-    of_coins = _compute_ratios(coins, place)
+    above, below = columns
+    of_coins = _compute_ratios(coins, columns)
     coin = float(of_coins.mean()) if expected is None else expected
     if not observed[below]:
         null = DepthNull(coin, _proportion.null_interval(of_coins), None, None, None)
         return ErrorDepth(None, None, 0, null)
     value = float(observed[above] / observed[below])
     errors = _proportion.round_count(float(observed[below]))
-    of_shuffles = _compute_ratios(shuffles, place)
+    of_shuffles = _compute_ratios(shuffles, columns)
     centre = float(of_shuffles.mean())
     as_far = np.abs(of_shuffles - centre) >= abs(value - centre) - 1e-9
     null = DepthNull(
@@ -372,56 +367,56 @@ def _make_error_depth(
     interval = (
         None
         if drawn is None
-        else _proportion.percentile_interval(_compute_ratios(drawn, place), clusters=clusters)
+        else _proportion.percentile_interval(_compute_ratios(drawn, columns), clusters=clusters)
     )
     return ErrorDepth(value, interval, errors, null)
 
 
-def _compute_ratios(sums: Sums, place: tuple[int, int]) -> Floats:
-    kept = sums[sums[:, place[1]] > 0]
-    ratios: Floats = kept[:, place[0]] / kept[:, place[1]]
+def _compute_ratios(sums: Sums, columns: tuple[int, int]) -> Floats:
+    kept = sums[sums[:, columns[1]] > 0]
+    ratios: Floats = kept[:, columns[0]] / kept[:, columns[1]]
     return ratios
 
 
 def _simulate_errors(
     families: Sequence[Family],
-    draw: Callable[[Family, Ints, Ints, np.random.Generator], Errors],
+    draw_errors: Callable[[Family, Ints, Ints, np.random.Generator], Errors],
     rng: np.random.Generator,
 ) -> Sums:
     """Return the (draws, 5) sums for `NULL_DRAWS` simulated solvers with random errors."""
     sums = np.zeros((NULL_DRAWS, 5))
     for family in families:
-        levels, of, counts = np.unique(family.depths, return_inverse=True, return_counts=True)
-        sums += _compute_totals(levels, *draw(family, counts, of, rng))
+        levels, level_of, counts = np.unique(family.depths, return_inverse=True, return_counts=True)
+        sums += _compute_totals(levels, *draw_errors(family, counts, level_of, rng))
     return sums
 
 
-def _compute_totals(levels: Ints, wrong: npt.NDArray[Any], fine: npt.NDArray[Any]) -> Sums:
-    """Return the (draws, 5) contribution of a family to `Sums`.
+def _compute_totals(levels: Ints, wrong: npt.NDArray[Any], no_error: npt.NDArray[Any]) -> Sums:
+    """Return a family's (draws, 5) contribution to `Sums`.
 
     Args:
         levels: (m,) the distinct depths of the family's problems, ascending.
         wrong: (draws, m) the number of errors at each depth.
-        fine: (draws, m) the probability of no error at each depth.
+        no_error: (draws, m) the probability of no error at each depth.
     """
     number = wrong.sum(axis=1)
     depth = wrong @ levels
-    lasting = np.cumprod(fine, axis=1)
-    first = np.concatenate([np.ones((len(fine), 1)), lasting[:, :-1]], axis=1) * (1 - fine)
+    lasting = np.cumprod(no_error, axis=1)
+    first = np.concatenate([np.ones((len(no_error), 1)), lasting[:, :-1]], axis=1) * (1 - no_error)
     some = 1.0 - lasting[:, -1]
     mean = np.divide(depth, number, out=np.zeros(len(number)), where=number > 0)
     return np.stack([depth, number, mean * some, first @ levels, some], axis=1)
 
 
-def _guess_errors(family: Family, counts: Ints, of: Ints, rng: np.random.Generator) -> Errors:
+def _guess_errors(family: Family, counts: Ints, level: Ints, rng: np.random.Generator) -> Errors:
     wrong = np.zeros((NULL_DRAWS, len(counts)), dtype=np.int64)
     for chance in np.unique(family.chance):
-        at_risk = np.bincount(of[family.chance == chance], minlength=len(counts))
+        at_risk = np.bincount(level[family.chance == chance], minlength=len(counts))
         wrong += rng.binomial(at_risk, 1 - chance, size=wrong.shape)
     return wrong, wrong == 0
 
 
-def _shuffle_errors(family: Family, counts: Ints, of: Ints, rng: np.random.Generator) -> Errors:
+def _shuffle_errors(family: Family, counts: Ints, level: Ints, rng: np.random.Generator) -> Errors:
     sure = int((family.wrong == 1).sum())
     wrong = rng.multivariate_hypergeometric(counts, sure, size=NULL_DRAWS)
     ties = family.wrong[(family.wrong > 0) & (family.wrong < 1)]
@@ -451,13 +446,12 @@ class EditKind(Result):
 
     Attributes:
         kind: "+" or "-" and a Penn Treebank tag; `_` for the blank itself.
-        edits: The number of token edits of the kind in the perturbed problems.
+        edits: The number of token edits of this kind in the perturbed problems.
         wrong_edits: The number of these edits in problems with an incorrect answer, which EvoGrad's
             table 5 prints as if they were predictions. A tie counts as 1 minus its credit.
         errors: The fraction of incorrect answers among problems with such an edit, with an interval
             that is robust to families; here, `right` is the number of incorrect answers.
-        excess: The fraction in `errors` minus the fraction of errors among all perturbed problems,
-            −1 to 1.
+        excess: The fraction of errors minus that among all perturbed problems, −1 to 1.
         interval: The 95 % interval of the excess from resampling families, expanded for the number
             of families with such an edit; None if there are fewer than five.
     """
@@ -491,23 +485,23 @@ class EditKinds(Result):
         return tuple(kind for kind in self.kinds[:MOST_FREQUENT] if kind.wrong_edits)
 
 
-def count_edit_kinds(graded: Graded, tagged: Tags, seed: int = 0) -> EditKinds:
+def count_edit_kinds(graded: Graded, tags: Tags, seed: int = 0) -> EditKinds:
     """Count the token edits between perturbed problems and their roots, by kind and correctness.
 
-    The edits form a shortest edit script from the tokens of the root to those of the problem.
-    Reverted changes are therefore not counted, and the length of the script is the depth `edit`. An
-    inserted token counts as "+" and its tag in the problem, a deleted token as "-" and its tag in
-    the root, and a replacement as both, because EvoGrad has no sign for replacements.
+    The edits form a shortest edit script from the tokens of the root to those of the problem. So
+    reverted changes are not counted, and the length of the script is the edit depth. An inserted
+    token counts as "+" and its tag in the problem, a deleted token as "-" and its tag in the root,
+    and a replacement as both, because EvoGrad has no sign for replacements.
 
     Token edits are counted as in EvoGrad's figure 3 and table 5, whose "+NN (150)" next to 80
     errors can't be a number of predictions. (Three cells of the table, 92, 62 and 61, are copies of
-    each other.) Predictions are counted as well: a sentence with three new nouns is one error. A
-    frequent edit is also frequent in errors, so each kind's fraction of errors is shown next to
-    that of all perturbed problems.
+    each other.) Errors are also counted by prediction: a sentence with three new nouns is one
+    error. Because frequent edits are also frequent in errors, each kind's fraction of errors is
+    shown next to that of all perturbed problems.
 
     Args:
         graded: The graded answers, from `grade`.
-        tagged: The Penn tags of the tokens of each sentence (`winosmith.text.tokens`), by problem
+        tags: The Penn tags of the tokens of each sentence (`winosmith.text.tokens`), by problem
             id, from `winosmith.language.tag`.
         seed: The random seed of the bootstrap.
 
@@ -524,8 +518,11 @@ def count_edit_kinds(graded: Graded, tagged: Tags, seed: int = 0) -> EditKinds:
     >>> [(k.kind, k.wrong_edits) for k in count_edit_kinds(found, {"r": tags, "c": tags}).kinds]
     [('+NN', 1), ('-NN', 1)]
     """
-    known, left_out = _find_rows(graded.dataset)
-    counts = [_count_edits(graded.dataset, row, tagged) for row in known]
+    perturbed = [row for row, problem in enumerate(graded.dataset) if problem.lineage]
+    ids = set(graded.dataset.ids)
+    known = [row for row in perturbed if graded.dataset[row].root in ids]
+    left_out = len(perturbed) - len(known)
+    counts = [_count_edits(graded.dataset, row, tags) for row in known]
     rows = [row for row, edits in zip(known, counts, strict=True) if edits]
     counts = [edits for edits in counts if edits]
     if not rows:
@@ -533,7 +530,7 @@ def count_edit_kinds(graded: Graded, tagged: Tags, seed: int = 0) -> EditKinds:
     wrong, tied, clusters = 1 - graded.credit[rows], graded.tied[rows], graded.clusters[rows]
     names = sorted({kind for edits in counts for kind in edits})
     table = np.array([[edits[name] for name in names] for edits in counts])
-    intervals = _compute_intervals(table > 0, wrong, clusters, seed)
+    intervals = _compute_excess_intervals(table > 0, wrong, clusters, seed)
     found = [
         _measure_edit_kind(name, table[:, at], wrong, tied, clusters, intervals[at])
         for at, name in enumerate(names)
@@ -543,16 +540,9 @@ def count_edit_kinds(graded: Graded, tagged: Tags, seed: int = 0) -> EditKinds:
     return EditKinds(errors, left_out, tuple(found))
 
 
-def _find_rows(dataset: Dataset) -> tuple[list[int], int]:
-    perturbed = [row for row, problem in enumerate(dataset) if problem.lineage]
-    ids = set(dataset.ids)
-    rows = [row for row in perturbed if dataset[row].root in ids]
-    return rows, len(perturbed) - len(rows)
-
-
-def _count_edits(dataset: Dataset, row: int, tagged: Tags) -> Counter[str]:
+def _count_edits(dataset: Dataset, row: int, tags: Tags) -> Counter[str]:
     before, after = dataset[dataset.row(dataset[row].root)], dataset[row]
-    old, new = (list(_pair_with_tags(p.id, p.sentence, tagged)) for p in (before, after))
+    old, new = (list(_pair_with_tags(p.id, p.sentence, tags)) for p in (before, after))
     found: Counter[str] = Counter()
     for op in Levenshtein.editops([token for token, _ in old], [token for token, _ in new]):
         if op.tag != "insert":
@@ -562,9 +552,9 @@ def _count_edits(dataset: Dataset, row: int, tagged: Tags) -> Counter[str]:
     return found
 
 
-def _pair_with_tags(problem_id: str, sentence: str, tagged: Tags) -> Iterator[tuple[str, str]]:
+def _pair_with_tags(problem_id: str, sentence: str, tags_by_id: Tags) -> Iterator[tuple[str, str]]:
     cut = tokens(sentence)
-    tags = tagged.get(problem_id)
+    tags = tags_by_id.get(problem_id)
     if tags is None or len(tags) != len(cut):
         has = "no tags" if tags is None else f"{len(tags)} tags"
         raise DataError(f"the sentence of {problem_id!r} has {has} for its {len(cut)} tokens")
@@ -593,19 +583,19 @@ def _measure_edit_kind(
     )
 
 
-def _compute_intervals(
-    having: Bools, wrong: Floats, clusters: npt.NDArray[np.int64], seed: int
+def _compute_excess_intervals(
+    edited: Bools, wrong: Floats, clusters: npt.NDArray[np.int64], seed: int
 ) -> list[tuple[float, float] | None]:
     of_all = np.column_stack([wrong, np.ones(len(wrong))])
     sums = _proportion.resample(
-        _proportion.cluster_totals(np.hstack([of_all, having, having * wrong[:, None]]), clusters),
+        _proportion.sum_by_cluster(np.hstack([of_all, edited, edited * wrong[:, None]]), clusters),
         seed,
     )
     base = sums[:, 0] / sums[:, 1]
-    number = having.shape[1]
+    number = edited.shape[1]
     with np.errstate(invalid="ignore"):
         excess = sums[:, 2 + number :] / sums[:, 2 : 2 + number] - base[:, None]
-    families = [len(np.unique(clusters[column])) for column in having.T]
+    families = [len(np.unique(clusters[column])) for column in edited.T]
     return [
         _proportion.percentile_interval(drawn[~np.isnan(drawn)], clusters=number)
         if number >= MIN_CLUSTERS

@@ -1,4 +1,4 @@
-"""Graded predictions, clusters of dependent problems, and checks that groups are comparable."""
+"""Graded predictions, clusters of dependent problems, and checks whether groups are comparable."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ from winosmith.errors import DataError, InputError, OtherDataError, first_ids
 from winosmith.metrics._proportion import Proportion, proportion
 from winosmith.prediction import Prediction, align
 from winosmith.problem import Origin, Problem, Scalar
-from winosmith.records import canonical
+from winosmith.records import dump_json
 from winosmith.results import HIDDEN, Result
-from winosmith.seen import Input, Sees, solver_inputs
+from winosmith.seen import Input, Sees, build_inputs
 
 Bools = npt.NDArray[np.bool_]
 Floats = npt.NDArray[np.float64]
 Labels = npt.NDArray[np.int64]
 
 
-def clusters(dataset: Dataset) -> Labels:
+def find_clusters(dataset: Dataset) -> Labels:
     """Return the (n,) cluster number of each problem, from 0.
 
     A cluster is a block (`winosmith.blocks`): the halves of a twin, a family of perturbed
@@ -39,7 +39,7 @@ def clusters(dataset: Dataset) -> Labels:
     never treated as independent.
 
     >>> from winosmith.testing import make_twins
-    >>> clusters(make_twins(2, singles=1)).tolist()
+    >>> find_clusters(make_twins(2, singles=1)).tolist()
     [0, 0, 1, 1, 2]
     """
     labels = np.zeros(len(dataset), dtype=np.int64)
@@ -53,13 +53,13 @@ class Graded(Result):
     """A solver's predictions, matched with the correct answers.
 
     The credit of a tie is 1 / (tied options) if the correct option is among the tied options,
-    otherwise 0. Every count and fraction is therefore its expectation if ties are broken at random.
+    otherwise 0. So every count and fraction is an expected value for ties broken at random.
 
     Attributes:
         dataset: The problems, all of which have an answer.
         predictions: One prediction per problem, in the same order as the problems.
-        known_clusters: The precomputed result of `clusters`, if any.
-        parameters: The solver's parameters according to its file; `sees` is the kind of input.
+        known_clusters: The precomputed result of `find_clusters`, if any.
+        parameters: The solver's parameters, as stated in its file; `sees` is the kind of input.
         missing: The number of problems without a prediction, which are not in `dataset`.
     """
 
@@ -104,8 +104,8 @@ class Graded(Result):
 
     @cached_property
     def clusters(self) -> Labels:
-        """The (n,) number of each problem's cluster; see `clusters`."""
-        return clusters(self.dataset) if self.known_clusters is None else self.known_clusters
+        """The (n,) cluster number of each problem; see `find_clusters`."""
+        return find_clusters(self.dataset) if self.known_clusters is None else self.known_clusters
 
     def measure_accuracy(
         self, rows: npt.ArrayLike | None = None, chance: float | None = None
@@ -136,7 +136,7 @@ class Graded(Result):
             scores = [f"{score:.9g}" for score in prediction.scores]
             tied = [list(prediction.tied)] if prediction.tied else []
             record = [prediction.problem_id, prediction.choice, scores, *tied]
-            state.update(canonical({"prediction": record}).encode("utf-8", "surrogatepass"))
+            state.update(dump_json({"prediction": record}).encode("utf-8", "surrogatepass"))
         return state.hexdigest()
 
 
@@ -147,12 +147,12 @@ def grade(
     parameters: Mapping[str, Any] | None = None,
     missing: int = 0,
 ) -> Graded:
-    """Match predictions with problems by id, so that they can be compared with the answers.
+    """Match predictions with problems by id, to compare them with the answers.
 
     Args:
         dataset: The problems with their answers.
         predictions: One prediction per problem, in any order.
-        known_clusters: The result of `clusters`, to compute it only once for several solvers.
+        known_clusters: The result of `find_clusters`, if already computed for another solver.
         parameters: The solver's parameters; if `sees` is missing, the kind of input is unknown.
         missing: The number of additional problems that have no prediction.
 
@@ -178,32 +178,32 @@ def grade(
 
 
 def grade_models(
-    given: Any, data: Dataset | formats.Readable | None = None, *, partial: bool | None = False
+    answers: Any, data: Dataset | formats.Readable | None = None, *, partial: bool | None = False
 ) -> dict[str, Graded]:
-    """Grade the answers of each model, and return them by model name.
+    """Grade the answers of each model; return them by model name.
 
     Args:
-        given: The answers: any input of `answers.read` (a path, a table …) or its result; or graded
-            answers, which are returned unchanged.
+        answers: The answers: any input of `answers.read` (a path, a table …) or its result; or
+            graded answers, which are returned unchanged.
         data: The problems with their answers: a data set or any input of `formats.read`; None if
             the answers are already graded.
         partial: Whether to allow problems without a prediction, and predictions without a problem,
-            with a warning. None is like False, but the error message does not mention `partial`.
+            with a warning. None acts like False, but the error message does not mention `partial`.
 
     Raises:
         DataError: The predictions don't fit the data set.
         InputError: The problems are missing.
     """
-    models = given if isinstance(given, Mapping) else {getattr(given, "solver", ""): given}
+    models = answers if isinstance(answers, Mapping) else {getattr(answers, "solver", ""): answers}
     if models and all(isinstance(own, Graded) for own in models.values()):
         return dict(models)
     if data is None:
         raise InputError("the problems are missing; give them as the second argument")
     dataset = formats.as_dataset(data)
     if not all(isinstance(own, Answers) for own in models.values()):
-        models = read_answers(given, dataset)
+        models = read_answers(answers, dataset)
     found: dict[str, Graded] = {}
-    shared, known = None if partial else clusters(dataset), {*dataset.ids}
+    shared, known = None if partial else find_clusters(dataset), {*dataset.ids}
     for name, own in models.items():
         try:
             asked, fitting = (
@@ -229,7 +229,7 @@ def grade_models(
 
 
 def iterate_columns(dataset: Dataset) -> Iterator[tuple[str, list[Scalar]]]:
-    """Yield each field's name and its value (or None) for each problem.
+    """Yield the name of each field, and its value (or None) for each problem.
 
     The fields are the row number, the ids, the pronoun, the parts of origin and lineage, the
     embargo, and every key of `extra`. Fields with the same value in all problems are omitted.
@@ -245,10 +245,10 @@ def iterate_columns(dataset: Dataset) -> Iterator[tuple[str, list[Scalar]]]:
             yield key, column
 
 
-def find_columns(dataset: Dataset, wanted: Iterable[str]) -> dict[str, list[Scalar]]:
-    """Return the columns of a data set by name; raise DataError if a name is unknown."""
+def find_columns(dataset: Dataset, names: Iterable[str]) -> dict[str, list[Scalar]]:
+    """Return a data set's columns by name; raise a DataError if a name is unknown."""
     known = dict(iterate_columns(dataset))
-    unknown = next((name for name in wanted if name not in known), None)
+    unknown = next((name for name in names if name not in known), None)
     if unknown is not None:
         raise DataError(
             f"no field {unknown!r} differs between problems; the data set has {', '.join(known)}"
@@ -274,16 +274,16 @@ SCORE_TOLERANCE = 1e-4
 """Maximum difference between scores that are treated as equal, because batching changes scores."""
 
 NOTE_FRACTION = 0.5
-"""Minimum fraction of equal inputs in two groups at which a note is added."""
+"""Minimum fraction of equal inputs in two groups for adding a note."""
 
 
 @dataclass(frozen=True, slots=True)
 class Comparability:
-    """Whether a solver's results on groups of problems can be compared.
+    """The answer to whether a solver's results on groups of problems can be compared.
 
     Attributes:
         refused: The reason for refusing the comparison, or None. A comparison is refused if two
-            groups have the same input, because a difference is then not due to the solver.
+            groups have the same input, because the solver can't cause a difference then.
         note: A caveat about the comparison, or None.
     """
 
@@ -297,8 +297,8 @@ def check_comparable(graded: Graded, field: str, column: Sequence[Scalar]) -> Co
     Two groups have the same input if the solver got the same sentences and options in both. For
     example, the female and male sentences of Winogender are the same for a solver that sees the
     blank instead of the pronoun. If the solver's file does not state its input, a comparison of
-    versions that differ only in the pronoun is refused if all predictions are equal; otherwise a
-    note says that the input is unknown.
+    versions that differ only in the pronoun is refused if all predictions are equal; otherwise, a
+    note points out that the input is unknown.
 
     Args:
         graded: The graded answers, from `grade`; its parameters may state what the solver `sees`.
@@ -306,16 +306,16 @@ def check_comparable(graded: Graded, field: str, column: Sequence[Scalar]) -> Co
         column: The field's value for each problem; None if the problem is in no group.
     """
     sees, local = find_solver_input(graded)
-    for one, other, shared, size in _find_overlaps(
-        solver_inputs(graded.dataset, "pronoun", local), column
+    for one, other, shared, size in _find_equal_inputs(
+        build_inputs(graded.dataset, "pronoun", local), column
     ):
         if shared == size:
             return Comparability(_explain_refusal(field, (one, other), size, _SAME_PROBLEMS))
     if sees == "pronoun":
         return Comparability()
-    blank = solver_inputs(graded.dataset, "blank", local)
+    blank = build_inputs(graded.dataset, "blank", local)
     notes: list[str] = []
-    for one, other, shared, size in _find_overlaps(blank, column):
+    for one, other, shared, size in _find_equal_inputs(blank, column):
         if shared < NOTE_FRACTION * size:
             continue
         same = f"{shared:,} of {size:,} inputs of {str(one)!r} and {str(other)!r} are the same"
@@ -365,12 +365,12 @@ def _explain_refusal(
     )
 
 
-def _find_overlaps(
-    seen: Sequence[Input], column: Sequence[Scalar]
+def _find_equal_inputs(
+    inputs: Sequence[Input], column: Sequence[Scalar]
 ) -> Iterator[tuple[Scalar, Scalar, int, int]]:
     sizes: Counter[Scalar] = Counter(value for value in column if value is not None)
     groups: dict[Input, Counter[Scalar]] = defaultdict(Counter)
-    for own, value in zip(seen, column, strict=True):
+    for own, value in zip(inputs, column, strict=True):
         if value is not None:
             groups[own][value] += 1
     shared: Counter[tuple[Scalar, Scalar]] = Counter()
@@ -382,11 +382,11 @@ def _find_overlaps(
 
 
 def _count_equal_answers(
-    graded: Graded, seen: Sequence[Input], inside: Sequence[bool]
+    graded: Graded, inputs: Sequence[Input], included: Sequence[bool]
 ) -> tuple[int, int]:
     rows: dict[Hashable, list[int]] = defaultdict(list)
-    for row, own in enumerate(seen):
-        if inside[row]:
+    for row, own in enumerate(inputs):
+        if included[row]:
             rows[own].append(row)
     several = [own for own in rows.values() if len(own) > 1]
     return sum(_has_same_answers(graded, own) for own in several), len(several)

@@ -1,7 +1,7 @@
 """Find leaks: fields that reveal the answer, and test problems in a solver's training data.
 
 A *tell* maps each row to a property of a field, such as its last character, its parity or its order
-in the twin, or to None if the row has no such property. Simple tells are tested first.
+in the twin, or to None if the row has no such property. Simpler tells are tested first.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from winosmith.blocks import blocks, comparable_text, find_lookalikes
+from winosmith.blocks import blocks, find_lookalikes, normalize_tokens
 from winosmith.dataset import Dataset
-from winosmith.metrics._graded import clusters, iterate_columns
+from winosmith.metrics._graded import find_clusters, iterate_columns
 from winosmith.problem import Problem, Scalar
-from winosmith.published import Digests, item_digests
+from winosmith.published import Digests, compute_item_digests
 from winosmith.report import format_value, percent
 from winosmith.results import HIDDEN, Result, computed
 
@@ -29,10 +29,10 @@ Tell = tuple[str, Sequence[Hashable]]
 """The name of a tell, and its value for each row or None."""
 
 ALPHA = 0.001
-"""Probability of reporting any leak in a clean data set, with Bonferroni correction over tells."""
+"""Probability of reporting a leak in a clean data set, after Bonferroni correction over tells."""
 
 MIN_ADVANTAGE = 0.05
-"""Minimum difference between a leak's accuracy and the most frequent answer's (our choice)."""
+"""Minimum advantage of a leak's accuracy over that of the most frequent answer (our choice)."""
 
 MIN_GROUPS = 30
 """Minimum number of blocks; with fewer, even a tell that is always correct is not significant."""
@@ -49,7 +49,7 @@ class Leak(Result):
         problems: The number of problems with the field and an answer.
         chance: The accuracy of always predicting the most frequent answer, 0–1.
         p_value: The p-value before correction for the number of tells.
-        says: The most frequent values of the tell, each with the option (from 1) that it predicts.
+        says: The tell's most frequent values, each with the option that it predicts, from 1.
     """
 
     field: str
@@ -71,14 +71,14 @@ class Leak(Result):
         )
 
 
-def leaks(
+def find_leaks(
     dataset: Dataset, seed: int = 0, on_field: Callable[[int], object] = lambda _: None
 ) -> tuple[Leak, ...] | None:
     """Find the fields that reveal the answer, each with its most predictive tell.
 
     A field is reported if its predictions are significantly better than chance (p < 0.001 after
-    correction for all tells of all fields) and correct at least 5 points more often than the most
-    frequent answer. Problems whose answer is withheld are omitted.
+    correction for all tells of all fields) and correct at least 5 percentage points more often than
+    the most frequent answer. Problems whose answer is withheld are omitted.
 
     Args:
         dataset: The problems with answers.
@@ -94,11 +94,11 @@ def leaks(
     ...     Problem(f"{n}-{'xy'[answer]}", f"Cup {n} hit _.", (f"jug {n}", "it"), answer)
     ...     for n, answer in enumerate(np.random.default_rng(0).integers(0, 2, 60).tolist())
     ... )
-    >>> print(leaks(data)[0])
+    >>> print(find_leaks(data)[0])
     the id's last character gives the answer away in 100 % of 60 problems (chance 56.7 %); 'y' means option 2, 'x' means option 1
     """  # noqa: E501
     rows = np.array([row for row, a in enumerate(dataset.answers) if a is not None], dtype=np.intp)
-    groups = clusters(dataset)[rows]
+    groups = find_clusters(dataset)[rows]
     if len(np.unique(groups)) < MIN_GROUPS:
         return None
     answers = np.array([cast(int, dataset.answers[row]) for row in rows])
@@ -145,34 +145,34 @@ def _find_position_leak(dataset: Dataset) -> Iterator[Leak]:
 
 FOLDS = 4
 MAX_LISTED_VALUES = 3
-"""Maximum number of values that are listed for a tell."""
+"""Maximum number of values to list for a tell."""
 
 
 def _measure_leak(
-    field: str, tell: str, of: Sequence[Hashable], answers: Ints, groups: Ints, folds: Ints
+    field: str, tell: str, values: Sequence[Hashable], answers: Ints, groups: Ints, folds: Ints
 ) -> Leak | None:
     """Measure how well a tell predicts the answer; return None if it has fewer than two values.
 
-    Each of four folds is predicted from the other three: for each value of the tell, the most
-    frequent answer there. The folds contain whole blocks (twins, families, copies), because the
-    answers in a block are not independent.
+    Each of four folds is predicted from the other three, by the most frequent answer for each value
+    of the tell. The folds contain whole blocks (twins, families, copies), because the answers in a
+    block are not independent.
 
     Args:
         field: The name of the field.
         tell: The name of the tell.
-        of: The tell's value for each row; rows whose value is None are omitted.
+        values: The tell's value for each row; rows whose value is None are omitted.
         answers: (n,) the 0-based answer of each row.
         groups: (n,) the number of each row's block.
         folds: (n,) the fold of each row, 0 to 3, the same for a whole block.
     """
-    codes = {value: code for code, value in enumerate(dict.fromkeys(of)) if value is not None}
+    codes = {value: code for code, value in enumerate(dict.fromkeys(values)) if value is not None}
     if len(codes) < 2:
         return None
     codes = {value: code for code, value in enumerate(codes)}
-    has = np.array([value is not None for value in of])
-    coded = np.array([codes[value] for value in of if value is not None])
+    has = np.array([value is not None for value in values])
+    coded = np.array([codes[value] for value in values if value is not None])
     answers, groups, folds = answers[has], groups[has], folds[has]
-    table = _count_table(coded, folds, answers, len(codes))
+    table = _count_by_value(coded, folds, answers, len(codes))
     return Leak(
         field,
         tell,
@@ -184,15 +184,15 @@ def _measure_leak(
     )
 
 
-def _count_table(coded: Ints, folds: Ints, answers: Ints, values: int) -> Ints:
-    """Count the rows by value of the tell, fold and answer: (values, folds, answers)."""
-    shape = (values, FOLDS, int(answers.max()) + 1)
-    flat = np.ravel_multi_index((coded, folds, answers), shape)
+def _count_by_value(codes: Ints, folds: Ints, answers: Ints, value_count: int) -> Ints:
+    """Count the rows by the tell's value, fold and answer: (values, folds, answers)."""
+    shape = (value_count, FOLDS, int(answers.max()) + 1)
+    flat = np.ravel_multi_index((codes, folds, answers), shape)
     return cast(Ints, np.bincount(flat, minlength=int(np.prod(shape))).reshape(shape))
 
 
-def _fit_table(table: Ints, folds: Sequence[int]) -> tuple[Ints, int]:
-    """Return the answer that these folds predict for each value, and their most frequent answer.
+def _fit_answers(table: Ints, folds: Sequence[int]) -> tuple[Ints, int]:
+    """Return the answer that the folds predict for each value, and their most frequent answer.
 
     The most frequent answer breaks ties and is predicted for values that don't occur in the folds.
     """
@@ -202,34 +202,34 @@ def _fit_table(table: Ints, folds: Sequence[int]) -> tuple[Ints, int]:
     return counts.argmax(axis=1), most
 
 
-def _compute_accuracy(table: Ints, coded: Ints, folds: Ints, answers: Ints) -> float:
+def _compute_accuracy(table: Ints, codes: Ints, folds: Ints, answers: Ints) -> float:
     right = 0
     for fold in range(FOLDS):
-        predicted, _ = _fit_table(table, [other for other in range(FOLDS) if other != fold])
+        predicted, _ = _fit_answers(table, [other for other in range(FOLDS) if other != fold])
         tested = folds == fold
-        right += int((predicted[coded[tested]] == answers[tested]).sum())
+        right += int((predicted[codes[tested]] == answers[tested]).sum())
     return right / len(answers)
 
 
-def _compute_p_value(table: Ints, coded: Ints, folds: Ints, answers: Ints, groups: Ints) -> float:
+def _compute_p_value(table: Ints, codes: Ints, folds: Ints, answers: Ints, groups: Ints) -> float:
     """Return the p-value of a tell's predictions.
 
     The tell is tested twice: one fold predicts the three others, and those three predict that fold.
     A block in which the tell is correct more often than the most frequent answer is a win; a block
     in which it is correct less often is a loss. A sign test (McNemar 1947) gives the probability of
-    at least that many wins; the result is twice the smaller probability. Pooling the folds in one
-    test would be wrong, because they are dependent: 15 % of clean data sets failed it at 10 %.
+    at least that many wins; the result is twice the smaller of the two. One test of all folds would
+    be wrong, because folds are dependent: 15 % of clean data sets failed it at the 10 % level.
     """
     p_values = []
     for fitted_on in ([0], [1, 2, 3]):
-        predicted, most = _fit_table(table, fitted_on)
+        predicted, most = _fit_answers(table, fitted_on)
         tested = ~np.isin(folds, fitted_on)
-        right, usually = predicted[coded[tested]] == answers[tested], most == answers[tested]
-        p_values.append(_sign_test(np.bincount(groups[tested], right.astype(int) - usually)))
+        right, usually = predicted[codes[tested]] == answers[tested], most == answers[tested]
+        p_values.append(_run_sign_test(np.bincount(groups[tested], right.astype(int) - usually)))
     return min(1.0, 2 * min(p_values))
 
 
-def _sign_test(gains: NDArray[Any]) -> float:
+def _run_sign_test(gains: NDArray[Any]) -> float:
     from scipy.special import bdtrc
 
     wins, losses = int((gains > 0).sum()), int((gains < 0).sum())
@@ -275,12 +275,12 @@ def _find_tells(values: Sequence[Scalar], dataset: Dataset) -> Iterator[Tell]:
 
 
 def _find_option_tells(dataset: Dataset) -> Iterator[Tell]:
-    yield "order in the sentence", [_find_unique_min(*_find_positions(p)) for p in dataset]
+    yield "order in the sentence", [_find_unique_min(*_find_option_positions(p)) for p in dataset]
     yield "alphabetical order", [_find_unique_min(*map(str.casefold, p.options)) for p in dataset]
     yield "lengths", [_find_unique_min(*(-len(option) for option in p.options)) for p in dataset]
 
 
-def _find_positions(problem: Problem) -> list[int | None]:
+def _find_option_positions(problem: Problem) -> list[int | None]:
     sentence = problem.sentence.casefold()
     found = (sentence.find(option.strip().casefold()) for option in problem.options)
     return [None if at < 0 else at for at in found]
@@ -289,8 +289,8 @@ def _find_positions(problem: Problem) -> list[int | None]:
 def _find_unique_min(*values: Any) -> int | None:
     if None in values:
         return None
-    least = min(values)
-    return values.index(least) if values.count(least) == 1 else None
+    minimum = min(values)
+    return values.index(minimum) if values.count(minimum) == 1 else None
 
 
 def _find_text_tells(texts: Sequence[str | None]) -> Iterator[Tell]:
@@ -324,7 +324,7 @@ def _parse_last_number(text: str | None) -> int | None:
 
 def _find_similar_options(texts: Sequence[str | None], dataset: Dataset) -> list[int | None]:
     return [
-        _find_similar_option(_strip_text(text), [_strip_text(option) for option in problem.options])
+        _find_similar_option(_normalize(text), [_normalize(option) for option in problem.options])
         if text
         else None
         for text, problem in zip(texts, dataset, strict=True)
@@ -342,7 +342,7 @@ def _find_similar_option(text: str, options: Sequence[str]) -> int | None:
     return next((found[0] for found in (equal, contained, others) if len(found) == 1), None)
 
 
-def _strip_text(text: str) -> str:
+def _normalize(text: str) -> str:
     return _ARTICLE.sub("", " ".join(_PART.findall(text.casefold())), count=1)
 
 
@@ -368,10 +368,10 @@ def _assign_sorted_blocks(values: Sequence[Any]) -> list[int | None]:
 
 @dataclass(frozen=True, slots=True)
 class Overlap(Result):
-    """The test problems that a solver may have seen in training.
+    """The test problems that a solver may have seen during training.
 
     Attributes:
-        rows: The row of each test problem that may have been seen, with the reason.
+        rows: Maps the row of each test problem that may have been seen to the reason.
         n: The number of test problems.
         unknown: The names of training corpora that are not available for a comparison.
     """
@@ -426,10 +426,10 @@ it contains a copy)']
     return lines
 
 
-def overlap(
+def find_overlap(
     test: Dataset, training: Dataset | None = None, *, public: Collection[Digests] = ()
 ) -> Overlap:
-    """Find the test problems that a solver may have seen in training.
+    """Find the test problems that a solver may have seen during training.
 
     A problem may have been seen if the training set contains
 
@@ -440,9 +440,9 @@ def overlap(
     - a look-alike: a problem with the same options and 70 % of the words in common, like the halves
       of a twin, and like most perturbed problems and their root.
 
-    For a public set, only digests are compared. In that case, look-alikes have the same options and
-    the same words on one side of the blank. A family may have been seen if the source of its root
-    is the public set, or if its root is not in the test set and can't be compared.
+    For a public set, only digests are compared. Then look-alikes have the same options and the same
+    words on one side of the blank. A family may have been seen if its root comes from the public
+    set, or if its root is not in the test set and can't be compared.
 
     If a problem may have been seen, so may its family, twin and copies (`winosmith.blocks`). Seven
     of EvoGrad's roots are from WinoGrande's dev set, on which the paper's models were selected.
@@ -454,13 +454,13 @@ def overlap(
 
     >>> from winosmith.testing import make_twins
     >>> data = make_twins(4)
-    >>> overlap(data[:4], data[4:]).withheld, overlap(data[:5], data[5:]).reasons
+    >>> find_overlap(data[:4], data[4:]).withheld, find_overlap(data[:5], data[5:]).reasons
     (False, {'a problem of the training set looks like it': 1})
     """
     found: dict[int, str] = {}
     if training is not None:
-        found.update(_find_same_families(test, training))
-        found.update(_find_same_sentences(test, training))
+        found.update(_find_shared_families(test, training))
+        found.update(_find_shared_sentences(test, training))
         for row in sorted(find_lookalikes(test.problems, training.problems)):
             found.setdefault(row, "a problem of the training set looks like it")
     for data in public:
@@ -474,7 +474,7 @@ def overlap(
     return Overlap(dict(sorted(found.items())), len(test))
 
 
-def _find_same_sentences(test: Dataset, training: Dataset) -> Iterator[tuple[int, str]]:
+def _find_shared_sentences(test: Dataset, training: Dataset) -> Iterator[tuple[int, str]]:
     seen = {_make_question_key(problem) for problem in training}
     for row, problem in enumerate(test):
         if _make_question_key(problem) in seen:
@@ -483,38 +483,38 @@ def _find_same_sentences(test: Dataset, training: Dataset) -> Iterator[tuple[int
 
 def _make_question_key(problem: Problem) -> tuple[str, frozenset[str]]:
     options = problem.options if problem.blank is None else ()
-    return comparable_text(problem.sentence), frozenset(map(comparable_text, options))
+    return normalize_tokens(problem.sentence), frozenset(map(normalize_tokens, options))
 
 
-def _find_same_families(test: Dataset, training: Dataset) -> Iterator[tuple[int, str]]:
-    roots = {problem.id: comparable_text(problem.sentence) for problem in training}
+def _find_shared_families(test: Dataset, training: Dataset) -> Iterator[tuple[int, str]]:
+    roots = {problem.id: normalize_tokens(problem.sentence) for problem in training}
     for root, rows in test.families.items():
         if root not in training.families:
             continue
         mine = next(
-            (comparable_text(test[row].sentence) for row in rows if test[row].id == root), None
+            (normalize_tokens(test[row].sentence) for row in rows if test[row].id == root), None
         )
         if mine is None or roots.get(root, mine) == mine:
             for row in rows:
                 yield row, "the training set contains part of its family"
 
 
-def _find_in_public_set(test: Dataset, contents: Digests) -> Iterator[tuple[int, str]]:
+def _find_in_public_set(test: Dataset, public: Digests) -> Iterator[tuple[int, str]]:
     for row, problem in enumerate(test):
-        whole, sides = item_digests(problem)
-        if not whole.isdisjoint(contents.whole):
-            yield row, f"{contents.name} contains its sentence"
-        elif not sides.isdisjoint(contents.sides):
-            yield row, f"a problem of {contents.name} looks like it"
+        whole, sides = compute_item_digests(problem)
+        if not whole.isdisjoint(public.whole):
+            yield row, f"{public.name} contains its sentence"
+        elif not sides.isdisjoint(public.sides):
+            yield row, f"a problem of {public.name} looks like it"
 
 
-def _find_public_families(test: Dataset, contents: Digests) -> Iterator[tuple[int, str]]:
+def _find_public_families(test: Dataset, public: Digests) -> Iterator[tuple[int, str]]:
     sources = {p.id: p.origin.source if p.origin else None for p in test}
     for root, rows in test.families.items():
         if root not in sources:
-            reason = f"its root is not in the test set and may be from {contents.name}"
-        elif (sources[root] or "").casefold() == contents.name.casefold():
-            reason = f"its root comes from {contents.name}"
+            reason = f"its root is not in the test set and may be from {public.name}"
+        elif (sources[root] or "").casefold() == public.name.casefold():
+            reason = f"its root comes from {public.name}"
         else:
             continue
         for row in rows:

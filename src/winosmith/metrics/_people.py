@@ -3,8 +3,8 @@
 Accuracy is measured on people who took a test, never on people who validated the problems. Accuracy
 is measured for the majority of several people, for a single person, and for each person on
 perturbed problems. Agreement is measured by Krippendorff's alpha and Fleiss' kappa. Alpha is
-implemented here because the package krippendorff 0.9 is under the GPL, and nltk's loops take
-minutes for a bootstrap. Tests compare it with nltk and with published examples.
+implemented here because the krippendorff package (0.9) is under the GPL, and a bootstrap with
+nltk's loops takes minutes. Tests compare the implementation with nltk and published examples.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from winosmith.dataset import Dataset
 from winosmith.errors import DataError
 from winosmith.metrics import _proportion
 from winosmith.metrics._depth import error_depth
-from winosmith.metrics._graded import clusters
+from winosmith.metrics._graded import find_clusters
 from winosmith.metrics._proportion import INTERVAL, SIZE, Proportion, format_rate
 from winosmith.report import fixed
 from winosmith.response import Response
@@ -36,7 +36,7 @@ class HumanAccuracy(Result):
     """The accuracy of the majority of subjects (WinoGrande, section 4.1: 94.1 dev, 94.0 test).
 
     Attributes:
-        accuracy: The fraction of the counted problems that the majority answered correctly, 0–1.
+        accuracy: The fraction of counted problems that the majority answered correctly, 0–1.
         interval: The cluster-robust 95 % interval of the accuracy; see `proportion`.
         right: The number of problems that the majority answered correctly.
         problems: The number of counted problems, which have an answer and enough subjects.
@@ -55,8 +55,8 @@ def measure_human_accuracy(
 ) -> HumanAccuracy:
     """Measure the accuracy of the majority vote of people who had not seen the problems.
 
-    Only responses with the purpose "test" are counted. Validation votes are not counted: a problem
-    is only kept if its votes are correct, so they would give 100 % by construction. The majority is
+    Only responses with the purpose "test" are counted. Validation votes are not, because a problem
+    is only kept if its votes are correct: they would give 100 % by construction. The majority is
     correct if more than half of a problem's subjects choose the correct option; a tie is incorrect.
 
     Args:
@@ -74,7 +74,7 @@ def measure_human_accuracy(
     >>> measure_human_accuracy(data, given).accuracy
     1.0
     """
-    tests = collect_fresh_tests(dataset, responses)
+    tests = collect_unseen_tests(dataset, responses)
     counted = {
         row: given
         for row, given in tests.items()
@@ -91,17 +91,17 @@ def measure_human_accuracy(
     ]
     return HumanAccuracy(
         sum(right) / len(counted),
-        _proportion.proportion(right, clusters(dataset)[list(counted)]).interval,
+        _proportion.proportion(right, find_clusters(dataset)[list(counted)]).interval,
         sum(right),
         len(counted),
         len(tests) - len(counted),
     )
 
 
-def collect_fresh_tests(
+def collect_unseen_tests(
     dataset: Dataset, responses: Iterable[Response]
 ) -> dict[int, list[Response]]:
-    """Return the test responses by row; raises DataError if a subject had seen the problem."""
+    """Group test responses by row; raise a DataError if a subject had seen the problem before."""
     tests: dict[int, list[Response]] = {}
     known: set[tuple[int, str]] = set()
     rows = {problem.id: row for row, problem in enumerate(dataset)}
@@ -117,18 +117,18 @@ def collect_fresh_tests(
 
 
 def _check_unseen(
-    response: Response, dataset: Dataset, row: int, known: set[tuple[int, str]]
+    response: Response, dataset: Dataset, row: int, seen: set[tuple[int, str]]
 ) -> None:
     origin = dataset[row].origin
     who = (row, response.participant)
     wrote = origin is not None and origin.author == response.participant
-    if wrote or who in known:
+    if wrote or who in seen:
         what = "wrote it" if wrote else "had answered it before"
         raise DataError(
             f"{response.participant!r} can't be a subject for the problem "
             f"{response.problem_id!r}: they {what}; remove the response"
         )
-    known.add(who)
+    seen.add(who)
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,9 +154,9 @@ def measure_person_accuracy(dataset: Dataset, responses: Iterable[Response]) -> 
     """Measure the accuracy of a single person, as opposed to the majority of several.
 
     Only responses with the purpose "test" are counted, and a response without a choice is
-    incorrect. The accuracy of the majority (`measure_human_accuracy`) is usually higher; a model
-    that answers once should be compared with a single person. The interval generalises to other
-    people and other problems, and keeps twins together; see `crossed_proportion`.
+    incorrect. The majority (`measure_human_accuracy`) is usually more accurate; compare a model
+    that answers once with a single person. The interval generalises to other people and other
+    problems, and keeps twins together; see `crossed_proportion`.
 
     Args:
         dataset: The problems with their answers.
@@ -174,7 +174,7 @@ def measure_person_accuracy(dataset: Dataset, responses: Iterable[Response]) -> 
     """
     found = [
         (row, response.participant, response.choice == dataset[row].answer)
-        for row, given in collect_fresh_tests(dataset, responses).items()
+        for row, given in collect_unseen_tests(dataset, responses).items()
         for response in given
         if dataset[row].answer is not None
     ]
@@ -184,7 +184,7 @@ def measure_person_accuracy(dataset: Dataset, responses: Iterable[Response]) -> 
             "kept if they are correct"
         )
     rows, people, right = zip(*found, strict=True)
-    by_problem = clusters(dataset)[list(rows)]
+    by_problem = find_clusters(dataset)[list(rows)]
     person = np.unique(people, return_inverse=True)[1]
     own = np.bincount(person, right) / np.bincount(person)
     return PersonAccuracy(
@@ -250,19 +250,19 @@ def measure_annotators(
 ) -> Annotators:
     """Measure each annotator's accuracy and error depth, and the agreement between annotators.
 
-    EvoGrad (2024, section 4) reports mean accuracies of three annotators, 95.2 % and 92.8 %, and no
-    error depth. For annotators with errors, the error depth is computed as for a solver.
+    EvoGrad (2024, section 4) reports mean accuracies of three annotators (95.2 % and 92.8 %), but
+    no error depth. For annotators with errors, the error depth is computed as for a solver.
 
-    Annotators agree if they choose options at the same position; making no choice is a category of
-    its own. Kappa needs the same number of answers for each problem. If the numbers differ, kappa
-    uses the problems with the most common number; the other problems are used only for alpha.
+    Annotators agree if they choose the same option by position; making no choice is a separate
+    category. Kappa needs the same number of answers for each problem. If these numbers differ,
+    kappa uses only the problems with the most common number; alpha uses all.
 
     Args:
         dataset: The problems with their answers.
         responses: The responses. Only those with the purpose "test" are used; their participants
             must not have seen the problem before.
-        depths: The depth of each problem, of one kind (`winosmith.lineage.depths`); None for a
-            root or an unknown depth. If `depths` is omitted, error depths are None.
+        depths: The depth of each problem (one kind of `winosmith.lineage.depths`); None for a root
+            or an unknown depth. If `depths` is omitted, error depths are None.
         seed: The random seed of the bootstraps.
 
     Raises:
@@ -286,7 +286,7 @@ def measure_annotators(
             "there is no test response to a problem with an answer; validation votes "
             "don't count, because a problem is only kept if they are correct"
         )
-    labels = clusters(dataset)
+    labels = find_clusters(dataset)
     names = sorted({name for given in answers.values() for name in given})
     people = tuple(_measure_annotator(name, dataset, answers, far, labels) for name in names)
     return Annotators(
@@ -299,7 +299,7 @@ def measure_annotators(
 def _collect_answers(dataset: Dataset, responses: Iterable[Response]) -> Answers:
     return {
         row: {response.participant: response.choice for response in given}
-        for row, given in sorted(collect_fresh_tests(dataset, responses).items())
+        for row, given in sorted(collect_unseen_tests(dataset, responses).items())
         if dataset[row].answer is not None
     }
 
@@ -331,7 +331,7 @@ def _measure_agreement(
 ) -> tuple[Reliability, Reliability]:
     rows = list(answers)
     none = max(len(dataset[row].options) for row in rows)
-    table = answer_table(
+    table = count_answers(
         [[none if choice is None else choice for choice in answers[row].values()] for row in rows],
         none + 1,
     )
@@ -350,8 +350,8 @@ class Reliability(Result):
     """A coefficient of agreement beyond chance between people who answered the same items.
 
     Attributes:
-        value: The coefficient: 1 for full agreement, 0 for agreement as expected by chance,
-            negative for less than by chance; None if undefined.
+        value: The coefficient: 1 for full agreement, 0 for chance agreement, negative for less than
+            that; None if undefined.
         interval: The 95 % interval from resampling items or clusters of items; None if undefined.
         reason: Why the coefficient is undefined; an empty string if it is defined.
         items: The number of items with at least two answers; only these items are used.
@@ -367,8 +367,8 @@ class Reliability(Result):
     answers: int = field(metadata=shown("answers"))
 
 
-def answer_table(answers: Iterable[Sequence[int | None]], categories: int | None = None) -> Ints:
-    """Return an (items, categories) table of the number of people who gave each answer.
+def count_answers(answers: Iterable[Sequence[int | None]], categories: int | None = None) -> Ints:
+    """Count the people who gave each answer, in an (items, categories) table.
 
     Args:
         answers: The answers to each item, as numbers from 0; None is a missing answer.
@@ -377,7 +377,7 @@ def answer_table(answers: Iterable[Sequence[int | None]], categories: int | None
     Raises:
         DataError: An answer is not an integer from 0 to `categories` − 1.
 
-    >>> answer_table([(0, 0, 1), (1, None, 1)]).tolist()
+    >>> count_answers([(0, 0, 1), (1, None, 1)]).tolist()
     [[2, 1], [0, 2]]
     """
     given = [[answer for answer in item if answer is not None] for item in answers]
@@ -407,12 +407,12 @@ def krippendorff_alpha(
     answers are not counted. Alpha is undefined, with a reason, if there is no such item or if
     everybody always gave the same answer. The interval resamples items. Krippendorff's own
     bootstrap is narrower, because it resamples pairs of answers as if they were independent. Two
-    pseudo-clusters of the mean size are added, one with full agreement and one with chance
-    agreement. Without pseudo-clusters, ten unanimous items would give a zero-width interval.
+    pseudo-clusters of the mean size are added, one with full and one with chance agreement; without
+    them, ten unanimous items would give a zero-width interval.
 
     Args:
         table: The (items, categories) number of people who gave each answer to each item, from
-            `answer_table`; missing answers are not counted.
+            `count_answers`; missing answers are not counted.
         clusters: (items,) the label of each item's cluster, such as its twin, resampled as a whole;
             None if every item is its own cluster.
         seed: The random seed of the bootstrap.
@@ -429,7 +429,7 @@ def krippendorff_alpha(
     counts, labels = _check_table(table, clusters)
     reason = _explain_undefined(counts)
     if reason:
-        return _make_undefined(counts, reason)
+        return _make_undefined_reliability(counts, reason)
     answers = counts.sum(axis=1)
     differing = (answers**2 - (counts**2).sum(axis=1)) / (answers - 1)
     pool = counts.sum(axis=0) / counts.sum()
@@ -452,7 +452,7 @@ def fleiss_kappa(
     """Return Fleiss' kappa (1971), with a bootstrap interval over items, as for alpha.
 
     Kappa is (P − P_e) / (1 − P_e). P is the mean fraction of pairs of people who agree on an item,
-    and P_e the fraction expected if all drew from the same pool of answers. For options, the
+    and P_e the fraction expected if everybody drew from the same pool of answers. For options, the
     category is the position; if positions are random, P_e is about 1 / (number of options). Tests
     compare the value with statsmodels, which computes no interval.
 
@@ -461,7 +461,7 @@ def fleiss_kappa(
 
     Args:
         table: The (items, categories) number of people who gave each answer to each item, from
-            `answer_table`; items with fewer than two answers are omitted.
+            `count_answers`; items with fewer than two answers are omitted.
         clusters: (items,) the label of each item's cluster, such as its twin, resampled as a whole;
             None if every item is its own cluster.
         seed: The random seed of the bootstrap.
@@ -481,7 +481,7 @@ def fleiss_kappa(
             "the same number for each"
         )
     if reason:
-        return _make_undefined(counts, reason)
+        return _make_undefined_reliability(counts, reason)
     agreeing = (counts * (counts - 1)).sum(axis=1) / (raters * (raters - 1))
     pool = counts.sum(axis=0) / counts.sum()
     ends = [1.0, *pool], [float(pool @ pool), *pool]
@@ -526,7 +526,7 @@ def _make_reliability(
     clusters: Ints,
     seed: int,
     coefficient: Callable[[Floats], Floats],
-    ends: Sequence[Sequence[float]],
+    extremes: Sequence[Sequence[float]],
 ) -> Reliability:
     """Compute a coefficient from sums over items, with an interval from resampling clusters.
 
@@ -536,17 +536,17 @@ def _make_reliability(
         clusters: The cluster of each item.
         seed: The random seed of the draws.
         coefficient: A function from (draws, q) sums to (draws,) values, NaN if undefined.
-        ends: (2, q − 1) the contributions of full agreement and of chance agreement, for size 1.
+        extremes: (2, q − 1) the contributions of full and of chance agreement, for size 1.
     """
     value = float(coefficient(totals.sum(axis=0)[None])[0])
-    of = _proportion.cluster_totals(totals, clusters)
-    prior = _proportion.pseudo_clusters(of[:, 0], [[1.0, *end] for end in ends])
+    of = _proportion.sum_by_cluster(totals, clusters)
+    prior = _proportion.make_pseudo_clusters(of[:, 0], [[1.0, *end] for end in extremes])
     drawn = coefficient(_proportion.resample(of, seed, prior=prior))
     interval = _proportion.percentile_interval(drawn[~np.isnan(drawn)])
     return Reliability(value, interval, "", len(counts), int(counts.sum()))
 
 
-def _make_undefined(counts: Ints, reason: str) -> Reliability:
+def _make_undefined_reliability(counts: Ints, reason: str) -> Reliability:
     return Reliability(None, None, reason, len(counts), int(counts.sum()))
 
 

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from winosmith.dataset import Dataset
 from winosmith.problem import BLANK, Problem
-from winosmith.text import inflection_prefix, kind_of_script, units
+from winosmith.text import detect_script, get_inflection_prefix, units
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -31,8 +31,8 @@ Floats = NDArray[np.float64]
 def find_first_mentioned(problem: Problem) -> int:
     """Return the index of the option that the sentence mentions first.
 
-    The whole option is searched for first, then its last word, then its letters anywhere. Case is
-    ignored. In scripts other than Latin, the last word may have a different ending, as in Russian.
+    The search is for the whole option first, then for its last word, then for its letters anywhere,
+    ignoring case. In non-Latin scripts, the last word may have a different ending, as in Russian.
     An option that is not mentioned comes last, and options at the same position are in alphabetical
     order, so that the order of the options has no effect.
 
@@ -55,15 +55,15 @@ def _find_mention(sentence: str, option: str) -> int:
         if found is not None:
             return found.start()
     at = sentence.find(option)
-    if at < 0 and kind_of_script(option) == "spaced":
-        beginning = re.escape(inflection_prefix(option.split()[-1]))
+    if at < 0 and detect_script(option) == "spaced":
+        beginning = re.escape(get_inflection_prefix(option.split()[-1]))
         found = re.search(rf"(?<!\w){beginning}", sentence)
         at = -1 if found is None else found.start()
     return at if at >= 0 else len(sentence)
 
 
-def find_first_of_twins(data: Dataset) -> NDArray[np.intp]:
-    """Return the (n,) index of each problem's first-mentioned option, the same in both halves.
+def find_first_mentioned_options(data: Dataset) -> NDArray[np.intp]:
+    """Return the (n,) index of each problem's first-mentioned option, equal in both halves.
 
     If the halves of a twin mention their options in different orders, the alphabetically first
     sentence decides. The result does not depend on answers, or on the order of options or problems.
@@ -101,14 +101,14 @@ def count_words(data: Dataset) -> tuple[csr_array, list[str]]:
     return counts, vocabulary
 
 
-def count_pairs(words: csr_array) -> csr_array:
-    """Return a binary (n, pairs) matrix: which pairs of different words each problem contains."""
+def make_word_pair_matrix(counts: csr_array) -> csr_array:
+    """Return a binary (n, pairs) matrix of the word pairs that each problem contains."""
     from scipy.sparse import csr_array
 
-    starts, width = words.indptr, words.shape[1]
+    starts, width = counts.indptr, counts.shape[1]
     found = []
     for first, last in itertools.pairwise(starts):
-        present = np.sort(words.indices[first:last]).astype(np.int64)
+        present = np.sort(counts.indices[first:last]).astype(np.int64)
         one, other = np.triu_indices(len(present), 1)
         found.append(present[one] * width + present[other])
     rows = np.repeat(np.arange(len(found)), [len(pairs) for pairs in found])
@@ -120,13 +120,13 @@ def count_pairs(words: csr_array) -> csr_array:
 def compute_pmi_with_answers(features: csr_array, labels: NDArray[Any], smoothing: float) -> Floats:
     """Return the pointwise mutual information of each answer with each feature, in nats.
 
-    PMI(y; w) = log p(w, y) / (p(w) p(y)), from the numbers of problems that have the feature w (any
-    number of times) and the answer y, each plus `smoothing` (Gururangan et al. 2018).
+    PMI(y; w) = log p(w, y) / (p(w) p(y)). The probabilities come from the numbers of problems with
+    the feature w (once or more) and the answer y, each plus `smoothing` (Gururangan et al. 2018).
 
     Args:
         features: (n, features) counts.
-        labels: (n,) 0 if the first option is correct, in the order of `find_first_of_twins`,
-            otherwise 1.
+        labels: (n,) 0 if the first option is correct, in the order of
+            `find_first_mentioned_options`, otherwise 1.
         smoothing: The number added to each count, above 0.
 
     Returns:

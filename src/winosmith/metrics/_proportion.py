@@ -62,30 +62,30 @@ class Proportion(Result):
         return f"{self.right:,.7g} of {self.n:,}{tied}"
 
 
-def format_rate(found: Proportion) -> str:
+def format_rate(rate: Proportion) -> str:
     """Return a fraction in percent, followed by the number of ties if there are any."""
-    return percent(found.value) + (f" ({count_noun(found.ties, 'tie')})" if found.ties else "")
+    return percent(rate.value) + (f" ({count_noun(rate.ties, 'tie')})" if rate.ties else "")
 
 
 INTERVAL = ("95 %", lambda found: span(found.interval))
 """Heading and formatter of the column with a fraction's interval."""
 
 SIZE = attrgetter("n")
-"""Function that returns a fraction's number of cases."""
+"""Function that returns the number of cases of a fraction."""
 
 
-def round_count(sum_: float) -> float:
+def round_count(total: float) -> float:
     """Round a sum of credits to an int if it differs from an integer only by rounding errors.
 
     >>> round_count(3.0), round_count(0.5), round_count(1 / 3 + 1 / 3 + 1 / 3)
     (3, 0.5, 1)
     """
-    whole = round(sum_)
-    return whole if abs(sum_ - whole) < 1e-6 else float(sum_)
+    whole = round(total)
+    return whole if abs(total - whole) < 1e-6 else float(total)
 
 
 def proportion(
-    right: npt.ArrayLike,
+    correct: npt.ArrayLike,
     clusters: npt.ArrayLike | None = None,
     *,
     chance: float | None = None,
@@ -103,15 +103,15 @@ def proportion(
     linearised variance of a ratio; Liang & Zeger 1986), t the quantile of Student's t, and G the
     number of clusters. If all or none are correct, the residuals don't show the clustering.
     Therefore deff is estimated with two pseudo-clusters of the mean size, one all correct and one
-    all incorrect. The pseudo-clusters keep the interval sensible at 0 % and 100 %, and have little
-    effect elsewhere. deff is never below 1. With few large clusters, the pseudo-clusters make the
-    interval wider than necessary: with 5 clusters of 50 cases it covers the true fraction in all of
-    600 simulated beta-binomial samples, at twice the width or more. If every cluster has one case,
-    the interval is exactly Wilson's. A single cluster of several cases gives no information: the
-    interval is 0–1. A tie varies less than a correct or incorrect case, which the interval ignores.
+    all incorrect. They keep the interval sensible at 0 % and 100 %, and have little effect
+    elsewhere. deff is never below 1. With few large clusters, the pseudo-clusters make the interval
+    wider than necessary: with 5 clusters of 50 cases it covers the true fraction in all of 600
+    simulated beta-binomial samples, at twice the width or more. If every cluster has one case, the
+    interval is exactly Wilson's. A single cluster of several cases gives no information: the
+    interval is 0–1. The interval ignores that a tie varies less than a correct or incorrect case.
 
     Args:
-        right: (n,) booleans, or the credit of each case, 0–1; n ≥ 1.
+        correct: (n,) booleans, or the credit of each case, 0–1; n ≥ 1.
         clusters: (n,) the label of each case's cluster; None if every case is its own cluster.
         chance: The fraction expected from guessing, 0–1; stored with the result.
         ties: The number of cases that are ties; stored with the result.
@@ -123,7 +123,7 @@ def proportion(
     >>> [round(end, 3) for end in proportion([True] * 100).interval]  # independent: Wilson's
     [0.963, 1.0]
     """
-    y = np.asarray(right, dtype=np.float64)
+    y = np.asarray(correct, dtype=np.float64)
     labels = np.arange(len(y)) if clusters is None else np.unique(clusters, return_inverse=True)[1]
     number = int(labels.max()) + 1
     effect = 1.0 if number == len(y) else max(1.0, _compute_design_effect(y, labels))
@@ -132,7 +132,7 @@ def proportion(
 
 
 def crossed_proportion(
-    right: npt.ArrayLike, people: npt.ArrayLike, problems: npt.ArrayLike
+    correct: npt.ArrayLike, people: npt.ArrayLike, problems: npt.ArrayLike
 ) -> Proportion:
     """Return a fraction of answers whose interval generalises to other people and problems.
 
@@ -144,16 +144,16 @@ def crossed_proportion(
 
     and the variance by pairs has no factor G / (G − 1).
 
-    The interval is Wilson's with the number of independent answers that has this variance, widened
-    by Student's t for the number of people or of problems, whichever is smaller. If all or none are
-    correct, the number of answers is the number of people or problems, whichever is larger. With
-    one person, the interval is for that person's answers to other problems; with one problem, for
-    other people's answers to it. (Two pseudo-clusters, as in `proportion`, would be as large as a
+    The interval is Wilson's for the number of independent answers with this variance, widened by
+    Student's t for the number of people or problems, whichever is smaller. If all or none are
+    correct, this number is the number of people or problems, whichever is larger. With one person,
+    the interval is for that person's answers to other problems; with one problem, for other
+    people's answers to it. (Two pseudo-clusters, as in `proportion`, would be as large as a
     person's whole sheet. With 3 to 20 people, the interval would then be two to six times as wide
     and always contain the true value.)
 
     Args:
-        right: (n,) whether each answer is correct; n ≥ 1.
+        correct: (n,) whether each answer is correct; n ≥ 1.
         people: (n,) the label of the person who gave each answer.
         problems: (n,) the label of each answer's problem; dependent problems (twins) share a label.
 
@@ -167,19 +167,19 @@ def crossed_proportion(
         stdtrit,
     )
 
-    y = np.asarray(right, dtype=np.float64)
+    y = np.asarray(correct, dtype=np.float64)
     ways = [np.unique(labels, return_inverse=True)[1] for labels in (people, problems)]
     n, value = len(y), float(y.mean())
     numbers = [int(labels.max()) + 1 for labels in ways]
 
-    def squares(labels: npt.NDArray[np.int64]) -> float:
+    def sum_squares(labels: npt.NDArray[np.int64]) -> float:
         return float((np.bincount(labels, y - value) ** 2).sum()) / n**2
 
     several = [(labels, size) for labels, size in zip(ways, numbers, strict=True) if size > 1]
-    between = [squares(labels) * size / (size - 1) for labels, size in several]
+    between = [sum_squares(labels) * size / (size - 1) for labels, size in several]
     crossing = 0.0
     if len(several) == 2:  # not a people × problems table, which might not fit into memory
-        crossing = squares(np.unique(ways[0] * numbers[1] + ways[1], return_inverse=True)[1])
+        crossing = sum_squares(np.unique(ways[0] * numbers[1] + ways[1], return_inverse=True)[1])
     variance = max(sum(between) - crossing, *between, 0.0)
     alike = min(n, value * (1 - value) / variance) if variance > 0 else n
     if value in (0, 1):
@@ -207,21 +207,21 @@ def _compute_design_effect(y: Floats, labels: npt.NDArray[np.int64]) -> float:
 
 
 def _compute_interval(
-    value: float, n: int, clusters: int, effect: float, level: float
+    fraction: float, n: int, cluster_count: int, design_effect: float, level: float
 ) -> tuple[float, float]:
-    if clusters == 1 and n > 1:
+    if cluster_count == 1 and n > 1:
         return 0.0, 1.0
     few = 1.0
-    if clusters != n:
+    if cluster_count != n:
         from scipy.special import stdtrit
 
         upper = 0.5 + level / 2
-        few = float(stdtrit(n - 1, upper) / stdtrit(clusters - 1, upper))
-    n_eff = n / effect * few**2
-    return wilson_interval(value * n_eff, n_eff, level)
+        few = float(stdtrit(n - 1, upper) / stdtrit(cluster_count - 1, upper))
+    n_eff = n / design_effect * few**2
+    return wilson_interval(fraction * n_eff, n_eff, level)
 
 
-def wilson_interval(right: float, n: float, level: float = 0.95) -> tuple[float, float]:
+def wilson_interval(correct: float, n: float, level: float = 0.95) -> tuple[float, float]:
     """Return Wilson's confidence interval of a fraction of independent cases, 0–1.
 
     With p = right / n and z the normal quantile of the level (Wilson 1927; Brown, Cai & DasGupta
@@ -230,7 +230,7 @@ def wilson_interval(right: float, n: float, level: float = 0.95) -> tuple[float,
         (p + z² / 2n ± z √(p (1 − p) / n + z² / 4n²)) / (1 + z² / n)
 
     Args:
-        right: The number of correct cases; it may be fractional if n is an effective sample size.
+        correct: The number of correct cases; it may be fractional if n is an effective sample size.
         n: The number of cases, above 0.
         level: The confidence level, 0–1.
 
@@ -238,15 +238,15 @@ def wilson_interval(right: float, n: float, level: float = 0.95) -> tuple[float,
     [0.596, 0.982]
     """
     # Implemented here because libraries with this interval take a second to import.
-    right, n = float(right), float(n)
+    correct, n = float(correct), float(n)
     z = NormalDist().inv_cdf(0.5 + level / 2)
-    share, whole = right / n, 1 + z**2 / n
+    share, whole = correct / n, 1 + z**2 / n
     middle = (share + z**2 / (2 * n)) / whole
     reach = z / whole * math.sqrt(share * (1 - share) / n + z**2 / (4 * n**2))
     # If none or all are correct, the interval ends at 0 or 1 except for rounding errors.
     return (
-        0.0 if right == 0 else max(0.0, middle - reach),
-        1.0 if right == n else min(1.0, middle + reach),
+        0.0 if correct == 0 else max(0.0, middle - reach),
+        1.0 if correct == n else min(1.0, middle + reach),
     )
 
 
@@ -254,8 +254,8 @@ DRAWS = 10_000
 """Default number of bootstrap draws; the ends of a 95 % interval vary by about 1 % of its width."""
 
 
-def cluster_totals(values: npt.ArrayLike, clusters: npt.NDArray[np.int64]) -> Floats:
-    """Return the (G, q) sums over each cluster of each column of (n, q) values."""
+def sum_by_cluster(values: npt.ArrayLike, clusters: npt.NDArray[np.int64]) -> Floats:
+    """Return the (G, q) sums of (n, q) values over each cluster."""
     columns = np.asarray(values, dtype=np.float64)
     labels = np.unique(clusters, return_inverse=True)[1]
     totals = np.zeros((int(labels.max()) + 1, columns.shape[1]))
@@ -266,10 +266,10 @@ def cluster_totals(values: npt.ArrayLike, clusters: npt.NDArray[np.int64]) -> Fl
 def resample(
     totals: Floats, seed: int, *, draws: int = DRAWS, prior: Floats | None = None
 ) -> Floats:
-    """Return the (draws, q) bootstrap sums over clusters that are drawn with replacement.
+    """Return the (draws, q) bootstrap sums over clusters drawn with replacement.
 
-    Each draw has as many clusters as the data. Clusters with equal totals are drawn together, from
-    a multinomial distribution, which gives the same distribution in a fraction of the time.
+    Each draw has as many clusters as the data. Clusters with equal totals are drawn together from a
+    multinomial distribution, which is equivalent and much faster.
 
     Args:
         totals: (G, q) the contribution of each cluster.
@@ -294,39 +294,39 @@ DIFFERENCE_WEIGHTS = (0.5, 0.5, 1.0)
 a difference (Agresti & Min 2005, section 3)."""
 
 
-def pseudo_clusters(
-    sizes: Floats, kinds: Sequence[Sequence[float]], weights: Sequence[float] | None = None
+def make_pseudo_clusters(
+    sizes: Floats, outcomes: Sequence[Sequence[float]], weights: Sequence[float] | None = None
 ) -> Floats:
     """Return one pseudo-cluster of the mean size for each kind of outcome, for `resample`.
 
-    Without pseudo-clusters, outcomes that were not observed in a few clusters would be impossible:
-    if all answers are correct, the interval would have no width.
+    Without pseudo-clusters, outcomes that a few clusters happen to lack would be impossible: if all
+    answers are correct, the interval would have zero width.
 
     Args:
         sizes: (G,) the sizes of the clusters.
-        kinds: (k, q) the contribution of each kind to the sums, per case.
+        outcomes: (k, q) the contribution of each kind to the sums, per case.
         weights: (k,) the weights of the kinds; by default 1 each.
     """
     mean = float((sizes**2).sum() / sizes.sum())
-    joins = np.ones(len(kinds)) if weights is None else np.asarray(weights)
-    return np.column_stack([joins, mean * np.asarray(kinds)])
+    joins = np.ones(len(outcomes)) if weights is None else np.asarray(weights)
+    return np.column_stack([joins, mean * np.asarray(outcomes)])
 
 
 def percentile_interval(
     values: npt.ArrayLike, level: float = 0.95, clusters: int | None = None
 ) -> tuple[float, float]:
-    """Return the percentile interval that contains the middle fraction `level` of the draws.
+    """Return the interval that contains the middle fraction `level` of the draws.
 
-    For draws from a few clusters, this interval is too narrow: it has the quantiles of a normal
-    distribution instead of Student's t, and a spread without Bessel's correction. With five
-    families, the percentile interval covers the true value in 83 to 87 % of samples. The expanded
-    interval (Hesterberg 2015, section 4.6) extends to √(G / (G − 1)) · t_{G−1} standard deviations.
+    For draws from a few clusters, this interval is too narrow: it uses normal quantiles instead of
+    Student's t, and a standard deviation without Bessel's correction. With five families, the
+    percentile interval covers the true value in 83 to 87 % of samples. The expanded interval
+    (Hesterberg 2015, section 4.6) extends to √(G / (G − 1)) · t_{G−1} standard deviations.
 
     Args:
         values: (draws,) the draws.
         level: The confidence level, 0–1.
         clusters: The number of clusters that were resampled, 2 or more, to expand the interval;
-            None if pseudo-clusters were added (`pseudo_clusters`). For draws from a null
+            None if pseudo-clusters were added (`make_pseudo_clusters`). For draws from a null
             distribution, use `null_interval`.
 
     >>> values = np.arange(1001)
@@ -363,8 +363,8 @@ def bootstrap_interval(
     (0.97, 1.0)
     """
     each = np.asarray(values, dtype=np.float64)
-    totals = cluster_totals(np.stack([each, np.ones(len(each))], axis=1), clusters)
-    prior = pseudo_clusters(totals[:, 1], [[end, 1] for end in ends]) if ends else None
+    totals = sum_by_cluster(np.stack([each, np.ones(len(each))], axis=1), clusters)
+    prior = make_pseudo_clusters(totals[:, 1], [[end, 1] for end in ends]) if ends else None
     sums = resample(totals, seed, prior=prior)
     return percentile_interval(sums[:, 0] / sums[:, 1])
 
@@ -372,7 +372,7 @@ def bootstrap_interval(
 Rounding = Literal["nearest", "down", "up", "any"]
 
 
-def possible_counts(
+def find_possible_counts(
     printed: str | float,
     n: int,
     decimals: int | None = None,
@@ -389,50 +389,50 @@ def possible_counts(
         printed: The printed number: "86.3". A string keeps trailing zeros ("90.0").
         n: The number of cases.
         decimals: The number of decimals; by default those of `printed`.
-        rounding: How the number was rounded: "nearest" (halves in either direction), "down"
-            (truncated), "up" (raised to the next last digit), or "any" of these.
+        rounding: How the number was rounded: to the "nearest" number (halves in either direction),
+            "down" (truncated), "up", or in "any" of these ways.
         scale: 100 for percentages, 1 for fractions.
 
     Raises:
         DataError: `printed` is not a number, or n is below 1.
 
-    >>> possible_counts("86.3", 80)  # PDP in WinoGrande's table 6: 69 of 80 is 86.25
+    >>> find_possible_counts("86.3", 80)  # PDP in WinoGrande's table 6: 69 of 80 is 86.25
     (69,)
-    >>> possible_counts("86.3", 60), possible_counts("96.5", 273)
+    >>> find_possible_counts("86.3", 60), find_possible_counts("96.5", 273)
     ((), ())
-    >>> possible_counts("13.5", 273), possible_counts("13.5", 273, rounding="down")
+    >>> find_possible_counts("13.5", 273), find_possible_counts("13.5", 273, rounding="down")
     ((), (37,))
     """
-    found = _find_integers(printed, n, decimals, rounding, scale)
+    found = _iterate_consistent_counts(printed, n, decimals, rounding, scale)
     return tuple(count for count in found if count <= n)
 
 
-def possible_sums(
+def find_possible_sums(
     printed: str | float, n: int, decimals: int | None = None, *, rounding: Rounding = "nearest"
 ) -> tuple[int, ...]:
     """Return the sums of n integers that are consistent with a printed mean; empty if none are.
 
-    Depths are integers, so a printed error depth and its number of errors are consistent with one
+    Depths are integers, so a printed error depth and a number of errors are consistent with one
     sum, several or none (Brown & Heathers 2017).
 
     Args:
         printed: The printed mean: "6.913". A string keeps trailing zeros.
         n: The number of integers, each 0 or more, in the mean.
-        decimals: As in `possible_counts`.
-        rounding: As in `possible_counts`.
+        decimals: As in `find_possible_counts`.
+        rounding: As in `find_possible_counts`.
 
     Raises:
         DataError: `printed` is not a number, or n is below 1.
 
-    >>> possible_sums("6.913", 80)  # BERT on EvoGrad-M, table 4: 60.4 % of 202 leaves 80 errors
+    >>> find_possible_sums("6.913", 80)  # BERT on EvoGrad-M, table 4: 60.4 % of 202, so 80 errors
     (553,)
-    >>> possible_sums("6.867", 237, rounding="any")  # on EvoGrad-L: 54.9 % of 526 leaves 237
+    >>> find_possible_sums("6.867", 237, rounding="any")  # on EvoGrad-L: 54.9 % of 526 leaves 237
     ()
     """
-    return tuple(_find_integers(printed, n, decimals, rounding, 1))
+    return tuple(_iterate_consistent_counts(printed, n, decimals, rounding, 1))
 
 
-def _find_integers(
+def _iterate_consistent_counts(
     printed: str | float, n: int, decimals: int | None, rounding: Rounding, scale: int
 ) -> Iterator[int]:
     try:
@@ -440,7 +440,7 @@ def _find_integers(
     except InvalidOperation:
         raise DataError(f"{printed!r} is not a number such as 86.3") from None
     if not value.is_finite() or n < 1:
-        raise DataError(f"{printed!r} of {n}: use a finite number, and a count of 1 or more")
+        raise DataError(f"{printed!r} of {n}: use a finite number and a count of 1 or more")
     exponent = value.as_tuple().exponent
     places = decimals if decimals is not None else max(0, -int(exponent))
     unit, target = Fraction(1, 10**places), Fraction(value)
@@ -461,7 +461,7 @@ _ROUNDING_ERROR = 1e-9
 """Maximum rounding error by which products such as 0.05 · 20 can be below an integer."""
 
 
-def find_critical_value(drawn: npt.ArrayLike, level: float) -> float:
+def find_critical_value(draws: npt.ArrayLike, level: float) -> float:
     """Return the critical value of a test: the ⌊level · (B + 1)⌋-th largest of B null draws.
 
     If the observed value is exchangeable with the draws, it exceeds the critical value with a
@@ -469,7 +469,7 @@ def find_critical_value(drawn: npt.ArrayLike, level: float) -> float:
     p-value, (1 + number of draws at least as large) / (1 + B), is at most `level`.
 
     Args:
-        drawn: (B,) the draws from the null distribution.
+        draws: (B,) the draws from the null distribution.
         level: The significance level, 0–1.
 
     Raises:
@@ -478,35 +478,35 @@ def find_critical_value(drawn: npt.ArrayLike, level: float) -> float:
     >>> find_critical_value(range(19), 0.05), find_critical_value(range(199), 0.05)
     (18.0, 189.0)
     """
-    values = np.sort(np.asarray(drawn, np.float64))
+    values = np.sort(np.asarray(draws, np.float64))
     rank = int(level * (len(values) + 1) + _ROUNDING_ERROR)
     if rank < 1:
         raise ValueError(f"{len(values)} draws are too few for a level of {level}")
     return float(values[-rank])
 
 
-def null_interval(drawn: npt.ArrayLike) -> tuple[float, float]:
-    """Return the interval that contains another draw from the null with probability 0.95 or more.
+def null_interval(draws: npt.ArrayLike) -> tuple[float, float]:
+    """Return the interval that contains another null draw with a probability of at least 0.95.
 
     The ends are the ⌊0.025 (B + 1)⌋-th smallest and largest of the B draws. (Between the
     interpolated 2.5 and 97.5 % quantiles of 20 draws, the probability is 86 %.) With fewer than 39
-    draws, the interval is their range, and the probability is smaller; see `null_interval_label`.
+    draws, the interval is their range, and the probability is smaller; see `label_null_interval`.
 
     Args:
-        drawn: (B,) the draws from the null distribution, at least one.
+        draws: (B,) the draws from the null distribution, at least one.
 
     >>> null_interval(range(20)), null_interval(range(1, 1000))
     ((0.0, 19.0), (25.0, 975.0))
     """
-    values = np.sort(np.asarray(drawn, np.float64))
+    values = np.sort(np.asarray(draws, np.float64))
     rank = max(1, int(0.025 * (len(values) + 1) + _ROUNDING_ERROR))
     return float(values[rank - 1]), float(values[-rank])
 
 
-def null_interval_label(draws: int) -> str:
-    """Return the label of a `null_interval` from this number of draws.
+def label_null_interval(draw_count: int) -> str:
+    """Return the label for a `null_interval` from a number of draws.
 
-    >>> null_interval_label(20), null_interval_label(39)
+    >>> label_null_interval(20), label_null_interval(39)
     ("the draws' range", '95 % of the draws')
     """
-    return "95 % of the draws" if draws >= _MIN_DRAWS else "the draws' range"
+    return "95 % of the draws" if draw_count >= _MIN_DRAWS else "the draws' range"

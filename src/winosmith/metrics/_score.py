@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from winosmith import formats, report
-from winosmith.blocks import comparable_text, whole_twins
+from winosmith.blocks import normalize_tokens, whole_twins
 from winosmith.dataset import Dataset
 from winosmith.errors import DataError, InputError
 from winosmith.metrics._graded import Graded, check_comparable, find_columns, grade_models
@@ -24,7 +24,7 @@ from winosmith.metrics._proportion import (
     null_interval,
     proportion,
 )
-from winosmith.prediction import Prediction, best_options
+from winosmith.prediction import Prediction, find_best_options
 from winosmith.problem import Scalar
 from winosmith.report import Signature, fixed, percent, probability, signature_of, span
 from winosmith.results import Result, shown
@@ -44,7 +44,8 @@ class Score(Result):
         comparisons: The fraction of comparisons in which the correct option scores higher; None if
             every problem has two options, or if scores are missing. See `score_comparisons`.
         groups: Field → value → accuracy on the problems with that value. The fields are "options"
-            if the number of options varies, domain and source if known, and the requested fields.
+            if the number of options varies, the domain and source if known, and the requested
+            fields.
         refused: Field → why its values can't be compared for this solver. Refused fields are not in
             `groups`.
         notes: Field → a caveat about comparing its values.
@@ -52,10 +53,10 @@ class Score(Result):
         against_scores: The number of answers that choose an option without the best score.
         invalid: The number of answers that match no option and are therefore incorrect.
         missing: The number of problems without a prediction, which are excluded from the accuracy.
-        possible: The accuracy on all problems if every missing answer is incorrect, and if every
-            missing answer is correct; None if no answer is missing.
+        possible: The accuracy on all problems if all missing answers are incorrect, and if all are
+            correct; None if no answer is missing.
         signature: The signature of the data and the predictions.
-        below_chance: The accuracy of the valid answers if it is below chance; see `below_chance`.
+        below_chance: The accuracy of the valid answers if below chance; see `detect_below_chance`.
     """
 
     accuracy: Proportion
@@ -98,10 +99,10 @@ class Score(Result):
         return [report.draw_reliability(rows, name=name, note=note)]
 
 
-def below_chance(graded: Graded) -> Proportion | None:
+def detect_below_chance(graded: Graded) -> Proportion | None:
     """Return the accuracy of the valid answers if it is significantly below chance (p ≤ 0.05).
 
-    Invalid answers are omitted, because they are incorrect without choosing an option.
+    Invalid answers are omitted, because they are incorrect but choose no option.
     """
     valid = [row for row, one in enumerate(graded.predictions) if one.chosen]
     if not valid:
@@ -110,18 +111,18 @@ def below_chance(graded: Graded) -> Proportion | None:
     some = Graded(graded.dataset.select(valid), predictions, graded.clusters[valid])
     found = some.measure_accuracy(chance=compute_guessing_level(some))
     is_below = found.value < (found.chance or 0)  # checked first because the p-value takes long
-    return found if is_below and guessing_p_value(some, as_badly=True) <= _SIGNIFICANCE else None
+    return found if is_below and guessing_p_value(some, lower_tail=True) <= _SIGNIFICANCE else None
 
 
-def describe_below_chance(found: Proportion) -> str:
+def describe_below_chance(accuracy: Proportion) -> str:
     """Return a clause that reports an accuracy below chance, with its usual reasons.
 
     >>> describe_below_chance(proportion([0] * 8, range(8), chance=0.5))[:69]
     'below chance: 0 of 8 valid answers are correct, and guessing gives 50'
     """
     return (
-        f"below chance: {found.in_words} valid answers are correct, and guessing gives "
-        f"{percent(found.chance or 0)}; its options may be in another order, or counted from "
+        f"below chance: {accuracy.in_words} valid answers are correct, and guessing gives "
+        f"{percent(accuracy.chance or 0)}; its options may be in another order, or counted from "
         "another number"
     )
 
@@ -144,9 +145,9 @@ def score(
         data: The problems; None if `answers` are graded.
         by: Fields whose values are scored separately: "origin.author", "lineage.root", or a key of
             `extra` such as "winogender.gender". If two values give the solver the same input, the
-            field is refused with the reason (`check_comparable`). Every key that ends in
-            ".associative" or ".switchable" is included by default (Trichelair et al. 2019).
-        seed: The random seed of the calibration's null.
+            field is refused with a reason (`check_comparable`). Keys that end in ".associative" or
+            ".switchable" are always included (Trichelair et al. 2019).
+        seed: The random seed for the null distribution of the calibration.
 
     Raises:
         DataError: A field is unknown or has too many values.
@@ -171,8 +172,8 @@ def score(
         score_twins(graded),
         score_comparisons(graded),
         groups,
-        calibration(graded, seed) if graded.scored else None,
-        margins(graded) if graded.scored else None,
+        measure_calibration(graded, seed) if graded.scored else None,
+        measure_margins(graded) if graded.scored else None,
         graded.against_scores,
         graded.invalid,
         graded.missing,
@@ -180,7 +181,7 @@ def score(
         signature_of(graded.dataset, seed, predictions=graded.digest[:12]),
         refused,
         notes,
-        below_chance(graded),
+        detect_below_chance(graded),
     )
 
 
@@ -204,8 +205,8 @@ def score_twins(graded: Graded) -> Proportion | None:
     """Return the fraction of whole twins with both halves correct; None if there are no twins.
 
     Abdou et al. (2020) call this fraction pair accuracy. With two options, guessing gives 1/4. A
-    solver that ignores the trigger scores 0. A twin counts as the product of its halves' credits:
-    two halves that are ties between two options count as 1/4, as for guessing.
+    solver that ignores the trigger scores 0. A twin's credit is the product of its halves' credits:
+    two halves that are ties between two options score 1/4, like guessing.
     """
     twins = graded.dataset.twins
     if not twins:
@@ -223,9 +224,9 @@ def score_comparisons(graded: Graded) -> Proportion | None:
     """Return the fraction of comparisons in which the correct option outscores an incorrect one.
 
     A problem with k options has k − 1 comparisons; guessing wins half of them. The 60 Pronoun
-    Disambiguation Problems have 80 comparisons, as in WinoGrande's tables 5 and 6. Equal scores
-    count as half a win. The result is None if every problem has two options, because it would equal
-    the accuracy, or if a problem with more options has no scores.
+    Disambiguation Problems have 80 comparisons, as in WinoGrande's tables 5 and 6. Equal scores are
+    half a win. The result is None if every problem has two options (it would equal the accuracy),
+    or if a problem with more options has no scores.
     """
     if all(len(problem.options) == 2 for problem in graded.dataset):
         return None
@@ -240,7 +241,7 @@ def score_comparisons(graded: Graded) -> Proportion | None:
         elif scores:
             own = scores[answer]
             rivals = (*scores[:answer], *scores[answer + 1 :])
-            beaten = (best_options((own, rival)) for rival in rivals)
+            beaten = (find_best_options((own, rival)) for rival in rivals)
             won += [1 / len(best) if 0 in best else 0.0 for best in beaten]
         else:
             return None
@@ -309,15 +310,15 @@ def compute_guessing_level(graded: Graded) -> float:
     return float(np.mean([1 / len(problem.options) for problem in graded.dataset]))
 
 
-def guessing_p_value(graded: Graded, *, as_badly: bool = False) -> float:
-    """Return the probability that guessing is at least (with `as_badly`: at most) as accurate.
+def guessing_p_value(graded: Graded, *, lower_tail: bool = False) -> float:
+    """Return the probability that guessing is at least (with `lower_tail`: at most) as accurate.
 
     The null distribution rotates the labels of a cluster's problems together. The k options of each
     problem form a circle, sorted by their text. All answers of the cluster move by the same number
     of positions, and each of the k rotations is equally probable. With two options, a rotation
     keeps or flips all answers, so the halves of a twin keep opposite answers; with more options,
-    copies move together and count once. The null distribution does not depend on the order in which
-    options are written. A tie has the credit 1 / (options tied) in each rotation in which the
+    copies move together and are counted once. The order in which options are written has no effect
+    on the null distribution. A tie has the credit 1 / (options tied) in each rotation in which the
     answer is among the tied options.
 
     The distribution of the sum is exact (by convolution). If ties among many different numbers of
@@ -350,14 +351,14 @@ def guessing_p_value(graded: Graded, *, as_badly: bool = False) -> float:
         drawn = np.zeros(_ROTATION_DRAWS, np.int64)
         for step in steps:
             drawn += step[rng.integers(0, len(step), _ROTATION_DRAWS)]
-        reached = (drawn <= seen) if as_badly else (drawn >= seen)
+        reached = (drawn <= seen) if lower_tail else (drawn >= seen)
         return (1 + int(reached.sum())) / (1 + _ROTATION_DRAWS)
     distribution = np.ones(1)
     for step in steps:
         before, distribution = distribution, np.zeros(len(distribution) + int(step.max()))
         for place, count in zip(*np.unique(step, return_counts=True), strict=True):
             distribution[place:][: len(before)] += count / len(step) * before
-    tail = distribution[: seen + 1] if as_badly else distribution[max(seen, 0) :]
+    tail = distribution[: seen + 1] if lower_tail else distribution[max(seen, 0) :]
     return float(min(1.0, tail.sum()))
 
 
@@ -366,30 +367,30 @@ _MAX_EXACT_SUM, _ROTATION_DRAWS = 2_000_000, 20_000
 
 
 def _measure_distances(graded: Graded, row: int) -> list[int]:
-    """Return the distance of each chosen option from the answer in the options' circle, 0 to k − 1.
+    """Return each chosen option's distance from the answer in the options' circle, 0 to k − 1.
 
-    Options are sorted by `comparable_text`, so that copies have the same circle.
+    Options are sorted by `normalize_tokens`, so that copies have the same circle.
     """
     problem = graded.dataset[row]
     options = problem.options
-    order = sorted(range(len(options)), key=lambda at: (comparable_text(options[at]), options[at]))
+    order = sorted(range(len(options)), key=lambda at: (normalize_tokens(options[at]), options[at]))
     place = {option: at for at, option in enumerate(order)}
     answer = place[problem.answer or 0]  # `grade` refuses unknown answers
     return [(place[option] - answer) % len(options) for option in graded.predictions[row].chosen]
 
 
 def _rotate_credit(
-    chosen: Sequence[Sequence[int]], options: int, unit: int
+    distances: Sequence[Sequence[int]], option_count: int, unit: int
 ) -> npt.NDArray[np.int64]:
-    """Return the (options,) credit of a cluster for each rotation of its labels, in units.
+    """Return the (option_count,) credit of a cluster, in units, for each rotation of its labels.
 
     Args:
-        chosen: The distances of the chosen options from the answer, for each problem.
-        options: The number of options of each problem.
+        distances: The distances of the chosen options from the answer, for each problem.
+        option_count: The number of options of each problem.
         unit: The number of units per credit.
     """
-    credit = np.zeros(options, dtype=np.int64)
-    for places in chosen:
+    credit = np.zeros(option_count, dtype=np.int64)
+    for places in distances:
         credit[list(places)] += unit // (len(places) or 1)
     return credit
 
@@ -405,7 +406,7 @@ Floats = npt.NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True)
 class ReliabilityBin(Result):
-    """The problems for which the probability of the chosen option is in the same bin.
+    """The problems whose chosen options have probabilities in the same bin.
 
     Attributes:
         low, high: The edges of the bin, 0–1; the bin includes only the upper edge.
@@ -424,7 +425,7 @@ class Calibration(Result):
     """The calibration of a solver's probabilities.
 
     The probabilities are the softmax of the scores, so scores must be log-probabilities up to a
-    constant. Other scores can be ranked, but their calibration is meaningless.
+    constant; otherwise, the calibration is meaningless.
 
     Attributes:
         ece: The expected calibration error, 0–1: the mean over problems of |accuracy − confidence|
@@ -448,12 +449,12 @@ class Calibration(Result):
     bins: tuple[ReliabilityBin, ...]
 
 
-def calibration(graded: Graded, seed: int = 0) -> Calibration:
-    """Measure the calibration of the probabilities, which are the softmax of the scores.
+def measure_calibration(graded: Graded, seed: int = 0) -> Calibration:
+    """Measure the calibration of a solver's probabilities, the softmax of its scores.
 
     The null distribution is drawn with the random seed `seed`: each simulated answer is correct
     with the probability that the solver states. The halves of a twin, and copies, depend on each
-    other as for the solver; everything else is treated as independent.
+    other as they do for the solver; everything else is treated as independent.
 
     Raises:
         DataError: A prediction has no scores.
@@ -480,20 +481,20 @@ def calibration(graded: Graded, seed: int = 0) -> Calibration:
     )
 
 
-def _draw_calibrated(graded: Graded, chosen: Floats, seed: int) -> Iterator[npt.NDArray[np.bool_]]:
+def _draw_calibrated(graded: Graded, stated: Floats, seed: int) -> Iterator[npt.NDArray[np.bool_]]:
     """Yield, for each draw, (n,) whether each answer of a perfectly calibrated solver is correct.
 
     The halves of a twin share one random number. The order of the problems has no effect.
     """
-    unit = np.empty(len(chosen), dtype=np.int64)
+    unit = np.empty(len(stated), dtype=np.int64)
     for number, rows in enumerate(whole_twins(graded.dataset)):
         unit[rows] = number
-    order = np.lexsort((np.bincount(unit, graded.credit), np.bincount(unit, chosen)))
+    order = np.lexsort((np.bincount(unit, graded.credit), np.bincount(unit, stated)))
     rank = np.argsort(order)[unit]
-    first, rng = graded.credit >= 0.5, np.random.default_rng([seed, len(chosen)])
+    first, rng = graded.credit >= 0.5, np.random.default_rng([seed, len(stated)])
     for _ in range(NULL_DRAWS):
         fact = rng.random(len(order))[rank]
-        yield np.where(first, fact, 1 - fact) < chosen
+        yield np.where(first, fact, 1 - fact) < stated
 
 
 def _log_softmax(scores: Sequence[tuple[float, ...]]) -> Floats:
@@ -507,31 +508,31 @@ def _log_softmax(scores: Sequence[tuple[float, ...]]) -> Floats:
     return log_probabilities
 
 
-def _compute_ece(chosen: Floats, right: npt.NDArray[Any], bins: npt.NDArray[np.int64]) -> float:
-    gaps = np.bincount(bins, right - chosen, minlength=BINS)
-    return float(np.abs(gaps).sum() / len(chosen))
+def _compute_ece(stated: Floats, correct: npt.NDArray[Any], bins: npt.NDArray[np.int64]) -> float:
+    gaps = np.bincount(bins, correct - stated, minlength=BINS)
+    return float(np.abs(gaps).sum() / len(stated))
 
 
 def _make_bin(
-    graded: Graded, chosen: Floats, bins: npt.NDArray[np.int64], number: int
+    graded: Graded, stated: Floats, bins: npt.NDArray[np.int64], number: int
 ) -> ReliabilityBin:
     inside = bins == number
     return ReliabilityBin(
         number / BINS,
         (number + 1) / BINS,
-        float(chosen[inside].mean()),
+        float(stated[inside].mean()),
         graded.measure_accuracy(inside),
     )
 
 
 @dataclass(frozen=True, slots=True)
 class Margins(Result):
-    """The margins of the correct options' scores over the best incorrect options'.
+    """The margins between the scores of correct options and of the best incorrect options.
 
     Attributes:
         quartiles: The 25th, 50th and 75th percentile of the margin, in the unit of the scores.
-        ranking: The probability that a random correct answer has a larger lead (the score of the
-            chosen option minus the next best) than a random incorrect one: 0.5 if the lead is
+        ranking: The probability that a random correct answer has a larger lead (the chosen option's
+            score minus the next best) than a random incorrect answer: 0.5 if the lead is
             uninformative, 1 at best; None if all or no answers are correct. Ties have a lead of 0.
         surest_wrong: The ids of the incorrect answers with the largest lead, at most three.
     """
@@ -541,7 +542,7 @@ class Margins(Result):
     surest_wrong: tuple[str, ...]
 
 
-def margins(graded: Graded) -> Margins:
+def measure_margins(graded: Graded) -> Margins:
     """Measure the margins between the scores of correct and incorrect options.
 
     Raises:
@@ -572,11 +573,11 @@ def margins(graded: Graded) -> Margins:
     )
 
 
-def require_scores(graded: Graded, what: str) -> None:
-    """Raise a DataError that names the problem if a prediction has no scores."""
+def require_scores(graded: Graded, metric: str) -> None:
+    """Raise a DataError that names a problem if its prediction has no scores."""
     missing = next((p.problem_id for p in graded.predictions if not p.scores), None)
     if missing is not None:
-        raise DataError(f"{what} needs scores; the prediction for {missing!r} has none")
+        raise DataError(f"{metric} needs scores; the prediction for {missing!r} has none")
 
 
 def _compute_margin_and_lead(prediction: Prediction, answer: int) -> tuple[float, float]:

@@ -13,10 +13,10 @@ import numpy.typing as npt
 
 from winosmith import report
 from winosmith.errors import DataError, require
-from winosmith.metrics._depth import DepthKind, ErrorDepth, Family, error_depths, find_families
+from winosmith.metrics._depth import DepthKind, ErrorDepth, Family, group_families, measure_depths
 from winosmith.metrics._graded import Graded
 from winosmith.metrics._leaks import Overlap
-from winosmith.metrics._proportion import DRAWS, Proportion, cluster_totals, proportion, round_count
+from winosmith.metrics._proportion import DRAWS, Proportion, proportion, round_count, sum_by_cluster
 from winosmith.report import Signature, signature_of
 from winosmith.results import Result
 
@@ -35,10 +35,11 @@ class Stability(Result):
         n: The number of perturbed problems of known depth.
         unknown: The number of perturbed problems that are omitted because their depth is unknown.
         mean: The pooled mean depth of all errors: EvoGrad's error depth.
-        family_mean: The mean, over families with an error, of the mean depth of their errors.
+        family_mean: The mean depth of errors, averaged first within and then over families with an
+            error.
         first: The mean, over families with an error, of the depth of their first error.
         families: The families, each with its error depths, in order of first occurrence.
-        accuracy: The accuracy on the perturbed problems; None if withheld, see `overlap`.
+        accuracy: The accuracy on the perturbed problems; None if withheld (see `overlap`).
         roots: The accuracy on the roots in the data; None if there are no roots, or if withheld.
         by_depth: The accuracy on the perturbed problems at each depth, ascending; None if withheld.
         consistency: The fraction of families with only correct answers; None if withheld.
@@ -67,7 +68,7 @@ class Stability(Result):
         return [svg for panels in draw_stability({name: self}) for svg in panels]
 
 
-def stability(
+def measure_stability(
     graded: Graded,
     *,
     depth: DepthKind | None = None,
@@ -80,10 +81,10 @@ def stability(
     Args:
         graded: The graded answers, from `grade`, for families of a root and its perturbations.
             Other problems are ignored.
-        depth: "declared", "lineage" or "edit" (see `winosmith.lineage.Depths`); by default the kind
-            that most perturbed problems have, or the first such kind.
-        overlap: The overlap with the training data, from `overlap`. If the solver may have seen
-            test problems, accuracies are withheld, but not error depths (as in EvoGrad's table 4).
+        depth: "declared", "lineage" or "edit" (see `winosmith.lineage.Depths`); by default the
+            (first) kind that most perturbed problems have.
+        overlap: The overlap with the training data, from `find_overlap`. If the solver may have seen
+            test problems, accuracies are withheld (error depths are not, as in EvoGrad's table 4).
         seed: The random seed of the draws.
         draws: The number of bootstrap draws over families.
 
@@ -98,12 +99,12 @@ def stability(
     >>> one = make_child(root, "The mug hit the vase and the _ broke.", ("mug", "vase"), 1, source="x")
     >>> two = make_child(one, "The mug hit the vase but the _ held.", ("mug", "vase"), 0, source="x")
     >>> data = Dataset([root, one, two])
-    >>> found = stability(grade(data, [Prediction(problem.id, 1) for problem in data]))
+    >>> found = measure_stability(grade(data, [Prediction(problem.id, 1) for problem in data]))
     >>> found.depth, found.mean.value, found.mean.null.coin, found.survival.share
     ('lineage', 3.0, 2.0, (0.0,))
     """  # noqa: E501
-    kind, families, unknown = find_families(graded, depth)
-    pooled, family_mean, first = error_depths(families, seed, draws)
+    kind, families, unknown = group_families(graded, depth)
+    pooled, family_mean, first = measure_depths(families, seed, draws)
     withheld = overlap is not None and overlap.withheld
     return Stability(
         kind,
@@ -194,8 +195,9 @@ class Survival(Result):
         intervals: (m,) the 95 % interval of each fraction: Greenwood's on the log-log scale
             (Kalbfleisch & Prentice 1980), from lifelines. Families are treated as independent.
         at_risk: (m,) the number of families that reach each depth without an earlier error.
-        errors: (m,) the number of families whose first error is at each depth. An integer unless
-            there are ties, which let a family end at several depths, each with a probability.
+        errors: (m,) the number of families whose first error is at each depth. The numbers are
+            integers unless there are ties, which let a family end at several depths, each with a
+            probability.
         censored: (m,) the number of families that end at each depth without an error.
         median: The depth by which half of the families have an error; None if fewer than half do.
     """
@@ -252,15 +254,15 @@ MAX_ENUMERATED_CLUSTERS = 14
 
 @dataclass(frozen=True)
 class SurvivalComparison(Result):
-    """The survival curves of two solvers on the same families, with two tests of their difference.
+    """The survival curves of two solvers on the same families, and two tests of the difference.
 
     Attributes:
         first, second: The survival curves.
         families: The number of families that both solvers answered.
         statistic: The log-rank statistic (Mantel 1966), χ² with one degree of freedom.
         log_rank: The p-value of the log-rank statistic. This p-value is usually too large, because
-            the test treats the solvers' families as independent, but both solvers answered the same
-            families. The test also ignores that families can be twins.
+            the test treats the solvers' families as independent, although both solvers answered the
+            same families. It also ignores that families can be twins.
         p_value: The p-value of the same statistic if the two solvers are swapped in each cluster of
             families with probability 1/2. Report this p-value, because the test is paired. The
             p-value is exact if up to 14 clusters differ; otherwise it is computed from `draws`
@@ -292,7 +294,7 @@ def compare_survival(
     Args:
         first: The graded answers of the first solver, from `grade`.
         second: The graded answers of the second solver, on the same data set.
-        depth: As in `stability`.
+        depth: As in `measure_stability`.
         seed: The random seed of the swaps.
         draws: The number of random swaps if there are too many to enumerate.
 
@@ -301,14 +303,14 @@ def compare_survival(
         MissingExtraError: lifelines is not installed (the `stability` extra).
     """
     if first.dataset.digest != second.dataset.digest:
-        raise DataError("the two solvers answered different data sets; use the same one")
-    kind, families, _ = find_families(first, depth)
-    others = find_families(second, kind).families
+        raise DataError("the two solvers answered different data sets; use the same data set")
+    kind, families, _ = group_families(first, depth)
+    others = group_families(second, kind).families
     ends, weights, of = _collect_endings((*families, *others))
-    scores = log_rank_scores(ends[:, 0], ends[:, 1].astype(bool), weights)
+    scores = compute_log_rank_scores(ends[:, 0], ends[:, 1].astype(bool), weights)
     own = np.bincount(of, weights * scores, 2 * len(families)).reshape(2, -1)
     clusters = np.array([family.cluster for family in families])
-    differences = cluster_totals((own[0] - own[1])[:, None], clusters)[:, 0]
+    differences = sum_by_cluster((own[0] - own[1])[:, None], clusters)[:, 0]
     is_first = of < len(families)
     statistic, log_rank = _compute_log_rank(
         (ends[is_first], weights[is_first]), (ends[~is_first], weights[~is_first])
@@ -333,23 +335,24 @@ def compare_survival(
 
 
 def _collect_endings(families: Sequence[Family]) -> tuple[Ints, Floats, Ints]:
-    """Return (m, 2) depths and error flags of endings, their probabilities and family numbers."""
+    """Return the endings' (m, 2) depths and error flags, probabilities and family numbers."""
     endings = [(*ending, at) for at, family in enumerate(families) for ending in family.endings]
     depth, failed, weights, of = zip(*endings, strict=True)
     return np.column_stack([depth, failed]).astype(np.int64), np.array(weights), np.array(of)
 
 
-def log_rank_scores(
-    lasted: npt.NDArray[np.int64], failed: npt.NDArray[np.bool_], weights: Floats | None = None
+def compute_log_rank_scores(
+    durations: npt.NDArray[np.int64], failed: npt.NDArray[np.bool_], weights: Floats | None = None
 ) -> Floats:
-    """Return each observation's (n,) contribution to the log-rank statistic: observed − expected.
+    """Return the (n,) contributions to the log-rank statistic: observed − expected events.
 
-    A score is 1 for an event, otherwise 0, minus the cumulative hazard up to the observation's end:
-    Σ d/n over all pooled observations (Kalbfleisch & Prentice 1980, section 6.2). The (weighted)
-    scores sum to 0. The scores don't depend on solvers, so swapping solvers does not change them.
+    A score is 1 for an event or 0 otherwise, minus the cumulative hazard up to the end of the
+    observation: Σ d/n over all pooled observations (Kalbfleisch & Prentice 1980, section 6.2). The
+    (weighted) scores sum to 0. The scores don't depend on solvers, so swapping solvers does not
+    change them.
     """
-    each = np.ones(len(lasted)) if weights is None else weights
-    ends, place = np.unique(lasted, return_inverse=True)
+    each = np.ones(len(durations)) if weights is None else weights
+    ends, place = np.unique(durations, return_inverse=True)
     leaving = np.bincount(place, each)
     at_risk = leaving[::-1].cumsum()[::-1]
     events = np.bincount(place, weights=failed * each, minlength=len(ends))
@@ -398,20 +401,20 @@ def _compute_swap_p_value(differences: Floats, seed: int, draws: int) -> float:
 
 
 MIN_PLOTTED = 5
-"""Minimum number of problems at a depth that is plotted; with fewer, the accuracy is too uncertain.
+"""Minimum number of problems for plotting a depth; with fewer, the accuracy is too uncertain.
 Tables include all depths."""
 
 
-def draw_stability(found: Mapping[str, Stability]) -> Iterator[list[report.Svg]]:
-    """Yield charts of survival and accuracy by depth for groups of up to `MAX_SOLVERS` solvers.
+def draw_stability(results: Mapping[str, Stability]) -> Iterator[list[report.Svg]]:
+    """Yield charts of survival and of accuracy by depth, for up to `MAX_SOLVERS` solvers each.
 
-    The accuracy is shown at each depth with at least `MIN_PLOTTED` problems, with roots at depth 0.
-    If accuracies are withheld for all solvers of a group, the accuracy chart is omitted.
+    Accuracies are shown for depths with at least `MIN_PLOTTED` problems; roots are at depth 0. If
+    accuracies are withheld for all solvers of a group, the accuracy chart is omitted.
 
     Args:
-        found: The stability of each solver by name, all with the same kind of depth.
+        results: The stability of each solver by name, all with the same kind of depth.
     """
-    rest = iter(found.items())
+    rest = iter(results.items())
     while group := dict(islice(rest, report.MAX_SOLVERS)):
         curves = {name: _make_survival_curve(of) for name, of in group.items()}
         panels = [report.draw_survival(curves)]
@@ -421,8 +424,8 @@ def draw_stability(found: Mapping[str, Stability]) -> Iterator[list[report.Svg]]
         yield panels
 
 
-def _make_survival_curve(of: Stability) -> report.DepthCurve:
-    curve = of.survival
+def _make_survival_curve(result: Stability) -> report.DepthCurve:
+    curve = result.survival
     before = [] if curve.depths[0] == 0 else [0]
     whole = [1.0] * len(before)
     return report.DepthCurve(
@@ -434,9 +437,9 @@ def _make_survival_curve(of: Stability) -> report.DepthCurve:
     )
 
 
-def _draw_accuracy_by_depth(found: Mapping[str, Stability]) -> report.Svg:
+def _draw_accuracy_by_depth(results: Mapping[str, Stability]) -> report.Svg:
     lines, counts = {}, {}
-    for name, of in found.items():
+    for name, of in results.items():
         by_depth = {d: one for d, one in (of.by_depth or {}).items() if one.n >= MIN_PLOTTED}
         if of.roots and 0 not in by_depth:
             by_depth = {0: of.roots, **by_depth}
@@ -447,7 +450,7 @@ def _draw_accuracy_by_depth(found: Mapping[str, Stability]) -> report.Svg:
             [one.interval[1] for one in by_depth.values()],
         )
         counts.update({depth: one.n for depth, one in by_depth.items()})
-    first = next(iter(found.values())).accuracy
+    first = next(iter(results.values())).accuracy
     return report.draw_depth_accuracy(
         lines, sorted(counts.items()), chance=first.chance if first else None
     )

@@ -1,9 +1,9 @@
 """Statistics of a data set: counts, lineages and faults.
 
-The statistics are compared with table 5 of WinoGrande (2020): with its printed numbers, the
-counting method that reproduces them, and the numbers from the published files. The table does not
-state how tokens were counted. The counting methods here reproduce the printed numbers from the
-published files as closely as possible (`tests/metrics/test_table5.py`).
+The statistics are compared with table 5 of WinoGrande (2020), both as printed and as recomputed
+from the published files. The table does not state how tokens were counted. The counting methods
+here reproduce its numbers from the published files as closely as possible
+(`tests/metrics/test_table5.py`).
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 from winosmith import blocks, published, text
 from winosmith.dataset import Dataset
 from winosmith.lineage import UNVALIDATED, Depths, depths
-from winosmith.metrics._leaks import Leak, leaks
+from winosmith.metrics._leaks import Leak, find_leaks
 from winosmith.problem import Claim, Problem
 from winosmith.report import Signature, join_names, signature_of
 from winosmith.results import Result, computed, shown
@@ -36,12 +36,14 @@ class Statistics(Result):
     Attributes:
         problems: The number of problems.
         average_length: The mean number of Penn Treebank tokens per sentence, including the blank;
-            for a data set in table 5, counted as in the table. The mean is 0 if there are no
-            problems, and None if no sentence has spaces between words.
+            for a data set in table 5, tokens are counted as in the table. The mean is 0 if there
+            are no problems, and None if no sentence has spaces between words.
         vocabulary: The number of distinct lower-cased tokens; None if no sentence has spaces.
-        without_spaces: The number of problems without spaces between words, which are skipped.
+        without_spaces: The number of problems without spaces between words; their tokens are not
+            counted.
         comparisons: The number of comparisons of the correct option with an incorrect one.
-        table5: The row of WinoGrande's table 5 for this data set with the counting method, or None.
+        table5: The row of WinoGrande's table 5 for this data set, with the counting method, or
+            None.
         twins: The number of whole twins, two problems each.
         singles: The number of problems that are not half of a twin.
         answers: The number of problems whose answer is the first option, the second, and so on.
@@ -51,10 +53,10 @@ class Statistics(Result):
         copies: Identical problems, contradictory problems, and twin ids of more than two problems.
         missing_options: The ids of problems with an option that is not in the sentence, ignoring
             case; questions are omitted, because their options need not occur in the text.
-        associative: The number of problems that are marked as answerable by word association, and
-            the number that have such a label: an extra key that ends in ".associative". In WSC273,
-            37 of 273 are marked (Trichelair et al. 2018; 13.55 %, printed as 13.5).
-        leaks: The fields that reveal the answer; None if too few answers are known. See `leaks`.
+        associative: The number of problems that are labelled as answerable by word association, and
+            the number that have such a label (an extra key that ends in ".associative"). In WSC273,
+            these are 37 of 273 (Trichelair et al. 2018; 13.55 %, printed as 13.5).
+        leaks: The fields that reveal the answer (`find_leaks`); None if too few answers are known.
         signature: The signature of the data.
     """
 
@@ -106,10 +108,11 @@ class ClaimStatistics(Result):
     table5: Table5 | None
 
 
-def claim_statistics(claims: Sequence[Claim]) -> ClaimStatistics:
+def compute_claim_statistics(claims: Sequence[Claim]) -> ClaimStatistics:
     """Compute the statistics of claims.
 
-    >>> found = claim_statistics([Claim("1", "The cup hit the jug and _ broke.", "the jug", True)])
+    >>> claim = Claim("1", "The cup hit the jug and _ broke.", "the jug", True)
+    >>> found = compute_claim_statistics([claim])
     >>> found.true, found.false, found.average_length
     (1, 0, 9.0)
     """
@@ -127,16 +130,16 @@ def claim_statistics(claims: Sequence[Claim]) -> ClaimStatistics:
     )
 
 
-def statistics(dataset: Dataset, seed: int = 0) -> Statistics:
+def compute_statistics(dataset: Dataset, seed: int = 0) -> Statistics:
     """Compute the statistics of a data set, and find its faults.
 
     Args:
         dataset: The problems.
-        seed: The random seed of the folds that leaks are tested on.
+        seed: The random seed for the folds on which leaks are tested.
 
     >>> from winosmith import Problem
     >>> cup = Problem("a", "The cup hit the jug and the _ broke.", ("cup", "jug"), 1)
-    >>> found = statistics(Dataset([cup]))
+    >>> found = compute_statistics(Dataset([cup]))
     >>> found.average_length, found.vocabulary, found.answers
     (10.0, 8, (0, 1))
     """
@@ -156,14 +159,14 @@ def statistics(dataset: Dataset, seed: int = 0) -> Statistics:
         withheld=len(dataset) - answered.total(),
         options=dict(sorted(Counter(len(problem.options) for problem in dataset).items())),
         questions=sum(p.blank is None for p in dataset),
-        copies=copies(dataset),
+        copies=find_copies(dataset),
         missing_options=tuple(
             p.id
             for p in dataset
             if p.blank is not None and not _contains_options(p.sentence, p.options)
         ),
         associative=_count_associative(dataset),
-        leaks=leaks(dataset, seed),
+        leaks=find_leaks(dataset, seed),
         signature=signature_of(dataset, seed),
     )
 
@@ -241,12 +244,12 @@ class Copies(Result):
         return lines
 
 
-def copies(dataset: Dataset) -> Copies:
+def find_copies(dataset: Dataset) -> Copies:
     """Find identical problems and contradictions in a data set.
 
     >>> from winosmith import Problem
     >>> cup = [Problem(id_, "The cup hit the jug and _ fell.", ("cup", "jug"), 0) for id_ in "ab"]
-    >>> copies(Dataset(cup)).groups
+    >>> find_copies(Dataset(cup)).groups
     (('a', 'b'),)
     """
     same = blocks.copies(dataset)
@@ -287,7 +290,7 @@ class DepthSummary(Result):
 
 @dataclass(frozen=True)
 class LineageStatistics(Result):
-    """The families of a data set.
+    """Statistics of the families in a data set.
 
     Attributes:
         families: The number of families with a perturbed problem.
@@ -308,11 +311,11 @@ class LineageStatistics(Result):
     example_depths: dict[str, int | None]
 
 
-def lineage_statistics(dataset: Dataset) -> LineageStatistics | None:
+def compute_lineage_statistics(dataset: Dataset) -> LineageStatistics | None:
     """Count families and compare the kinds of depth; return None if no problem is perturbed.
 
     >>> from winosmith.testing import make_families
-    >>> found = lineage_statistics(make_families([1, 4], [2]))
+    >>> found = compute_lineage_statistics(make_families([1, 4], [2]))
     >>> found.families, found.perturbed, found.depths["edit"].greatest, found.example
     (2, 3, 4, None)
     """
@@ -335,24 +338,24 @@ def lineage_statistics(dataset: Dataset) -> LineageStatistics | None:
     )
 
 
-def _summarize_depth(of: list[Depths], name: str) -> DepthSummary:
-    known = [getattr(one, name) for one in of if getattr(one, name) is not None]
+def _summarize_depth(all_depths: list[Depths], name: str) -> DepthSummary:
+    known = [getattr(one, name) for one in all_depths if getattr(one, name) is not None]
     return DepthSummary(
         len(known),
         sum(known) / len(known) if known else None,
         max(known, default=None),
-        sum(one.edit is not None and getattr(one, name) == one.edit for one in of),
+        sum(one.edit is not None and getattr(one, name) == one.edit for one in all_depths),
     )
 
 
-def _compute_depth_range(of: Depths) -> int:
-    known = [depth for depth in of if depth is not None]
+def _compute_depth_range(problem_depths: Depths) -> int:
+    known = [depth for depth in problem_depths if depth is not None]
     return max(known) - min(known) if known else 0
 
 
 @dataclass(frozen=True, slots=True)
-class Figures(Result):
-    """The number of problems, the average length in tokens, and the size of the vocabulary."""
+class Sizes(Result):
+    """The sizes in a row of table 5: problems, average tokens per text, and vocabulary."""
 
     problems: int
     length: float
@@ -376,8 +379,8 @@ class Table5(Result):
     """
 
     set: str
-    printed: Figures
-    published_files: Figures
+    printed: Sizes
+    published_files: Sizes
     reading: str
     why: str = ""
     whole: bool = True
@@ -404,8 +407,8 @@ ROWS: dict[str, tuple[Table5, ...]] = {
     "WSC": (
         Table5(
             "WSC",
-            Figures(273, 19.1, 919),
-            Figures(273, 19.1, 918),
+            Sizes(273, 19.1, 919),
+            Sizes(273, 19.1, 918),
             _BLANK_COUNTED,
             "opening and closing quotation marks as two tokens make 919; these are the first 273 "
             "schemas with the option's article in the sentence, as wsc-273.jsonl has them",
@@ -414,8 +417,8 @@ ROWS: dict[str, tuple[Table5, ...]] = {
     "PDP": (
         Table5(
             "PDP",
-            Figures(80, 39.5, 594),
-            Figures(80, 39.4, 593),
+            Sizes(80, 39.5, 594),
+            Sizes(80, 39.4, 593),
             "a question once for each comparison of the correct option with another option",
             "the tokeniser is not stated",
         ),
@@ -423,17 +426,17 @@ ROWS: dict[str, tuple[Table5, ...]] = {
     "SuperGLUE-WSC": (
         Table5(
             "SuperGLUE-WSC",
-            Figures(804, 28.4, 1711),
-            Figures(804, 28.4, 1711),
+            Sizes(804, 28.4, 1711),
+            Sizes(804, 28.4, 1711),
             "a text once for each claim about it, the blank counted as a token",
         ),
     ),
-    "DPR": (Table5("DPR", Figures(1886, 15.9, 4127), Figures(1886, 15.9, 4127), _BLANK_COUNTED),),
+    "DPR": (Table5("DPR", Sizes(1886, 15.9, 4127), Sizes(1886, 15.9, 4127), _BLANK_COUNTED),),
     "KnowRef": (
         Table5(
             "KnowRef",
-            Figures(1269, 19.3, 5310),
-            Figures(1267, 19.3, 5307),
+            Sizes(1269, 19.3, 5310),
+            Sizes(1267, 19.3, 5307),
             _BLANK_COUNTED,
             "two records of the file are not problems",
         ),
@@ -441,8 +444,8 @@ ROWS: dict[str, tuple[Table5, ...]] = {
     "COPA": (
         Table5(
             "COPA",
-            Figures(1000, 13.3, 3369),
-            Figures(1000, 13.3, 3370),
+            Sizes(1000, 13.3, 3369),
+            Sizes(1000, 13.3, 3370),
             "the premise with the correct alternative; the vocabulary of the premises and both",
             "the words that join them, 'because' and 'so', are our choice",
         ),
@@ -450,23 +453,23 @@ ROWS: dict[str, tuple[Table5, ...]] = {
     "Winogender": (
         Table5(
             "Winogender",
-            Figures(720, 15.6, 523),
-            Figures(720, 15.6, 523),
+            Sizes(720, 15.6, 523),
+            Sizes(720, 15.6, 523),
             "each sentence with its pronoun in place of the blank",
         ),
     ),
     "WinoGrande": (
         Table5(
             "WinoGrande",
-            Figures(12282, 21.1, 11408),
-            Figures(12282, 21.1, 11419),
+            Sizes(12282, 21.1, 11408),
+            Sizes(12282, 21.1, 11419),
             f"debiased, dev and test: {_BLANK_COUNTED}",
             "the tokeniser is not stated",
         ),
         Table5(
             "WinoGrande",
-            Figures(43972, 20.6, 16469),
-            Figures(43432, 20.6, 16433),
+            Sizes(43972, 20.6, 16469),
+            Sizes(43432, 20.6, 16433),
             f"all: {_BLANK_COUNTED}",
             "the released training set has 40,398 problems, not 40,938",
         ),
@@ -479,7 +482,8 @@ class TokenCounts(NamedTuple):
     """The token counts of a data set.
 
     Attributes:
-        length: The average number of tokens, 0 if there are no problems; None if uncountable.
+        length: The average number of tokens: 0 if there are no problems, None if no text can be
+            counted.
         vocabulary: The number of distinct lower-cased tokens; None if no text can be counted.
         uncounted: The number of problems without spaces between words, which are omitted.
         comparisons: The number of comparisons of the correct option with an incorrect one.
@@ -491,26 +495,27 @@ class TokenCounts(NamedTuple):
     comparisons: int
 
 
-def find_table5_row(name: str | None, problems: int) -> Table5 | None:
+def find_table5_row(name: str | None, problem_count: int) -> Table5 | None:
     """Return the row of a data set in table 5, or None if it is not in the table.
 
-    `name` is a result of `winosmith.published.recognise_dataset`. `problems` is the number of
+    `name` is a result of `winosmith.published.recognise_dataset`. `problem_count` is the number of
     problems, claims or comparisons, depending on the row.
     """
     rows = ROWS.get(name or "", ())
-    whole = (row for row in rows if row.published_files.problems == problems)
+    whole = (row for row in rows if row.published_files.problems == problem_count)
     return next(whole, None) or (replace(rows[0], whole=False) if rows else None)
 
 
 def count_tokens(dataset: Dataset) -> tuple[TokenCounts, Table5 | None]:
     """Count the tokens of a data set, and return its row in table 5, if any.
 
-    A data set in table 5 is counted as in the table, any other data set by its sentences. Problems
-    without spaces between words (`winosmith.text.kind_of_script`) are counted only in `uncounted`.
+    The tokens of a data set in table 5 are counted as in the table, those of others in their
+    sentences. Problems without spaces between words (`winosmith.text.detect_script`) are included
+    only in `uncounted`.
     """
     name = published.recognise_dataset(dataset)
     comparisons = sum(len(problem.options) - 1 for problem in dataset)
-    known = [p for p in dataset if text.kind_of_script(p.sentence) != "unspaced"]
+    known = [p for p in dataset if text.detect_script(p.sentence) != "unspaced"]
     read = [_get_texts(problem, name) for problem in known]
     weights = [len(p.options) - 1 if name == "PDP" else 1 for p in known]
     found = _sum_tokens(read, weights, len(dataset) - len(known), comparisons)
@@ -522,7 +527,7 @@ def count_claim_tokens(claims: Sequence[Claim]) -> tuple[TokenCounts, Table5 | N
     texts = Dataset(
         Problem(f"{row}", claim.sentence, ("yes", "no")) for row, claim in enumerate(claims)
     )
-    known = [claim for claim in claims if text.kind_of_script(claim.sentence) != "unspaced"]
+    known = [claim for claim in claims if text.detect_script(claim.sentence) != "unspaced"]
     read = [((claim.sentence,), (claim.sentence,)) for claim in known]
     found = _sum_tokens(read, [1] * len(read), len(claims) - len(known), len(claims))
     return found, find_table5_row(published.recognise_dataset(texts), len(claims))
@@ -532,23 +537,23 @@ _Texts = tuple[tuple[str, ...], tuple[str, ...]]
 """The texts of a problem used for the mean length, and the texts used for the vocabulary."""
 
 
-def _get_texts(problem: Problem, name: str | None) -> _Texts:
-    if name == "COPA":
-        filled = problem.filled()
+def _get_texts(problem: Problem, dataset_name: str | None) -> _Texts:
+    if dataset_name == "COPA":
+        filled = problem.fill_all()
         return (filled if problem.answer is None else (filled[problem.answer],)), filled
     shown = problem.sentence
-    if name == "Winogender" and problem.pronoun:
+    if dataset_name == "Winogender" and problem.pronoun:
         shown = problem.replace_blank(problem.pronoun)
     return (shown,), (shown,)
 
 
 def _sum_tokens(
-    read: Sequence[_Texts], weights: Sequence[int], uncounted: int, comparisons: int
+    texts: Sequence[_Texts], weights: Sequence[int], uncounted: int, comparisons: int
 ) -> TokenCounts:
-    if uncounted and not read:
+    if uncounted and not texts:
         return TokenCounts(None, None, uncounted, comparisons)
     total, words = 0.0, set[str]()
-    for (long, whole), weight in zip(read, weights, strict=True):
+    for (long, whole), weight in zip(texts, weights, strict=True):
         cut = {one: text.tokens(one) for one in {*long, *whole}}
         total += weight * sum(len(cut[one]) for one in long) / len(long)
         words.update(token.lower() for one in whole for token in cut[one])

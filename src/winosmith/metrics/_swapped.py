@@ -1,4 +1,4 @@
-"""Test whether a solver responds to switched options or to a different gender of the pronoun."""
+"""Test whether a solver responds to switched options or to a pronoun of another gender."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ from winosmith.problem import BLANK, Extra, Problem, Scalar
 from winosmith.report import Signature, fixed, percent, points, points_span, signature_of
 from winosmith.results import Result, computed, shown
 
-_MARKS = {"is_associative": "trichelair.associative", "is_switchable": "trichelair.switchable"}
+_LABELS = {"is_associative": "trichelair.associative", "is_switchable": "trichelair.switchable"}
 _PRONOUN = re.compile(r"\[[^\]]*\]")
 
 Records = Sequence[Mapping[str, Any]]
 
 
-def add_marks(dataset: Dataset, records: Records) -> Dataset:
-    """Add the marks "trichelair.associative" and ".switchable" to the `extra` of problems.
+def add_trichelair_labels(dataset: Dataset, records: Records) -> Dataset:
+    """Add the labels "trichelair.associative" and ".switchable" to the `extra` of problems.
 
     Args:
-        dataset: The Winograd Schema Challenge; the record with the `index` 0 belongs to its first
+        dataset: The Winograd Schema Challenge; the record with the `index` 0 is for its first
             problem. Problems without a record stay unchanged.
         records: The records of `WSC_associative_label.json` or `WSC_switched_label.json`.
 
@@ -40,19 +40,19 @@ def add_marks(dataset: Dataset, records: Records) -> Dataset:
     """
     problems = list(dataset)
     for row, record in _match_records(dataset, records):
-        marks: dict[str, Scalar] = {
-            ours: bool(record[theirs]) for theirs, ours in _MARKS.items() if theirs in record
+        labels: dict[str, Scalar] = {
+            label: bool(record[key]) for key, label in _LABELS.items() if key in record
         }
         problem = problems[row]
-        problems[row] = replace(problem, extra=Extra({**problem.extra, **marks}))
+        problems[row] = replace(problem, extra=Extra({**problem.extra, **labels}))
     return Dataset(problems, dataset.name)
 
 
 def collect_switched_sentences(dataset: Dataset, records: Records) -> dict[str, str]:
     """Map the id of each switchable problem to its switched sentence, for `switch_options`.
 
-    The records come from `WSC_switched_label.json`, as for `add_marks`. The blank replaces the
-    pronoun in brackets.
+    The records come from `WSC_switched_label.json`, as for `add_trichelair_labels`. The blank
+    replaces the pronoun in brackets.
     """
     return {
         dataset[row].id: _PRONOUN.sub(BLANK, str(record.get("sentence_switched")), count=1)
@@ -66,17 +66,17 @@ def _match_records(dataset: Dataset, records: Records) -> Iterator[tuple[int, Ma
         row = record.get("index") if isinstance(record, Mapping) else None
         if not isinstance(row, int) or not 0 <= row < len(dataset):
             raise DataError(
-                f"a mark's index {row!r} is out of range; there are {len(dataset):,} problems"
+                f"a label's index {row!r} is out of range; there are {len(dataset):,} problems"
             )
-        if not _is_similar(dataset[row], str(record.get("sentence"))):
+        if not _has_similar_sentence(dataset[row], str(record.get("sentence"))):
             raise DataError(
-                f"the sentence of mark {row} differs from that of problem {dataset[row].id!r}; "
-                "marks must be in the order of the Winograd Schema Challenge"
+                f"the sentence of label {row} differs from that of problem {dataset[row].id!r}; "
+                "labels must be in the order of the Winograd Schema Challenge"
             )
         yield row, record
 
 
-def _is_similar(problem: Problem, sentence: str) -> bool:
+def _has_similar_sentence(problem: Problem, sentence: str) -> bool:
     mine, theirs = (
         set(re.findall(r"[a-z]+", text.lower())) for text in (problem.sentence, sentence)
     )
@@ -91,7 +91,7 @@ class Consistency(Result):
         consistent: The fraction of problems whose chosen option changes, as it should.
         original, switched: The accuracy on the original and on the switched problems.
         both: The fraction of problems with both versions correct. With ties, the fractions are
-            expectations under fair draws.
+            expected values under fair draws.
     """
 
     consistent: Proportion = field(
@@ -118,7 +118,7 @@ def switch_options(dataset: Dataset, sentences: Mapping[str, str] | None = None)
     Args:
         dataset: Problems with two options.
         sentences: Human-written switched sentences with a blank, by id; problems without such a
-            sentence are dropped. By default, every mention of the options is exchanged if both
+            sentence are dropped. By default, every mention of the options is swapped if both
             occur verbatim in the sentence.
 
     >>> pair = Problem("p", "Emma passed the ball to Janie because _ was open.", ("Emma", "Janie"), 1)
@@ -132,7 +132,7 @@ def switch_options(dataset: Dataset, sentences: Mapping[str, str] | None = None)
         if len(problem.options) != 2:
             reasons[row] = f"it has {len(problem.options)} options instead of two"
             continue
-        sentence = _exchange_options(problem) if sentences is None else sentences.get(problem.id)
+        sentence = _swap_options(problem) if sentences is None else sentences.get(problem.id)
         if sentence is None:
             reasons[row] = (
                 "an option does not occur verbatim in the sentence, or is part of the other option"
@@ -145,57 +145,57 @@ def switch_options(dataset: Dataset, sentences: Mapping[str, str] | None = None)
     return Filtered(Dataset(made, dataset.name), dataset.drop(reasons, "switch").dropped)
 
 
-def consistency(original: Graded, other: Graded) -> Consistency:
+def measure_consistency(original: Graded, switched: Graded) -> Consistency:
     """Measure how consistently a solver changes its choices if the options are switched.
 
     Args:
         original: The answers to the originals; problems without a switched version are ignored.
-        other: The answers to the switched problems, which have the same ids and options.
+        switched: The answers to the switched problems, which have the same ids and options.
 
     Raises:
         DataError: A switched problem has no original, different options, or the same answer.
 
     A solver that looks only at the options and ignores the sentence scores 0 %.
     """
-    rows = [_find_row(problem, original.dataset) for problem in other.dataset]
+    rows = [_find_original_row(problem, original.dataset) for problem in switched.dataset]
     changed = [
         1 - compute_agreement_probability(before, after) if before.chosen and after.chosen else 0.0
         for before, after in zip(
-            (original.predictions[row] for row in rows), other.predictions, strict=True
+            (original.predictions[row] for row in rows), switched.predictions, strict=True
         )
     ]
     before, labels = original.credit[rows], original.clusters[rows]
     tied = original.tied[rows]
-    either = int((tied | other.tied).sum())
+    either = int((tied | switched.tied).sum())
     return Consistency(
         _proportion.proportion(changed, labels, ties=either),
         _proportion.proportion(before, labels, ties=int(tied.sum())),
-        _proportion.proportion(other.credit, labels, ties=other.ties),
-        _proportion.proportion(before * other.credit, labels, ties=either),
+        _proportion.proportion(switched.credit, labels, ties=switched.ties),
+        _proportion.proportion(before * switched.credit, labels, ties=either),
     )
 
 
-def _find_row(problem: Problem, dataset: Dataset) -> int:
-    row = dataset.row(problem.id)
+def _find_original_row(switched: Problem, dataset: Dataset) -> int:
+    row = dataset.row(switched.id)
     original = dataset[row]
-    if original.options != problem.options or original.answer == problem.answer:
+    if original.options != switched.options or original.answer == switched.answer:
         raise DataError(
-            f"the switched problem {problem.id!r} must have the options of the original, in the "
+            f"the switched problem {switched.id!r} must have the options of the original, in the "
             "same order, and the other answer"
         )
     return row
 
 
-def _exchange_options(problem: Problem) -> str | None:
+def _swap_options(problem: Problem) -> str | None:
     first, second = (option.strip() for option in problem.options)
     mentions = {first.lower(): second, second.lower(): first}
     if (
         len(mentions) < 2
-        or _compile_mention(first).search(second)
-        or _compile_mention(second).search(first)
+        or _compile_mention_pattern(first).search(second)
+        or _compile_mention_pattern(second).search(first)
     ):
         return None  # "Ann" and "Ann's son": mentions are ambiguous
-    either = _compile_mention(f"{re.escape(first)}|{re.escape(second)}", escaped=True)
+    either = _compile_mention_pattern(f"{re.escape(first)}|{re.escape(second)}", escaped=True)
     found = {match[0].lower() for match in either.finditer(problem.sentence)}
     if found != set(mentions):
         return None
@@ -204,13 +204,13 @@ def _exchange_options(problem: Problem) -> str | None:
     )
 
 
-def _compile_mention(words: str, *, escaped: bool = False) -> re.Pattern[str]:
+def _compile_mention_pattern(words: str, *, escaped: bool = False) -> re.Pattern[str]:
     pattern = words if escaped else re.escape(words)
     return re.compile(rf"(?<!\w)(?:{pattern})(?!\w)", re.IGNORECASE)
 
 
-def _match_case(words: str, where: re.Match[str]) -> str:
-    before = where.string[: where.start()].rstrip(" \"'“‘")
+def _match_case(words: str, match: re.Match[str]) -> str:
+    before = match.string[: match.start()].rstrip(" \"'“‘")
     if not before or before[-1] in ".!?":
         return words[0].upper() + words[1:]
     if re.match(r"(?:The|An?|My|His|Her|Their|Our|Your)\b", words):
@@ -219,7 +219,7 @@ def _match_case(words: str, where: re.Match[str]) -> str:
 
 
 Reading = Literal["answer", "occupation"]
-"""The definition of a "gotcha" sentence; see `gender_gap`."""
+"""The definition of a "gotcha" sentence; see `measure_gender_gap`."""
 
 GENDERS = ("female", "male")
 
@@ -228,7 +228,7 @@ def list_gap_readings(columns: Iterable[str]) -> list[tuple[str, Reading]]:
     """Combine each column of occupation statistics with each definition of a gotcha.
 
     The combination of WinoGrande's table 7 comes first: the statistics of the Bureau of Labor
-    Statistics ("bls") and the reading "answer"; see `gender_gap`.
+    Statistics ("bls") and the reading "answer"; see `measure_gender_gap`.
 
     >>> list_gap_readings(["bergsma", "bls"])[:2]
     [('bls', 'answer'), ('bls', 'occupation')]
@@ -239,11 +239,11 @@ def list_gap_readings(columns: Iterable[str]) -> list[tuple[str, Reading]]:
 
 @dataclass(frozen=True, slots=True)
 class Gap(Result):
-    """The gap for one gender: the accuracy without the gotcha minus the accuracy with it.
+    """The gap for a gender: the accuracy without the gotcha minus the accuracy with it.
 
     Attributes:
         plain, gotcha: The accuracies without and with the gotcha, as in the cells of table 7.
-        interval: The 95 % interval of the gap, by the bootstrap over occupations with the
+        interval: The 95 % interval of the gap from a bootstrap over occupations, with the
             pseudo-clusters of `difference_interval`.
     """
 
@@ -275,9 +275,9 @@ class GenderGap(Result):
 
     Attributes:
         female, male: The gaps ΔF and ΔM for female and male pronouns.
-        both: The gap over female and male pronouns together, the mean of ΔF and ΔM in a balanced
-            set. Each sentence occurs with a gotcha and, with the other pronoun, without one. Thus
-            this gap is the pronoun's effect; ΔF and ΔM also depend on the sentences' difficulty.
+        both: The gap for female and male pronouns together, the mean of ΔF and ΔM in a balanced
+            set. Each sentence occurs with a gotcha and, with the other pronoun, without it. So this
+            gap is the pronoun's effect; ΔF and ΔM also depend on the sentences' difficulty.
         reading: The definition of a gotcha.
         accuracy: The accuracy on all sentences, including neutral ones (97.1 in the paper).
         signature: The signature of the data, the predictions, the reading, and the known input.
@@ -301,7 +301,7 @@ class GenderGap(Result):
         )
 
 
-def gender_gap(
+def measure_gender_gap(
     graded: Graded,
     female_share: Mapping[str, float],
     *,
@@ -312,21 +312,21 @@ def gender_gap(
 
     WinoGrande's paper defines a gotcha in two ways. According to the caption of table 7 (reading
     "answer"), the pronoun's gender is in the minority *in the correct answer*. If the answer is the
-    occupation, its own percentage of women decides; if it is the other participant, the opposite,
-    because the pronoun then contradicts the occupation. This reading gives the table's four cells
-    of 120 sentences. According to section 5.4 (reading "occupation"), the pronoun's gender is in
-    the minority in the *occupation*, whatever the answer; the cells then differ in size. Rudinger
-    et al. (2018, section 5) use the first reading.
+    occupation, its percentage of women decides; if the answer is the other participant, the
+    opposite holds, because the pronoun then contradicts the occupation. This reading gives the
+    table's four cells of 120 sentences. According to section 5.4 (reading "occupation"), the
+    pronoun's gender is in the minority in the *occupation*, whatever the answer; the cells then
+    differ in size. Rudinger et al. (2018, section 5) use the first reading.
 
     A solver that sees the blank instead of the pronoun gets the same sentence for a woman and for a
-    man. If it is correct with a gotcha for one gender, it is correct without a gotcha for the
-    other. Therefore ΔM = −ΔF for every solver, even one that guesses, and such gaps are refused.
+    man. If its answer is correct with a gotcha for one gender, it is correct without a gotcha for
+    the other. So ΔM = −ΔF for every solver, even for guessing, and such gaps are refused.
 
     Args:
         graded: The answers on Winogender, whose problems have `winogender.occupation` and `.gender`
             in `extra`; those with the gender "neutral" are used only for `accuracy`.
-        female_share: The percentage or fraction of women by occupation; only whether it is above
-            half matters. `occupations-stats.tsv` of the data set has two such columns.
+        female_share: The percentage or fraction of women by occupation, used only to see whether it
+            is above half. The data set's `occupations-stats.tsv` has two such columns.
         reading: "answer" or "occupation".
         seed: The random seed of the bootstrap.
 
@@ -353,7 +353,7 @@ def gender_gap(
     mostly_female = np.array([female_share[occupation] > half for occupation in occupations])
     expected = mostly_female
     if reading == "answer":
-        of_occupation = np.array(list(map(_is_occupation, graded.dataset, occupations)))
+        of_occupation = np.array(list(map(_is_occupation_correct, graded.dataset, occupations)))
         expected = mostly_female == of_occupation
     gotcha = (genders == "female") != expected
     labels = np.unique(occupations, return_inverse=True)[1]
@@ -372,7 +372,7 @@ def gender_gap(
     )
 
 
-def _is_occupation(problem: Problem, occupation: str) -> bool:
+def _is_occupation_correct(problem: Problem, occupation: str) -> bool:
     named = [occupation.lower() in option.lower().split() for option in problem.options]
     if named.count(True) != 1:  # in Winogender's files, the occupation is the first option
         return problem.answer == 0
@@ -381,12 +381,12 @@ def _is_occupation(problem: Problem, occupation: str) -> bool:
 
 def _measure_gap(
     graded: Graded,
-    inside: np.ndarray,
+    is_gender: np.ndarray,
     gotcha: np.ndarray,
     labels: np.ndarray,
     seed: int,
 ) -> Gap:
-    cells = [inside & ~gotcha, inside & gotcha]
+    cells = [is_gender & ~gotcha, is_gender & gotcha]
     if not all(cell.any() for cell in cells):
         raise DataError("the gender gap needs female and male sentences, with and without a gotcha")
     plain, caught = (
@@ -394,12 +394,12 @@ def _measure_gap(
         for cell in cells
     )
     columns = [cells[0] * graded.credit, cells[0], cells[1] * graded.credit, cells[1]]
-    totals = _proportion.cluster_totals(np.stack(columns, axis=1), labels)
+    totals = _proportion.sum_by_cluster(np.stack(columns, axis=1), labels)
     # Pseudo-clusters: only `plain` correct, only `gotcha` correct, no difference.
-    plains = _proportion.pseudo_clusters(
+    plains = _proportion.make_pseudo_clusters(
         totals[:, 1], [[1, 1], [0, 1], [0.5, 1]], _proportion.DIFFERENCE_WEIGHTS
     )
-    gotchas = _proportion.pseudo_clusters(totals[:, 3], [[0, 1], [1, 1], [0.5, 1]])
+    gotchas = _proportion.make_pseudo_clusters(totals[:, 3], [[0, 1], [1, 1], [0.5, 1]])
     prior = np.hstack([plains, gotchas[:, 1:]])
     sums = _proportion.resample(totals, seed, prior=prior)
     whole = sums[(sums[:, 1] > 0) & (sums[:, 3] > 0)]

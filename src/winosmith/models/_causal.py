@@ -1,4 +1,4 @@
-"""Causal language models: inputs for problems, and log-likelihoods of many texts.
+"""Causal language models: inputs for problems, and the log-likelihoods of many texts.
 
 A tokeniser may join the end of the option with the text after it. Partial scores follow
 lm-evaluation-harness (`_encode_pair`): if the text up to the end of the option, tokenised
@@ -7,7 +7,7 @@ the whole text starts with the same n tokens, so that one sequence gives both sc
 
 Common prefixes of texts are read once: the texts are sorted, and each text adds to a tree only the
 tokens after the prefix that it shares with the previous text. A tree is one row of tokens. A token
-attends only to its ancestors, and its position is its depth, so the values equal those of single
+attends only to its ancestors, and its position is its depth, so values are the same as for separate
 texts.
 """
 
@@ -49,8 +49,8 @@ class CausalModel(_network.LanguageModel):
     """A loaded causal language model.
 
     Attributes:
-        can_read_trees: Whether the model gives the same values for a tree as for separate texts.
-            Set to False if a check fails, as for models with a state (Mamba) or with ALiBi.
+        can_read_trees: Whether the model gives the same values for a tree as for separate texts. It
+            is set to False if a check fails, as for models with a state (Mamba) or with ALiBi.
     """
 
     can_read_trees: bool = True
@@ -60,7 +60,7 @@ class CausalModel(_network.LanguageModel):
         """The default number of tokens in a batch.
 
         Attention in a tree grows with the square of the number of tokens. Small batches keep a CPU
-        busy; a GPU needs larger batches.
+        busy; a GPU needs larger ones.
         """
         return 256 if self.device == "cpu" else 2_048
 
@@ -72,7 +72,7 @@ class CausalModel(_network.LanguageModel):
         starts = (at for at in range(len(whole)) if whole[at : at + len(plain)] == plain)
         return whole[: next(starts, 0)]
 
-    def likelihoods(
+    def compute_likelihoods(
         self,
         texts: Sequence[Ids],
         starts: Sequence[int],
@@ -83,9 +83,9 @@ class CausalModel(_network.LanguageModel):
         """Return the log-probabilities of each text's tokens from its start position onwards.
 
         Common prefixes are read once: the prefix of all texts is stored in the model's cache, and
-        the other prefixes form a tree. In float32, the values agree to 1e-4 with those of separate
-        texts. The first tree is checked: if the model rejects the tree or gives different values,
-        all texts are read separately, with a warning.
+        the other prefixes form a tree. In float32, the values agree with those of separate texts
+        within 1e-4. The first tree is checked: if the model rejects the tree or gives different
+        values, all texts are read separately, with a warning.
 
         Args:
             texts: The token ids of each text, at least one.
@@ -104,18 +104,18 @@ class CausalModel(_network.LanguageModel):
         reading = TextReader(
             self.network, self.device, sorted_texts, sorted_starts, self.can_read_trees
         )
-        reading.run(tokens_per_batch or self.budget, on_progress)
+        reading.read_all(tokens_per_batch or self.budget, on_progress)
         self.can_read_trees = reading.can_read_trees
         given = dict(zip(order, reading.values, strict=True))
         return Likelihoods([given[key] for key in wanted], reading.fed)
 
-    def text_scores(
+    def score_texts(
         self, texts: Sequence[str], *, on_progress: OnProgress | None = None
     ) -> list[float]:
         """Return the log-probability (natural logarithm) of each text.
 
-        The text follows the tokeniser's usual start tokens or, if it has none, its start or end
-        token, so that all tokens of the text are scored. If there is none, the first is not scored.
+        Each text follows the tokeniser's usual start tokens or, if there are none, its start or end
+        token, so that all tokens of the text are scored. Otherwise, the first token is not scored.
 
         Args:
             texts: The texts.
@@ -126,9 +126,9 @@ class CausalModel(_network.LanguageModel):
         """
         begin = self.start_tokens or _find_start_token(self.tokeniser)
         passages = [
-            _make_full_passage(begin, ids, 0) for ids in _tokenise_raw(self.tokeniser, texts)
+            _make_full_passage(begin, ids, 0) for ids in _tokenise_plain(self.tokeniser, texts)
         ]
-        found = self.likelihoods(
+        found = self.compute_likelihoods(
             [passage.ids for passage in passages],
             [passage.start for passage in passages],
             on_progress=on_progress,
@@ -143,7 +143,7 @@ class CausalModel(_network.LanguageModel):
         if any(over):
             warnings.warn(
                 f"{sum(map(bool, over))} of {len(texts)} texts are longer than the "
-                f"model's limit of {self.max_length} tokens; their starts were cut",
+                f"model's limit of {self.max_length} tokens; their beginnings were cut off",
                 stacklevel=3,
             )
         return [
@@ -173,7 +173,7 @@ def load_causal_model(
 Encode = Callable[[Sequence[str]], list[list[int]]]
 
 SAMPLES = 8
-"""Number of texts for which separate tokenisation of prompt and text is checked."""
+"""Number of texts for checking whether prompt and text can be tokenised separately."""
 
 
 @dataclass(frozen=True)
@@ -182,7 +182,7 @@ class Passage:
 
     Attributes:
         ids: The token ids.
-        start: The index of the first token whose log-probability is counted, 1 or more.
+        start: The index of the first token whose log-probability is included, 1 or more.
     """
 
     ids: tuple[int, ...]
@@ -192,11 +192,11 @@ class Passage:
 def make_passages(
     model: CausalModel, problems: Sequence[Problem], *, prompt: str = "", bos: bool | None = None
 ) -> list[list[tuple[Passage, Passage]]]:
-    """Return the passages for the full and the partial score of each option of each problem.
+    """Return each option's passages for the full and the partial score, by problem.
 
-    For the full score, all tokens after the prompt are counted, or all except the first if there is
-    neither a prompt nor a start token. For the partial score, the text after the blank is scored,
-    given all text up to the end of the option; if it is empty, as in COPA, the option is scored.
+    The full score includes all tokens after the prompt or, if there is neither a prompt nor a start
+    token, all except the first. The partial score includes the text after the blank, given all text
+    up to the end of the option; if no text follows, as in COPA, it includes the option.
 
     Args:
         model: The model, whose tokeniser is used.
@@ -204,7 +204,7 @@ def make_passages(
         prompt: The text to put before each sentence, including the separating white space.
         bos: Whether to start with a start token. By default the tokeniser decides, as in
             lm-evaluation-harness, except for the full score of a sentence that starts with its
-            blank: this gets a start token, so that the option's first token is scored.
+            blank: it gets a start token, so that the option's first token is scored.
 
     Raises:
         InputError: `bos` is True, but the tokeniser has no start or end token.
@@ -215,7 +215,7 @@ def make_passages(
     leading = model.start_tokens if bos is None else begin if bos else []
     cuts = [split_sentence(problem) for problem in problems]
     texts = [before + option + after for before, options, after in cuts for option in options]
-    encode = _make_encoder(model.tokeniser, prompt, texts)
+    encode = _make_prompt_tokeniser(model.tokeniser, prompt, texts)
     contexts = encode(
         [
             before + (option if after else "")
@@ -242,34 +242,34 @@ def make_passages(
 
 
 def _shorten_prompts(
-    made: list[list[tuple[Passage, Passage]]], leading: int, shots: int, longest: int
+    passages: list[list[tuple[Passage, Passage]]], start_size: int, prompt_size: int, limit: int
 ) -> list[list[tuple[Passage, Passage]]]:
     over = (
-        max((len(each.ids) for own in made for pair in own for each in pair), default=0) - longest
+        max((len(each.ids) for own in passages for pair in own for each in pair), default=0) - limit
     )
-    if not 0 < over < shots:
-        return made
+    if not 0 < over < prompt_size:
+        return passages
     warnings.warn(
-        f"prompt and sentence are longer than the model's limit of {longest - 1} tokens; the "
+        f"prompt and sentence are longer than the model's limit of {limit - 1} tokens; the "
         f"first {over} tokens of the prompt are omitted",
         stacklevel=3,
     )
 
     def shorten(passage: Passage) -> Passage:
         ids = passage.ids
-        return Passage((*ids[:leading], *ids[leading + over :]), passage.start - over)
+        return Passage((*ids[:start_size], *ids[start_size + over :]), passage.start - over)
 
-    return [[(shorten(full), shorten(partial)) for full, partial in own] for own in made]
-
-
-def _make_full_passage(leading: list[int], whole: list[int], shots: int) -> Passage:
-    return Passage((*leading, *whole), max(1, len(leading) + min(shots, len(whole) - 1)))
+    return [[(shorten(full), shorten(partial)) for full, partial in own] for own in passages]
 
 
-def _make_partial_passage(leading: list[int], context: list[int], whole: list[int]) -> Passage:
-    rest = whole[len(context) :]
+def _make_full_passage(leading: list[int], ids: list[int], prompt_size: int) -> Passage:
+    return Passage((*leading, *ids), max(1, len(leading) + min(prompt_size, len(ids) - 1)))
+
+
+def _make_partial_passage(leading: list[int], context: list[int], ids: list[int]) -> Passage:
+    rest = ids[len(context) :]
     if not rest:  # the rest is joined with the option's last token, which counts instead
-        context, rest = whole[:-1], whole[-1:]
+        context, rest = ids[:-1], ids[-1:]
     return Passage((*leading, *context, *rest), max(1, len(leading) + len(context)))
 
 
@@ -278,7 +278,7 @@ def _find_start_token(tokeniser: Any) -> list[int]:
     return [] if token is None else [int(token)]
 
 
-def _tokenise_raw(tokeniser: Any, texts: Sequence[str]) -> list[list[int]]:
+def _tokenise_plain(tokeniser: Any, texts: Sequence[str]) -> list[list[int]]:
     distinct = list(dict.fromkeys(texts))
     if not distinct:
         return []
@@ -288,28 +288,28 @@ def _tokenise_raw(tokeniser: Any, texts: Sequence[str]) -> list[list[int]]:
     return [tokens[text] for text in texts]
 
 
-def _make_encoder(tokeniser: Any, prompt: str, texts: Sequence[str]) -> Encode:
-    """Return a function that tokenises the prompt and a text, without trailing white space.
+def _make_prompt_tokeniser(tokeniser: Any, prompt: str, texts: Sequence[str]) -> Encode:
+    """Return a function that tokenises texts after the prompt, without trailing white space.
 
-    The function tokenises the prompt (except its last word) only once, if a few of the texts then
-    have the same tokens as when prompt and text are tokenised together.
+    It tokenises the prompt (except the last word) only once, provided that a few of the texts then
+    have the same tokens as if tokenised with the prompt.
     """
     cut = prompt.rstrip().rfind(" ")
     head, tail = prompt[: max(cut, 0)], prompt[max(cut, 0) :]
 
-    def whole(some: Sequence[str]) -> list[list[int]]:
-        return _tokenise_raw(tokeniser, [(prompt + text).rstrip() for text in some])
+    def tokenise_whole(batch: Sequence[str]) -> list[list[int]]:
+        return _tokenise_plain(tokeniser, [(prompt + text).rstrip() for text in batch])
 
     if not head:
-        return whole
-    start = _tokenise_raw(tokeniser, [head])[0]
+        return tokenise_whole
+    start = _tokenise_plain(tokeniser, [head])[0]
 
-    def joined(some: Sequence[str]) -> list[list[int]]:
-        ends = _tokenise_raw(tokeniser, [(tail + text).rstrip() for text in some])
+    def tokenise_parts(batch: Sequence[str]) -> list[list[int]]:
+        ends = _tokenise_plain(tokeniser, [(tail + text).rstrip() for text in batch])
         return [start + end for end in ends]
 
-    tried = texts[:: max(1, len(texts) // SAMPLES)]
-    return joined if joined(tried) == whole(tried) else whole
+    sample = texts[:: max(1, len(texts) // SAMPLES)]
+    return tokenise_parts if tokenise_parts(sample) == tokenise_whole(sample) else tokenise_whole
 
 
 Values = npt.NDArray[np.float64]
@@ -331,7 +331,7 @@ class _NoTreesError(Exception):
 
 
 class TextReader:
-    """Reads sorted texts, as trees if possible, and collects their log-probabilities.
+    """Reads sorted texts, if possible as trees, and collects their log-probabilities.
 
     Attributes:
         values: The requested log-probabilities of each text.
@@ -356,11 +356,11 @@ class TextReader:
         self._cache: Any = None
         self._cached = 0  # number of tokens in the cache
 
-    def run(self, budget: int, on_progress: OnProgress | None) -> None:
+    def read_all(self, budget: int, on_progress: OnProgress | None) -> None:
         """Read all texts, and store their log-probabilities in `values`."""
         if self.can_read_trees:
             try:
-                self._run_trees(budget, on_progress)
+                self._read_trees(budget, on_progress)
             except _NoTreesError as error:
                 self.can_read_trees = False
                 warnings.warn(
@@ -369,9 +369,9 @@ class TextReader:
                     stacklevel=4,
                 )
         if not self.can_read_trees:
-            self._run_separately(budget, on_progress)
+            self._read_all_separately(budget, on_progress)
 
-    def _run_trees(self, budget: int, on_progress: OnProgress | None) -> None:
+    def _read_trees(self, budget: int, on_progress: OnProgress | None) -> None:
         # The tree must contain the token before each requested one.
         shared = min(count_common_prefix(self.texts[0], self.texts[-1]), min(self.starts) - 1)
         if shared >= MIN_CACHED_TOKENS:
@@ -379,31 +379,31 @@ class TextReader:
         rest = [ids[self._cached :] for ids in self.texts]
         starts = [start - self._cached for start in self.starts]
 
-        def take(first: int, tokens: int) -> tuple[tuple[int, Tree], int, int]:
+        def take_tree(first: int, tokens: int) -> tuple[tuple[int, Tree], int, int]:
             tree, count = build_tree(rest, starts, first, tokens)
             return (first, tree), count, len(tree.tokens)
 
         _network.run_batches(
-            len(rest), budget, take, lambda batch: self._read_tree(*batch), on_progress
+            len(rest), budget, take_tree, lambda batch: self._read_tree(*batch), on_progress
         )
 
-    def _cache_prefix(self, beginning: Ids) -> None:
+    def _cache_prefix(self, prefix: Ids) -> None:
         torch = require("torch", "models")
-        inputs = {"input_ids": self._make_tensor([beginning]), "use_cache": True}
+        inputs = {"input_ids": self._make_tensor([prefix]), "use_cache": True}
         try:
             with torch.inference_mode():
                 base = self.network.base_model
-                self._cache = getattr(base(**inputs), _find_cache_name(base))
+                self._cache = getattr(base(**inputs), _get_cache_argument(base))
         except _REJECTIONS as error:
             raise _classify_error(error, self._checked) from error
         if self._cache is None:
             raise _NoTreesError("it has no cache")
-        self._cached = len(beginning)
-        self.fed += len(beginning)
+        self._cached = len(prefix)
+        self.fed += len(prefix)
 
     def _read_tree(self, first: int, tree: Tree) -> None:
         try:
-            read = self._read_requested(tree)
+            read = self._compute_tree_values(tree)
         except _REJECTIONS as error:
             raise _classify_error(error, self._checked) from error
         self.fed += len(tree.tokens)
@@ -412,21 +412,21 @@ class TextReader:
             self._check_tree(first, values)
         self.values[first : first + len(values)] = values
 
-    def _check_tree(self, first: int, given: list[Values]) -> None:
-        at = len(given) - 1
+    def _check_tree(self, first: int, values: list[Values]) -> None:
+        at = len(values) - 1
         separate = self._read_separately([first + at])[0]
         tolerance = TOLERANCE[str(self.network.dtype).removeprefix("torch.")]
-        if not np.allclose(given[at], separate, rtol=0, atol=tolerance, equal_nan=True):
+        if not np.allclose(values[at], separate, rtol=0, atol=tolerance, equal_nan=True):
             raise _NoTreesError("it attends to other branches")
         self._checked = at > 0
 
-    def _read_requested(self, tree: Tree) -> Values:
+    def _compute_tree_values(self, tree: Tree) -> Values:
         torch = require("torch", "models")
         if not tree.requested:
             return np.empty(0)
         kind = self.network.dtype
         mask = torch.zeros((len(tree.tokens), self._cached + len(tree.tokens)), dtype=kind)
-        masked = torch.from_numpy(~tree.attention_mask())
+        masked = torch.from_numpy(~tree.make_attention_mask())
         mask[:, self._cached :].masked_fill_(masked, torch.finfo(kind).min)
         inputs = {
             "input_ids": self._make_tensor([tree.tokens]),
@@ -436,7 +436,7 @@ class TextReader:
         }
         if self._cache is not None:
             # Copied because the call modifies the cache.
-            inputs[_find_cache_name(self.network)] = copy.deepcopy(self._cache)
+            inputs[_get_cache_argument(self.network)] = copy.deepcopy(self._cache)
         askers = sorted({node for node, _ in tree.requested})
         place = {node: at for at, node in enumerate(askers)}
         columns = self._make_tensor(askers)
@@ -448,23 +448,23 @@ class TextReader:
                 self._make_tensor([token for _, token in tree.requested]),
             )
 
-    def _run_separately(self, budget: int, on_progress: OnProgress | None) -> None:
-        def run(batch: _network.Rows) -> None:
+    def _read_all_separately(self, budget: int, on_progress: OnProgress | None) -> None:
+        def read_batch(batch: _network.Rows) -> None:
             for row, values in zip(batch, self._read_separately(batch), strict=True):
                 self.values[row] = values
 
-        _network.run_by_length(list(map(len, self.texts)), budget, run, on_progress)
+        _network.run_by_length(list(map(len, self.texts)), budget, read_batch, on_progress)
 
     def _read_separately(self, batch: Sequence[int] | _network.Rows) -> list[Values]:
         torch = require("torch", "models")
         texts = [self.texts[row] for row in batch]
         longest = max(max(map(len, texts)) - 1, 1)  # the last token is only predicted
-        asked = [
+        requested = [
             (row, at - 1, ids[at])
             for row, ids in enumerate(texts)
             for at in range(self.starts[batch[row]], len(ids))
         ]
-        if not asked:
+        if not requested:
             return [np.empty(0)] * len(batch)
         inputs = {
             "input_ids": self._make_tensor(
@@ -476,10 +476,10 @@ class TextReader:
             "use_cache": False,
         }
         self.fed += longest * len(batch)
-        rows, columns, tokens = map(self._make_tensor, zip(*asked, strict=True))
+        rows, columns, tokens = map(self._make_tensor, zip(*requested, strict=True))
         with torch.inference_mode():
             logits = compute_logits_at(self.network, inputs, rows, columns)
-            places = torch.arange(len(asked), device=self.device)
+            places = torch.arange(len(requested), device=self.device)
             flat = _compute_log_probabilities(logits, places, tokens)
         ends = np.cumsum(
             [len(ids) - self.starts[row] for row, ids in zip(batch, texts, strict=True)]
@@ -496,10 +496,10 @@ def _classify_error(error: Exception, checked: bool) -> Exception:
     return _NoTreesError(type(error).__name__)
 
 
-def _compute_log_probabilities(logits: Any, places: Any, tokens: Any) -> Values:
-    """Return the (pairs,) log-probabilities of tokens at rows of the logits."""
+def _compute_log_probabilities(logits: Any, rows: Any, tokens: Any) -> Values:
+    """Return the (pairs,) log-probabilities of tokens in the given rows of the logits."""
     torch = require("torch", "models")
-    values = torch.log_softmax(logits, -1)[places, tokens]  # five times as fast as logsumexp
+    values = torch.log_softmax(logits, -1)[rows, tokens]  # five times as fast as logsumexp
     found: Values = values.double().cpu().numpy()
     return found
 
@@ -529,7 +529,7 @@ class Tree:
     def add_sequence(self, ids: Ids, start: int, path: list[int], shared: int) -> list[int]:
         """Add a sequence that shares its first `shared` tokens with a path; return the new path.
 
-        The tokens from index `start` on are requested. The last token is requested but never read.
+        The tokens from index `start` on are requested. The last token is requested, but never read.
         """
         path = path[:shared]
         for depth in range(shared, len(ids) - 1):
@@ -542,8 +542,8 @@ class Tree:
         self.indices.append([known.setdefault(pair, len(known)) for pair in pairs])
         return path
 
-    def attention_mask(self) -> npt.NDArray[np.bool_]:
-        """Return the (nodes, nodes) mask: each node attends to itself and its ancestors."""
+    def make_attention_mask(self) -> npt.NDArray[np.bool_]:
+        """Return the (nodes, nodes) mask in which each node attends to itself and its ancestors."""
         seen = np.zeros((len(self.tokens), len(self.tokens)), np.bool_)
         for node, parent in enumerate(self.parents):
             if parent >= 0:
@@ -552,22 +552,22 @@ class Tree:
         return seen
 
 
-def count_common_prefix(one: Ids, other: Ids) -> int:
+def count_common_prefix(first: Ids, second: Ids) -> int:
     """Return the length of the common prefix of two sequences.
 
     >>> count_common_prefix([5, 6, 7], [5, 6, 8, 9])
     2
     """
     return next(
-        (at for at, (a, b) in enumerate(zip(one, other, strict=False)) if a != b),
-        min(len(one), len(other)),
+        (at for at, (a, b) in enumerate(zip(first, second, strict=False)) if a != b),
+        min(len(first), len(second)),
     )
 
 
 def build_tree(
     sequences: Sequence[Ids], starts: Sequence[int], first: int, budget: int
 ) -> tuple[Tree, int]:
-    """Build a tree of as many sequences, starting with index `first`, as the budget allows.
+    """Build a tree of as many sequences from index `first` on as the budget allows.
 
     Args:
         sequences: The sorted sequences.
@@ -582,18 +582,18 @@ def build_tree(
     >>> tree.tokens, tree.parents, count  # 4 and 6 are only predicted
     ([1, 2, 3, 5], [-1, 0, 1, 1], 2)
     """
-    tree, path, before = Tree(), [], []  # type: Tree, list[int], Ids
+    tree, path, previous = Tree(), [], []  # type: Tree, list[int], Ids
     for at in range(first, len(sequences)):
         ids = sequences[at]
-        shared = min(count_common_prefix(before, ids), len(path), max(0, len(ids) - 1))
+        shared = min(count_common_prefix(previous, ids), len(path), max(0, len(ids) - 1))
         if at > first and len(tree.tokens) + len(ids) - 1 - shared > budget:
             return tree, at - first
         path = tree.add_sequence(ids, starts[at], path, shared)
-        before = ids
+        previous = ids
     return tree, len(sequences) - first
 
 
-def _find_cache_name(network: Any) -> str:
+def _get_cache_argument(network: Any) -> str:
     known = inspect.signature(network.forward).parameters
     return "cache" if "cache" in known else "past_key_values"
 
@@ -612,14 +612,14 @@ def compute_logits_at(network: Any, inputs: Mapping[str, Any], rows: Any, column
     """
     cut: list[bool] = []
 
-    def keep(_module: Any, arguments: tuple[Any, ...]) -> tuple[Any, ...]:
+    def keep_requested(_module: Any, arguments: tuple[Any, ...]) -> tuple[Any, ...]:
         cut.append(True)
         return (arguments[0][rows, columns].unsqueeze(1), *arguments[1:])
 
     output = network.get_output_embeddings()
     if output is None:
         return network(**inputs).logits[rows, columns].float()
-    hook = output.register_forward_pre_hook(keep)
+    hook = output.register_forward_pre_hook(keep_requested)
     try:
         logits = network(**inputs).logits
     finally:

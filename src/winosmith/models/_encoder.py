@@ -30,9 +30,9 @@ sentence-transformers; "cls" is the first token's vector."""
 
 @dataclass(frozen=True)
 class Reader:
-    """Tokenises texts for a model, and makes batches on its device.
+    """Tokenises texts for a model, and makes batches on the model's device.
 
-    Texts longer than `max_length` tokens are truncated at their start, with a warning, because the
+    Texts longer than `max_length` tokens are truncated at the start, with a warning, because the
     text after the blank matters more.
     """
 
@@ -44,13 +44,13 @@ class Reader:
     def budget(self) -> int:
         """The default number of tokens in a batch, with padding.
 
-        With small batches, the values of a layer fit into a CPU's cache: MiniLM-L6 took 3.7 s with
-        1,024 tokens in a batch, and 5.2 s with 8,192. A GPU needs large batches.
+        With small batches, a layer's values fit into a CPU's cache: MiniLM-L6 took 3.7 s with 1,024
+        tokens in a batch, and 5.2 s with 8,192. A GPU needs large batches.
         """
         return 1_024 if self.device == "cpu" else 16_384
 
-    def tokens(self, texts: Sequence[Text]) -> list[dict[str, list[int]]]:
-        """Return the unpadded inputs of the model for each text."""
+    def tokenise(self, texts: Sequence[Text]) -> list[dict[str, list[int]]]:
+        """Return the model's unpadded inputs for each text."""
         if not texts:
             return []
         firsts = [text if isinstance(text, str) else text[0] for text in texts]
@@ -62,13 +62,13 @@ class Reader:
         if at_the_limit:
             warnings.warn(
                 f"{at_the_limit} of {len(rows)} texts fill all {self.max_length} tokens that the "
-                "model reads; longer texts were cut at their start",
+                "model reads; the beginnings of longer texts were cut off",
                 stacklevel=3,
             )
         return rows
 
-    def batch(self, rows: Sequence[dict[str, list[int]]]) -> dict[str, Any]:
-        """Return the rows as tensors on the device, padded to the longest row."""
+    def make_batch(self, rows: Sequence[dict[str, list[int]]]) -> dict[str, Any]:
+        """Pad rows to the longest row, and return them as tensors on the device."""
         with _network.silence_transformers():
             padded = self.tokeniser.pad(list(rows), return_tensors="pt")
         return {name: tensor.to(self.device) for name, tensor in padded.items()}
@@ -76,7 +76,7 @@ class Reader:
 
 @dataclass(frozen=True)
 class Encoder:
-    """A loaded encoder.
+    """A loaded Hugging Face encoder.
 
     Attributes:
         folder: The folder of the model.
@@ -88,7 +88,7 @@ class Encoder:
     network: Any
     reader: Reader
 
-    def vectors(
+    def encode(
         self,
         texts: Sequence[Text],
         *,
@@ -96,7 +96,7 @@ class Encoder:
         tokens_per_batch: int | None = None,
         on_batch: OnProgress | None = None,
     ) -> npt.NDArray[np.float32]:
-        """Return an (n, width) array of text vectors, pooled from the last layer, not normalised.
+        """Return (n, width) text vectors, pooled from the last layer and not normalised.
 
         Texts are batched by length to reduce padding; batching changes values by about 1e-5 in
         float32. The default of `tokens_per_batch` is `Reader.budget`.
@@ -106,11 +106,11 @@ class Encoder:
         """
         check_choice("pooling", pooling, Pooling)
         torch = require("torch", "models")
-        rows = self.reader.tokens(texts)
+        rows = self.reader.tokenise(texts)
         vectors = np.empty((len(rows), int(self.network.config.hidden_size)), np.float32)
 
-        def run(batch: _network.Rows) -> None:
-            inputs = self.reader.batch([rows[row] for row in batch])
+        def encode(batch: _network.Rows) -> None:
+            inputs = self.reader.make_batch([rows[row] for row in batch])
             with torch.inference_mode():
                 hidden = self.network(**inputs).last_hidden_state
                 weights = inputs["attention_mask"].unsqueeze(-1).to(hidden.dtype)
@@ -118,7 +118,7 @@ class Encoder:
                 vectors[batch] = (hidden[:, 0] if pooling == "cls" else mean).cpu().numpy()
 
         budget = tokens_per_batch or self.reader.budget
-        _network.run_by_length([len(row["input_ids"]) for row in rows], budget, run, on_batch)
+        _network.run_by_length([len(row["input_ids"]) for row in rows], budget, encode, on_batch)
         return vectors
 
 
@@ -204,10 +204,10 @@ class ChoiceModel:
     reader: Reader
     input_format: InputFormat
 
-    def inputs(
+    def make_inputs(
         self, problems: Sequence[Problem], options: int | None = None
     ) -> list[dict[str, list[int]]]:
-        """Return the network's unpadded inputs, one per problem and option, in order.
+        """Return the network's unpadded inputs, in order, one per option of each problem.
 
         Args:
             problems: The problems to read.
@@ -219,7 +219,7 @@ class ChoiceModel:
         form = self.input_format
         if form.sees == "pronoun":
             check_pronouns(problems)
-        return self.reader.tokens(
+        return self.reader.tokenise(
             [
                 fill_option(problem, option, form.split_point, form.local, form.sees)
                 for problem in problems
@@ -229,33 +229,33 @@ class ChoiceModel:
 
     def forward(self, rows: Sequence[dict[str, list[int]]]) -> Any:
         """Return the (rows,) tensor of scores for unpadded inputs."""
-        inputs = self.reader.batch(rows)
+        inputs = self.reader.make_batch(rows)
         if hasattr(self.network, HEAD_NAME):
             first = self.network(**inputs).last_hidden_state[:, 0]
             return getattr(self.network, HEAD_NAME)(first)[:, 0]
         return self.network(**{name: x.unsqueeze(1) for name, x in inputs.items()}).logits[:, 0]
 
-    def scores(
+    def score_problems(
         self,
         problems: Sequence[Problem],
         *,
         tokens_per_batch: int | None = None,
         on_batch: Callable[[int, int], None] | None = None,
     ) -> list[npt.NDArray[np.float32]]:
-        """Return a score for each option of each problem, comparable only within a problem.
+        """Return scores for each problem's options, comparable only within a problem.
 
         Texts are batched by length; a batch that does not fit into memory is halved.
 
         Raises:
             InputError: A single text does not fit into memory.
         """
-        flat = self.text_scores(
-            self.inputs(problems), tokens_per_batch=tokens_per_batch, on_batch=on_batch
+        flat = self.score_inputs(
+            self.make_inputs(problems), tokens_per_batch=tokens_per_batch, on_batch=on_batch
         )
         ends = np.cumsum([len(problem.options) for problem in problems])
         return np.split(flat, ends[:-1]) if len(problems) else []
 
-    def text_scores(
+    def score_inputs(
         self,
         rows: Sequence[dict[str, list[int]]],
         *,
@@ -267,12 +267,12 @@ class ChoiceModel:
         scores = np.empty(len(rows), np.float32)
         self.network.eval()
 
-        def run(batch: _network.Rows) -> None:
+        def score(batch: _network.Rows) -> None:
             with torch.inference_mode():
                 scores[batch] = self.forward([rows[row] for row in batch]).cpu().numpy()
 
         budget = tokens_per_batch or self.reader.budget
-        _network.run_by_length([len(row["input_ids"]) for row in rows], budget, run, on_batch)
+        _network.run_by_length([len(row["input_ids"]) for row in rows], budget, score, on_batch)
         return scores
 
     def save(self, folder: Path) -> None:
@@ -297,10 +297,10 @@ def create_choice_model(
     device: str | None = None,
     max_length: int | None = None,
 ) -> ChoiceModel:
-    """Add a multiple-choice head to any encoder; `seed` is the seed of new weights.
+    """Add a multiple-choice head to any encoder; `seed` initialises new weights.
 
     If transformers has a head for the architecture, it is used, so that other programs can load the
-    result; otherwise the head is a linear layer on the first token. An existing trained head is
+    result; otherwise, the head is a linear layer on the first token. An existing trained head is
     kept. All dropout rates of the network are set to `dropout` unless it is None.
 
     Raises:
@@ -383,7 +383,7 @@ def _load_model(
 def _attach_head(network: Any, folder: Path) -> bool:
     """Add winosmith's head to a network, and return whether the folder had weights for it.
 
-    The head is saved as a part of the network; `load_encoder` ignores it.
+    The head is saved with the network; `load_encoder` ignores it.
     """
     torch = require("torch", "models")
     safetensors = require("safetensors", "models")

@@ -21,7 +21,7 @@ from winosmith.models._training import (
     OnStep,
     TrainingRun,
     TrainingSettings,
-    read_epochs,
+    parse_epochs,
     train_multiple_choice,
     write_epochs,
 )
@@ -37,13 +37,13 @@ OnRun = Callable[[int, int, TrainingRun], None]
 
 @dataclass(frozen=True)
 class Grid:
-    """Settings to try in all combinations. All runs with a seed precede those with the next seed.
+    """Training settings to try in all combinations, one seed after another.
 
     Attributes:
         learning_rates, epochs, batch_sizes, seeds: The values to try, at least one of each kind.
         fixed: Additional settings for all runs: field of `TrainingSettings` → value.
 
-    >>> len(list(GRIDS["winogrande"].runs()))
+    >>> len(list(GRIDS["winogrande"].iter_runs()))
     72
     """
 
@@ -53,8 +53,8 @@ class Grid:
     seeds: tuple[int, ...] = (0,)
     fixed: Mapping[str, Any] = field(default_factory=dict)
 
-    def runs(self, settings: TrainingSettings | None = None) -> Iterator[TrainingSettings]:
-        """Yield the settings of each run; `settings` has the values that the grid does not vary.
+    def iter_runs(self, settings: TrainingSettings | None = None) -> Iterator[TrainingSettings]:
+        """Yield the settings of each run; `settings` supplies those that the grid does not vary.
 
         Raises:
             InputError: A setting has no values, a repeated value, or a value out of range.
@@ -93,7 +93,7 @@ class GridResult(FinishedRun):
 
     @property
     def p_value(self) -> float:
-        """The p-value of the best run, multiplied by the number of runs (Bonferroni), ≤ 1."""
+        """The best run's p-value, multiplied by the number of runs (Bonferroni), ≤ 1."""
         return min(1.0, super().p_value * len(self.runs))
 
     @property
@@ -127,9 +127,9 @@ def train_grid(
     on_step: OnStep | None = None,
     on_run: OnRun | None = None,
 ) -> GridResult:
-    """Train a model for each point of a grid, and keep the model that is best on dev.
+    """Train a model for each combination of settings, and keep the one that is best on dev.
 
-    If several models are equally good, the first is kept. Of the other runs, only the results are
+    If several models are equally good, the first is kept. Only the results of all other runs are
     kept. After an interruption, the same call resumes from the last finished epoch, with the same
     result. Raises the same errors as `train_multiple_choice`.
 
@@ -137,15 +137,16 @@ def train_grid(
         train: The training data; see `train_multiple_choice`.
         dev: The dev data.
         model: A folder or hub id of the base model.
-        out: The output folder: the best model in `model/`, the results of all runs in `runs.json`.
+        out: The output folder, with the best model in `model/` and the results of all runs in
+            `runs.json`.
         grid: The settings to try; by default one run with default settings.
         settings: The settings that the grid does not vary.
         device: A torch device; by default the GPU if there is one.
-        force: Whether to overwrite results of a different grid, data set or base model.
+        force: Whether to overwrite the results of a different grid, data set or base model.
         on_step: Called after every step of every run.
         on_run: Called after every run, including runs that an earlier call finished.
     """
-    runs = list((grid or Grid()).runs(settings))
+    runs = list((grid or Grid()).iter_runs(settings))
     questions = read_questions(train, "train on", runs[0].sees)
     dev_questions = read_questions(dev, "measure on", runs[0].sees)
     recipe = {
@@ -162,7 +163,7 @@ def train_grid(
         if not folder.is_finished(name):
             found = tuned(out=folder.path / RUNS / chosen.name, settings=chosen)
             write_epochs(folder, name, found.epochs)
-        epochs = read_epochs((folder.path / name).read_text("utf-8"))
+        epochs = parse_epochs((folder.path / name).read_text("utf-8"))
         done.append(TrainingRun(chosen, epochs, len(train), len(dev)))
         _remove_models(folder.path / RUNS, done)
         if on_run:

@@ -41,7 +41,7 @@ class MaskedModel(_network.LanguageModel):
         """The default number of tokens in a batch, with padding."""
         return 1_024 if self.device == "cpu" else 16_384
 
-    def likelihoods(
+    def compute_likelihoods(
         self,
         texts: Sequence[MaskedText],
         *,
@@ -65,13 +65,13 @@ class MaskedModel(_network.LanguageModel):
         given: dict[MaskedText, npt.NDArray[np.float64]] = {}
         fed: list[int] = []
 
-        def run(rows: _network.Rows) -> None:
+        def read_rows(rows: _network.Rows) -> None:
             batch = [distinct[row] for row in rows]
             given.update(zip(batch, self._read_batch(batch), strict=True))
             fed.append(len(batch) * len(batch[0].ids))
 
         lengths = [len(text.ids) for text in distinct]
-        _network.run_by_length(lengths, tokens_per_batch or self.budget, run, on_progress)
+        _network.run_by_length(lengths, tokens_per_batch or self.budget, read_rows, on_progress)
         return Likelihoods([given[text] for text in texts], sum(fed))
 
     def _read_batch(self, batch: Sequence[MaskedText]) -> list[npt.NDArray[np.float64]]:
@@ -90,9 +90,9 @@ class MaskedModel(_network.LanguageModel):
         }
         with torch.inference_mode():
             logits = compute_logits_at(self.network, inputs, rows, columns)
-            picked = torch.log_softmax(logits, -1).gather(1, tokens[:, None])[:, 0]
+            selected = torch.log_softmax(logits, -1).gather(1, tokens[:, None])[:, 0]
         ends = np.cumsum([len(text.requested) for text in batch])
-        return np.split(picked.double().cpu().numpy(), ends[:-1])
+        return np.split(selected.double().cpu().numpy(), ends[:-1])
 
 
 def load_masked_model(
@@ -124,7 +124,7 @@ Span = tuple[int, int]
 def mask_tokens(
     model: MaskedModel, problems: Sequence[Problem], *, within_word: bool = False
 ) -> list[list[list[MaskedText]]]:
-    """Mask each token of each filled-in sentence in turn, for each option of each problem.
+    """Mask each token in turn in the filled-in sentence of each option of each problem.
 
     The sum of the log-probabilities is the pseudo-log-likelihood of the sentence (Salazar et al.
     2020, "Masked Language Model Scoring", section 2). The sum overestimates words of several
@@ -133,9 +133,9 @@ def mask_tokens(
     PLL-word-l2r).
     """
 
-    def find_masked(words: Sequence[int | None], at: int) -> tuple[int, ...]:
-        last = len(words) if within_word else at + 1
-        return tuple(place for place in range(at, last) if words[place] == words[at])
+    def find_masked(words: Sequence[int | None], index: int) -> tuple[int, ...]:
+        last = len(words) if within_word else index + 1
+        return tuple(at for at in range(index, last) if words[at] == words[index])
 
     return [
         [
@@ -151,7 +151,7 @@ def mask_tokens(
 
 
 def mask_options(model: MaskedModel, problems: Sequence[Problem]) -> list[list[MaskedText]]:
-    """Mask the whole option in each filled-in sentence, for each option of each problem.
+    """Mask the whole option in the filled-in sentence of each option of each problem.
 
     Each token of the option is replaced by a mask (Kocijan et al. 2019, "A Surprisingly Robust
     Trick for the Winograd Schema Challenge", section 3).

@@ -34,8 +34,8 @@ SHORT_NAMES = {"minilm": "sentence-transformers/all-MiniLM-L6-v2"}
 def find_model_folder(model: str | Path) -> Path:
     """Return the folder of a model; download it from the hub if necessary.
 
-    A model in the local hub cache is used without network access. For the output folder of
-    `train_multiple_choice`, its subfolder `model/` is returned.
+    A model in the local hub cache is used without network access. For an output folder of
+    `train_multiple_choice`, its `model/` subfolder is returned.
 
     Raises:
         InputError: The folder or hub id does not exist, can't be downloaded, or lacks safetensors.
@@ -80,7 +80,7 @@ def digest_weights(folder: str | Path) -> str:
     """Return the SHA-256 of a model's files, as 64 hexadecimal digits.
 
     The digest covers the names and contents of the weights, configuration and tokeniser files in
-    the folder, but no subfolders, README or other files.
+    the folder, but not subfolders or other files such as a README.
     """
     state = hashlib.sha256()
     for file in sorted({file for pattern in PATTERNS for file in Path(folder).glob(pattern)}):
@@ -90,7 +90,7 @@ def digest_weights(folder: str | Path) -> str:
 
 @contextmanager
 def silence_transformers() -> Iterator[None]:
-    """Suppress messages of transformers below the level ERROR, and its progress bars."""
+    """Suppress transformers' progress bars, and its messages below the level ERROR."""
     logging = require("transformers", "models").utils.logging
     level, bars = logging.get_verbosity(), logging.is_progress_bar_enabled()
     logging.set_verbosity_error()
@@ -135,9 +135,9 @@ def load_configuration(
 def load_network(
     auto_class: Any, folder: Path, config: Any, *, dtype: str = "float32"
 ) -> tuple[Any, list[str]]:
-    """Load a network, and return the network and the names of newly initialised weights.
+    """Load a network, and return it with the names of newly initialised weights.
 
-    Only weights of a head or pooler may be missing.
+    Only the weights of a head or pooler may be missing.
 
     Raises:
         InputError: The network can't be loaded, or other weights are missing.
@@ -170,8 +170,8 @@ Precision = Literal["float32", "bfloat16", "float16"]
 float16 halve memory and time on a GPU, but may change close decisions."""
 
 _OTHER_KINDS = {
-    "a causal language model": "a masked language model; score it as that",
-    "a masked language model": "a causal language model; score it as that",
+    "a causal language model": "a masked language model; score it as such",
+    "a masked language model": "a causal language model; score it as such",
 }
 
 
@@ -273,13 +273,13 @@ BATCHES_PER_POOL = 50
 small enough to keep the order random."""
 
 
-def batch_by_length(lengths: Sequence[int], tokens: int) -> list[Rows]:
-    """Divide rows into batches of at most `tokens` tokens, including padding.
+def batch_by_length(lengths: Sequence[int], max_tokens: int) -> list[Rows]:
+    """Divide rows into batches of at most `max_tokens` tokens, including padding.
 
-    The longest rows come first, so that a lack of memory is noticed early. A row with more than
-    `tokens` tokens becomes a batch of its own. Rows of equal length keep their order.
+    The longest rows come first, so that a lack of memory shows early. A row with more than
+    `max_tokens` tokens is a batch by itself. Rows of equal length keep their order.
 
-    >>> [batch.tolist() for batch in batch_by_length([2, 9, 3, 2, 3], tokens=6)]
+    >>> [batch.tolist() for batch in batch_by_length([2, 9, 3, 2, 3], max_tokens=6)]
     [[1], [2, 4], [0, 3]]
     """
     measured = np.asarray(lengths, dtype=np.int64)
@@ -287,13 +287,13 @@ def batch_by_length(lengths: Sequence[int], tokens: int) -> list[Rows]:
     batches: list[Rows] = []
     start = 0
     while start < len(order):
-        batches.append(_next_batch(order, measured, start, tokens))
+        batches.append(_take_batch(order, measured, start, max_tokens))
         start += len(batches[-1])
     return batches
 
 
-def _next_batch(order: Rows, lengths: npt.NDArray[np.int64], start: int, tokens: int) -> Rows:
-    size = max(1, tokens // max(1, int(lengths[order[start]])))
+def _take_batch(order: Rows, lengths: npt.NDArray[np.int64], start: int, max_tokens: int) -> Rows:
+    size = max(1, max_tokens // max(1, int(lengths[order[start]])))
     return order[start : start + size]
 
 
@@ -303,10 +303,10 @@ def shuffle_batches(
     size: int,
     generator: np.random.Generator,
 ) -> list[Rows]:
-    """Divide rows into random batches of `size` rows of similar length that keep twins together.
+    """Divide rows into random batches of similar length, keeping twins together.
 
     The groups are shuffled and divided into pools of 50 batches. Each pool is sorted by length and
-    divided into batches; then all batches are shuffled. If both halves of a twin are in a batch,
+    divided into batches; then all batches are shuffled. If a batch contains both halves of a twin,
     the gradients of a preference for one option cancel, and those of the trigger remain. If an odd
     number of singles precedes a twin, the twin's halves can be separated.
     """
@@ -343,28 +343,28 @@ def is_out_of_memory(error: BaseException) -> bool:
 def run_batches(
     total: int,
     budget: int,
-    take: Callable[[int, int], tuple[Batch, int, int]],
-    run: Callable[[Batch], None],
+    take_batch: Callable[[int, int], tuple[Batch, int, int]],
+    process: Callable[[Batch], None],
     on_progress: OnProgress | None = None,
 ) -> None:
-    """Process `total` texts in batches; a batch that does not fit into memory is halved.
+    """Process texts in batches; a batch that does not fit into memory is halved.
 
     Args:
         total: The number of texts.
         budget: The maximum number of tokens per batch.
-        take: A function from the index of the first text and the budget to a batch, its number of
-            texts and its number of tokens.
-        run: A function that processes a batch.
+        take_batch: A function from the index of the first text and the budget to a batch, its
+            number of texts and its number of tokens.
+        process: A function that processes a batch.
         on_progress: Called with the number of finished texts and the total number.
 
     Raises:
         InputError: A single text does not fit into memory.
     """
-    done = 0
-    while done < total:
-        batch, count, tokens = take(done, budget)
+    completed = 0
+    while completed < total:
+        batch, count, tokens = take_batch(completed, budget)
         try:
-            run(batch)
+            process(batch)
         except (RuntimeError, MemoryError) as error:
             if not is_out_of_memory(error):
                 raise
@@ -374,9 +374,9 @@ def run_batches(
                     "use a smaller model, dtype='bfloat16' on a GPU, or a larger machine"
                 ) from error
         else:
-            done += count
+            completed += count
             if on_progress:
-                on_progress(done, total)
+                on_progress(completed, total)
             continue
         budget = max(1, tokens // 2)
         warnings.warn(
@@ -389,18 +389,18 @@ def run_batches(
 def run_by_length(
     lengths: Sequence[int],
     budget: int,
-    run: Callable[[Rows], None],
+    process: Callable[[Rows], None],
     on_progress: OnProgress | None = None,
 ) -> None:
     """Process texts in batches of similar length, longest first; see `run_batches`."""
     measured = np.asarray(lengths, np.int64)
     order = np.argsort(-measured, kind="stable")
 
-    def take(start: int, tokens: int) -> tuple[Rows, int, int]:
-        batch = _next_batch(order, measured, start, tokens)
+    def take_batch(start: int, max_tokens: int) -> tuple[Rows, int, int]:
+        batch = _take_batch(order, measured, start, max_tokens)
         return batch, len(batch), int(len(batch) * measured[batch[0]])
 
-    run_batches(len(order), budget, take, run, on_progress)
+    run_batches(len(order), budget, take_batch, process, on_progress)
 
 
 def free_memory() -> None:

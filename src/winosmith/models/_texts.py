@@ -15,13 +15,13 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from winosmith.blocks import comparable_text, join_blocks
+from winosmith.blocks import join_blocks, normalize_tokens
 from winosmith.dataset import Dataset
 from winosmith.errors import DataError
 from winosmith.prediction import TIE
 from winosmith.problem import BLANK, Claim, Problem
-from winosmith.records import canonical, claim_record
-from winosmith.seen import Sees, check_pronouns, cut_to_local, with_pronoun
+from winosmith.records import claim_record, dump_json
+from winosmith.seen import Sees, check_pronouns, cut_to_local_context, insert_pronoun
 from winosmith.text import FUNCTION_WORDS
 
 SplitPoint = Literal["before_option", "after_option"]
@@ -72,9 +72,9 @@ def fill_option(
     ('The nurse said that *she* left.', 'the cook')
     """
     if local is not None:
-        problem = cut_to_local(problem, local, whole=False)
+        problem = cut_to_local_context(problem, local, whole=False)
     if sees == "pronoun":
-        return with_pronoun(problem, "*").strip(), problem.options[option].strip()
+        return insert_pronoun(problem, "*").strip(), problem.options[option].strip()
     before, options, after = split_sentence(problem)
     filler = options[option]
     if problem.blank is None and split_point is not None:
@@ -89,7 +89,7 @@ def fill_option(
 def split_sentence(problem: Problem) -> tuple[str, tuple[str, ...], str]:
     """Return the text before the blank, the inflected options, and the text after the blank.
 
-    Joined, the parts are the filled-in sentences, without white space at the ends.
+    Joined, these parts are the filled-in sentences, without white space at the ends.
 
     >>> split_sentence(Problem("1", "He saw it, so the _ was large. ", ("cup", "jug")))
     ('He saw it, so the ', ('cup', 'jug'), ' was large.')
@@ -138,10 +138,10 @@ def inflect_options(problem: Problem) -> Problem:
     return replace(problem, options=options)
 
 
-def _is_possessive(pronoun: str, after: str) -> bool:
+def _is_possessive(pronoun: str, next_text: str) -> bool:
     if pronoun != "her":
         return pronoun in _POSSESSIVE
-    following = _NEXT_WORD.match(after)
+    following = _NEXT_WORD.match(next_text)
     if following is None:
         return False
     return following[1].lower() not in FUNCTION_WORDS - _POSSESSED_WORDS
@@ -161,17 +161,17 @@ def _match_case(option: str, pronoun: str) -> str:
     return f"{first.lower()} {rest}" if first in _LOWERCASED and rest else option
 
 
-def ask_referent(problem: Problem, end: str = "") -> Problem:
+def ask_referent(problem: Problem, suffix: str = "") -> Problem:
     """Return a problem that asks for the referent of the original pronoun.
 
-    The question is the one that GPT-3 used for Winogender (Brown et al. 2020, section 6.2.1): the
-    sentence, followed by "'She' refers to" and a blank, so that only the options' tokens differ.
-    The options are unchanged. If the pronoun occurs more than once in the sentence, it is marked
-    with asterisks, as in GPT-3's format of SuperGLUE-WSC (appendix G).
+    The question is that of GPT-3 for Winogender (Brown et al. 2020, section 6.2.1): the sentence,
+    followed by "'She' refers to" and a blank, so that only the options' tokens differ. The options
+    are unchanged. If the sentence contains the pronoun more than once, it is marked with asterisks,
+    as in GPT-3's format for SuperGLUE-WSC (appendix G).
 
     Args:
         problem: A problem with a known pronoun.
-        end: The text after the option, such as a full stop for a bidirectional model.
+        suffix: The text after the option, such as a full stop for a bidirectional model.
 
     Raises:
         DataError: The pronoun is unknown.
@@ -184,8 +184,8 @@ def ask_referent(problem: Problem, end: str = "") -> Problem:
     pronoun = (problem.pronoun or "").strip()
     again = re.search(rf"(?<!\w){re.escape(pronoun)}(?!\w)", problem.sentence, re.IGNORECASE)
     mark = "*" if again else ""
-    asked = f"'{mark}{pronoun[0].upper()}{pronoun[1:]}{mark}' refers to {BLANK}{end}"
-    sentence = f"{with_pronoun(problem, mark).strip()} {asked}"
+    asked = f"'{mark}{pronoun[0].upper()}{pronoun[1:]}{mark}' refers to {BLANK}{suffix}"
+    sentence = f"{insert_pronoun(problem, mark).strip()} {asked}"
     return replace(problem, sentence=sentence, pronoun=None, blank=sentence.rindex(BLANK))
 
 
@@ -230,14 +230,14 @@ class Questions:
 
     @cached_property
     def blocks(self) -> list[list[int]]:
-        """Groups of rows that are treated as one observation: twins and copies of their halves."""
-        texts = [[comparable_text(problem.sentence)] for problem in self.problems]
+        """Groups of rows that are one observation each: twins with copies of their halves."""
+        texts = [[normalize_tokens(problem.sentence)] for problem in self.problems]
         return join_blocks(self.groups, texts)
 
     def __len__(self) -> int:
         return len(self.problems)
 
-    def loss(self, scores: Any, answers: Any) -> Any:
+    def compute_loss(self, scores: Any, answers: Any) -> Any:
         """Return the summed cross-entropy of (n · texts_per_problem,) scores, in nats."""
         from torch.nn import functional
 
@@ -248,13 +248,13 @@ class Questions:
         )
 
     def evaluate(self, scores: npt.NDArray[np.float32]) -> tuple[float, float]:
-        """Return the number of correct answers for these scores, and its p-value.
+        """Return the number of correct answers according to scores, and its p-value.
 
-        A problem scores 1 if its correct option has the higher score, and 1/2 if the scores are
-        tied (`winosmith.prediction.TIE`). A true claim is correct if its score is above 0, a false
-        claim otherwise. The p-value is the probability that guessing is at least as accurate.
-        `compute_chance_p_value` is used for problems, and Fisher's exact test for claims, so that a
-        constant answer is not evidence.
+        A problem counts as 1 if its correct option has the higher score, and as 1/2 if the scores
+        are tied (`winosmith.prediction.TIE`). A true claim is correct if its score is above 0, a
+        false claim otherwise. The p-value is the probability that guessing is at least as accurate.
+        It comes from `compute_chance_p_value` for problems, and from Fisher's exact test for
+        claims, so that a constant answer is not evidence.
         """
         rows, right = np.arange(len(self)), self.answers
         if self.texts_per_problem == 2:
@@ -274,14 +274,14 @@ class Questions:
 def read_questions(
     items: Dataset | Sequence[Claim], purpose: str, sees: Sees = "blank"
 ) -> Questions:
-    """Convert problems or claims to questions for `purpose`, and check that they are usable.
+    """Convert problems or claims to questions, and check that they are usable for `purpose`.
 
     Raises:
-        DataError: There are no items, an item has no answer or not two options, or a required
-            pronoun is unknown. The message contains the item's id.
+        DataError: There are no items, an item lacks an answer or does not have two options, or a
+            required pronoun is unknown. The message contains the item's id.
     """
     if not len(items):
-        raise DataError(f"there is no problem to {purpose}")
+        raise DataError(f"there are no problems to {purpose}")
     if sees == "pronoun":
         problems = (
             items if isinstance(items, Dataset) else [convert_claim(c, c.problem_id) for c in items]
@@ -301,7 +301,7 @@ def read_questions(
     together: dict[str, list[int]] = {}
     for row, claim in enumerate(items):
         together.setdefault(claim.problem_id, []).append(row)
-    lines = "\n".join(canonical(claim_record(claim)) for claim in items)
+    lines = "\n".join(dump_json(claim_record(claim)) for claim in items)
     return Questions(
         tuple(map(convert_claim, items, map(str, range(len(items))))),
         1,
@@ -311,19 +311,19 @@ def read_questions(
     )
 
 
-def convert_claim(claim: Claim, key: str = "claim") -> Problem:
+def convert_claim(claim: Claim, problem_id: str = "claim") -> Problem:
     """Convert a claim to a problem whose first option is the claim's candidate."""
     rival = PLACEHOLDER if claim.candidate.strip() != PLACEHOLDER else f"{PLACEHOLDER}!"
-    return Problem(key, claim.sentence, (claim.candidate, rival), pronoun=claim.pronoun)
+    return Problem(problem_id, claim.sentence, (claim.candidate, rival), pronoun=claim.pronoun)
 
 
 def compute_chance_p_value(
     correct: Sequence[float] | npt.NDArray[Any], groups: Sequence[Sequence[int]]
 ) -> float:
-    """Return the probability that guessing is at least as accurate, for two options per problem.
+    """Return the probability that guessing between two options is at least as accurate.
 
     The null distribution flips the labels of all problems of a group together with probability 1/2.
-    A group with r of n correct has the excess r − n/2, whose sign is drawn at random. The
+    A group with r of n correct has an excess of r − n/2, whose sign is drawn at random. The
     distribution of the sum is exact (by convolution). Without twins, this is the one-sided binomial
     test. A solver that ignores the trigger has one half of every twin correct, and p = 1.
 

@@ -98,7 +98,7 @@ class Epoch:
 
     Attributes:
         loss: The mean cross-entropy over the epoch in nats; guessing gives ln 2 = 0.693.
-        dev_correct: The number of correctly answered dev problems; each tie counts as one half.
+        dev_correct: The number of correctly answered dev problems; a tie counts as one half.
         p_value: The probability that guessing is at least as accurate on dev; see
             `Questions.evaluate`.
     """
@@ -140,19 +140,19 @@ class TrainingRun:
 
     @property
     def p_value(self) -> float:
-        """The smallest p-value of the epochs, times the number of epochs (Bonferroni), ≤ 1."""
+        """The smallest p-value of an epoch, times the number of epochs (Bonferroni), ≤ 1."""
         if self.settings.last is not None:
             return self.epochs[-1].p_value
         return min(1.0, min(epoch.p_value for epoch in self.epochs) * len(self.epochs))
 
     @property
     def at_chance(self) -> bool:
-        """Whether the run is not better than guessing at the 5 % level."""
+        """Whether the run is not significantly better than guessing at the 5 % level."""
         return self.p_value > ALPHA
 
     @property
     def message(self) -> str:
-        """A sentence that summarises the result."""
+        """A one-sentence summary of the result."""
         right = self.epochs[self.kept_epoch].dev_correct
         verdict = (
             "AT CHANCE, not distinguishable from guessing; try another learning rate, more epochs, "
@@ -193,13 +193,13 @@ def train_multiple_choice(
     device: str | None = None,
     on_step: OnStep | None = None,
 ) -> FinishedRun:
-    """Fine-tune an encoder on problems with two options, and keep the best epoch on dev.
+    """Fine-tune an encoder on two-option problems, and keep the epoch that is best on dev.
 
-    Each option is filled in and scored, and the softmax of the two scores is trained on the answer.
-    For a claim, which is one text, the logistic of the score is trained on its truth. The same
-    arguments give the same weights on the same kind of machine. The state is saved after each
-    epoch, so that the same call resumes an interrupted run, or returns a finished one. A batch that
-    does not fit into memory is halved, with a warning.
+    Each option is filled in and scored, and the softmax of both scores is trained to predict the
+    answer. For a claim, which is one text, the logistic of its score is trained to predict its
+    truth. The same arguments give the same weights on the same kind of machine. The state is saved
+    after each epoch, so that repeating the call resumes an interrupted run, or returns a finished
+    one. A batch that does not fit into memory is halved, with a warning.
 
     Args:
         train: Training problems with answers, or claims with labels.
@@ -212,11 +212,11 @@ def train_multiple_choice(
         on_step: Called after every step.
 
     Raises:
-        DataError: There are no problems, a problem has no answer or not two options, or a required
-            pronoun is unknown. The message contains the problem's id.
+        DataError: There are no problems, a problem lacks an answer or does not have two options, or
+            a required pronoun is unknown. The message contains the problem's id.
         InputError: The model can't be loaded, or does not fit into memory.
         OutputError: `out` contains other files.
-        Interrupted: Ctrl-C was pressed; the message contains the folder of the saved epochs.
+        Interrupted: Ctrl-C was pressed; the message names the folder with the saved epochs.
     """
     settings = settings or TrainingSettings()
     questions = read_questions(train, "train on", settings.sees)
@@ -230,7 +230,7 @@ def train_multiple_choice(
     }
     folder = OutputFolder.open(out, recipe)
     if RECORD in folder.files and all(map(folder.is_finished, folder.files)):
-        epochs = read_epochs((folder.path / RECORD).read_text("utf-8"))
+        epochs = parse_epochs((folder.path / RECORD).read_text("utf-8"))
     else:
         run = Run(base, questions, dev_questions, settings, device)
         epochs = tuple(_train_epochs(run, folder.path / STATE, on_step))
@@ -244,7 +244,7 @@ def train_multiple_choice(
     return FinishedRun(settings, epochs, len(train), len(dev), folder=folder.path / MODEL)
 
 
-def read_epochs(text: str) -> tuple[Epoch, ...]:
+def parse_epochs(text: str) -> tuple[Epoch, ...]:
     """Parse the JSON text written by `write_epochs`."""
     return tuple(Epoch(**record) for record in parse_json(text))
 
@@ -258,27 +258,27 @@ def write_epochs(
         file.write("\n")
 
 
-def _train_epochs(run: Run, state: Path, on_step: OnStep | None) -> list[Epoch]:
+def _train_epochs(run: Run, file: Path, on_step: OnStep | None) -> list[Epoch]:
     epochs: list[Epoch] = []
-    saved = load_state(state)
+    saved = load_state(file)
     if saved:
         epochs = saved[3]
         run.restore(*saved[:3])
     try:
-        while not _is_finished(epochs, run.settings):
+        while not _is_training_finished(epochs, run.settings):
             epochs.append(run.train_epoch(len(epochs), on_step))
             if run.settings.last is not None or _find_best_epoch(epochs) == len(epochs) - 1:
                 run.keep_weights()
-            save_state(state, run.network.state_dict(), run.best_weights, run.optimiser, epochs)
+            save_state(file, run.network.state_dict(), run.best_weights, run.optimiser, epochs)
     except KeyboardInterrupt:
         raise Interrupted(
-            f"{len(epochs)} of {run.settings.epochs} epochs are saved in {state.parent}; run "
+            f"{len(epochs)} of {run.settings.epochs} epochs are saved in {file.parent}; run "
             "the same command again to resume"
         ) from None
     return epochs
 
 
-def _is_finished(epochs: list[Epoch], settings: TrainingSettings) -> bool:
+def _is_training_finished(epochs: list[Epoch], settings: TrainingSettings) -> bool:
     if len(epochs) >= (settings.last or settings.epochs):
         return True
     patience = settings.patience or settings.epochs
@@ -290,7 +290,7 @@ def _find_best_epoch(epochs: Sequence[Epoch]) -> int:
 
 
 class Run:
-    """A network that is being trained.
+    """A training run in progress, with its network, data and optimiser.
 
     An epoch depends only on the weights, the optimiser's moments, the seed and the epoch's number,
     so that a resumed run gives the same result.
@@ -320,8 +320,8 @@ class Run:
             max_length=settings.max_length,
         )
         self.network = self.choice.network
-        self.inputs = self.choice.inputs(train.problems, train.texts_per_problem)
-        self.dev_inputs = self.choice.inputs(dev.problems, dev.texts_per_problem)
+        self.inputs = self.choice.make_inputs(train.problems, train.texts_per_problem)
+        self.dev_inputs = self.choice.make_inputs(dev.problems, dev.texts_per_problem)
         self.optimiser = _make_optimiser(self.network, settings)
         self.best_weights: dict[str, Any] = {}
         self.steps_per_epoch = -(-len(train) // settings.batch_size)
@@ -330,13 +330,13 @@ class Run:
     def restore(
         self, weights: dict[str, Any], best: dict[str, Any], moments: dict[int, Any]
     ) -> None:
-        """Restore a state that `load_state` has read."""
+        """Restore the state that `load_state` returned."""
         self.network.load_state_dict(weights)
         self.optimiser.load_state_dict({**self.optimiser.state_dict(), "state": moments})
         self.best_weights = best
 
     def keep_weights(self) -> None:
-        """Store the current weights as the best weights."""
+        """Store a copy of the current weights as the best weights."""
         weights = self.network.state_dict()
         self.best_weights = {k: v.detach().cpu().clone() for k, v in weights.items()}
 
@@ -353,16 +353,16 @@ class Run:
         with torch.random.fork_rng():
             torch.manual_seed(int(generator.integers(2**62)))
             for at, batch in enumerate(batches, epoch * self.steps_per_epoch):
-                loss = self._step(batch, at)
+                loss = self._train_step(batch, at)
                 total += loss * len(batch)
                 if on_step:
                     steps = self.settings.epochs * self.steps_per_epoch
                     on_step(at + 1, steps, f"epoch {epoch + 1}, loss {loss:.3f}")
-        right, p_value = self.dev.evaluate(self.choice.text_scores(self.dev_inputs))
+        right, p_value = self.dev.evaluate(self.choice.score_inputs(self.dev_inputs))
         whole = int(right) if right.is_integer() else right
         return Epoch(total / len(self.train), whole, p_value)
 
-    def _step(self, batch: npt.NDArray[np.intp], step: int) -> float:
+    def _train_step(self, batch: npt.NDArray[np.intp], step: int) -> float:
         torch = require("torch", "models")
         total = self.settings.epochs * self.steps_per_epoch
         rising = self.settings.warmup * total  # afterwards the rate falls to 0
@@ -375,7 +375,7 @@ class Run:
         return loss
 
     def _compute_gradient(self, batch: npt.NDArray[np.intp]) -> float:
-        """Compute the gradient of the batch's mean loss, and return this loss.
+        """Compute the gradient of a batch's mean loss, and return that loss.
 
         A batch that does not fit into memory is processed in chunks, whose gradients are added.
         """
@@ -388,28 +388,28 @@ class Run:
             except (RuntimeError, MemoryError) as error:
                 if not _network.is_out_of_memory(error):
                     raise
-                self._halve_batch(min(self.chunk_size, len(batch)), error)
+                self._halve_chunk_size(min(self.chunk_size, len(batch)), error)
             _network.free_memory()
 
-    def _backpropagate(self, rows: npt.NDArray[np.intp], of: int) -> float:
+    def _backpropagate(self, rows: npt.NDArray[np.intp], batch_size: int) -> float:
         torch = require("torch", "models")
         each = self.train.texts_per_problem
         texts = [self.inputs[each * row + option] for row in rows for option in range(each)]
         scores = self.choice.forward(texts)
         answers = torch.from_numpy(self.train.answers[rows]).to(scores.device)
-        loss = self.train.loss(scores, answers) / of
+        loss = self.train.compute_loss(scores, answers) / batch_size
         loss.backward()
         return float(loss.detach())
 
-    def _halve_batch(self, tried: int, error: Exception) -> None:
-        if tried == 1:
+    def _halve_chunk_size(self, size: int, error: Exception) -> None:
+        if size == 1:
             raise InputError(
                 "the memory is too small to train this model on one problem at a time; use a "
                 "smaller model, a shorter max_length, or a larger machine"
             ) from error
-        self.chunk_size = max(1, tried // 2)
+        self.chunk_size = max(1, size // 2)
         warnings.warn(
-            f"out of memory with {tried} problems at a time; continuing with {self.chunk_size} at "
+            f"out of memory with {size} problems at a time; continuing with {self.chunk_size} at "
             f"a time, and {self.settings.batch_size} per step",
             stacklevel=2,
         )
@@ -433,17 +433,17 @@ Weights = dict[str, Any]
 
 
 def save_state(
-    path: Path, weights: Weights, best: Weights, optimiser: Any, epochs: list[Epoch]
+    path: Path, weights: Weights, best_weights: Weights, optimiser: Any, epochs: list[Epoch]
 ) -> None:
     """Save the state of a run atomically, as a safetensors file.
 
-    Unlike a pickle, such a file can't run code when it is read. The state consists of the current
+    Unlike a pickle, such a file can't run code when loaded. The state consists of the current
     weights, the weights of the best epoch, the optimiser's moments and the epochs. Random numbers
     and the learning rate are functions of seed, epoch and step.
     """
     moments = optimiser.state_dict()["state"]
     tensors = {f"weight/{name}": tensor for name, tensor in weights.items()}
-    tensors |= {f"best/{name}": tensor for name, tensor in best.items()}
+    tensors |= {f"best/{name}": tensor for name, tensor in best_weights.items()}
     for at, values in moments.items():
         tensors |= {f"moment/{at}/{name}": tensor for name, tensor in values.items()}
     copies = {name: tensor.detach().cpu().clone() for name, tensor in tensors.items()}
@@ -459,7 +459,7 @@ def load_state(path: Path) -> tuple[Weights, Weights, dict[int, Weights], list[E
         return None
     try:
         with safetensors.safe_open(str(path), "pt") as file:
-            epochs = list(read_epochs(file.metadata()["epochs"]))
+            epochs = list(parse_epochs(file.metadata()["epochs"]))
             tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
     except (OSError, safetensors.SafetensorError):
         return None

@@ -1,17 +1,17 @@
 """Practice data: generated twins with planted artifacts, simulated votes and handwritten twins.
 
 >>> from winosmith import practice
->>> made = practice.corpus(10, seed=1)
+>>> made = practice.generate_corpus(10, seed=1)
 >>> len(made.dataset), len(made.planted), len(made.votes)
 (20, 10, 120)
 """
 
 from __future__ import annotations
 
-from winosmith.practice._artifacts import ARTIFACTS, Artifact, FilterRecall, Share, measure_recall
+from winosmith.practice._artifacts import ARTIFACTS, Artifact, FilterRecall, Ratio, measure_recall
 from winosmith.practice._corpus import (
     PracticeCorpus,
-    corpus,
+    generate_corpus,
     make_participants,
     read_handwritten,
     simulate_votes,
@@ -22,8 +22,8 @@ __all__ = [
     "Artifact",
     "FilterRecall",
     "PracticeCorpus",
-    "Share",
-    "corpus",
+    "Ratio",
+    "generate_corpus",
     "make_participants",
     "measure_recall",
     "read_handwritten",

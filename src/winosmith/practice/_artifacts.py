@@ -5,13 +5,13 @@ A frame is one line of `social.txt` or `physical.txt`:
     luggage: The {A} is <larger|smaller> than the {B}, so {who} used the _^ for [bulky/thick|…] …
 
 - `luggage` is the pool from which the two options are drawn (`fillers.toml`); a `+` after the pool
-marks a frame whose words near the options praise one and blame the other.
+  marks a frame with words near the options that praise one option and blame the other.
 - `{A}` and `{B}` are the options; A is always mentioned first. `{who}` is a person's name. Any
   other slot is filled from the list with the slot's name; the first such slot is the twin's anchor.
 - `<…|…>` is the *hinge*, `[…|…]` the *trigger*, with near-synonyms separated by `/`. With the first
   hinge and the first trigger, or the second hinge and the second trigger, the answer is A;
   otherwise it is B. Therefore no hinge, trigger or order of mention reveals the answer on its own.
-  If a frame has several hinges, they switch together.
+  If a frame has several hinges, all switch together.
 - `^` after the blank marks the position of words of emphasis.
 - ` ~ chain/thread, …` lists pairs of options that people associate with the triggers: the first
   option of a pair with the first trigger. Only planted association artifacts use these pairs.
@@ -20,13 +20,13 @@ A *draft* contains all choices that turn a frame into a twin.
 
 Balance of sound twins
     A frame has two hinges and two triggers; the answer is their exclusive or. The halves of a twin
-    differ in either the trigger or the hinge, and share the other part; both choices are uniform.
-    Which option is A, which option is listed first, which half comes first, and which half (if any)
-    has emphasis are uniform, too. In expectation, each option, order of mention, order in the list,
-    trigger, hinge, and each pair of these features, occurs with correct and incorrect options
-    equally often. Only combinations of three features determine the answer. A representation that
-    combines three features can memorize frames, because each frame is used for many twins, but it
-    does not generalize to twins from other frames.
+    differ in the trigger or the hinge, and share the other part; all choices are uniform. Which
+    option is A, which option is listed first, which half comes first, and which half (if any) has
+    emphasis are uniform, too. In expectation, each option, order of mention, order in the list,
+    trigger and hinge, and each pair of these features, occurs equally often with correct and
+    incorrect options. Only combinations of three features determine the answer. A representation
+    that combines three features can memorize frames, because each frame is used for many twins, but
+    it does not generalize to twins from other frames.
 
 An artifact is an agreement between an *attribute* in which the options differ and a *cue* in which
 the halves differ: in both halves of a planted twin, the attribute of the correct option agrees with
@@ -54,8 +54,8 @@ position
     representation as polarity. In the difference of the filled-in sentences, shared words cancel.
 
 Authors produce artifacts by repeating themselves. Likewise, each kind of artifact here comes from a
-few *habits*: a frame with a fixed pair of options and fixed words of emphasis. Fewer habits are
-repeated more often and are therefore easier to detect.
+few *habits*: a frame with a fixed pair of options and fixed words of emphasis. With fewer habits,
+each is repeated more often and is therefore easier to detect.
 """
 
 from __future__ import annotations
@@ -85,13 +85,14 @@ _OPTION_SLOTS = ("A", "B", "who")
 
 @dataclass(frozen=True, slots=True)
 class Frame:
-    """A pattern for twins.
+    """A sentence pattern from which twins are made.
 
     Attributes:
         domain: "social" or "physical".
         pool: The name of the pool that contains the options.
-        polar: Whether the words near one option are positive and those near the other negative. The
-            trigger's polarity agrees with that of the correct option only under the first hinge.
+        polar: Whether the words near one option are positive and those near the other negative.
+            Only with the first hinge does the trigger's polarity agree with that of the correct
+            option.
         pairs: Pairs of options that people associate with the first and the second trigger.
         slots: The names of the slots to fill except A, B and who, starting with the anchor.
         emphatic: Whether words of emphasis may follow the blank.
@@ -113,7 +114,7 @@ class Frame:
 
     @property
     def spread(self) -> int:
-        """The difference in words between the longest and the shortest sentence."""
+        """The difference in length, in words, between the longest and the shortest sentence."""
         lengths = [len(words(corner)) for row in self.corners for cell in row for corner in cell]
         return max(lengths) - min(lengths)
 
@@ -126,7 +127,7 @@ class Fillers:
         pools: Pool → lists of options; both options of a twin come from the same list. The pool
             "names" has a list for each gender.
         slots: Slot → the words that can fill it.
-        names: All names of people.
+        names: The names of all people.
     """
 
     pools: Mapping[str, tuple[tuple[str, ...], ...]]
@@ -136,7 +137,7 @@ class Fillers:
 
 @cache
 def read_fillers() -> Fillers:
-    """Read the fillers that are part of winosmith."""
+    """Read the fillers that are bundled with winosmith."""
     tables = tomllib.loads(_read_file("fillers.toml"))
     lists = {
         table: {name: tuple(text.split()) for name, text in entries.items()}
@@ -149,7 +150,7 @@ def read_fillers() -> Fillers:
 
 @cache
 def read_frames() -> tuple[Frame, ...]:
-    """Read the frames that are part of winosmith, social frames first."""
+    """Read the frames that are bundled with winosmith, social frames first."""
     return (*_read_frames("social"), *_read_frames("physical"))
 
 
@@ -186,9 +187,9 @@ def _make_wordings(pattern: str, hinge: int, pole: int) -> tuple[str, ...]:
         raise ValueError(f"the frame has no trigger: {pattern}")
     wordings = trigger[1].split("/"), trigger[2].split("/")
     count = max(map(len, wordings))
-    own = wordings[pole]
+    synonyms = wordings[pole]
     return tuple(
-        f"{hinged[: trigger.start()]}{own[number % len(own)]}{hinged[trigger.end() :]}"
+        f"{hinged[: trigger.start()]}{synonyms[number % len(synonyms)]}{hinged[trigger.end() :]}"
         for number in range(count)
     )
 
@@ -226,26 +227,26 @@ class Draft:
     fill: dict[str, str]
     emphasis: tuple[str, str]
 
-    def corner(self, half: int) -> tuple[int, int]:
+    def get_corner(self, half: int) -> tuple[int, int]:
         """Return the indices of the hinge and the trigger of a half."""
         return (self.fixed, half) if self.varied == "trigger" else (half, self.fixed)
 
-    def correct_option(self, half: int) -> int:
-        """Return the correct option of a half, as written in the frame: 0 for A, 1 for B."""
-        hinge, pole = self.corner(half)
+    def get_correct_option(self, half: int) -> int:
+        """Return the correct option of a half, as labelled in the frame: 0 for A, 1 for B."""
+        hinge, pole = self.get_corner(half)
         return hinge ^ pole
 
-    def answer(self, half: int) -> int:
-        """Return the index of a half's correct option in the listed options."""
-        return self.correct_option(half) ^ self.swapped
+    def get_answer(self, half: int) -> int:
+        """Return the index of a half's correct option among the listed options."""
+        return self.get_correct_option(half) ^ self.swapped
 
-    def listed_options(self) -> tuple[str, str]:
-        """Return the options in the order in which they are listed."""
+    def get_listed_options(self) -> tuple[str, str]:
+        """Return the options in the order in which the problem lists them."""
         return self.options[::-1] if self.swapped else self.options
 
-    def sentence(self, half: int) -> str:
+    def make_sentence(self, half: int) -> str:
         """Return the sentence of a half, with all slots filled."""
-        hinge, pole = self.corner(half)
+        hinge, pole = self.get_corner(half)
         text = self.frame.corners[hinge][pole][self.synonym].format(
             A=self.options[0], B=self.options[1], emphasis=self.emphasis[half], **self.fill
         )
@@ -253,7 +254,7 @@ class Draft:
 
 
 def draw_draft(frame: Frame, fillers: Fillers, rng: np.random.Generator) -> Draft:
-    """Draw a sound twin from the frame, with uniformly random choices."""
+    """Draw a sound twin from a frame by uniformly random choices."""
     fill = {slot: pick_item(fillers.slots[slot], rng) for slot in frame.slots}
     fill["who"] = pick_item(fillers.names, rng)
     return Draft(
@@ -269,7 +270,7 @@ def draw_draft(frame: Frame, fillers: Fillers, rng: np.random.Generator) -> Draf
 
 
 def draw_options(frame: Frame, fillers: Fillers, rng: np.random.Generator) -> tuple[str, str]:
-    """Draw two different options from the frame's pool."""
+    """Draw two different options from a frame's pool."""
     words = pick_item(fillers.pools[frame.pool], rng)
     first = int(rng.random() * len(words))
     second = int(rng.random() * (len(words) - 1))
@@ -283,7 +284,7 @@ def _draw_emphasis(frame: Frame, rng: np.random.Generator) -> tuple[str, str]:
 
 
 def pick_item(items: tuple[Item, ...], rng: np.random.Generator) -> Item:
-    """Draw one of the items, uniformly at random."""
+    """Return one of the items, drawn uniformly at random."""
     return items[int(rng.random() * len(items))]
 
 
@@ -298,12 +299,12 @@ MIN_LENGTH_DIFFERENCE = 4
 
 @dataclass(frozen=True, slots=True)
 class Habit:
-    """The properties that twins planted by the same habit have in common.
+    """The properties shared by all twins that the same habit produces.
 
     Attributes:
         frame: The frame.
         pair: The options associated with the triggers; None except for "association" artifacts.
-        emphasis: The words of emphasis, used only for "length".
+        emphasis: The words of emphasis, used only for "length" artifacts.
     """
 
     frame: Frame
@@ -312,7 +313,7 @@ class Habit:
 
 
 def find_habits(kind: Artifact, frames: Iterable[Frame], fillers: Fillers) -> tuple[Habit, ...]:
-    """Return all habits that can plant this kind of artifact, in a fixed order."""
+    """Return all habits that can produce a kind of artifact, in a fixed order."""
     return tuple(
         Habit(frame, pair, emphasis)
         for frame in frames
@@ -351,7 +352,7 @@ def plant_artifact(
             while abs(len(options[0]) - len(options[1])) < MIN_LENGTH_DIFFERENCE:
                 options = draw_options(draft.frame, fillers, rng)
             longer = int(len(options[1]) > len(options[0]))
-            first = draft.correct_option(0) == longer
+            first = draft.get_correct_option(0) == longer
             emphasis = (habit.emphasis, "") if first else ("", habit.emphasis)
             return replace(draft, options=options, emphasis=emphasis)
         case "polarity":
@@ -362,10 +363,10 @@ def plant_artifact(
 
 
 @dataclass(frozen=True, slots=True)
-class Share:
-    """The fraction of a total.
+class Ratio:
+    """A count as a fraction of a total.
 
-    >>> Share(3, 4).value
+    >>> Ratio(3, 4).value
     0.75
     """
 
@@ -388,21 +389,21 @@ class FilterRecall:
         by_kind: The recall for each kind of artifact in the input, sorted by name.
     """
 
-    recall: Share
-    false_removals: Share
-    by_kind: Mapping[str, Share]
+    recall: Ratio
+    false_removals: Ratio
+    by_kind: Mapping[str, Ratio]
 
     @property
-    def precision(self) -> Share:
+    def precision(self) -> Ratio:
         """The fraction of dropped problems that were planted."""
         dropped = self.recall.count + self.false_removals.count
-        return Share(self.recall.count, dropped)
+        return Ratio(self.recall.count, dropped)
 
 
 def measure_recall(
     planted: Mapping[str, str], ids: Iterable[str], dropped: Collection[str]
 ) -> FilterRecall:
-    """Measure the fractions of planted and of sound problems that a filter dropped.
+    """Measure the fractions of planted problems and of sound problems that a filter dropped.
 
     Args:
         planted: Id → artifact of each planted problem, as in `PracticeCorpus.planted`; problems
@@ -416,24 +417,24 @@ def measure_recall(
     >>> planted = {"a": "length", "b": "length", "z": "position"}
     >>> result = measure_recall(planted, "abcdef", {"a", "c"})
     >>> result.recall, result.false_removals
-    (Share(count=1, total=2), Share(count=1, total=4))
+    (Ratio(count=1, total=2), Ratio(count=1, total=4))
     """
-    seen, gone = set(ids), set(dropped)
-    if not gone <= seen:
+    inputs, removed = set(ids), set(dropped)
+    if not removed <= inputs:
         raise DataError(
-            f"{min(gone - seen)!r} was dropped, but is not in the input; give all ids of the "
+            f"{min(removed - inputs)!r} was dropped, but is not in the input; give all ids of the "
             "filter's input"
         )
     by_kind = {
-        kind: _make_share({item for item in seen if planted.get(item) == kind}, gone)
-        for kind in sorted({planted[item] for item in seen if item in planted})
+        kind: _compute_ratio({item for item in inputs if planted.get(item) == kind}, removed)
+        for kind in sorted({planted[item] for item in inputs if item in planted})
     }
     return FilterRecall(
-        recall=_make_share({item for item in seen if item in planted}, gone),
-        false_removals=_make_share({item for item in seen if item not in planted}, gone),
+        recall=_compute_ratio({item for item in inputs if item in planted}, removed),
+        false_removals=_compute_ratio({item for item in inputs if item not in planted}, removed),
         by_kind=by_kind,
     )
 
 
-def _make_share(items: set[str], gone: set[str]) -> Share:
-    return Share(len(items & gone), len(items))
+def _compute_ratio(items: set[str], dropped: set[str]) -> Ratio:
+    return Ratio(len(items & dropped), len(items))

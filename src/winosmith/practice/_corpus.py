@@ -46,7 +46,7 @@ class PracticeCorpus:
     """Twins, their planted artifacts, and simulated votes.
 
     Attributes:
-        dataset: The problems; the halves of a twin are next to each other, in random order.
+        dataset: The problems; the halves of a twin are adjacent, in random order.
         planted: Id → artifact of each planted problem; a twin has an artifact in both halves or in
             neither. All other problems are sound.
         votes: The votes from `simulate_votes` with its default rates.
@@ -58,7 +58,7 @@ class PracticeCorpus:
 
 
 @checked
-def corpus(
+def generate_corpus(
     twins: Annotated[int, Field(ge=0)] = 3_000,
     *,
     seed: int = 0,
@@ -68,11 +68,11 @@ def corpus(
     social: Fraction = 0.5,
     symmetric: bool = False,
 ) -> PracticeCorpus:
-    """Generate a corpus of practice twins, some of them with planted artifacts.
+    """Generate a corpus of practice twins, some with planted artifacts.
 
     The twins are made from handwritten frames in the social and the physical domain, meet all rules
-    of `winosmith.validate.filter_by_structure`, and have distinct sentences. The module
-    `_artifacts` describes the balance of sound twins and the artifacts of the other twins.
+    of `winosmith.validate.filter_by_structure`, and have distinct sentences. The `_artifacts`
+    module describes how sound twins are balanced, and the artifacts of the other twins.
 
     Args:
         twins: The number of twins; each has two problems.
@@ -81,19 +81,19 @@ def corpus(
             both halves; the other twins are sound.
         artifacts: The kinds of artifacts to plant, equally often.
         habits: The number of habits for each kind in each domain, 1 or more; artifacts with fewer
-            habits are easier to detect. More habits are used if there are no new sentences left.
+            habits are easier to detect. More habits are used if no new sentences are left.
         social: The expected fraction of twins in the social domain, 0–1.
         symmetric: Whether to flip both answers of each sound twin with probability 1/2. Sentences
             and planted twins stay the same. A sound twin's answers are then independent of
             everything else, so that nothing can be learned from the answers, not even by memorizing
-            frames. Because half of the sound twins then have incorrect answers, use `symmetric` to
-            measure a filter's false removals, but not with people.
+            frames. Because half of the sound twins then have incorrect answers, use this only to
+            measure a filter's false removals, not with people.
 
     Raises:
         RecipeError: A number is out of range, or an artifact is unknown.
         DataError: There is no artifact to plant, or there are too few distinct sentences.
 
-    >>> made = corpus(100, strength=0.25, artifacts=["polarity"])
+    >>> made = generate_corpus(100, strength=0.25, artifacts=["polarity"])
     >>> len(made.dataset.twins), len(made.planted)
     (100, 50)
     """
@@ -128,9 +128,9 @@ def corpus(
         problems += (
             Problem(
                 id=half_id,
-                sentence=draft.sentence(half),
-                options=draft.listed_options(),
-                answer=draft.answer(half) ^ is_flipped,
+                sentence=draft.make_sentence(half),
+                options=draft.get_listed_options(),
+                answer=draft.get_answer(half) ^ is_flipped,
                 twin_id=twin_id,
                 origin=origin,
             )
@@ -153,12 +153,12 @@ DRAWS_PER_HABIT = 10
 
 
 def draw_drafts(
-    kinds: Iterable[Artifact | None], social: float, active: int, rng: Rng
+    kinds: Iterable[Artifact | None], social: float, habit_count: int, rng: Rng
 ) -> Iterator[Draft]:
-    """Yield a draft for each kind of artifact (None for a sound twin), with distinct sentences.
+    """Yield a draft with new sentences for each artifact kind (None for a sound twin).
 
-    Sound drafts come from all frames. Planted drafts come from `active` habits of each kind in each
-    domain, and from additional habits only if these give no new sentences.
+    Sound drafts come from all frames. Planted drafts come from `habit_count` habits of each kind in
+    each domain, and from additional habits only if those give no new sentences.
 
     Raises:
         DataError: No new sentences were found.
@@ -169,7 +169,7 @@ def draw_drafts(
     for domain, artifact in product(DOMAINS, ARTIFACTS):
         own = find_habits(artifact, frames[domain], words)
         repertoires[domain, artifact] = tuple(own[at] for at in rng.permutation(len(own)).tolist())
-    in_use = dict.fromkeys(repertoires, active)
+    in_use = dict.fromkeys(repertoires, habit_count)
     seen: set[str] = set()
     for kind in kinds:
         for attempt in range(1, MAX_DRAWS + 1):
@@ -180,13 +180,13 @@ def draw_drafts(
                 habit = pick_item(repertoires[domain, kind][: in_use[domain, kind]], rng)
                 draft = plant_artifact(kind, draw_draft(habit.frame, words, rng), habit, words, rng)
                 in_use[domain, kind] += attempt % DRAWS_PER_HABIT == 0
-            sentences = {draft.sentence(0), draft.sentence(1)}
+            sentences = {draft.make_sentence(0), draft.make_sentence(1)}
             if not sentences & seen:
                 break
         else:
             what = "a sound twin" if kind is None else f"a twin with the artifact {kind!r}"
             raise DataError(
-                f"after {len(seen)} sentences, {what} with new sentences was not found; use fewer "
+                f"after {len(seen)} sentences, no new sentences were found for {what}; use fewer "
                 "twins or more kinds of artifacts"
             )
         seen |= sentences
@@ -230,7 +230,7 @@ test (Davis et al. 2016)."""
 
 
 def make_participants(pool: int) -> tuple[str, ...]:
-    """Make the pseudonyms of a pool of people.
+    """Return pseudonyms for a pool of people.
 
     >>> make_participants(3)
     ('p01', 'p02', 'p03')
@@ -250,14 +250,14 @@ def simulate_votes(
     ambiguous_rate: Fraction = 0.17,
     associative_rate: Fraction = 0.17,
 ) -> tuple[Response, ...]:
-    """Simulate the votes of a crowd: each judge votes on the local context, then on the problem.
+    """Simulate a crowd's votes: each judge votes on the local context, then on the problem.
 
-    A random fraction of problems is ambiguous: judges choose at random and mark most of these.
-    Independently, a random fraction is answerable by association: judges find the answer from the
-    local context and mark most of these problems. Judges are drawn from the pool without the
-    authors of the twin; nobody judges both halves. The error rate of each judge is drawn from a
-    beta distribution. Votes don't depend on the artifacts of a practice corpus. With the default
-    rates, about 68 % of the problems are valid, as in WinoGrande (section 2).
+    A random fraction of problems is ambiguous: judges choose at random, and mark most of these
+    problems. Independently, a random fraction is answerable by association: judges find the answer
+    in the local context, and mark most of these problems. Judges are drawn from the pool, without
+    the twin's authors; nobody judges both halves. The error rate of each judge is drawn from a beta
+    distribution. Votes don't depend on the artifacts of a practice corpus. With the default rates,
+    about 68 % of the problems are valid, as in WinoGrande (section 2).
 
     Args:
         dataset: The problems, all with answers.
@@ -331,9 +331,9 @@ def _draw_votes(
     )
 
 
-def _draw_choice(problem: Problem, right: float, rng: Rng) -> int:
+def _draw_choice(problem: Problem, accuracy: float, rng: Rng) -> int:
     answer = problem.answer or 0
-    if rng.random() < right:
+    if rng.random() < accuracy:
         return answer
     others = [option for option in range(len(problem.options)) if option != answer]
     return others[int(rng.random() * len(others))]

@@ -1,8 +1,8 @@
 """`About`: the description of a benchmark by its makers, read from release.toml.
 
 The datasheet's questions are those of Gebru et al. (2021, sections 3.1 to 3.7), reworded; they are
-defined in `TEMPLATE`. The terms of licences are taken from the licences' texts, and the identifiers
-are those of SPDX. The check of licences finds oversights and is not legal advice.
+defined in `TEMPLATE`. Licence terms are taken from the licences' texts; identifiers are those of
+SPDX. The licence check finds oversights; it is not legal advice.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, BeforeValidator, Field, StringConstraints
 
 from winosmith.errors import RecipeError
-from winosmith.options import Texts, declaration, from_table, text_matching
+from winosmith.options import Texts, declaration, from_table, match_pattern
 from winosmith.records import read_toml
 
 Term = Literal["attribution", "share-alike", "non-commercial", "no-derivatives"]
@@ -174,7 +174,7 @@ class DataSource:
 
     @property
     def title(self) -> str:
-        """The name in the list of licences; "All other sources" for "*"."""
+        """Name in the list of licences; "All other sources" for "*"."""
         return "All other sources" if self.name == "*" else self.name
 
     @property
@@ -188,11 +188,11 @@ class About:
     """The description of a benchmark by its makers; cards show "not stated" for empty texts."""
 
     name: Annotated[
-        Text, text_matching(r"[A-Za-z0-9][A-Za-z0-9_.-]*", "letters, digits, '-', '_' and '.'")
+        Text, match_pattern(r"[A-Za-z0-9][A-Za-z0-9_.-]*", "letters, digits, '-', '_' and '.'")
     ]
     """Name of the benchmark, and prefix of the names of its folders."""
     version: Annotated[
-        Text, text_matching(r"\d+(\.\d+){1,2}([.-]?[A-Za-z0-9]+)*", "one like 1.0.0")
+        Text, match_pattern(r"\d+(\.\d+){1,2}([.-]?[A-Za-z0-9]+)*", "one like 1.0.0")
     ]
     """Version of the release; each version can be released only once."""
     date: Annotated[
@@ -209,7 +209,7 @@ class About:
     """Licence of the whole benchmark: an SPDX identifier, or LicenseRef-… with `terms`."""
     language: Annotated[
         tuple[
-            Annotated[str, text_matching(r"[a-z]{2,3}(-\w+)*", "a list of codes such as 'en'")], ...
+            Annotated[str, match_pattern(r"[a-z]{2,3}(-\w+)*", "a list of codes such as 'en'")], ...
         ],
         Field(strict=False, min_length=1),
         Listed,
@@ -257,7 +257,7 @@ class About:
 
     @property
     def full_name(self) -> str:
-        """Name and version."""
+        """Name and version of the benchmark."""
         return f"{self.name} {self.version}"
 
     @property
@@ -274,7 +274,7 @@ class About:
 
 
 def read_about(path: str | Path, *, version: str | None = None) -> About:
-    """Read a release.toml.
+    """Read the description of a benchmark from a release.toml file.
 
     Args:
         path: path of the file; `winosmith release --template` prints a template.
@@ -291,7 +291,7 @@ def read_about(path: str | Path, *, version: str | None = None) -> About:
 
 
 def parse_about(table: Mapping[str, Any]) -> About:
-    """Return the description of a benchmark from a table of release.toml.
+    """Parse the description of a benchmark from a table of release.toml.
 
     Raises:
         RecipeError: a key is unknown or missing, or its value is not valid.

@@ -13,7 +13,7 @@ from winosmith.dataset import Dataset
 from winosmith.problem import Problem
 from winosmith.records import problem_record
 from winosmith.release._about import About
-from winosmith.release._content import Tombstone, digest_text, get_side, list_forms, unique_problems
+from winosmith.release._content import Tombstone, digest_text, get_side, index_problems, list_forms
 from winosmith.release._source import Previous, Source
 
 ID_DIGITS = 12
@@ -21,18 +21,18 @@ ID_DIGITS = 12
 
 
 def make_id(problem: Problem, name: str) -> str:
-    """Return the id of a problem, made from its sentence and options."""
+    """Make the id of a problem from its sentence and options."""
     return f"{name}-{digest_text(problem)[:ID_DIGITS]}"
 
 
 def assign_ids(
     parts: Mapping[str, Dataset],
     name: str,
-    before: Previous | None = None,
+    previous: Previous | None = None,
     source: Source | None = None,
     second: Mapping[str, Problem] | None = None,
 ) -> dict[str, Dataset]:
-    """Return the parts with ids made from the sentences and options of problems.
+    """Assign ids that are made from the sentences and options of problems.
 
     A build numbers its problems by row, so an id can belong to different problems in two builds.
     The new ids are the same for the same sentence and options. The names of twins and families are
@@ -42,7 +42,7 @@ def assign_ids(
     Args:
         parts: the problems by part; the same id means the same problem in all parts.
         name: prefix of the ids.
-        before: the previous release.
+        previous: the previous release.
         source: source of the parts, with the problems that are in no part.
         second: for a keyed release, the second presentations of problems by their ids; ids are made
             from the first presentation, unless the previous release has the id of the second.
@@ -52,24 +52,24 @@ def assign_ids(
     >>> new.id, new.twin_id
     ('mine-683a48eccc36', 'mine-t0d6f43992b50')
     """
-    problems = unique_problems(parts)
+    problems = index_problems(parts)
     copies: Counter[str] = Counter()
     ids: dict[str, str] = {}
     for old, problem in problems.items():
         stems = [make_id(one, name) for one in (problem, (second or {}).get(old)) if one]
-        made = next((one for one in stems if before and one in before.published_ids), stems[0])
+        made = next((one for one in stems if previous and one in previous.published_ids), stems[0])
         copies[made] += 1
         ids[old] = f"{made}-{copies[made]}" if copies[made] > 1 else made
 
     def name_groups(prefix: str, key: _Key, taken: Iterable[str] = ()) -> dict[str, str]:
-        return _group_names(problems, ids, f"{name}-{prefix}", key, before, taken)
+        return _group_names(problems, ids, f"{name}-{prefix}", key, previous, taken)
 
     twins = name_groups("t", lambda p: p.twin_id)
     roots = name_groups("x", lambda p: p.lineage.root if p.lineage else None)
     relatives = {
         **name_groups("y", lambda p: p.lineage.parent if p.lineage else None, roots.values()),
         **roots,
-        **(_find_published_ids(problems, source, name, before) if before and source else {}),
+        **(_find_published_ids(problems, source, name, previous) if previous and source else {}),
         **ids,
     }
     name_of, twin_of = relatives.__getitem__, twins.__getitem__
@@ -84,18 +84,17 @@ _Key = Callable[[Problem], str | None]
 
 
 def _find_published_ids(
-    problems: Mapping[str, Problem], source: Source, name: str, before: Previous
+    problems: Mapping[str, Problem], source: Source, name: str, previous: Previous
 ) -> dict[str, str]:
-    """Return the published ids of roots and parents that are outside the parts."""
     lineages = (problem.lineage for problem in problems.values() if problem.lineage)
     found = {}
     for one in {one for lineage in lineages for one in (lineage.root, lineage.parent)}:
         absent = source.absent.get(one)
-        forms = list_forms(absent, bool(before.content.keyed)) if absent else ()
+        forms = list_forms(absent, bool(previous.content.keyed)) if absent else ()
         of_text = [make_id(form, name) for form in forms]
-        of_source = before.ids_by_source.get(source.old_ids.get(one, one))
+        of_source = previous.ids_by_source.get(source.old_ids.get(one, one))
         ids = (*of_text, of_source)
-        found[one] = next((id_ for id_ in ids if id_ in before.published_ids), None)
+        found[one] = next((id_ for id_ in ids if id_ in previous.published_ids), None)
     return {one: id_ for one, id_ in found.items() if id_ is not None}
 
 
@@ -104,17 +103,17 @@ def _group_names(
     ids: Mapping[str, str],
     prefix: str,
     key: _Key,
-    before: Previous | None,
-    others: Iterable[str],
+    previous: Previous | None,
+    taken_names: Iterable[str],
 ) -> dict[str, str]:
-    """Return a name for each group of problems: its previous name, or a digest of the ids."""
+    """Name each group of problems: its previous name, or a digest of the ids."""
     members: dict[str, list[str]] = {}
     for old, problem in problems.items():
         if (group := key(problem)) is not None:
             members.setdefault(group, []).append(ids[old])
-    former = before.problems if before else {}
+    former = previous.problems if previous else {}
     names: dict[str, str] = {}
-    taken = set(others)
+    taken = set(taken_names)
     for group, member_ids in members.items():
         member_ids.sort()
         digest = hashlib.sha256("\0".join(member_ids).encode()).hexdigest()[:ID_DIGITS]
@@ -131,12 +130,12 @@ Changes = Mapping[str, Mapping[str, str]]
 
 def find_changes(
     parts: Mapping[str, Dataset],
-    before: Previous,
+    previous: Previous,
     reasons: Mapping[str, str],
     source_ids: Mapping[str, str],
     absent: Mapping[str, str],
 ) -> Changes:
-    """Return the changes of problems since the previous release.
+    """Find the changes to problems since the previous release.
 
     A missing problem counts as edited, not withdrawn, if a new problem replaces it: the problem
     with the same id in the source, or the only problem that is perturbed from it. A problem with a
@@ -144,15 +143,15 @@ def find_changes(
 
     Args:
         parts: parts of the new release.
-        before: the previous release.
+        previous: the previous release.
         reasons: id → reason for the withdrawal.
         source_ids: id of each new problem → its id in the source, if known.
         absent: id that a problem would have → reason why the source omits the problem.
     """
-    now, then = unique_problems(parts), before.problems
-    sides, old_sides = _map_sides(parts), _map_sides(before.content.parts)
+    now, then = index_problems(parts), previous.problems
+    sides, old_sides = _map_ids_to_sides(parts), _map_ids_to_sides(previous.content.parts)
     missing = {one for one in then if one not in now}
-    edited = _find_edited(now, then, missing - reasons.keys(), source_ids, before.ids_by_source)
+    edited = _find_edited(now, then, missing - reasons.keys(), source_ids, previous.ids_by_source)
     made = set(edited.values())
     stayed = [one for one in now if one in then]
     differing = {one: ", ".join(_find_changed_fields(then[one], now[one])) for one in stayed}
@@ -174,31 +173,31 @@ def find_changes(
 
 
 def _find_edited(
-    now: Mapping[str, Problem],
-    then: Mapping[str, Problem],
+    new_problems: Mapping[str, Problem],
+    old_problems: Mapping[str, Problem],
     missing: set[str],
     source_ids: Mapping[str, str],
     by_source: Mapping[str, str],
 ) -> dict[str, str]:
     """Map the id of each edited problem to the id of the problem that replaces it."""
-    new = [one for one in now if one not in then]
+    new = [one for one in new_problems if one not in old_problems]
     replaced = {one: by_source.get(source_ids.get(one, "")) for one in new}
     edited = {old: one for one, old in replaced.items() if old in missing}
     children: dict[str, list[str]] = {}
     for one in new:
-        lineage = now[one].lineage
+        lineage = new_problems[one].lineage
         if lineage is not None and lineage.parent in missing and one not in edited.values():
             children.setdefault(lineage.parent, []).append(one)
     found = {parent: held[0] for parent, held in children.items() if len(held) == 1} | edited
-    return {one: found[one] for one in then if one in found}
+    return {one: found[one] for one in old_problems if one in found}
 
 
-def _map_sides(parts: Mapping[str, Dataset]) -> dict[str, str]:
+def _map_ids_to_sides(parts: Mapping[str, Dataset]) -> dict[str, str]:
     return {problem.id: get_side(part) for part, dataset in parts.items() for problem in dataset}
 
 
 def _find_changed_fields(old: Problem, new: Problem) -> list[str]:
-    """Return the names of fields that differ, except an answer that is withheld in one problem."""
+    """Find the fields that differ, except for an answer that is withheld in one problem."""
     one, two = (problem_record(p) for p in (old, new))
     for record, problem in ((one, old), (two, new)):
         extra = problem.extra.items()
@@ -209,11 +208,11 @@ def _find_changed_fields(old: Problem, new: Problem) -> list[str]:
     return [name for name in names if one.get(name) != two.get(name)]
 
 
-def make_tombstones(found: Changes, before: Previous, about: About) -> tuple[Tombstone, ...]:
-    """Return the tombstones of all releases so far, except for restored problems, sorted by id."""
-    kept = [stone for stone in before.content.tombstones if stone.id not in about.restored]
-    for one, reason in found["withdrawn"].items():
-        kept.append(Tombstone(one, before.version, about.version, reason))
-    for one, new in found["edited"].items():
-        kept.append(Tombstone(one, before.version, about.version, became=new))
+def make_tombstones(changes: Changes, previous: Previous, about: About) -> tuple[Tombstone, ...]:
+    """Make the tombstones of all releases so far, without restored problems, sorted by id."""
+    kept = [stone for stone in previous.content.tombstones if stone.id not in about.restored]
+    for one, reason in changes["withdrawn"].items():
+        kept.append(Tombstone(one, previous.version, about.version, reason))
+    for one, new in changes["edited"].items():
+        kept.append(Tombstone(one, previous.version, about.version, became=new))
     return tuple(sorted(kept, key=lambda stone: stone.id))

@@ -19,19 +19,19 @@ from winosmith import audit, formats
 from winosmith._version import __version__
 from winosmith.blocks import (
     KEY_FIELDS,
-    OldProblem,
+    FormerProblem,
     SplitName,
     assign_splits,
     blocks,
-    shuffled_blocks,
+    shuffle_blocks,
 )
 from winosmith.dataset import Dataset
 from winosmith.errors import DataError
-from winosmith.exposure import LEVEL, detectable_shift, list_presentations
-from winosmith.metrics import Copies, copies, detectable_differences
-from winosmith.options import declaration, text_matching, to_table
+from winosmith.exposure import LEVEL, compute_detectable_shift, iter_presentations
+from winosmith.metrics import Copies, compute_detectable_differences, find_copies
+from winosmith.options import declaration, match_pattern, to_table
 from winosmith.problem import Lineage, Problem
-from winosmith.records import canonical
+from winosmith.records import dump_json
 from winosmith.release._about import About
 from winosmith.release._interchange import JUDGES, QUESTION_COLUMNS, find_used_columns
 from winosmith.report import Drawing, Signature, Table
@@ -63,7 +63,7 @@ KINDS = ("twin", *KEY_FIELDS)
 
 
 def match_part(stem: str) -> str | None:
-    """Return the part with the name of a file, without its extension, or None.
+    """Match a file name without extension to a part, or return None.
 
     >>> match_part("validation"), match_part("train_xs"), match_part("twins")
     ('dev', 'train_xs', None)
@@ -78,17 +78,17 @@ def get_side(part: str) -> str:
 
 
 def sort_parts(parts: Mapping[str, Dataset]) -> dict[str, Dataset]:
-    """Return the parts in the order of a release."""
+    """Sort the parts into the order of a release."""
     return {part: parts[part] for part in PARTS if part in parts}
 
 
 def sort_test(parts: Mapping[str, Dataset]) -> dict[str, Dataset]:
-    """Return the parts with test sorted by a digest of its texts, so that it reveals no answers."""
+    """Sort test by a digest of its texts, so that the order reveals no answers."""
     test = sorted(parts.get(TEST, ()), key=lambda p: (digest_text(p), p.id))
     return {**parts, **({TEST: Dataset(test, TEST)} if test else {})}
 
 
-def unique_problems(parts: Mapping[str, Dataset]) -> dict[str, Problem]:
+def index_problems(parts: Mapping[str, Dataset]) -> dict[str, Problem]:
     """Map each id to its problem, in the order of the parts."""
     found: dict[str, Problem] = {}
     for dataset in parts.values():
@@ -97,15 +97,15 @@ def unique_problems(parts: Mapping[str, Dataset]) -> dict[str, Problem]:
     return found
 
 
-def configurations(parts: Iterable[str]) -> dict[str, dict[str, str]]:
+def map_configurations(parts: Iterable[str]) -> dict[str, dict[str, str]]:
     """Map each configuration of the Hugging Face hub to the part of each split.
 
     There is a configuration for each training part, and each includes dev and test. The largest is
     first, because it is the default.
 
-    >>> configurations(["train_xs", "train_xl", "dev"])["xl"]
+    >>> map_configurations(["train_xs", "train_xl", "dev"])["xl"]
     {'train': 'train_xl', 'validation': 'dev'}
-    >>> list(configurations(["train_xs", "train_xl", "dev"])), configurations(["dev"])
+    >>> list(map_configurations(["train_xs", "train_xl", "dev"])), map_configurations(["dev"])
     (['xl', 'xs'], {'default': {'validation': 'dev'}})
     """
     present = set(parts)
@@ -126,8 +126,8 @@ def digest_text(problem: Problem) -> str:
 
 
 def list_forms(problem: Problem, keyed: bool) -> Iterator[Problem]:
-    """Yield each presentation in which a problem may be published; one if it is not keyed."""
-    yield from list_presentations(problem) if keyed else (problem,)
+    """Yield the presentations in which a problem may be published: one if it is not keyed."""
+    yield from iter_presentations(problem) if keyed else (problem,)
 
 
 def find_split_groups(
@@ -169,7 +169,7 @@ def find_split_groups(
 
 
 def find_blocks(problems: Iterable[Problem]) -> list[list[int]]:
-    """Return the ascending rows of each block of problems, whose ids need not be distinct."""
+    """Find the blocks of problems as ascending rows; ids need not be distinct."""
     data = Dataset(
         replace(p, id=f"{at}", lineage=p.lineage or Lineage(p.id, p.id))
         for at, p in enumerate(problems)
@@ -177,22 +177,22 @@ def find_blocks(problems: Iterable[Problem]) -> list[list[int]]:
     return [sorted(block) for block in blocks(data)]
 
 
-def _explain_relation(one: Problem, other: Problem, kind: str) -> str:
+def _explain_relation(first: Problem, second: Problem, kind: str) -> str:
     if kind != "twin":
-        return f"both are from the {kind} {getattr(one.origin, KEY_FIELDS[kind])!r}"
-    if one.id == other.id:
+        return f"both are from the {kind} {getattr(first.origin, KEY_FIELDS[kind])!r}"
+    if first.id == second.id:
         return "they have the same id"
-    if one.twin_id is not None and one.twin_id == other.twin_id:
-        return f"they are halves of the twin {one.twin_id!r}"
-    if one.root == other.root:
-        return f"they are of the family of {one.root!r}"
-    if one.sentence.lower() == other.sentence.lower():
+    if first.twin_id is not None and first.twin_id == second.twin_id:
+        return f"they are halves of the twin {first.twin_id!r}"
+    if first.root == second.root:
+        return f"they belong to the family of {first.root!r}"
+    if first.sentence.lower() == second.sentence.lower():
         return "their sentences are the same"
     return "they are near-duplicates, directly or through other problems"
 
 
 def check_origins(dataset: Dataset, kinds: Iterable[str]) -> None:
-    """Raise DataError if problems don't state an origin by which sides are to be separated."""
+    """Raise DataError if problems lack an origin that sides must not share."""
     for kind in (kind for kind in kinds if kind != "twin"):
         unknown = [p.id for p in dataset if getattr(p.origin, KEY_FIELDS[kind], None) is None]
         if unknown:
@@ -210,7 +210,7 @@ def split_dataset(
     dev: float,
     test: float,
     seed: int,
-    former: Sequence[OldProblem] = (),
+    former: Sequence[FormerProblem] = (),
 ) -> dict[str, Dataset]:
     """Split a data set into train, dev and test that share no group of the given kinds.
 
@@ -233,7 +233,7 @@ def split_dataset(
     }
     found = assign_splits(
         dataset,
-        shuffled_blocks(dataset, seed),
+        shuffle_blocks(dataset, seed),
         wanted,
         keys=[KEY_FIELDS[kind] for kind in kinds if kind != "twin"],
         former=former,
@@ -257,7 +257,7 @@ RECORD, CHECKSUMS, TOMBSTONES = "release.json", "checksums.txt", "tombstones.jso
 MADE_WITH = f"winosmith {__version__}"
 
 NAME_DIGITS = 12
-"""Number of the digest's digits in the name of a release's folder."""
+"""Number of digits of the digest in the name of a release folder."""
 
 Text = Annotated[str, Field(min_length=1)]
 
@@ -279,19 +279,19 @@ class Tombstone:
     became: str = ""
     """Id of the edited problem that replaces this problem."""
 
-    def line(self) -> str:
-        """Return the tombstone as a line of JSON."""
-        return canonical({key: value for key, value in asdict(self).items() if value}) + "\n"
+    def format_line(self) -> str:
+        """Format the tombstone as a line of JSON."""
+        return dump_json({key: value for key, value in asdict(self).items() if value}) + "\n"
 
 
 @declaration
 class CoinStatement:
     """The public statement about the coins of a keyed release (`keyed` in release.json)."""
 
-    commitment: Annotated[str, text_matching("[0-9a-f]{64}", "64 hexadecimal digits")]
+    commitment: Annotated[str, match_pattern("[0-9a-f]{64}", "64 hexadecimal digits")]
     """The commitment; see `winosmith.exposure.compute_commitment`."""
     names: Blocks
-    """Number of blocks in which a coin decides whether the names of two people are exchanged."""
+    """Number of blocks in which a coin decides whether the names of two people are swapped."""
     options: Blocks
     """Number of blocks in which a coin decides whether the order of options is reversed."""
     without: Blocks
@@ -304,12 +304,12 @@ class CoinStatement:
 
     @property
     def detectable(self) -> dict[int, float]:
-        """The mean shift, in standard deviations, that is detected with a power of 80 %.
+        """Mean shift, in standard deviations, that is detected with a power of 80 %.
 
-        It is given for 1 and for 20 models, with a level of 0.05 for all models together.
+        The shift is given for 1 and for 20 models, with a level of 0.05 for all models together.
         """
         return {
-            models: detectable_shift(self.blocks, LEVEL / models)
+            models: compute_detectable_shift(self.blocks, LEVEL / models)
             for models in (1, 20)
             if self.blocks
         }
@@ -317,7 +317,7 @@ class CoinStatement:
     def record(self) -> dict[str, Any]:
         """Return the statement with the detectable shifts, for JSON."""
         shifts = {f"{models} models": shift for models, shift in self.detectable.items()}
-        return {**asdict(self), "blocks": self.blocks, "detectable_shift": shifts}
+        return {**asdict(self), "blocks": self.blocks, "compute_detectable_shift": shifts}
 
 
 @dataclass(frozen=True, eq=False)
@@ -356,7 +356,7 @@ class Content:
     @cached_property
     def problems(self) -> tuple[Problem, ...]:
         """Every problem once, in the order of the parts."""
-        return tuple(unique_problems(self.parts).values())
+        return tuple(index_problems(self.parts).values())
 
     @cached_property
     def dataset(self) -> Dataset:
@@ -381,7 +381,7 @@ class Content:
     @property
     def configurations(self) -> dict[str, dict[str, str]]:
         """The configurations of the Hugging Face hub, with the part of each split."""
-        return configurations(self.parts)
+        return map_configurations(self.parts)
 
     @property
     def hub_configs(self) -> list[dict[str, Any]]:
@@ -400,23 +400,23 @@ class Content:
 
     @property
     def task_part(self) -> str | None:
-        """The part that tasks for harnesses contain: its answers are public."""
+        """The part with public answers that tasks for harnesses contain."""
         return next((part for part in (DEV, PROBLEMS) if part in self.parts), None)
 
     @cached_property
     def copies(self) -> Copies:
         """Identical problems; contradictions in test are unknown, as its answers are withheld."""
-        return copies(self.dataset)
+        return find_copies(self.dataset)
 
     @property
     def signature(self) -> str:
-        """The signature of the release's numbers: data set and versions."""
+        """Signature of the data set and the versions that determine the release's numbers."""
         version = {"release": self.about.version}
         return str(Signature(self.dataset.digest, len(self.dataset), version, 0))
 
     @cached_property
     def has_questions(self) -> bool:
-        """Whether some problems aren't sentences with one `_` and at most five options."""
+        """Whether any problem is not a sentence with one `_` and at most five options."""
         return any(not p.blank_is_unique or len(p.options) > 5 for p in self.problems)
 
     @cached_property
@@ -451,8 +451,8 @@ class Content:
     def audited(self) -> list[tuple[str, list[Table], str]]:
         """The verdict, tables and signature of the audit of each part with answers.
 
-        Of nested training sets, only the largest is audited. Test is not audited, because its
-        artifacts would help to guess its answers.
+        Of nested training sets, only the largest is audited. Test is not audited, because knowing
+        its artifacts would help to guess its answers.
         """
         nested = [part for part in NESTED if part in self.parts]
         found = []
@@ -460,10 +460,10 @@ class Content:
             if part in (TEST, *nested[:-1]):
                 continue
             of = audit.audit({part: dataset}, probe_draws=0)
-            blocks = [block for section in audit.sections(of)[1:-1] for block in section.blocks]
+            blocks = [b for section in audit.make_sections(of)[1:-1] for b in section.blocks]
             tables = [block.table if isinstance(block, Drawing) else block for block in blocks]
             rows = [table for table in tables if isinstance(table, Table) and table.rows]
-            found.append((audit.verdict(of), rows, of.signature))
+            found.append((audit.make_verdict(of), rows, of.signature))
         return found
 
     @property
@@ -485,7 +485,7 @@ class Content:
 
     @property
     def judged(self) -> str:
-        """A sentence on the numbers of judged problems and of judges; empty if there are none."""
+        """A sentence about the numbers of judged problems and of judges, or ""."""
         counts = [int(str(p.extra[JUDGES])) for p in self.problems if JUDGES in p.extra]
         if not counts:
             return ""
@@ -504,9 +504,9 @@ class Content:
 
     @cached_property
     def detectable(self) -> dict[str, tuple[tuple[float, float | None], ...]]:
-        """The smallest differences between two models that can be detected on each part."""
+        """Smallest difference between two models that can be detected on each part."""
         every = {**self.parts, "all": self.dataset}
-        return {part: detectable_differences(dataset) for part, dataset in every.items()}
+        return {part: compute_detectable_differences(dataset) for part, dataset in every.items()}
 
 
 def _format_range(counts: Sequence[int]) -> str:
@@ -514,7 +514,7 @@ def _format_range(counts: Sequence[int]) -> str:
 
 
 def make_record(content: Content, files: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
-    """Return the object of release.json.
+    """Make the contents of release.json.
 
     Args:
         content: content of the release.
@@ -543,17 +543,17 @@ def make_record(content: Content, files: Mapping[str, Mapping[str, Any]]) -> dic
 
 
 def compute_digest(record: Mapping[str, Any]) -> str:
-    """Return the digest of the object of release.json, except its key "digest"."""
+    """Compute the digest of release.json, except for its key "digest"."""
     rest = {key: value for key, value in sorted(record.items()) if key != "digest"}
-    return hashlib.sha256(canonical(rest).encode()).hexdigest()
+    return hashlib.sha256(dump_json(rest).encode()).hexdigest()
 
 
 def make_folder_name(record: Mapping[str, Any]) -> str:
-    """Return the name of a release's folder: NAME-VERSION-DIGITS."""
+    """Make the name of a release folder: NAME-VERSION-DIGITS."""
     about = record["about"]
     return f"{about['name']}-{about['version']}-{record['digest'][:NAME_DIGITS]}"
 
 
 def format_checksums(sums: Mapping[str, str]) -> str:
-    """Return the text of checksums.txt in the format of sha256sum."""
+    """Format the text of checksums.txt like the output of sha256sum."""
     return "".join(f"{sums[path]}  {path}\n" for path in sorted(sums))

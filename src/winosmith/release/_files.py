@@ -12,7 +12,7 @@ from typing import Any
 
 from winosmith import answers, formats
 from winosmith.dataset import Dataset
-from winosmith.escape import for_csv
+from winosmith.escape import escape_csv
 from winosmith.release import _content, _interchange
 from winosmith.release._about import SECTIONS
 from winosmith.release._content import Content
@@ -40,29 +40,26 @@ class File:
     write: Write | None
 
 
-def _for_each_part(of: Callable[[Content, Dataset], bytes], *without: str) -> Write:
-    """Return the `write` of a file for each part."""
+def _write_parts(render: Callable[[Content, Dataset], bytes], *omitted: str) -> Write:
     return lambda path, content, sums: {
-        path.replace("PART", part): partial(of, content, dataset)
+        path.replace("PART", part): partial(render, content, dataset)
         for part, dataset in content.parts.items()
-        if part not in without
+        if part not in omitted
     }
 
 
-def _for_task(of: Callable[[Dataset, str, str], Mapping[str, str]]) -> Write:
-    """Return the `write` of a folder with a task for a harness."""
-
+def _write_task(make_files: Callable[[Dataset, str, str], Mapping[str, str]]) -> Write:
     def write(path: str, content: Content, sums: Sums) -> Mapping[str, Callable[[], bytes]]:
         if content.task_part is None:
             return {}
-        files = of(content.parts[content.task_part], content.about.name, content.canary)
+        files = make_files(content.parts[content.task_part], content.about.name, content.canary)
         return {path + name: text.encode for name, text in files.items()}
 
     return write
 
 
-def _for_text(of: Callable[[Content], str]) -> Write:
-    return lambda path, content, sums: {path: lambda: of(content).encode()}
+def _write_text(render: Callable[[Content], str]) -> Write:
+    return lambda path, content, sums: {path: lambda: render(content).encode()}
 
 
 def _render_page(path: str, content: Content, sums: Sums) -> Mapping[str, Callable[[], bytes]]:
@@ -85,7 +82,7 @@ def _render_eval(path: str, content: Content, sums: Sums) -> Mapping[str, Callab
 
 
 def format_labels(dataset: Dataset) -> str:
-    """Return the answers of a part, one per line, with 1 for the first option."""
+    """Format the answers of a part, one per line, with 1 for the first option."""
     file = StringIO()
     answers.write_labels([p.answer for p in dataset if p.answer is not None], file)
     return file.getvalue()
@@ -99,8 +96,8 @@ def _format_parquet(content: Content, dataset: Dataset) -> bytes:
     )
 
 
-def _format_contributors(content: Content) -> str:
-    """Return a CSV table with the number of problems of each contributor, in descending order."""
+def _tabulate_authors(content: Content) -> str:
+    """Format a CSV table of contributors, in descending order of their number of problems."""
     sides = sorted({_content.get_side(part) for part in content.parts})
     counts: dict[str, Counter[str]] = {}
     seen: set[str] = set()
@@ -115,7 +112,7 @@ def _format_contributors(content: Content) -> str:
     writer.writerow(["contributor", "problems", *sides])
     for author in sorted(counts, key=lambda name: (-counts[name].total(), name)):
         by = counts[author]
-        writer.writerow([for_csv(author), by.total(), *(by[one] for one in sides)])
+        writer.writerow([escape_csv(author), by.total(), *(by[one] for one in sides)])
     return text.getvalue()
 
 
@@ -123,37 +120,37 @@ FILES = (
     File(
         "data/PART.jsonl",
         "the problems of a part, for winosmith and people",
-        _for_each_part(lambda _, dataset: "".join(formats.to_lines(dataset)).encode()),
+        _write_parts(lambda _, dataset: "".join(formats.to_lines(dataset)).encode()),
     ),
     File(
         "data/PART.parquet",
         "the same, for the hub and the library datasets",
-        _for_each_part(_format_parquet),
+        _write_parts(_format_parquet),
     ),
     File(
         "data/PART-labels.lst",
         "the answers, with 1 for the first option, for scorers; not for test",
-        _for_each_part(lambda _, dataset: format_labels(dataset).encode(), _content.TEST),
+        _write_parts(lambda _, dataset: format_labels(dataset).encode(), _content.TEST),
     ),
     File(
         "harness/lm_eval/",
         "tasks for lm-evaluation-harness",
-        _for_task(_interchange.make_lm_eval_files),
+        _write_task(_interchange.make_lm_eval_files),
     ),
     File(
-        "harness/inspect_ai/", "a task for inspect_ai", _for_task(_interchange.make_inspect_files)
+        "harness/inspect_ai/", "a task for inspect_ai", _write_task(_interchange.make_inspect_files)
     ),
     File("README.md", "the card of the data set, which the Hugging Face hub shows", _render_page),
     File("DATASHEET.md", "answers to the questions of a datasheet", _render_page),
     File("LICENCES.md", "licence and attribution of every source", _render_page),
     File(
-        "CONTRIBUTORS.csv", "credit for contributors, by pseudonym", _for_text(_format_contributors)
+        "CONTRIBUTORS.csv", "credit for contributors, by pseudonym", _write_text(_tabulate_authors)
     ),
     File("CHANGELOG.md", "the changes from version to version", _render_page),
     File(
         _content.TOMBSTONES,
         "the ids of withdrawn problems, for users of earlier versions",
-        _for_text(lambda content: "".join(stone.line() for stone in content.tombstones)),
+        _write_text(lambda content: "".join(one.format_line() for one in content.tombstones)),
     ),
     File("CANARY", "the string in every problem, for filters of training data", _render_page),
     File("eval.yaml", "the task of the hub's leaderboard, which inspect_ai runs", _render_eval),

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from winosmith.dataset import Dataset
 from winosmith.errors import DataError, require
-from winosmith.escape import for_json, for_markdown, markdown_block, markdown_code, one_line
+from winosmith.escape import escape_json, escape_markdown, markdown_block, markdown_code, to_line
 from winosmith.models import split_sentence
 from winosmith.outputs import OutputFolder
 from winosmith.problem import Origin, Problem
@@ -36,12 +36,12 @@ class _Escaped(str):
 
 
 def render(name: str, /, **values: Any) -> str:
-    """Return a rendered template; Markdown templates escape each value."""
-    return _environment(".md." in name).get_template(name).render(**values)
+    """Render a template; Markdown templates escape each value."""
+    return _make_environment(".md." in name).get_template(name).render(**values)
 
 
 @cache
-def _environment(markdown: bool) -> Environment:
+def _make_environment(markdown: bool) -> Environment:
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
     environment = Environment(  # noqa: S701 - no HTML; values are escaped for each output
@@ -59,7 +59,7 @@ def _environment(markdown: bool) -> Environment:
         "digits": lambda number: f"{number:,}",
         "hub_licence": get_hub_licence,
         "hub_size": _get_hub_size,
-        "json": lambda value: _Escaped(for_json(json.dumps(value, ensure_ascii=False))),
+        "json": lambda value: _Escaped(escape_json(json.dumps(value, ensure_ascii=False))),
         "number_of": count_noun,
         "ready": _Escaped,
         "shown": format_value,
@@ -71,11 +71,11 @@ def _environment(markdown: bool) -> Environment:
 def _escape(value: object) -> str:
     if isinstance(value, _Escaped):
         return value
-    return f"{value:,}" if isinstance(value, int) else for_markdown(value)
+    return f"{value:,}" if isinstance(value, int) else escape_markdown(value)
 
 
 def _format_paragraphs(texts: Iterable[str | None]) -> _Escaped:
-    """Return texts by the benchmark's makers as Markdown paragraphs, or "not stated"."""
+    """Format texts by the benchmark's makers as Markdown paragraphs, or "not stated"."""
     found = [block for text in texts if (block := markdown_block(text or "").strip())]
     return _Escaped("\n\n".join(found) or "not stated")
 
@@ -185,7 +185,7 @@ def _make_row(problem: Problem) -> dict[str, Any]:
 
 
 def format_parquet(table: Any, metadata: Mapping[str, str]) -> bytes:
-    """Return a table as a Parquet file with the given metadata, without date and host name."""
+    """Format a table as a Parquet file with the given metadata, without date and host name."""
     encoded = {key.encode(): value.encode() for key, value in sorted(metadata.items())}
     file = BytesIO()
     require("pyarrow.parquet", "release").write_table(
@@ -248,10 +248,10 @@ def write_inspect_task(
 
 def make_inspect_files(dataset: Dataset, name: str, canary: str) -> dict[str, str]:
     """Map each file name of a task for inspect_ai to the text of the file."""
-    title = one_line(name or make_task_name(name)).replace("\\", "\\\\").replace('"', '\\"')
-    texts = {"note": _format_note(canary), "title": title, "name": make_task_name(name)}
+    title = to_line(name or make_task_name(name)).replace("\\", "\\\\").replace('"', '\\"')
+    texts = {"note": _format_canary_comment(canary), "title": title, "name": make_task_name(name)}
     return {
-        "problems.jsonl": _format_lines(
+        "problems.jsonl": _format_json_lines(
             _make_sample(problem, _make_canary_field(canary)) for problem in dataset
         ),
         f"{make_task_name(name)}.py": render("inspect_ai.py.j2", **texts),
@@ -319,15 +319,20 @@ def make_lm_eval_files(
     for kind, selected in kinds.items():
         if selected:
             task = f"{make_task_name(name)}_{kind}"
-            texts = {"note": _format_note(canary), "task": task, "kind": kind, **_FIELDS[kind]}
-            files[f"{kind}.jsonl"] = _format_lines(selected)
+            texts = {
+                "note": _format_canary_comment(canary),
+                "task": task,
+                "kind": kind,
+                **_FIELDS[kind],
+            }
+            files[f"{kind}.jsonl"] = _format_json_lines(selected)
             files[f"{task}.yaml"] = render("lm_eval.yaml.j2", **texts)
-    files["utils.py"] = render("lm_eval_utils.py.j2", note=_format_note(canary))
+    files["utils.py"] = render("lm_eval_utils.py.j2", note=_format_canary_comment(canary))
     return files | ({"prompt.txt": prompt} if prompt else {})
 
 
 def make_task_name(name: str) -> str:
-    """Return a task name that both harnesses and Python accept.
+    """Make a task name that both harnesses and Python accept.
 
     >>> make_task_name("WSC-273 (v2)"), make_task_name("")
     ('wsc_273_v2', 'problems')
@@ -363,7 +368,7 @@ def _write_task(
             file.write(text)
 
 
-def _format_lines(records: Iterable[Mapping[str, Any]]) -> str:
+def _format_json_lines(records: Iterable[Mapping[str, Any]]) -> str:
     return "".join(json.dumps(record, ensure_ascii=False) + "\n" for record in records)
 
 
@@ -371,12 +376,11 @@ def _make_canary_field(canary: str) -> dict[str, str]:
     return {"canary": canary} if canary else {}
 
 
-def _format_note(canary: str) -> str:
-    """Return the canary as a comment line for Python or YAML files."""
-    return f"# {one_line(canary)}\n" if canary else ""
+def _format_canary_comment(canary: str) -> str:
+    return f"# {to_line(canary)}\n" if canary else ""
 
 
-def _make_sample(problem: Problem, mark: Mapping[str, str]) -> dict[str, Any]:
+def _make_sample(problem: Problem, metadata: Mapping[str, str]) -> dict[str, Any]:
     shown = problem.sentence
     if problem.blank is not None:
         text = problem.sentence if problem.blank_is_unique else problem.replace_blank("[_]")
@@ -386,7 +390,7 @@ def _make_sample(problem: Problem, mark: Mapping[str, str]) -> dict[str, Any]:
         "input": shown,
         "choices": problem.options,
         "target": ascii_uppercase[problem.answer or 0],
-        "metadata": {"twin": problem.twin_id or problem.id, **mark},
+        "metadata": {"twin": problem.twin_id or problem.id, **metadata},
     }
 
 

@@ -16,13 +16,13 @@ from winosmith.exposure import (
     KeyedRelease,
     Pair,
     PresentedBlock,
-    coins_text,
+    compute_coins,
     compute_commitment,
-    data_digest,
-    draw_coins,
+    compute_data_digest,
     draw_key,
+    format_coins,
+    format_presentations,
     present_blocks,
-    presentation_lines,
     read_key,
 )
 from winosmith.lineage import UNVALIDATED
@@ -49,39 +49,39 @@ class Presentations:
     first: Mapping[str, Problem]
     second: Mapping[str, Problem]
 
-    def make_pairs(self, new: Mapping[str, Problem]) -> tuple[Pair, ...]:
-        """Return the pairs of presentations of the released problems, sorted by block and id.
+    def make_pairs(self, problems: Mapping[str, Problem]) -> tuple[Pair, ...]:
+        """Pair the presentations of the released problems, sorted by block and id.
 
         Args:
-            new: id in the source → the released problem in its first presentation.
+            problems: id in the source → the released problem in its first presentation.
         """
         names: dict[int, str] = {}
-        for old, problem in new.items():
+        for old, problem in problems.items():
             at = self.place[old]
             names[at] = min(names.get(at, problem.id), problem.id)
         found = []
-        for old, problem in new.items():
+        for old, problem in problems.items():
             if other := self.second.get(old):
                 a = replace(problem, answer=self.first[old].answer)
                 b = replace(a, sentence=other.sentence, options=other.options, answer=other.answer)
                 found.append(Pair(names[self.place[old]], a, b))
         return tuple(sorted(found, key=lambda pair: (pair.block, pair.a.id)))
 
-    def count_blocks(self, new: Mapping[str, Problem]) -> _content.CoinStatement:
-        """Return the numbers of released blocks, with a placeholder for the commitment."""
-        kinds = Counter(self.blocks[at].kind for at in {self.place[old] for old in new})
+    def count_blocks(self, problems: Mapping[str, Problem]) -> _content.CoinStatement:
+        """Count the released blocks by kind, with a placeholder for the commitment."""
+        kinds = Counter(self.blocks[at].kind for at in {self.place[old] for old in problems})
         return _content.CoinStatement("0" * 64, kinds["names"], kinds["options"], kinds[None])
 
 
 def find_presentations(parts: Mapping[str, Dataset]) -> Presentations:
-    """Return the presentations of the problems of all parts.
+    """Find the presentations of the problems in all parts.
 
-    Fields specific to the source's format are removed: they may name options or their order.
+    Fields specific to the source's format are removed, as they may name options or their order.
     """
     sides = {p.id: _content.get_side(part) for part, dataset in parts.items() for p in dataset}
     problems = [
         replace(p, extra=Extra({UNVALIDATED: True} if p.extra.get(UNVALIDATED) else {}))
-        for p in _content.unique_problems(parts).values()
+        for p in _content.index_problems(parts).values()
     ]
     blocks = present_blocks(problems, [sides[problem.id] for problem in problems])
     return Presentations(
@@ -95,22 +95,22 @@ def find_presentations(parts: Mapping[str, Dataset]) -> Presentations:
 def map_problems(
     parts: Mapping[str, Dataset], change: Callable[[Problem], Problem]
 ) -> dict[str, Dataset]:
-    """Return the parts with `change` applied to each problem; test is sorted by its new texts."""
+    """Apply `change` to each problem of the parts, and sort test by its new texts."""
     return _content.sort_test(
         {part: Dataset(map(change, dataset), part) for part, dataset in parts.items()}
     )
 
 
-def make_form_restorer(pairs: tuple[Pair, ...], before: Previous) -> Callable[[Problem], Problem]:
-    """Return a function that undoes changes since the previous release that are due to coins."""
+def make_form_restorer(pairs: tuple[Pair, ...], previous: Previous) -> Callable[[Problem], Problem]:
+    """Make a function that undoes the changes that coins caused since the previous release."""
     forms = {(form.id, _content.digest_text(form)): form for p in pairs for form in (p.a, p.b)}
 
-    def of(problem: Problem) -> Problem:
-        old = before.problems.get(problem.id)
+    def restore_form(problem: Problem) -> Problem:
+        old = previous.problems.get(problem.id)
         form = forms.get((old.id, _content.digest_text(old))) if old else None
         return _apply_form(problem, form)
 
-    return of
+    return restore_form
 
 
 def _apply_form(problem: Problem, form: Problem | None) -> Problem:
@@ -118,7 +118,7 @@ def _apply_form(problem: Problem, form: Problem | None) -> Problem:
 
 
 def find_releases(out: Path, about: About) -> list[Path]:
-    """Return the folders with releases of the version in `about`."""
+    """Find the folders with releases of the version in `about`."""
     name = f"{about.name}-{about.version}"
     return [
         folder
@@ -128,7 +128,7 @@ def find_releases(out: Path, about: About) -> list[Path]:
 
 
 def make_version_error(folder: Path) -> OutputError:
-    """Return the error for a folder with another release of the same version."""
+    """Make the error for a folder with another release of the same version."""
     return OutputError(
         f"{folder} is another release of this version; a version can be released only once, so "
         "choose a new version, or remove that folder if it was never published"
@@ -141,7 +141,7 @@ def get_pending_path(out: Path, about: About) -> Path:
 
 
 def get_key(out: Path, about: About) -> bytes:
-    """Return the secret bytes of a release; draw and save them if there are none yet.
+    """Get the secret bytes of a release; draw and save them if there are none yet.
 
     Raises:
         InputError: the bytes of a finished release are lost, or the file can't be read.
@@ -175,7 +175,7 @@ def choose_presentations(
     pairs: tuple[Pair, ...],
     key: bytes,
 ) -> tuple[_content.Content, KeyedRelease, dict[str, str]]:
-    """Return the content in the presentations chosen by coins, the coins, and the private files.
+    """Apply the coins to the content; return it with the coins and the private files.
 
     Args:
         content: the content in its first presentations.
@@ -184,11 +184,11 @@ def choose_presentations(
         key: the secret bytes.
     """
     name = content.about.full_name
-    keyed = KeyedRelease(pairs, draw_coins(key, name, pairs), "", statement.without)
-    shown = {pair.a.id: keyed.published(pair) for pair in pairs}
+    keyed = KeyedRelease(pairs, compute_coins(key, name, pairs), "", statement.without)
+    shown = {pair.a.id: keyed.get_published(pair) for pair in pairs}
     parts = map_problems(content.parts, lambda p: _apply_form(p, shown.get(p.id)))
-    keyed = replace(keyed, digest=data_digest(name, parts))
-    lines = presentation_lines(pairs)
+    keyed = replace(keyed, digest=compute_data_digest(name, parts))
+    lines = format_presentations(pairs)
     statement = replace(statement, commitment=compute_commitment(key, keyed.digest, lines))
-    files = {COINS: coins_text(key, keyed), PRESENTATIONS: lines}
+    files = {COINS: format_coins(key, keyed), PRESENTATIONS: lines}
     return replace(content, parts=parts, keyed=statement), keyed, files

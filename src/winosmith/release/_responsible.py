@@ -20,8 +20,8 @@ class Field:
 
     Attributes:
         name: name in the vocabulary.
-        keys: keys of release.toml whose texts the field contains; if it is missing, the first key
-            is requested.
+        keys: keys of release.toml whose texts the field contains; if the field is missing, the
+            first key is requested.
         facts: returns additional sentences from the build and the data.
         is_required: whether the makers should give one of the keys.
     """

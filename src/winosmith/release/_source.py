@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from winosmith import formats, validate
-from winosmith.blocks import OldProblem, SplitName
+from winosmith.blocks import FormerProblem, SplitName
 from winosmith.data import is_address
 from winosmith.dataset import Dataset
 from winosmith.errors import FormatError, InputError, RecipeError
@@ -22,7 +22,7 @@ from winosmith.humans import CANARY
 from winosmith.options import from_table
 from winosmith.outputs import PRIVATE, sha256
 from winosmith.problem import Extra, Problem, Scalar
-from winosmith.records import canonical, parse_dropped, parse_json, parse_json_lines
+from winosmith.records import dump_json, parse_dropped, parse_json, parse_json_lines
 from winosmith.release import _content
 from winosmith.release._about import parse_about
 from winosmith.release._interchange import JUDGED_BY, JUDGES, PHASE, RELEASE_KEYS, REMOVED_BY
@@ -45,7 +45,7 @@ class Source:
         removed: id of a problem → fields with the stage and phase that removed the problem from the
             debiased set.
         private: the folder with the files that must not be published, or None.
-        absent: id → problem of the build that is in no part because it was dropped or withheld.
+        absent: id → problem of the build that was dropped or withheld, so that no part contains it.
         old_ids: id in the build → id in the pool; empty if unknown.
     """
 
@@ -135,8 +135,8 @@ def _read_build(build: BuildFiles, files: Sequence[Path]) -> Source:
         if (part := _content.match_part(path.stem)) and path.is_file() and path.stat().st_size
     }
     private = build.folder / PRIVATE
-    dropped = list(build.dropped())
-    problems = map(parse_dropped, [*dropped, *build.withheld()])
+    dropped = list(build.read_dropped())
+    problems = map(parse_dropped, [*dropped, *build.read_withheld()])
     return Source(
         _content.sort_parts(parts),
         {key: build.report[key] for key in _REPORT_KEYS if build.report.get(key)},
@@ -146,12 +146,12 @@ def _read_build(build: BuildFiles, files: Sequence[Path]) -> Source:
         },
         private if (private / "test.jsonl").is_file() else None,
         {problem.id: problem for problem in problems},
-        build.old_ids(),
+        build.read_old_ids(),
     )
 
 
 def make_removal_fields(stage: str, reason: str) -> Fields:
-    """Return the fields for a problem with a stage and reason in dropped.jsonl.
+    """Make the fields of a problem with a stage and reason in dropped.jsonl.
 
     >>> make_removal_fields("aflite", "guessed: predicted by 90 % of the ensemble in phase 34")
     {'release.removed_by': 'aflite', 'release.phase': 34}
@@ -161,7 +161,7 @@ def make_removal_fields(stage: str, reason: str) -> Fields:
 
 
 def make_judge_lookup(votes: Sequence[str | Path], source: Source) -> Callable[[Problem], Fields]:
-    """Return a function that returns the fields about the judges of a source's problem.
+    """Make a function that looks up the fields about a problem's judges.
 
     Respondents of human tests are not judges.
 
@@ -177,7 +177,7 @@ def make_judge_lookup(votes: Sequence[str | Path], source: Source) -> Callable[[
         for vote in validate.read_votes(path):
             if vote.purpose != "test":
                 people.setdefault(vote.problem_id, set()).add(vote.participant.replace(" ", "_"))
-    names = {id_: source.old_ids.get(id_, id_) for id_ in _content.unique_problems(source.parts)}
+    names = {id_: source.old_ids.get(id_, id_) for id_ in _content.index_problems(source.parts)}
     found = {id_: sorted(people[name]) for id_, name in names.items() if name in people}
     if votes and not found:
         raise InputError(
@@ -190,30 +190,26 @@ def make_judge_lookup(votes: Sequence[str | Path], source: Source) -> Callable[[
 
 
 def add_provenance(
-    problem: Problem,
-    canary: str,
-    added: Fields,
-    *,
-    bare: bool = False,
+    problem: Problem, canary: str, fields: Fields, *, for_test: bool = False
 ) -> Problem:
-    """Return the problem as it is released, with the canary and the added fields.
+    """Add the canary and other fields to a problem for its release.
 
     The time of writing is removed: with an access log, it could identify a person.
 
     Args:
         problem: a problem of the source.
         canary: the canary string.
-        added: fields about the judges, and about the filter that removed the problem.
-        bare: remove the answer, and the fields specific to the source's format, as for test.
+        fields: fields to add: about the judges, and about the filter that removed the problem.
+        for_test: remove the answer, and the fields specific to the source's format, as for test.
     """
-    extra: dict[str, Scalar] = {} if bare else dict(problem.extra)
+    extra: dict[str, Scalar] = {} if for_test else dict(problem.extra)
     for key in (CANARY, *RELEASE_KEYS):
         extra.pop(key, None)
-    extra |= {CANARY: canary, **added}
+    extra |= {CANARY: canary, **fields}
     origin = problem.origin
     return replace(
         problem,
-        answer=None if bare else problem.answer,
+        answer=None if for_test else problem.answer,
         origin=origin and replace(origin, created=origin.created and origin.created[:10]),
         extra=Extra(extra),
     )
@@ -252,10 +248,10 @@ into files that are executed."""
 
 
 def read_record(folder: Path) -> dict[str, Any] | Fault:
-    """Return the object of release.json, or the reason why it can't be read."""
+    """Read release.json; return its contents, or a fault if it can't be read."""
     try:
         record = parse_json((folder / _content.RECORD).read_text("utf-8"))
-        canonical(record).encode("utf-8")  # an unpaired surrogate or deep nesting has no digest
+        dump_json(record).encode("utf-8")  # an unpaired surrogate or deep nesting has no digest
     except (OSError, ValueError, RecursionError) as error:
         why = getattr(error, "strerror", None) or error
         return Fault(_content.RECORD, f"it can't be read ({why}), so this is not a release")
@@ -288,7 +284,7 @@ def _parse_coins(table: Any) -> _content.CoinStatement | None:
 
 
 def read_content(folder: Path, record: Mapping[str, Any]) -> tuple[_content.Content, list[Fault]]:
-    """Return the problems and tombstones of a release, and the faults of invalid records."""
+    """Read the problems and tombstones of a release, and the faults of invalid records."""
     parts: dict[str, Dataset] = {}
     faults: list[Fault] = []
     for part in _content.PARTS:
@@ -371,8 +367,8 @@ class Previous:
 
     @cached_property
     def problems(self) -> dict[str, Problem]:
-        """Id → problem."""
-        return _content.unique_problems(self.content.parts)
+        """The problems by id."""
+        return _content.index_problems(self.content.parts)
 
     @cached_property
     def published_ids(self) -> frozenset[str]:
@@ -381,15 +377,15 @@ class Previous:
 
     @cached_property
     def ids_by_source(self) -> dict[str, str]:
-        """Id in the source → id in the release."""
+        """The ids in the release by the ids in the source."""
         return {source: one for one, source in self.source_ids.items()}
 
     @property
-    def old_problems(self) -> tuple[OldProblem, ...]:
-        """The problems with their source ids and sides; the side is "train" without a split."""
+    def old_problems(self) -> tuple[FormerProblem, ...]:
+        """The problems with source ids and sides; without a split, all sides are "train"."""
         sides: Mapping[str, SplitName] = {_content.TEST: _content.TEST, _content.DEV: _content.DEV}
         return tuple(
-            OldProblem(
+            FormerProblem(
                 problem.with_new_ids(lambda id_: self.source_ids.get(id_, id_), str),
                 sides.get(_content.get_side(part), _content.TRAIN),
             )

@@ -20,7 +20,7 @@ from winosmith.errors import InputError, first_line
 from winosmith.exposure import COINS, find_faults, read_private_files
 from winosmith.finished import read_old_ids
 from winosmith.humans import CANARY
-from winosmith.metrics import Copies, leaks
+from winosmith.metrics import Copies, find_leaks
 from winosmith.outputs import PRIVATE, sha256
 from winosmith.parallel import Step, no_progress
 from winosmith.problem import Problem
@@ -90,8 +90,7 @@ def read_secrets(folder: str | Path) -> Secrets:
         raise InputError(f"{folder} is not the private folder of a build: {error!r}") from None
 
 
-def _iterate_problems(content: Content) -> Iterator[tuple[str, str, Problem]]:
-    """Yield the part, location and content of each problem."""
+def _iter_problems(content: Content) -> Iterator[tuple[str, str, Problem]]:
     for part, dataset in content.parts.items():
         for row, problem in enumerate(dataset, start=1):
             yield part, f"data/{part}.jsonl:{row}", problem
@@ -100,7 +99,7 @@ def _iterate_problems(content: Content) -> Iterator[tuple[str, str, Problem]]:
 def check_problems(content: Content) -> Iterator[Fault]:
     """Yield a fault for each problem that must not be published unchanged."""
     first: dict[str, tuple[str, Problem]] = {}
-    for part, where, problem in _iterate_problems(content):
+    for part, where, problem in _iter_problems(content):
         place, other = first.setdefault(problem.id, (part, problem))
         if other != problem:
             yield Fault(where, f"{problem.id!r} belongs to another problem in {place}")
@@ -169,7 +168,7 @@ def check_licences(content: Content) -> Iterator[Fault]:
             do = f"release under a compatible licence, remove these problems, {PERMISSION_ADVICE}"
             yield Fault(_content.RECORD, f"the source {source.name!r}: {why}", do)
     first: dict[tuple[str, str], list[tuple[str, str]]] = {}
-    for _, where, problem in _iterate_problems(content):
+    for _, where, problem in _iter_problems(content):
         for fault in _find_licence_faults(about, problem):
             first.setdefault(fault, []).append((where, problem.id))
     for (what, do), found in first.items():
@@ -224,7 +223,7 @@ def check_secrets(content: Content, secrets: Secrets) -> Iterator[Fault]:
         }
         for of in (secrets.solved, secrets.withheld)
     )
-    for _, where, problem in _iterate_problems(content):
+    for _, where, problem in _iter_problems(content):
         seen = _content.digest_text(problem)
         if seen in withheld and seen not in solved:
             what = "is withheld: it reveals a test answer, or is under embargo"
@@ -242,14 +241,14 @@ def check_secrets(content: Content, secrets: Secrets) -> Iterator[Fault]:
     known = Dataset(
         replace(p, answer=solved[text]) for p in test if (text := _content.digest_text(p)) in solved
     )
-    for leak in leaks(known) or ():
+    for leak in find_leaks(known) or ():
         if leak.field not in ("sentence", "options"):  # solvers may see these fields
             do = "release again with `new_ids=True`, or remove the field from the file"
             yield Fault(f"data/{_content.TEST}.jsonl", str(leak), do)
 
 
 def find_content_faults(content: Content, secrets: Secrets | None) -> list[Fault]:
-    """Return the faults in a release's content, which `release` refuses, too."""
+    """Find the faults in a release's content; `release` refuses them, too."""
     return [
         *check_problems(content),
         *check_order(content),
@@ -262,7 +261,7 @@ def find_content_faults(content: Content, secrets: Secrets | None) -> list[Fault
 
 @dataclass(frozen=True, eq=False)
 class Verified(Result):
-    """The faults of a release.
+    """The result of verifying a release: its faults.
 
     Attributes:
         folder: folder of the release.
@@ -303,7 +302,7 @@ def verify(
     Args:
         folder: folder of the release.
         private: the folder private/ of the build from which it was made, or private/NAME next to
-            the release. Its content must not be in the release.
+            the release. The content of this folder must not be in the release.
         step: shows progress.
 
     Raises:
@@ -443,7 +442,7 @@ def check_coins(folder: Path, content: Content, private: str | Path | None) -> I
 
 
 def check_digests(folder: Path, sums: Iterable[str], secrets: Secrets) -> Iterator[Fault]:
-    """Yield faults for digests of private files, with which guesses of answers can be tested."""
+    """Yield faults for digests of private files, which would allow testing guessed answers."""
     for path in sums:
         text = (folder / path).read_bytes().decode("utf-8", "replace")
         if secrets.digests & set(re.findall(r"\b[0-9a-f]{64}\b", text)):

@@ -1,7 +1,7 @@
 """`release`: make the public folder of a release from a finished build or from files.
 
 Problems that must not be published are refused or omitted. The files are written into a hidden
-folder, which is renamed when it is complete. The answers of test go to the owner's private folder.
+folder, which is renamed when it is complete. Test answers go to the owner's private folder.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ from winosmith.exposure import Pair
 from winosmith.finished import IDS_NAME
 from winosmith.humans import make_canary
 from winosmith.locks import try_lock
-from winosmith.metrics import Copies, copies
+from winosmith.metrics import Copies, find_copies
 from winosmith.options import declaration
-from winosmith.outputs import PRIVATE, atomic_write, remove_remains, sha256
+from winosmith.outputs import PRIVATE, atomic_write, remove_stale_files, sha256
 from winosmith.parallel import Advance, Step, no_progress
 from winosmith.problem import Problem
-from winosmith.records import canonical
+from winosmith.records import dump_json
 from winosmith.release import _content, _source
 from winosmith.release._about import About
 from winosmith.release._changes import assign_ids, find_changes, make_id, make_tombstones
@@ -106,7 +106,7 @@ class PreparedRelease:
 
     @property
     def answered(self) -> dict[str, Problem]:
-        """Id in the release → test problem with its answer, if known."""
+        """The test problems with known answers, by id in the release."""
         return {
             problem.id: replace(problem, answer=self.solved[problem.id])
             for problem in self.content.parts.get(_content.TEST, ())
@@ -117,20 +117,20 @@ class PreparedRelease:
     def copies(self) -> Copies:
         """Identical problems and their contradictions, including those in test if answers exist."""
         answered = self.answered
-        return copies(Dataset(answered.get(p.id, p) for p in self.content.dataset))
+        return find_copies(Dataset(answered.get(p.id, p) for p in self.content.dataset))
 
 
 def prepare_content(
     source: Source,
     about: About,
-    before: Previous | None,
+    previous: Previous | None,
     splitting: Splitting,
     judges: Callable[[Problem], Fields],
     new_ids: bool,
     leave_out: bool,
     keyed: bool,
 ) -> PreparedRelease:
-    """Return the checked content of a release, and the owner's private data.
+    """Prepare and check the content of a release and the owner's private data.
 
     A keyed release has the first presentations; `apply_coins` applies the coins.
 
@@ -142,7 +142,7 @@ def prepare_content(
     hidden = {p.id for dataset in source.parts.values() for p in dataset if p.embargo}
     left_out = {"under embargo": len(hidden)} if hidden else {}
     parts = _filter_parts(source.parts, lambda part, problem: problem.id in hidden)
-    _content.check_origins(Dataset(_content.unique_problems(parts).values()), splitting.kinds)
+    _content.check_origins(Dataset(_content.index_problems(parts).values()), splitting.kinds)
     if splitting.disjoint and list(parts) == [_content.PROBLEMS]:
         parts = _content.split_dataset(
             parts[_content.PROBLEMS],
@@ -150,7 +150,7 @@ def prepare_content(
             dev=splitting.dev,
             test=splitting.test,
             seed=splitting.seed,
-            former=before.old_problems if before else (),
+            former=previous.old_problems if previous else (),
         )
     withheld = read_secrets(source.private) if source.private is not None else None
     if withheld is not None and _content.TEST in parts:
@@ -161,44 +161,44 @@ def prepare_content(
     if forms is not None:
         parts = map_problems(parts, lambda p: forms.first[p.id])
     second = forms.second if forms else {}
-    named = assign_ids(parts, about.name, before, source, second) if digest else dict(parts)
+    named = assign_ids(parts, about.name, previous, source, second) if digest else dict(parts)
     old_of = {
         new.id: old
         for part, dataset in parts.items()
         for old, new in zip(dataset, named[part], strict=True)
     }
-    if before is not None:
-        named, more = _omit_known(named, before, about, leave_out)
+    if previous is not None:
+        named, more = _omit_known_problems(named, previous, about, leave_out)
         left_out |= more
     if empty := [part for part, dataset in named.items() if not len(dataset)]:
-        raise DataError(f"no problem is left of {empty[0]}; omit its file")
+        raise DataError(f"no problem is left in {empty[0]}; omit its file")
     named = _content.sort_test(named)
     answered = named.get(_content.TEST, Dataset())
     is_answered = len(answered) > 0 and None not in answered.answers
     secrets = withheld or (Secrets(answered) if is_answered else None)
     seen = (
         Problem(p.id, p.sentence, p.options, blank=p.blank)
-        for p in _content.unique_problems(named).values()
+        for p in _content.index_problems(named).values()
     )
-    mark = before.content.canary if before else make_canary(Dataset(seen))  # depends on no answer
+    mark = previous.content.canary if previous else make_canary(Dataset(seen))  # no answers
 
-    def released(part: str, problem: Problem) -> Problem:
+    def make_released(part: str, problem: Problem) -> Problem:
         old = old_of[problem.id]
         removed = {} if part == _content.TEST else source.removed.get(old.id, {})
         fields = dict(judges(old))
         if about.judges == "count":
             fields.pop(JUDGED_BY, None)
         return _source.add_provenance(
-            problem, mark, {**fields, **removed}, bare=part == _content.TEST
+            problem, mark, {**fields, **removed}, for_test=part == _content.TEST
         )
 
     ready = {
-        part: Dataset((released(part, problem) for problem in dataset), part)
+        part: Dataset((make_released(part, problem) for problem in dataset), part)
         for part, dataset in named.items()
     }
     source_ids = {
         id_: source.old_ids.get(old_of[id_].id, old_of[id_].id)
-        for id_ in (_content.unique_problems(ready) if digest else ())
+        for id_ in (_content.index_problems(ready) if digest else ())
     }
     unvalidated = {
         part: count for part, of in named.items() if (count := validate.count_unvalidated(of))
@@ -222,7 +222,7 @@ def prepare_content(
                 "no block has two equivalent presentations: the order of options has a meaning in "
                 "all of them; release without `keyed=True`"
             )
-    if before is not None:
+    if previous is not None:
         absent = {
             make_id(form, about.name): f"dropped by {source.removed[old][REMOVED_BY]}"
             if old in source.removed
@@ -230,14 +230,14 @@ def prepare_content(
             for old, problem in source.absent.items()
             for form in _content.list_forms(problem, keyed)
         }
-        earlier = map_problems(ready, make_form_restorer(pairs, before))
-        found = find_changes(earlier, before, about.withdrawn, source_ids, absent)
+        earlier = map_problems(ready, make_form_restorer(pairs, previous))
+        found = find_changes(earlier, previous, about.withdrawn, source_ids, absent)
         content = replace(
             content,
-            previous={"version": before.version, "digest": before.digest},
-            tombstones=make_tombstones(found, before, about),
+            previous={"version": previous.version, "digest": previous.digest},
+            tombstones=make_tombstones(found, previous, about),
             changes=found,
-            history=before.history,
+            history=previous.history,
         )
     _refuse_faults(content, secrets)
     answers = {problem.id: problem.answer for problem in answered} if secrets else {}
@@ -245,23 +245,23 @@ def prepare_content(
 
 
 def apply_coins(
-    done: PreparedRelease, statement: _content.CoinStatement, key: bytes
+    prepared: PreparedRelease, statement: _content.CoinStatement, key: bytes
 ) -> PreparedRelease:
-    """Return a keyed release in the presentations chosen by its coins, and check it.
+    """Apply the coins of a keyed release to its presentations, and check the result.
 
     Args:
-        done: the release in its first presentations.
+        prepared: the release in its first presentations.
         statement: the numbers of blocks, with a placeholder for the commitment.
         key: the secret bytes.
 
     Raises:
         DataError: problems must not be released unchanged.
     """
-    content, keyed, files = choose_presentations(done.content, statement, done.pairs, key)
-    _refuse_faults(content, done.secrets)
-    shown = {pair.a.id: keyed.published(pair).answer for pair in done.pairs}
-    solved = {id_: shown.get(id_, answer) for id_, answer in done.solved.items()}
-    return replace(done, content=content, solved=solved, coins=files)
+    content, keyed, files = choose_presentations(prepared.content, statement, prepared.pairs, key)
+    _refuse_faults(content, prepared.secrets)
+    shown = {pair.a.id: keyed.get_published(pair).answer for pair in prepared.pairs}
+    solved = {id_: shown.get(id_, answer) for id_, answer in prepared.solved.items()}
+    return replace(prepared, content=content, solved=solved, coins=files)
 
 
 def _filter_parts(
@@ -274,7 +274,6 @@ def _filter_parts(
 
 
 def _refuse_faults(content: _content.Content, secrets: Secrets | None) -> None:
-    """Raise DataError with the first faults for each remedy, if there are any."""
     by_remedy: dict[str, list[str]] = {}
     for fault in find_content_faults(content, secrets):
         by_remedy.setdefault(fault.do, []).append(f"{fault.where}: {fault.what}")
@@ -286,21 +285,21 @@ def _refuse_faults(content: _content.Content, secrets: Secrets | None) -> None:
         raise DataError("\n".join(lines))
 
 
-def _omit_known(
-    parts: Mapping[str, Dataset], before: Previous, about: About, leave_out: bool
+def _omit_known_problems(
+    parts: Mapping[str, Dataset], previous: Previous, about: About, leave_out: bool
 ) -> tuple[dict[str, Dataset], dict[str, int]]:
-    """Return the parts without withdrawn or known problems, and the count of each reason."""
-    if before.content.about.name != about.name:
+    """Omit withdrawn or known problems from the parts, and count them by reason."""
+    if previous.content.about.name != about.name:
         raise InputError(
-            f"the previous release is of {before.content.about.name!r}, this one of "
+            f"the previous release is of {previous.content.about.name!r}, and this one of "
             f"{about.name!r}; give a release of the same benchmark"
         )
-    if before.version == about.version:
+    if previous.version == about.version:
         raise InputError(f"{about.version} is the version of the previous release; give a new one")
-    dead = {stone.id for stone in before.content.tombstones} - set(about.restored)
-    withdrawn = dead & _content.unique_problems(parts).keys()
+    dead = {stone.id for stone in previous.content.tombstones} - set(about.restored)
+    withdrawn = dead & _content.index_problems(parts).keys()
     test = parts.get(_content.TEST, Dataset())
-    known = {test[row].id for row in _find_known_rows(test, before)}
+    known = {test[row].id for row in _find_known_rows(test, previous)}
     refused = []
     if withdrawn:
         refused.append(
@@ -309,15 +308,15 @@ def _omit_known(
         )
     if known:
         refused.append(
-            f"{len(known)} test problems ({min(known)!r}, …) measure nothing: they, their other "
-            f"halves, others of their families or copies were published with answers in "
-            f"{before.version}; add `leave_out=True`, or move them to train"
+            f"{len(known)} test problems ({min(known)!r}, …) measure nothing, because they or "
+            "their other halves, relatives or copies were published with answers in "
+            f"{previous.version}; add `leave_out=True`, or move them to train"
         )
     if refused and not leave_out:
         raise DataError("\n".join(refused))
     counts = {
         "withdrawn before": len(withdrawn),
-        f"in test, with an answer that {before.version} published": len(known - withdrawn),
+        f"in test, with an answer that {previous.version} published": len(known - withdrawn),
     }
     kept = _filter_parts(
         parts, lambda part, p: p.id in withdrawn or (part == _content.TEST and p.id in known)
@@ -325,12 +324,12 @@ def _omit_known(
     return kept, {reason: count for reason, count in counts.items() if count}
 
 
-def _find_known_rows(test: Dataset, before: Previous) -> list[int]:
-    """Return the rows of test problems with a published answer, or related to such a problem.
+def _find_known_rows(test: Dataset, previous: Previous) -> list[int]:
+    """Find the rows of test problems with a published answer, or related to such a problem.
 
     Related problems are the other half, the family, copies and near-duplicates.
     """
-    answered = [problem for problem in before.problems.values() if problem.answer is not None]
+    answered = [problem for problem in previous.problems.values() if problem.answer is not None]
     both = _content.find_blocks((*test, *answered))
     mixed = (block for block in both if block[-1] >= len(test))
     return [row for block in mixed for row in block if row < len(test)]
@@ -345,7 +344,7 @@ class Released:
         content: content of the release.
         key: the folder in private/ with the owner's files: the answers of test, and the problems'
             ids in the source; None if neither is known.
-        is_new: whether the folder was written now; otherwise it existed with the same bytes.
+        is_new: whether the folder is new; False if an identical release already existed.
         copies: identical problems and their contradictions, including test if answers are known.
     """
 
@@ -371,7 +370,7 @@ def release(
     pair_by: str | None = None,
     step: Step | None = None,
 ) -> Released:
-    """Write a release: a folder NAME-VERSION-DIGITS in `out`, where DIGITS are from its digest.
+    """Write a release to a new folder in `out`, NAME-VERSION-DIGITS with digits of its digest.
 
     Args:
         source: a finished build, files that are already split, or one file that is not split.
@@ -421,7 +420,7 @@ def release(
             done = apply_coins(done, done.content.keyed, get_key(out, about))
     total = len(list_files(done.content, {}))
     with show("writing", total) as advance, hidden_folder(out, about) as hidden:
-        folder = out / _content.make_folder_name(write_all(done.content, hidden, advance))
+        folder = out / _content.make_folder_name(write_files(done.content, hidden, advance))
         is_new = move_into_place(hidden, folder, about)
         key = write_private(done, folder)
         if keyed:
@@ -444,7 +443,7 @@ def hidden_folder(out: Path, about: About) -> Iterator[Path]:
     """
     try:
         out.mkdir(parents=True, exist_ok=True)
-        remove_remains(out.glob(f".{about.name}-*.{'?' * 8}"))
+        remove_stale_files(out.glob(f".{about.name}-*.{'?' * 8}"))
         folder = Path(tempfile.mkdtemp(dir=out, prefix=f".{about.name}-{about.version}."))
         handle = os.open(folder, os.O_RDONLY)
     except OSError as error:
@@ -464,11 +463,11 @@ def hidden_folder(out: Path, about: About) -> Iterator[Path]:
         os.close(handle)
 
 
-def write_all(content: _content.Content, folder: Path, advance: Advance) -> dict[str, Any]:
-    """Write every file of a release into an empty folder, and return the object of release.json."""
+def write_files(content: _content.Content, folder: Path, advance: Advance) -> dict[str, Any]:
+    """Write all files of a release to an empty folder; return the contents of release.json."""
     sums: dict[str, dict[str, Any]] = {}
 
-    def put(path: str, raw: bytes) -> None:
+    def add_file(path: str, raw: bytes) -> None:
         (folder / path).parent.mkdir(parents=True, exist_ok=True)
         with (folder / path).open("wb") as file:
             file.write(raw)
@@ -478,10 +477,10 @@ def write_all(content: _content.Content, folder: Path, advance: Advance) -> dict
 
     for done, (path, write) in enumerate(list_files(content, sums).items()):
         advance(done, path)
-        put(path, write())
+        add_file(path, write())
     record = _content.make_record(content, sums)
-    put(_content.RECORD, (json.dumps(record, indent=1, ensure_ascii=False) + "\n").encode())
-    put(
+    add_file(_content.RECORD, (json.dumps(record, indent=1, ensure_ascii=False) + "\n").encode())
+    add_file(
         _content.CHECKSUMS,
         _content.format_checksums({path: of["sha256"] for path, of in sums.items()}).encode(),
     )
@@ -489,7 +488,7 @@ def write_all(content: _content.Content, folder: Path, advance: Advance) -> dict
 
 
 def move_into_place(hidden: Path, folder: Path, about: About) -> bool:
-    """Rename the finished folder; return False if the release already existed with the same bytes.
+    """Rename the finished folder; return False if an identical release already exists.
 
     Raises:
         OutputError: there is another release of this version, or the existing one was changed.
@@ -506,21 +505,21 @@ def move_into_place(hidden: Path, folder: Path, about: About) -> bool:
     return True
 
 
-def write_private(done: PreparedRelease, folder: Path) -> Path | None:
-    """Write the owner's files into private/ next to the release, and return their folder, if any.
+def write_private(prepared: PreparedRelease, folder: Path) -> Path | None:
+    """Write the owner's files to private/ next to the release; return their folder, if any.
 
     They are the test problems with their answers, the problems' ids in the source, and the coins of
     a keyed release.
     """
-    files = dict(done.coins)
-    test = done.content.parts.get(_content.TEST, Dataset())
-    answered = Dataset(done.answered.values())
+    files = dict(prepared.coins)
+    test = prepared.content.parts.get(_content.TEST, Dataset())
+    answered = Dataset(prepared.answered.values())
     if len(answered) and len(answered) == len(test) and None not in answered.answers:
         files["test.jsonl"] = "".join(formats.to_lines(answered))
         files["test-labels.lst"] = format_labels(answered)
-    if done.source_ids:
+    if prepared.source_ids:
         files[IDS_NAME] = "".join(
-            sorted(canonical({"id": i, "old_id": o}) + "\n" for i, o in done.source_ids.items())
+            sorted(dump_json({"id": i, "old_id": o}) + "\n" for i, o in prepared.source_ids.items())
         )
     if not files:
         return None

@@ -3,7 +3,7 @@
 A page consists of sections that contain tables and charts.
 
 >>> from winosmith import report
->>> html = report.page(
+>>> html = report.render_page(
 ...     "A debiased benchmark",
 ...     [
 ...         report.Section(
@@ -62,8 +62,8 @@ from winosmith.report._page import (
     Section,
     Table,
     Text,
-    fragment,
-    page,
+    render_fragment,
+    render_page,
 )
 from winosmith.report._svg import Svg
 from winosmith.report._text import (
@@ -127,14 +127,14 @@ __all__ = [
     "draw_survival",
     "fixed",
     "format_value",
-    "fragment",
     "join_names",
     "p_value",
-    "page",
     "percent",
     "points",
     "points_span",
     "probability",
+    "render_fragment",
+    "render_page",
     "signature_of",
     "span",
 ]

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike
 
-from winosmith.escape import for_page
+from winosmith.escape import escape_page
 from winosmith.report._charts_models import FractionWithInterval
 from winosmith.report._svg import (
     GONE,
@@ -29,7 +29,7 @@ from winosmith.report._svg import (
     TICK_STEPS,
     TWO,
     Svg,
-    draw,
+    draw_chart,
 )
 from winosmith.report._text import format_value, percent_tick, truncate
 
@@ -61,7 +61,7 @@ def draw_funnel(
         axes.axis("off")
 
     description = "; ".join(f"{name}: {count:,}" for name, count in stages)
-    return draw(paint, title=title, description=description, height=20 + 46 * len(stages))
+    return draw_chart(paint, title=title, description=description, height=20 + 46 * len(stages))
 
 
 def draw_phase_sizes(sizes: Sequence[int], removed: Sequence[int]) -> Svg:
@@ -82,7 +82,7 @@ def draw_phase_sizes(sizes: Sequence[int], removed: Sequence[int]) -> Svg:
                  edgecolor=PAGE, linewidth=0, label="removed")  # fmt: skip
         axes.legend(loc="lower right", ncols=2, borderaxespad=0, bbox_to_anchor=(1, 1.04))
         _set_phase_axis(axes, len(phases), title)
-        _format_counts(axes)
+        _format_count_axis(axes)
 
     description = "No phase was run."
     if len(sizes):
@@ -90,48 +90,48 @@ def draw_phase_sizes(sizes: Sequence[int], removed: Sequence[int]) -> Svg:
             f"{sizes[0]:,} problems at the start of phase 1, {int(left[-1]):,} left after phase "
             f"{len(sizes)}; {int(np.sum(removed)):,} were removed."
         )
-    return draw(paint, title=title, description=description)
+    return draw_chart(paint, title=title, description=description)
 
 
 def draw_phase_chance(
-    found: Sequence[float],
+    counts: Sequence[float],
     chance: Sequence[tuple[float, float, float]],
-    band: str = "95 % of the draws",
+    interval: str = "95 % of the draws",
 ) -> Svg:
-    """Draw each phase's number of problems at or above the threshold, and the number by chance.
+    """Draw each phase's number of problems at the threshold, next to the number by chance.
 
     Args:
-        found: The number of such problems in each phase, with the real answers.
+        counts: The number of such problems in each phase, with the real answers.
         chance: The (mean, low, high) number in the null draws of each phase.
-        band: The name of the interval from low to high.
+        interval: The name of the interval from low to high.
     """
     title = "Problems at the threshold"
-    phases = np.arange(1, len(found) + 1)
+    phases = np.arange(1, len(counts) + 1)
     mean, low, high = np.asarray(chance, float).reshape(-1, 3).T
 
     def paint(canvas: Canvas) -> None:
         axes = canvas.add_subplot()
-        dot = "o" if len(found) < 30 else ""
+        dot = "o" if len(counts) < 30 else ""
         axes.fill_between(phases, low, high, color=NULL, alpha=0.3, linewidth=0,
-                          label=f"by chance ({band})")  # fmt: skip
-        if len(found) == 1:  # a band needs two ends
+                          label=f"by chance ({interval})")  # fmt: skip
+        if len(counts) == 1:  # a band needs two ends
             axes.vlines(phases, low, high, color=NULL, alpha=0.5, linewidth=8)
         axes.plot(phases, mean, color=MUTED, linestyle=(0, (4, 3)), linewidth=1.4,
                   label="its mean", marker=dot, markersize=4)  # fmt: skip
-        axes.plot(phases, found, color=INK, linewidth=1.6, label="found", marker=dot, markersize=4)
-        axes.set_ylim(0, 1.08 * max([1, *found, *high]))
+        axes.plot(phases, counts, color=INK, linewidth=1.6, label="found", marker=dot, markersize=4)
+        axes.set_ylim(0, 1.08 * max([1, *counts, *high]))
         canvas.legend(loc="outside lower center", ncols=3)
         _set_phase_axis(axes, len(phases), title)
-        _format_counts(axes)
+        _format_count_axis(axes)
 
     description = "No phase was run."
-    if len(found):
+    if len(counts):
         description = "; ".join(
-            f"phase {phase}: {found[phase - 1]:,.0f} found, {mean[phase - 1]:,.0f} by chance "
+            f"phase {phase}: {counts[phase - 1]:,.0f} found, {mean[phase - 1]:,.0f} by chance "
             f"({low[phase - 1]:,.0f} to {high[phase - 1]:,.0f})"
-            for phase in sorted({1, len(found)})
+            for phase in sorted({1, len(counts)})
         )
-    return draw(paint, title=title, description=description)
+    return draw_chart(paint, title=title, description=description)
 
 
 def draw_scores(
@@ -139,7 +139,7 @@ def draw_scores(
     counts: ArrayLike,
     threshold: float,
     *,
-    taken: ArrayLike | None = None,
+    removed: ArrayLike | None = None,
     top: float | None = None,
     title: str = "How predictable the problems are",
 ) -> Svg:
@@ -149,12 +149,12 @@ def draw_scores(
         edges: The k + 1 edges of the bins, 0–1.
         counts: The number of problems in each of the k bins.
         threshold: The minimum score at which problems may be removed.
-        taken: The number of removed problems in each bin, drawn with hatching; None if empty.
-        top: The upper limit of the axis, to give charts the same scale; None for automatic.
+        removed: The number of removed problems in each bin, drawn with hatching; None for none.
+        top: The upper limit of the axis, to give charts the same scale; None for the default.
         title: The title of the chart.
     """
     borders, number = np.asarray(edges, float), np.asarray(counts)
-    gone = np.zeros_like(number) if taken is None else np.asarray(taken)
+    gone = np.zeros_like(number) if removed is None else np.asarray(removed)
 
     def paint(canvas: Canvas) -> None:
         axes = canvas.add_subplot()
@@ -178,34 +178,34 @@ def draw_scores(
         axes.set(xlabel="fraction of held-out classifiers that are correct", ylabel="problems")
         axes.set_xlim(borders[0], borders[-1])
         axes.set_ylim(0, top)
-        _format_counts(axes)
+        _format_count_axis(axes)
 
     above = borders[:-1] >= threshold - 1e-9
     description = (
         f"{int(number[above].sum()):,} of {int(number.sum()):,} problems are in bins at or above "
         f"the threshold {threshold:g}; {int(gone.sum()):,} were removed."
     )
-    return draw(paint, title=title, description=description)
+    return draw_chart(paint, title=title, description=description)
 
 
 def draw_margins(
     margins: ArrayLike,
-    gone: ArrayLike,
+    is_removed: ArrayLike,
     *,
     options: ArrayLike | None = None,
     threshold: float | None = None,
 ) -> Svg:
-    """Draw the number of units at each margin, and an outline for the opposite margin.
+    """Draw a histogram of margins, with the mirror image of the negative margins as an outline.
 
     Args:
         margins: (U,) the margins, positive for units that agree with a model, otherwise negative.
-        gone: (U,) True for removed units.
+        is_removed: (U,) True for removed units.
         options: (U,) each unit's number of options K (default 2); if it disagrees,
             it counts 1 / (K − 1).
         threshold: The minimum margin of removed units; None to draw no line.
     """
     title = "Margins and their mirror image"
-    values, taken = np.asarray(margins, np.float64), np.asarray(gone, np.bool_)
+    values, taken = np.asarray(margins, np.float64), np.asarray(is_removed, np.bool_)
     top = float(np.quantile(np.abs(values), 0.995)) if values.size and values.any() else 1.0
     edges = np.linspace(0, max(top, threshold or 0.0) * 1.02, 31)
     shown = np.minimum(np.abs(values), edges[-1])
@@ -229,7 +229,7 @@ def draw_margins(
         axes.set_xlabel("margin")
         axes.set_ylabel("units")
         axes.set_title(title)
-        _format_counts(axes)
+        _format_count_axis(axes)
 
     beyond = "" if threshold is None else (
         f" From {threshold:.2f} on {int(((values >= threshold)).sum()):,} agree and "
@@ -239,20 +239,20 @@ def draw_margins(
         f"{int((values > 0).sum()):,} units agree with models that never saw them, "
         f"{int((values < 0).sum()):,} disagree; {int(taken.sum()):,} were removed.{beyond}"
     )
-    return draw(paint, title=title, description=description)
+    return draw_chart(paint, title=title, description=description)
 
 
 def _set_phase_axis(axes: Axes, phases: int, title: str) -> None:
     from matplotlib.ticker import MaxNLocator
 
-    axes.set_title(for_page(title), pad=12)
+    axes.set_title(escape_page(title), pad=12)
     axes.set(xlabel="phase", ylabel="problems")
     axes.set_xlim(0.4, max(phases, 1) + 0.6)
     axes.xaxis.set_major_locator(MaxNLocator(8, integer=True, min_n_ticks=1, steps=TICK_STEPS))
     axes.grid(axis="y")
 
 
-def _format_counts(axes: Axes) -> None:
+def _format_count_axis(axes: Axes) -> None:
     from matplotlib.ticker import MaxNLocator
 
     axes.yaxis.set_major_locator(MaxNLocator(5, integer=True, steps=TICK_STEPS))
@@ -276,36 +276,38 @@ class HistogramPanel:
     note: str = ""
 
 
-def draw_histograms(panels: Sequence[HistogramPanel], *, what: str = "d₁") -> tuple[Svg, ...]:
-    """Draw a histogram by answer for each subset, all with the same scale.
+def draw_histograms(panels: Sequence[HistogramPanel], *, label: str = "d₁") -> tuple[Svg, ...]:
+    """Draw a histogram by answer for each subset, with the same scale for all.
 
     Bars are percentages of the problems with an answer, so that subsets of any size are comparable.
     """
     shares = [_compute_percentages(panel.counts) for panel in panels]
     top = 1.04 * max((float(share.max(initial=0)) for share in shares), default=0) or 1
     return tuple(
-        _draw_histogram(panel, share, top, what)
+        _draw_histogram(panel, share, top, label)
         for panel, share in zip(panels, shares, strict=True)
     )
 
 
-def _draw_histogram(panel: HistogramPanel, share: np.ndarray, top: float, what: str) -> Svg:
+def _draw_histogram(panel: HistogramPanel, heights: np.ndarray, top: float, label: str) -> Svg:
     edges = np.asarray(panel.edges, float)
 
     def paint(canvas: Canvas) -> None:
         axes = canvas.add_subplot()
         for index, (colour, line, name) in enumerate(_ANSWER_STYLES):
-            axes.stairs(share[index], edges, fill=True, color=colour, alpha=0.22, linewidth=0)
-            axes.stairs(share[index], edges, color=colour, linestyle=line, label=name)
-        axes.set(xlim=(edges[0], edges[-1]), ylim=(0, top), xlabel=what, ylabel="% of the answer")
+            axes.stairs(heights[index], edges, fill=True, color=colour, alpha=0.22, linewidth=0)
+            axes.stairs(heights[index], edges, color=colour, linestyle=line, label=name)
+        axes.set(xlim=(edges[0], edges[-1]), ylim=(0, top), xlabel=label, ylabel="% of the answer")
         _add_title(axes, panel.name, panel.note)
 
     counts = np.asarray(panel.counts)
     description = (
-        f"Histogram of {what} for {panel.name}: {int(counts[0].sum()):,} problems with option 1 "
+        f"Histogram of {label} for {panel.name}: {int(counts[0].sum()):,} problems with option 1 "
         f"correct, {int(counts[1].sum()):,} with option 2. {panel.note}"
     )
-    return draw(paint, title=f"{panel.name}: {what} by answer", description=description.strip())
+    return draw_chart(
+        paint, title=f"{panel.name}: {label} by answer", description=description.strip()
+    )
 
 
 _ANSWER_STYLES = ((ONE, "solid", "option 1"), (TWO, (0, (3, 1.2)), "option 2"))
@@ -335,7 +337,7 @@ class ScatterPanel:
 
 
 def draw_scatter_plots(panels: Sequence[ScatterPanel]) -> tuple[Svg, ...]:
-    """Draw a scatter plot by answer for each subset, all with the same scale.
+    """Draw a scatter plot by answer for each subset, with the same scale for all.
 
     Points are round if option 1 is correct, and square if option 2 is. Each point adds about 15
     bytes, so pass at most about 1,500 points per subset.
@@ -347,10 +349,10 @@ def draw_scatter_plots(panels: Sequence[ScatterPanel]) -> tuple[Svg, ...]:
         else (np.zeros(2), np.ones(2))
     )
     room = 0.04 * np.where(high > low, high - low, 1)
-    return tuple(_draw_cloud(panel, low - room, high + room) for panel in panels)
+    return tuple(_draw_scatter_plot(panel, low - room, high + room) for panel in panels)
 
 
-def _draw_cloud(panel: ScatterPanel, low: np.ndarray, high: np.ndarray) -> Svg:
+def _draw_scatter_plot(panel: ScatterPanel, low: np.ndarray, high: np.ndarray) -> Svg:
     points = np.asarray(panel.points, float).reshape(-1, 2)
     answers = np.asarray(panel.answers).ravel()
 
@@ -371,7 +373,7 @@ def _draw_cloud(panel: ScatterPanel, low: np.ndarray, high: np.ndarray) -> Svg:
         f"Scatter of d₁ and d₂ for {panel.name}: {int((answers == 0).sum()):,} "
         f"problems with option 1 correct, {int((answers == 1).sum()):,} with option 2. {panel.note}"
     )
-    return draw(paint, title=f"{panel.name}: the first two components by answer",
+    return draw_chart(paint, title=f"{panel.name}: the first two components by answer",
                 description=description.strip())  # fmt: skip
 
 
@@ -401,13 +403,13 @@ def _draw_dots(axes: Axes, points: np.ndarray, colour: str, *, square: bool) -> 
 def _add_title(axes: Axes, name: str, note: str) -> None:
     """Add the panel's name, a note below it, and the legend next to it."""
     axes.set_title(truncate(name, 30), pad=24)
-    axes.text(0, 1.02, for_page(note), color=MUTED, transform=axes.transAxes, va="bottom")
+    axes.text(0, 1.02, escape_page(note), color=MUTED, transform=axes.transAxes, va="bottom")
     axes.legend(loc="lower right", ncols=2, bbox_to_anchor=(1.02, 1.08), borderaxespad=0,
                 handletextpad=0.4, columnspacing=1)  # fmt: skip
 
 
 def draw_dots_over_chance(rows: Sequence[FractionWithInterval], *, title: str) -> Svg:
-    """Draw each row's fraction as a dot on top of the band expected by chance.
+    """Draw each row's fraction as a dot over the interval expected by chance.
 
     Args:
         rows: The rows, from top to bottom; long names are wrapped.
@@ -438,4 +440,4 @@ def draw_dots_over_chance(rows: Sequence[FractionWithInterval], *, title: str) -
         for row in rows
     )
     height = 60 + (14 + 12 * lines) * len(rows)
-    return draw(paint, title=title, description=description, width=460, height=height)
+    return draw_chart(paint, title=title, description=description, width=460, height=height)

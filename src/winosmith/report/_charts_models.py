@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from winosmith.escape import for_page
-from winosmith.report._svg import GONE, INK, KEPT, MUTED, NULL, ONE, TWO, Svg, draw
+from winosmith.escape import escape_page
+from winosmith.report._svg import GONE, INK, KEPT, MUTED, NULL, ONE, TWO, Svg, draw_chart
 from winosmith.report._text import format_value, percent_tick, truncate
 
 if TYPE_CHECKING:
@@ -36,11 +36,7 @@ class FractionWithInterval:
     expected: float | None = None
 
 
-def draw_accuracies(
-    rows: Sequence[FractionWithInterval],
-    *,
-    chance: float | None = None,
-) -> Svg:
+def draw_accuracies(rows: Sequence[FractionWithInterval], *, chance: float | None = None) -> Svg:
     """Draw accuracies with their intervals, and a line for chance accuracy.
 
     Args:
@@ -75,7 +71,7 @@ def draw_accuracies(
         for row in rows
     )
     guessing = "" if chance is None else f"guessing {format_value(chance, '.1%')}; "
-    return draw(
+    return draw_chart(
         paint, title="Accuracy", description=guessing + description, height=90 + 38 * len(rows)
     )
 
@@ -122,13 +118,13 @@ def draw_learning_curve(
         axes.set_xscale("log")
         if level is not None:
             axes.axhline(level, color=INK, linewidth=0.9)
-            axes.text(0.01, level, for_page(level_name), va="bottom", color=MUTED,
+            axes.text(0.01, level, escape_page(level_name), va="bottom", color=MUTED,
                       transform=axes.get_yaxis_transform())  # fmt: skip
         for (name, (sizes, values)), (colour, dash) in zip(
             lines.items(), _CONTINUATION_LOOKS, strict=False
         ):
             axes.plot(sizes, values, color=colour, linestyle=dash, linewidth=1.5,
-                      label=for_page(name))  # fmt: skip
+                      label=escape_page(name))  # fmt: skip
         if runs:
             axes.plot(*zip(*runs, strict=True), linestyle="", marker="o", markersize=3,
                       color=MUTED, alpha=0.6, label="a run")  # fmt: skip
@@ -145,7 +141,7 @@ def draw_learning_curve(
     description = "; ".join(
         f"{format_value(value, '.1%')} at {size:,.0f}" for size, value in points
     )
-    return draw(paint, title="Accuracy by training size", description=description, height=320)
+    return draw_chart(paint, title="Accuracy by training size", description=description, height=320)
 
 
 def _set_size_axis(axes: Axes) -> None:
@@ -157,7 +153,7 @@ def _set_size_axis(axes: Axes) -> None:
 
 
 def abbreviate_size(size: float) -> str:
-    """Return a size as a string with three significant digits and an SI prefix.
+    """Format a size with three significant digits and an SI prefix.
 
     >>> abbreviate_size(160), abbreviate_size(40_398), abbreviate_size(1_084_665)
     ('160', '40.4 k', '1.08 M')
@@ -211,16 +207,16 @@ def draw_reliability(rows: Sequence[ConfidenceBin], *, name: str, note: str = ""
         for each in (axes.yaxis, counts.xaxis):
             each.set_major_formatter(percent_tick)
         axes.grid(axis="y")
-        axes.set_title(for_page(name), pad=22 if note else 12)
+        axes.set_title(escape_page(name), pad=22 if note else 12)
         if note:
-            axes.text(0, 1.03, for_page(note), color=MUTED, transform=axes.transAxes)
+            axes.text(0, 1.03, escape_page(note), color=MUTED, transform=axes.transAxes)
 
     description = "; ".join(
         f"{format_value(row.accuracy, '.0%')} correct of {row.problems:,} at "
         f"{format_value(row.confidence, '.0%')}"
         for row in rows
     )
-    return draw(paint, title=f"{name}: calibration", description=description, height=340)
+    return draw_chart(paint, title=f"{name}: calibration", description=description, height=340)
 
 
 _SOLVER_LOOKS = (
@@ -268,7 +264,7 @@ def draw_survival(lines: Mapping[str, DepthCurve]) -> Svg:
     Raises:
         ValueError: There are more solvers than line styles (`MAX_SOLVERS`).
     """
-    _check_count(lines)
+    _check_solver_count(lines)
 
     def paint(canvas: Canvas) -> None:
         axes = canvas.add_subplot()
@@ -277,14 +273,14 @@ def draw_survival(lines: Mapping[str, DepthCurve]) -> Svg:
                 axes.fill_between(line.depths, line.low, line.high, step="post", color=colour,
                                   alpha=0.14, lw=0)  # fmt: skip
             axes.step(line.depths, line.shares, where="post", color=colour, linestyle=dash,
-                      linewidth=1.8, label=for_page(name))  # fmt: skip
+                      linewidth=1.8, label=escape_page(name))  # fmt: skip
             at = [[1.0, *line.shares][bisect(line.depths, mark)] for mark in line.marks]
             axes.plot(line.marks, at, linestyle="", marker="|", markersize=8, color=colour)
         axes.set(xlabel="depth", ylabel="families without an error")
         _format_depth_axes(canvas, axes, len(lines))
 
-    return draw(
-        paint, title="Families without an error", description=_describe_lines(lines), height=320
+    return draw_chart(
+        paint, title="Families without an error", description=_describe_curves(lines), height=320
     )
 
 
@@ -304,7 +300,7 @@ def draw_depth_accuracy(
     Raises:
         ValueError: There are more solvers than line styles (`MAX_SOLVERS`).
     """
-    _check_count(lines)
+    _check_solver_count(lines)
 
     def paint(canvas: Canvas) -> None:
         axes, bars = canvas.subplots(2, 1, sharex=True, height_ratios=(4, 1))
@@ -315,18 +311,20 @@ def draw_depth_accuracy(
             if len(line.low) and len(line.high):
                 axes.fill_between(x, line.low, line.high, color=colour, alpha=0.13, lw=0)
             axes.plot(x, line.shares, color=colour, marker=marker, linestyle=dash, linewidth=1.4,
-                      markersize=5 if len(x) <= MANY else 3, label=for_page(name))  # fmt: skip
+                      markersize=5 if len(x) <= MANY else 3, label=escape_page(name))  # fmt: skip
         bars.bar([at for at, _ in counts], [n for _, n in counts], 0.7, color=MUTED)
         axes.set(ylabel="accuracy")
         bars.set(xlabel="depth", ylabel="problems", yticks=[])
         _format_depth_axes(canvas, axes, len(lines))
 
-    return draw(paint, title="Accuracy by depth", description=_describe_lines(lines), height=350)
+    return draw_chart(
+        paint, title="Accuracy by depth", description=_describe_curves(lines), height=350
+    )
 
 
-def _check_count(lines: Mapping[str, DepthCurve]) -> None:
-    if len(lines) > MAX_SOLVERS:
-        raise ValueError(f"{len(lines)} solvers can't be distinguished; use at most {MAX_SOLVERS}")
+def _check_solver_count(curves: Mapping[str, DepthCurve]) -> None:
+    if len(curves) > MAX_SOLVERS:
+        raise ValueError(f"{len(curves)} solvers can't be distinguished; use at most {MAX_SOLVERS}")
 
 
 def _format_depth_axes(canvas: Canvas, axes: Axes, lines: int) -> None:
@@ -340,14 +338,14 @@ def _format_depth_axes(canvas: Canvas, axes: Axes, lines: int) -> None:
         canvas.legend(loc="outside upper left", ncols=2, handlelength=2.6)
 
 
-def _describe_lines(lines: Mapping[str, DepthCurve]) -> str:
+def _describe_curves(curves: Mapping[str, DepthCurve]) -> str:
     return "; ".join(
         f"{name}: "
         + ", ".join(
             f"{format_value(share, '.1%')} at depth {depth:g}"
             for depth, share in zip(line.depths, line.shares, strict=True)
         )
-        for name, line in lines.items()
+        for name, line in curves.items()
     )
 
 
@@ -375,43 +373,43 @@ class SheetPart:
         return (self.first + self.last) / 2
 
 
-def draw_items_by_correct(histogram: Mapping[int, int], of: int, *, title: str) -> Svg:
+def draw_items_by_correct(histogram: Mapping[int, int], people: int, *, title: str) -> Svg:
     """Draw the number of items by the number of people who answered them correctly.
 
     Items that fewer than half of the people answered correctly have a different colour.
 
     Args:
         histogram: Number of people who answered correctly → number of items.
-        of: The number of people who were asked.
+        people: The number of people who were asked.
         title: The title of the chart.
     """
     least = min([right for right, n in histogram.items() if n], default=0)
-    places = list(range(min(least, of), of + 1))
+    places = list(range(min(least, people), people + 1))
     sizes = [histogram.get(right, 0) for right in places]
 
     def paint(canvas: Canvas) -> None:
         axes = canvas.add_subplot()
-        bad = [2 * right < of for right in places]
+        bad = [2 * right < people for right in places]
         bars = axes.bar(places, sizes, 0.72, color=[TWO if b else ONE for b in bad],
                         hatch=["//" if b else "" for b in bad], edgecolor=INK,
                         linewidth=0)  # fmt: skip
         axes.bar_label(bars, [f"{n:,}" if n else "" for n in sizes], padding=2, color=INK)
-        axes.set(xlabel=f"people of {of} who gave the intended answer", ylabel="items")
+        axes.set(xlabel=f"people of {people} who gave the intended answer", ylabel="items")
         axes.set_ylim(0, 1.14 * max([*sizes, 1]))
         axes.set_xticks(places if len(places) < 14 else places[::-2][::-1])
         axes.invert_xaxis()
         axes.grid(axis="y")
-        axes.set_title(for_page(title), pad=14)
+        axes.set_title(escape_page(title), pad=14)
         if any(b and n for b, n in zip(bad, sizes, strict=True)):
             axes.text(1, 1.0, "hatched: fewer than half", ha="right", va="bottom", color=MUTED,
                       transform=axes.transAxes)  # fmt: skip
 
     description = "; ".join(
-        f"{n:,} items with {right} of {of}"
+        f"{n:,} items with {right} of {people}"
         for right, n in zip(places[::-1], sizes[::-1], strict=True)
         if n
     )
-    return draw(paint, title=f"{title}: items by correct answers", description=description)
+    return draw_chart(paint, title=f"{title}: items by correct answers", description=description)
 
 
 def draw_sheet_accuracy(parts: Sequence[SheetPart], *, title: str, note: str = "") -> Svg:
@@ -441,14 +439,14 @@ def draw_sheet_accuracy(parts: Sequence[SheetPart], *, title: str, note: str = "
         axes.set(ylim=(low - 0.03, 1.03), ylabel="accuracy")
         axes.yaxis.set_major_formatter(percent_tick)
         axes.grid(axis="y")
-        axes.set_title(for_page(title), pad=24 if note else 12)
+        axes.set_title(escape_page(title), pad=24 if note else 12)
         if note:
-            axes.text(0, 1.04, for_page(note), color=MUTED, transform=axes.transAxes)
+            axes.text(0, 1.04, escape_page(note), color=MUTED, transform=axes.transAxes)
 
     description = "; ".join(
         f"questions {p.first} to {p.last}: {format_value(p.share, '.0%')} correct"
         + ("" if p.seconds is None else f", {p.seconds:.0f} s each")
         for p in parts
     )
-    return draw(paint, title=f"{title}: over the sheet", description=description,
+    return draw_chart(paint, title=f"{title}: over the sheet", description=description,
                 height=360 if timed else 280)  # fmt: skip

@@ -14,14 +14,14 @@ from functools import cache
 from numbers import Real
 from typing import TYPE_CHECKING, ClassVar, Literal
 
-from winosmith.escape import for_page
+from winosmith.escape import escape_page
 from winosmith.report._svg import Svg
 from winosmith.report._text import Signature, Value, format_value
 
 
 @dataclass(frozen=True)
 class Text:
-    """One or more paragraphs.
+    """A block of one or more paragraphs.
 
     Attributes:
         paragraphs: The plain text of each paragraph.
@@ -79,12 +79,12 @@ class Table:
 
     Attributes:
         caption: The caption of the table.
-        columns: The columns; a string stands for a `Column` with that title.
+        columns: The columns; a string is the title of a `Column` with default settings.
         rows: The cells of each row, one per column. None is shown as "—" on a page and as an empty
             cell on a terminal. A name that starts with two spaces belongs to the row above.
         note: A note below the table.
         most: The maximum number of rows on a terminal; None for all rows, as on a page.
-        beyond: The sentence about rows omitted on a terminal, with `{}` for their number.
+        beyond: The sentence about the rows omitted on a terminal, in which `{}` is their number.
     """
 
     caption: str
@@ -97,7 +97,7 @@ class Table:
 
     @property
     def full_rows(self) -> list[list[Value]]:
-        """The rows for pages, with the parent row's name added to each indented name."""
+        """The rows for pages, with the parent row's name before each indented name."""
         above, rows = "", []
         for name, *cells in self.rows:
             under = isinstance(name, str) and name.startswith("  ")
@@ -106,8 +106,8 @@ class Table:
         return rows
 
     @property
-    def heads(self) -> tuple[Column, ...]:
-        """The columns, with columns that contain only numbers marked as `numeric`."""
+    def headings(self) -> tuple[Column, ...]:
+        """The column headings; a column that contains only numbers is marked as `numeric`."""
         return tuple(
             replace(column, numeric=column.numeric or _are_numbers([row[at] for row in self.rows]))
             for at, column in enumerate(
@@ -141,8 +141,8 @@ class Drawing:
     block: ClassVar = "drawing"
 
     @property
-    def drawn(self) -> Sequence[Svg]:
-        """The charts, drawn if necessary."""
+    def charts(self) -> Sequence[Svg]:
+        """The charts, drawn on demand if `panels` is a function."""
         return self.panels() if callable(self.panels) else self.panels
 
 
@@ -156,7 +156,7 @@ class Part:
 
 @dataclass(frozen=True)
 class Passage:
-    """A problem in a report.
+    """A problem shown in a report.
 
     Attributes:
         parts: The parts of the sentence.
@@ -228,7 +228,7 @@ if TYPE_CHECKING:
     from jinja2 import Template
 
 
-def page(
+def render_page(
     title: str,
     sections: Sequence[Section],
     *,
@@ -237,7 +237,7 @@ def page(
     footer: str = "",
     language: str = "en",
 ) -> str:
-    """Return a complete HTML page.
+    """Render a complete HTML page.
 
     The same input always gives the same page. The page has no scripts, and its content security
     policy forbids loading anything. The page supports phones, dark mode and printing. Every chart
@@ -251,7 +251,7 @@ def page(
         footer: The last line of the page.
         language: A BCP 47 language tag.
 
-    >>> page("A <title>", []).count("A &lt;title&gt;")
+    >>> render_page("A <title>", []).count("A &lt;title&gt;")
     2
     """
     return _load_template("page.html.j2").render(
@@ -265,8 +265,8 @@ def page(
     )
 
 
-def fragment(blocks: Sequence[Block]) -> str:
-    """Return blocks as an HTML fragment, for notebooks."""
+def render_fragment(blocks: Sequence[Block]) -> str:
+    """Render blocks as an HTML fragment, for notebooks."""
     show = _load_template("blocks.html.j2").module.show  # type: ignore[attr-defined]
     return "\n".join(show(block, f"-{number}") for number, block in enumerate(blocks))
 
@@ -282,7 +282,7 @@ def _load_template(name: str) -> Template:
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
-        finalize=lambda value: value if isinstance(value, Markup) else for_page(value),
+        finalize=lambda value: value if isinstance(value, Markup) else escape_page(value),
     )
     environment.filters["shown"] = format_value
     environment.filters["prose"] = _remove_backticks
@@ -291,12 +291,11 @@ def _load_template(name: str) -> Template:
 
 
 def _remove_backticks(text: str) -> str:
-    """Remove the backticks around parameters such as `out=`."""
     return re.sub(r"`(\w+=\w*)`", r"\1", text)
 
 
 def _make_anchors(titles: Sequence[str]) -> list[str]:
-    """Return a unique anchor for each title, made of the title's letters and digits."""
+    """Make a unique anchor for each title from the title's letters and digits."""
     anchors: list[str] = []
     for title in titles:
         base = "-".join(re.findall(r"[a-z0-9]+", title.lower())) or "section"

@@ -3,7 +3,7 @@
 matplotlib reads global settings while it draws, so only one thread draws at a time, and the user's
 own settings are ignored. pyplot is not used, and no window is opened.
 
-Colours have roles, and roles never differ only in colour. The options' colours are blue and
+Each colour has a role, and no two roles differ only in colour. The options' colours are blue and
 vermilion (Okabe & Ito 2008), which people with common colour vision deficiencies can distinguish.
 """
 
@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 from xml.etree.ElementTree import Element, SubElement, tostring
 
 from winosmith.errors import InputError
-from winosmith.escape import for_page
+from winosmith.escape import escape_page
 from winosmith.outputs import atomic_write
 
 if TYPE_CHECKING:
@@ -81,7 +81,7 @@ _REFERENCE = re.compile(r"(^|url\()#([\w.-]+)")
 _ROLES = {colour: f"var(--{role})" for role, colour in COLOURS.items()}
 
 
-def draw(
+def draw_chart(
     paint: Callable[[Canvas], None],
     *,
     title: str,
@@ -89,17 +89,17 @@ def draw(
     width: float = 400,
     height: float = 280,
 ) -> Svg:
-    """Return a chart that `paint` draws on an empty figure of this size, in CSS pixels.
+    """Call `paint` with an empty figure of this size, in CSS pixels, and return the chart.
 
     At the default width, the chart's text is as large as the page's on a desktop, and still legible
     on a phone, where the chart shrinks to the screen.
     """
-    title, description = for_page(title), for_page(description)
+    title, description = escape_page(title), escape_page(description)
 
-    def painted(kind: str) -> bytes:
-        return _paint(paint, width, height, kind)
+    def render(kind: str) -> bytes:
+        return _render_chart(paint, width, height, kind)
 
-    return Svg(_clean_svg(painted("svg"), title, description), title, description, painted)
+    return Svg(_clean_svg(render("svg"), title, description), title, description, render)
 
 
 _METADATA = {
@@ -110,8 +110,8 @@ _METADATA = {
 """Metadata to omit from files in each format, so that the files are reproducible."""
 
 
-def _paint(paint: Callable[[Canvas], None], width: float, height: float, kind: str) -> bytes:
-    """Return a chart that `paint` draws, as the content of an SVG, PNG or PDF file."""
+def _render_chart(paint: Callable[[Canvas], None], width: float, height: float, kind: str) -> bytes:
+    """Return the chart that `paint` draws as the content of an SVG, PNG or PDF file."""
     from matplotlib import style
     from matplotlib.backends.backend_svg import FigureCanvasSVG
     from matplotlib.figure import Figure as Canvas
@@ -164,10 +164,10 @@ class Svg:
         with atomic_write(path, "wb") as file:
             file.write(made)
 
-    def inline(self, key: str) -> str:
-        """Return the markup for a page, with the page's colours and with ids that start with `key`.
+    def inline(self, prefix: str) -> str:
+        """Return markup to embed in a page, with its colours and with ids that start with `prefix`.
 
-        Charts on the same page need different keys.
+        Charts on the same page need different prefixes.
         """
         from defusedxml.ElementTree import fromstring
 
@@ -176,16 +176,16 @@ class Svg:
         _strip_namespaces(root)
         for element in root.iter():
             for name, value in element.attrib.items():
-                element.set(name, _inline_attribute(name, value, key))
+                element.set(name, _inline_attribute(name, value, prefix))
         return tostring(root, encoding="unicode")
 
 
-def _inline_attribute(name: str, value: str, key: str) -> str:
+def _inline_attribute(name: str, value: str, prefix: str) -> str:
     if name in ("id", "aria-labelledby"):
-        return " ".join(f"{key}-{part}" for part in value.split())
+        return " ".join(f"{prefix}-{part}" for part in value.split())
     if name == "href":
-        return value.replace("#", f"#{key}-", 1)
-    value = value.replace("url(#", f"url(#{key}-")
+        return value.replace("#", f"#{prefix}-", 1)
+    value = value.replace("url(#", f"url(#{prefix}-")
     if name in ("style", "fill", "stroke"):
         for colour, variable in _ROLES.items():
             value = value.replace(colour, variable)
@@ -220,7 +220,6 @@ def _clean_svg(markup: bytes, title: str, description: str) -> str:
 
 
 def _shorten_references(root: Element) -> dict[str, str]:
-    """Map each referenced id to a short name."""
     ids = {element.get("id") for element in root.iter()}
     referenced = [
         found[2]

@@ -15,25 +15,25 @@ from typing import Any
 
 from winosmith._version import __version__
 from winosmith.dataset import Dataset
-from winosmith.escape import for_page
+from winosmith.escape import escape_page
 from winosmith.text import count_noun
 
 Value = str | int | float | bool | None
 """The value of a cell or key figure; numbers may be numpy scalars."""
 
 
-def truncate(text: object, most: int) -> str:
-    """Return the text as one line of at most `most` characters, without control characters.
+def truncate(text: object, length: int) -> str:
+    """Shorten a text to one line of at most `length` characters, without control characters.
 
     >>> truncate("not answerable from the local context", 20)
     'not answerable from…'
     """
-    line = " ".join(for_page(text).split())
-    return line if len(line) <= most else line[: most - 1].rstrip() + "…"
+    line = " ".join(escape_page(text).split())
+    return line if len(line) <= length else line[: length - 1].rstrip() + "…"
 
 
 def count_twins_and_singles(twins: int, singles: int) -> str:
-    """Return the numbers of whole twins and of singles as a phrase.
+    """Format the numbers of whole twins and of singles as a phrase.
 
     >>> count_twins_and_singles(1, 1_022)
     '1 whole twin and 1,022 singles'
@@ -41,14 +41,14 @@ def count_twins_and_singles(twins: int, singles: int) -> str:
     return f"{count_noun(twins, 'whole twin')} and {count_noun(singles, 'single')}"
 
 
-def join_names(names: Sequence[str], most: int = 4) -> str:
-    """Join names for a sentence; beyond the first `most` names, only a number is given.
+def join_names(names: Sequence[str], limit: int = 4) -> str:
+    """Join names for a sentence, replacing those beyond `limit` by their number.
 
     >>> join_names(["0"]), join_names(["0", "240"]), join_names("abc"), join_names("abcdefg")
     ('0', '0 and 240', 'a, b and c', 'a, b, c, d and 3 more')
     """
-    more = len(names) - most
-    *first, last = names if more <= 0 else (*names[:most], f"{more:,} more")
+    more = len(names) - limit
+    *first, last = names if more <= 0 else (*names[:limit], f"{more:,} more")
     return f"{', '.join(first)} and {last}" if first else last
 
 
@@ -63,7 +63,7 @@ _MIN_WHOLE = 1e15
 
 
 def fixed(value: float, form: str = ".1f") -> str:
-    """Format a number with a fixed number of decimals, rounded half away from zero.
+    """Format a number with fixed decimals, rounding half away from zero.
 
     Python's `format` rounds the binary number: it would print 69 of 80 as 86.2 %, and 0.35 as 0.3.
     Zero never has a minus sign.
@@ -85,26 +85,26 @@ def fixed(value: float, form: str = ".1f") -> str:
     return format(rounded + 0, f"{flags}f") + kind.replace("f", "")
 
 
-def percent(share: float, digits: int = 1) -> str:
+def percent(fraction: float, digits: int = 1) -> str:
     """Format a fraction (0–1) as a percentage.
 
     >>> percent(69 / 80), percent(2 / 3, 0)
     ('86.3 %', '67 %')
     """
-    return fixed(share, f".{digits}%").replace("%", " %")
+    return fixed(fraction, f".{digits}%").replace("%", " %")
 
 
-def points(change: float, digits: int = 1) -> str:
-    """Format a difference of fractions in percentage points, with its sign.
+def points(difference: float, digits: int = 1) -> str:
+    """Format a difference between fractions in percentage points, with its sign.
 
     >>> points(0.0125), points(-0.0312), points(-0.0004)
     ('+1.3', '−3.1', '+0.0')
     """
-    return fixed(100 * change, f"+.{digits}f").replace("-", "−")
+    return fixed(100 * difference, f"+.{digits}f").replace("-", "−")
 
 
 def span(interval: tuple[float, float], digits: int = 1) -> str:
-    """Format an interval of fractions in percent, without percent signs.
+    """Format an interval of fractions in percent, without the percent signs.
 
     >>> span((0.8095, 0.9))
     '81.0–90.0'
@@ -166,7 +166,7 @@ def format_value(value: object, form: str = "") -> str:
 
 
 def percent_tick(value: float, _position: float = 0) -> str:
-    """Format a tick on an axis of fractions in percent, with as many decimals as it needs.
+    """Format an axis tick as a percentage with as many decimals as it needs.
 
     With fixed decimals, ticks at 42.5, 45 and 47.5 % could become "42", "45" and "48 %".
 
@@ -178,7 +178,7 @@ def percent_tick(value: float, _position: float = 0) -> str:
 
 @dataclass(frozen=True)
 class Signature:
-    """The data, parameters, seed and version that determine a number.
+    """A signature of the data, parameters, seed and version that determine a number.
 
     >>> print(Signature("0123456789abcdef", 40, {"threshold": 0.75}, seed=0, version="1.0"))
     data:0123456789ab|n:40|threshold:0.75|seed:0|version:1.0
@@ -203,5 +203,5 @@ class Signature:
 
 
 def signature_of(dataset: Dataset, seed: int | None = None, **parameters: Any) -> Signature:
-    """Return the signature of a number that was measured on a data set with these parameters."""
+    """Make the signature of a number measured on a data set with these parameters."""
     return Signature(dataset.digest, len(dataset), parameters, seed)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from winosmith.rounds._report import (
     Change,
-    describe_training,
-    find_changes,
+    describe_seen_problems,
     make_changes_table,
     make_round_page,
+    pair_results,
 )
 from winosmith.rounds._round import (
     Round,
@@ -24,11 +24,11 @@ __all__ = [
     "NextRound",
     "Round",
     "RoundRecipe",
-    "describe_training",
-    "find_changes",
+    "describe_seen_problems",
     "find_differing_files",
     "make_changes_table",
     "make_round_page",
+    "pair_results",
     "parse_round",
     "read_round",
     "run_round",

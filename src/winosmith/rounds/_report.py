@@ -18,7 +18,7 @@ from winosmith.rounds._solving import NextRound
 from winosmith.text import count_noun
 
 MOST = 20
-"""Maximum number of problems of each kind in the report; the files have all problems."""
+"""Maximum number of problems of each kind in the report; the files contain all problems."""
 
 OWN_REPORT = "The release of this round has its own report, in build/report.html."
 
@@ -26,7 +26,7 @@ OWN_REPORT = "The release of this round has its own report, in build/report.html
 def make_round_page(
     record: Mapping[str, Any],
     changes: Sequence[Change],
-    following: NextRound,
+    next_round: NextRound,
     *,
     subtitle: str = OWN_REPORT,
 ) -> str:
@@ -35,10 +35,10 @@ def make_round_page(
     Args:
         record: content of `round.json`.
         changes: the results of this round and of the previous one.
-        following: the problems for the next round.
+        next_round: the problems for the next round.
         subtitle: the line under the heading.
     """
-    is_first = all(change.before is None for change in changes)
+    is_first = all(change.old is None for change in changes)
     sections = [
         report.Section("In short", [report.Cards(_make_cards(record))]),
         report.Section(
@@ -50,9 +50,9 @@ def make_round_page(
             "because the problems differ.",
         ),
         report.Section("The solvers", _make_solver_blocks(record)),
-        report.Section("The next round", _make_next_blocks(following)),
+        report.Section("The next round", _make_next_blocks(next_round)),
     ]
-    return report.page(
+    return report.render_page(
         f"{record['name']}: a round",
         sections,
         subtitle=subtitle,
@@ -92,22 +92,22 @@ def _make_cards(record: Mapping[str, Any]) -> list[report.KeyFigure]:
 
 def make_changes_table(changes: Sequence[Change], record: Mapping[str, Any]) -> report.Table:
     """Return the results of this round and of the previous one as a table."""
-    is_first = all(change.before is None for change in changes)
+    is_first = all(change.old is None for change in changes)
     return report.Table(
         "This round" if is_first else "This round and the previous one",
         ["result", "previous", "this", "change"],
         [
             [
-                change.what,
+                change.name,
                 *(
-                    None if value is None else format_value(value, change.form)
-                    for value in (change.before, change.now)
+                    None if value is None else format_value(value, change.format_spec)
+                    for value in (change.old, change.new)
                 ),
                 change.in_words,
             ]
             for change in changes
         ],
-        note=describe_halves(record),
+        note=describe_measurement(record),
     )
 
 
@@ -125,7 +125,7 @@ def _make_solver_blocks(record: Mapping[str, Any]) -> list[report.Block]:
         for name, solver in record["solvers"].items()
     ]
     note = ["Problems that a solver may have been trained on are removed from the previous dev."]
-    note += [f"{line}." for line in describe_training(record)]
+    note += [f"{line}." for line in describe_seen_problems(record)]
     last = "previous dev"
     return [
         report.Table(
@@ -137,16 +137,16 @@ def _make_solver_blocks(record: Mapping[str, Any]) -> list[report.Block]:
     ]
 
 
-def describe_halves(record: Mapping[str, Any]) -> str:
-    """Return a sentence on how the linear model's accuracy was measured, or why it was not."""
+def describe_measurement(record: Mapping[str, Any]) -> str:
+    """Return a sentence on how the linear model was measured, or why it was not."""
     artifacts = record["artifacts"]
     if artifacts["after"] is None:
         return str(artifacts.get("verdict", ""))
     return "The linear model is trained and tested on halves that were filtered separately."
 
 
-def describe_training(record: Mapping[str, Any]) -> list[str]:
-    """Return a sentence, without its full stop, on each solver that may have seen test problems.
+def describe_seen_problems(record: Mapping[str, Any]) -> list[str]:
+    """Return a sentence, without its full stop, about each solver that may have seen test problems.
 
     Args:
         record: content of `round.json`.
@@ -159,31 +159,31 @@ def describe_training(record: Mapping[str, Any]) -> list[str]:
     ]
 
 
-def _format_with_interval(found: Mapping[str, Any] | None) -> str | None:
-    if found is None:
+def _format_with_interval(measure: Mapping[str, Any] | None) -> str | None:
+    if measure is None:
         return None
-    low, high = found["interval"]
-    tied = f", {count_noun(ties, 'tie')}" if (ties := found.get("ties")) else ""
-    return f"{format_value(found['value'], '.1%')} ({span((low, high))}{tied})"
+    low, high = measure["interval"]
+    tied = f", {count_noun(ties, 'tie')}" if (ties := measure.get("ties")) else ""
+    return f"{format_value(measure['value'], '.1%')} ({span((low, high))}{tied})"
 
 
-def _make_next_blocks(following: NextRound) -> list[report.Block]:
-    drawn, asked = len(following.roots), following.asked
+def _make_next_blocks(next_round: NextRound) -> list[report.Block]:
+    drawn, asked = len(next_round.roots), next_round.asked
     short = "" if drawn == asked else f" ({asked} requested, but no more are suitable)"
     blocks: list[report.Block] = [
         report.Text(
             [
                 f"{drawn} roots were drawn from the problems of dev that every solver answers "
-                f"correctly{short}. {len(following.fooling)} perturbed problems of dev fool a "
+                f"correctly{short}. {len(next_round.fooling)} perturbed problems of dev fool a "
                 "solver."
             ]
         )
     ]
-    right = dict.fromkeys(following.roots.ids, "every solver is correct")
-    fools = {id_: f"fools {', '.join(names)}" for id_, names in following.fooled.items()}
+    right = dict.fromkeys(next_round.roots.ids, "every solver is correct")
+    fools = {id_: f"fools {', '.join(names)}" for id_, names in next_round.fooled.items()}
     for title, name, problems, status in (
-        ("Roots to perturb", "roots", following.roots, right),
-        ("Found by people, failed by models", "fooling", following.fooling, fools),
+        ("Roots to perturb", "roots", next_round.roots, right),
+        ("Found by people, failed by models", "fooling", next_round.fooling, fools),
     ):
         if len(problems):
             passages = [[_make_passage(problem, status[problem.id])] for problem in problems[:MOST]]
@@ -217,33 +217,33 @@ VERSION = 1
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """A result in two rounds.
+    """A result in this round and in the previous one.
 
     Attributes:
-        what: name of the result.
-        before: value in the previous round; None if missing.
-        now: value in this round; None if missing.
-        form: format specification for printing.
+        name: name of the result.
+        old: value in the previous round; None if missing.
+        new: value in this round; None if missing.
+        format_spec: format specification for printing.
     """
 
-    what: str
-    before: float | int | None
-    now: float | int | None
-    form: str
+    name: str
+    old: float | int | None
+    new: float | int | None
+    format_spec: str
 
     @property
-    def by(self) -> float | int | None:
+    def difference(self) -> float | int | None:
         """The difference; None if either value is missing."""
-        return None if self.before is None or self.now is None else self.now - self.before
+        return None if self.old is None or self.new is None else self.new - self.old
 
     @property
     def in_words(self) -> str | None:
-        """The signed difference, in percentage points for fractions; None if it is missing."""
-        if self.by is None:
+        """The signed difference as text, in points for fractions; None if a value is missing."""
+        if self.difference is None:
             return None
-        if self.form.endswith("%"):
-            return f"{points(self.by)} points"
-        return format_value(self.by, f"+{self.form}")
+        if self.format_spec.endswith("%"):
+            return f"{points(self.difference)} points"
+        return format_value(self.difference, f"+{self.format_spec}")
 
 
 def read_record(folder: str | Path) -> dict[str, Any]:
@@ -264,15 +264,15 @@ def read_record(folder: str | Path) -> dict[str, Any]:
     return record
 
 
-def find_changes(now: Mapping[str, Any], before: Mapping[str, Any] | None) -> list[Change]:
-    """Return the results of a round and of the previous one, in the order of the report.
+def pair_results(current: Mapping[str, Any], previous: Mapping[str, Any] | None) -> list[Change]:
+    """Pair the results of a round with those of the previous one, in the order of the report.
 
     Args:
-        now: record of this round.
-        before: record of the previous round; None in the first round.
+        current: record of this round.
+        previous: record of the previous round; None in the first round.
     """
-    last: Mapping[str, Any] = before or {}
-    names = list(dict.fromkeys([*now["solvers"], *last.get("solvers", {})]))
+    earlier: Mapping[str, Any] = previous or {}
+    names = list(dict.fromkeys([*current["solvers"], *earlier.get("solvers", {})]))
     figures = [
         *_FIGURES,
         *(
@@ -282,10 +282,10 @@ def find_changes(now: Mapping[str, Any], before: Mapping[str, Any] | None) -> li
         ),
     ]
     found = [
-        Change(what, _get_at_path(last, path), _get_at_path(now, path), form)
+        Change(what, _get_at_path(earlier, path), _get_at_path(current, path), form)
         for what, path, form in figures
     ]
-    return [change for change in found if (change.before, change.now) != (None, None)]
+    return [change for change in found if (change.old, change.new) != (None, None)]
 
 
 _Path = tuple[str, ...]

@@ -26,11 +26,11 @@ from winosmith.outputs import PRIVATE, OutputFolder, sha256
 from winosmith.problem import Problem
 from winosmith.records import read_toml
 from winosmith.results import Result, to_json
-from winosmith.rounds._report import RECORD, Change, find_changes, make_round_page, read_record
+from winosmith.rounds._report import RECORD, Change, make_round_page, pair_results, read_record
 from winosmith.rounds._solving import (
-    Answers,
     NextRound,
-    collect_answers,
+    SolverPredictions,
+    collect_predictions,
     measure_solver,
     plan_next_round,
 )
@@ -45,7 +45,7 @@ ROUND_KEYS = ("solvers", "roots", "redraw")
 
 @declaration
 class RoundRecipe:
-    """Everything that determines a round."""
+    """The recipe of a round: everything that determines its results."""
 
     build: Recipe
     """Recipe of the build of this round's release from the pool."""
@@ -70,7 +70,7 @@ class RoundRecipe:
 
 
 def read_round(path: str | Path) -> RoundRecipe:
-    """Read the recipe of a round: a build's recipe with `[[solvers]]`, `roots` and `redraw`.
+    """Read a round's recipe: a build's recipe with `[[solvers]]`, `roots` and `redraw`.
 
     Paths are relative to the folder of the recipe.
 
@@ -100,7 +100,7 @@ def parse_round(table: Mapping[str, Any], *, folder: Path | None = None) -> Roun
         build.parse_recipe(
             {key: value for key, value in table.items() if key not in ROUND_KEYS}, folder=folder
         ),
-        tuple(SolverRule.of(rule, learns=True) for rule in solvers),
+        tuple(SolverRule.parse(rule, learns=True) for rule in solvers),
         **own,
         folder=folder or Path(),
     )
@@ -110,7 +110,7 @@ BUILD = "build"
 """The subfolder of a round with the release."""
 
 LAST = "checksums.sha256"
-"""The file with the checksums, which a round writes last."""
+"""The checksum file, which a round writes last."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -142,7 +142,7 @@ def run_round(
     force: bool = False,
     step: build.Step | None = None,
 ) -> Round:
-    """Run a round.
+    """Run a round: build the release, measure the solvers, and draw the next roots.
 
     Writes `build/` (the release of this round), `predictions/`, `roots.jsonl` and `fooling.jsonl`
     for the next round, `round.json` and `report.html`; files that reveal answers are written to
@@ -153,16 +153,16 @@ def run_round(
         out: output folder.
         last: folder of the previous round; None in the first round. Problems stay in the split of
             earlier rounds, unless the recipe has `redraw`.
-        stored: a finished folder of the same round, whose vectors and predictions are reused, so
-            that no model is needed, and the output has the same bytes.
+        stored: a finished folder of the same round, whose vectors and predictions are reused; then
+            no model is needed, and the output is byte-identical.
         force: whether to replace the results of another recipe.
-        step: shows progress.
+        step: reports the progress.
 
     Raises:
         InputError: data, votes, solvers or folders can't be used.
         OutputError: the output folder is in use or can't be written.
     """
-    _check_seen(recipe)
+    _check_pronouns_known(recipe)
     show = step or build.no_progress
     before = read_record(last) if last is not None else None
     kept = None if stored is None else Path(stored)
@@ -179,29 +179,29 @@ def run_round(
     files = BuildFiles(place)
     train, dev, test = map(files.problems, ("train_xl", "dev", f"{PRIVATE}/test"))
     sets = {"train": train, "dev": dev, "test": test}
-    old = None if last is None else _find_last_dev(Path(last))
+    old = None if last is None else _read_previous_dev(Path(last))
     asked = len(dev) + len(test) + len(old or ())
     answers = {}
     for rule in recipe.solvers:
         with show(f"solving with {rule.name}", asked) as advance:
-            answers[rule.name] = collect_answers(
+            answers[rule.name] = collect_predictions(
                 rule,
                 folder,
                 **sets,
-                last=old,
-                where=recipe.folder,
+                previous_dev=old,
+                base_folder=recipe.folder,
                 stored=kept,
                 on_progress=advance,
             )
     with show("measuring", None):
-        record, following = _measure(recipe, files, sets, old, answers)
-    found = tuple(find_changes(record, before))
+        record, following = _measure_round(recipe, files, sets, old, answers)
+    found = tuple(pair_results(record, before))
     with show("writing", None):
         _write_files(folder, record, following, found)
     return Round(folder.path, record, found)
 
 
-def _check_seen(recipe: RoundRecipe) -> None:
+def _check_pronouns_known(recipe: RoundRecipe) -> None:
     seeing = [rule.name for rule in recipe.solvers if rule.options.get("sees") == "pronoun"]
     if not seeing:
         return
@@ -211,22 +211,22 @@ def _check_seen(recipe: RoundRecipe) -> None:
         raise InputError(f'the solver {seeing[0]} has sees = "pronoun": {error}') from None
 
 
-def _make_recipe_record(recipe: RoundRecipe, before: Mapping[str, Any] | None) -> dict[str, Any]:
+def _make_recipe_record(recipe: RoundRecipe, previous: Mapping[str, Any] | None) -> dict[str, Any]:
     rules = [
         {"name": r.name, "solver": r.solver, "learn": r.learn, "options": dict(r.options)}
         for r in recipe.solvers
     ]
     return {
-        "round": build.recipe_table(recipe.build),
+        "round": build.tabulate_recipe(recipe.build),
         "solvers": rules,
         "roots": recipe.roots,
-        "last": before and before["digest"],
+        "last": previous and previous["digest"],
         "version": __version__,
         **({"redraw": True} if recipe.redraw else {}),
     }
 
 
-def _find_last_dev(folder: Path) -> Dataset | None:
+def _read_previous_dev(folder: Path) -> Dataset | None:
     try:
         found = BuildFiles(folder / BUILD).problems("dev")
     except OSError:
@@ -236,12 +236,12 @@ def _find_last_dev(folder: Path) -> Dataset | None:
     return Dataset(found, "last dev") if len(found) else None
 
 
-def _measure(
+def _measure_round(
     recipe: RoundRecipe,
     files: BuildFiles,
     sets: Mapping[str, Dataset],
-    last: Dataset | None,
-    answers: Mapping[str, Answers],
+    previous_dev: Dataset | None,
+    answers: Mapping[str, SolverPredictions],
 ) -> tuple[dict[str, Any], NextRound]:
     dev, asked = sets["dev"], Dataset((*sets["dev"], *sets["test"]), "dev and test")
     seed = recipe.build.seed
@@ -251,9 +251,9 @@ def _measure(
         found = measure_solver(
             asked,
             (*own.dev, *own.test),
-            last=None if last is None or own.last is None else (last, own.last),
+            last=None if previous_dev is None or own.last is None else (previous_dev, own.last),
             train=sets["train"] if rule.learn else None,
-            before=find_training_data(rule, recipe.folder),
+            earlier=find_training_data(rule, recipe.folder),
             seed=seed,
         )
         solvers[rule.name] = {**own.about, **found.record()}
@@ -286,7 +286,7 @@ def _measure(
     return record, following
 
 
-def _summarize_artifacts(report: Mapping[str, Any], kept: str) -> dict[str, Any]:
+def _summarize_artifacts(report: Mapping[str, Any], subset_name: str) -> dict[str, Any]:
     measures = report["measures"]
     known, before = measures["verified"], measures["before"]
     assessed = measures["assessment"] or {"subsets": []}
@@ -296,22 +296,22 @@ def _summarize_artifacts(report: Mapping[str, Any], kept: str) -> dict[str, Any]
         "blind": report["blind"],
         "before": known["before"][LINEAR]["accuracy"] if known else before and before["accuracy"],
         "after": known["after"][LINEAR]["accuracy"] if known else None,
-        "kl": subsets[kept]["d1"].get("kl") if kept in subsets else None,
+        "kl": subsets[subset_name]["d1"].get("kl") if subset_name in subsets else None,
     }
 
 
 def _write_files(
     folder: OutputFolder,
     record: Mapping[str, Any],
-    following: NextRound,
-    found: tuple[Change, ...],
+    next_round: NextRound,
+    changes: tuple[Change, ...],
 ) -> None:
-    for name, dataset in (("roots", following.roots), ("fooling", following.fooling)):
+    for name, dataset in (("roots", next_round.roots), ("fooling", next_round.fooling)):
         with folder.write(f"{name}.jsonl") as file:
             file.writelines(formats.to_lines(dataset))
     build.write_json(folder, RECORD, record)
     with folder.write("report.html") as file:
-        file.write(make_round_page(record, found, following))
+        file.write(make_round_page(record, changes, next_round))
     names = sorted(
         name for name in folder.files if name != LAST and not name.startswith("private/")
     )
@@ -328,9 +328,9 @@ class People(Result):
 
     Attributes:
         judged: number of problems with eligible votes (`validate.select_eligible`).
-        agree: fraction of these votes that are for the answer, 0–1; None without votes. It is not
-            an accuracy, because problems were kept if most judges chose the answer; use it to
-            compare rounds.
+        agree: fraction of these votes that are for the answer, 0–1; None if there are no votes. It
+            is not an accuracy, because problems were kept if most judges chose the answer; use it
+            to compare rounds.
         unanimous: fraction of the judged problems for which all judges chose the answer.
         accuracy: accuracy of the majority of people who were not judges; None if the votes contain
             no responses to a test.
@@ -353,7 +353,7 @@ def measure_people(recipe: Recipe, files: BuildFiles, dataset: Dataset) -> Peopl
     """
     if recipe.votes_file is None:
         return None
-    old_of = files.old_ids()
+    old_of = files.read_old_ids()
     new_of = {old_of[problem.id]: problem.id for problem in dataset if problem.id in old_of}
     given = build.read_pool_votes(recipe)
     said = [
@@ -385,7 +385,7 @@ def find_originals(recipe: Recipe, files: BuildFiles, dataset: Dataset) -> dict[
     Raises:
         FormatError: the pool can't be read.
     """
-    pool, old_of = build.read_pool(recipe), files.old_ids()
+    pool, old_of = build.read_pool(recipe), files.read_old_ids()
     return {id_: pool[pool.row(old_of[id_])] for id_ in dataset.ids}
 
 

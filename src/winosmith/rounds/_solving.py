@@ -24,7 +24,7 @@ from winosmith.study import TrainedOn, make_solver
 
 
 @dataclass(frozen=True)
-class Answers:
+class SolverPredictions:
     """The predictions of one solver.
 
     Attributes:
@@ -40,37 +40,37 @@ class Answers:
     last: tuple[Prediction, ...] | None
 
 
-def collect_answers(
+def collect_predictions(
     rule: SolverRule,
     folder: OutputFolder,
     *,
     dev: Dataset,
     test: Dataset,
-    last: Dataset | None,
+    previous_dev: Dataset | None,
     train: Dataset,
-    where: Path,
+    base_folder: Path,
     stored: Path | None,
     on_progress: Advance,
-) -> Answers:
-    """Return a solver's predictions, and save them in a file of the folder for each data set.
+) -> SolverPredictions:
+    """Return a solver's predictions, and save them in one file per data set.
 
     The solver is created, and trained, only if predictions are missing. Predictions on test are
-    private files, because those of a strong solver are nearly the answers.
+    saved as private files, because those of a strong solver nearly reveal the answers.
 
     Args:
         rule: the solver.
         folder: folder of the round.
         dev: this round's dev.
         test: this round's test.
-        last: the previous round's dev; None in the first round.
+        previous_dev: the previous round's dev; None in the first round.
         train: training data of a solver that learns.
-        where: base folder of the rule's relative paths.
+        base_folder: base folder of the rule's relative paths.
         stored: a folder of the same round whose predictions are reused.
         on_progress: called with the number of solved problems.
     """
     sets = {f"predictions/{rule.name}.jsonl": dev, f"{PRIVATE}/test/{rule.name}.jsonl": test}
-    if last is not None:
-        sets[f"predictions/{rule.name}.last.jsonl"] = last
+    if previous_dev is not None:
+        sets[f"predictions/{rule.name}.last.jsonl"] = previous_dev
     sets = {name: dataset for name, dataset in sets.items() if len(dataset)}
     about = f"predictions/{rule.name}.json"
     if stored is not None:
@@ -79,12 +79,12 @@ def collect_answers(
                 with folder.write(name, "wb") as file:
                     file.write((stored / name).read_bytes())
     if not all(folder.is_finished(name) for name in (*sets, about)):
-        _predict_sets(rule, folder, sets, about, train, where, on_progress)
+        _predict_sets(rule, folder, sets, about, train, base_folder, on_progress)
     found = {
         name: tuple(answers.read_predictions(folder.path / name, dataset).predictions)
         for name, dataset in sets.items()
     }
-    return Answers(
+    return SolverPredictions(
         parse_json((folder.path / about).read_text("utf-8")),
         found[f"predictions/{rule.name}.jsonl"],
         found.get(f"{PRIVATE}/test/{rule.name}.jsonl", ()),
@@ -98,17 +98,17 @@ def _predict_sets(
     sets: Mapping[str, Dataset],
     about: str,
     train: Dataset,
-    where: Path,
+    base_folder: Path,
     on_progress: Advance,
 ) -> None:
-    asked = make_solver(rule, where, train if rule.learn else None)
+    asked = make_solver(rule, base_folder, train if rule.learn else None)
     done = 0
     for name, dataset in sets.items():
         path = folder.path / name
         path.parent.mkdir(parents=True, exist_ok=True)
 
-        def advance(more: int, before: int = done) -> None:
-            on_progress(before + more, "")
+        def advance(count: int, offset: int = done) -> None:
+            on_progress(offset + count, "")
 
         solve.predict_to_file(asked.solver, dataset, path, on_progress=advance)
         folder.add(name)
@@ -134,14 +134,14 @@ class SolverResult(Result):
 
     Attributes:
         accuracy: accuracy on dev and test together; None if this round's results are withheld.
-        twins: fraction of twins with both halves correct; None without twins.
+        twins: fraction of twins with both halves correct; None if there are no twins.
         last: accuracy on the previous round's dev, without problems that the solver may have been
             trained on; None if no problem is left.
-        taught: number of problems of the previous round's dev that were therefore removed.
+        taught: number of problems removed from the previous round's dev for this reason.
         seen: problems of dev and test that the solver may have been trained on; if there are any,
             this round's results are withheld.
-        stability: stability on the perturbed problems of dev and test; None if none has a known
-            depth, or without the extra `stability`.
+        stability: stability on the perturbed problems of dev and test; None if no depth is known,
+            or if the `stability` extra is not installed.
     """
 
     accuracy: metrics.Proportion | None
@@ -158,7 +158,7 @@ def measure_solver(
     *,
     last: tuple[Dataset, Predictions] | None = None,
     train: Dataset | None = None,
-    before: TrainedOn | None = None,
+    earlier: TrainedOn | None = None,
     seed: int = 0,
 ) -> SolverResult:
     """Measure a solver on this round, and on the previous round's dev.
@@ -171,12 +171,12 @@ def measure_solver(
         predictions: predictions in the order of `dataset`.
         last: the previous round's dev with this solver's predictions.
         train: the data that the solver was trained on in this round; None if it was not trained.
-        before: earlier training data; None if unknown.
+        earlier: earlier training data; None if unknown.
         seed: random seed.
     """
-    before = before or TrainedOn()
-    seen = before.overlap(dataset)
-    known = TrainedOn((*before.datasets, *([] if train is None else [train])), before.contents)
+    earlier = earlier or TrainedOn()
+    seen = earlier.find_overlap(dataset)
+    known = TrainedOn((*earlier.datasets, *([] if train is None else [train])), earlier.contents)
     old, taught = _measure_on_last_dev(last, known, seed)
     if seen.withheld:
         return SolverResult(None, None, old, taught, seen, None)
@@ -188,12 +188,12 @@ def measure_solver(
 
 
 def _measure_on_last_dev(
-    last: tuple[Dataset, Predictions] | None, trained: TrainedOn, seed: int
+    last: tuple[Dataset, Predictions] | None, training: TrainedOn, seed: int
 ) -> tuple[metrics.Proportion | None, int]:
     if last is None:
         return None, 0
     dataset, predictions = last
-    known = set(trained.overlap(dataset).rows)
+    known = set(training.find_overlap(dataset).rows)
     rows = [row for row in range(len(dataset)) if row not in known]
     if not rows:
         return None, len(known)
@@ -206,14 +206,14 @@ def _measure_stability(graded: metrics.Graded, seed: int) -> metrics.Stability |
     if not any(p.lineage and any(kind is not None for kind in depth) for p, depth in found):
         return None
     try:
-        return metrics.stability(graded, seed=seed)
+        return metrics.measure_stability(graded, seed=seed)
     except MissingExtraError:
         return None
 
 
 @dataclass(frozen=True)
 class NextRound:
-    """Problems of this round's dev for people to perturb, as in the pool.
+    """Problems from this round's dev for people to perturb, as they are in the pool.
 
     Their children refer to them as root and parent, so that they can be added to the pool.
 
@@ -221,8 +221,8 @@ class NextRound:
         roots: problems that every solver answers correctly, ignoring ties, drawn at random, at most
             one per block, as in EvoGrad (section 3.1).
         asked: requested number of roots.
-        fooling: valid perturbed problems that a solver answers incorrectly, by decreasing number
-            of such solvers. A tie does not count as incorrect.
+        fooling: valid perturbed problems that a solver answers incorrectly, sorted by the number of
+            such solvers, the largest first. A tie does not count as incorrect.
         fooled: id of a problem in `fooling` → the names of these solvers.
     """
 
@@ -235,20 +235,20 @@ class NextRound:
 def plan_next_round(
     dev: Dataset,
     predictions: Mapping[str, Sequence[Prediction]],
-    wanted: int,
+    root_count: int,
     seed: int,
     pool: Mapping[str, Problem],
 ) -> NextRound:
-    """Draw the problems with which the next round starts.
+    """Draw the problems that people perturb for the next round.
 
-    They come from dev, not test, because people will see them. If fewer than `wanted` are suitable,
-    all suitable problems are drawn. `pool` maps ids in dev to the original problems.
+    They come from dev, not test, because people will see them. If fewer than `root_count` are
+    suitable, all suitable problems are drawn. `pool` maps ids in dev to the original problems.
     """
     unsolved = find_unsolved_ids(dev, list(predictions.values()))
-    drawn = draw_roots([dev], [wanted], [unsolved], seed, fewer=True)
-    wrong = {name: _find_wrong_ids(dev, own) for name, own in predictions.items()}
+    drawn = draw_roots([dev], [root_count], [unsolved], seed, allow_fewer=True)
+    wrong_ids = {name: _find_incorrect_ids(dev, own) for name, own in predictions.items()}
     fooled = {
-        problem.id: tuple(name for name, ids in wrong.items() if problem.id in ids)
+        problem.id: tuple(name for name, ids in wrong_ids.items() if problem.id in ids)
         for problem in dev
         if problem.lineage is not None and not problem.embargo
     }
@@ -256,13 +256,13 @@ def plan_next_round(
     order = sorted(fooled, key=lambda id_: (-len(fooled[id_]), dev.row(id_)))
     return NextRound(
         Dataset((pool[id_] for id_ in drawn.sources[dev.name]), "roots"),
-        wanted,
+        root_count,
         Dataset((pool[id_] for id_ in order), "fooling"),
         {pool[id_].id: fooled[id_] for id_ in order},
     )
 
 
-def _find_wrong_ids(dev: Dataset, predictions: Sequence[Prediction]) -> set[str]:
+def _find_incorrect_ids(dev: Dataset, predictions: Sequence[Prediction]) -> set[str]:
     pairs = zip(dev, predictions, strict=True)
     return {
         problem.id

@@ -1,6 +1,6 @@
 """Solvers return a score for each option: from chance to language models.
 
-Every solver has `score(problems)`, one score per option, and never uses an answer.
+The method `score(problems)` of a solver returns one score per option, and never uses answers.
 
 >>> from winosmith import Problem, solve
 >>> problem = Problem("a", "The cup hit the jug and the _ broke.", ("cup", "jug"))
@@ -20,7 +20,7 @@ from winosmith.solve._baselines import (
 )
 from winosmith.solve._chat import ChatSolver, Interview, parse_answer
 from winosmith.solve._full_text import FullTextIndex
-from winosmith.solve._hunting import Found, KnowledgeHunting, Retriever
+from winosmith.solve._hunting import KnowledgeHunting, Retriever, Snippet
 from winosmith.solve._language import (
     Causal,
     CausalScore,
@@ -42,7 +42,6 @@ __all__ = [
     "EncoderSolver",
     "Ensemble",
     "Features",
-    "Found",
     "FullTextIndex",
     "Interview",
     "KnowledgeHunting",
@@ -54,6 +53,7 @@ __all__ = [
     "Random",
     "Retriever",
     "Scores",
+    "Snippet",
     "Solver",
     "TwoWay",
     "WordAssociation",

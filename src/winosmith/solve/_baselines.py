@@ -24,7 +24,7 @@ from winosmith.text import units
 
 @dataclass(frozen=True, slots=True)
 class Random:
-    """Gives every option a random score, uniformly distributed over 0–1.
+    """Gives every option a random score, uniformly distributed between 0 and 1.
 
     An option's score depends only on the seed, the problem's id and the option, so the order of
     problems or options and the sentence don't matter.
@@ -45,7 +45,7 @@ class Random:
         return {"solver": "random", "seed": self.seed, "sees": "blank"}
 
     def score(self, problems: Sequence[Problem]) -> Scores:
-        """Return one random draw per option."""
+        """Return a random score for each option."""
 
         def draw(problem: Problem, option: str) -> float:
             key = json.dumps([self.seed, problem.id, option]).encode()
@@ -85,7 +85,7 @@ class Majority:
         return {"solver": "majority", "shares": list(self.shares), "sees": "blank"}
 
     def score(self, problems: Sequence[Problem]) -> Scores:
-        """Return for each option the fraction of answers at its position."""
+        """Return the fraction of answers at each option's position."""
         most = max((len(problem.options) for problem in problems), default=0)
         shares = self.shares + (0.0,) * (most - len(self.shares))
         return [shares[: len(problem.options)] for problem in problems]
@@ -95,26 +95,26 @@ BEFORE = 2
 """Number of words to keep before the blank: w[t-2:] (WinoGrande, section 4.1)."""
 
 
-def cut_to_local_context(problems: Sequence[Problem], before: int = BEFORE) -> tuple[Problem, ...]:
+def cut_to_local_context(problems: Sequence[Problem], width: int = BEFORE) -> tuple[Problem, ...]:
     """Return the problems with their sentences cut to the local context.
 
     For the baseline in WinoGrande's table 3, also train the solver on shortened problems.
 
     Raises:
         DataError: a problem is a question.
-        ProblemError: a sentence has no spaces between words, and so no local context.
+        ProblemError: a sentence has no spaces between words, and therefore no local context.
 
     >>> whole = Problem("a", "The cup hit the jug and the _ broke.", ("cup", "jug"))
     >>> cut_to_local_context([whole])[0].sentence
     'and the _ broke.'
     """
     seen.check_blanks(problems, "the local context")
-    return tuple(seen.cut_to_local(problem, before, whole=False) for problem in problems)
+    return tuple(seen.cut_to_local_context(problem, width, whole=False) for problem in problems)
 
 
 @dataclass(frozen=True, slots=True)
 class LocalContext:
-    """Gives a solver only the sentence from two words before the blank to the end.
+    """Shows a solver only the text from two words before the blank to the sentence's end.
 
     Problems that the solver still answers correctly don't need the whole sentence: an artifact or
     the words around the blank reveal the answer.
@@ -142,9 +142,9 @@ Features = Literal["words", "pairs"]
 if a text has no spaces between words; see `text.units`):
 
 - `words`: the words of the sentence, by whether the first-mentioned option is correct, as the PMI
-  filter counts them by default (WinoGrande, section 3; `metrics.find_first_of_twins`). The option
-  mentioned first scores Σ PMI(y = 1; w) over the words of the sentence, the other one
-  Σ PMI(y = 2; w). Only for two options; the order of options does not matter.
+  filter counts them by default (WinoGrande, section 3; `metrics.find_first_mentioned_options`). The
+  option mentioned first scores Σ PMI(y = 1; w) over the words of the sentence, the other one Σ
+  PMI(y = 2; w). Only for two options; the order of options does not matter.
 - `pairs`: a word of an option with a word of the sentence, by whether the option is correct. An
   option scores Σ PMI(correct; v, w) over its distinct pairs. For any number of options.
 """
@@ -160,14 +160,14 @@ ADVICE = (
 class WordAssociation:
     """Scores options by the pointwise mutual information of words with the correct answers.
 
-    Unknown words and pairs have no effect. Without associations, its accuracy is at chance.
+    Unknown words and pairs have no effect. If there are no associations, the accuracy is at chance.
 
     Attributes:
         features: the features to count; see `Features`.
         weights: word, or pair ("cup broke") → PMI in nats: two values for `words` (for the option
             mentioned first and the other), one for `pairs`.
         smoothing: number added to each count, above 0.
-        sees: "pronoun" counts the pronoun as one more word of the sentence; "blank" does not.
+        sees: "pronoun" counts the pronoun as an additional word of the sentence; "blank" does not.
 
     >>> halves = [
     ...     Problem("a", "A cup hit a jug, the _ broke.", ("cup", "jug"), 1),
@@ -198,7 +198,7 @@ class WordAssociation:
             train: solved problems; with two options for `words`.
             features: the features to count.
             smoothing: number added to each count (100 in Gururangan et al. 2018).
-            sees: "pronoun" counts the pronoun as one more word of its sentence.
+            sees: "pronoun" counts the pronoun as an additional word of its sentence.
 
         Raises:
             DataError: there are no problems, an answer is withheld, a problem has too many options
@@ -212,16 +212,16 @@ class WordAssociation:
         answers = get_answers(train)
         train = Dataset(_add_pronouns(train, sees))
         if features == "pairs":
-            return replace(cls.of_pairs(train, smoothing=smoothing), sees=sees)
+            return replace(cls.trained_on_pairs(train, smoothing=smoothing), sees=sees)
         check_two_options(train, ADVICE)
         counts, known = metrics.count_words(train)
-        labels = np.array(answers) != metrics.find_first_of_twins(train)
+        labels = np.array(answers) != metrics.find_first_mentioned_options(train)
         information = metrics.compute_pmi_with_answers(counts, labels.astype(np.intp), smoothing)
         rows = zip(*information.tolist(), strict=True)
         return cls(features, dict(zip(known, rows, strict=True)), smoothing, sees)
 
     @classmethod
-    def of_pairs(cls, problems: Iterable[Problem], *, smoothing: float) -> WordAssociation:
+    def trained_on_pairs(cls, problems: Iterable[Problem], *, smoothing: float) -> WordAssociation:
         """Count the pairs of solved problems, and return the solver.
 
         Like `trained_on`, but the problems need not be in memory at the same time.
@@ -255,16 +255,16 @@ class WordAssociation:
         problems = _add_pronouns(problems, self.sees)
         if self.features == "words":
             check_two_options(problems, ADVICE)
-            return [self._by_mention(problem) for problem in problems]
+            return [self._score_by_mention(problem) for problem in problems]
         return [
             tuple(
                 sum((self.weights.get(pair, (0.0,))[0] for pair in pairs), 0.0)
-                for pairs in _find_pairs(p)
+                for pairs in _list_pairs_by_option(p)
             )
             for p in problems
         ]
 
-    def _by_mention(self, problem: Problem) -> tuple[float, ...]:
+    def _score_by_mention(self, problem: Problem) -> tuple[float, ...]:
         known = [
             self.weights[word] for word in _split_words(problem.sentence) if word in self.weights
         ]
@@ -286,7 +286,7 @@ def _split_words(text: str) -> list[str]:
     return [unit for unit in units(text) if unit != BLANK]
 
 
-def _find_pairs(problem: Problem) -> Iterator[list[str]]:
+def _list_pairs_by_option(problem: Problem) -> Iterator[list[str]]:
     sentence = sorted(set(_split_words(problem.sentence)))
     for option in problem.options:
         yield [f"{own} {word}" for own in sorted(set(_split_words(option))) for word in sentence]
@@ -298,14 +298,14 @@ def _count_pairs(problems: Iterable[Problem]) -> tuple[NDArray[np.int64], list[s
     Only the counts are in memory, so that a server can retrain regularly.
     """
     column: dict[str, int] = {}
-    right, wrong = array("q"), array("q")
+    correct, incorrect = array("q"), array("q")
     for problem in problems:
-        for option, pairs in enumerate(_find_pairs(problem)):
-            times = right if option == problem.answer else wrong
+        for option, pairs in enumerate(_list_pairs_by_option(problem)):
+            times = correct if option == problem.answer else incorrect
             for pair in pairs:
                 number = column.setdefault(pair, len(column))
-                if number == len(right):
-                    right.append(0)
-                    wrong.append(0)
+                if number == len(correct):
+                    correct.append(0)
+                    incorrect.append(0)
                 times[number] += 1
-    return np.array([right, wrong]), list(column)
+    return np.array([correct, incorrect]), list(column)

@@ -16,13 +16,13 @@ from winosmith.chat import ChatError, ChatModel, Client, Message, Messages, Repl
 from winosmith.dataset import Dataset
 from winosmith.errors import DataError, first_ids
 from winosmith.problem import BLANK, Problem
-from winosmith.records import canonical, problem_record
-from winosmith.seen import Sees, check_pronouns, check_sees, with_pronoun
-from winosmith.solve._solver import Scores, draw_solved
+from winosmith.records import dump_json, problem_record
+from winosmith.seen import Sees, check_pronouns, check_sees, insert_pronoun
+from winosmith.solve._solver import Scores, sample_solved
 from winosmith.text import normalize
 
 _TOP_TOKENS = 20
-"""Number of first tokens whose log-probabilities are requested: OpenAI's maximum."""
+"""Number of first-token candidates to request, with log-probabilities; OpenAI's maximum."""
 
 
 @dataclass(frozen=True)
@@ -30,7 +30,7 @@ class ChatSolver:
     """Asks a chat model to choose an option of each problem, and interprets its reply.
 
     An option's score is the fraction of replies that choose it: 1 or 0 if a problem is asked once.
-    An unclear reply counts equally for all options; `ask(…).unclear` is their number.
+    An unclear reply counts equally for all options; `ask(…).unclear` is the number of such replies.
     A problem is undecided if the replies to its two orders contradict each other.
 
     Attributes:
@@ -44,8 +44,8 @@ class ChatSolver:
         instruction: The beginning of every conversation; the default depends on `sees` and on
             whether the problem is a question.
         sees: "blank", or "pronoun" to mark the pronoun with asterisks and ask for its referent.
-        reply_log: A list to which every `Asked` is appended; omit it in a server, because it grows
-            without limit.
+        reply_log: A list to which every `ParsedReply` is appended; omit it in a server, because it
+            grows without limit.
 
     Raises:
         DataError: a shot has no answer or lacks a required pronoun, or there are no draws.
@@ -63,7 +63,7 @@ class ChatSolver:
     scoring: Literal["reply", "logprobs"] = "reply"
     instruction: str | None = None
     sees: Sees = "blank"
-    reply_log: list[Asked] | None = field(default=None, compare=False, repr=False)
+    reply_log: list[ParsedReply] | None = field(default=None, compare=False, repr=False)
 
     def __post_init__(self) -> None:
         check_sees(self.sees)
@@ -104,7 +104,7 @@ class ChatSolver:
         Raises:
             DataError: Too few problems have an answer, or there are no draws.
         """
-        drawn = tuple(tuple(draw_solved(train, count, [seed, draw])) for draw in range(draws))
+        drawn = tuple(tuple(sample_solved(train, count, [seed, draw])) for draw in range(draws))
         return cls(model, drawn, **settings)
 
     @property
@@ -112,7 +112,7 @@ class ChatSolver:
         """The beginning of every conversation about a blank."""
         return INSTRUCTIONS[self.sees] if self.instruction is None else self.instruction
 
-    def _opening(self, problem: Problem) -> str:
+    def _instruct(self, problem: Problem) -> str:
         asks = problem.blank is None and self.instruction is None
         return INSTRUCTIONS["question"] if asks else self.opening
 
@@ -124,11 +124,11 @@ class ChatSolver:
         parameters["sees"] = self.sees
         if any(self.shots):
             drawn = [[problem_record(shot) for shot in draw] for draw in self.shots]
-            parameters["shots_digest"] = _digest(canonical({"shots": drawn}))
+            parameters["shots_digest"] = _shorten_digest(dump_json({"shots": drawn}))
         if self.scoring != "reply":
             parameters["scoring"] = self.scoring
         if self.instruction is not None:
-            parameters["instruction"] = _digest(self.instruction)
+            parameters["instruction"] = _shorten_digest(self.instruction)
         return parameters
 
     def score(self, problems: Sequence[Problem]) -> Scores:
@@ -159,21 +159,21 @@ class ChatSolver:
         if self.sees == "pronoun":
             check_pronouns(problems)
         questions = [
-            (problem, draw, order, (self._opening(problem), shots, problem, order, self.sees))
+            (problem, draw, order, (self._instruct(problem), shots, problem, order, self.sees))
             for problem in problems
             for draw, shots in enumerate(self.shots)
             for order in make_orders(len(problem.options), swap=self.swap)
         ]
-        replies = self._replies([make_conversation(*turns) for *_, turns in questions])
+        replies = self._collect_replies([make_conversation(*turns) for *_, turns in questions])
         asked = tuple(
-            self._read(problem, draw, order, reply)
+            self._parse_reply(problem, draw, order, reply)
             for (problem, draw, order, _), reply in zip(questions, replies, strict=True)
         )
         if self.reply_log is not None:
             self.reply_log.extend(asked)
         return Interview(asked)
 
-    def _replies(self, conversations: Sequence[Messages]) -> list[Reply]:
+    def _collect_replies(self, conversations: Sequence[Messages]) -> list[Reply]:
         if not isinstance(self.model, Client):
             return [self.model(messages) for messages in conversations]
         if self.scoring == "reply":
@@ -181,7 +181,7 @@ class ChatSolver:
         also = {"logprobs": True, "top_logprobs": _TOP_TOKENS}
         return replace(self.model, extra={**also, **self.model.extra}).ask(conversations)
 
-    def _read(self, problem: Problem, draw: int, order: tuple[int, ...], reply: Reply) -> Asked:
+    def _parse_reply(self, problem: Problem, draw: int, order: Order, reply: Reply) -> ParsedReply:
         if self.scoring == "logprobs":
             shown = _score_first_token(reply, _name_options(problem))
             place = None if len(set(shown)) == 1 else shown.index(max(shown))
@@ -195,7 +195,7 @@ class ChatSolver:
             ]
         scores = tuple(shown[order.index(option)] for option in range(len(order)))
         choice = None if place is None else order[place]
-        return Asked(problem.id, draw, order, reply, choice, scores)
+        return ParsedReply(problem.id, draw, order, reply, choice, scores)
 
 
 def _make_shot_key(problem: Problem) -> tuple[str, frozenset[str]]:
@@ -205,7 +205,7 @@ def _make_shot_key(problem: Problem) -> tuple[str, frozenset[str]]:
 def _score_first_token(reply: Reply, names: Sequence[str]) -> list[float]:
     """Return the probability of each option's name as the first token, normalised over options.
 
-    A name that is not reported gets the lowest reported probability, its upper bound.
+    A name that is not reported gets the lowest reported probability, which is an upper bound.
     """
     if not reply.first_token:
         raise ChatError(
@@ -215,18 +215,18 @@ def _score_first_token(reply: Reply, names: Sequence[str]) -> list[float]:
     found = [[p for token, p in tokens if token == name] for name in names]
     if not any(found):
         return [1 / len(names)] * len(names)
-    least = min(p for _, p in tokens)
-    mass = [math.fsum(own) if own else least for own in found]
-    return [own / math.fsum(mass) for own in mass]
+    lowest = min(p for _, p in tokens)
+    mass = [math.fsum(values) if values else lowest for values in found]
+    return [values / math.fsum(mass) for values in mass]
 
 
-def _digest(text: str) -> str:
+def _shorten_digest(text: str) -> str:
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:12]
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
-    """The reply to a problem in one draw and order.
+class ParsedReply:
+    """A model's reply to a problem, and the option that it chooses.
 
     Attributes:
         problem_id: id of the problem.
@@ -245,20 +245,20 @@ class Asked:
     scores: tuple[float, ...]
 
     @property
-    def place(self) -> int | None:
+    def position(self) -> int | None:
         """The 0-based position at which the chosen option was shown; None if unclear."""
         return None if self.choice is None else self.order.index(self.choice)
 
 
 @dataclass(frozen=True)
 class Interview:
-    """The replies to all problems.
+    """A chat model's replies to all problems.
 
     Attributes:
         asked: the replies, ordered by problem, draw and order.
     """
 
-    asked: tuple[Asked, ...]
+    asked: tuple[ParsedReply, ...]
 
     @property
     def unclear(self) -> int:
@@ -271,14 +271,14 @@ class Interview:
         return sum(one.reply.finish == "length" for one in self.asked)
 
     @property
-    def first_place(self) -> float | None:
-        """Fraction of clear replies that choose the option shown first, 0–1; None without any."""
-        places = [one.place for one in self.asked if one.place is not None]
+    def first_position_rate(self) -> float | None:
+        """Fraction of clear replies that choose the option shown first; None if there are none."""
+        places = [one.position for one in self.asked if one.position is not None]
         return sum(place == 0 for place in places) / len(places) if places else None
 
     @cached_property
-    def _pairs(self) -> list[tuple[Asked, Asked]]:
-        together: dict[tuple[str, int], list[Asked]] = defaultdict(list)
+    def _pairs(self) -> list[tuple[ParsedReply, ParsedReply]]:
+        together: dict[tuple[str, int], list[ParsedReply]] = defaultdict(list)
         for one in self.asked:
             together[one.problem_id, one.draw].append(one)
         return [
@@ -296,10 +296,10 @@ class Interview:
         """
         if not self._pairs:
             return None
-        return sum(one.place == other.place for one, other in self._pairs) / len(self._pairs)
+        return sum(one.position == other.position for one, other in self._pairs) / len(self._pairs)
 
-    def summary(self) -> dict[str, Any]:
-        """Return the numbers of problems, replies and tokens, and the position bias, as JSON."""
+    def summarize(self) -> dict[str, Any]:
+        """Return a JSON summary: numbers of problems, replies and tokens, and the position bias."""
         replies = [one.reply for one in self.asked]
         counted = all(None not in (reply.tokens_in, reply.tokens_out) for reply in replies)
         return {
@@ -308,7 +308,7 @@ class Interview:
             "unclear": self.unclear,
             "unclear_rate": self.unclear / len(self.asked) if self.asked else None,
             "cut_off": self.cut_off,
-            "first_place": self.first_place,
+            "first_place": self.first_position_rate,
             "position_bias": self.position_bias,
             "tokens_in": sum(reply.tokens_in or 0 for reply in replies) if counted else None,
             "tokens_out": sum(reply.tokens_out or 0 for reply in replies) if counted else None,
@@ -335,8 +335,8 @@ Order = tuple[int, ...]
 """The indices of the options in the order shown."""
 
 
-def make_orders(options: int, *, swap: bool) -> tuple[Order, ...]:
-    """Return the orders in which options are shown: the original order, and rotated by one.
+def make_orders(option_count: int, *, swap: bool) -> tuple[Order, ...]:
+    """Return the orders in which to show options: unchanged and, with `swap`, rotated by one.
 
     No option keeps its position, so a solver that always chooses the same position chooses two
     different options.
@@ -344,7 +344,7 @@ def make_orders(options: int, *, swap: bool) -> tuple[Order, ...]:
     >>> make_orders(2, swap=True), make_orders(3, swap=True)
     (((0, 1), (1, 0)), ((0, 1, 2), (1, 2, 0)))
     """
-    own = tuple(range(options))
+    own = tuple(range(option_count))
     return (own, own[1:] + own[:1]) if swap else (own,)
 
 
@@ -387,7 +387,7 @@ def _format_problem(problem: Problem, order: Order, sees: Sees) -> str:
     if sees == "blank":
         return "\n".join((f"Sentence: {problem.sentence.strip()}", *listed))
     asked = f"What does the pronoun **{(problem.pronoun or '').strip()}** refer to?"
-    sentence = with_pronoun(problem, "**").strip()
+    sentence = insert_pronoun(problem, "**").strip()
     return "\n".join((f"Sentence: {sentence}", f"Question: {asked}", *listed))
 
 
@@ -436,20 +436,20 @@ _NOT = re.compile(
     r"(?:\bnot|n't|\bnor|\bneither|\bcannot|\bnever|\bthan|\binstead of|\bexcept|\bunlike"
     r"|\bexcludes?|\brules? out|\bwrong:?)\s+(?:be\s+)?(?:the\s+|an?\s+)?$"
 )
-"""Text that denies the words after it."""
+"""Text that negates the words after it."""
 
 _IS_NOT = re.compile(
     r"\s*(?:\([^)]*\)\s*)?(?:\w+(?:n't\b|\s+not\b)|(?:is|seems)\s+(?:wrong|incorrect))"
 )
-"""Text that denies the position before it."""
+"""Text that negates the position before it."""
 
 _SPEAKER = re.compile(r"^(?:assistant|output|response|reply|final answer|sure)\s*[:=!,]\s*")
 _THOUGHT = re.compile(r"^.*</think(?:ing)?>", re.DOTALL)
 _AFTER = 3
-"""Number of words on each side of a blank that show that it is filled."""
+"""Number of words on each side of the blank that a filled-in sentence must repeat."""
 
 _CLAUSE = 500
-"""Characters after an announcement that can contain the answer."""
+"""Number of characters after an announcement in which the answer is searched for."""
 
 
 def parse_answer(text: str, options: Sequence[str], sentence: str = "") -> int | None:
@@ -480,19 +480,19 @@ def parse_answer(text: str, options: Sequence[str], sentence: str = "") -> int |
     text = _THOUGHT.sub("", text)
     if "<think" in text:
         return None
-    said = _plain(text)
-    known = [_plain(option) for option in options]
+    said = _normalize_text(text)
+    known = [_normalize_text(option) for option in options]
     # options that consist of marks, or differ only in marks, are never found
     known = [one if one and known.count(one) == 1 else "\0" for one in known]
-    announced = (_find_announced, _find_alone, _find_at_start)
-    for find in (*announced, _find_praised, _find_filled, _find_named):
-        found = set(find(said, known, _plain(sentence, keep=BLANK)))
+    announced = (_find_announced_option, _find_option_on_own_line, _find_option_at_start)
+    for find in (*announced, _find_praised_option, _find_option_in_blank, _find_mentioned_option):
+        found = set(find(said, known, _normalize_text(sentence, keep=BLANK)))
         if found:
             return found.pop() if len(found) == 1 else None
     return None
 
 
-def _plain(text: str, keep: str = "") -> str:
+def _normalize_text(text: str, keep: str = "") -> str:
     text = normalize(text, "NFKC").casefold()
     text = re.sub(r"[‘’`´]", "'", text)
     marks = "*_" if not keep else "*"
@@ -502,53 +502,53 @@ def _plain(text: str, keep: str = "") -> str:
     return "\n".join(re.sub(r"^-(?!\d)[ #>•-]*|[ -]+$", "", line) for line in lines)
 
 
-def _find_announced(said: str, known: Sequence[str], sentence: str) -> Iterator[int]:
-    for mark in reversed(list(_MARK.finditer(said))):
+def _find_announced_option(text: str, options: Sequence[str], sentence: str) -> Iterator[int]:
+    for mark in reversed(list(_MARK.finditer(text))):
         rest = re.split(
-            r"\n\s*\n|(?<=[.!?])\s", said[mark.end() : mark.end() + _CLAUSE].lstrip(), maxsplit=1
+            r"\n\s*\n|(?<=[.!?])\s", text[mark.end() : mark.end() + _CLAUSE].lstrip(), maxsplit=1
         )[0]
-        found = {option for option, _ in _match_head(rest, known)}
+        found = {option for option, _ in _match_line_start(rest, options)}
         if found:
             yield from found
             return
 
 
-def _find_alone(said: str, known: Sequence[str], sentence: str) -> Iterator[int]:
-    for line in said.splitlines():
-        yield from (option for option, rest in _match_head(line, known) if not rest)
+def _find_option_on_own_line(text: str, options: Sequence[str], sentence: str) -> Iterator[int]:
+    for line in text.splitlines():
+        yield from (option for option, rest in _match_line_start(line, options) if not rest)
 
 
-def _find_at_start(said: str, known: Sequence[str], sentence: str) -> Iterator[int]:
-    first, *others = [line for line in said.splitlines() if line.strip()] or [""]
-    yield from (option for option, _ in _match_head(first, known))
+def _find_option_at_start(text: str, options: Sequence[str], sentence: str) -> Iterator[int]:
+    first, *others = [line for line in text.splitlines() if line.strip()] or [""]
+    yield from (option for option, _ in _match_line_start(first, options))
     for line in others:
         if re.match(_LABEL, line):
-            yield from (option for option, _ in _match_head(line, known))
+            yield from (option for option, _ in _match_line_start(line, options))
 
 
-def _find_praised(said: str, known: Sequence[str], sentence: str) -> Iterator[int]:
-    flat = " ".join(said.split())
-    yield from (option for option, end in _find_mentions(flat, known) if _PRAISE.match(flat, end))
+def _find_praised_option(text: str, options: Sequence[str], sentence: str) -> Iterator[int]:
+    flat = " ".join(text.split())
+    yield from (option for option, end in _find_mentions(flat, options) if _PRAISE.match(flat, end))
 
 
-def _match_head(line: str, known: Sequence[str]) -> Iterator[tuple[int, str]]:
+def _match_line_start(line: str, options: Sequence[str]) -> Iterator[tuple[int, str]]:
     line = _SPEAKER.sub("", line.strip(" {[("))
-    by_words = list(_match_option(line, known))
+    by_words = list(_match_option(line, options))
     head = _HEAD.match(line)
-    place = _PLACES[next(filter(None, head.groups()))] if head else len(known)
-    if head is None or place >= len(known) or not _SET_OFF.match(line[head.end() :]):
+    place = _PLACES[next(filter(None, head.groups()))] if head else len(options)
+    if head is None or place >= len(options) or not _SET_OFF.match(line[head.end() :]):
         yield from by_words
         return
     if any(not rest for _, rest in by_words):
         yield from by_words  # an option that is a number: it means both
     rest = re.sub(r"^(?:(?!-\d)[\W_])*(?:is\s+)?", "", line[head.end() :])
-    more = list(_match_option(rest, known))
+    more = list(_match_option(rest, options))
     yield place, more[0][1] if more else rest
     yield from more
 
 
-def _match_option(line: str, known: Sequence[str]) -> Iterator[tuple[int, str]]:
-    line, bare = _strip_article(line), [_strip_article(option) for option in known]
+def _match_option(line: str, options: Sequence[str]) -> Iterator[tuple[int, str]]:
+    line, bare = _strip_article(line), [_strip_article(option) for option in options]
     fits = [i for i, words in enumerate(bare) if re.match(re.escape(words) + r"(?!\w)", line)]
     if not fits:
         return
@@ -562,36 +562,36 @@ def _strip_article(text: str) -> str:
     return re.sub(r"^(?:the|a|an)\s+", "", text)
 
 
-def _find_filled(said: str, known: Sequence[str], sentence: str) -> Iterator[int]:
+def _find_option_in_blank(text: str, options: Sequence[str], sentence: str) -> Iterator[int]:
     if BLANK not in sentence:
         return
-    flat = " ".join(said.split())
+    flat = " ".join(text.split())
     before, after = (part.split() for part in sentence.split(BLANK, 1))
-    for option, words in enumerate(known):
+    for option, words in enumerate(options):
         near = " ".join((*before[-_AFTER:], words, *after[:_AFTER]))
         if re.search(rf"(?<!\w){re.escape(near.replace(' .', '.'))}(?!\w)", flat):
             yield option
 
 
-def _find_named(said: str, known: Sequence[str], sentence: str) -> Iterator[int]:
-    flat = " ".join(said.split())
-    yield from (option for option, _ in _find_mentions(flat, known))
+def _find_mentioned_option(text: str, options: Sequence[str], sentence: str) -> Iterator[int]:
+    flat = " ".join(text.split())
+    yield from (option for option, _ in _find_mentions(flat, options))
 
 
-def _find_mentions(flat: str, known: Sequence[str]) -> Iterator[tuple[int, int]]:
-    left = flat
-    for option in sorted(range(len(known)), key=lambda i: -len(known[i])):
-        words = re.compile(rf"(?<!\w){re.escape(_strip_article(known[option]))}(?:s|'s)?(?!\w)")
+def _find_mentions(text: str, options: Sequence[str]) -> Iterator[tuple[int, int]]:
+    left = text
+    for option in sorted(range(len(options)), key=lambda i: -len(options[i])):
+        words = re.compile(rf"(?<!\w){re.escape(_strip_article(options[option]))}(?:s|'s)?(?!\w)")
         for match in words.finditer(left):
-            if not _is_denied(flat, match.start()):
+            if not _is_denied(text, match.start()):
                 yield option, match.end()
         left = words.sub(lambda match: "\0" * len(match.group()), left)  # not again in a shorter
-    for match in _LABELLED.finditer(flat):
+    for match in _LABELLED.finditer(text):
         place = _PLACES[next(filter(None, match.groups()))]
-        denied = _is_denied(flat, match.start()) or _IS_NOT.match(flat, match.end())
-        if place < len(known) and not denied:
+        denied = _is_denied(text, match.start()) or _IS_NOT.match(text, match.end())
+        if place < len(options) and not denied:
             yield place, match.end()
 
 
-def _is_denied(flat: str, at: int) -> bool:
-    return _NOT.search(flat[max(0, at - 40) : at]) is not None
+def _is_denied(text: str, index: int) -> bool:
+    return _NOT.search(text[max(0, index - 40) : index]) is not None

@@ -22,7 +22,7 @@ from winosmith.outputs import sha256
 from winosmith.records import parse_json
 
 _SCHEME = "1"
-"""Version of the passages and of their index."""
+"""Version of the passage format and of the index."""
 
 _BATCH = 10_000
 """Number of passages in a batch."""
@@ -30,12 +30,12 @@ _BATCH = 10_000
 _TABLE = "CREATE VIRTUAL TABLE passages USING fts5(text, tokenize='porter unicode61')"
 
 Progress = Callable[[int, int, int], None]
-"""Called with the numbers of finished texts, of all texts, and of passages so far."""
+"""Called with the numbers of finished texts, all texts, and passages so far."""
 
 
 @dataclass(frozen=True)
 class FullTextIndex:
-    """Finds the sentences of a text collection that contain phrases, in any inflection.
+    """Finds the sentences of a text collection that contain given phrases, in any inflection.
 
     The best match is first (Okapi BM25); ties are in the order of the texts.
 
@@ -66,7 +66,7 @@ class FullTextIndex:
             on_progress: called after each batch of passages, and after each text.
 
         Raises:
-            FormatError: the collection has no text, or one can't be read (file, line).
+            FormatError: the collection has no text, or contains an unreadable text.
             OutputError: the index can't be written.
         """
         if collection is None:
@@ -79,8 +79,8 @@ class FullTextIndex:
         index = cls(Path(folder) / f"{whole[:16]}.sqlite", whole)
         index.path.parent.mkdir(parents=True, exist_ok=True)
         if not index.path.exists():
-            with _explained(index.path):
-                _build(index.path, [*texts.values()], on_progress)
+            with _convert_errors(index.path):
+                _build_index(index.path, [*texts.values()], on_progress)
         return index
 
     @cached_property
@@ -95,7 +95,7 @@ class FullTextIndex:
 
     def __len__(self) -> int:
         """Return the number of passages."""
-        with _explained(self.path):
+        with _convert_errors(self.path):
             return int(self._db.execute("SELECT count(*) FROM passages").fetchone()[0])
 
     def search(self, phrases: Sequence[str], limit: int) -> list[str]:
@@ -107,20 +107,20 @@ class FullTextIndex:
         Raises:
             OutputError: the index was damaged or removed.
         """
-        quoted = [f'"{_plain(phrase)}"' for phrase in phrases if _plain(phrase)]
+        quoted = [f'"{words}"' for words in map(_normalize_phrase, phrases) if words]
         if not quoted:
             return []
         ask = "SELECT text FROM passages WHERE passages MATCH ? ORDER BY rank, rowid LIMIT ?"
-        with _explained(self.path):
+        with _convert_errors(self.path):
             return [row[0] for row in self._db.execute(ask, (" AND ".join(quoted), limit))]
 
 
-def _plain(phrase: str) -> str:
+def _normalize_phrase(phrase: str) -> str:
     kept = "".join(c if c.isalnum() or ord(c) > 127 else " " for c in phrase)
     return " ".join(kept.split())
 
 
-def _build(path: Path, texts: Sequence[Path], on_progress: Progress | None) -> None:
+def _build_index(path: Path, texts: Sequence[Path], on_progress: Progress | None) -> None:
     """Write the index under a temporary name, then rename it."""
     with tempfile.TemporaryDirectory(dir=path.parent) as folder:
         draft, total = Path(folder) / path.name, 0
@@ -140,7 +140,7 @@ def _build(path: Path, texts: Sequence[Path], on_progress: Progress | None) -> N
 
 
 @contextmanager
-def _explained(path: Path) -> Iterator[None]:
+def _convert_errors(path: Path) -> Iterator[None]:
     try:
         yield
     except (sqlite3.Error, OSError) as error:
@@ -174,21 +174,21 @@ def list_texts(collection: str | Path) -> list[Path]:
     """
     collection = Path(collection)
     if collection.is_dir():
-        found = sorted(path for path in collection.rglob("*") if _is_text(path))
+        found = sorted(path for path in collection.rglob("*") if _is_text_file(path))
     else:
-        found = [collection] if _is_text(collection) else []
+        found = [collection] if _is_text_file(collection) else []
     if not found:
         what = "has" if collection.exists() else "does not exist, so it has"
         raise FormatError(f"{what} no text ({', '.join(_SUFFIXES)})", collection)
     return found
 
 
-def _is_text(path: Path) -> bool:
+def _is_text_file(path: Path) -> bool:
     return path.name.lower().endswith(_SUFFIXES) and path.is_file()
 
 
 def read_passages(path: Path) -> Iterator[str]:
-    """Yield the sentences of a text, each of 4 to 80 words, with single spaces.
+    """Yield the sentences of a text file, cut into passages of 4 to 80 words.
 
     Bytes that are not UTF-8 become the replacement character.
 
@@ -198,16 +198,15 @@ def read_passages(path: Path) -> Iterator[str]:
     opener: Any = gzip.open if path.name.lower().endswith(".gz") else open
     try:
         with opener(path, "rt", encoding="utf-8", errors="replace") as file:
-            blocks = (
-                _read_records(path, file) if ".jsonl" in path.name.lower() else _join_lines(file)
-            )
+            is_json = ".jsonl" in path.name.lower()
+            blocks = _read_json_texts(path, file) if is_json else _join_wrapped_lines(file)
             for block in blocks:
                 yield from _split_sentences(block)
     except (OSError, EOFError) as error:
         raise FormatError(getattr(error, "strerror", None) or str(error), path) from error
 
 
-def _read_records(path: Path, file: Iterable[str]) -> Iterator[str]:
+def _read_json_texts(path: Path, file: Iterable[str]) -> Iterator[str]:
     for number, line in enumerate(file, start=1):
         if not line.strip():
             continue
@@ -217,19 +216,19 @@ def _read_records(path: Path, file: Iterable[str]) -> Iterator[str]:
             text = None
         if not isinstance(text, str):
             raise FormatError('the line is not a JSON object with a "text"', path, number)
-        yield from _join_lines(text.splitlines())
+        yield from _join_wrapped_lines(text.splitlines())
 
 
-def _join_lines(lines: Iterable[str]) -> Iterator[str]:
-    held: list[str] = []
+def _join_wrapped_lines(lines: Iterable[str]) -> Iterator[str]:
+    block: list[str] = []
     for line in lines:
         if line.strip():
-            held.append(line)
-        if held and (not line.strip() or len(line) > _WRAPPED or len(held) >= _WRAPPED):
-            yield " ".join(held)
-            held = []
-    if held:
-        yield " ".join(held)
+            block.append(line)
+        if block and (not line.strip() or len(line) > _WRAPPED or len(block) >= _WRAPPED):
+            yield " ".join(block)
+            block = []
+    if block:
+        yield " ".join(block)
 
 
 def _split_sentences(paragraph: str) -> Iterator[str]:

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple, Protocol
 
 from winosmith.problem import Problem
-from winosmith.seen import check_blanks, tokens_and_blank
+from winosmith.seen import check_blanks, tokenize_with_blank
 from winosmith.solve._mentions import (
     Mention,
     Roles,
@@ -24,7 +24,7 @@ from winosmith.solve._mentions import (
     find_roles,
     is_boundary,
     is_same_noun,
-    may_be,
+    may_corefer,
     stem,
 )
 from winosmith.solve._solver import Scores
@@ -37,7 +37,7 @@ _MAX_WORDS = 5
 """Maximum number of words in a search term; longer terms would never be found."""
 
 _COPY = 0.7
-"""Minimum fraction of a problem's content words in a snippet that counts as a copy of it."""
+"""Minimum fraction of a problem's content words that makes a snippet a copy of the problem."""
 
 
 class Retriever(Protocol):
@@ -52,7 +52,7 @@ class Retriever(Protocol):
         ...
 
 
-class Found(NamedTuple):
+class Snippet(NamedTuple):
     """A snippet that is evidence for an option.
 
     Attributes:
@@ -77,11 +77,11 @@ class KnowledgeHunting:
     searched together with each term of the predicate at the blank. If, in a sentence found, the
     participant with the blank's role is the agent (or patient) of the first predicate, it is
     evidence for the option with that role in the problem. A sentence that mentions an option next
-    to the blank's predicate is also evidence for it; this helps with more options, and with things.
+    to the blank's predicate is also evidence for it; this helps with many options, and with things.
 
-    A snippet counts once, with its strongest reading, unless another reading supports another
-    option equally. A snippet with 70 % of the problem's content words, and 70 % of those that were
-    not search terms, counts as a copy and is omitted. Options without evidence score 0.
+    Each snippet is counted once, with its strongest reading, unless an equally strong reading
+    supports another option. A snippet with 70 % of the problem's content words, and 70 % of those
+    that were not search terms, counts as a copy and is omitted. Options without evidence score 0.
 
     Attributes:
         retriever: finds the snippets.
@@ -121,44 +121,44 @@ class KnowledgeHunting:
             scores.append(tuple(sums))
         return scores
 
-    def find_evidence(self, problem: Problem) -> tuple[Found, ...]:
+    def find_evidence(self, problem: Problem) -> tuple[Snippet, ...]:
         """Return the evidence for a problem, the strongest first."""
-        asked = parse_query(problem, self.tagger)
-        best: dict[str, Found] = {}
+        query = parse_query(problem, self.tagger)
+        best: dict[str, Snippet] = {}
         tied: dict[str, int] = {}  # snippet with equal evidence for another option → strength
-        for snippet, evidence, phrases in self._readings(asked):
+        for snippet, evidence, phrases in self._iter_evidence(query):
             held = best.get(snippet)
             if held is None or evidence.strength > held.strength:
-                best[snippet] = Found(snippet, evidence.option, evidence.strength, phrases)
+                best[snippet] = Snippet(snippet, evidence.option, evidence.strength, phrases)
             elif evidence.strength == held.strength and evidence.option != held.option:
                 tied[snippet] = evidence.strength
         found = (f for f in best.values() if tied.get(f.snippet) != f.strength)
         return tuple(sorted(found, key=lambda found: -found.strength))
 
-    def _readings(self, asked: Query) -> Iterator[tuple[str, Evidence, tuple[str, ...]]]:
-        for context in asked.context:
-            for query in asked.query:
-                for snippet in self._search(asked, context.text, query.text):
-                    evidence = find_role_evidence(snippet, asked, context, query)
+    def _iter_evidence(self, query: Query) -> Iterator[tuple[str, Evidence, tuple[str, ...]]]:
+        for context_term in query.context:
+            for query_term in query.query:
+                for snippet in self._search(query, context_term.text, query_term.text):
+                    evidence = find_role_evidence(snippet, query, context_term, query_term)
                     if evidence:
-                        yield snippet, evidence, (context.text, query.text)
-        for option, head in enumerate(asked.heads):
-            for query in asked.query if head is not None else ():
-                for snippet in self._search(asked, str(head), query.text):
-                    evidence = find_mention_evidence(snippet, asked, option, query)
+                        yield snippet, evidence, (context_term.text, query_term.text)
+        for option, head in enumerate(query.heads):
+            for query_term in query.query if head is not None else ():
+                for snippet in self._search(query, str(head), query_term.text):
+                    evidence = find_mention_evidence(snippet, query, option, query_term)
                     if evidence:
-                        yield snippet, evidence, (str(head), query.text)
+                        yield snippet, evidence, (str(head), query_term.text)
 
-    def _search(self, asked: Query, *phrases: str) -> Iterator[str]:
+    def _search(self, query: Query, *phrases: str) -> Iterator[str]:
         for snippet in self.retriever.search(phrases, self.snippets):
-            if not _is_copy(asked, frozenset(map(stem, tokens(snippet)))):
+            if not _is_copy(query, frozenset(map(stem, tokens(snippet)))):
                 yield snippet
 
 
-def _is_copy(asked: Query, stems: frozenset[str]) -> bool:
-    searched = {stem for term in (*asked.context, *asked.query) for stem in term.stems}
+def _is_copy(query: Query, stems: frozenset[str]) -> bool:
+    searched = {stem for term in (*query.context, *query.query) for stem in term.stems}
     return all(
-        len(stems & words) >= _COPY * len(words) for words in (asked.stems, asked.stems - searched)
+        len(stems & words) >= _COPY * len(words) for words in (query.stems, query.stems - searched)
     )
 
 
@@ -183,7 +183,7 @@ class Term:
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """The query of a problem.
+    """The search query derived from a problem.
 
     Attributes:
         context: terms of the predicate between the first two options in the sentence, the most
@@ -207,14 +207,14 @@ class Query:
     heads: tuple[str | None, ...]
     stems: frozenset[str]
 
-    def get_blank_mention(self, found: Roles) -> Mention:
+    def get_blank_mention(self, roles: Roles) -> Mention:
         """Return the mention that has the role of the blank."""
         is_agent = (self.blank == "subject") != self.passive
-        return found.agent if is_agent else found.patient
+        return roles.agent if is_agent else roles.patient
 
 
 def parse_query(problem: Problem, tagger: Tagger | None = None) -> Query:
-    """Return the query of a problem.
+    """Return the search query for a problem.
 
     Args:
         problem: the problem; its answer is not used.
@@ -228,32 +228,32 @@ def parse_query(problem: Problem, tagger: Tagger | None = None) -> Query:
     (0, 'subject')
     """
     check_blanks([problem], "knowledge hunting")
-    cut, blank = tokens_and_blank(problem)
-    kept = _select_term_tokens(problem, cut, tagger)
-    low, high, side = _find_predicate(cut, kept, blank or 0)
+    cut, blank = tokenize_with_blank(problem)
+    flags = _flag_search_words(problem, cut, tagger)
+    low, high, side = _find_blank_predicate(cut, flags, blank or 0)
     agent, patient, start, end = _find_options(problem, cut)
     between = cut[start:end]
     is_passive = find_passive_auxiliary(between, slice(0, len(between))) is not None
     if is_passive and "by" in map(str.lower, between[-2:]):
         agent, patient = patient, agent  # "was chased … by"
     return Query(
-        context=_make_terms(cut, kept, start, end),
-        query=_make_terms(cut, kept, low, high),
+        context=_make_terms(cut, flags, start, end),
+        query=_make_terms(cut, flags, low, high),
         blank=side,
         passive=find_passive_auxiliary(cut[:high], slice(low, high)) is not None,
         agent=agent,
         patient=patient,
-        heads=tuple(map(_find_head, problem.options)),
+        heads=tuple(map(_find_head_noun, problem.options)),
         stems=frozenset(stem(t) for t in cut if _is_content(t)),
     )
 
 
-def _select_term_tokens(problem: Problem, cut: list[str], tagger: Tagger | None) -> list[bool]:
-    without = {t.lower() for option in problem.options for t in tokens(option)}
-    content = [_is_content(t) and t.lower() not in without for t in cut]
+def _flag_search_words(problem: Problem, words: list[str], tagger: Tagger | None) -> list[bool]:
+    excluded = {t.lower() for option in problem.options for t in tokens(option)}
+    content = [_is_content(t) and t.lower() not in excluded for t in words]
     if tagger is None:
         return content
-    tags = [tag for _, tag in tagger(cut)]
+    tags = [tag for _, tag in tagger(words)]
     return [c and tag.startswith(("V", "J")) for c, tag in zip(content, tags, strict=True)]
 
 
@@ -261,26 +261,26 @@ def _is_content(token: str) -> bool:
     return token.lower() not in FUNCTION_WORDS and any(map(str.isalnum, token))
 
 
-def _find_predicate(
-    cut: list[str], kept: list[bool], at: int
+def _find_blank_predicate(
+    words: list[str], flags: list[bool], blank: int
 ) -> tuple[int, int, Literal["subject", "object"]]:
     # "so", "as", "and" and "that" are often inside a clause
     inside = ("so", "as", "and", "that", "or", "before")
-    ends = (i for i in range(at + 1, len(cut)) if is_boundary(cut[i]))
-    end = next((i for i in ends if cut[i].lower() not in inside), len(cut))
-    if any(kept[at + 1 : end]):
-        return at + 1, end, "subject"
-    start = next((i + 1 for i in range(at - 1, -1, -1) if is_boundary(cut[i])), 0)
-    return start, at, "object"
+    ends = (i for i in range(blank + 1, len(words)) if is_boundary(words[i]))
+    end = next((i for i in ends if words[i].lower() not in inside), len(words))
+    if any(flags[blank + 1 : end]):
+        return blank + 1, end, "subject"
+    start = next((i + 1 for i in range(blank - 1, -1, -1) if is_boundary(words[i])), 0)
+    return start, blank, "object"
 
 
-def _find_options(problem: Problem, cut: list[str]) -> tuple[int | None, int | None, int, int]:
-    lowered = [token.lower() for token in cut]
+def _find_options(problem: Problem, words: list[str]) -> tuple[int | None, int | None, int, int]:
+    lowered = [token.lower() for token in words]
     places = []
     for option, text in enumerate(problem.options):
-        words = [t.lower() for t in tokens(text)]
-        words = words[1:] if len(words) > 1 and words[0] in FUNCTION_WORDS else words
-        at = _find_first_span(lowered, words)
+        phrase = [t.lower() for t in tokens(text)]
+        phrase = phrase[1:] if len(phrase) > 1 and phrase[0] in FUNCTION_WORDS else phrase
+        at = _find_first_span(lowered, phrase)
         if at is not None:
             places.append((at.start, at.stop, option))
     if len(places) < 2:
@@ -289,8 +289,8 @@ def _find_options(problem: Problem, cut: list[str]) -> tuple[int | None, int | N
     return first, second, start, max(start, end)
 
 
-def _make_terms(cut: list[str], kept: list[bool], start: int, end: int) -> tuple[Term, ...]:
-    places = [i for i in range(start, end) if kept[i]]
+def _make_terms(words: list[str], flags: list[bool], start: int, end: int) -> tuple[Term, ...]:
+    places = [i for i in range(start, end) if flags[i]]
     if not places:
         return ()
     spans = [(places[0], places[-1] + 1)]
@@ -298,20 +298,20 @@ def _make_terms(cut: list[str], kept: list[bool], start: int, end: int) -> tuple
     spans += [(i, i + 1) for i in places]
     found: dict[str, Term] = {}
     for low, high in spans:
-        words = [token.lower() for token in cut[low:high]]
-        if high - low <= _MAX_WORDS and all(any(map(str.isalnum, word)) for word in words):
-            term = Term(" ".join(words), tuple(map(stem, words)), is_negated(cut, low))
+        lowered = [token.lower() for token in words[low:high]]
+        if high - low <= _MAX_WORDS and all(any(map(str.isalnum, word)) for word in lowered):
+            term = Term(" ".join(lowered), tuple(map(stem, lowered)), is_negated(words, low))
             found.setdefault(term.text, term)
     return tuple(found.values())
 
 
-def _find_head(option: str) -> str | None:
+def _find_head_noun(option: str) -> str | None:
     last = next((t for t in reversed(tokens(option)) if any(map(str.isalnum, t))), "")
     return last if last.islower() else None
 
 
 class Evidence(NamedTuple):
-    """The evidence in a snippet.
+    """The evidence that a snippet gives for an option.
 
     Attributes:
         option: index of the option that it supports.
@@ -322,84 +322,86 @@ class Evidence(NamedTuple):
     strength: int
 
 
-def find_role_evidence(snippet: str, asked: Query, context: Term, query: Term) -> Evidence | None:
-    """Return the evidence of a snippet by its roles, or None.
+def find_role_evidence(snippet: str, query: Query, context: Term, term: Term) -> Evidence | None:
+    """Return the evidence that a snippet's agent and patient give, or None.
 
-    It is evidence if the mention with the blank's role at `query` is the agent or the patient of
+    It is evidence if the mention with the blank's role at `term` is the agent or the patient of
     `context`. The strength is that of the paper: 2 if a term has several words, otherwise 1; plus 2
     if the context comes first, otherwise plus 1.
     """
-    if asked.agent is None or asked.patient is None:
+    if query.agent is None or query.patient is None:
         return None
-    cut = tokens(snippet)
-    stems = list(map(stem, cut))
-    at = _find_first_span(stems, context.stems)
-    to = _find_first_span(stems, query.stems, apart_from=at)
-    if at is None or to is None or not _have_same_negation(cut, ((at, context), (to, query))):
+    words = tokens(snippet)
+    stems = list(map(stem, words))
+    context_span = _find_first_span(stems, context.stems)
+    term_span = _find_first_span(stems, term.stems, excluded=context_span)
+    if context_span is None or term_span is None:
         return None
-    part = _find_role(cut, at, to, asked)
-    if part is None:
+    if not _have_same_negation(words, ((context_span, context), (term_span, term))):
         return None
-    length = 2 if max(len(context.stems), len(query.stems)) > 1 else 1
-    order = 2 if at.start < to.start else 1
-    return Evidence(asked.agent if part == "agent" else asked.patient, length + order)
+    role = _find_role(words, context_span, term_span, query)
+    if role is None:
+        return None
+    length = 2 if max(len(context.stems), len(term.stems)) > 1 else 1
+    order = 2 if context_span.start < term_span.start else 1
+    return Evidence(query.agent if role == "agent" else query.patient, length + order)
 
 
-def find_mention_evidence(snippet: str, asked: Query, option: int, query: Term) -> Evidence | None:
-    """Return the evidence of a snippet that mentions the option next to `query`, or None.
+def find_mention_evidence(snippet: str, query: Query, option: int, term: Term) -> Evidence | None:
+    """Return the evidence of a snippet that mentions the option next to `term`, or None.
 
     The strength is 2 if the term has several words, otherwise 1.
     """
-    cut = tokens(snippet)
-    at = _find_first_span(list(map(stem, cut)), query.stems)
-    if at is None or not _have_same_negation(cut, ((at, query),)):
+    words = tokens(snippet)
+    span = _find_first_span(list(map(stem, words)), term.stems)
+    if span is None or not _have_same_negation(words, ((span, term),)):
         return None
-    who = asked.get_blank_mention(find_roles(cut, at, over=_collect_query_stems(asked)))
-    head = asked.heads[option]
-    if who.token is None or head is None or stem(who.token) != stem(head):
+    mention = query.get_blank_mention(find_roles(words, span, skip=_collect_query_stems(query)))
+    head = query.heads[option]
+    if mention.token is None or head is None or stem(mention.token) != stem(head):
         return None
-    return Evidence(option, 2 if len(query.stems) > 1 else 1)
+    return Evidence(option, 2 if len(term.stems) > 1 else 1)
 
 
 def _find_first_span(
-    stems: Sequence[str], wanted: Sequence[str], apart_from: slice | None = None
+    stems: Sequence[str], phrase: Sequence[str], excluded: slice | None = None
 ) -> slice | None:
-    width = len(wanted)
+    width = len(phrase)
     for at in range(len(stems) - width + 1):
-        clear = apart_from is None or at + width <= apart_from.start or at >= apart_from.stop
-        if clear and tuple(stems[at : at + width]) == tuple(wanted):
+        clear = excluded is None or at + width <= excluded.start or at >= excluded.stop
+        if clear and tuple(stems[at : at + width]) == tuple(phrase):
             return slice(at, at + width)
     return None
 
 
-def _have_same_negation(cut: Sequence[str], found: Sequence[tuple[slice, Term]]) -> bool:
-    return all(is_negated(cut, place.start) == term.negated for place, term in found)
+def _have_same_negation(words: Sequence[str], term_spans: Sequence[tuple[slice, Term]]) -> bool:
+    return all(is_negated(words, place.start) == term.negated for place, term in term_spans)
 
 
 def _find_role(
-    cut: Sequence[str], context: slice, query: slice, asked: Query
+    words: Sequence[str], context_span: slice, query_span: slice, query: Query
 ) -> Literal["agent", "patient"] | None:
-    agent, patient = find_roles(cut, context)
-    follows = context.start < query.start
-    stop = context.stop if follows else 0
-    who = asked.get_blank_mention(
-        find_roles(cut, query, stop=stop, over=_collect_query_stems(asked))
+    agent, patient = find_roles(words, context_span)
+    follows = context_span.start < query_span.start
+    stop = context_span.stop if follows else 0
+    mention = query.get_blank_mention(
+        find_roles(words, query_span, start=stop, skip=_collect_query_stems(query))
     )
-    is_left_out = who.token is None and follows and asked.blank == "subject"
-    if is_left_out and any(map(is_boundary, cut[stop : query.start])):
+    is_left_out = mention.token is None and follows and query.blank == "subject"
+    if is_left_out and any(map(is_boundary, words[stop : query_span.start])):
         # "she refused, fearing violence": who is omitted is the subject
-        return "patient" if find_passive_auxiliary(cut, context) is not None else "agent"
-    for test in (is_same_noun, may_be):
-        fits = [test(who, agent), test(who, patient)]
+        return "patient" if find_passive_auxiliary(words, context_span) is not None else "agent"
+    for test in (is_same_noun, may_corefer):
+        fits = [test(mention, agent), test(mention, patient)]
         if sum(fits) == 1:
             return "agent" if fits[0] else "patient"
     return None
 
 
-def _collect_query_stems(asked: Query) -> frozenset[str]:
-    return frozenset(stem for term in asked.query for stem in term.stems)
+def _collect_query_stems(query: Query) -> frozenset[str]:
+    return frozenset(stem for term in query.query for stem in term.stems)
 
 
-def is_negated(tokens: Sequence[str], start: int, reach: int = 3) -> bool:
-    """Return whether a negation is among the `reach` tokens before a position."""
-    return not _NEGATIONS.isdisjoint(t.lower() for t in tokens[max(0, start - reach) : start])
+def is_negated(tokens: Sequence[str], start: int, window: int = 3) -> bool:
+    """Return whether a negation is among the `window` tokens before a position."""
+    return not _NEGATIONS.isdisjoint(t.lower() for t in tokens[max(0, start - window) : start])

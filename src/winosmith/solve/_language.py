@@ -15,15 +15,15 @@ import numpy.typing as npt
 
 from winosmith import models
 from winosmith.errors import DataError, InputError, check_choice
-from winosmith.prediction import best_options
+from winosmith.prediction import find_best_options
 from winosmith.problem import Claim, Problem
 from winosmith.seen import Sees, check_pronouns, check_sees
-from winosmith.solve._solver import Scores, Solver, draw_solved
+from winosmith.solve._solver import Scores, Solver, sample_solved
 
 
 @dataclass(frozen=True)
 class LanguageScores:
-    """All scores of a language model for some problems.
+    """A language model's scores for a sequence of problems.
 
     Attributes:
         scores: name of the score → one tuple per problem, with a value for each option.
@@ -34,8 +34,8 @@ class LanguageScores:
     tokens_fed: int
 
 
-def ask_referents(problems: Sequence[Problem], sees: Sees, end: str = "") -> Sequence[Problem]:
-    """Return the problems in the form for a language model; see `models.ask_referent`.
+def ask_referents(problems: Sequence[Problem], sees: Sees, suffix: str = "") -> Sequence[Problem]:
+    """Rewrite the problems for a language model; see `models.ask_referent`.
 
     Raises:
         InputError: `sees` is unknown.
@@ -45,7 +45,7 @@ def ask_referents(problems: Sequence[Problem], sees: Sees, end: str = "") -> Seq
     if sees == "blank":
         return problems
     check_pronouns(problems)
-    return [models.ask_referent(problem, end) for problem in problems]
+    return [models.ask_referent(problem, suffix) for problem in problems]
 
 
 def collect_scores(
@@ -55,7 +55,7 @@ def collect_scores(
     tokens_fed: int,
     model: str | Path,
 ) -> LanguageScores:
-    """Return the sum and the mean of each option's values, for each part."""
+    """Return each option's scores for each part, as the sum and the mean of its values."""
     rows = iter(values)
     scores: dict[str, list[tuple[float, ...]]] = {}
     for part in parts:
@@ -75,7 +75,7 @@ def collect_scores(
 
 @dataclass(frozen=True)
 class LanguageSolver(ABC):
-    """Scores each option by a language model.
+    """Scores each option with a language model.
 
     Options are inflected for the pronoun that they replace, if known (`models.inflect_options`).
     The model is loaded, or downloaded, by the first call of `score`.
@@ -102,11 +102,11 @@ class LanguageSolver(ABC):
     kinds: ClassVar[Any]
     parts: ClassVar[tuple[str, str]]
 
-    def _parameters(self, solver: str, **own: Any) -> dict[str, Any]:
+    def _make_parameters(self, solver: str, **extra: Any) -> dict[str, Any]:
         return {
             "solver": solver,
             "model": models.digest_weights(models.find_model_folder(self.model))[:12],
-            **{name: value for name, value in own.items() if value is not None},
+            **{name: value for name, value in extra.items() if value is not None},
             "sees": self.sees,
             "dtype": self.dtype,
         }
@@ -120,14 +120,14 @@ class LanguageSolver(ABC):
         """
         check_choice("score", self.kind, self.kinds)
         part = self.kind.removesuffix("_per_token")
-        return self._scores(problems, [part]).scores[self.kind]
+        return self._score_parts(problems, [part]).scores[self.kind]
 
-    def all_scores(self, problems: Sequence[Problem]) -> LanguageScores:
-        """Return all four scores, from one pass."""
-        return self._scores(problems, self.parts)
+    def compute_all_scores(self, problems: Sequence[Problem]) -> LanguageScores:
+        """Compute all four scores in one pass."""
+        return self._score_parts(problems, self.parts)
 
     @abstractmethod
-    def _scores(self, problems: Sequence[Problem], wanted: Sequence[str]) -> LanguageScores: ...
+    def _score_parts(self, problems: Sequence[Problem], parts: Sequence[str]) -> LanguageScores: ...
 
 
 CausalScore = Literal["partial", "full", "partial_per_token", "full_per_token"]
@@ -138,9 +138,9 @@ Reasoning", section 3); as a sum, or as the mean over its tokens."""
 
 @dataclass(frozen=True)
 class Causal(LanguageSolver):
-    """Scores each option by a causal language model (GPT-2, OPT, Pythia, Llama, Qwen, …).
+    """Scores each option with a causal language model (GPT-2, OPT, Pythia, Llama, Qwen, …).
 
-    Common beginnings of texts (of a problem's options, of twins, and of sentences after the same
+    Common prefixes of texts (of a problem's options, of twins, and of sentences after the same
     prompt) are read once. Partial scores agree with lm-evaluation-harness to 1e-4. If nothing
     follows the blank (COPA), the partial score is that of the option given its context.
 
@@ -151,7 +151,7 @@ class Causal(LanguageSolver):
         kind: name of the score; see `CausalScore`.
         prompt: a text before each sentence, such as solved problems (`solve.make_prompt`),
             including the white space between them.
-        bos: whether to put a start token first; by default the tokeniser decides. See
+        bos: whether to prepend a start token; by default the tokeniser decides. See
             `models.make_passages`.
 
     >>> Causal("openai-community/gpt2").kind
@@ -166,31 +166,31 @@ class Causal(LanguageSolver):
     parts = ("full", "partial")
 
     @cached_property
-    def _loaded(self) -> models.CausalModel:
+    def _model(self) -> models.CausalModel:
         return models.load_causal_model(self.model, device=self.device, dtype=self.dtype)
 
     @property
     def parameters(self) -> dict[str, Any]:
         """The parameters that determine the scores, for signatures and headers."""
         digest = hashlib.sha256(self.prompt.encode()).hexdigest()[:12] if self.prompt else None
-        return self._parameters("causal", score=self.kind, prompt=digest, bos=self.bos)
+        return self._make_parameters("causal", score=self.kind, prompt=digest, bos=self.bos)
 
-    def _scores(self, problems: Sequence[Problem], wanted: Sequence[str]) -> LanguageScores:
+    def _score_parts(self, problems: Sequence[Problem], parts: Sequence[str]) -> LanguageScores:
         asked = ask_referents(problems, self.sees)
-        found = models.make_passages(self._loaded, asked, prompt=self.prompt, bos=self.bos)
+        found = models.make_passages(self._model, asked, prompt=self.prompt, bos=self.bos)
         flat = [
             passage if part == "full" else other
-            for part in wanted
+            for part in parts
             for own in found
             for passage, other in own
         ]
-        given = self._loaded.likelihoods(
+        given = self._model.compute_likelihoods(
             [passage.ids for passage in flat],
             [passage.start for passage in flat],
             tokens_per_batch=self.tokens_per_batch,
             on_progress=self.on_progress,
         )
-        return collect_scores(problems, wanted, given.values, given.tokens_fed, self.model)
+        return collect_scores(problems, parts, given.values, given.tokens_fed, self.model)
 
 
 MaskedScore = Literal["sentence", "option", "sentence_per_token", "option_per_token"]
@@ -201,7 +201,7 @@ over its tokens. Kocijan et al. take the mean: `option_per_token`."""
 
 @dataclass(frozen=True)
 class Masked(LanguageSolver):
-    """Scores each option by a masked language model (BERT, RoBERTa, ALBERT, ModernBERT, …).
+    """Scores each option with a masked language model (BERT, RoBERTa, ALBERT, ModernBERT, …).
 
     With `sees="pronoun"` the original sentence is followed by "'She' refers to …", in which the
     option is scored (`models.ask_referent`).
@@ -223,32 +223,32 @@ class Masked(LanguageSolver):
     parts = ("sentence", "option")
 
     @cached_property
-    def _loaded(self) -> models.MaskedModel:
+    def _model(self) -> models.MaskedModel:
         return models.load_masked_model(self.model, device=self.device, dtype=self.dtype)
 
     @property
     def parameters(self) -> dict[str, Any]:
         """The parameters that determine the scores, for signatures and headers."""
-        return self._parameters("masked", score=self.kind, within_word=self.within_word)
+        return self._make_parameters("masked", score=self.kind, within_word=self.within_word)
 
-    def _scores(self, problems: Sequence[Problem], wanted: Sequence[str]) -> LanguageScores:
+    def _score_parts(self, problems: Sequence[Problem], parts: Sequence[str]) -> LanguageScores:
         asked = ask_referents(problems, self.sees, ".")
         texts: list[list[models.MaskedText]] = []  # of one option and one kind of score each
-        for part in wanted:
+        for part in parts:
             if part == "option":
-                for own in models.mask_options(self._loaded, asked):
+                for own in models.mask_options(self._model, asked):
                     texts += [[text] for text in own]
             else:
-                for rows in models.mask_tokens(self._loaded, asked, within_word=self.within_word):
+                for rows in models.mask_tokens(self._model, asked, within_word=self.within_word):
                     texts += rows
-        given = self._loaded.likelihoods(
+        given = self._model.compute_likelihoods(
             [text for row in texts for text in row],
             tokens_per_batch=self.tokens_per_batch,
             on_progress=self.on_progress,
         )
         values = iter(given.values)
         joined = [np.concatenate([next(values) for _ in row]) for row in texts]
-        return collect_scores(problems, wanted, joined, given.tokens_fed, self.model)
+        return collect_scores(problems, parts, joined, given.tokens_fed, self.model)
 
 
 BETWEEN = "\n\n"
@@ -275,7 +275,7 @@ def make_prompt(
     >>> make_prompt([Problem("1", "The cup hit the jug, so the _ broke.", ("cup", "jug"), 1)], 1)
     'The cup hit the jug, so the jug broke.\n\n'
     """
-    drawn = draw_solved(problems, count, seed)
+    drawn = sample_solved(problems, count, seed)
     return "".join(models.fill_answer(problem, sees) + BETWEEN for problem in drawn)
 
 
@@ -328,17 +328,17 @@ class Ensemble:
             raise InputError("an ensemble needs at least one solver")
         given = [solver.score(problems) for solver in self.solvers]
         return [
-            tuple(map(float, self._combined(np.array(own, np.float64))))
+            tuple(map(float, self._combine(np.array(own, np.float64))))
             for own in zip(*given, strict=True)
         ]
 
-    def _combined(self, scores: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-        """Return one score per option, (options,), from those of the solvers (solvers, options)."""
-        product: npt.NDArray[np.float64] = scores.sum(0)
+    def _combine(self, scores_by_solver: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+        """Combine the solvers' scores, (solvers, options), into one per option, (options,)."""
+        product: npt.NDArray[np.float64] = scores_by_solver.sum(0)
         if self.combine == "product":
             return product
-        bests = [list(best_options(own.tolist())) for own in scores]
-        votes = np.zeros(scores.shape[1])
+        bests = [list(find_best_options(own.tolist())) for own in scores_by_solver]
+        votes = np.zeros(scores_by_solver.shape[1])
         for best in bests:
             votes[best] += 1 / len(best)
         step = 1 / np.lcm.reduce([len(best) for best in bests])  # what sums of votes differ by
@@ -349,7 +349,7 @@ class Ensemble:
 
 @dataclass(frozen=True)
 class EncoderSolver:
-    """Scores each option by an encoder that was trained for multiple choice.
+    """Scores each option with an encoder that was trained for multiple choice.
 
     Each option is filled in and scored separately, so that a model trained on two options also
     solves problems with more (like the two-option models of WinoGrande's table 6 on the Pronoun
@@ -360,8 +360,8 @@ class EncoderSolver:
         model: a folder from `winosmith train` or `models.train_multiple_choice`, or its `model/`;
             or a hub id or folder of a model with a multiple-choice head.
         how: the input format; by default that of the training, or cut before the option.
-        sees: "blank" or "pronoun", for a model without its own input format; a model with a
-            different one is refused. By default as in `how`.
+        sees: "blank" or "pronoun", for a model without its own input format; a model trained with
+            the other value is refused. By default as in `how`.
         device: a torch device ("cpu", "cuda:0"); by default the GPU if there is one.
         tokens_per_batch: number of tokens in a batch; the default depends on the device. A batch
             that does not fit into memory is halved.
@@ -379,11 +379,11 @@ class EncoderSolver:
     on_progress: models.OnProgress | None = field(default=None, compare=False)
 
     @cached_property
-    def _loaded(self) -> models.ChoiceModel:
-        return models.load_choice_model(self.model, input_format=self._how, device=self.device)
+    def _model(self) -> models.ChoiceModel:
+        return models.load_choice_model(self.model, input_format=self._format, device=self.device)
 
     @cached_property
-    def _how(self) -> models.InputFormat:
+    def _format(self) -> models.InputFormat:
         how = self.how or models.load_input_format(self.model)
         if how is None:
             return models.InputFormat(sees=self.sees or "blank")
@@ -400,7 +400,7 @@ class EncoderSolver:
     def parameters(self) -> dict[str, Any]:
         """The parameters that determine the scores, for signatures and headers."""
         model = models.digest_weights(models.find_model_folder(self.model))[:12]
-        how = self._how
+        how = self._format
         parameters = {} if self.how is None else asdict(how)
         if how.local is not None:
             parameters["local"] = how.local
@@ -414,7 +414,7 @@ class EncoderSolver:
                 trained with another `sees`; or one text does not fit into memory.
             DataError: a required pronoun is unknown.
         """
-        given = self._loaded.scores(
+        given = self._model.score_problems(
             problems, tokens_per_batch=self.tokens_per_batch, on_batch=self.on_progress
         )
         return [tuple(map(float, own)) for own in given]
@@ -422,7 +422,7 @@ class EncoderSolver:
     @property
     def judges_claims(self) -> bool:
         """Whether the model was trained on claims, so that its scores are log-odds."""
-        return self._loaded.input_format.claims
+        return self._model.input_format.claims
 
     def judge(self, claims: Sequence[Claim]) -> list[float]:
         """Return the log-odds that each claim is true; needs a model that was trained on claims.
@@ -432,8 +432,8 @@ class EncoderSolver:
         """
         if not self.judges_claims:
             raise InputError(f"{self.model} was not trained on claims; use a model that was")
-        rows = self._loaded.inputs([models.convert_claim(claim) for claim in claims], options=1)
-        given = self._loaded.text_scores(
+        rows = self._model.make_inputs(list(map(models.convert_claim, claims)), options=1)
+        given = self._model.score_inputs(
             rows, tokens_per_batch=self.tokens_per_batch, on_batch=self.on_progress
         )
         return [float(score) for score in given]

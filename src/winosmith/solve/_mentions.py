@@ -1,8 +1,8 @@
 """Find the mentions next to a predicate, their roles, and the possible referents of pronouns.
 
 Only the form of words is used, without a parser: number, gender and animacy of pronouns, and the
-auxiliary and participle of a passive. The lists of nouns are winosmith's. A noun that is in no list
-may be a person or a thing, so it may be the referent of either kind of pronoun.
+auxiliary and participle of a passive. The noun lists were compiled for winosmith. A noun that is in
+no list may be a person or a thing, so it may be the referent of either kind of pronoun.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _GROUPS = {
 }
 
 PRONOUNS = {form: group for group, forms in _GROUPS.items() for form in forms.split()}
-"""Form of a personal pronoun → its group."""
+"""Maps each form of a personal pronoun to its group."""
 
 POSSESSIVES = frozenset("my your his her its our their".split())
 """The forms before a noun; "his" and "her" are also used without a noun."""
@@ -151,49 +151,50 @@ NOBODY = Mention(None)
 
 
 def find_roles(
-    cut: Sequence[str], place: slice, *, stop: int = 0, over: frozenset[str] = frozenset()
+    words: Sequence[str], predicate: slice, *, start: int = 0, skip: frozenset[str] = frozenset()
 ) -> Roles:
     """Return the agent and the patient of a predicate; the passive swaps them.
 
     Args:
-        cut: the tokens.
-        place: position of the predicate.
-        stop: first position of the search for its subject.
-        over: stems to skip in the search for its subject.
+        words: the tokens.
+        predicate: position of the predicate.
+        start: position at which the search for the subject starts.
+        skip: stems to skip in the search for the subject.
 
     >>> cut = "The bowl got badly chipped by hand .".split()
     >>> found = find_roles(cut, slice(4, 5))
     >>> found.agent.token, found.patient.token
     (None, 'bowl')
     """
-    auxiliary = find_passive_auxiliary(cut, place)
+    auxiliary = find_passive_auxiliary(words, predicate)
     if auxiliary is None:
-        return Roles(_before(cut, place.start, stop, over), _after(cut, place.stop))
-    by = _find_agent_marker(cut, place.stop)
-    agent = NOBODY if by is None else _after(cut, by + 1)
-    return Roles(agent, _before(cut, auxiliary, stop, over))
+        subject = _find_subject(words, predicate.start, start, skip)
+        return Roles(subject, _find_object(words, predicate.stop))
+    by = _find_agent_marker(words, predicate.stop)
+    agent = NOBODY if by is None else _find_object(words, by + 1)
+    return Roles(agent, _find_subject(words, auxiliary, start, skip))
 
 
-def find_passive_auxiliary(cut: Sequence[str], place: slice) -> int | None:
+def find_passive_auxiliary(words: Sequence[str], predicate: slice) -> int | None:
     """Return the position of a passive's auxiliary ("was (not badly) chipped"), or None."""
-    for at in range(place.start, min(place.stop, len(cut))):
-        token = cut[at].lower()
+    for at in range(predicate.start, min(predicate.stop, len(words))):
+        token = words[at].lower()
         if token not in _PARTICIPLES and not token.endswith(("ed", "en")):
             continue
         back = at - 1
-        while back >= 0 and is_adverb(cut[back]):
+        while back >= 0 and is_adverb(words[back]):
             back -= 1
-        if back >= 0 and cut[back].lower() in _AUXILIARIES:
+        if back >= 0 and words[back].lower() in _AUXILIARIES:
             return back
     return None
 
 
-def _find_agent_marker(cut: Sequence[str], start: int) -> int | None:
-    for at in range(start, len(cut) - 1):
-        if is_boundary(cut[at]):
+def _find_agent_marker(words: Sequence[str], start: int) -> int | None:
+    for at in range(start, len(words) - 1):
+        if is_boundary(words[at]):
             return None
-        if cut[at].lower() == "by":
-            following = cut[at + 1].lower()
+        if words[at].lower() == "by":
+            following = words[at + 1].lower()
             other = following in _MANNER or following.endswith(("ing", "self", "selves"))
             return None if other or following[0].isdigit() else at
     return None
@@ -206,72 +207,72 @@ def is_adverb(token: str) -> bool:
     return token.islower() and token.endswith("ly") and token not in _NOUNS_IN_LY
 
 
-def _before(cut: Sequence[str], place: int, stop: int, over: frozenset[str]) -> Mention:
-    for token in reversed(cut[stop:place]):
+def _find_subject(words: Sequence[str], index: int, start: int, skip: frozenset[str]) -> Mention:
+    for token in reversed(words[start:index]):
         lowered = token.lower()
         if lowered in PRONOUNS:
             return Mention(token)
         if is_boundary(token) and lowered != "so":
             break
         passed = lowered in FUNCTION_WORDS or lowered in _AUXILIARIES or is_adverb(token)
-        if not passed and stem(token) not in over:
+        if not passed and stem(token) not in skip:
             return Mention(token)
     return NOBODY
 
 
-def _after(cut: Sequence[str], place: int) -> Mention:
+def _find_object(words: Sequence[str], index: int) -> Mention:
     head = None
-    for at in range(place, len(cut)):
-        lowered = cut[at].lower()
-        if is_boundary(cut[at]) or (head and (lowered in FUNCTION_WORDS or is_adverb(cut[at]))):
+    for at in range(index, len(words)):
+        lowered = words[at].lower()
+        if is_boundary(words[at]) or (head and (lowered in FUNCTION_WORDS or is_adverb(words[at]))):
             break
-        if lowered in PRONOUNS and not _is_possessive(cut, at):
-            return Mention(cut[at])
-        if lowered not in FUNCTION_WORDS and not is_adverb(cut[at]):
-            head = cut[at]
+        if lowered in PRONOUNS and not _is_possessive(words, at):
+            return Mention(words[at])
+        if lowered not in FUNCTION_WORDS and not is_adverb(words[at]):
+            head = words[at]
     return Mention(head)
 
 
-def _is_possessive(cut: Sequence[str], at: int) -> bool:
-    following = cut[at + 1] if at + 1 < len(cut) else "."
+def _is_possessive(words: Sequence[str], index: int) -> bool:
+    following = words[index + 1] if index + 1 < len(words) else "."
     alone = is_boundary(following) or following.lower() in FUNCTION_WORDS or is_adverb(following)
-    return cut[at].lower() in POSSESSIVES and not alone
+    return words[index].lower() in POSSESSIVES and not alone
 
 
-def is_same_noun(who: Mention, other: Mention) -> bool:
+def is_same_noun(first: Mention, second: Mention) -> bool:
     """Return whether both mentions are the same noun."""
-    if who.token is None or other.token is None or who.group or other.group:
+    if first.token is None or second.token is None or first.group or second.group:
         return False
-    return stem(who.token) == stem(other.token)
+    return stem(first.token) == stem(second.token)
 
 
-def may_be(who: Mention, other: Mention) -> bool:
+def may_corefer(first: Mention, second: Mention) -> bool:
     """Return whether one mention is a pronoun that may refer to the other, judged by its form."""
-    if who.token is None or other.token is None:
+    if first.token is None or second.token is None:
         return False
-    if who.group and other.group:
-        return who.group == other.group
-    if who.group:
-        return _fits(who.group, other.token)
-    return bool(other.group) and _fits(other.group or "", who.token)
+    if first.group and second.group:
+        return first.group == second.group
+    if first.group:
+        return _may_refer(first.group, second.token)
+    return bool(second.group) and _may_refer(second.group or "", first.token)
 
 
-def _fits(group: str, noun: str) -> bool:
+def _may_refer(pronoun_group: str, noun: str) -> bool:
     """Return whether a pronoun may refer to a noun, by number, gender and animacy.
 
-    >>> [_fits("she", noun) for noun in ("box", "nurse", "Robert", "queen", "hamster")]
+    >>> [_may_refer("she", noun) for noun in ("box", "nurse", "Robert", "queen", "hamster")]
     [False, True, False, True, True]
-    >>> [_fits("it", noun) for noun in ("box", "nurse", "Robert", "boxes", "hamster")]
+    >>> [_may_refer("it", noun) for noun in ("box", "nurse", "Robert", "boxes", "hamster")]
     [True, False, False, False, True]
     """
-    if group == "they":
+    if pronoun_group == "they":
         return is_plural(noun)
-    if group not in ("it", *_GENDERS) or is_plural(noun):
+    if pronoun_group not in ("it", *_GENDERS) or is_plural(noun):
         return False
     kind = _classify_noun(noun)
-    if group == "it":
+    if pronoun_group == "it":
         return kind != "person" and noun.islower()
-    return kind != "thing" and find_gender(noun) in (None, _GENDERS[group])
+    return kind != "thing" and find_gender(noun) in (None, _GENDERS[pronoun_group])
 
 
 def _classify_noun(noun: str) -> Literal["person", "thing"] | None:

@@ -21,9 +21,9 @@ from winosmith import answers
 from winosmith.dataset import Dataset
 from winosmith.errors import DataError, OutputError, first_ids
 from winosmith.locks import try_lock
-from winosmith.outputs import write_error
-from winosmith.parallel import ordered_map, workers_of
-from winosmith.prediction import Prediction, best_options
+from winosmith.outputs import make_write_error
+from winosmith.parallel import count_workers, ordered_map
+from winosmith.prediction import Prediction, find_best_options
 from winosmith.problem import Problem
 from winosmith.records import parse_json
 
@@ -48,7 +48,7 @@ class Solver(Protocol):
 
 
 def predict(solver: Solver, problems: Sequence[Problem]) -> tuple[Prediction, ...]:
-    """Return the best option of each problem by the solver's scores.
+    """Return each problem's best option according to the solver's scores.
 
     The solver gets the problems without their answers. Options whose scores differ from the best
     by at most `winosmith.prediction.TIE` are tied, and the choice is the first of them.
@@ -71,7 +71,7 @@ def predict(solver: Solver, problems: Sequence[Problem]) -> tuple[Prediction, ..
                 f"finite score for each of its {len(problem.options)} options"
             )
         own = tuple(map(float, given))
-        best = best_options(own)
+        best = find_best_options(own)
         predictions.append(Prediction(problem.id, best[0], own, best if len(best) > 1 else ()))
     return tuple(predictions)
 
@@ -93,8 +93,8 @@ def get_answers(train: Dataset) -> list[int]:
     return [answer for answer in train.answers if answer is not None]
 
 
-def draw_solved(problems: Sequence[Problem], count: int, seed: int | list[int]) -> list[Problem]:
-    """Draw problems with an answer at random.
+def sample_solved(problems: Sequence[Problem], count: int, seed: int | list[int]) -> list[Problem]:
+    """Draw random problems that have an answer.
 
     Raises:
         DataError: too few problems have an answer.
@@ -126,7 +126,7 @@ class TwoWay:
 
     def score(self, problems: Sequence[Problem]) -> Scores:
         """Return one score per option, from the scores of all pairs."""
-        asked = [pair for problem in problems for pair in _list_pairs(problem)]
+        asked = [pair for problem in problems for pair in _iter_option_pairs(problem)]
         given = iter(self.solver.score(asked))
         return [
             next(given)
@@ -136,7 +136,7 @@ class TwoWay:
         ]
 
 
-def _list_pairs(problem: Problem) -> Iterator[Problem]:
+def _iter_option_pairs(problem: Problem) -> Iterator[Problem]:
     if len(problem.options) == 2:
         yield problem
         return
@@ -149,9 +149,9 @@ def _list_pairs(problem: Problem) -> Iterator[Problem]:
         )
 
 
-def _average_differences(options: int, given: Iterator[tuple[float, ...]]) -> tuple[float, ...]:
+def _average_differences(options: int, scores: Iterator[tuple[float, ...]]) -> tuple[float, ...]:
     sums = [0.0] * options
-    for (one, other), (first, second) in zip(combinations(range(options), 2), given, strict=False):
+    for (one, other), (first, second) in zip(combinations(range(options), 2), scores, strict=False):
         sums[one] += first - second
         sums[other] += second - first
     return tuple(total / (options - 1) for total in sums)
@@ -200,22 +200,22 @@ def predict_to_file(
     stated = {**getattr(solver, "parameters", {}), **(parameters or {})}
     name = str(stated.pop("solver", type(solver).__name__))
     header = answers.prediction_header(dataset, name, stated)
-    if path.exists() and _is_finished(path, header, force):
+    if path.exists() and _can_reuse(path, header, force):
         return answers.read_predictions(path, dataset)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise write_error(error, path) from error
+        raise make_write_error(error, path) from error
     part = path.with_name(f".{path.name}.part")
     with part.open("a+", encoding="utf-8", newline="\n") as file:
         if not try_lock(file.fileno()):
             raise OutputError(f"{part}: another process is writing it; wait for it")
-        done = _keep_whole_chunks(part, file, header, force)
+        done = _keep_complete_chunks(part, file, header, force)
         starts = range(done, len(dataset), _CHUNK)
         chunks = (dataset[start : start + _CHUNK] for start in starts)
-        ahead = 2 * (workers_of(executor) or 8) if executor is not None else 1
+        ahead = 2 * (count_workers(executor) or 8) if executor is not None else 1
         work = partial(predict if executor is None else _predict_in_worker, solver)
-        solved = ordered_map(work, chunks, executor, ahead=ahead)
+        solved = ordered_map(work, chunks, executor, max_pending=ahead)
         for start in starts:
             if on_progress:
                 on_progress(start)
@@ -239,7 +239,7 @@ def _predict_in_worker(solver: Solver, chunk: Sequence[Problem]) -> tuple[Predic
     return predict(_last_solver[0], chunk)
 
 
-def _is_finished(path: Path, header: str, force: bool) -> bool:
+def _can_reuse(path: Path, header: str, force: bool) -> bool:
     if not path.is_file():
         raise OutputError(f"{path} is not a file; choose another path")
     with path.open(encoding="utf-8", errors="replace") as file:
@@ -251,12 +251,12 @@ def _is_finished(path: Path, header: str, force: bool) -> bool:
     return not force
 
 
-def _keep_whole_chunks(part: Path, file: IO[str], header: str, force: bool) -> int:
+def _keep_complete_chunks(path: Path, file: IO[str], header: str, force: bool) -> int:
     file.seek(0)
     lines = file.read().split("\n")[:-1]  # what follows the last newline was cut short
     if lines and lines[0] != header and not force:
         raise OutputError(
-            f"{part} {_describe_difference(lines[0], header)}: it is unfinished work; run the "
+            f"{path} {_describe_difference(lines[0], header)}: it is unfinished work; run the "
             "command that started it, choose another file, or add `force=True` to discard it"
         )
     kept = lines if lines and lines[0] == header and not force else [header]
@@ -268,8 +268,8 @@ def _keep_whole_chunks(part: Path, file: IO[str], header: str, force: bool) -> i
     return done
 
 
-def _describe_difference(held: str, header: str) -> str:
-    there, here = _parse_header(held), _parse_header(header)
+def _describe_difference(existing: str, expected: str) -> str:
+    there, here = _parse_header(existing), _parse_header(expected)
     if "predictions" not in there:
         return "was not written by winosmith solve"
     names = {"predictions": "solver", "data": "the data's digest"}

@@ -9,7 +9,7 @@ from decimal import Decimal
 from importlib import resources
 from typing import Any
 
-from winosmith.metrics import Proportion, possible_counts, possible_sums
+from winosmith.metrics import Proportion, find_possible_counts, find_possible_sums
 from winosmith.report import Column, Section, Table, Text, fixed, percent, points, span
 from winosmith.results import Result, shown, table
 from winosmith.study._transfer import TARGETS, Solved
@@ -20,7 +20,7 @@ CELL = 120
 
 @dataclass(frozen=True)
 class Published:
-    """A printed accuracy.
+    """An accuracy printed in a paper.
 
     Attributes:
         table: number of the table in WinoGrande (AAAI 2020); 0 for the text of section 1.
@@ -56,11 +56,11 @@ class Published:
     @property
     def impossible(self) -> bool:
         """Whether no count of correct answers rounds to the percentage, for any number in `n`."""
-        return bool(self.n) and not any(possible_counts(self.printed, n) for n in self.n)
+        return bool(self.n) and not any(find_possible_counts(self.printed, n) for n in self.n)
 
     @property
     def counts(self) -> str:
-        """The counts that fit the percentage, if a number of questions is impossible or ambiguous.
+        """A note on the possible counts, if a number of questions is impossible or ambiguous.
 
         >>> [found.counts for found in get_published(6, "pdp") if found.system == "RoBERTa-DPR"]
         ['86.3 is impossible for 60 questions; 69 of 80 is possible']
@@ -69,14 +69,14 @@ class Published:
         >>> get_published(0, "winogender")[0].counts
         '97.1 is 699 of 720 or 466 of 480'
         """  # noqa: E501
-        counts = {n: possible_counts(self.printed, n) for n in self.n}
+        counts = {n: find_possible_counts(self.printed, n) for n in self.n}
         ruled_out = [n for n, found in counts.items() if not found]
         if not ruled_out:
             shares = (f"{found[0]} of {n}" for n, found in counts.items())
             return f"{self.printed} is {' or '.join(shares)}" if len(counts) > 1 else ""
         said = [f"{self.printed} is impossible for {' or '.join(map(str, ruled_out))} questions"]
         for n in self.n:
-            found = counts[n] or possible_counts(self.printed, n, rounding="any")
+            found = counts[n] or find_possible_counts(self.printed, n, rounding="any")
             if counts[n]:
                 said.append(f"{' or '.join(map(str, found))} of {n} is possible")
             elif found:
@@ -86,7 +86,7 @@ class Published:
 
 @dataclass(frozen=True)
 class PublishedGender:
-    """A system of table 7, with accuracies on Winogender in percent for (female, male).
+    """A system in WinoGrande's table 7, with its Winogender accuracies (female, male) in percent.
 
     Attributes:
         system: the system and its source.
@@ -103,14 +103,14 @@ class PublishedGender:
     own: bool = False
 
     @property
-    def of_counts(self) -> tuple[float, float]:
-        """ΔF and ΔM from the unrounded counts out of 120, in percent, with their signs.
+    def signed_gaps(self) -> tuple[float, float]:
+        """Signed ΔF and ΔM, in percent, from the unrounded counts out of 120.
 
-        >>> [round(gap, 1) for gap in PUBLISHED_GENDER[2].of_counts]  # prints 14.1 and 2.5
+        >>> [round(gap, 1) for gap in PUBLISHED_GENDER[2].signed_gaps]  # prints 14.1 and 2.5
         [14.2, 2.5]
         """
         pairs = zip(self.plain, self.gotcha, strict=True)
-        counts = [[possible_counts(printed, CELL)[0] for printed in pair] for pair in pairs]
+        counts = [[find_possible_counts(printed, CELL)[0] for printed in pair] for pair in pairs]
         female, male = (100 * (plain - gotcha) / CELL for plain, gotcha in counts)
         return female, male
 
@@ -138,23 +138,23 @@ class PublishedStability:
 
     @property
     def errors(self) -> tuple[int, ...]:
-        """The numbers of errors that are consistent with the accuracy; empty without one."""
+        """The numbers of errors that are consistent with the accuracy; empty if none is printed."""
         if not self.accuracy:
             return ()
-        return tuple(self.n - right for right in possible_counts(self.accuracy, self.n))
+        return tuple(self.n - right for right in find_possible_counts(self.accuracy, self.n))
 
     @property
-    def sums(self) -> tuple[int, ...]:
+    def depth_sums(self) -> tuple[int, ...]:
         """The sums of the errors' depths that are consistent with the mean depth.
 
-        >>> [(row.errors, row.sums) for row in PUBLISHED_STABILITY if row.system == "BERT"][:2]
+        >>> [(r.errors, r.depth_sums) for r in PUBLISHED_STABILITY if r.system == "BERT"][:2]
         [((80,), (553,)), ((237,), ())]
         """
         return tuple(
             total
             for count in self.errors
             if self.depth
-            for total in possible_sums(self.depth, count)
+            for total in find_possible_sums(self.depth, count)
         )
 
 
@@ -169,7 +169,7 @@ def get_published(table: int | None = None, data: str | None = None) -> tuple[Pu
     )
 
 
-def _load() -> tuple[
+def _load_published() -> tuple[
     tuple[Published, ...], tuple[PublishedGender, ...], tuple[PublishedStability, ...]
 ]:
     text = resources.files(__package__).joinpath("published.toml").read_text("utf-8")
@@ -187,7 +187,7 @@ def _load() -> tuple[
     )
 
 
-PUBLISHED, PUBLISHED_GENDER, PUBLISHED_STABILITY = _load()
+PUBLISHED, PUBLISHED_GENDER, PUBLISHED_STABILITY = _load_published()
 """The accuracies of WinoGrande's tables 3, 4 and 6 and of section 1 on Winogender; its table 7;
 and EvoGrad's table 4."""
 
@@ -197,7 +197,7 @@ EVOGRAD_TABLE = 4
 
 
 @dataclass(frozen=True)
-class Line(Result):
+class AccuracyLine(Result):
     """The accuracy of a system on a data set.
 
     Attributes:
@@ -219,25 +219,25 @@ class Line(Result):
     counts: str = ""
 
 
-def make_accuracy_lines(found: Mapping[str, Sequence[Solved]]) -> dict[str, list[Line]]:
+def make_accuracy_lines(results: Mapping[str, Sequence[Solved]]) -> dict[str, list[AccuracyLine]]:
     """Return the systems in order of accuracy, for each data set that the user's systems solved.
 
     Printed systems are from WinoGrande's section 1 and tables 3 and 6, and EvoGrad's table 4.
 
     Args:
-        found: name of each of the user's systems → its results.
+        results: name of each of the user's systems → its results.
     """
-    lines: dict[str, list[Line]] = {}
+    lines: dict[str, list[AccuracyLine]] = {}
     for name in TARGETS:
         mine = [
-            Line(system, solved.comparable.value, own=solved.comparable)
-            for system, own in found.items()
+            AccuracyLine(system, solved.comparable.value, own=solved.comparable)
+            for system, own in results.items()
             for solved in own
             if solved.data == name
         ]
         if mine:
             printed = [
-                Line(
+                AccuracyLine(
                     row.name,
                     row.accuracy,
                     row.printed,
@@ -249,7 +249,7 @@ def make_accuracy_lines(found: Mapping[str, Sequence[Solved]]) -> dict[str, list
                 if row.table in (0, 3, 6)
             ]
             printed += [
-                Line(
+                AccuracyLine(
                     f"{row.system}, {row.trained} (EvoGrad)",
                     float(row.accuracy) / 100,
                     row.accuracy,
@@ -263,17 +263,17 @@ def make_accuracy_lines(found: Mapping[str, Sequence[Solved]]) -> dict[str, list
     return lines
 
 
-def _format_both(
-    title: str, other: str, scale: float, form: Callable[[float], str]
+def _show_pair(
+    first: str, second: str, scale: float, form: Callable[[float], str]
 ) -> dict[str, Any]:
     return shown(
-        title, lambda pair: form(scale * pair[0]), (other, lambda pair: form(scale * pair[1]))
+        first, lambda pair: form(scale * pair[0]), (second, lambda pair: form(scale * pair[1]))
     )
 
 
 @dataclass(frozen=True)
 class GenderLine(Result):
-    """A system in table 7, in percent.
+    """A row of WinoGrande's table 7 (gender gap), in percent.
 
     Attributes:
         system: the system and its source.
@@ -284,17 +284,17 @@ class GenderLine(Result):
     """
 
     system: str = field(metadata=shown("system"))
-    plain: tuple[float, float] = field(metadata=_format_both("F", "M", 1, fixed))
-    gotcha: tuple[float, float] = field(metadata=_format_both("F, gotcha", "M, gotcha", 1, fixed))
-    gaps: tuple[float, float] = field(metadata=_format_both("ΔF", "ΔM", 0.01, points))
+    plain: tuple[float, float] = field(metadata=_show_pair("F", "M", 1, fixed))
+    gotcha: tuple[float, float] = field(metadata=_show_pair("F, gotcha", "M, gotcha", 1, fixed))
+    gaps: tuple[float, float] = field(metadata=_show_pair("ΔF", "ΔM", 0.01, points))
     printed: tuple[str, ...] = field(
         default=(),
         metadata=shown("|ΔF|, |ΔM| printed", lambda printed: ", ".join(printed) or "—"),
     )
 
 
-def make_gender_lines(found: Mapping[str, Sequence[Solved]]) -> list[GenderLine]:
-    """Return table 7 with the user's systems; empty if none of these has a gender gap."""
+def make_gender_lines(results: Mapping[str, Sequence[Solved]]) -> list[GenderLine]:
+    """Return WinoGrande's table 7 with the user's systems, or [] if none has a gender gap."""
     mine = [
         GenderLine(
             system,
@@ -302,7 +302,7 @@ def make_gender_lines(found: Mapping[str, Sequence[Solved]]) -> list[GenderLine]
             (100 * gap.female.gotcha.value, 100 * gap.male.gotcha.value),
             (100 * gap.female.value, 100 * gap.male.value),
         )
-        for system, own in found.items()
+        for system, own in results.items()
         for gap in (solved.gap for solved in own)
         if gap is not None
     ]
@@ -313,7 +313,7 @@ def make_gender_lines(found: Mapping[str, Sequence[Solved]]) -> list[GenderLine]
             row.system,
             (float(row.plain[0]), float(row.plain[1])),
             (float(row.gotcha[0]), float(row.gotcha[1])),
-            row.of_counts,
+            row.signed_gaps,
             row.gap,
         )
         for row in PUBLISHED_GENDER
@@ -329,24 +329,24 @@ MARKS = (
 
 
 def make_transfer_sections(
-    found: Mapping[str, Sequence[Solved]], withheld: Sequence[str] = ()
+    results: Mapping[str, Sequence[Solved]], withheld: Sequence[str] = ()
 ) -> list[Section]:
-    """Return a table for each data set, table 7, and the impossible printed numbers.
+    """Return report sections: a table per data set, table 7, and the impossible numbers.
 
     Args:
-        found: name of each of the user's systems → its results.
+        results: name of each of the user's systems → its results.
         withheld: the reasons why other data sets were not solved.
     """
-    lines = make_accuracy_lines(found)
+    lines = make_accuracy_lines(results)
     sections = [
         Section(
             TARGETS[name],
-            [_make_table(name, own), *_write_notes(name, found, own)],
-            _write_lead(own),
+            [_make_accuracy_table(name, own), *_write_notes(name, results, own)],
+            _summarize_own_systems(own),
         )
         for name, own in lines.items()
     ]
-    gender = make_gender_lines(found)
+    gender = make_gender_lines(results)
     if gender:
         rows = table("Accuracy on Winogender by gender, and the gaps", gender)
         sections.append(Section("Gender gap on Winogender (table 7)", [rows], GENDER))
@@ -354,7 +354,7 @@ def make_transfer_sections(
         sections.append(Section("Not solved", [Text([f"{reason}." for reason in withheld])]))
     return [
         *sections,
-        Section("Impossible printed numbers", [_report_impossible(lines)], IMPOSSIBLE),
+        Section("Impossible printed numbers", [_make_impossible_block(lines)], IMPOSSIBLE),
     ]
 
 
@@ -371,7 +371,7 @@ IMPOSSIBLE = (
 )
 
 
-def _write_lead(lines: Sequence[Line]) -> str:
+def _summarize_own_systems(lines: Sequence[AccuracyLine]) -> str:
     return "; ".join(
         f"{line.system}: {percent(line.accuracy)} ({line.own.in_words})"
         for line in lines
@@ -379,7 +379,7 @@ def _write_lead(lines: Sequence[Line]) -> str:
     )
 
 
-def _make_table(name: str, lines: Sequence[Line]) -> Table:
+def _make_accuracy_table(name: str, lines: Sequence[AccuracyLine]) -> Table:
     rows = [
         [
             f"→ {line.system}" if line.own else line.system,
@@ -394,16 +394,16 @@ def _make_table(name: str, lines: Sequence[Line]) -> Table:
 
 
 def _write_notes(
-    name: str, found: Mapping[str, Sequence[Solved]], lines: Sequence[Line]
+    name: str, results: Mapping[str, Sequence[Solved]], lines: Sequence[AccuracyLine]
 ) -> list[Text]:
-    solved = [(system, one) for system, own in found.items() for one in own if one.data == name]
+    solved = [(system, one) for system, own in results.items() for one in own if one.data == name]
     notes = dict.fromkeys(note for _, one in solved for note in one.notes)
     counts = [f"{line.system}: {line.counts}" for line in lines if line.counts]
     signed = [f"Signature: {system}: {one.signature}" for system, one in solved]
     return [*([Text([*notes, *counts], "list")] if notes or counts else []), Text(signed)]
 
 
-def _report_impossible(lines: Mapping[str, Sequence[Line]]) -> Table | Text:
+def _make_impossible_block(lines: Mapping[str, Sequence[AccuracyLine]]) -> Table | Text:
     rows = [
         [TARGETS[name], line.system, line.counts]
         for name, own in lines.items()

@@ -16,7 +16,7 @@ from typing import Any, cast
 
 from winosmith import chat, formats, metrics, models, published, solve
 from winosmith._version import __version__
-from winosmith.blocks import draw, shuffled_blocks
+from winosmith.blocks import draw, shuffle_blocks
 from winosmith.dataset import Dataset
 from winosmith.errors import DataError, InputError
 from winosmith.metrics import Overlap
@@ -52,7 +52,7 @@ class MadeSolver:
 
 
 @dataclass(frozen=True)
-class _Source:
+class _SolverInputs:
     """The inputs from which a solver is made.
 
     Attributes:
@@ -69,7 +69,7 @@ class _Source:
     train: Dataset
     patience: float
 
-    def solver(self, **parts: Any) -> Solver:
+    def make_solver(self, **parts: Any) -> Solver:
         solver: Solver = self.options.make(SolverParts(self.train, **parts))
         return solver
 
@@ -101,23 +101,23 @@ def make_solver(
     """
     from winosmith import embed, practice
 
-    source = _Source(
+    inputs = _SolverInputs(
         rule.settings,
         folder,
-        cache or embed.cache_folder() / "texts",
+        cache or embed.get_cache_folder() / "texts",
         practice.read_handwritten() if train is None else train,
         patience,
     )
     make = _MAKERS.get(rule.solver)
-    solver, weights, revision = make(source) if make else (source.solver(), "", __version__)
+    solver, weights, revision = make(inputs) if make else (inputs.make_solver(), "", __version__)
     about = {"solver": rule.solver, **getattr(solver, "parameters", {})}
     whole = json.dumps({"about": about, "weights": weights}, sort_keys=True, ensure_ascii=False)
     return MadeSolver(
         solver,
         hashlib.sha256(whole.encode()).hexdigest(),
-        (source.options.revision or revision)[:80],
+        (inputs.options.revision or revision)[:80],
         about,
-        getattr(source.options, "concurrency", 1),
+        getattr(inputs.options, "concurrency", 1),
     )
 
 
@@ -125,8 +125,8 @@ Parts = tuple[Solver, str, str]
 """A solver, the digest of its weights or texts, and its revision."""
 
 
-def _make_association(source: _Source) -> Parts:
-    asked = source.solver(smoothing=SMOOTHING)
+def _make_association(inputs: _SolverInputs) -> Parts:
+    asked = inputs.make_solver(smoothing=SMOOTHING)
     counted = asked.solver if isinstance(asked, solve.TwoWay) else asked
     state = hashlib.sha256()
     for key, values in sorted(cast(WordAssociation, counted).weights.items()):
@@ -134,24 +134,24 @@ def _make_association(source: _Source) -> Parts:
     return asked, state.hexdigest(), __version__
 
 
-def _make_hunting(source: _Source) -> Parts:
-    named = source.options.collection
-    index = solve.FullTextIndex.open(named and source.folder / named, source.cache)
-    return source.solver(index=index), index.digest, index.digest[:12]
+def _make_hunting(inputs: _SolverInputs) -> Parts:
+    named = inputs.options.collection
+    index = solve.FullTextIndex.open(named and inputs.folder / named, inputs.cache)
+    return inputs.make_solver(index=index), index.digest, index.digest[:12]
 
 
-def _make_language(source: _Source) -> Parts:
+def _make_language(inputs: _SolverInputs) -> Parts:
     """Return a language model or an encoder as a solver."""
-    named = source.folder / source.options.model
-    place = models.find_model_folder(named if named.is_dir() else source.options.model)
+    named = inputs.folder / inputs.options.model
+    place = models.find_model_folder(named if named.is_dir() else inputs.options.model)
     digest = models.digest_weights(place)
     in_hub = place.parent.name == "snapshots"
-    solver = source.solver(models=(str(place),))
+    solver = inputs.make_solver(models=(str(place),))
     return solver, digest, place.name[:12] if in_hub else digest[:12]
 
 
-def _make_chat(source: _Source) -> Parts:
-    asked = source.options
+def _make_chat(inputs: _SolverInputs) -> Parts:
+    asked = inputs.options
     client = chat.Client(
         asked.model,
         asked.base_url,
@@ -159,15 +159,15 @@ def _make_chat(source: _Source) -> Parts:
         max_tokens=asked.max_tokens,
         key_variable=asked.key_variable,
         concurrency=1,
-        timeout=source.patience,
-        patience=source.patience,
+        timeout=inputs.patience,
+        patience=inputs.patience,
     )
-    solver = cast(ChatSolver, source.solver(client=client))
+    solver = cast(ChatSolver, inputs.make_solver(client=client))
     digest = hashlib.sha256(f"{asked.base_url}\0{solver.opening}".encode())
     return solver, digest.hexdigest(), asked.model
 
 
-_MAKERS: dict[str, Callable[[_Source], Parts]] = {
+_MAKERS: dict[str, Callable[[_SolverInputs], Parts]] = {
     "association": _make_association,
     "hunting": _make_hunting,
     "causal": _make_language,
@@ -199,11 +199,11 @@ class TrainedOn:
     unknown: tuple[str, ...] = ()
 
     @classmethod
-    def named(cls, names: Iterable[str], folder: Path = Path()) -> TrainedOn:
+    def from_names(cls, names: Iterable[str], folder: Path = Path()) -> TrainedOn:
         """Return the training data with the given names.
 
         Args:
-            names: paths of files; names of published sets (`published.known_digests`); or
+            names: paths of files; names of published sets (`published.get_published_digests`); or
                 "other:NAME".
             folder: base folder of relative paths.
 
@@ -219,19 +219,19 @@ class TrainedOn:
             elif name.startswith(OTHER) and name != OTHER:
                 unknown.append(name.removeprefix(OTHER))
             elif re.fullmatch(r"[\w-]+", name):
-                contents.append(published.known_digests(name))
+                contents.append(published.get_published_digests(name))
             else:
                 raise InputError(
                     f"{name!r} is not a file; for a corpus without a file, write {OTHER}NAME"
                 )
         return cls(tuple(datasets), tuple(contents), tuple(unknown))
 
-    def overlap(self, test: Dataset) -> Overlap:
+    def find_overlap(self, test: Dataset) -> Overlap:
         """Return the problems of a test set that the solver may have seen, each with a reason."""
         rows: dict[int, str] = {}
         for found in (
-            *(metrics.overlap(test, training) for training in self.datasets),
-            *(metrics.overlap(test, public=[held]) for held in self.contents),
+            *(metrics.find_overlap(test, training) for training in self.datasets),
+            *(metrics.find_overlap(test, public=[held]) for held in self.contents),
         ):
             rows = {**found.rows, **rows}
         return Overlap(dict(sorted(rows.items())), len(test), self.unknown)
@@ -249,7 +249,7 @@ def find_training_data(rule: SolverRule, folder: Path) -> TrainedOn:
     from winosmith import practice
 
     try:
-        stated = TrainedOn.named(rule.settings.trained_on, folder)
+        stated = TrainedOn.from_names(rule.settings.trained_on, folder)
     except InputError as error:
         raise InputError(f"the solver {rule.name}: trained_on: {error}") from None
     ships = rule.solver == "association" or rule.options.get("shots")
@@ -299,7 +299,7 @@ def join_data(parts: Sequence[Trainable], name: str = "") -> Trainable:
 
 
 def hold_out(data: Trainable, size: int, seed: int = 0) -> tuple[Trainable, Trainable]:
-    """Return the data without about `size` random problems in whole blocks, and these problems.
+    """Hold out about `size` random problems in whole blocks; return the rest and the held-out part.
 
     Blocks are twins, families and look-alikes (`winosmith.blocks`), or the claims about one text.
 
@@ -307,7 +307,7 @@ def hold_out(data: Trainable, size: int, seed: int = 0) -> tuple[Trainable, Trai
         DataError: nothing would remain.
     """
     if isinstance(data, Dataset):
-        drawn = set(draw(shuffled_blocks(data, seed), range(len(data)), [size])[0])
+        drawn = set(draw(shuffle_blocks(data, seed), range(len(data)), [size])[0])
         left = (row for row in range(len(data)) if row not in drawn)
         return data.select(left), data.select(sorted(drawn))
     texts: dict[bytes, list[int]] = {}
@@ -343,7 +343,7 @@ def draw_nested_parts(data: Dataset, seed: int = 0) -> tuple[Dataset, ...]:
     rows: list[int] = []
     parts: list[Dataset] = []
     size = SMALLEST
-    for block in shuffled_blocks(data, seed):
+    for block in shuffle_blocks(data, seed):
         if len(rows) >= size and size <= 0.8 * len(data):
             parts.append(data.select(sorted(rows)))
             size *= TIMES
@@ -352,7 +352,7 @@ def draw_nested_parts(data: Dataset, seed: int = 0) -> tuple[Dataset, ...]:
 
 
 def train_on_all(
-    chosen: GridResult,
+    grid_result: GridResult,
     train: Trainable,
     dev: Trainable,
     *,
@@ -368,16 +368,16 @@ def train_on_all(
     fell to chance.
 
     Args:
-        chosen: the result of `train_grid` for `train` and `dev`.
-        train: training data of `chosen`.
-        dev: dev data of `chosen`.
+        grid_result: the result of `train_grid` for `train` and `dev`.
+        train: training data of `grid_result`.
+        dev: dev data of `grid_result`.
         model: name or path of the pretrained model.
         out: folder of the run.
         device: a torch device, such as "cpu" or "cuda".
         on_step: called after every step.
     """
     both = join_data([train, dev])
-    settings = replace(chosen.settings, last=chosen.kept_epoch + 1)
+    settings = replace(grid_result.settings, last=grid_result.kept_epoch + 1)
     measured = both[len(train) :]  # `dev`, with the ids of `both`
     return train_multiple_choice(
         both, measured, model=model, out=out, settings=settings, device=device, on_step=on_step
@@ -386,7 +386,7 @@ def train_on_all(
 
 @dataclass(frozen=True)
 class CurveRun:
-    """The best run of a seed on a training size.
+    """The best run for one seed and training size.
 
     Attributes:
         size: number of training problems.
@@ -446,7 +446,7 @@ COPA_TRAIN, COPA_SIZE = 400, 500
 
 
 def split_as_in_paper(name: str, data: Trainable, seed: int = 0) -> tuple[Trainable, Trainable]:
-    """Split the training data of a data set into train and dev.
+    """Split a data set's training data into train and dev, as in WinoGrande.
 
     DPR: 1,200 and 122, in whole twins (the paper does not say how). COPA: 400 and 100, as in
     SuperGLUE. Otherwise a random tenth, in whole blocks, becomes dev.
@@ -460,18 +460,18 @@ def split_as_in_paper(name: str, data: Trainable, seed: int = 0) -> tuple[Traina
     return hold_out(data, DPR_DEV if name == "dpr" else -(-len(data) // 10), seed)
 
 
-def find_overlap(one: Iterable[Problem | Claim], other: Iterable[Problem | Claim]) -> list[str]:
-    """Return the distinct sentences of `other` that are also in `one`, in order.
+def find_shared_sentences(first: Trainable, second: Trainable) -> list[str]:
+    """Return the distinct sentences of `second` that are also in `first`, in order.
 
     Only letters and digits are compared, in lower case, with the pronoun, if known, in the blank:
     this finds a Winograd schema in SuperGLUE-WSC.
     """
-    known = {_strip_to_letters(item) for item in one}
+    known = {_make_text_key(item) for item in first}
     shared = {
-        _strip_to_letters(item): item.sentence for item in other if _strip_to_letters(item) in known
+        _make_text_key(item): item.sentence for item in second if _make_text_key(item) in known
     }
     return list(shared.values())
 
 
-def _strip_to_letters(item: Problem | Claim) -> str:
+def _make_text_key(item: Problem | Claim) -> str:
     return "".join(letter for letter in get_text(item).lower() if letter.isalnum())

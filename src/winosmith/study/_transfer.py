@@ -11,9 +11,9 @@ from typing import Any
 from winosmith import formats
 from winosmith.dataset import Dataset
 from winosmith.errors import DataError, FormatError, InputError, SameInputError
-from winosmith.metrics import GenderGap, Proportion, gender_gap, grade, proportion, score
+from winosmith.metrics import GenderGap, Proportion, grade, measure_gender_gap, proportion, score
 from winosmith.problem import Claim, Problem
-from winosmith.records import canonical, claim_record
+from winosmith.records import claim_record, dump_json
 from winosmith.report import Signature, fixed
 from winosmith.results import Result
 from winosmith.solve import EncoderSolver, Solver, predict, predict_to_file
@@ -92,9 +92,9 @@ class Target:
 
 
 def read_target(
-    path: str | Path, name: str | None = None, how: Mapping[str, Any] | None = None
+    path: str | Path, name: str | None = None, scan_options: Mapping[str, Any] | None = None
 ) -> Target:
-    """Read a data set of table 5.
+    """Read a data set of WinoGrande's table 5.
 
     Only the first 273 of the Winograd Schema Challenge's 285 schemas are used, as in all published
     results. Records that are not problems (two in KnowRef) are omitted and counted.
@@ -102,7 +102,7 @@ def read_target(
     Args:
         path: path of the file.
         name: one of `TARGETS`; None derives it from the format.
-        how: arguments of `formats.scan`, if the file's content does not determine its format.
+        scan_options: arguments of `formats.scan`, if the content does not determine the format.
 
     Raises:
         FormatError: the file can't be read, or contains no problem.
@@ -114,9 +114,9 @@ def read_target(
     try:
         contents = formats.scan(path)
     except FormatError:
-        if not any((how or {}).values()):
+        if not any((scan_options or {}).values()):
             raise
-        contents = formats.scan(path, **(how or {}))
+        contents = formats.scan(path, **(scan_options or {}))
     contents.warn()
     if not contents.items:
         raise FormatError("the file contains no readable record", path)
@@ -147,12 +147,12 @@ def read_target(
 
 
 def list_test_files(folder: str | Path) -> list[tuple[str, Path]]:
-    """Return the name and path of each data set of table 5 in a folder and its subfolders.
+    """Return the name and path of each data set of WinoGrande's table 5 below a folder.
 
-    Files are recognized by the path suffixes in `TEST_FILES`; the first path of a name is used.
+    Files are recognized by the path suffixes in `TEST_FILES`; the first path for each name is used.
 
     Raises:
-        InputError: the folder has none.
+        InputError: the folder contains no such file.
     """
     found: dict[str, Path] = {}
     for file in sorted(Path(folder).rglob("*")):
@@ -170,7 +170,7 @@ def list_test_files(folder: str | Path) -> list[tuple[str, Path]]:
 
 @dataclass(frozen=True)
 class Solved(Result):
-    """The results of a solver on a data set.
+    """A solver's results on a data set.
 
     Attributes:
         data: name of the data set, one of `TARGETS`.
@@ -208,7 +208,7 @@ def solve_target(
     force: bool = False,
     on_progress: Callable[[int], None] | None = None,
 ) -> Solved:
-    """Solve a data set of table 5, and score the predictions.
+    """Solve a data set of WinoGrande's table 5, and score the predictions.
 
     Predictions are saved in `out`/NAME.jsonl, so that an interrupted run resumes. Claims are judged
     again in each run.
@@ -241,7 +241,7 @@ def solve_target(
         notes = (*notes, "the solver saw the pronoun and chose its referent")
     if target.name == "winogender" and women:
         try:
-            gap = gender_gap(graded, women, seed=seed)
+            gap = measure_gender_gap(graded, women, seed=seed)
         except SameInputError as error:
             notes = (*notes, f"the gender gap can't be measured: {error}")
         else:
@@ -262,7 +262,7 @@ def _solve_claims(target: Target, claims: tuple[Claim, ...], solver: Solver) -> 
     correct = [said == claim.holds for said, claim in zip(judged, claims, strict=True)]
     texts = [get_text(claim) for claim in claims]
     labels = [texts.index(text) for text in texts]
-    lines = "\n".join(canonical(claim_record(claim)) for claim in claims)
+    lines = "\n".join(dump_json(claim_record(claim)) for claim in claims)
     parameters = dict(getattr(solver, "parameters", {"solver": type(solver).__name__}))
     signature = Signature(sha256(lines.encode()).hexdigest(), len(claims), parameters)
     share = sum(claim.holds is False for claim in claims) / len(claims)
@@ -279,7 +279,7 @@ def _solve_claims(target: Target, claims: tuple[Claim, ...], solver: Solver) -> 
 
 
 def judge(solver: Solver, claims: Sequence[Claim]) -> tuple[bool, ...]:
-    """Return the solver's judgment of each claim: whether it holds.
+    """Judge with a solver whether each claim holds.
 
     A model that was trained on claims judges each by itself, as in SuperGLUE. Any other solver
     compares the candidates of a blank, and judges only the best candidate's claims true. This is

@@ -47,7 +47,7 @@ class ValidationResult:
 
     @property
     def kept(self) -> Dataset:
-        """The kept problems; the "unvalidated" mark is removed if judges found a problem valid."""
+        """The kept problems; the "unvalidated" flag is removed if judges found a problem valid."""
         return _votes.remove_unvalidated(self.result.kept, self.valid)
 
 
@@ -72,19 +72,19 @@ def check(
         DataError: a response does not fit its problem.
     """
     first = _structure.examine_structure(dataset, structure)
-    filtered = first.filtered()
+    filtered = first.drop_failed()
     if responses is None:
         return ValidationResult(
             (first,),
             (),
             make_funnel({"structure": filtered}),
             filtered,
-            signature_of(dataset, **_get_parameters(structure)),
+            signature_of(dataset, **_list_active_settings(structure)),
         )
     responses = tuple(responses)
     counted, aside = _votes.select_eligible(dataset, responses, both_halves=votes.both_halves)
     second = _votes.examine_votes(filtered.kept, counted, votes)
-    voted = second.filtered()
+    voted = second.drop_failed()
     later = [replace(entry, row=dataset.row(entry.problem.id)) for entry in voted.dropped]
     digest = hashlib.sha256("".join(map(repr, responses)).encode("utf-8", "surrogatepass"))
     return ValidationResult(
@@ -95,18 +95,18 @@ def check(
         signature_of(
             dataset,
             votes_file=digest.hexdigest()[:12],
-            **_get_parameters(structure),
-            **_get_parameters(votes),
+            **_list_active_settings(structure),
+            **_list_active_settings(votes),
         ),
-        _votes.find_valid(voted.kept, counted, votes),
+        _votes.find_valid_ids(voted.kept, counted, votes),
     )
 
 
-def _get_parameters(rules: StructureRules | VoteRules) -> dict[str, Any]:
-    on = {n: v for n, v in asdict(rules).items() if v is not None and v is not False}
-    if on.get("rules") == "none":
-        on = {n: v for n, v in on.items() if n in ("rules", "complete")}
-    return {n: "-".join(map(str, v)) if isinstance(v, tuple) else v for n, v in on.items()}
+def _list_active_settings(rules: StructureRules | VoteRules) -> dict[str, Any]:
+    active = {n: v for n, v in asdict(rules).items() if v is not None and v is not False}
+    if active.get("rules") == "none":
+        active = {n: v for n, v in active.items() if n in ("rules", "complete")}
+    return {n: "-".join(map(str, v)) if isinstance(v, tuple) else v for n, v in active.items()}
 
 
 @dataclass(frozen=True, slots=True)

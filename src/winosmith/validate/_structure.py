@@ -2,7 +2,7 @@
 
 A check returns "" if the rule is met, a description of the fault if the rule is broken, and None if
 required input is missing. Rules that count words are not checked in text without spaces, and rules
-about English words are checked only in Latin script (`winosmith.text.kind_of_script`).
+about English words are checked only in Latin script (`winosmith.text.detect_script`).
 
 The rules are for twins that people write (WinoGrande, section 2). The rules do not suit perturbed
 problems, which may be shorter or share fewer words. The rules do not suit other published data,
@@ -24,7 +24,7 @@ from winosmith.lineage import check_lineages
 from winosmith.options import Numbers, OrFalse, declaration
 from winosmith.problem import Problem
 from winosmith.report import percent
-from winosmith.text import kind_of_script
+from winosmith.text import detect_script
 from winosmith.validate._gender import explain_gender_mismatch
 
 
@@ -62,13 +62,13 @@ class Examination:
     checked: Mapping[str, int]
     applied: AppliedRules | None = None
 
-    def failed_rows(self, rule: str) -> tuple[int, ...]:
+    def find_failed_rows(self, rule: str) -> tuple[int, ...]:
         """Return the rows that break a rule, in ascending order."""
         rows = {row for found in self.findings if found.rule == rule for row in found.rows}
         return tuple(sorted(rows))
 
-    def filtered(self) -> Filtered:
-        """Keep the problems without findings, and drop the other problems.
+    def drop_failed(self) -> Filtered:
+        """Drop the problems with findings, and keep the other problems.
 
         The reason lists all broken rules in order ("length: 12 words; 15 to 30 are required |
         overlap: …"). The funnel groups reasons by the text before the first colon.
@@ -92,7 +92,7 @@ none, None if the rule can't be checked)."""
 def collect_outcomes(
     dataset: Dataset, stage: str, outcomes: Iterable[Outcome], rules: Iterable[str]
 ) -> Examination:
-    """Collect the outcomes of rules in an examination; `rules` has all active rules, in order."""
+    """Collect rule outcomes in an examination; `rules` lists all active rules, in order."""
     checked = dict.fromkeys(rules, 0)
     place = {rule: number for number, rule in enumerate(checked)}
     findings = []
@@ -118,14 +118,14 @@ MADE_FOR = frozenset({"WinoGrande"})
 
 @dataclass(frozen=True)
 class AppliedRules:
-    """The problems to which WinoGrande's rules were applied.
+    """The problems to which WinoGrande's rules were applied, and the exempt problems.
 
     Attributes:
         rules: the `rules` setting.
         exempt: the rows to which the rules were not applied, with the reason for each; empty for
             "winogrande", all rows for "none".
         n: number of problems.
-        unspaced: number of problems in a script without spaces (`winosmith.text.kind_of_script`).
+        unspaced: number of problems in a script without spaces (`winosmith.text.detect_script`).
         spaced: number of problems in a script with spaces, other than Latin.
     """
 
@@ -138,22 +138,22 @@ class AppliedRules:
     def __str__(self) -> str:
         """Return the summary at the start of a report.
 
-        >>> str(AppliedRules("auto", {2: "of WSC, published"}, 3))
-        "Rules: WinoGrande's for authors, applied to 2 of 3 problems; not to 1 (of WSC, published)"
+        >>> str(AppliedRules("auto", {2: "of WSC"}, 3))
+        "WinoGrande's rules for authors were applied to 2 of 3 problems; not to 1 (of WSC)"
         """
+        were = "WinoGrande's rules for authors were"
         if self.rules == "none":
-            return "Rules: WinoGrande's for authors, not applied, as set"
+            return f"{were} not applied, as set"
         if self.rules == "winogrande":
-            return f"Rules: WinoGrande's for authors, applied to all {self.n:,} problems, as set"
+            return f"{were} applied to all {self.n:,} problems, as set"
         if not self.exempt:
-            return "Rules: WinoGrande's for authors; no problem is perturbed or known as published"
+            return f"{were} applied; no problem is exempt"
         why = Counter(self.exempt.values()).most_common()
         reasons = ", ".join(f"{count:,} ({reason})" for reason, count in why)
         left = self.n - len(self.exempt)
         if not left:
-            return f"Rules: WinoGrande's for authors, not applied to {reasons}"
-        whole = f"applied to {left:,} of {self.n:,} problems"
-        return f"Rules: WinoGrande's for authors, {whole}; not to {reasons}"
+            return f"{were} not applied to {reasons}"
+        return f"{were} applied to {left:,} of {self.n:,} problems; not to {reasons}"
 
     @property
     def lines(self) -> tuple[str, ...]:
@@ -195,7 +195,7 @@ def find_applied_rules(dataset: Dataset, rules: RuleSet) -> AppliedRules:
         exempt = dict.fromkeys(range(len(dataset)), "as set")
     elif rules == "auto":
         exempt = _find_exempt_rows(dataset)
-    written = Counter(kind_of_script(problem.sentence) for problem in dataset)
+    written = Counter(detect_script(problem.sentence) for problem in dataset)
     return AppliedRules(rules, exempt, len(dataset), written["unspaced"], written["spaced"])
 
 
@@ -288,17 +288,17 @@ def filter_by_structure(dataset: Dataset, rules: StructureRules = WINOGRANDE) ->
     a length: 14 words; 15 to 30 are required | flipped answers: both halves have 'trophy'
     b flipped answers: both halves have 'trophy'
     """
-    return examine_structure(dataset, rules).filtered()
+    return examine_structure(dataset, rules).drop_failed()
 
 
 def examine_structure(dataset: Dataset, rules: StructureRules = WINOGRANDE) -> Examination:
-    """Check each rule on each problem and twin, and return the findings."""
-    using = find_applied_rules(dataset, rules.rules)
+    """Apply each rule to each problem and twin, and return the findings."""
+    applied = find_applied_rules(dataset, rules.rules)
     names = [rule.name for rule in (*PROBLEM_RULES, *TWIN_RULES) if _is_active(rule, rules)]
     names += [_TWIN_ID] * any(len(rows) > 2 for rows in dataset.groups)
     names += ["lineage"] * any(problem.lineage for problem in dataset)
-    found = collect_outcomes(dataset, "structure", _examine(dataset, rules, using), names)
-    return replace(found, applied=using)
+    found = collect_outcomes(dataset, "structure", _run_rules(dataset, rules, applied), names)
+    return replace(found, applied=applied)
 
 
 def _is_active(rule: Rule, rules: StructureRules) -> bool:
@@ -311,7 +311,7 @@ _TWIN_ID = "twin id"
 """Name of the rule that a twin id has at most two problems; listed only if the rule is broken."""
 
 
-def _examine(dataset: Dataset, rules: StructureRules, using: AppliedRules) -> Iterator[Outcome]:
+def _run_rules(dataset: Dataset, rules: StructureRules, applied: AppliedRules) -> Iterator[Outcome]:
     of_a_half = [
         (rule, getattr(rules, rule.setting)) for rule in PROBLEM_RULES if _is_active(rule, rules)
     ]
@@ -322,12 +322,12 @@ def _examine(dataset: Dataset, rules: StructureRules, using: AppliedRules) -> It
         group = [dataset[row] for row in rows]
         for row, problem in zip(rows, group, strict=True):
             for rule, value in of_a_half:
-                applies = row not in using.exempt or rule.setting == "complete"
+                applies = row not in applied.exempt or rule.setting == "complete"
                 detail = rule.check(problem, group, value) if applies else None
                 yield rule.name, (row,), detail
         if len(group) == 2:
             for rule, value in of_a_twin:
-                applies = rows[0] not in using.exempt  # the other half is exempt, too
+                applies = rows[0] not in applied.exempt  # the other half is exempt, too
                 detail = rule.check(group[0], group[1], value) if applies else None
                 yield rule.name, rows, detail
     if any(len(rows) > 2 for rows in dataset.groups):
@@ -358,25 +358,25 @@ class Rule(NamedTuple):
 def _check_word_count(
     problem: Problem, group: Sequence[Problem], limits: tuple[int, int]
 ) -> str | None:
-    if problem.blank is None or text.kind_of_script(problem.sentence) == "unspaced":
+    if problem.blank is None or text.detect_script(problem.sentence) == "unspaced":
         return None
     low, high = limits
     count = len(text.words(problem.sentence))
     return "" if low <= count <= high else f"{count} words; {low} to {high} are required"
 
 
-def _check_options(problem: Problem, group: Sequence[Problem], _: bool) -> str | None:
+def _check_options_in_sentence(problem: Problem, group: Sequence[Problem], _: bool) -> str | None:
     if problem.blank is None:
         return None
     sentence = problem.sentence.casefold()
     return _format_missing(
-        [option for option in problem.options if _normalize(option) not in sentence]
+        [option for option in problem.options if _normalize_option(option) not in sentence]
     )
 
 
 def _check_anchor(problem: Problem, group: Sequence[Problem], _: bool) -> str | None:
     anchors = {half.origin.anchor for half in group if half.origin and half.origin.anchor}
-    if any(text.kind_of_script(one) != "latin" for one in (problem.sentence, *anchors)):
+    if any(text.detect_script(one) != "latin" for one in (problem.sentence, *anchors)):
         return None
     wanted = {word for anchor in anchors for word in text.content_words(anchor)}
     if not wanted:
@@ -386,7 +386,7 @@ def _check_anchor(problem: Problem, group: Sequence[Problem], _: bool) -> str | 
 
 def _check_content_anchor(problem: Problem, group: Sequence[Problem], _: bool) -> str | None:
     anchor = problem.origin.anchor if problem.origin else None
-    if not anchor or not anchor.strip() or text.kind_of_script(anchor) != "latin":
+    if not anchor or not anchor.strip() or text.detect_script(anchor) != "latin":
         return None
     return "" if text.content_words(anchor) else f"{anchor!r} has only function words"
 
@@ -407,34 +407,31 @@ def _check_domain(problem: Problem, group: Sequence[Problem], _: bool) -> str | 
 
 
 def _check_gender(problem: Problem, group: Sequence[Problem], _: bool) -> str | None:
-    return (
-        explain_gender_mismatch(problem, group)
-        if _get_domain(problem).lower() == "social"
-        else None
-    )
+    is_social = _get_domain(problem).lower() == "social"
+    return explain_gender_mismatch(problem, group) if is_social else None
 
 
-def _check_complete(problem: Problem, group: Sequence[Problem], _: bool) -> str:
+def _check_other_half(problem: Problem, group: Sequence[Problem], _: bool) -> str:
     return "the other half is missing" if len(group) == 1 else ""
 
 
 def _check_same_options(first: Problem, second: Problem, _: bool) -> str:
-    if set(map(_normalize, first.options)) == set(map(_normalize, second.options)):
+    if set(map(_normalize_option, first.options)) == set(map(_normalize_option, second.options)):
         return ""
     return f"{_format_list(first.options)} in one half, {_format_list(second.options)} in the other"
 
 
-def _check_flipped(first: Problem, second: Problem, _: bool) -> str | None:
+def _check_answers_differ(first: Problem, second: Problem, _: bool) -> str | None:
     if first.answer is None or second.answer is None:
         return None
     answer = first.options[first.answer]
-    if _normalize(answer) != _normalize(second.options[second.answer]):
+    if _normalize_option(answer) != _normalize_option(second.options[second.answer]):
         return ""
     return f"both halves have {answer!r}"
 
 
 def _check_overlap(first: Problem, second: Problem, min_overlap: float) -> str | None:
-    if _are_unspaced(first, second):
+    if _lack_spaces(first, second):
         return None
     share = text.overlap(text.words(first.sentence), text.words(second.sentence))
     if share >= min_overlap:
@@ -444,23 +441,23 @@ def _check_overlap(first: Problem, second: Problem, min_overlap: float) -> str |
     )
 
 
-def _check_edit(first: Problem, second: Problem, limit: float) -> str | None:
-    mine, theirs = text.tokens(first.sentence), text.tokens(second.sentence)
-    distance, longer = text.edit_distance(mine, theirs), max(len(mine), len(theirs))
+def _check_edit_distance(first: Problem, second: Problem, limit: float) -> str | None:
+    left, right = text.tokens(first.sentence), text.tokens(second.sentence)
+    distance, longer = text.edit_distance(left, right), max(len(left), len(right))
     if distance == 0:
         return "the halves are the same sentence"
-    if _are_unspaced(first, second):
+    if _lack_spaces(first, second):
         return None
     if distance <= limit * longer:
         return ""
     return f"the halves differ in {distance} of {longer} tokens; {percent(limit, 0)} are allowed"
 
 
-def _are_unspaced(*halves: Problem) -> bool:
-    return any(text.kind_of_script(half.sentence) == "unspaced" for half in halves)
+def _lack_spaces(*halves: Problem) -> bool:
+    return any(text.detect_script(half.sentence) == "unspaced" for half in halves)
 
 
-def _normalize(option: str) -> str:
+def _normalize_option(option: str) -> str:
     return option.strip().casefold()
 
 
@@ -474,16 +471,16 @@ def _format_missing(names: Sequence[str]) -> str:
 
 PROBLEM_RULES = (
     Rule("length", "length", _check_word_count),
-    Rule("options", "options_in_sentence", _check_options),
+    Rule("options", "options_in_sentence", _check_options_in_sentence),
     Rule("anchor", "anchor", _check_anchor),
     Rule("function word", "content_anchor", _check_content_anchor),
     Rule("domain", "domain", _check_domain),
     Rule("same gender", "same_gender", _check_gender),
-    Rule("other half", "complete", _check_complete),
+    Rule("other half", "complete", _check_other_half),
 )
 TWIN_RULES = (
     Rule("same options", "same_options", _check_same_options),
-    Rule("flipped answers", "flipped", _check_flipped),
+    Rule("flipped answers", "flipped", _check_answers_differ),
     Rule("overlap", "overlap", _check_overlap),
-    Rule("edit distance", "edit", _check_edit),
+    Rule("edit distance", "edit", _check_edit_distance),
 )

@@ -102,17 +102,17 @@ def filter_by_votes(
     >>> data = Dataset([Problem("a", "The cup hit the jug and the _ broke.", ("cup", "jug"), 1)])
     >>> said = [Response("a", who, "validate", choice) for who, choice in [("x", 1), ("y", 0)]]
     >>> filter_by_votes(data, said).dropped[0].reason
-    'enough votes: 2 of the 3 judges that are needed'
+    'enough votes: 2 of the 3 required judges'
     >>> filter_by_votes(data, [*said, Response("a", "z", "validate", 1)]).kept.ids
     ('a',)
     """
-    return examine_votes(dataset, responses, rules).filtered()
+    return examine_votes(dataset, responses, rules).drop_failed()
 
 
 def examine_votes(
     dataset: Dataset, responses: Iterable[Response], rules: VoteRules = WINOGRANDE
 ) -> Examination:
-    """Check each rule on each problem with the eligible votes, and return the findings."""
+    """Apply each rule to each problem's eligible votes, and return the findings."""
     counted, _ = select_eligible(dataset, responses, both_halves=rules.both_halves)
     whole: list[list[Response]] = [[] for _ in dataset]
     local: list[list[Response]] = [[] for _ in dataset]
@@ -122,7 +122,7 @@ def examine_votes(
     outcomes = (
         (rule, (row,), detail)
         for row, problem in enumerate(dataset)
-        for rule, detail in _check_problem(problem, whole[row], local[row], rules)
+        for rule, detail in _check_votes(problem, whole[row], local[row], rules)
     )
     return collect_outcomes(dataset, "votes", outcomes, _list_active_rules(rules))
 
@@ -141,7 +141,7 @@ _WHOLE_RULES = (
         "majority",
         "correct",
         lambda vote, problem: vote.choice == problem.answer,
-        "chose the right option",
+        "chose the correct option",
     ),
     _VoteRule(
         "ambiguity",
@@ -168,12 +168,12 @@ def _list_active_rules(rules: VoteRules) -> Iterator[str]:
         yield "local context"
 
 
-def _check_problem(
-    problem: Problem, whole: Sequence[Response], local: Sequence[Response], rules: VoteRules
+def _check_votes(
+    problem: Problem, full: Sequence[Response], local: Sequence[Response], rules: VoteRules
 ) -> Iterator[tuple[str, str | None]]:
-    enough = len(whole) >= rules.judges
+    enough = len(full) >= rules.judges
     if rules.undecided == "drop":
-        short = f"{len(whole)} of the {rules.judges} judges that are needed"
+        short = f"{len(full)} of the {rules.judges} required judges"
         yield "enough votes", "" if enough else short
     for rule in _WHOLE_RULES:
         how: Agreement = getattr(rules, rule.setting)
@@ -182,25 +182,25 @@ def _check_problem(
         if not enough or (rule.setting == "correct" and problem.answer is None):
             yield rule.name, None
             continue
-        yes = sum(rule.yes(vote, problem) for vote in whole)
-        fault = f"{yes} of {len(whole)} judges {rule.words}"
-        yield rule.name, "" if _is_agreed(yes, len(whole), how) else fault
+        yes = sum(rule.yes(vote, problem) for vote in full)
+        fault = f"{yes} of {len(full)} judges {rule.words}"
+        yield rule.name, "" if _is_agreement_reached(yes, len(full), how) else fault
     if rules.local != "off":
-        yield "local context", _check_local(problem, local, rules)
+        yield "local context", _check_context(problem, local, rules)
 
 
-def _check_local(problem: Problem, local: Sequence[Response], rules: VoteRules) -> str | None:
-    if problem.answer is None or len(local) < rules.judges:
+def _check_context(problem: Problem, votes: Sequence[Response], rules: VoteRules) -> str | None:
+    if problem.answer is None or len(votes) < rules.judges:
         return None
-    correct = sum(vote.choice == problem.answer for vote in local)
-    if not _is_agreed(correct, len(local), rules.local):
+    correct = sum(vote.choice == problem.answer for vote in votes)
+    if not _is_agreement_reached(correct, len(votes), rules.local):
         return ""
     context = text.local_context(problem.sentence, rules.local_before, blank=problem.blank)
-    return f"{correct} of {len(local)} judges found the right option from {context!r}"
+    return f"{correct} of {len(votes)} judges found the correct option from {context!r}"
 
 
-def _is_agreed(yes: int, judges: int, how: Agreement) -> bool:
-    return yes == judges if how == "unanimous" else 2 * yes > judges
+def _is_agreement_reached(yes_votes: int, judges: int, agreement: Agreement) -> bool:
+    return yes_votes == judges if agreement == "unanimous" else 2 * yes_votes > judges
 
 
 OWN = "the judge wrote the problem"
@@ -285,18 +285,18 @@ def _check_options(response: Response, problem: Problem) -> None:
         )
 
 
-def find_valid(kept: Dataset, counted: Iterable[Response], rules: VoteRules) -> frozenset[str]:
+def find_valid_ids(dataset: Dataset, votes: Iterable[Response], rules: VoteRules) -> frozenset[str]:
     """Return the ids of kept problems that enough judges answered correctly.
 
     Problems with a withheld answer are omitted. The result is empty if `rules.correct` is "off".
     """
-    votes = Counter(response.problem_id for response in counted if response.purpose != "local")
+    counts = Counter(response.problem_id for response in votes if response.purpose != "local")
     return frozenset(
         problem.id
-        for problem in kept
+        for problem in dataset
         if rules.correct != "off"
         and problem.answer is not None
-        and votes[problem.id] >= rules.judges
+        and counts[problem.id] >= rules.judges
     )
 
 
@@ -309,11 +309,11 @@ def count_unvalidated(problems: Iterable[Problem]) -> int:
     return sum(bool(problem.extra.get(UNVALIDATED)) for problem in problems)
 
 
-def remove_unvalidated(dataset: Dataset, valid: Collection[str]) -> Dataset:
-    """Remove the "unvalidated" mark from the problems with the given ids."""
+def remove_unvalidated(dataset: Dataset, valid_ids: Collection[str]) -> Dataset:
+    """Remove the "unvalidated" flag from the problems with the given ids."""
     problems = [
         replace(p, extra=Extra({k: v for k, v in p.extra.items() if k != UNVALIDATED}))
-        if p.id in valid and UNVALIDATED in p.extra
+        if p.id in valid_ids and UNVALIDATED in p.extra
         else p
         for p in dataset
     ]
@@ -366,23 +366,23 @@ def write_votes(responses: Iterable[Response], path: str | Path) -> None:
             write_csv(responses, file)
 
 
-def check_names(names: Iterable[str], needed: tuple[str, ...], path: str | Path, line: int) -> None:
+def check_keys(keys: Iterable[str], required: tuple[str, ...], path: str | Path, line: int) -> None:
     """Raise FormatError if a column is missing, unknown or repeated."""
-    names = list(names)
-    for name in needed:
-        if name not in names:
-            raise FormatError(f"{name!r} is missing; {', '.join(needed)} are required", path, line)
-    for name in names:
-        if name not in COLUMNS or names.count(name) > 1:
-            what = "occurs twice" if name in COLUMNS else "is unknown"
+    keys = list(keys)
+    for key in required:
+        if key not in keys:
+            raise FormatError(f"{key!r} is missing; {', '.join(required)} are required", path, line)
+    for key in keys:
+        if key not in COLUMNS or keys.count(key) > 1:
+            what = "occurs twice" if key in COLUMNS else "is unknown"
             known = ", ".join(COLUMNS)
-            raise FormatError(f"the column {name!r} {what}; the columns are {known}", path, line)
+            raise FormatError(f"the column {key!r} {what}; the columns are {known}", path, line)
 
 
 def _read_csv_records(text: str, path: str | Path) -> Iterator[tuple[int, dict[str, Any]]]:
     """Yield the line number and the fields of each response in CSV text."""
     table = data.Delimited(data.Source(Path(path), text.encode()))
-    check_names(table.header, _NEEDED, path, 1)
+    check_keys(table.header, _NEEDED, path, 1)
     for row in table.rows():
         if row.values is None:
             raise FormatError(str(row.reason), path, row.place.number)
@@ -398,7 +398,7 @@ def _parse_row(row: Mapping[str, str], path: str | Path, line: int) -> dict[str,
             "choice": _parse_choice(row["choice"]),
             "ambiguous": _parse_flag(row, "ambiguous"),
             "associative": _parse_flag(row, "associative"),
-            "shown": tuple(map(_parse_number, row.get("shown", "").split())),
+            "shown": tuple(map(_parse_option, row.get("shown", "").split())),
             "seconds": _parse_seconds(row.get("seconds", "")),
         }
     except ProblemError as error:
@@ -407,10 +407,10 @@ def _parse_row(row: Mapping[str, str], path: str | Path, line: int) -> dict[str,
 
 def _parse_choice(cell: str) -> int | None:
     """Return the index of the option, or None; pandas and R write 1.0, nan and NA."""
-    return None if data.is_missing(cell) else _parse_number(cell.strip().removesuffix(".0"))
+    return None if data.is_missing(cell) else _parse_option(cell.strip().removesuffix(".0"))
 
 
-def _parse_number(cell: str) -> int:
+def _parse_option(cell: str) -> int:
     if re.fullmatch(r"[1-9][0-9]{0,2}", cell):
         return int(cell) - 1
     raise ProblemError(f"{cell!r} is not the number of an option; options are numbered from 1")
@@ -436,10 +436,10 @@ def write_csv(responses: Iterable[Response], file: IO[str]) -> None:
     """Write responses as CSV (RFC 4180) with a header."""
     table = csv.writer(file, lineterminator="\r\n")
     table.writerow(COLUMNS)
-    table.writerows(map(_make_cells, responses))
+    table.writerows(map(_format_cells, responses))
 
 
-def _make_cells(response: Response) -> list[str]:
+def _format_cells(response: Response) -> list[str]:
     return [
         guard_cell(response.problem_id),
         guard_cell(response.participant),
@@ -454,7 +454,7 @@ def _make_cells(response: Response) -> list[str]:
 
 def _read_json_records(text: str, path: str | Path) -> Iterator[tuple[int, dict[str, Any]]]:
     for number, record in parse_json_lines(text, path):
-        check_names(record, ("problem_id", "participant", "purpose"), path, number)
+        check_keys(record, ("problem_id", "participant", "purpose"), path, number)
         for name, value in record.items():
             fits = type(value) in _JSON_TYPES[name]
             if not fits or (name == "shown" and any(type(one) is not int for one in value)):

@@ -26,12 +26,12 @@ from urllib.parse import unquote, urlsplit
 
 from winosmith import __version__
 from winosmith.errors import InputError, OutputError, require
-from winosmith.outputs import sha256, write_error
+from winosmith.outputs import make_write_error, sha256
 from winosmith.records import parse_json
-from winosmith.web._site import BACKUPS, ERASURES, Site, is_site_file, site_files
+from winosmith.web._site import BACKUPS, ERASURES, Site, is_site_file, iter_site_files
 
 LAYOUT = 1
-"""Version of the archive's layout. An archive with a higher number needs a newer winosmith."""
+"""Version of the archive layout. An archive with a higher version needs a newer winosmith."""
 
 MANIFEST, SECRET, SETTINGS = "manifest.json", "secret", "site.toml"
 DUMPS = {"sqlite": "site.sqlite3", "postgresql": "database.pgdump"}
@@ -76,8 +76,8 @@ def backup(site: Site, file: str | Path) -> Manifest:
     try:
         path.absolute().parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise write_error(error, path) from error
-    with _temporary_folder(path) as folder:
+        raise make_write_error(error, path) from error
+    with _make_temporary_folder(path) as folder:
         kind = "postgresql" if site.database.url else "sqlite"
         dump = folder / DUMPS[kind]
         if site.database.url:
@@ -90,7 +90,9 @@ def backup(site: Site, file: str | Path) -> Manifest:
         names = (SECRET, SETTINGS, dump.name, *_copy_files(site.folder, folder))
         made = datetime.now(UTC).isoformat(timespec="seconds")
         contents = Manifest(kind, made, __version__, {n: sha256(folder / n) for n in names})
-        _write_file(folder / MANIFEST, _format_manifest(contents))
+        about = {"layout": LAYOUT, "winosmith": contents.version, "made": contents.made}
+        about |= {"database": contents.database, "files": contents.files}
+        _write_file(folder / MANIFEST, (json.dumps(about, indent=2) + "\n").encode())
         archive = folder / "archive"
         _write_archive(folder, (MANIFEST, *names), archive, path.suffix in (".gz", ".tgz"))
         os.link(archive, path)  # this never replaces a file that was created in the meantime
@@ -104,9 +106,9 @@ def _copy_files(site: Path, folder: Path) -> Iterator[str]:
     Each copy is complete, because the site replaces these files and never changes them in place.
     Files that are deleted during the backup are omitted.
     """
-    for name in site_files(site):
+    for name in iter_site_files(site):
         with suppress(FileNotFoundError), (site / name).open("rb") as source:
-            _create_parents(folder, name)
+            _create_parent_folders(folder, name)
             with _create_file(folder / name) as file:
                 shutil.copyfileobj(source, file, CHUNK_SIZE)
             yield name
@@ -127,8 +129,7 @@ def restore(
     Args:
         file: The archive that `backup` wrote.
         folder: A new or empty folder.
-        database: The URL of an empty PostgreSQL database, if the archive contains a PostgreSQL
-            database.
+        database: The URL of an empty PostgreSQL database, if the archive contains such a database.
         erased: The site's erasure log, or the folder that contains it. By default, the log next to
             the archive, or in the site's folder if the archive is in its backup folder.
 
@@ -142,15 +143,21 @@ def restore(
     if target.exists() and (not target.is_dir() or any(target.iterdir())):
         raise OutputError(f"{target} is not empty; restore into a new folder")
     target.parent.mkdir(parents=True, exist_ok=True)
-    with _temporary_folder(target) as aside:
+    with _make_temporary_folder(target) as aside:
         contents = _extract_archive(path, aside)
         if contents.database == "sqlite":
             if database:
                 raise InputError(f"{path} contains an SQLite database; omit `database=`")
             check_sqlite(aside / DUMPS["sqlite"])
             _revoke_access(aside / DUMPS["sqlite"])
+        elif database:
+            restore_postgresql(database, aside / DUMPS["postgresql"])
+            (aside / DUMPS["postgresql"]).unlink()
         else:
-            _restore_postgresql(path, aside / DUMPS["postgresql"], database)
+            raise InputError(
+                f"{path} contains a PostgreSQL database; create an empty database (createdb), and "
+                "give its URL as `database='postgresql://…'`"
+            )
         (aside / MANIFEST).unlink()
         if logs:
             with (aside / ERASURES).open("ab") as file_:
@@ -189,18 +196,8 @@ def _revoke_access(path: Path) -> None:
             database.execute(statement)
 
 
-def _restore_postgresql(path: Path, dump: Path, database: str | None) -> None:
-    if not database:
-        raise InputError(
-            f"{path} contains a PostgreSQL database; create an empty database (createdb), and give "
-            "its URL as `database='postgresql://…'`"
-        )
-    restore_postgresql(database, dump)
-    dump.unlink()
-
-
 @contextmanager
-def _temporary_folder(path: Path) -> Iterator[Path]:
+def _make_temporary_folder(path: Path) -> Iterator[Path]:
     try:
         folder = tempfile.mkdtemp(prefix=f".{path.name}-", dir=path.absolute().parent)
     except OSError as error:
@@ -211,7 +208,7 @@ def _temporary_folder(path: Path) -> Iterator[Path]:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def _create_parents(folder: Path, name: str) -> None:
+def _create_parent_folders(folder: Path, name: str) -> None:
     for parent in reversed(PurePosixPath(name).parents[:-1]):
         (folder / parent).mkdir(mode=0o700, exist_ok=True)
 
@@ -235,17 +232,6 @@ def _sync_folder(folder: Path) -> None:
         os.fsync(number)
     finally:
         os.close(number)
-
-
-def _format_manifest(contents: Manifest) -> bytes:
-    about = {
-        "layout": LAYOUT,
-        "winosmith": contents.version,
-        "made": contents.made,
-        "database": contents.database,
-        "files": contents.files,
-    }
-    return (json.dumps(about, indent=2) + "\n").encode()
 
 
 def _write_archive(folder: Path, names: tuple[str, ...], archive: Path, compressed: bool) -> None:
@@ -284,7 +270,7 @@ def _extract_archive(path: Path, folder: Path) -> Manifest:
                     raise InputError(
                         f"{path} contains {member.name!r}, which is not a file of a site's backup"
                     )
-                _create_parents(folder, member.name)
+                _create_parent_folders(folder, member.name)
                 _extract_member(path, tar, member, folder / member.name, wanted.pop(member.name))
     except (tarfile.TarError, EOFError, OSError, ValueError) as error:
         if isinstance(error, InputError):
@@ -329,7 +315,7 @@ def _read_manifest(path: Path, tar: tarfile.TarFile, member: tarfile.TarInfo | N
 
 
 def _extract_member(
-    path: Path, tar: tarfile.TarFile, member: tarfile.TarInfo, target: Path, wanted: str
+    path: Path, tar: tarfile.TarFile, member: tarfile.TarInfo, target: Path, checksum: str
 ) -> None:
     if member.size > shutil.disk_usage(target.parent).free:
         raise InputError(f"{path} needs {member.size:,} bytes of disk space; free some space")
@@ -339,7 +325,7 @@ def _extract_member(
         while piece := source.read(CHUNK_SIZE):
             digest.update(piece)
             file.write(piece)
-    if digest.hexdigest() != wanted:
+    if digest.hexdigest() != checksum:
         raise InputError(
             f"{path} is damaged: the checksum of {member.name} is wrong; use another backup"
         )

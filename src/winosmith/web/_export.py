@@ -18,7 +18,7 @@ from django.db import connection, transaction
 
 from winosmith import formats
 from winosmith.outputs import PRIVATE, OutputFolder
-from winosmith.records import canonical, problem_record
+from winosmith.records import dump_json, problem_record
 from winosmith.web.judge.votes import iter_responses
 from winosmith.web.people.models import Document, Person, pseudonym
 from winosmith.web.predict.models import Prediction
@@ -60,8 +60,7 @@ def export(
 
     Args:
         folder: The output folder.
-        format_name: The format of the public problems: any writable format of
-            `winosmith.formats.FORMATS`.
+        format_name: The format of the public problems, one of the writable `formats.FORMATS`.
         public: Whether to write only the public problems.
 
     Raises:
@@ -79,12 +78,14 @@ def export(
                     output, f"{PRIVATE}/{name}.jsonl", records()
                 )
             counts |= _write_tests(output)
-    return ExportResult(_total_digest(output.files), dict(output.files), counts)
+    lines = "".join(f"{output.files[name]}  {name}\n" for name in sorted(output.files))
+    digest = hashlib.sha256(lines.encode()).hexdigest()
+    return ExportResult(digest, dict(output.files), counts)
 
 
 @contextmanager
 def read_snapshot() -> Iterator[None]:
-    """Give all queries in the block the same snapshot, without blocking writers."""
+    """Run all queries in the block on one snapshot of the database, without blocking writers."""
     if connection.in_atomic_block:
         yield
         return
@@ -103,7 +104,7 @@ def read_snapshot() -> Iterator[None]:
 
 def _write_public(output: OutputFolder, format_name: str, suffix: str) -> int:
     name = f"problems{suffix}"
-    data = (one for rows in chunks(public_problems()) for one in as_public(rows))
+    data = (one for rows in iter_chunks(public_problems()) for one in as_public(rows))
     if format_name == "winosmith":
         with output.write(name) as file:
             return sum(1 for line in formats.to_lines(data, marked=True) if file.write(line))
@@ -118,7 +119,7 @@ def _write_records(output: OutputFolder, name: str, records: Records) -> int:
     count = 0
     with output.write(name) as file:
         for count, record in enumerate(records, 1):  # noqa: B007
-            file.write(canonical(record) + "\n")
+            file.write(dump_json(record) + "\n")
     return count
 
 
@@ -131,8 +132,8 @@ def _write_tests(output: OutputFolder) -> dict[str, int]:
     return counts
 
 
-def _row_record(row: Any, *names: str, **paths: str) -> dict[str, Any]:
-    """Return selected values of a database row, for JSON.
+def _row_to_record(row: Any, *names: str, **paths: str) -> dict[str, Any]:
+    """Convert a database row to a record for JSON.
 
     `names` are columns. `paths` gives the paths of additional values, such as "problem.ref", which
     are None if a related row is missing.
@@ -148,17 +149,17 @@ def _row_record(row: Any, *names: str, **paths: str) -> dict[str, Any]:
     return found
 
 
-def _problem_records() -> Records:
+def _iter_problem_records() -> Records:
     query = Problem.objects.select_related("twin__contributor")
     for datum in map(as_problem, _iter_rows(query)):
         yield {**problem_record(datum), "twin_id": datum.twin_id}  # null marks a single
 
 
-def _response_records() -> Records:
+def _iter_response_records() -> Records:
     return map(asdict, iter_responses(_iter_rows(Problem.objects.all())))
 
 
-def _person_records() -> Records:
+def _iter_person_records() -> Records:
     roles = {"judge": "is_judge", "moderator": "is_moderator", "admin": "is_superuser"}
     for person in _iter_rows(Person.objects.prefetch_related("agreements__document")):
         agreements = sorted(person.agreements.all(), key=lambda agreement: agreement.pk)
@@ -168,45 +169,45 @@ def _person_records() -> Records:
                 [one.document.kind, one.document.version, _format_time(one.at)]
                 for one in agreements
             ],
-            **_row_record(person, "anonymous", "joined", active="is_active", **roles),
+            **_row_to_record(person, "anonymous", "joined", active="is_active", **roles),
         }
 
 
-def _table_reader(rows: Any, *names: str, **paths: str) -> Callable[[], Records]:
-    """Return a function that yields the table's rows as records; see `_row_record`."""
-    return lambda: (_row_record(row, *names, **paths) for row in _iter_rows(rows))
+def _make_table_reader(rows: Any, *names: str, **paths: str) -> Callable[[], Records]:
+    """Return a function that yields the table's rows as records; see `_row_to_record`."""
+    return lambda: (_row_to_record(row, *names, **paths) for row in _iter_rows(rows))
 
 
 _PRIVATE: dict[str, Callable[[], Records]] = {
-    "problems": _problem_records,
-    "states": _table_reader(
+    "problems": _iter_problem_records,
+    "states": _make_table_reader(
         Problem.objects.select_related("twin__revises"),
         "state", "hints", "reasons", "gold", "released", "created", "decided",
         id="ref", topic="twin.topic", revises="twin.revises.ref",
     ),
-    "responses": _response_records,
-    "events": _table_reader(
+    "responses": _iter_response_records,
+    "events": _make_table_reader(
         Event.objects.select_related("problem", "actor"),
         "kind", "before", "after", "reason", "at", "actor",
         event="pk", id="problem.ref", undoes="undoes_id",
     ),
-    "versions": _table_reader(
+    "versions": _make_table_reader(
         Version.objects.select_related("problem", "root", "parent", "against"),
         "step", "declared", "lineage", "edit",
         id="problem.ref", root="root.ref", parent="parent.ref",
         against="against.name", against_digest="against.digest",
     ),
-    "predictions": _table_reader(
+    "predictions": _make_table_reader(
         Prediction.objects.select_related("problem", "model"),
         "stand", "scores", "choice", "right", "tie", "input",
         id="problem.ref", model="model.name", asked="asked_at", answered="answered_at",
         revision="model.revision", digest="model.digest",
     ),
-    "people": _person_records,
-    "documents": _table_reader(
+    "people": _iter_person_records,
+    "documents": _make_table_reader(
         Document.objects.all(), "kind", "version", "licence", "created", "text"
     ),
-    "rounds": _table_reader(
+    "rounds": _make_table_reader(
         Round.objects.all(),
         "title", "state", "data", "seed", "consent", "declared", "figures",
         "created", "closed", "published",
@@ -217,10 +218,10 @@ _PRIVATE: dict[str, Callable[[], Records]] = {
 
 def _iter_rows(query: Any) -> Iterator[Any]:
     """Yield the rows in ascending order of their keys, reading one chunk at a time."""
-    return chain.from_iterable(chunks(query))
+    return chain.from_iterable(iter_chunks(query))
 
 
-def chunks(query: Any) -> Iterator[list[Any]]:
+def iter_chunks(query: Any) -> Iterator[list[Any]]:
     """Yield the rows in chunks of a thousand, in ascending order of their keys."""
     query, last = query.order_by("pk"), 0
     while chunk := list(query.filter(pk__gt=last)[:1000]):
@@ -228,10 +229,5 @@ def chunks(query: Any) -> Iterator[list[Any]]:
         last = chunk[-1].pk
 
 
-def _format_time(at: datetime | None) -> str | None:
-    return at.astimezone(UTC).isoformat(timespec="microseconds") if at else None
-
-
-def _total_digest(files: dict[str, str]) -> str:
-    lines = "".join(f"{files[name]}  {name}\n" for name in sorted(files))
-    return hashlib.sha256(lines.encode()).hexdigest()
+def _format_time(time: datetime | None) -> str | None:
+    return time.astimezone(UTC).isoformat(timespec="microseconds") if time else None

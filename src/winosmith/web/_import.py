@@ -23,16 +23,16 @@ from winosmith.lineage import depths
 from winosmith.records import problem_record
 from winosmith.web._lock import chunked, writing
 from winosmith.web.judge.trust import add_gold
-from winosmith.web.judge.votes import open_many
+from winosmith.web.judge.votes import open_all_slots
 from winosmith.web.problems import models
 from winosmith.web.problems.checks import LONGEST_SENTENCE
-from winosmith.web.problems.family import COVERING_KINDS, cover_below, covered_event, version_digest
-from winosmith.web.problems.lookalikes import remember
+from winosmith.web.problems.family import COVERING_KINDS, covered_event, hash_version, widen_embargo
+from winosmith.web.problems.lookalikes import index_problems
 from winosmith.web.problems.models import Event, Problem, State, Twin, Version
-from winosmith.web.problems.records import as_problem, needed_columns, row_fields, twin_fields
-from winosmith.web.problems.states import settle_waits
+from winosmith.web.problems.records import as_problem, problem_fields, select_columns, twin_fields
+from winosmith.web.problems.states import update_waits
 
-As = Literal["judging", "valid", "gold"]
+Purpose = Literal["judging", "valid", "gold"]
 
 CHUNK = 250
 """Number of problems per transaction; other users can write between transactions."""
@@ -47,7 +47,7 @@ MOST_OPTIONS = 5
 """Maximum number of options that fit on the site's pages."""
 
 LONGEST = 80
-"""Maximum number of characters of an id, which becomes part of a URL."""
+"""Maximum number of characters in an id, which becomes part of a URL."""
 
 NUL = gettext_noop("it contains NUL, the character 0, which PostgreSQL can't store")
 _BAD_ID = gettext_noop(
@@ -60,11 +60,11 @@ _NO_SENTENCE = gettext_noop(
 _TOO_LONG = gettext_noop(
     "the sentence or an option of %(id)s has %(n)s characters; a site allows at most %(most)s"
 )
-_NO_ANSWER = gettext_noop("the problem %(id)s has no answer; judging needs one")
+_NO_ANSWER = gettext_noop("the problem %(id)s has no answer, which judging requires")
 _NO_GOLD_ANSWER = gettext_noop("the problem %(id)s has no answer; a gold question needs one")
 _NO_EXPLANATION = gettext_noop(
-    "the problem %(id)s does not explain its answer to judges; add the explanation to extra as "
-    "%(key)s (in CSV, the column of that name)"
+    "the problem %(id)s has no explanation of its answer for judges; add one to `extra` under "
+    "%(key)s (in CSV, a column with that name)"
 )
 _OTHER_TWIN = gettext_noop(
     "the site already has another twin %(twin)s, whose problem %(id)s is not in the file; import "
@@ -82,7 +82,7 @@ REASONS = (
 """Reasons why a problem can't be imported, for `pages.translate_message`."""
 
 
-class UnfitError(InputError):
+class NotImportableError(InputError):
     """A problem can't be imported; `problem` is the id that the problem would have on the site."""
 
     def __init__(self, reason: str, problem: str):
@@ -110,7 +110,7 @@ class ImportResult:
 
 def import_problems(
     dataset: Dataset,
-    as_: As,
+    purpose: Purpose,
     *,
     embargo: bool = False,
     on_progress: Callable[[int], object] | None = None,
@@ -123,31 +123,31 @@ def import_problems(
 
     Args:
         dataset: The problems, which keep their ids on the site.
-        as_: "judging" (people judge the problems), "valid" (the problems are part of the data), or
-            "gold" (the problems check judges' attention, and are never part of the data). Gold
+        purpose: "judging" (people judge the problems), "valid" (the problems are part of the data),
+            or "gold" (the problems check judges' attention, and are never part of the data). Gold
             questions need the reason for their answer in `extra`, under `EXPLANATION`; `ATTENTION`
             marks a sentence that names its own answer.
         embargo: Whether to put all problems under embargo, not only those marked in the file.
         on_progress: A function that is called with the number of imported problems.
 
     Raises:
-        UnfitError: An id is not valid, or belongs to another problem; a text is too long; a
+        NotImportableError: An id is not valid, or belongs to another problem; a text is too long; a
             required answer is missing. Nothing is imported.
     """
-    for _problem, error in find_unfit(dataset, as_):
+    for _problem, error in find_unimportable(dataset, purpose):
         raise error
-    covered = set() if embargo or as_ == "gold" else ids_below_embargoes(dataset)
+    covered = set() if embargo or purpose == "gold" else find_ids_below_embargoes(dataset)
     added, done = 0, 0
     for chunk in chunked(dataset, CHUNK):
         data = [
             replace(datum, embargo=True) if embargo or datum.id in covered else datum
             for datum in chunk
         ]
-        added += _add_chunk(data, as_, covered)
+        added += _add_chunk(data, purpose, covered)
         done += len(chunk)
         if on_progress:
             on_progress(done)
-    versions, apart = (0, 0) if as_ == "gold" else add_versions(dataset)
+    versions, apart = (0, 0) if purpose == "gold" else add_versions(dataset)
     return ImportResult(added, done - added, versions, apart)
 
 
@@ -160,12 +160,12 @@ def with_free_ids(dataset: Dataset, key: str) -> Dataset:
     """
     for number in count(1):
         renamed = with_new_ids(dataset, key, number)
-        if next(_find_conflicts(renamed), None) is None or _has_common_problem(renamed):
+        if next(_find_conflicts(renamed), None) is None or _is_partly_imported(renamed):
             break
     return renamed
 
 
-def _has_common_problem(dataset: Dataset) -> bool:
+def _is_partly_imported(dataset: Dataset) -> bool:
     data = {datum.id: datum for datum in dataset}
     found = (Problem.objects.filter(ref__in=refs) for refs in chunked(data, CHUNK))
     return any(_has_same_text(row, data[row.ref]) for rows in found for row in rows)
@@ -175,8 +175,7 @@ def with_new_ids(dataset: Dataset, key: str, number: int = 1) -> Dataset:
     """Return the problems with new ids that reveal nothing about them.
 
     Published ids may reveal the answer (WinoGrande's do), and two data sets may use the same ids.
-    The same data and key give the same ids. References to roots and parents in the data set change
-    accordingly.
+    The same data and key give the same ids. References to roots and parents are updated.
 
     Args:
         dataset: The problems.
@@ -185,25 +184,25 @@ def with_new_ids(dataset: Dataset, key: str, number: int = 1) -> Dataset:
     """
     file = dataset.name if number == 1 else f"{dataset.name}\0{number}"
 
-    def new_id(kind: str, name: str) -> str:
+    def derive_id(kind: str, name: str) -> str:
         data = f"{kind}\0{file}\0{name}".encode("utf-8", "surrogatepass")
         return blake2b(data, key=key.encode()[:64], digest_size=10).hexdigest()
 
     ids = set(dataset.ids)
 
-    def new_ancestor_id(name: str) -> str:
-        return new_id("problem", name) if name in ids else name
+    def map_ancestor_id(name: str) -> str:
+        return derive_id("problem", name) if name in ids else name
 
     return Dataset(
         (
             replace(
                 datum,
-                id=new_id("problem", datum.id),
-                twin_id=new_id("twin", datum.twin_id) if datum.twin_id else None,
+                id=derive_id("problem", datum.id),
+                twin_id=derive_id("twin", datum.twin_id) if datum.twin_id else None,
                 lineage=replace(
                     datum.lineage,
-                    root=new_ancestor_id(datum.lineage.root),
-                    parent=new_ancestor_id(datum.lineage.parent),
+                    root=map_ancestor_id(datum.lineage.root),
+                    parent=map_ancestor_id(datum.lineage.parent),
                 )
                 if datum.lineage
                 else None,
@@ -214,17 +213,19 @@ def with_new_ids(dataset: Dataset, key: str, number: int = 1) -> Dataset:
     )
 
 
-def find_unfit(dataset: Dataset, as_: As) -> Iterator[tuple[Datum, UnfitError]]:
-    """Yield each problem that can't be imported, with the reason.
+def find_unimportable(
+    dataset: Dataset, purpose: Purpose
+) -> Iterator[tuple[Datum, NotImportableError]]:
+    """Yield each problem that can't be imported, with an error that states the reason.
 
     The arguments are those of `import_problems`, which rejects a data set with such a problem.
     """
     found = set()
-    reasons = ((datum, _why_unfit(datum, as_)) for datum in dataset)
+    reasons = ((datum, _find_import_obstacle(datum, purpose)) for datum in dataset)
     for datum, why in chain(reasons, _find_conflicts(dataset)):
         if why and datum.id not in found:
             found.add(datum.id)
-            yield datum, UnfitError(why, datum.id)
+            yield datum, NotImportableError(why, datum.id)
 
 
 def count_existing(dataset: Dataset) -> int:
@@ -240,7 +241,7 @@ def contains_nul(datum: Datum) -> bool:
     )
 
 
-def _why_unfit(datum: Datum, as_: As) -> str | None:
+def _find_import_obstacle(datum: Datum, purpose: Purpose) -> str | None:
     """Return why a problem can't be imported, or None."""
     for name in (datum.id, datum.twin_id or ""):
         if len(name) > LONGEST or "/" in name or not name.isprintable() or name != name.strip():
@@ -253,25 +254,18 @@ def _why_unfit(datum: Datum, as_: As) -> str | None:
     longest = max(map(len, (datum.sentence, *datum.options)))
     if longest > LONGEST_SENTENCE:
         return _TOO_LONG % {"id": name, "n": f"{longest:,}", "most": f"{LONGEST_SENTENCE:,}"}
-    if datum.answer is None and as_ != "valid":
-        return (_NO_ANSWER if as_ == "judging" else _NO_GOLD_ANSWER) % {"id": name}
-    if as_ == "gold" and not str(datum.extra.get(EXPLANATION) or "").strip():
+    if datum.answer is None and purpose != "valid":
+        return (_NO_ANSWER if purpose == "judging" else _NO_GOLD_ANSWER) % {"id": name}
+    if purpose == "gold" and not str(datum.extra.get(EXPLANATION) or "").strip():
         return _NO_EXPLANATION % {"id": name, "key": repr(EXPLANATION)}
     return None
 
 
-def _twin_ref(datum: Datum) -> str:
+def _get_twin_ref(datum: Datum) -> str:
     """Return the id of the problem's twin; a single gets its own twin id."""
     if datum.twin_id is not None:
         return datum.twin_id
     return f"single-{blake2b(datum.id.encode(), digest_size=12).hexdigest()}"
-
-
-def _ids_by_twin(dataset: Dataset) -> dict[str, set[str]]:
-    twins: dict[str, set[str]] = defaultdict(set)
-    for datum in dataset:
-        twins[_twin_ref(datum)].add(datum.id)
-    return twins
 
 
 def _find_conflicts(dataset: Dataset) -> Iterator[tuple[Datum, str]]:
@@ -279,7 +273,9 @@ def _find_conflicts(dataset: Dataset) -> Iterator[tuple[Datum, str]]:
 
     If a twin id is taken, all halves of the twin in the file are yielded.
     """
-    twins = _ids_by_twin(dataset)
+    twins: dict[str, set[str]] = defaultdict(set)
+    for datum in dataset:
+        twins[_get_twin_ref(datum)].add(datum.id)
     for refs in chunked(twins, CHUNK):
         rows = Problem.objects.filter(twin__ref__in=refs).values_list("twin__ref", "ref")
         for twin, ref in rows:
@@ -297,7 +293,7 @@ def _has_same_text(row: Problem, datum: Datum) -> bool:
     return (row.sentence, tuple(row.options)) == (datum.sentence, datum.options)
 
 
-def _add_chunk(data: Sequence[Datum], as_: As, covered: Collection[str] = ()) -> int:
+def _add_chunk(data: Sequence[Datum], purpose: Purpose, covered: Collection[str] = ()) -> int:
     """Add the new problems of a chunk in one transaction, and return their number."""
     with writing():
         known = set(
@@ -308,41 +304,41 @@ def _add_chunk(data: Sequence[Datum], as_: As, covered: Collection[str] = ()) ->
         new = [datum for datum in data if datum.id not in known]
         if new:
             Event.objects.bulk_create(
-                covered_event(row) for row in _add_rows(new, as_) if row.ref in covered
+                covered_event(row) for row in _add_rows(new, purpose) if row.ref in covered
             )
     return len(new)
 
 
-def _add_rows(data: Sequence[Datum], as_: As) -> Sequence[Problem]:
+def _add_rows(data: Sequence[Datum], purpose: Purpose) -> Sequence[Problem]:
     now = timezone.now()
-    state = State.JUDGING if as_ == "judging" else State.VALID
+    state = State.JUDGING if purpose == "judging" else State.VALID
     twins = _add_twins(data)
     rows = Problem.objects.bulk_create(
         Problem(
-            **row_fields(datum),
-            twin=twins[_twin_ref(datum)],
+            **problem_fields(datum),
+            twin=twins[_get_twin_ref(datum)],
             state=state,
-            gold=as_ == "gold",
-            decided=None if as_ == "judging" else now,
+            gold=purpose == "gold",
+            decided=None if purpose == "judging" else now,
             created=now,
         )
         for datum in data
     )
     Event.objects.bulk_create(Event(problem=row, kind="import", after=state) for row in rows)
-    if as_ == "gold":
+    if purpose == "gold":
         for datum, row in zip(data, rows, strict=True):
             attention = bool(datum.extra.get(ATTENTION, False))
             add_gold(row, str(datum.extra[EXPLANATION]), attention=attention)
-    elif as_ == "judging":
-        open_many(rows)
+    elif purpose == "judging":
+        open_all_slots(rows)
     else:
-        settle_waits({row.twin_id for row in rows}, new=[row.pk for row in rows])
-    remember(*rows, new=True)
+        update_waits({row.twin_id for row in rows}, newly_decided=[row.pk for row in rows])
+    index_problems(*rows, new=True)
     return rows
 
 
 def _add_twins(data: Sequence[Datum]) -> dict[str, Twin]:
-    named = {_twin_ref(datum): datum for datum in data}
+    named = {_get_twin_ref(datum): datum for datum in data}
     twins = {twin.ref: twin for twin in Twin.objects.filter(ref__in=named)}
     missing = [
         Twin(ref=ref, **twin_fields(datum)) for ref, datum in named.items() if ref not in twins
@@ -351,11 +347,10 @@ def _add_twins(data: Sequence[Datum]) -> dict[str, Twin]:
     return twins
 
 
-def ids_below_embargoes(data: Iterable[Datum]) -> set[str]:
+def find_ids_below_embargoes(data: Iterable[Datum]) -> set[str]:
     """Return the ids of problems with an ancestor under embargo, in the file or on the site.
 
-    A file is imported in many transactions; without this check, these problems would be public
-    until the last one.
+    Without this check, these problems would be public until the import's last transaction.
     """
     below: dict[str, list[str]] = {}
     marked = set()
@@ -366,7 +361,10 @@ def ids_below_embargoes(data: Iterable[Datum]) -> set[str]:
             for above in {datum.lineage.parent, datum.lineage.root}:
                 below.setdefault(above, []).append(datum.id)
     found: set[str] = set()
-    waiting = [*marked, *_ids_under_embargo(below)]
+    rows = Problem.objects.filter(embargo=True, gold=False)
+    waiting = list(marked)
+    for chunk in chunked(below, ROWS):
+        waiting += rows.filter(ref__in=chunk).values_list("ref", flat=True)
     while waiting:
         new = set(below.get(waiting.pop(), ())) - found
         found |= new
@@ -374,22 +372,14 @@ def ids_below_embargoes(data: Iterable[Datum]) -> set[str]:
     return found - marked
 
 
-def _ids_under_embargo(refs: Iterable[str]) -> Iterator[str]:
-    rows = Problem.objects.filter(embargo=True, gold=False)
-    for chunk in chunked(refs, ROWS):
-        yield from rows.filter(ref__in=chunk).values_list("ref", flat=True)
-
-
 def add_versions(data: Iterable[Datum]) -> tuple[int, int]:
     """Link each perturbed problem to its family, unless it is already linked.
 
-    The problems must be on the site. If the lineages in the file and on the site differ, those on
-    the site are used.
+    The problems must be on the site. If the lineages differ, those on the site are used.
 
     Returns:
-        The number of linked problems, and the number of problems whose root, or an ancestor on the
-        path to it, is not on the site. To link such problems, import their ancestors, and then the
-        same data again.
+        The number of linked problems, and the number of problems without a path to their root on
+        the site. To link such problems, import their ancestors, and then the same data again.
     """
     perturbed = {datum.id: datum.root for datum in data if datum.lineage}
     if not perturbed:
@@ -402,14 +392,14 @@ def add_versions(data: Iterable[Datum]) -> tuple[int, int]:
             Version.objects.bulk_create(chunk, ignore_conflicts=True)
     for chunk in chunked([rows[name].pk for name in steps if rows[name].embargo], ROWS):
         with writing():
-            cover_below(chunk)
+            widen_embargo(chunk)
     linked = sum(name in steps for name in perturbed)
     return linked, len(perturbed) - linked
 
 
 def _load_families(perturbed: Mapping[str, str]) -> dict[str, Problem]:
     problems = Problem.objects.filter(gold=False).exclude(sentence=models.ERASED_SENTENCE)
-    query = needed_columns(problems.select_related("twin__contributor"))
+    query = select_columns(problems.select_related("twin__contributor"))
     named = set(perturbed.values())
     found = [
         row for refs in chunked({*perturbed, *named}, ROWS) for row in query.filter(ref__in=refs)
@@ -445,7 +435,10 @@ def _count_steps(family: Dataset) -> dict[str, int]:
 def _make_versions(
     rows: Mapping[str, Problem], family: Dataset, steps: Mapping[str, int]
 ) -> Iterator[Any]:
-    covered = _covered_keys([row.pk for row in rows.values() if row.embargo])
+    events = Event.objects.filter(kind=COVERING_KINDS[True])
+    keys = [row.pk for row in rows.values() if row.embargo]
+    chunks = (events.filter(problem__in=chunk) for chunk in chunked(keys, ROWS))
+    covered = {key for found in chunks for key in found.values_list("problem_id", flat=True)}
     for datum, of in zip(family, depths(family), strict=True):
         if datum.id not in steps:
             continue
@@ -458,11 +451,5 @@ def _make_versions(
             lineage=of.lineage,
             edit=of.edit,
             covered=rows[datum.id].pk in covered,
-            digest=version_digest(datum.sentence, datum.options),
+            digest=hash_version(datum.sentence, datum.options),
         )
-
-
-def _covered_keys(keys: Sequence[int]) -> set[int]:
-    events = Event.objects.filter(kind=COVERING_KINDS[True])
-    chunks = (events.filter(problem__in=chunk) for chunk in chunked(keys, ROWS))
-    return {key for rows in chunks for key in rows.values_list("problem_id", flat=True)}

@@ -19,8 +19,8 @@ MAX_AGE = 600
 """Maximum age of statistics in seconds."""
 
 
-class Counted(Protocol):
-    """Statistics about a number of problems, on which the caching time depends."""
+class HasProblemCount(Protocol):
+    """Protocol of statistics with a number of problems, on which the caching time depends."""
 
     @property
     def problems(self) -> int:
@@ -28,7 +28,7 @@ class Counted(Protocol):
         ...
 
 
-Figures = TypeVar("Figures", bound=Counted)
+Figures = TypeVar("Figures", bound=HasProblemCount)
 Value = TypeVar("Value")
 
 
@@ -40,35 +40,35 @@ class Entry(Generic[Value]):
     value: Value
 
 
-def cached(name: str, count: Callable[[], Figures]) -> Figures:
-    """Return cached statistics, which are recomputed after some seconds.
+def cached(name: str, compute: Callable[[], Figures]) -> Figures:
+    """Return cached statistics, recomputing them after some seconds.
 
     Statistics are cached for one second per `PROBLEMS_PER_SECOND` problems, up to `MAX_AGE`. On a
     site with fewer problems than that, they are always current.
 
     Args:
         name: The name of the statistics, which is the cache key.
-        count: A function that computes the statistics.
+        compute: A function that computes the statistics.
     """
-    return cached_each(name, [0], lambda _: {0: count()})[0]
+    return cached_each(name, [0], lambda _: {0: compute()})[0]
 
 
 def cached_each(
-    name: str, keys: Sequence[int], count: Callable[[list[int]], dict[int, Figures]]
+    name: str, keys: Sequence[int], compute: Callable[[list[int]], dict[int, Figures]]
 ) -> dict[int, Figures]:
     """Return cached statistics for each key; the number of problems sets the caching time.
 
     Args:
         name: The name of the statistics, which is the start of the cache keys.
         keys: The keys.
-        count: A function that computes the statistics for several keys.
+        compute: A function that computes the statistics for several keys.
     """
     names = {f"{name}.{key}": key for key in keys}
     found: dict[int, Figures] = {
         names[known]: figures for known, figures in cache.get_many(names).items()
     }
     if missing := [key for key in keys if key not in found]:
-        for key, figures in count(missing).items():
+        for key, figures in compute(missing).items():
             found[key] = figures
             if seconds := min(MAX_AGE, figures.problems // PROBLEMS_PER_SECOND):
                 cache.set(f"{name}.{key}", figures, seconds)
@@ -76,7 +76,7 @@ def cached_each(
 
 
 QUICK_SECONDS = 0.03
-"""Maximum number of seconds of a computation whose value is not cached."""
+"""Maximum duration in seconds of a computation whose value is not cached."""
 
 CACHE_FACTOR = 20
 """Factor by which the caching time exceeds the computing time, so that a value takes at most 5 % of
@@ -102,8 +102,7 @@ class RefreshedValue(Generic[Value]):
     def latest(self) -> Value:
         """Return the cached value; the first call waits until the value is computed.
 
-        If a later computation fails, the error is logged, and the old value is used for another
-        `RETRY_SECONDS`.
+        If a later computation fails, the error is logged; the old value stays for `RETRY_SECONDS`.
         """
         held = self._made
         if self._lock.acquire(blocking=not held):
@@ -126,7 +125,7 @@ class RefreshedValue(Generic[Value]):
                 self._lock.release()
         return held[0]
 
-    def forget(self) -> None:
+    def clear(self) -> None:
         """Discard the value, so that the next call recomputes it."""
         with self._lock:
             self._made = []

@@ -24,7 +24,7 @@ from winosmith.locks import wait_for_lock
 Row = TypeVar("Row")
 
 MAX_WAIT = 5.0
-"""Maximum seconds that a write waits for other writes."""
+"""Maximum number of seconds that a write waits for other writes."""
 
 MIN_WAIT = 0.1
 """Minimum seconds that a write waits, and the seconds for which a write polls a locked SQLite
@@ -64,7 +64,7 @@ def writing() -> Iterator[None]:
 
 
 @contextmanager
-def limit_waits(seconds: float) -> Iterator[None]:
+def limit_write_waits(seconds: float) -> Iterator[None]:
     """Limit the waits of this thread's writes, so that its request waits at most `MAX_WAIT`.
 
     Args:
@@ -78,16 +78,16 @@ def limit_waits(seconds: float) -> Iterator[None]:
         _THREAD.deadline = before
 
 
-def bound_lock_waits() -> None:
+def limit_lock_waits() -> None:
     """Limit the time that each SQL statement of this process waits for a lock to `MAX_WAIT`."""
-    connection_created.connect(_bound_connection, dispatch_uid=__name__)
+    connection_created.connect(
+        lambda connection, **_: set_lock_timeout(connection, MAX_WAIT),
+        weak=False,
+        dispatch_uid=__name__,
+    )
 
 
-def _bound_connection(connection: Any, **_: Any) -> None:
-    wait_for_locks(connection, MAX_WAIT)
-
-
-def wait_for_locks(connection: Any, seconds: float) -> None:
+def set_lock_timeout(connection: Any, seconds: float) -> None:
     """Set the maximum seconds that each SQL statement of a connection waits for a lock."""
     setting = "PRAGMA busy_timeout =" if connection.vendor == "sqlite" else "SET lock_timeout ="
     with connection.cursor() as cursor:
@@ -99,26 +99,26 @@ def _begin(stack: ExitStack) -> None:
     deadline = getattr(_THREAD, "deadline", None)
     until = time.monotonic() + MAX_WAIT if deadline is None else deadline
     if connection.vendor == "sqlite" and not connection.in_atomic_block:
-        _begin_in_turn(stack, until)
+        _begin_sqlite_transaction(stack, until)
         return
     if (left := until - time.monotonic()) < MAX_WAIT - 1 and not connection.in_atomic_block:
-        wait_for_locks(connection, max(MIN_WAIT, left))
-        stack.callback(wait_for_locks, connection, MAX_WAIT)
+        set_lock_timeout(connection, max(MIN_WAIT, left))
+        stack.callback(set_lock_timeout, connection, MAX_WAIT)
     stack.enter_context(transaction.atomic())
 
 
-def _begin_in_turn(stack: ExitStack, until: float) -> None:
+def _begin_sqlite_transaction(stack: ExitStack, deadline: float) -> None:
     """Begin an SQLite transaction; waiting writers are served in order of arrival.
 
     SQLite itself polls for its lock, which makes some writers starve. With a lock file, the kernel
     wakes the writer that has waited longest. If the database is locked, each writer polls for
     `MIN_WAIT` and then lets the next one poll, so that no writer exceeds its `MAX_WAIT`.
     """
-    if not _WRITER.acquire(timeout=max(MIN_WAIT, until - time.monotonic())):
+    if not _WRITER.acquire(timeout=max(MIN_WAIT, deadline - time.monotonic())):
         raise OperationalError("the database is locked: other writes take too long")
     stack.callback(_WRITER.release)
-    wait_for_locks(connection, MIN_WAIT)
-    stack.callback(wait_for_locks, connection, MAX_WAIT)
+    set_lock_timeout(connection, MIN_WAIT)
+    stack.callback(set_lock_timeout, connection, MAX_WAIT)
     while True:
         with ExitStack() as turn:
             file = turn.enter_context((settings.SITE.folder / "write.lock").open("wb"))
@@ -127,7 +127,7 @@ def _begin_in_turn(stack: ExitStack, until: float) -> None:
                 turn.enter_context(transaction.atomic())
             except OperationalError as error:
                 code = getattr(error.__cause__, "sqlite_errorcode", 0)
-                if code & 0xFF != sqlite3.SQLITE_BUSY or time.monotonic() > until:
+                if code & 0xFF != sqlite3.SQLITE_BUSY or time.monotonic() > deadline:
                     raise
             else:
                 stack.push(turn.pop_all())

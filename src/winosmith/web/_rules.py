@@ -93,19 +93,18 @@ SERVER = Group(
 """The settings that can't be changed in the browser."""
 
 
-def _setting(group: str, **about: Any) -> Any:
+def _setting(group: str, **options: Any) -> Any:
     """Return the pydantic field of a setting, without its type, default and description.
 
     The first sentence of a setting's docstring is its label in the form; the rest is a hint.
 
     Args:
         group: The name of the setting's group.
-        about: `more`, if the form shows the setting only behind "More"; `choices`, the label of
-            each value; `example`, a value for `site.toml` if there is no default; and pydantic's
-            arguments for the range.
+        options: `more`, if the form shows the setting only behind "More"; `choices`, the label of
+            each value; `example`, a value if there is no default; and pydantic's range arguments.
     """
-    shown = {name: about.pop(name, None) for name in ("more", "choices", "example")}
-    return Field(json_schema_extra={"group": group, **shown}, **about)
+    shown = {name: options.pop(name, None) for name in ("more", "choices", "example")}
+    return Field(json_schema_extra={"group": group, **shown}, **options)
 
 
 _SIGNUP = {"open": _("everyone"), "invited": _("only people with an invitation")}
@@ -116,48 +115,50 @@ _REVIEW = {
 }
 
 LONGEST = 1000
-"""Maximum number of characters of a name, an address, or a word."""
+"""Maximum number of characters in a name, an address, or a word."""
 
 MOST_WORDS = 10_000
 """Maximum number of words in `SiteRules.words_to_flag`."""
 
 
-def _require(is_valid: Callable[[Any], object], message: str) -> AfterValidator:
-    def check(value: Any) -> Any:
+def _make_validator(is_valid: Callable[[Any], object], message: str) -> AfterValidator:
+    def validate(value: Any) -> Any:
         if not is_valid(value):
             raise ValueError(message)
         return value
 
-    return AfterValidator(check)
+    return AfterValidator(validate)
 
 
-_IS_ODD = _require(lambda number: number % 2, _("it must be odd, so that a majority exists"))
-_IS_NOT_ONE = _require(lambda number: number != 1, _("it must be 2 or more, or 0 for never"))
-_IS_MAIL_ADDRESS = _require(
+_MUST_BE_ODD = _make_validator(
+    lambda number: number % 2, _("it must be odd, so that a majority exists")
+)
+_MUST_NOT_BE_ONE = _make_validator(
+    lambda number: number != 1, _("it must be 2 or more, or 0 for never")
+)
+_IS_MAIL_ADDRESS = _make_validator(
     lambda text: "@" in text, "it must be an email address, such as twins@example.org"
 )
 # The tags of BCP 47 (RFC 5646, section 2.1) for a language in use.
-_IS_LANGUAGE_TAG = _require(
+_IS_LANGUAGE_TAG = _make_validator(
     re.compile(r"[A-Za-z]{2,3}(-[A-Za-z0-9]{2,8})*").fullmatch,
     _("it must be a language tag, such as en, de or pt-BR"),
 )
-_IS_SHORT_LIST = _require(
+_IS_SHORT_LIST = _make_validator(
     lambda texts: len(texts) <= MOST_WORDS and all(len(text) <= LONGEST for text in texts),
     _("it must be at most 10,000 words of up to 1,000 characters"),
 )
 
 
-def _are_proxies(value: int | tuple[str, ...]) -> bool:
+def _is_proxy_setting(value: int | tuple[str, ...]) -> bool:
     try:
-        return isinstance(value, int) or all(
-            ip_network(name, strict=False).prefixlen for name in value
-        )
+        return isinstance(value, int) or all(ip_network(name, False).prefixlen for name in value)
     except ValueError:
         return False
 
 
-_ARE_PROXIES = _require(
-    _are_proxies, 'it must list addresses and networks, like ["127.0.0.1", "10.0.0.0/24"]'
+_IS_PROXY_SETTING = _make_validator(
+    _is_proxy_setting, 'it must list addresses and networks, like ["127.0.0.1", "10.0.0.0/24"]'
 )
 
 
@@ -231,7 +232,7 @@ class SiteRules:
     """Sentences that a moderator must approve before they are judged. A sentence is unusual if it
     has a hint, or if it contains a word that you list under Limits."""
 
-    judges: Annotated[int, _setting("judging", ge=1, le=99), _IS_ODD] = 3
+    judges: Annotated[int, _setting("judging", ge=1, le=99), _MUST_BE_ODD] = 3
     """Number of judges per problem. An odd number, so that a majority exists."""
     local_first: Annotated[bool, _setting("judging")] = True
     """Judges first answer from the words around the blank. Then they read the whole sentence. This
@@ -262,7 +263,7 @@ class SiteRules:
     hold_gold_percent: Annotated[int, _setting("trust", more=True, ge=0, le=100)] = 70
     """Percentage of correct gold questions below which votes are put on hold. Measured on a judge's
     last gold questions; 0 for never."""
-    hold_accounts: Annotated[int, _setting("trust", more=True, ge=0, le=1000), _IS_NOT_ONE] = 3
+    hold_accounts: Annotated[int, _setting("trust", more=True, ge=0, le=1000), _MUST_NOT_BE_ONE] = 3
     """Number of accounts with one address on one problem that puts their votes on hold. Counted
     within an hour; fewer accounts with one address never get a majority of a problem's votes. 2 or
     more; 0 for never, for example for a class in one building."""
@@ -298,7 +299,7 @@ class SiteRules:
     upload_mb: Annotated[int, _setting("server", ge=1, le=10_000)] = 20
     """Maximum size in megabytes of a file that an admin uploads in the browser. Commands read files
     of any size."""
-    proxies: Annotated[Proxies, _setting("server"), _ARE_PROXIES] = 1
+    proxies: Annotated[Proxies, _setting("server"), _IS_PROXY_SETTING] = 1
     """The proxies in front of a site with a public address: their number, or a list of their
     addresses and networks, like ["127.0.0.1", "10.0.0.0/24"]. Each proxy appends its client's
     address to X-Forwarded-For; the rightmost address that is not a proxy's is the judge's."""
@@ -334,8 +335,8 @@ class SiteRules:
         except RecipeError as error:
             raise RecipeError(f"{path}: {error}") from None
 
-    def with_chosen(self: Rules, folder: Path, fixed: Collection[str]) -> Rules:
-        """Return these settings, combined with the settings that admins changed in the browser.
+    def with_saved(self: Rules, folder: Path, fixed: Collection[str]) -> Rules:
+        """Return these settings, combined with those that admins saved in the browser.
 
         Args:
             folder: The site's folder.
@@ -344,8 +345,8 @@ class SiteRules:
         Raises:
             RecipeError: The settings from the browser contradict those in `site.toml`.
         """
-        chosen = read_chosen(folder, type(self))
-        keys = editable(type(self))
+        chosen = read_saved(folder, type(self))
+        keys = get_editable(type(self))
         values = {
             name: chosen.get(name, keys[name]["default"]) for name in keys if name not in fixed
         }
@@ -359,8 +360,10 @@ class SiteRules:
 
 def _parse_models(tables: Any) -> tuple[SolverRule, ...]:
     if not isinstance(tables, list):
-        raise RecipeError(f"models is {tables!r}; it must be tables, [[models]], or [] for none")
-    rules = tuple(map(SolverRule.of, tables))
+        raise RecipeError(
+            f"models is {tables!r}; it must be a list of tables ([[models]]), or [] for none"
+        )
+    rules = tuple(map(SolverRule.parse, tables))
     for rule in rules:
         if rule.options.get("sees") == "pronoun":
             raise RecipeError(
@@ -373,22 +376,22 @@ def _parse_models(tables: Any) -> tuple[SolverRule, ...]:
     return rules
 
 
-def settings_of(group: Group, kind: type = SiteRules) -> dict[str, dict[str, Any]]:
+def get_settings(group: Group, rules_class: type = SiteRules) -> dict[str, dict[str, Any]]:
     """Return the JSON schemas of a group's settings, by name."""
-    found = schema(kind)["properties"]
+    found = schema(rules_class)["properties"]
     return {name: key for name, key in found.items() if key.get("group") == group.name}
 
 
-def editable(kind: type = SiteRules) -> dict[str, dict[str, Any]]:
+def get_editable(rules_class: type = SiteRules) -> dict[str, dict[str, Any]]:
     """Return the JSON schemas of the settings that admins may change in the browser, by name.
 
     None of these settings names a file, an address or a program, or changes what people agreed to.
     """
-    return {name: key for group in GROUPS for name, key in settings_of(group, kind).items()}
+    return {name: key for group in GROUPS for name, key in get_settings(group, rules_class).items()}
 
 
-def label_and_hint(key: Mapping[str, Any]) -> tuple[str, str]:
-    """Return the label and the hint of a setting, each on one line."""
+def split_label(key: Mapping[str, Any]) -> tuple[str, str]:
+    """Split a setting's description into its label and its hint."""
     label, _stop, rest = describe_setting(key).partition(". ")
     return label.removesuffix("."), rest
 
@@ -398,9 +401,9 @@ def describe_setting(key: Mapping[str, Any]) -> str:
     return " ".join(key["description"].split())
 
 
-def form_texts() -> Iterator[str]:
+def iter_form_texts() -> Iterator[str]:
     """Yield the form's labels and hints, which are docstrings, for translation."""
-    return (text for key in editable().values() for text in label_and_hint(key) if text)
+    return (text for key in get_editable().values() for text in split_label(key) if text)
 
 
 def read_settings(path: Path) -> dict[str, Any]:
@@ -417,8 +420,8 @@ def read_settings(path: Path) -> dict[str, Any]:
         raise RecipeError(f"{path}: {error}; correct the file") from None
 
 
-def read_chosen(folder: Path, kind: type = SiteRules) -> dict[str, Any]:
-    """Return the settings that admins changed in the browser, by name.
+def read_saved(folder: Path, rules_class: type = SiteRules) -> dict[str, Any]:
+    """Return the settings that admins saved in the browser, by name.
 
     Raises:
         RecipeError: The file can't be read, or contains keys that are not settings.
@@ -431,13 +434,13 @@ def read_chosen(folder: Path, kind: type = SiteRules) -> dict[str, Any]:
     except ValueError as error:
         raise RecipeError(f"{path}: {error}; correct the file, or remove it") from None
     except OSError as error:
-        raise RecipeError(f"{path}: {error.strerror}; let the server read it") from error
-    if not isinstance(found, dict) or not found.keys() <= editable(kind).keys():
-        raise RecipeError(f"{path} contains keys that are not settings of the browser; remove it")
+        raise RecipeError(f"{path}: {error.strerror}; make it readable for the server") from error
+    if not isinstance(found, dict) or not found.keys() <= get_editable(rules_class).keys():
+        raise RecipeError(f"{path} contains keys that can't be set in the browser; remove the file")
     return found
 
 
-def settings_template(kind: type = SiteRules) -> str:
+def render_settings(rules_class: type = SiteRules) -> str:
     """Return the initial `site.toml`: each setting with its description and default, commented out.
 
     If a setting allows only certain words, the description lists them with their labels.
@@ -448,7 +451,7 @@ def settings_template(kind: type = SiteRules) -> str:
     ]
     for group in (*GROUPS, SERVER):
         parts.append(f"# {group.title}\n# {'-' * len(group.title)}\n{_format_comment(group.lead)}")
-        for name, key in settings_of(group, kind).items():
+        for name, key in get_settings(group, rules_class).items():
             value = key["example"] if key["default"] is None else key["default"]
             values = ", ".join(f'"{one}" ({key["choices"][one]})' for one in key.get("enum", ()))
             text = f"{describe_setting(key)} Values: {values}." if values else describe_setting(key)

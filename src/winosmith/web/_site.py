@@ -18,7 +18,7 @@ FOLDER, DATABASE, ADDRESS = "WINOSMITH_SITE", "WINOSMITH_DATABASE", "WINOSMITH_P
 """Environment variables from which Django's settings read the site of a process."""
 
 MIN_KEY_LENGTH = 50
-"""Minimum number of characters of the key; Django warns about shorter ones."""
+"""Minimum number of characters in the key; Django warns about shorter keys."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +94,7 @@ class Site:
         return cls(
             path,
             _read_or_create_key(path / "secret", location),
-            SiteRules.read(path / "site.toml").with_chosen(path, fixed),
+            SiteRules.read(path / "site.toml").with_saved(path, fixed),
             location,
             public_url,
             fixed,
@@ -116,7 +116,7 @@ class Site:
             public_url=os.environ.get(ADDRESS) or None,
         )
 
-    def environment(self) -> dict[str, str]:
+    def get_environment(self) -> dict[str, str]:
         """Return the environment variables that make a process use this site."""
         return {
             FOLDER: str(self.folder),
@@ -139,7 +139,7 @@ class Site:
 
         if settings.configured and str(self.folder) != str(settings.SITE.folder):
             raise InputError(f"this process already serves {settings.SITE.folder}")
-        os.environ.update(self.environment())
+        os.environ.update(self.get_environment())
         django.setup()
 
     def check_host(self, host: str) -> None:
@@ -159,8 +159,7 @@ class Site:
 def _read_or_create_key(path: Path, database: Database) -> str:
     """Return the site's key; create one for a new site, readable only by its owner.
 
-    If an existing site lacks its key, no key is created. `hosting.prepare` checks whether the key
-    belongs to a PostgreSQL database.
+    If an existing site lacks its key, no key is created. `hosting.prepare` checks the key.
     """
     if not path.exists():
         # The second look: another process may have created both in the meantime.
@@ -221,7 +220,7 @@ RECIPES = "recipes"
 """Folder in the site's folder for the admins' recipes."""
 
 ROUNDS = "rounds"
-"""Folder in the site's folder with one folder of files for each round."""
+"""Folder in the site's folder with a subfolder for each round."""
 
 DONE = Path("results", "round.json")
 """The last file that a round writes."""
@@ -241,11 +240,11 @@ _NAME = re.compile(
 
 
 def is_site_file(name: str) -> bool:
-    """Return whether `site_files` may yield a name, which therefore stays inside the folder."""
+    """Return whether a name is one that `iter_site_files` may yield, inside the folder."""
     return _NAME.fullmatch(name) is not None
 
 
-def site_files(folder: Path) -> Iterator[str]:
+def iter_site_files(folder: Path) -> Iterator[str]:
     """Yield the names of the files that belong in a backup, relative to the folder, with "/".
 
     These are the settings from the browser, the erasure log, recipes, and files of finished rounds.

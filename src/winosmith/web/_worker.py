@@ -40,7 +40,7 @@ FILES = 16_384
 files."""
 
 IN_MEMORY = 1 << 16
-"""Maximum bytes of a request or response in memory; the rest is stored in a temporary file."""
+"""Maximum number of bytes of a request or response in memory; the rest is in a temporary file."""
 
 HEADERS = 1 << 15
 """Maximum size of a request's headers in bytes."""
@@ -59,13 +59,13 @@ POLL_SECONDS = 0.2
 def raise_connection_limit() -> int:
     """Raise the limit on open files, and return the new maximum number of connections."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    most = FILES if hard == resource.RLIM_INFINITY else min(FILES, hard)
-    if soft != resource.RLIM_INFINITY and soft < most:
-        resource.setrlimit(resource.RLIMIT_NOFILE, (most, hard))
-    return min(CONNECTIONS, max(20, (most - 200) // 3))
+    limit = FILES if hard == resource.RLIM_INFINITY else min(FILES, hard)
+    if soft != resource.RLIM_INFINITY and soft < limit:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (limit, hard))
+    return min(CONNECTIONS, max(20, (limit - 200) // 3))
 
 
-def supervise(targets: Sequence[Callable[[], None]], others: Sequence[Child] = ()) -> bool:
+def supervise(targets: Sequence[Callable[[], None]], children: Sequence[Child] = ()) -> bool:
     """Run a forked process for each target until SIGTERM or Ctrl-C; return whether it was Ctrl-C.
 
     A process that ends is replaced. At the end all processes receive SIGTERM, and SIGKILL after
@@ -73,38 +73,38 @@ def supervise(targets: Sequence[Callable[[], None]], others: Sequence[Child] = (
 
     Args:
         targets: The functions that the processes call; SIGTERM ends them unless they handle it.
-        others: Processes that are not forks, which are started, and restarted when they end.
+        children: Processes that are not forks, which are started, and restarted when they end.
     """
     received: list[int] = []
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda sign, _: received.append(sign))
 
-    def start(target: Callable[[], None]) -> BaseProcess:
-        process = multiprocessing.get_context("fork").Process(target=run, args=(target,))
+    def start_process(target: Callable[[], None]) -> BaseProcess:
+        process = multiprocessing.get_context("fork").Process(target=run_target, args=(target,))
         process.start()
         return process
 
-    def run(target: Callable[[], None]) -> None:
+    def run_target(target: Callable[[], None]) -> None:
         signal.signal(signal.SIGINT, signal.SIG_IGN)
         signal.signal(signal.SIGTERM, signal.SIG_DFL)
         if not received:  # a signal may have arrived after the fork, before the lines above
             target()
 
-    processes = [start(target) for target in targets]
+    processes = [start_process(target) for target in targets]
     while not received:
         try:
-            for child in others:
+            for child in children:
                 child.restart_if_ended()
             for place, process in enumerate(processes):
                 if not process.is_alive():
-                    processes[place] = start(targets[place])
+                    processes[place] = start_process(targets[place])
         except OSError:  # no process can be started now
             logging.getLogger(__name__).exception("a server process can't be replaced")
         time.sleep(POLL_SECONDS)
     for process in processes:
         process.terminate()
     until = time.monotonic() + GRACE + 2
-    for child in others:
+    for child in children:
         child.stop()
     for process in processes:
         process.join(max(0.0, until - time.monotonic()))
@@ -112,11 +112,13 @@ def supervise(targets: Sequence[Callable[[], None]], others: Sequence[Child] = (
     return signal.SIGINT in received
 
 
-def answer_requests(door: socket.socket, connections: int, prepare: Callable[[], object]) -> None:
+def answer_requests(
+    listener: socket.socket, connections: int, prepare: Callable[[], object]
+) -> None:
     """Answer HTTP requests until SIGTERM arrives or the parent process ends.
 
     Args:
-        door: The listening socket.
+        listener: The listening socket.
         connections: The maximum number of connections of this process.
         prepare: A function that this process calls first.
     """
@@ -127,7 +129,7 @@ def answer_requests(door: socket.socket, connections: int, prepare: Callable[[],
     prepare()
     server = create_server(
         application,
-        sockets=[door],
+        sockets=[listener],
         threads=THREADS,
         backlog=2048,
         connection_limit=connections,
@@ -150,7 +152,7 @@ def answer_requests(door: socket.socket, connections: int, prepare: Callable[[],
         sys.stderr.flush()
         os._exit(0)
 
-    def close_unread() -> None:
+    def close_stalled_connections() -> None:
         """Close connections whose client has not read from its response for `IDLE` seconds.
 
         Waitress itself closes only idle connections without a request.
@@ -161,14 +163,14 @@ def answer_requests(door: socket.socket, connections: int, prepare: Callable[[],
                 if channel.total_outbufs_len and channel.last_activity < time.time() - IDLE:
                     server.trigger.pull_trigger(channel.handle_close)
 
-    def finish_with_parent() -> None:
+    def finish_after_parent() -> None:
         if (parent := multiprocessing.parent_process()) is not None:
             parent.join()
             finish(ORPHANED)
 
     signal.signal(signal.SIGTERM, lambda *_: threading.Thread(target=finish).start())
-    threading.Thread(target=finish_with_parent, daemon=True).start()
-    threading.Thread(target=close_unread, daemon=True).start()
+    threading.Thread(target=finish_after_parent, daemon=True).start()
+    threading.Thread(target=close_stalled_connections, daemon=True).start()
     server.run()
 
 

@@ -27,19 +27,24 @@ from winosmith.errors import InputError, Interrupted, OutputError, require
 from winosmith.locks import FileLock, read_lock
 from winosmith.outputs import atomic_write
 from winosmith.web._backup import Manifest, backup, restore
-from winosmith.web._rules import settings_template
+from winosmith.web._rules import render_settings
 from winosmith.web._site import Site
 
 if TYPE_CHECKING:
     from winosmith.web._export import ExportResult, export
-    from winosmith.web._import import ImportResult, UnfitError, import_problems, with_new_ids
+    from winosmith.web._import import (
+        ImportResult,
+        NotImportableError,
+        import_problems,
+        with_new_ids,
+    )
 else:
 
     def __getattr__(name: str) -> Any:
         """Import a function lazily, because its module needs Django to be set up."""
         if name in ("ExportResult", "export"):
             return getattr(import_module("winosmith.web._export"), name)
-        if name in ("ImportResult", "UnfitError", "import_problems", "with_new_ids"):
+        if name in ("ImportResult", "NotImportableError", "import_problems", "with_new_ids"):
             return getattr(import_module("winosmith.web._import"), name)
         raise AttributeError(f"{__name__} has no {name!r}")
 
@@ -48,18 +53,18 @@ __all__ = [
     "ExportResult",
     "ImportResult",
     "Manifest",
-    "UnfitError",
+    "NotImportableError",
     "backup",
-    "browser_address",
     "count_workers",
     "export",
-    "first_admin_path",
+    "get_browser_address",
+    "get_first_admin_path",
     "import_problems",
-    "last_address",
     "listen",
     "lock_site",
     "open_site",
     "prepare",
+    "read_last_address",
     "restore",
     "run",
     "store_address",
@@ -80,8 +85,7 @@ def prepare(site: Site) -> None:
     version. `site.toml` is written at the first start, with every setting commented out.
 
     Raises:
-        InputError: The database can't be reached, is from a newer version of winosmith, or was
-            created with another key.
+        InputError: The database can't be reached, is from a newer version, or has another key.
         MissingExtraError: The `web` (or `postgres`) extra is not installed.
     """
     write_settings(site.folder)
@@ -138,7 +142,7 @@ def write_settings(folder: Path) -> None:
     path = folder / "site.toml"
     if not path.exists():
         with atomic_write(path) as file:
-            file.write(settings_template())
+            file.write(render_settings())
 
 
 @contextmanager
@@ -188,7 +192,7 @@ def _migrate() -> None:
     from django.core.management.sql import emit_post_migrate_signal
     from django.db import connection
 
-    with _migration_lock():
+    with _hold_migration_lock():
         if not connection.introspection.table_names():
             _create_tables()
         if _needs_migration():
@@ -220,7 +224,7 @@ def _create_tables() -> None:
 
 
 @contextmanager
-def _migration_lock() -> Iterator[None]:
+def _hold_migration_lock() -> Iterator[None]:
     from django.db import connection
 
     if connection.vendor != "postgresql":
@@ -264,7 +268,7 @@ def _digest_static_files() -> str:
     return digest.hexdigest()
 
 
-def first_admin_path(minutes: int) -> str | None:
+def get_first_admin_path(minutes: int) -> str | None:
     """Return the path of a sign-up link for the first admin; None if the site has an admin.
 
     Earlier links that this function created stop working.
@@ -297,12 +301,12 @@ CONNECTIONS = 20
 requests, and a few for background work."""
 
 
-def lock_site(folder: Path, patience: float = CLAIM_PATIENCE) -> FileLock:
+def lock_site(folder: Path, timeout: float = CLAIM_PATIENCE) -> FileLock:
     """Lock the site's folder for this process and its children, until all of them have ended.
 
     Args:
         folder: The site's folder.
-        patience: The maximum seconds to wait for a server that is about to end.
+        timeout: The maximum seconds to wait for a server that is about to end.
 
     Returns:
         The lock, which need not be closed.
@@ -310,9 +314,9 @@ def lock_site(folder: Path, patience: float = CLAIM_PATIENCE) -> FileLock:
     Raises:
         InputError: Another server uses the folder; the message contains the server's process id.
     """
-    until = time.monotonic() + patience
+    until = time.monotonic() + timeout
     while (lock := FileLock.acquire(folder / LOCK)) is None:
-        holder = _read_server_note(folder).get("process")
+        holder = _read_server_process(folder).get("process")
         # The processes of a killed server end soon; a running server keeps the lock.
         if _is_running(holder) or time.monotonic() > until:
             raise InputError(
@@ -325,16 +329,16 @@ def lock_site(folder: Path, patience: float = CLAIM_PATIENCE) -> FileLock:
 
 
 def store_address(lock: FileLock, address: str) -> None:
-    """Store the site's URL in the lock file from `lock_site`, for `last_address`."""
+    """Store the site's URL in the lock file from `lock_site`, for `read_last_address`."""
     lock.write_note({"process": os.getpid(), "address": address})
 
 
-def last_address(folder: Path) -> str | None:
+def read_last_address(folder: Path) -> str | None:
     """Return the URL at which a site is or was last served; None if unknown."""
-    return _read_server_note(folder).get("address")
+    return _read_server_process(folder).get("address")
 
 
-def _read_server_note(folder: Path) -> dict[str, Any]:
+def _read_server_process(folder: Path) -> dict[str, Any]:
     _held, note = read_lock(folder / LOCK)
     return note if isinstance(note, dict) else {}
 
@@ -367,15 +371,15 @@ def listen(host: str, port: int) -> socket.socket:
             "machine as `host=`"
         ) from (None)
     family, kind, protocol, _, address = found[0]
-    door = socket.socket(family, kind, protocol)
-    door.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    listener = socket.socket(family, kind, protocol)
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
-        door.bind(address)
-        door.listen(2048)
+        listener.bind(address)
+        listener.listen(2048)
     except OSError as error:
-        door.close()
+        listener.close()
         raise OutputError(_explain_bind_error(error, host, port)) from None
-    return door
+    return listener
 
 
 def _explain_bind_error(error: OSError, host: str, port: int) -> str:
@@ -389,13 +393,13 @@ def _explain_bind_error(error: OSError, host: str, port: int) -> str:
     return f"{host}:{port}: {hints.get(error.errno or 0, error.strerror)}"
 
 
-def browser_address(door: socket.socket) -> str:
+def get_browser_address(listener: socket.socket) -> str:
     """Return the URL of a listening socket, for a browser."""
-    host, port = door.getsockname()[:2]
+    host, port = listener.getsockname()[:2]
     return f"http://{f'[{host}]' if ':' in host else host}:{port}"
 
 
-def count_workers(asked: int | None) -> int:
+def count_workers(requested: int | None) -> int:
     """Return the number of server processes: the requested number, or one per core.
 
     The default is lower if the database allows too few connections for all threads.
@@ -407,7 +411,7 @@ def count_workers(asked: int | None) -> int:
     from django.db import connection
 
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
-    workers = asked or cores or 1
+    workers = requested or cores or 1
     if connection.vendor != "postgresql":
         return workers
     with connection.cursor() as cursor:
@@ -418,25 +422,25 @@ def count_workers(asked: int | None) -> int:
         room = int(cursor.fetchone()[0]) - SPARE_CONNECTIONS - len(settings.RULES.models)
     connection.close()
     most = room // CONNECTIONS
-    if most < (asked or 1):
+    if most < (requested or 1):
         raise InputError(
-            f"the PostgreSQL server allows {max(room, 0)} more connections, but {asked or 1} "
-            f"workers may need {(asked or 1) * CONNECTIONS}; lower `workers=`, or raise "
+            f"the PostgreSQL server allows {max(room, 0)} more connections, but {requested or 1} "
+            f"workers may need {(requested or 1) * CONNECTIONS}; lower `workers=`, or raise "
             "max_connections in postgresql.conf"
         )
     return min(workers, most)
 
 
-def run(site: Site, door: socket.socket, *, workers: int, work: bool = True) -> None:
+def run(site: Site, listener: socket.socket, *, workers: int, run_jobs: bool = True) -> None:
     """Serve the site until SIGTERM or Ctrl-C, after which current requests are finished.
 
     Django must already be set up.
 
     Args:
         site: The site.
-        door: The listening socket, from `listen`.
+        listener: The listening socket, from `listen`.
         workers: The number of processes that answer requests.
-        work: Whether to run the site's background jobs, too.
+        run_jobs: Whether to run the site's background jobs, too.
 
     Raises:
         Interrupted: After Ctrl-C; nothing is lost.
@@ -445,16 +449,16 @@ def run(site: Site, door: socket.socket, *, workers: int, work: bool = True) -> 
     from django.db import connections
 
     from winosmith.web import _lock, _worker
-    from winosmith.web.jobs import worker_child
+    from winosmith.web.jobs import make_worker_process
     from winosmith.web.predict.asking import set_current_models
 
     set_current_models(site.rules.models)
     preload()
     gc.freeze()  # shared memory stays shared
     connections.close_all()  # a worker must not inherit a connection
-    jobs = [worker_child(site)] if work else []
+    jobs = [make_worker_process(site)] if run_jobs else []
     answer = partial(
-        _worker.answer_requests, door, _worker.raise_connection_limit(), _lock.bound_lock_waits
+        _worker.answer_requests, listener, _worker.raise_connection_limit(), _lock.limit_lock_waits
     )
     interrupted = _worker.supervise([answer] * workers, jobs)
     _merge_write_ahead_log(site)

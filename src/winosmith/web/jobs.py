@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 
 
 def new_mark() -> str:
-    """Return a random mark for a new job: 32 hexadecimal digits."""
+    """Return a random identifier for a new job: 32 hexadecimal digits."""
     return secrets.token_hex(16)
 
 
@@ -51,10 +51,10 @@ class Job(models.Model):
     """A job that an admin, a moderator or the site itself requested.
 
     The rows of jobs that people requested are never deleted, because they are the admins' log. A
-    *duty* is a job that the site repeats; it keeps its row.
+    periodic job keeps its row.
 
     Attributes:
-        mark: The identifier in the URL of the job's page; for a duty, the kind.
+        mark: The identifier in the URL of the job's page; for a periodic job, the kind.
         actor: The person who requested the job; None for the site itself.
         decided: The person who confirmed, discarded, stopped or retried the job.
         kind: The kind of work.
@@ -64,8 +64,8 @@ class Job(models.Model):
         done, total: The numbers of finished and of all problems; 0 if problems are not counted.
         came: The result.
         error: The reason for the last failure, for admins.
-        at: The time of the request; for a duty, the time of the next run.
-        ended: The time when the job, or the duty's last run, ended.
+        at: The time of the request; for a periodic job, the time of the next run.
+        ended: The time when the job, or the periodic job's last run, ended.
     """
 
     class Kind(models.TextChoices):
@@ -152,8 +152,7 @@ class Job(models.Model):
     def retryable(self) -> bool:
         """Whether the job failed or was stopped, and can run again.
 
-        The job's input must still exist. The address of a mail and the file of a stopped import are
-        deleted.
+        The job's input must still exist: mail addresses and files of stopped imports are deleted.
         """
         is_stopped = self.state == State.STOPPED and self.kind in CONTINUABLE
         return is_stopped or (self.state == State.FAILED and self.kind != MAIL)
@@ -169,7 +168,7 @@ class Job(models.Model):
         Raises:
             InputError: The job was already confirmed or discarded.
         """
-        self._decide(Q(state=State.SHOWN), ALREADY, State.WAITING, decided=person)
+        self._change_state(Q(state=State.SHOWN), ALREADY, State.WAITING, decided=person)
 
     def discard(self, person: Any = None) -> None:
         """Discard a job after its preview; `person` is None if nobody confirmed it in time.
@@ -177,7 +176,7 @@ class Job(models.Model):
         Raises:
             InputError: The job was already confirmed or discarded.
         """
-        self._decide(Q(state=State.SHOWN), ALREADY, State.DROPPED, decided=person)
+        self._change_state(Q(state=State.SHOWN), ALREADY, State.DROPPED, decided=person)
 
     def stop(self, person: Any) -> None:
         """Stop a job that has changed nothing yet, or that runs in parts; finished parts are kept.
@@ -189,7 +188,7 @@ class Job(models.Model):
         allowed = by_a_person | Q(state__in=BUSY, kind__in=IN_PARTS)
         refusal = gettext_noop("This job can no longer be stopped.")
         with writing():
-            self._decide(allowed, refusal, State.STOPPED, decided=person)
+            self._change_state(allowed, refusal, State.STOPPED, decided=person)
             if self.kind in stop_hooks:
                 stop_hooks[self.kind](self)
 
@@ -208,9 +207,9 @@ class Job(models.Model):
         columns = {} if unread else {"decided": person}
         ended = Q(state=State.FAILED) & ~Q(kind=MAIL) | Q(state=State.STOPPED, kind__in=CONTINUABLE)
         why = gettext_noop("This job has not failed, or it can’t run again.")
-        self._decide(ended, why, state, tries=0, error="", **columns)
+        self._change_state(ended, why, state, tries=0, error="", **columns)
 
-    def _decide(self, allowed: Q, refusal: str, state: Any, **columns: Any) -> None:
+    def _change_state(self, allowed: Q, refusal: str, state: Any, **columns: Any) -> None:
         """Change the job's row, or raise an error if the row does not match `allowed`."""
         is_over = state in (State.DROPPED, State.STOPPED)
         ended = timezone.now() if is_over else None
@@ -240,7 +239,7 @@ IN_PARTS = (IMPORT, *CONTINUABLE)
 """Kinds of jobs that can be stopped while they run."""
 
 BEFORE = (State.READING, State.WAITING)
-"""States before the job has changed anything: the worker reads its file, or has yet to run it."""
+"""States before the job has changed anything: the worker reads its file, or has not run it yet."""
 
 BUSY = (*BEFORE, State.RUNNING)
 
@@ -258,10 +257,10 @@ ENDED = gettext_noop(
 
 Progress = Callable[[int], object]
 """Function that a job calls with its number of finished problems or votes, possibly within the
-transaction that finishes them. It raises `Stopped` if somebody has stopped the job."""
+transaction that finishes them. It raises `JobStopped` if a user has stopped the job."""
 
 works: dict[str, Callable[[Job, Progress], dict[str, Any] | None]] = {}
-"""For each kind, the function that runs a job and returns its result. Another call must continue
+"""For each kind, the function that runs a job and returns its result. A second call must resume
 the job."""
 
 Reading = Callable[[float], object]
@@ -279,7 +278,7 @@ stop_hooks: dict[str, Callable[[Job], object]] = {}
 """For each kind, the function that is called in the transaction that stops a job."""
 
 duties: dict[str, float] = {}
-"""For each kind of duty, the seconds between its runs."""
+"""For each kind of periodic job, the seconds between its runs."""
 
 _APART = (
     (MAIL,),
@@ -300,8 +299,8 @@ class UnavailableError(Exception):
     """The database or the mail server is unavailable; the argument is the postponed job's key."""
 
 
-class Stopped(Exception):  # noqa: N818 - a request, not an error
-    """Somebody stopped a job while it was running."""
+class JobStopped(Exception):  # noqa: N818 - a request, not an error
+    """A user stopped the job while it was running."""
 
 
 def create_job(actor: Any, kind: str, asked: dict[str, Any], **columns: Any) -> Job:
@@ -319,8 +318,8 @@ def queue_job(kind: str, **asked: Any) -> None:
         Job.objects.create(kind=kind, asked=asked, state=State.WAITING)
 
 
-def add_duty(kind: str, seconds: float, work: Callable[[], object]) -> None:
-    """Register a duty: a function that the worker calls when it starts, and then repeatedly.
+def register_periodic_task(kind: str, seconds: float, work: Callable[[], object]) -> None:
+    """Register a function that the worker calls when it starts, and then periodically.
 
     Args:
         kind: The kind of the job.
@@ -334,55 +333,56 @@ def add_duty(kind: str, seconds: float, work: Callable[[], object]) -> None:
     duties[kind], works[kind] = seconds, run
 
 
-def run_next(kinds: Iterable[str], put_off: Mapping[int, float] = MappingProxyType({})) -> bool:
+def run_next_job(
+    kinds: Iterable[str], postponed: Mapping[int, float] = MappingProxyType({})
+) -> bool:
     """Run the oldest due job of the given kinds, or read its file; return whether there was a job.
 
     Args:
         kinds: The kinds of jobs.
-        put_off: For each postponed job's key, the time (`time.monotonic`) until which the job
+        postponed: For each postponed job's key, the time (`time.monotonic`) until which the job
             waits. The next run of the postponed job does not count as another try.
 
     Raises:
-        UnavailableError: The database or mail server did not answer, or was busy; other jobs may
-            still run.
+        UnavailableError: The database or mail server did not answer; other jobs may still run.
     """
-    waits = [key for key, until in put_off.items() if until > time.monotonic()]
+    waits = [key for key, until in postponed.items() if until > time.monotonic()]
     due = Job.objects.filter(state__in=BUSY, kind__in=kinds, at__lte=timezone.now())
     job = due.exclude(pk__in=waits).order_by("pk").first()
     if job is None:
         return False
     try:
-        with suppress(Stopped):
-            _run(job, job.tries + (job.pk not in put_off))
+        with suppress(JobStopped):
+            _run_job(job, job.tries + (job.pk not in postponed))
     except OperationalError as error:
         raise UnavailableError(job.pk) from error
     return True
 
 
-def _run(job: Job, tries: int) -> None:
+def _run_job(job: Job, tries: int) -> None:
     try:
         if job.state == State.READING:
-            _update(job, tries=tries)
-            previews[job.kind](job, _reading_reporter(job))
-            return _update(job, state=State.SHOWN, tries=0, total=job.total, came=job.came)
-        _update(job, state=State.RUNNING, tries=tries)
+            _update_row(job, tries=tries)
+            previews[job.kind](job, _make_reading_reporter(job))
+            return _update_row(job, state=State.SHOWN, tries=0, total=job.total, came=job.came)
+        _update_row(job, state=State.RUNNING, tries=tries)
         came = works[job.kind](job, lambda done: _store_progress(job, done))
-    except (Stopped, OperationalError, UnavailableError):
+    except (JobStopped, OperationalError, UnavailableError):
         raise  # the worker tries the job again later
     except WinosmithError as error:
-        _finish(job, State.FAILED, error=str(error))
+        _finish_job(job, State.FAILED, error=str(error))
         if job.state == State.READING:  # other jobs keep their file for a day, for a retry
             _delete_file(job)
     except Exception:
         logging.getLogger(__name__).exception("%s of %s failed", job.kind, job.at)
-        _finish(job, State.FAILED, error=FAULT)
+        _finish_job(job, State.FAILED, error=FAULT)
     else:
-        _finish(job, State.DONE, came=came or {}, error="")
+        _finish_job(job, State.DONE, came=came or {}, error="")
         _delete_file(job)
 
 
-def _finish(job: Job, state: Any, **columns: Any) -> None:
-    """Store the outcome of a job. A duty is scheduled again; the address of a mail is deleted."""
+def _finish_job(job: Job, state: Any, **columns: Any) -> None:
+    """Store a job's outcome, reschedule a periodic job, and delete a mail's address."""
     if job.kind == MAIL:
         if state == State.DONE:
             with writing():
@@ -392,7 +392,7 @@ def _finish(job: Job, state: Any, **columns: Any) -> None:
     now = timezone.now()
     if job.mark in duties:
         state, columns["at"] = State.WAITING, now + timedelta(seconds=duties[job.mark])
-    _update(job, state=state, tries=0, ended=now, **columns)
+    _update_row(job, state=state, tries=0, ended=now, **columns)
 
 
 def _delete_file(job: Job) -> None:
@@ -404,39 +404,39 @@ REPORT_SECONDS = 1.0
 """Seconds between progress reports while a file is read."""
 
 
-def _reading_reporter(job: Job) -> Reading:
-    """Return a function that stores the reading progress, and raises `Stopped` like `_update`."""
+def _make_reading_reporter(job: Job) -> Reading:
+    """Return a function that stores the progress of reading; it may raise `JobStopped`."""
     last = time.monotonic()
 
-    def report(fraction: float) -> None:
+    def report_progress(fraction: float) -> None:
         nonlocal last
         if time.monotonic() >= last + REPORT_SECONDS:
             last = time.monotonic()
             with suppress(OperationalError):  # the next report may succeed
-                _update(job, came={"read": int(100 * fraction)})
+                _update_row(job, came={"read": int(100 * fraction)})
 
-    return report
+    return report_progress
 
 
 def _store_progress(job: Job, done: int) -> None:
     """Store the progress of a job, even if the job was stopped.
 
     Raises:
-        Stopped: Somebody has stopped the job.
+        JobStopped: Somebody has stopped the job.
     """
     row = Job.objects.filter(pk=job.pk)
     with writing():
         row.update(done=done)
         continues = row.filter(state__in=BUSY).exists()
     if not continues:
-        raise Stopped
+        raise JobStopped
 
 
-def _update(job: Job, **columns: Any) -> None:
+def _update_row(job: Job, **columns: Any) -> None:
     """Change the row of a running job."""
     with writing():
         if not Job.objects.filter(pk=job.pk, state__in=BUSY).update(**columns):
-            raise Stopped
+            raise JobStopped
 
 
 LOCK = "worker.lock"
@@ -465,26 +465,28 @@ def run_worker() -> None:
     ended = threading.Event()
     server = int(os.environ.get(SERVER, "0"))
 
-    def end(*_: Any) -> None:
+    def stop(*_: Any) -> None:
         ended.set()
 
-    signal.signal(signal.SIGTERM, end)
-    signal.signal(signal.SIGINT, signal.SIG_IGN if server else end)  # Ctrl-C is for the server
+    signal.signal(signal.SIGTERM, stop)
+    signal.signal(signal.SIGINT, signal.SIG_IGN if server else stop)  # Ctrl-C is for the server
 
-    def continues() -> bool:
+    def should_continue() -> bool:
         return not ended.wait(EVERY) and server in (0, os.getppid())
 
-    _lock.bound_lock_waits()
-    while (_lock_of_worker := _take_lock(LOCK, ONE_WORKER, {"process": os.getpid()})) is None:
-        if not continues():
+    _lock.limit_lock_waits()
+    while (_lock_of_worker := _acquire_lock(LOCK, ONE_WORKER, {"process": os.getpid()})) is None:
+        if not should_continue():
             return
     take_over_jobs()
     for kinds in LANES:
-        threading.Thread(target=_run_lane, args=(kinds,), name=kinds[0], daemon=True).start()
+        threading.Thread(
+            target=_run_jobs_forever, args=(kinds,), name=kinds[0], daemon=True
+        ).start()
     for watch in watchers:
         threading.Thread(target=watch, name="watcher", daemon=True).start()
     try:
-        while continues():
+        while should_continue():
             with connection.cursor() as cursor:
                 cursor.execute("SELECT 1")
     except DatabaseError:  # on PostgreSQL, the lock ends with the connection
@@ -495,8 +497,8 @@ def run_worker() -> None:
     os._exit(0)  # unfinished jobs run again
 
 
-def _take_lock(name: str, key: int, note: object = None) -> ExitStack | None:
-    """Take the lock file and the PostgreSQL lock; None if another process has one of them."""
+def _acquire_lock(name: str, key: int, note: object = None) -> ExitStack | None:
+    """Acquire the lock file and the PostgreSQL lock; return None if either is already held."""
     file = FileLock.acquire(settings.SITE.folder / name)
     if file is None:
         return None
@@ -520,20 +522,20 @@ def _unlock(key: int) -> None:
             cursor.execute("SELECT pg_advisory_unlock(%s)", [key])
 
 
-def worker_process_id(folder: Path) -> int | None:
+def get_worker_process_id(folder: Path) -> int | None:
     """Return the process id of the worker on this machine, or None."""
     held, note = read_lock(folder / LOCK)
     return note["process"] if held and isinstance(note, dict) else None
 
 
-def worker_is_gone() -> bool:
+def is_worker_gone() -> bool:
     """Return whether no worker is running."""
     return not _is_lock_held(LOCK, ONE_WORKER)
 
 
-def rounds_are_idle() -> bool:
+def are_rounds_idle() -> bool:
     """Return whether neither a worker nor a command can be running a round."""
-    return worker_is_gone() and not _is_lock_held(ROUND_LOCK, ROUND_KEY)
+    return is_worker_gone() and not _is_lock_held(ROUND_LOCK, ROUND_KEY)
 
 
 def _is_lock_held(name: str, key: int) -> bool:
@@ -545,71 +547,68 @@ def _is_lock_held(name: str, key: int) -> bool:
         return cursor.fetchone() is not None
 
 
-def wait_for(job: Job) -> None:
+def wait_for_job(job: Job) -> None:
     """Wait until a job has ended; run the job in this process if the site has no worker.
 
     A worker that starts in the meantime runs all jobs except rounds.
     """
-    put_off: dict[int, float] = {}
+    postponed: dict[int, float] = {}
     while Job.objects.get(pk=job.pk).busy:
-        lock = _take_lock(ROUND_LOCK, ROUND_KEY) if worker_is_gone() else None
+        lock = _acquire_lock(ROUND_LOCK, ROUND_KEY) if is_worker_gone() else None
         if lock is None:
             time.sleep(1)
             continue
         with lock:
             take_over_jobs([job.kind])
             try:
-                done = run_next([job.kind], put_off)
+                done = run_next_job([job.kind], postponed)
             except UnavailableError:
-                done, put_off[job.pk] = False, time.monotonic() + PUT_OFF
+                done, postponed[job.pk] = False, time.monotonic() + PUT_OFF
         if not done:
             time.sleep(1)
 
 
 def take_over_jobs(kinds: Iterable[str] = Job.Kind.values) -> None:
-    """Claim the unfinished jobs of a worker that has ended, and add new duties.
+    """Claim the unfinished jobs of a worker that has ended, and add new periodic jobs.
 
-    A job fails if workers have ended `MAX_TRIES` times during it; a duty is scheduled again.
+    A job fails if `MAX_TRIES` workers have ended while running it; a periodic job is rescheduled.
     """
     left = Job.objects.filter(state__in=BEGUN, kind__in=kinds, tries__gte=MAX_TRIES)
     for job in left:
-        with suppress(Stopped):
-            _finish(job, State.FAILED, error=ENDED)
+        with suppress(JobStopped):
+            _finish_job(job, State.FAILED, error=ENDED)
             crash_hooks[job.kind](job) if job.kind in crash_hooks else None
     now = timezone.now()
     with writing():
-        for (
-            kind,
-            seconds,
-        ) in duties.items():  # a wrong clock may have scheduled the duty years ahead
+        for kind, seconds in duties.items():  # a wrong clock may have scheduled it years ahead
             last = now + timedelta(seconds=seconds)
             Job.objects.filter(mark=kind, at__gt=last).update(at=last)
         new = [Job(mark=kind, kind=kind, state=State.WAITING) for kind in duties]
         Job.objects.bulk_create(new, ignore_conflicts=True)
 
 
-def _run_lane(kinds: Iterable[str]) -> None:
+def _run_jobs_forever(kinds: Iterable[str]) -> None:
     """Run the jobs of the given kinds one after the other, until the process ends."""
     if ROUND in kinds:  # a round takes hours: pages and models have priority
         with suppress(OSError):  # the process has a lower priority already
             os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), 10)
-    put_off: dict[int, float] = {}
+    postponed: dict[int, float] = {}
     while True:
         wait = EVERY
         try:
             reload_rules()
             if ROUND not in kinds:
-                more = run_next(kinds, put_off)
-            elif lock := _take_lock(ROUND_LOCK, ROUND_KEY):
+                more = run_next_job(kinds, postponed)
+            elif lock := _acquire_lock(ROUND_LOCK, ROUND_KEY):
                 with lock:
-                    more = run_next(kinds, put_off)
+                    more = run_next_job(kinds, postponed)
             else:
-                more = False  # a command is running a round: see `wait_for`
+                more = False  # a command is running a round: see `wait_for_job`
             if more:
                 continue
         except UnavailableError as error:
             logging.getLogger(__name__).exception("a job is postponed")
-            put_off[error.args[0]] = time.monotonic() + PUT_OFF
+            postponed[error.args[0]] = time.monotonic() + PUT_OFF
             connection.close()
         except Exception:
             logging.getLogger(__name__).exception("jobs can't run now")
@@ -672,6 +671,6 @@ class Child:
                 self.process.kill()
 
 
-def worker_child(site: Site) -> Child:
+def make_worker_process(site: Site) -> Child:
     """Return a site's worker process, for the server to start and restart."""
-    return Child(["-m", "winosmith", "work", str(site.folder)], site.environment())
+    return Child(["-m", "winosmith", "work", str(site.folder)], site.get_environment())

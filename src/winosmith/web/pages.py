@@ -42,12 +42,12 @@ def site_context(request: HttpRequest) -> dict[str, Any]:
     return {
         "rules": settings.RULES,
         "winosmith_version": __version__,
-        "area": _current_area(request),
+        "area": _get_current_area(request),
         "languages": settings.LANGUAGES,
     }
 
 
-def _current_area(request: HttpRequest) -> str:
+def _get_current_area(request: HttpRequest) -> str:
     match = request.resolver_match
     if match is None:
         return ""
@@ -67,11 +67,11 @@ def choose_language(request: HttpRequest) -> HttpResponse:
     An empty choice deletes the stored language, so that the browser's language applies again.
     """
     if request.method != "POST":
-        return _render(request, request.GET.get("next", ""))
+        return _render_languages(request, request.GET.get("next", ""))
     wanted, back = request.POST.get("language"), request.POST.get("next", "")
     if wanted != "" and wanted not in dict(settings.LANGUAGES):
-        return _render(request, back, _("Choose one of these languages."), 422)
-    answer = redirect(_safe_return_url(request, back))
+        return _render_languages(request, back, _("Choose one of these languages."), 422)
+    answer = redirect(_get_safe_return_url(request, back))
     if wanted:
         answer.cookies = set_language(request).cookies
     else:
@@ -81,35 +81,37 @@ def choose_language(request: HttpRequest) -> HttpResponse:
     return answer
 
 
-def _render(request: HttpRequest, back: str, error: str = "", status: int = 200) -> HttpResponse:
+def _render_languages(
+    request: HttpRequest, back: str, error: str = "", status: int = 200
+) -> HttpResponse:
     context = {
         "languages": settings.LANGUAGES,
         "chosen": request.COOKIES.get(settings.LANGUAGE_COOKIE_NAME, ""),
-        "back": _safe_return_url(request, back),
+        "back": _get_safe_return_url(request, back),
         "error": error,
     }
     return render(request, "language.html", context, status=status)
 
 
-def _safe_return_url(request: HttpRequest, url: str) -> str:
+def _get_safe_return_url(request: HttpRequest, url: str) -> str:
     is_safe = url_has_allowed_host_and_scheme(
         url, allowed_hosts={request.get_host()}, require_https=request.is_secure()
     )
     return url if is_safe and len(url) <= LONGEST else resolve_url("read:home")
 
 
-def fixed(value: float, digits: int) -> str:
+def to_fixed(value: float, digits: int) -> str:
     """Format a number with `digits` decimals, rounded as in reports."""
     return number_format(report.fixed(value, f".{digits}f"), use_l10n=True)
 
 
-def percent(fraction: float, digits: int = 1) -> str:
+def to_percent(fraction: float, digits: int = 1) -> str:
     """Format a fraction (0–1) as a percentage."""
-    return f"{fixed(100 * fraction, digits)} %"
+    return f"{to_fixed(100 * fraction, digits)} %"
 
 
-def whole_percent(fraction: float) -> int:
-    """Return a fraction (0–1) as a whole percentage, for a bar and its label."""
+def round_percent(fraction: float) -> int:
+    """Round a fraction (0–1) to a whole percentage, for a bar and its label."""
     return int(report.fixed(100 * fraction, ".0f"))
 
 
@@ -118,15 +120,15 @@ def is_number(text: str, digits: int = 18) -> bool:
     return text.isascii() and text.isdigit() and len(text) <= digits
 
 
-def adjacent_pages(page: Page) -> dict[str, str]:
-    """Return the query strings of the next newer and the next older page; "" if there is none."""
+def list_adjacent_pages(page: Page) -> dict[str, str]:
+    """Return the query strings of the newer and the older page; "" if there is none."""
     return {
         "newer": f"page={page.number - 1}" if page.has_previous() else "",
         "older": f"page={page.number + 1}" if page.has_next() else "",
     }
 
 
-def newest_rows(rows: QuerySet[Any], before: str, size: int) -> tuple[list[Any], str]:
+def get_newest_rows(rows: QuerySet[Any], before: str, size: int) -> tuple[list[Any], str]:
     """Return a page of rows, newest first, and the start of the next page.
 
     Args:
@@ -147,10 +149,10 @@ BOM = "\ufeff"
 """Byte order mark at the start of a CSV file, by which Excel recognises UTF-8."""
 
 
-def csv_response(rows: Iterable[Iterable[object]], name: str) -> StreamingHttpResponse:
+def make_csv_response(rows: Iterable[Iterable[object]], name: str) -> StreamingHttpResponse:
     """Return a streaming CSV response; cells are escaped so that no spreadsheet runs formulas."""
 
-    def lines() -> Iterator[str]:
+    def iter_lines() -> Iterator[str]:
         yield BOM
         for row in rows:
             line = io.StringIO()
@@ -159,13 +161,14 @@ def csv_response(rows: Iterable[Iterable[object]], name: str) -> StreamingHttpRe
             )
             yield line.getvalue()
 
-    return as_download(StreamingHttpResponse(lines(), content_type="text/csv; charset=utf-8"), name)
+    response = StreamingHttpResponse(iter_lines(), content_type="text/csv; charset=utf-8")
+    return mark_as_download(response, name)
 
 
-def waiting_page(
+def render_waiting_page(
     request: HttpRequest, part: str, context: dict[str, Any], busy: bool
 ) -> HttpResponse:
-    """Return the progress part of a waiting page, or make the page reload when the work is done."""
+    """Render the progress part of a waiting page, or make the page reload when the work is done."""
     if not busy:
         return HttpResponse(status=204, headers={"HX-Refresh": "true"})
     return render(request, part, context)
@@ -174,7 +177,7 @@ def waiting_page(
 Sent = TypeVar("Sent", bound=HttpResponseBase)
 
 
-def as_download(response: Sent, name: str) -> Sent:
+def mark_as_download(response: Sent, name: str) -> Sent:
     """Make the browser download a response as a file, and return the response."""
     response.headers["Content-Disposition"] = f'attachment; filename="{name}"'
     return response
@@ -193,7 +196,7 @@ def translate_message(text: str, phrases: Iterable[str]) -> str:
         phrases: The phrases, such as "%(n)s of %(of)s judges", marked for translation.
     """
     for phrase in phrases:
-        if found := _phrase_pattern(phrase).fullmatch(text):
+        if found := _compile_phrase(phrase).fullmatch(text):
             return _(phrase) % found.groupdict()
     return text
 
@@ -235,7 +238,7 @@ def translate_row_fault(reason: str | None) -> str:
 
 
 @cache
-def _phrase_pattern(phrase: str) -> re.Pattern[str]:
+def _compile_phrase(phrase: str) -> re.Pattern[str]:
     parts = re.split(r"%\((\w+)\)s", phrase)
     found = [re.escape(parts[0])]
     for at in range(1, len(parts), 2):
@@ -245,31 +248,31 @@ def _phrase_pattern(phrase: str) -> re.Pattern[str]:
     return re.compile("".join(found), re.DOTALL)
 
 
-@register.filter
-def day(at: date | None) -> str:
+@register.filter("day")
+def format_day(time: date | None) -> str:
     """Format the day of a date or time; a dash for None."""
-    return _format_time(at, _("j M Y"))
+    return _format_time(time, _("j M Y"))
 
 
-@register.filter
-def moment(at: datetime | None) -> str:
+@register.filter("moment")
+def format_moment(time: datetime | None) -> str:
     """Format a date and time, which times.js shows in the reader's time zone; a dash for None."""
-    return _format_time(at, _("j M Y, H:i"), "moment")
+    return _format_time(time, _("j M Y, H:i"), "moment")
 
 
-@register.filter
-def clock(at: datetime | None) -> str:
+@register.filter("clock")
+def format_clock(time: datetime | None) -> str:
     """Format a time of day, which times.js shows in the reader's time zone; a dash for None."""
-    return _format_time(at, "H:i", "clock")
+    return _format_time(time, "H:i", "clock")
 
 
-def _format_time(at: date | None, how: str, form: str = "") -> str:
-    if at is None:
+def _format_time(time: date | None, pattern: str, kind: str = "") -> str:
+    if time is None:
         return "–"
-    exact, text = at.isoformat(), date_format(at, how)
-    if not form:
+    exact, text = time.isoformat(), date_format(time, pattern)
+    if not kind:
         return format_html('<time datetime="{}">{}</time>', exact, text)
-    return format_html('<time datetime="{}" data-form="{}">{} UTC</time>', exact, form, text)
+    return format_html('<time datetime="{}" data-form="{}">{} UTC</time>', exact, kind, text)
 
 
 WIDTH, HEIGHT = 480, 190
@@ -282,7 +285,7 @@ _WIDEST = 34
 """Maximum width of a bar in pixels."""
 
 
-def bar_chart(
+def make_bar_chart(
     stacks: Sequence[Sequence[tuple[float, bool]]],
     labels: Sequence[str],
     description: str,
@@ -313,13 +316,13 @@ def bar_chart(
         for value, pale in stack:
             foot += value
             height = round(value * scale, 2)
-            y = _svg_y(foot * scale)
+            y = _to_svg_y(foot * scale)
             bars.append({"x": x, "y": y, "width": width, "height": height, "pale": pale})
     return {
         "bars": bars,
-        "ticks": [(_svg_y(part * top * scale), f"{part * top:g}{unit}") for part in (0, 0.5, 1)],
+        "ticks": [(_to_svg_y(part * top * scale), f"{part * top:g}{unit}") for part in (0, 0.5, 1)],
         "labels": [(round(x, 2), name) for x, name in zip(middles, labels, strict=True) if name],
-        "line": None if line is None else _svg_y(line * scale),
+        "line": None if line is None else _to_svg_y(line * scale),
         "told": description,
         "axis": axis,
         "width": WIDTH,
@@ -331,7 +334,7 @@ def bar_chart(
     }
 
 
-def _svg_y(height: float) -> float:
+def _to_svg_y(height: float) -> float:
     return round(HEIGHT - _BOTTOM - height, 2)
 
 
@@ -355,22 +358,21 @@ def apply_browser_settings(
 
 
 _applied_stamp: list[tuple[int, int] | tuple[()] | None] = [()]
-"""The `file_stamp` of the settings that this process has applied; () before the first check."""
+"""File stamp of the settings that this process has applied; () before the first check."""
 
 
 def reload_rules() -> None:
     """Apply the admins' latest settings to this process.
 
-    Invalid settings are logged, and the current settings stay in effect. A file that can't be read
-    is read again at the next request.
+    Invalid settings are logged, and the current ones stay in effect. An unreadable file is retried.
     """
     folder = settings.SITE.folder
     try:
-        mark = file_stamp(folder / CHOSEN)
+        mark = read_file_stamp(folder / CHOSEN)
         if mark == _applied_stamp[0]:
             return
         with _RELOADING:
-            settings.RULES = settings.RULES.with_chosen(folder, settings.SITE.fixed)
+            settings.RULES = settings.RULES.with_saved(folder, settings.SITE.fixed)
             _applied_stamp[0] = mark
     except OSError:
         logging.getLogger(__name__).exception("the settings can't be read")
@@ -383,8 +385,8 @@ def reload_rules() -> None:
 _RELOADING = threading.Lock()
 
 
-def file_stamp(path: Path) -> tuple[int, int] | None:
-    """Return a file's inode and time of modification, or None if it does not exist."""
+def read_file_stamp(path: Path) -> tuple[int, int] | None:
+    """Return a file's inode and modification time, or None if the file does not exist."""
     try:
         about = path.stat()
     except FileNotFoundError:
@@ -392,7 +394,7 @@ def file_stamp(path: Path) -> tuple[int, int] | None:
     return about.st_ino, about.st_mtime_ns
 
 
-def refuse_nul(
+def reject_nul(
     get_response: Callable[[HttpRequest], HttpResponse],
 ) -> Callable[[HttpRequest], HttpResponse]:
     """Reject requests with NUL in the URL or form with status 400 (middleware).
@@ -412,18 +414,17 @@ def refuse_nul(
 def handle_error(request: HttpRequest) -> HttpResponse:
     """Return the error page: status 503 if the database is unavailable or locked, otherwise 500.
 
-    The page does not use the database. With status 503 it contains the submitted form, so that the
-    reader can submit the form again.
+    The page does not use the database. With status 503 it contains the form, to be resubmitted.
     """
     away = isinstance(sys.exc_info()[1], OperationalError | InterfaceError)
-    context = {"away": True, **_submitted_form(request)} if away else {}
+    context = {"away": True, **_get_submitted_form(request)} if away else {}
     page = HttpResponse(render_to_string("500.html", context), status=503 if away else 500)
     if away:
         page.headers["Retry-After"] = str(AGAIN)
     return page
 
 
-def _submitted_form(request: HttpRequest) -> dict[str, Any]:
+def _get_submitted_form(request: HttpRequest) -> dict[str, Any]:
     fields = [(name, value) for name, values in request.POST.lists() for value in values]
     if request.FILES or any("password" in name for name, _ in fields):
         return {}
@@ -473,7 +474,7 @@ HEADERS = {
 }
 
 
-def security_headers(
+def add_security_headers(
     get_response: Callable[[HttpRequest], HttpResponseBase],
 ) -> Callable[[HttpRequest], HttpResponseBase]:
     """Add security headers that Django does not set, and forbid caching of pages (middleware)."""

@@ -49,13 +49,13 @@ INSTALLED_APPS = [
 ]
 MIDDLEWARE = [
     "django.middleware.security.SecurityMiddleware",
-    "winosmith.web.pages.security_headers",
+    "winosmith.web.pages.add_security_headers",
     "winosmith.web.pages.apply_browser_settings",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.locale.LocaleMiddleware",
     "django.middleware.common.CommonMiddleware",
-    "winosmith.web.pages.refuse_nul",
+    "winosmith.web.pages.reject_nul",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
@@ -91,7 +91,7 @@ TEMPLATES = [
 ]
 
 
-def _postgresql(url: str) -> dict[str, Any]:
+def _make_postgresql_settings(url: str) -> dict[str, Any]:
     parts = urlsplit(url)
     return {
         "ENGINE": "django.db.backends.postgresql",
@@ -112,7 +112,7 @@ def _postgresql(url: str) -> dict[str, Any]:
     }
 
 
-def _sqlite(path: Path) -> dict[str, Any]:
+def _make_sqlite_settings(path: Path) -> dict[str, Any]:
     return {
         "ENGINE": "django.db.backends.sqlite3",
         "NAME": path,
@@ -134,7 +134,9 @@ def _sqlite(path: Path) -> dict[str, Any]:
 
 
 DATABASES = {
-    "default": _postgresql(SITE.database.url) if SITE.database.url else _sqlite(SITE.database.path)
+    "default": _make_postgresql_settings(SITE.database.url)
+    if SITE.database.url
+    else _make_sqlite_settings(SITE.database.path)
 }
 
 AUTH_USER_MODEL = "people.Person"

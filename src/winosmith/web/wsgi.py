@@ -21,7 +21,7 @@ from django.conf import settings
 from django.core.wsgi import get_wsgi_application
 from django.db import Error, InterfaceError, OperationalError, connection, transaction
 
-from winosmith.web._lock import wait_for_locks
+from winosmith.web._lock import set_lock_timeout
 
 HEALTH = "/healthz"
 UNAVAILABLE = "503 Service Unavailable"
@@ -132,7 +132,7 @@ def find_fault() -> str:
     with _CHECKING:
         if not _last or time.monotonic() > _last[0][0] + CACHE_SECONDS:
             results: queue.SimpleQueue[str] = queue.SimpleQueue()
-            threading.Thread(target=_check, args=(results,), name="health", daemon=True).start()
+            threading.Thread(target=_run_check, args=[results], name="health", daemon=True).start()
             try:
                 found = results.get(timeout=CHECK_SECONDS)
             except queue.Empty:
@@ -141,14 +141,14 @@ def find_fault() -> str:
         return _last[0][1]
 
 
-def _check(results: queue.SimpleQueue[str]) -> None:
+def _run_check(results: queue.SimpleQueue[str]) -> None:
     try:
-        results.put(_disk_fault() or _database_fault())
+        results.put(_find_disk_fault() or _find_database_fault())
     finally:
         connection.close()
 
 
-def _disk_fault() -> str:
+def _find_disk_fault() -> str:
     try:
         with tempfile.TemporaryFile(dir=settings.SITE.folder, buffering=0) as file:
             left = FREE_BYTES
@@ -159,27 +159,25 @@ def _disk_fault() -> str:
     return ""
 
 
-def _database_fault() -> str:
+def _find_database_fault() -> str:
     """Return why the database can't be written, or ""; nothing is written."""
     try:
-        wait_for_locks(connection, LOCK_SECONDS)
+        set_lock_timeout(connection, LOCK_SECONDS)
         with transaction.atomic():
-            return _postgresql_fault() if connection.vendor == "postgresql" else _sqlite_fault()
+            if connection.vendor == "postgresql":
+                return _find_postgresql_fault()
+            with connection.cursor() as cursor:
+                cursor.execute("UPDATE django_migrations SET name = name WHERE id = 1")
+            transaction.set_rollback(True)
+            return ""
     except (OperationalError, InterfaceError) as error:
-        return _error_message(error)
+        return _get_error_message(error)
     except Error:
         logging.getLogger(__name__).exception("the database could not be checked")
         return BROKEN
 
 
-def _sqlite_fault() -> str:
-    with connection.cursor() as cursor:
-        cursor.execute("UPDATE django_migrations SET name = name WHERE id = 1")
-    transaction.set_rollback(True)
-    return ""
-
-
-def _postgresql_fault() -> str:
+def _find_postgresql_fault() -> str:
     quoted = connection.ops.quote_name
     tables = sorted(quoted(model._meta.db_table) for model in apps.get_models())
     with connection.cursor() as cursor:
@@ -191,7 +189,7 @@ def _postgresql_fault() -> str:
     return ""
 
 
-def _error_message(error: Error) -> str:
+def _get_error_message(error: Error) -> str:
     cause = error.__cause__
     code = getattr(cause, "sqlite_errorcode", None)
     if code is not None:

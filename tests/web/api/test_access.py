@@ -50,9 +50,9 @@ def tokens(stood: Any) -> dict[str, Any]:
 
 
 def _operations() -> list[tuple[str, str, dict[str, Any]]]:
-    from winosmith.web.api.app import api_description, list_api_operations
+    from winosmith.web.api.app import build_api_description, list_api_operations
 
-    found: list[tuple[str, str, dict[str, Any]]] = list_api_operations(api_description())
+    found: list[tuple[str, str, dict[str, Any]]] = list_api_operations(build_api_description())
     return found
 
 

@@ -13,7 +13,7 @@ from winosmith.web.api import families
 from winosmith.web.people.gates import new_key
 from winosmith.web.people.models import Person
 from winosmith.web.people.privacy import agree
-from winosmith.web.perturb.rules import Place, SentenceInput, create_version
+from winosmith.web.perturb.rules import Position, SentenceInput, create_version
 from winosmith.web.problems.models import Problem, Twin, Version
 
 
@@ -135,7 +135,7 @@ def test_a_family_is_listed_a_page_at_a_time(
     agree(ann)
     caller, last = program(ann), root.ref
     for n in range(3):
-        place = Place.below(ann, Problem.objects.get(ref=last))
+        place = Position.for_new_version(ann, Problem.objects.get(ref=last))
         form = {"sentence": root.sentence.replace("cup", f"very {n} cup", 1), "answer": "0"}
         form |= {f"option_{k}": option for k, option in enumerate(root.options, 1)}
         made = create_version(place, SentenceInput.from_form(form, 2), new_key())

@@ -15,7 +15,7 @@ from winosmith.errors import InputError
 from winosmith.web.api import models as tokens
 from winosmith.web.api.models import Token
 from winosmith.web.people.gates import new_key
-from winosmith.web.people.privacy import agree, data_about, delete_old_rows, erase
+from winosmith.web.people.privacy import agree, delete_old_rows, erase, export_personal_data
 
 
 @pytest.fixture
@@ -115,7 +115,7 @@ def test_people_have_a_few_tokens(ann: Any) -> None:
 def test_what_the_site_holds_about_somebody_tells_of_tokens_without_digests(ann: Any) -> None:
     """Everybody's own data name their tokens; no digest is among them."""
     program(ann)
-    told = json.dumps(data_about(ann), default=str)
+    told = json.dumps(export_personal_data(ann), default=str)
     assert "a program" in told
     assert ann.tokens.get().digest not in told
 

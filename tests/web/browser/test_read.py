@@ -22,7 +22,7 @@ from winosmith import practice
 from winosmith.web._lock import writing
 from winosmith.web.people.models import Person
 from winosmith.web.problems.models import Problem, Twin
-from winosmith.web.problems.records import row_fields, twin_fields
+from winosmith.web.problems.records import problem_fields, twin_fields
 data = practice.read_handwritten()
 ann = Person.objects.create_user("ann")
 with writing():
@@ -33,7 +33,7 @@ with writing():
         )
         for half in halves:
             Problem.objects.create(
-                twin=twin, state="valid", **{**row_fields(half), "record": {}}
+                twin=twin, state="valid", **{**problem_fields(half), "record": {}}
             )
 result = Problem.objects.first().ref
 """

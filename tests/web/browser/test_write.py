@@ -267,9 +267,9 @@ def test_the_focus_is_never_under_the_bar(desk: Desk, width: int) -> None:
 
 
 LEARNT = """
-from winosmith.web.jobs import LEARN, run_next, take_over_jobs
+from winosmith.web.jobs import LEARN, run_next_job, take_over_jobs
 take_over_jobs([LEARN])
-result = run_next([LEARN])
+result = run_next_job([LEARN])
 """
 """Learns the word pairs of the meter, as the worker does."""
 

@@ -17,8 +17,8 @@ def counted_at_each_look(monkeypatch: pytest.MonkeyPatch) -> None:
     from winosmith.web.families import lists, trees
 
     monkeypatch.setattr(_kept, "QUICK_SECONDS", 3600.0)
-    lists._ENTRIES.forget()
-    lists._FAMILIES.forget()
+    lists._ENTRIES.clear()
+    lists._FAMILIES.clear()
     trees._build_tree.cache_clear()  # rows that were rolled back leave their ids to others
 
 

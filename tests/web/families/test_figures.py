@@ -14,13 +14,17 @@ from winosmith.web.families.figures import (
     RIGHT,
     WRONG,
     Answers,
-    accuracy_by_depth,
-    error_depths,
-    first_errors,
+    compute_error_depths,
+    count_first_errors,
     load_answers,
+    measure_accuracy,
 )
 from winosmith.web.families.lists import list_board_entries, list_families
-from winosmith.web.families.page import p_value, share, shares
+from winosmith.web.families.page import (
+    format_p_value,
+    format_percentage,
+    format_percentage_interval,
+)
 from winosmith.web.families.trees import DEPTHS, Tree, load_tree
 from winosmith.web.problems.models import Problem
 from winosmith.web.problems.records import as_problem, as_public
@@ -30,7 +34,7 @@ from winosmith.web.problems.states import public_problems
 def _stability(
     found: dict[str, Any], wrong: set[str], kind: Any, ties: frozenset[str] = frozenset()
 ) -> Any:
-    """Return what `metrics.stability` makes of the family."""
+    """Return what `metrics.measure_stability` makes of the family."""
     data = Dataset(as_problem(problem) for problem in found.values())
     answers = [
         Prediction(p.ref, 0, tied=(0, 1))
@@ -46,20 +50,20 @@ def _stability(
 def test_they_are_those_of_the_metrics(
     db: Any, family: Any, model: Any, says: Any, wrong: set[str], kind: Any
 ) -> None:
-    """Error depths, their nulls and accuracies by depth are what `metrics.stability` says."""
+    """Error depths, nulls and accuracies by depth are what `metrics.measure_stability` says."""
     found, alpha = family(), model()
     for name, problem in found.items():
         says(alpha, problem, name not in wrong)
     tree = load_tree(found["root"], None)
     answers = load_answers(found["root"], tree, alpha)
-    of = error_depths(answers)[DEPTHS.index(kind)]
+    of = compute_error_depths(answers)[DEPTHS.index(kind)]
     said = _stability(found, wrong, kind)
     assert (of.n, of.errors, of.mean, of.first) == (
         said.n, said.mean.errors, said.mean.value, said.first.value,
     )  # fmt: skip
     assert of.coin == pytest.approx(said.mean.null.coin)
     assert of.coin_first == pytest.approx(said.first.null.coin, abs=0.08)
-    by = {row.depth: (row.right, row.n) for row in accuracy_by_depth(answers, kind)}
+    by = {row.depth: (row.right, row.n) for row in measure_accuracy(answers, kind)}
     roots = {0: (said.roots.right, said.roots.n)}
     assert by == roots | {depth: (one.right, one.n) for depth, one in said.by_depth.items()}
 
@@ -76,18 +80,18 @@ def test_ties_are_worth_what_the_metrics_say(
         problem.refresh_from_db()
         says(alpha, problem, name != "old_big", tie=name in ("root", "old"))
     answers = load_answers(found["root"], load_tree(found["root"], None), alpha)
-    assert answers.waiting == 0
+    assert answers.unanswered == 0
     said = _stability(found, {"old_big"}, "edit", frozenset({"root", "old"}))
-    of = error_depths(answers)[2]
+    of = compute_error_depths(answers)[2]
     assert (of.n, of.errors, of.mean, of.first) == pytest.approx(
         (said.n, said.mean.errors, said.mean.value, said.first.value)
     )
-    by = {row.depth: (row.right, row.n, row.ties) for row in accuracy_by_depth(answers, "edit")}
+    by = {row.depth: (row.right, row.n, row.ties) for row in measure_accuracy(answers, "edit")}
     assert by[0] == (0.5, 1, 1)
     assert {depth: one[:2] for depth, one in by.items() if depth} == {
         depth: (one.right, one.n) for depth, one in said.by_depth.items()
     }
-    ends = first_errors(answers, "edit")
+    ends = count_first_errors(answers, "edit")
     assert sum(end.errors for end in ends) == 1.5  # old_big's path fails for sure, pot's in half
     assert sum(end.ends for end in ends) == 0.5
     assert (ends[0].before, ends[0].errors, ends[0].ties) == (2, 1, 1)
@@ -110,7 +114,7 @@ def test_a_path_of_ties_ends_as_the_metrics_say(
     data = Dataset(as_problem(problem) for problem in found)
     said = [Prediction(problem.ref, 0, tied=tuple(range(options))) for problem in found]
     curve = m.stability(m.grade(data, said), depth="edit", draws=10).survival
-    ends = first_errors(answers, "edit")
+    ends = count_first_errors(answers, "edit")
     assert tuple(end.depth for end in ends) == curve.depths == (0, 1, 2, 3, 4, 5)
     assert [end.before for end in ends] == pytest.approx(curve.at_risk)
     assert [end.errors for end in ends] == pytest.approx(curve.errors)
@@ -151,7 +155,7 @@ def test_the_list_counts_ties_as_the_page_of_a_family_does(
     (one,) = list_families()
     tree = load_tree(root, None)
     for who, wrong in ((alpha, 0), (beta, 1)):
-        of = error_depths(load_answers(root, tree, who))[2]
+        of = compute_error_depths(load_answers(root, tree, who))[2]
         assert (one.errors[who.pk], one.answered[who.pk]) == (of.errors, of.n)
         assert of.errors == pytest.approx(wrong + (2 - wrong) * (1 - 1 / options))
         assert one.ties[who.pk] == 2 - wrong
@@ -181,7 +185,7 @@ def test_the_public_download_gives_the_figures_of_a_family_with_hidden_ones(
     data = Dataset(as_public(rows))
     names = {problem.ref: name for name, problem in found.items()}
     said = [Prediction(one.id, ((one.answer or 0) + (names[one.id] in wrong)) % 2) for one in data]
-    for kind, of in zip(DEPTHS, error_depths(answers), strict=True):
+    for kind, of in zip(DEPTHS, compute_error_depths(answers), strict=True):
         measured = m.stability(m.grade(data, said), depth=kind, draws=10)
         assert (of.n, of.errors, of.mean, of.first) == (
             measured.n, measured.mean.errors, measured.mean.value, measured.first.value,
@@ -196,8 +200,8 @@ def test_what_was_not_answered_is_no_error(db: Any, family: Any, model: Any, say
     says(alpha, found["old_big"], None)
     says(alpha, found["pot"], None, stand="late")
     answers = load_answers(found["root"], load_tree(found["root"], None), alpha)
-    assert answers.waiting == 2
-    assert [(of.n, of.errors) for of in error_depths(answers)] == [(1, 1)] * 3
+    assert answers.unanswered == 2
+    assert [(of.n, of.errors) for of in compute_error_depths(answers)] == [(1, 1)] * 3
 
 
 def _paths(parents: list[int], wrong: list[bool], depths: list[int]) -> list[tuple[int, bool]]:
@@ -225,7 +229,7 @@ def test_first_errors_are_those_of_each_path(rows: list[tuple[int, bool, int]]) 
         np.full(n, 0.5),
     )  # fmt: skip
     answers = Answers(tree, np.array([WRONG if bad else RIGHT for bad in wrong], np.int8))
-    ends = first_errors(answers, "edit")
+    ends = count_first_errors(answers, "edit")
     paths = _paths(parents, wrong, depths)
     assert sum(end.errors + end.ends for end in ends) == len(paths)
     for end in ends:
@@ -237,5 +241,8 @@ def test_first_errors_are_those_of_each_path(rows: list[tuple[int, bool, int]]) 
 @pytest.mark.parametrize("value", [1.0, 69 / 80, 0.35, 0.03125, 0.0001, 2e-6])
 def test_a_page_prints_figures_as_reports_do(db: Any, value: float) -> None:
     """Shares, their intervals and p-values are the same text on a page and in a report."""
-    assert (share(value), p_value(value)) == (report.percent(value), report.probability(value))
-    assert shares((value, 1.0)) == report.span((value, 1.0))
+    assert (format_percentage(value), format_p_value(value)) == (
+        report.percent(value),
+        report.probability(value),
+    )
+    assert format_percentage_interval((value, 1.0)) == report.span((value, 1.0))

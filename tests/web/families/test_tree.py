@@ -81,7 +81,7 @@ def test_pages_are_never_long_and_lose_nothing(places: list[int], looked: int, a
     nothing = np.zeros(n, dtype=np.int64)
     tree = Tree(np.arange(n), np.array(parents), {"edit": nothing}, nothing == 0, np.full(n, 0.5))
     number = looked % n
-    top = trees.tree_around(tree, number, after)
+    top = trees.build_tree_around(tree, number, after)
     seen: list[int] = []
 
     def walk(shown: Any, level: int) -> None:

@@ -35,19 +35,19 @@ def twin(contributor: Any = None, *, halves: int = 2, opened: bool = True, **fie
 
 def give(person: Any, choice: int | None = None, **marks: Any) -> Any:
     """Let a person take the next problem and answer it, rightly unless told otherwise."""
-    from winosmith.web.judge.turns import next_problem
+    from winosmith.web.judge.turns import lease_next_problem
 
-    slot = next_problem(person)
+    slot = lease_next_problem(person)
     assert slot is not None
     return reply(slot, choice, **marks)
 
 
 def reply(slot: Any, choice: int | None = None, **marks: Any) -> Any:
     """Let the person who holds a slot answer it, correctly unless `choice` is given."""
-    from winosmith.web.judge.turns import needs_local, store_answer, store_local_answer
+    from winosmith.web.judge.turns import needs_local_answer, store_answer, store_local_answer
 
     right = slot.problem.answer if choice is None else choice
-    if needs_local(slot):
+    if needs_local_answer(slot):
         store_local_answer(slot.holder, slot.ref, marks.pop("local", 1 - slot.problem.answer))
     return store_answer(slot.holder, slot.ref, right, **marks)
 
@@ -81,15 +81,15 @@ def passes(person: Any, seconds: float) -> None:
 def give_in(person: Any, seconds: float, choice: int | None = None, address: str = "") -> Any:
     """Let a person take the next problem and answer it after so many seconds."""
     from winosmith.web.judge.turns import (
-        needs_local,
-        next_problem,
+        lease_next_problem,
+        needs_local_answer,
         store_answer,
         store_local_answer,
     )
 
-    slot = next_problem(person)
+    slot = lease_next_problem(person)
     assert slot is not None
-    if needs_local(slot):
+    if needs_local_answer(slot):
         store_local_answer(person, slot.ref, 1 - slot.problem.answer)
     passes(person, seconds)
     right = slot.problem.answer if choice is None else choice

@@ -18,18 +18,23 @@ from winosmith.errors import InputError
 from winosmith.web._import import import_problems
 from winosmith.web.judge.exclusion import change_votes, resume_judge
 from winosmith.web.judge.models import Gold, Judge, Slot
-from winosmith.web.judge.trust import add_gold, contest_gold, gold_records, settle_contest as settle
+from winosmith.web.judge.trust import (
+    add_gold,
+    contest_gold,
+    count_gold_answers,
+    settle_contest as settle,
+)
 from winosmith.web.judge.turns import (
     ProblemLostError,
-    current_slot,
-    needs_local,
-    next_problem,
+    get_current_slot,
+    lease_next_problem,
+    needs_local_answer,
     skip_problem,
     store_answer,
     store_local_answer,
 )
 from winosmith.web.judge.votes import iter_responses, list_votes
-from winosmith.web.people.privacy import data_about
+from winosmith.web.people.privacy import export_personal_data
 from winosmith.web.problems.lookalikes import Half, find_lookalikes
 
 Maker = Callable[..., Any]
@@ -79,10 +84,10 @@ def test_a_gold_question_waits_no_longer_than_another_problem(
     for taken in (False, True):
         if taken:
             twin(halves=1)
-        slot = next_problem(ann)
+        slot = lease_next_problem(ann)
         Slot.objects.filter(pk=slot.pk).update(lease_until=timezone.now())
         if taken:
-            next_problem(bob)
+            lease_next_problem(bob)
         try:
             told.append(str(store_answer(ann, slot.ref, 0).gold))
         except ProblemLostError as error:
@@ -96,9 +101,9 @@ def test_a_gold_question_of_the_training_waits(db: Any, rules: Any, person: Make
     gold(2)
     ann, bob = person("ann"), person("bob")
     Judge.objects.create(person=bob, qualified=timezone.now())
-    slot = next_problem(ann)
+    slot = lease_next_problem(ann)
     Slot.objects.filter(pk=slot.pk).update(lease_until=timezone.now())
-    assert next_problem(bob) is not None
+    assert lease_next_problem(bob) is not None
     assert store_answer(ann, slot.ref, 0).gold
 
 
@@ -145,7 +150,7 @@ def test_who_guesses_is_held_by_the_last_ten(
     for at in range(10):
         give(ann, choice=0 if at < right else 1)
     assert _paused(ann) is held
-    assert (next_problem(ann) is None) is held
+    assert (lease_next_problem(ann) is None) is held
 
 
 def test_votes_of_a_held_judge_wait_until_a_moderator_decides(
@@ -164,8 +169,8 @@ def test_votes_of_a_held_judge_wait_until_a_moderator_decides(
     resume_judge(ann, eva)
     assert change_votes(ann, "resume", eva, "a bad day") == 1
     assert len(list_votes(problem)) == 1
-    assert next_problem(ann) is not None
-    assert gold_records([ann], Judge.objects.get(person=ann).since)[ann.pk] == (0, 0)
+    assert lease_next_problem(ann) is not None
+    assert count_gold_answers([ann], Judge.objects.get(person=ann).since)[ann.pk] == (0, 0)
 
 
 def test_a_contested_answer_counts_only_when_it_is_settled(
@@ -179,16 +184,16 @@ def test_a_contested_answer_counts_only_when_it_is_settled(
     assert _paused(ann)
     made = contest_gold(ann, slots[9].ref, "The jug is glass, too.")
     assert _paused(ann)
-    assert gold_records([ann])[ann.pk] == (4, 9)
+    assert count_gold_answers([ann])[ann.pk] == (4, 9)
     settle(made, eva, upheld=False)
     assert _paused(ann)
-    assert gold_records([ann])[ann.pk] == (4, 10)
-    with pytest.raises(InputError, match="another moderator has decided this"):
+    assert count_gold_answers([ann])[ann.pk] == (4, 10)
+    with pytest.raises(InputError, match="another moderator has already decided this"):
         settle(made, eva, upheld=True)
     other = contest_gold(ann, slots[8].ref, "Both fit.")
     settle(other, eva, upheld=True)
     assert Gold.objects.filter(retired=True).count() == 1
-    assert gold_records([ann])[ann.pk] == (4, 9)
+    assert count_gold_answers([ann])[ann.pk] == (4, 9)
     assert not _paused(ann)
     assert slots[8].problem not in {give(bob).problem for _ in range(9)}
 
@@ -224,9 +229,9 @@ def test_attention_comes_in_two_steps_as_all_others_do(db: Any, rules: Any, pers
     """A question that says itself what to choose begins with its local context, too."""
     rules(gold_every=1)
     gold(1, attention=True)
-    slot = next_problem(person("ann"))
+    slot = lease_next_problem(person("ann"))
     assert slot.gold
-    assert needs_local(slot)
+    assert needs_local_answer(slot)
 
 
 def test_gold_comes_only_where_another_problem_could(db: Any, rules: Any, person: Maker) -> None:
@@ -238,7 +243,7 @@ def test_gold_comes_only_where_another_problem_could(db: Any, rules: Any, person
     rules(gold_every=0)
     assert not give(ann).gold
     rules(gold_every=1)
-    assert [next_problem(ann), next_problem(ann)] == [None, None]
+    assert [lease_next_problem(ann), lease_next_problem(ann)] == [None, None]
 
 
 def test_gold_needs_an_answer_an_explanation_and_no_votes(
@@ -252,7 +257,7 @@ def test_gold_needs_an_answer_an_explanation_and_no_votes(
     (plain,) = twin(halves=1, opened=False)
     for problem, words, why in (
         (withheld, "because", "no answer"),
-        (plain, " ", "explain the answer"),
+        (plain, " ", "needs an explanation"),
         (voted, "because", "already has votes"),
     ):
         with pytest.raises(InputError, match=why):
@@ -280,11 +285,11 @@ def test_what_a_judge_downloads_about_themselves_tells_no_gold(
     ann = person("ann")
     kinds: dict[bool, set[str]] = {}
     for _ in range(20):
-        slot = next_problem(ann)
-        told = data_about(ann)["other"]
+        slot = lease_next_problem(ann)
+        told = export_personal_data(ann)["other"]
         held = [row for row in told["judge.Slot.holder"] if row["ref"] == slot.ref]
         skip_problem(ann, slot.ref, "known")
-        left = data_about(ann)["other"]
+        left = export_personal_data(ann)["other"]
         for row in (*held, left.get("judge.Slot.holder"), left["judge.Judge.person"][0]):
             hidden = {"ref", "taken_at", "lease_until", "shown"}
             seen = row and {key: value for key, value in row.items() if key not in hidden}
@@ -303,10 +308,10 @@ def test_gold_takes_as_many_statements_as_other_problems(
     rules(gold_every=2)
     asked: dict[bool, set[Any]] = {True: set(), False: set()}
     for act in (store_answer, skip_problem) * 40:
-        counts, slot = _counted(next_problem, ann)
+        counts, slot = _counted(lease_next_problem, ann)
         counts += _counted(store_local_answer, ann, slot.ref, 0)[0]
         counts += _counted(store_answer, ann, slot.ref, None)[0]
-        counts += _counted(current_slot, ann)[0]
+        counts += _counted(get_current_slot, ann)[0]
         if act is skip_problem:
             counts += _counted(skip_problem, ann, slot.ref, "known")[0]
         else:

@@ -16,16 +16,16 @@ from tests.web.judge.making import twin
 from winosmith.errors import InputError
 from winosmith.web.judge.models import Seen, Slot
 from winosmith.web.judge.turns import (
-    current_slot,
-    next_problem,
+    get_current_slot,
+    get_undoable_slot,
+    lease_next_problem,
     skip_problem,
     store_answer,
     store_local_answer,
     undo_answer,
-    undoable_slot,
 )
 from winosmith.web.judge.votes import close_slots, open_slots
-from winosmith.web.people.gates import act_once, new_key
+from winosmith.web.people.gates import new_key, process_once
 from winosmith.web.people.models import Person
 
 K, PEOPLE = 3, 6
@@ -66,7 +66,7 @@ class Judging(RuleBasedStateMachine):
     def take(self, who: int) -> None:
         """Take the next problem: one that is held, or one never read but in part."""
         person = self.people[who]
-        held, slot = current_slot(person), next_problem(person)
+        held, slot = get_current_slot(person), lease_next_problem(person)
         if slot is not None and held is None:
             assert (person, slot.problem_id) not in self.spent
             self.given.add((person, slot.problem_id))
@@ -75,7 +75,7 @@ class Judging(RuleBasedStateMachine):
     def look(self, who: int) -> None:
         """Answer from the local context, so that the whole is shown."""
         person = self.people[who]
-        slot = current_slot(person)
+        slot = get_current_slot(person)
         if slot is not None:
             store_local_answer(person, slot.ref, 0)
             self.spent.add((person, slot.problem_id))
@@ -84,7 +84,7 @@ class Judging(RuleBasedStateMachine):
     def send(self, who: int, choice: int, held: bool, other: int) -> None:
         """Answer what is held, or something that need not be."""
         person = self.people[who]
-        slot = current_slot(person) if held else None
+        slot = get_current_slot(person) if held else None
         ref = slot.ref if slot else self.problems[other].ref
         self.keys.append((person, new_key(), ref, choice))
         self._send(*self.keys[-1])
@@ -103,12 +103,12 @@ class Judging(RuleBasedStateMachine):
             return {}
 
         with contextlib.suppress(InputError):
-            act_once(person, key, "/judge/answer/", act)
+            process_once(person, key, "/judge/answer/", act)
 
     @rule(who=PERSON)
     def pass_on(self, who: int) -> None:
         """Pass on what is held."""
-        slot = current_slot(self.people[who])
+        slot = get_current_slot(self.people[who])
         if slot is not None:
             skip_problem(self.people[who], slot.ref, "unsure")
             self.spent.add((self.people[who], slot.problem_id))
@@ -116,7 +116,7 @@ class Judging(RuleBasedStateMachine):
     @rule(who=PERSON)
     def take_back(self, who: int) -> None:
         """Take the last answer back."""
-        slot = undoable_slot(self.people[who])
+        slot = get_undoable_slot(self.people[who])
         if slot is not None:
             undo_answer(self.people[who], slot.ref)
 

@@ -11,7 +11,12 @@ from django.db.models import F
 
 from tests.web.judge.making import give, twin
 from winosmith.web.judge.models import Seen, Slot, note_all, note_seen
-from winosmith.web.judge.turns import current_slot, next_problem, skip_problem, store_local_answer
+from winosmith.web.judge.turns import (
+    get_current_slot,
+    lease_next_problem,
+    skip_problem,
+    store_local_answer,
+)
 from winosmith.web.judge.votes import add_slots, close_slots
 
 Maker = Callable[..., Any]
@@ -19,10 +24,10 @@ Maker = Callable[..., Any]
 
 def _lost(person: Any, *, to: Any) -> None:
     """Let somebody's lease run out, and another person take the place."""
-    slot = current_slot(person)
+    slot = get_current_slot(person)
     rows = type(slot).objects.filter(pk=slot.pk)
     rows.update(lease_until=F("lease_until") - timedelta(hours=1))
-    assert next_problem(to).pk == slot.pk
+    assert lease_next_problem(to).pk == slot.pk
 
 
 def test_who_lost_a_problem_in_part_gets_it_again(database: Any, rules: Any, person: Maker) -> None:
@@ -30,9 +35,9 @@ def test_who_lost_a_problem_in_part_gets_it_again(database: Any, rules: Any, per
     rules(judges=3)
     first, _second = twin()
     ann, bob = person("ann"), person("bob")
-    lost = next_problem(ann)
+    lost = lease_next_problem(ann)
     _lost(ann, to=bob)
-    again = next_problem(ann)
+    again = lease_next_problem(ann)
     assert again.problem == lost.problem == first
     assert again.pk != lost.pk
     give(bob), give(ann), give(person("cat"))
@@ -45,9 +50,9 @@ def test_the_other_half_of_a_part_stays_away(db: Any, rules: Any, person: Maker)
     rules(judges=1)
     twin()
     ann, bob = person("ann"), person("bob")
-    next_problem(ann)
+    lease_next_problem(ann)
     _lost(ann, to=bob)
-    assert next_problem(ann) is None
+    assert lease_next_problem(ann) is None
 
 
 def test_both_halves_may_follow_a_part_where_the_site_allows_it(
@@ -57,16 +62,16 @@ def test_both_halves_may_follow_a_part_where_the_site_allows_it(
     rules(judges=3, both_halves=True)
     first, second = twin()
     ann, bob = person("ann"), person("bob")
-    next_problem(ann)
+    lease_next_problem(ann)
     _lost(ann, to=bob)
-    slot = next_problem(ann)
+    slot = lease_next_problem(ann)
     assert slot.problem == first
     skip_problem(ann, slot.ref, "unsure")
-    assert next_problem(ann).problem == second
-    _lost(ann, to=bob) if current_slot(bob) is None else give(bob)
+    assert lease_next_problem(ann).problem == second
+    _lost(ann, to=bob) if get_current_slot(bob) is None else give(bob)
     rules(judges=3, both_halves=False)
     give(ann)
-    assert next_problem(ann) is None
+    assert lease_next_problem(ann) is None
 
 
 @pytest.mark.parametrize("how", ["looked", "passed on", "asked whole", "short"])
@@ -78,33 +83,33 @@ def test_what_was_read_whole_never_comes_back(db: Any, rules: Any, person: Maker
         problem.sentence = "So the _ broke when the cup hit it."
         problem.save()
     ann, bob = person("ann"), person("bob")
-    ref = next_problem(ann).ref
+    ref = lease_next_problem(ann).ref
     if how == "looked":
         store_local_answer(ann, ref, 0)
     if how == "passed on":
         skip_problem(ann, ref, "unsure")
     else:
         _lost(ann, to=bob)
-    assert current_slot(ann) is None
-    assert next_problem(ann) is None
+    assert get_current_slot(ann) is None
+    assert lease_next_problem(ann) is None
 
 
 def test_what_is_read_elsewhere_closes_a_part(db: Any, rules: Any, person: Maker) -> None:
     """Who reads a half whole, on a page, in bulk or as a moderator, loses the one they began."""
-    from winosmith.web.moderate.queue import note_answers_read
+    from winosmith.web.moderate.queue import record_answers_read
 
     rules(judges=3)
     (first, second), bob = twin(), person("bob")
     readers = {
         person("ann"): lambda who: note_seen(who, second),
         person("cat"): lambda who: note_all(who, [second, first]),
-        person("eva", is_moderator=True): lambda who: note_answers_read(who, [second]),
+        person("eva", is_moderator=True): lambda who: record_answers_read(who, [second]),
     }
     for who, read in readers.items():
-        assert next_problem(who).problem == first
+        assert lease_next_problem(who).problem == first
         _lost(who, to=bob)
         read(who)
-        assert next_problem(who) is None
+        assert lease_next_problem(who) is None
         (row,) = Seen.objects.filter(person=who)
         assert (row.spent, row.problem) == (True, second)
         give(bob)
@@ -116,11 +121,11 @@ def test_one_place_on_a_problem_is_enough(db: Any, rules: Any, person: Maker) ->
     rules(judges=1)
     (problem,) = twin(halves=1)
     ann, bob = person("ann"), person("bob")
-    next_problem(ann)
+    lease_next_problem(ann)
     close_slots(problem)
     add_slots(problem, 1)
-    assert next_problem(ann) is None
-    assert next_problem(bob).problem == problem
+    assert lease_next_problem(ann) is None
+    assert lease_next_problem(bob).problem == problem
     assert Slot.objects.filter(problem=problem, holder=ann).count() == 1
 
 

@@ -17,18 +17,18 @@ from winosmith.web.judge.models import Judge, Skip, Slot, has_seen
 from winosmith.web.judge.turns import (
     LONGEST,
     ProblemLostError,
-    current_slot,
-    find_no_work_reason,
-    fresh_slots,
-    next_problem,
-    returned_slots,
+    explain_no_work,
+    get_current_slot,
+    get_expired_slots,
+    get_fresh_slots,
+    lease_next_problem,
+    make_slot_context,
     skip_problem,
-    slot_context,
     store_answer,
     store_local_answer,
     undo_answer,
 )
-from winosmith.web.judge.votes import close_slots, count_skips, open_slots, queue_place
+from winosmith.web.judge.votes import close_slots, count_skips, get_queue_position, open_slots
 from winosmith.web.people.models import Person
 from winosmith.web.problems.models import State
 from winosmith.web.problems.states import move
@@ -49,7 +49,7 @@ def test_a_problem_gets_k_slots_once(db: Any, rules: Any) -> None:
     found = []
     for problem in problems:
         open_slots(problem)
-        first = queue_place(problem)
+        first = get_queue_position(problem)
         places = sorted(problem.slots.values_list("n", "place"))
         assert places == [(n, first + n) for n in range(1, 18)]
         found += [place for _, place in places]
@@ -66,15 +66,15 @@ def test_three_people_decide_a_problem(db: Any, rules: Any, person: Maker) -> No
     give(person("cat"))
     problem.refresh_from_db()
     assert (problem.state, problem.reasons) == ("valid", [])
-    assert next_problem(person("dan")) is None
+    assert lease_next_problem(person("dan")) is None
 
 
 def test_nobody_judges_what_they_wrote(db: Any, rules: Any, person: Maker) -> None:
     """A contributor is offered neither half of their twin."""
     ann = person("ann")
     twin(ann)
-    assert next_problem(ann) is None
-    assert next_problem(person("bob")) is not None
+    assert lease_next_problem(ann) is None
+    assert lease_next_problem(person("bob")) is not None
 
 
 def test_nobody_judges_both_halves(db: Any, rules: Any, person: Maker) -> None:
@@ -83,10 +83,10 @@ def test_nobody_judges_both_halves(db: Any, rules: Any, person: Maker) -> None:
     ann = person("ann")
     assert give(ann).problem == first
     assert has_seen(ann, second)
-    assert next_problem(ann) is None
+    assert lease_next_problem(ann) is None
     rules(both_halves=True)
     assert [has_seen(ann, half) for half in (first, second)] == [True, False]
-    found = next_problem(ann)
+    found = lease_next_problem(ann)
     assert found is not None
     assert found.problem == second
 
@@ -100,30 +100,30 @@ def test_what_was_read_under_the_looser_rule_still_counts(
     rules(both_halves=True)
     give(ann)
     rules(both_halves=False)
-    assert next_problem(ann) is None
+    assert lease_next_problem(ann) is None
 
 
 def test_anonymous_people_never_judge(db: Any, rules: Any) -> None:
     """A person without an account is refused."""
     twin()
-    with pytest.raises(InputError, match="may not judge"):
-        next_problem(Person.objects.create_anonymous())
+    with pytest.raises(InputError, match="not allowed to judge"):
+        lease_next_problem(Person.objects.create_anonymous())
 
 
 def test_only_judges_judge_where_the_site_says_so(db: Any, rules: Any, person: Maker) -> None:
     """Without open judging, an account needs the role."""
     rules(open_judging=False)
     twin()
-    with pytest.raises(InputError, match="may not judge"):
-        next_problem(person("ann"))
-    assert next_problem(person("bob", is_judge=True)) is not None
+    with pytest.raises(InputError, match="not allowed to judge"):
+        lease_next_problem(person("ann"))
+    assert lease_next_problem(person("bob", is_judge=True)) is not None
 
 
 def test_taking_twice_gives_the_same(db: Any, rules: Any, person: Maker) -> None:
     """Who holds a problem gets that one again, with its options in the same order."""
     twin(), twin()
     ann = person("ann")
-    first, again = next_problem(ann), next_problem(ann)
+    first, again = lease_next_problem(ann), lease_next_problem(ann)
     assert first is not None
     assert again is not None
     assert (first.pk, first.shown) == (again.pk, again.shown)
@@ -133,7 +133,7 @@ def test_a_begun_problem_is_finished_first(db: Any, rules: Any, person: Maker) -
     """Three people who begin at the same place all get the oldest problem."""
     oldest = twin()[0]
     twin()
-    assert [next_problem(person(name)).problem for name in ("a", "b", "c")] == [oldest] * 3
+    assert [lease_next_problem(person(name)).problem for name in ("a", "b", "c")] == [oldest] * 3
 
 
 def test_abandoned_work_comes_back_first(db: Any, rules: Any, person: Maker) -> None:
@@ -142,11 +142,11 @@ def test_abandoned_work_comes_back_first(db: Any, rules: Any, person: Maker) -> 
     begun = twin(halves=1)[0]
     twin(halves=1)
     ann, bob, cat = person("ann"), person("bob"), person("cat")
-    slot = next_problem(ann)
+    slot = lease_next_problem(ann)
     store_local_answer(ann, slot.ref, 1)
-    assert next_problem(bob).problem != begun
+    assert lease_next_problem(bob).problem != begun
     _later(21)
-    retaken = next_problem(cat)
+    retaken = lease_next_problem(cat)
     assert retaken.pk == slot.pk
     assert retaken.holder == cat
     assert (retaken.local_choice, retaken.local_at) == (None, None)
@@ -159,12 +159,12 @@ def test_a_late_answer_counts_until_somebody_took_the_place(
     rules(judges=1, local_first=False)
     twin(halves=1), twin(halves=1)
     ann, bob = person("ann"), person("bob")
-    ref = next_problem(ann).ref
+    ref = lease_next_problem(ann).ref
     _later(60)
     assert store_answer(ann, ref, 0).answered_at is not None
-    slot = next_problem(ann)
+    slot = lease_next_problem(ann)
     _later(60)
-    assert next_problem(bob) == slot
+    assert lease_next_problem(bob) == slot
     with pytest.raises(ProblemLostError, match="another judge took it"):
         store_answer(ann, slot.ref, 0)
 
@@ -184,7 +184,7 @@ def test_the_local_context_comes_first_and_stays(db: Any, rules: Any, person: Ma
     """The whole can't be answered before the local context, whose first answer is kept."""
     twin()
     ann = person("ann")
-    ref = next_problem(ann).ref
+    ref = lease_next_problem(ann).ref
     with pytest.raises(InputError, match="local context first"):
         store_answer(ann, ref, 0)
     store_local_answer(ann, ref, 1)
@@ -197,7 +197,7 @@ def test_a_choice_is_an_option(db: Any, rules: Any, person: Maker, choice: int) 
     """An option that the problem has not is refused, for the local context and the whole."""
     twin()
     ann = person("ann")
-    ref = next_problem(ann).ref
+    ref = lease_next_problem(ann).ref
     for act in (store_local_answer, store_answer):
         with pytest.raises(InputError, match="one of the options"):
             act(ann, ref, choice)
@@ -208,7 +208,7 @@ def test_neither_is_for_the_ambiguous(db: Any, rules: Any, person: Maker) -> Non
     rules(local_first=False)
     twin()
     ann = person("ann")
-    ref = next_problem(ann).ref
+    ref = lease_next_problem(ann).ref
     with pytest.raises(InputError, match="or mark the problem as ambiguous"):
         store_answer(ann, ref, None)
     assert store_answer(ann, ref, None, ambiguous=True).choice is None
@@ -217,7 +217,7 @@ def test_neither_is_for_the_ambiguous(db: Any, rules: Any, person: Maker) -> Non
 def test_a_problem_of_others_cant_be_answered(db: Any, rules: Any, person: Maker) -> None:
     """Nobody answers a problem that they do not hold, be it another's, or none at all."""
     twin()
-    ref = next_problem(person("ann")).ref
+    ref = lease_next_problem(person("ann")).ref
     for asked in (ref, "no-such-problem", ""):
         with pytest.raises(ProblemLostError):
             store_answer(person(f"bob{len(asked)}"), asked, 0)
@@ -229,9 +229,9 @@ def test_passed_on_work_goes_to_others_first(db: Any, rules: Any, person: Maker)
     passed = twin(halves=1)[0]
     other = twin(halves=1)[0]
     ann = person("ann")
-    skip_problem(ann, next_problem(ann).ref, "known")
-    assert next_problem(ann).problem == other
-    assert next_problem(person("bob")).problem == passed
+    skip_problem(ann, lease_next_problem(ann).ref, "known")
+    assert lease_next_problem(ann).problem == other
+    assert lease_next_problem(person("bob")).problem == passed
     assert count_skips(passed) == {"I know this sentence": 1}
 
 
@@ -239,10 +239,10 @@ def test_a_reason_is_one_of_those_offered(db: Any, rules: Any, person: Maker) ->
     """Passing on for a reason that is none is refused, and the problem stays held."""
     ann = person("ann")
     twin()
-    slot = next_problem(ann)
+    slot = lease_next_problem(ann)
     with pytest.raises(InputError, match="reason for skipping"):
         skip_problem(ann, slot.ref, "bored")
-    assert current_slot(ann) == slot
+    assert get_current_slot(ann) == slot
 
 
 def test_the_last_answer_can_be_taken_back_for_a_minute(db: Any, rules: Any, person: Maker) -> None:
@@ -250,12 +250,12 @@ def test_the_last_answer_can_be_taken_back_for_a_minute(db: Any, rules: Any, per
     twin(), twin()
     ann = person("ann")
     slot = give(ann, 0)
-    held = next_problem(ann)
+    held = lease_next_problem(ann)
     for other in (held.ref, "", "no-such-problem"):
         with pytest.raises(ProblemLostError, match="no longer be undone"):
             undo_answer(ann, other)
     assert undo_answer(ann, slot.ref).open
-    assert current_slot(ann).pk == slot.pk
+    assert get_current_slot(ann).pk == slot.pk
     store_answer(ann, slot.ref, 1)
     Slot.objects.filter(pk=slot.pk).update(answered_at=slot.taken_at - timedelta(minutes=2))
     with pytest.raises(ProblemLostError, match="no longer be undone"):
@@ -274,7 +274,7 @@ def test_what_was_taken_back_or_sent_is_shown_again(db: Any, rules: Any, person:
         ({}, ([0], False, True, "so far")),
         ({"choice": "1", "ambiguous": "on"}, ([1], True, False, "")),
     ):
-        page = slot_context(slot, typed)
+        page = make_slot_context(slot, typed)
         chosen = [option["value"] for option in page["options"] if option["chosen"]]
         assert (chosen, page["ambiguous"], page["associative"], page["comment"]) == expected
         assert [option["key"] for option in page["options"]] == [1, 2]
@@ -287,13 +287,13 @@ def test_a_comment_has_so_many_characters(db: Any, rules: Any, person: Maker) ->
     rules(local_first=False)
     twin(halves=1), twin(halves=1)
     ann, text = person("ann"), "x" * LONGEST
-    ref = next_problem(ann).ref
+    ref = lease_next_problem(ann).ref
     with pytest.raises(InputError, match=f"to {LONGEST} characters"):
         store_answer(ann, ref, 0, comment=f"{text}x")
     with pytest.raises(InputError, match=f"to {LONGEST} characters"):
         skip_problem(ann, ref, "known", f"{text}x")
     assert store_answer(ann, ref, 0, comment=f" {text} ").comment == text
-    skip_problem(ann, next_problem(ann).ref, "known", f" {text} ")
+    skip_problem(ann, lease_next_problem(ann).ref, "known", f" {text} ")
     assert Skip.objects.get(person=ann).comment == text
 
 
@@ -313,11 +313,11 @@ def test_a_closed_problem_takes_no_answers(db: Any, rules: Any, person: Maker) -
     (problem,) = twin(halves=1)
     give(person("ann"))
     bob = person("bob")
-    ref = next_problem(bob).ref
+    ref = lease_next_problem(bob).ref
     close_slots(problem)
     with pytest.raises(ProblemLostError, match="This problem is no longer judged"):
         store_answer(bob, ref, 0)
-    assert next_problem(person("cat")) is None
+    assert lease_next_problem(person("cat")) is None
     open_slots(problem)
     assert problem.slots.count() == 3
     assert problem.slots.filter(open=True, holder=None).count() == 2
@@ -334,7 +334,7 @@ def test_judged_anew_it_gets_an_odd_number_in_all(db: Any, rules: Any, person: M
     move(problem, State.JUDGING, by=None, kind="reopen")
     open_slots(problem)
     assert problem.slots.count() == 7
-    assert [next_problem(judge) for judge in before] == [None] * 3
+    assert [lease_next_problem(judge) for judge in before] == [None] * 3
     for name in "defg":
         give(person(name))
     problem.refresh_from_db()
@@ -359,12 +359,12 @@ def test_nothing_left_is_explained(db: Any, rules: Any, person: Maker) -> None:
     ann, bob = person("ann"), person("bob")
     twin(), twin(halves=1), twin(ann, halves=1)
     give(ann)
-    assert next_problem(bob) is not None
+    assert lease_next_problem(bob) is not None
     give(ann)
-    found = find_no_work_reason(ann)
+    found = explain_no_work(ann)
     assert (found.own, found.seen, found.held) == (1, 1, 0)
     assert found.until is None
-    assert find_no_work_reason(person("cat")).held == 1
+    assert explain_no_work(person("cat")).held == 1
 
 
 def test_the_queue_wraps_once(db: Any, rules: Any, person: Maker) -> None:
@@ -372,7 +372,7 @@ def test_the_queue_wraps_once(db: Any, rules: Any, person: Maker) -> None:
     (problem,) = twin(halves=1)
     ann = person("ann")
     Judge.objects.create(person=ann, cursor=10**12)
-    assert next_problem(ann).problem == problem
+    assert lease_next_problem(ann).problem == problem
 
 
 def test_a_place_in_the_queue_is_that_of_the_last_fresh_slot(
@@ -383,11 +383,11 @@ def test_a_place_in_the_queue_is_that_of_the_last_fresh_slot(
     for _ in range(3):
         twin(halves=1)
     ann, bob = person("ann"), person("bob")
-    passed = next_problem(bob)
-    fresh_slots = give(ann)
+    passed = lease_next_problem(bob)
+    get_fresh_slots = give(ann)
     skip_problem(bob, passed.ref, "unsure")
-    assert next_problem(ann).pk == passed.pk
-    assert Judge.objects.get(person=ann).cursor == fresh_slots.place > passed.place
+    assert lease_next_problem(ann).pk == passed.pk
+    assert Judge.objects.get(person=ann).cursor == get_fresh_slots.place > passed.place
 
 
 def test_a_clock_that_is_set_back_makes_no_time_negative(
@@ -397,7 +397,7 @@ def test_a_clock_that_is_set_back_makes_no_time_negative(
     rules(local_first=False)
     twin()
     ann = person("ann")
-    slot = next_problem(ann)
+    slot = lease_next_problem(ann)
     Slot.objects.filter(pk=slot.pk).update(taken_at=slot.taken_at + timedelta(minutes=5))
     assert store_answer(ann, slot.ref, 0).seconds == 0
 
@@ -414,8 +414,8 @@ def test_the_queue_is_read_from_its_index(database: Any, rules: Any, person: Mak
             cursor.execute("SET enable_seqscan = off")
     place = twins[30][0].slots.get(n=1).place
     for query, index in (
-        (fresh_slots(ann, place), "slot_fresh"),
-        (returned_slots(ann, timezone.now()), "slot_leased"),
+        (get_fresh_slots(ann, place), "slot_fresh"),
+        (get_expired_slots(ann, timezone.now()), "slot_leased"),
     ):
         plan = query[:1].explain()
         assert index in plan, plan

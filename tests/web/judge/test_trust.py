@@ -17,9 +17,9 @@ from tests.web.judge.making import give, give_in, gold, passes, twin
 from tests.web.working import work_off
 from winosmith.web.judge.exclusion import (
     change_votes,
-    confirm_job,
+    exclude_paid_votes,
+    include_paid_votes,
     pause_judge,
-    refuse_job,
     resume_judge,
 )
 from winosmith.web.judge.models import Judge, Slot
@@ -27,23 +27,27 @@ from winosmith.web.judge.trust import (
     CONTESTS,
     TRAINING,
     Pace,
+    compute_false_hold_rate,
     contest_gold,
     count_address_judges,
+    count_gold_answers,
     delete_origins,
     digest_origin,
-    false_hold_rate,
-    gold_records,
-    median_pace,
+    get_pending_votes,
+    get_suspect_problems,
+    measure_pace,
     put_on_hold,
     settle_contest,
-    suspect_problems,
-    waiting_votes,
 )
-from winosmith.web.judge.turns import lock_judge, next_problem
+from winosmith.web.judge.turns import lease_next_problem, lock_judge
 from winosmith.web.judge.votes import measure_agreement
-from winosmith.web.moderate.people import appoint, held_together, unfinished_decisions
+from winosmith.web.moderate.people import (
+    appoint,
+    get_people_held_together,
+    get_unfinished_decisions,
+)
 from winosmith.web.moderate.queue import QueueFilters, filter_queue
-from winosmith.web.people.addresses import client_address
+from winosmith.web.people.addresses import get_client_address
 from winosmith.web.people.gates import new_key
 from winosmith.web.people.models import pseudonym
 from winosmith.web.people.privacy import agree, erase
@@ -92,7 +96,10 @@ def test_a_quick_answer_waits_for_slower_ones(database: Any, rules: Any, person:
     ann = person("ann")
     give_in(ann, 1.4)
     assert _states(problems) == ["judging", "judging"]
-    assert _judge(ann).measured == {"seconds": round(median_pace(ann.pk).seconds, 1), "over": 1}
+    assert _judge(ann).measured == {
+        "seconds": round(measure_pace(ann.pk).seconds, 1),
+        "over": 1,
+    }
     give_in(ann, 9.0)
     assert _states(problems) == ["valid", "valid"]
     assert [one.events.filter(kind="verdict").count() for one in problems] == [1, 1]
@@ -132,9 +139,9 @@ def test_pace_is_measured_from_the_answer_before(
             holder=ann, open=False, taken_at=now + timedelta(seconds=shown), choice=0,
             answered_at=now + timedelta(seconds=at * step),
         )  # fmt: skip
-    assert median_pace(ann.pk) == Pace(seconds, 4)
-    assert median_pace(ann.pk, over=1) == Pace(seconds, 1)
-    assert median_pace(person("bob").pk) == Pace(None, 0)
+    assert measure_pace(ann.pk) == Pace(seconds, 4)
+    assert measure_pace(ann.pk, limit=1) == Pace(seconds, 1)
+    assert measure_pace(person("bob").pk) == Pace(None, 0)
 
 
 def test_accounts_of_one_address_are_held_together(
@@ -150,7 +157,7 @@ def test_accounts_of_one_address_are_held_together(
         for _ in range(2 + (who is people[0])):
             give_in(who, 9.0, address="192.0.2.7")
     assert [_judge(who).cause for who in people] == ["address"] * 3
-    assert [len(held_together(who)) for who in people] == [2, 2, 2]
+    assert [len(get_people_held_together(who)) for who in people] == [2, 2, 2]
     assert _judge(dora).held is None
     assert _states(problems) == ["judging", "judging", "judging"]
     assert Slot.objects.filter(holder=dora, provisional=True).count() == 0
@@ -255,7 +262,7 @@ def _came(header: str) -> str:
     """Return the address of a request that came through proxies."""
     site = replace(settings.SITE, public_url="https://twins.example.org")
     with override_settings(SITE=site):
-        return client_address(RequestFactory().get("/", HTTP_X_FORWARDED_FOR=header))
+        return get_client_address(RequestFactory().get("/", HTTP_X_FORWARDED_FOR=header))
 
 
 @pytest.mark.parametrize(
@@ -291,7 +298,10 @@ def test_admins_see_that_all_judges_share_an_address(
     """With a proxy that is not named, all seem to come from it, and the admin's page says so."""
     rules(hold_accounts=3, proxies=1)
     twin(halves=1)
-    admin, said = visit(person("adam", is_superuser=True)), "All 3 judges of an hour had the same"
+    admin, said = (
+        visit(person("adam", is_superuser=True)),
+        "All 3 judges within an hour had the same",
+    )
     for n in range(3):
         assert said not in admin.get("/admin/").content.decode()
         give_in(person(f"j{n}"), 9.0, address=_came(f"192.0.2.{n}, 10.0.0.2"))
@@ -373,7 +383,7 @@ def test_discarded_votes_leave_their_places_to_others(
     give(ann)
     appoint(eva, ann, "discard", "clicks")
     work_off()
-    assert unfinished_decisions(ann) == []
+    assert get_unfinished_decisions(ann) == []
     for name in ("bob", "cem", "dora"):
         give_in(person(name), 9.0)
     assert _states([problem]) == ["valid"]
@@ -396,7 +406,7 @@ def test_what_was_decided_before_is_listed_and_stays_decided(
     give(ann)
     assert _judge(ann).held is not None
     assert _states(before) == ["valid"]
-    assert list(suspect_problems(_judge(ann))) == before
+    assert list(get_suspect_problems(_judge(ann))) == before
     assert list(filter_queue(QueueFilters(only="suspect"))) == before
     page = visit(eva).get(f"/moderate/people/{pseudonym(ann)}/").content.decode()
     assert before[0].sentence.replace("_", '<span class="blank">_</span>') in page
@@ -413,7 +423,7 @@ def test_who_is_held_gets_no_more_than_so_many_votes_that_wait(
     give(ann), give(ann)
     for most, stopped in ((2, True), (1, True), (3, False)):
         rules(hold_pace_seconds=3, held_most=most)
-        assert (next_problem(ann) is None) is stopped
+        assert (lease_next_problem(ann) is None) is stopped
 
 
 def test_a_bound_holds_what_came_since_and_a_moderator_all(
@@ -430,9 +440,9 @@ def test_a_bound_holds_what_came_since_and_a_moderator_all(
     assert change_votes(ann, "resume", eva, "they read") == 1
     give(ann)
     put_on_hold(_judge(ann), "gold")
-    assert waiting_votes(_judge(ann)).count() == 1
+    assert get_pending_votes(_judge(ann)).count() == 1
     pause_judge(ann, eva)
-    assert waiting_votes(_judge(ann)).count() == 2
+    assert get_pending_votes(_judge(ann)).count() == 2
 
 
 def test_a_hold_for_gold_follows_the_last_ten(db: Any, rules: Any, person: Maker) -> None:
@@ -495,7 +505,7 @@ def test_gold_questions_of_who_is_held_are_no_figure_of_the_site(
     Judge.objects.create(person=ann, job=7, quota=5)
     give(ann)
     found = [measure_agreement().gold]
-    for out, back in ((pause_judge, resume_judge), (refuse_job, confirm_job)):
+    for out, back in ((pause_judge, resume_judge), (exclude_paid_votes, include_paid_votes)):
         for act in (out, back):
             act(*((ann, eva) if out is pause_judge else (7, "the market says so")))
             found.append(measure_agreement().gold)
@@ -547,17 +557,17 @@ def test_contests_of_questions_that_were_retired_wait_for_nothing(
         for who in (ann, bob)
         for _ in range(CONTESTS + 1)
     ]
-    assert gold_records([ann])[ann.pk] == (0, CONTESTS + 1)
+    assert count_gold_answers([ann])[ann.pk] == (0, CONTESTS + 1)
     for one in made[-CONTESTS:]:
         settle_contest(one, eva, upheld=True)
-    assert gold_records([ann])[ann.pk] == (0, 0)
+    assert count_gold_answers([ann])[ann.pk] == (0, 0)
 
 
 def test_a_careful_judge_is_held_for_gold_once_in_a_thousand_looks(site: Any, rules: Any) -> None:
     """At 95 % right, fewer than 7 of 10 come once in 973 looks; at 50 %, in 83 % of them."""
     rules()
-    assert false_hold_rate(0.95) == pytest.approx(0.001028, abs=1e-6)
-    assert false_hold_rate(0.5) == pytest.approx(848 / 1024)
+    assert compute_false_hold_rate(0.95) == pytest.approx(0.001028, abs=1e-6)
+    assert compute_false_hold_rate(0.5) == pytest.approx(848 / 1024)
 
 
 def test_the_training_comes_before_the_first_vote(db: Any, rules: Any, person: Maker) -> None:
@@ -653,14 +663,14 @@ def test_a_paid_job_that_is_held_waits_for_moderator_and_market(
     for who in (ann, bob):
         Judge.objects.create(person=who, job=who.pk, quota=1, provisional=True)
         give(who)
-    assert confirm_job(ann.pk, "approved") == 0
+    assert include_paid_votes(ann.pk, "approved") == 0
     assert _states(problems) == ["judging", "judging"]
     resume_judge(ann, eva)
     assert change_votes(ann, "resume", eva, "looked") == 1
     resume_judge(bob, eva)
     assert change_votes(bob, "resume", eva, "looked") == 0
     assert _states(problems) == ["valid", "judging"]
-    assert confirm_job(bob.pk, "approved") == 1
+    assert include_paid_votes(bob.pk, "approved") == 1
     assert _states(problems) == ["valid", "valid"]
 
 
@@ -670,7 +680,7 @@ def test_who_is_held_reads_so_beside_each_problem(
     """A judge whose votes wait is told so above each problem, and why under what they judged."""
     twin(halves=1)
     ann = contributor(is_judge=True)
-    assert next_problem(ann) is not None
+    assert lease_next_problem(ann) is not None
     client = visit(ann)
     assert "your votes are on hold" not in client.get("/judge/").content.decode()
     put_on_hold(lock_judge(ann), TRAINING)

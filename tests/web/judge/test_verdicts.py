@@ -18,15 +18,15 @@ from winosmith import Dataset, formats, metrics, validate
 from winosmith.errors import InputError
 from winosmith.web.judge import votes
 from winosmith.web.judge.exclusion import change_votes
-from winosmith.web.judge.turns import next_problem, store_answer, store_local_answer
+from winosmith.web.judge.turns import lease_next_problem, store_answer, store_local_answer
 from winosmith.web.judge.votes import (
     delete_timings,
+    get_vote_rules,
     iter_responses,
     list_votes,
     open_slots,
     translate_undefined_reason,
     translate_verdict,
-    vote_rules,
 )
 from winosmith.web.people.models import Person, pseudonym
 from winosmith.web.problems.models import Problem, State
@@ -45,7 +45,7 @@ VOTES = st.lists(
 
 def _judge(problem: Any, people: list[Any], votes: Any) -> None:
     for judge, (local, choice, ambiguous, associative) in zip(people, votes, strict=True):
-        slot = next_problem(judge)
+        slot = lease_next_problem(judge)
         assert slot.problem == problem
         store_local_answer(judge, slot.ref, local)
         both = ambiguous or choice is None
@@ -67,7 +67,7 @@ def test_a_download_checked_again_gives_the_same(
         validate.write_votes(list(iter_responses([problem])), tmp_path / "votes.csv")
         read: Dataset = formats.read(tmp_path / "set.jsonl")
         again = validate.filter_by_votes(
-            read, validate.read_votes(tmp_path / "votes.csv"), vote_rules()
+            read, validate.read_votes(tmp_path / "votes.csv"), get_vote_rules()
         )
         assert problem.state == ("valid" if len(again.kept) else "rejected")
         assert problem.reasons == (again.dropped[0].reason.split(" | ") if again.dropped else [])
@@ -246,19 +246,19 @@ def test_agreement_is_that_of_the_votes(db: Any, rules: Any, person: Maker) -> N
 
 def test_the_card_tells_what_judges_decided(db: Any, rules: Any, person: Maker) -> None:
     """What a moderator accepts against all votes has none for it; what nobody judged is none."""
-    from winosmith.web.read.public import agreement, numbers
+    from winosmith.web.read.public import agreement, get_stats
 
     *_valid, last = [twin(halves=1)[0] for _ in range(3)]
     for name, choices in (("a", (0, 0, 1)), ("b", (0, 1, 1)), ("c", (0, 0, 1))):
         judge = person(name)
         for choice in choices:
             give(judge, choice)
-    found = numbers()
+    found = get_stats()
     assert (found.problems, found.judged, found.valid, found.rejected) == (2, 3, 2, 1)
     last.refresh_from_db()
     move(last, State.VALID, by=person("moderator"), kind="accept")
     Problem.objects.filter(pk__in=[half.pk for half in twin(opened=False)]).update(state="valid")
-    found, of_votes = numbers(), agreement()
+    found, of_votes = get_stats(), agreement()
     assert (found.problems, found.judged, found.valid, found.rejected) == (5, 3, 3, 0)
     assert of_votes is not None
     assert (of_votes.problems, of_votes.votes) == (3, 9)
@@ -277,7 +277,7 @@ def test_a_judge_is_compared_with_most_of_the_others(
     for judge, choices in ((ann, (0, 0, 0, 1)), (bob, (0, 1, 1, 1)), (cat, (0, 0, 1, 1))):
         for choice in choices:
             give(judge, choice)
-    found = votes.agreement_with_others([ann.pk, cat.pk, dan.pk])
+    found = votes.compare_with_others([ann.pk, cat.pk, dan.pk])
     assert found == {
         ann.pk: votes.AgreementWithOthers(2, 3, 1, 4 / 9),
         cat.pk: votes.AgreementWithOthers(2, 2, 2, 1 / 2),
@@ -305,7 +305,7 @@ def test_the_last_two_votes_at_once_bring_one_verdict(
     people = [person(name) for name in ("a", "b", "c")]
 
     for problem in problems:
-        slots = [next_problem(who) for who in people]
+        slots = [lease_next_problem(who) for who in people]
         assert {slot.problem for slot in slots} == {problem}
         at_once(lambda slot: store_answer(slot.holder, slot.ref, 0), slots)
         problem.refresh_from_db()

@@ -13,7 +13,7 @@ from winosmith import Dataset, Problem
 from winosmith.lineage import UNVALIDATED, make_child
 from winosmith.web._import import import_problems
 from winosmith.web.judge.models import note_seen
-from winosmith.web.judge.turns import next_problem, store_local_answer
+from winosmith.web.judge.turns import lease_next_problem, store_local_answer
 from winosmith.web.people.privacy import agree
 from winosmith.web.problems.models import Problem as Row
 from winosmith.web.problems.records import as_problem
@@ -34,12 +34,12 @@ def test_three_judges_find_a_version_valid(
     ann, top = person("ann", is_judge=True), root()
     made = child(top, ann, state="judging")
 
-    assert next_problem(ann) is None
+    assert lease_next_problem(ann) is None
     for judge in _judges(person):
         assert give(judge).problem == made
     made.refresh_from_db()
     assert (made.state, made.reasons, made.verdict.valid) == ("valid", [], True)
-    assert next_problem(person("late", is_judge=True)) is None
+    assert lease_next_problem(person("late", is_judge=True)) is None
 
 
 def test_one_judge_may_judge_a_family_but_nothing_of_their_own(
@@ -53,7 +53,7 @@ def test_one_judge_may_judge_a_family_but_nothing_of_their_own(
     child(theirs[0], bob, new=("fit", "belong"), state="judging")
     got = {give(bob).problem for _ in theirs}
     assert got == set(theirs)
-    assert next_problem(bob) is None
+    assert lease_next_problem(bob) is None
 
 
 @pytest.mark.usefixtures("db")
@@ -66,7 +66,7 @@ def test_the_page_of_a_judge_tells_nothing_of_the_family(
     judge = person("judge", is_judge=True)
 
     agree(judge)
-    slot = next_problem(judge)
+    slot = lease_next_problem(judge)
     assert slot.problem == made
     pages = [visit(judge).get("/judge/").content.decode()]
     store_local_answer(judge, slot.ref, 0)

@@ -21,7 +21,7 @@ from winosmith.errors import InputError, RecipeError
 from winosmith.web._rules import SiteRules
 from winosmith.web.market.exports import read_export
 from winosmith.web.moderate.decisions import ACTIONS
-from winosmith.web.pages import _phrase_pattern, fixed, percent
+from winosmith.web.pages import _compile_phrase, to_fixed, to_percent
 from winosmith.web.people.gates import new_key
 from winosmith.web.problems.models import Event, Problem
 from winosmith.web.read.downloads import FILES
@@ -35,7 +35,7 @@ def test_figures_are_written_as_the_language_does(site: Any, arabic: None) -> No
     found = {}
     for language in ("en", "ar"):
         with translation.override(language):
-            found[language] = fixed(-1234.5678, 2), percent(0.99951)
+            found[language] = to_fixed(-1234.5678, 2), to_percent(0.99951)
     assert found["en"] == ("-1234.57", "100.0 %")
     assert found["ar"] == ("-1234,57", "100,0 %")
 
@@ -103,7 +103,7 @@ def test_reasons_against_an_import_come_in_the_readers_language(
         fault
         for fault, line in zip(faults, shown, strict=True)
         if fault.partition(": ")[0] != line.partition(": ")[0]
-        or not any(_phrase_pattern(phrase).fullmatch(line.partition(": ")[2]) for phrase in known)
+        or not any(_compile_phrase(phrase).fullmatch(line.partition(": ")[2]) for phrase in known)
     ]
     assert in_english == []
 

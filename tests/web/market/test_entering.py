@@ -12,7 +12,7 @@ from django.conf import settings
 from django.db import connection
 
 from tests.web.market import making as m
-from winosmith.web.judge.turns import next_problem
+from winosmith.web.judge.turns import lease_next_problem
 from winosmith.web.market import views, workers
 from winosmith.web.market.studies import add_screens, close_study, replace_link, set_places
 from winosmith.web.people.models import Person, Session
@@ -218,7 +218,7 @@ def test_what_was_written_without_an_account_is_never_judged_by_its_writer(
     part = made.participations.get()
     assert half.twin.contributor == part.person
 
-    assert next_problem(part.person) is None
+    assert lease_next_problem(part.person) is None
 
 
 def test_a_study_without_work_is_not_begun(db: Any, rules: Any, visit: Callable[..., Any]) -> None:

@@ -22,7 +22,7 @@ from tests.web.together import at_once
 from winosmith.errors import InputError
 from winosmith.web.judge.exclusion import resume_judge
 from winosmith.web.judge.models import Slot
-from winosmith.web.market.ledger import compute_ledger, due_payments, record_bonuses
+from winosmith.web.market.ledger import compute_ledger, iter_payments, record_bonuses
 from winosmith.web.market.models import Identity, Participation, Payment
 from winosmith.web.market.studies import create_study
 from winosmith.web.market.workers import count_work_seconds, finish_participation
@@ -69,9 +69,9 @@ def test_wages_and_what_does_not_fit(db: Any, rules: Any) -> None:
     assert {name: set(entry.notes) for name, entry in by.items()} == {
         "good": set(),
         "slow": {"below the minimum hourly pay"},
-        "idle": {"paid without work"},
+        "idle": {"paid although no work was done"},
         "half": {"pay is due"},
-        "lost": {"worked without pay"},
+        "lost": {"worked, but was not paid"},
         "gone": {"gave up, without pay"},
     }
     assert (book.total, book.due, book.median_wage) == (Decimal(6), Decimal(1), Decimal(9))
@@ -175,7 +175,7 @@ def test_a_payment_has_one_amount(db: Any, rules: Any, tmp_path: Path) -> None:
         ("{worker},€1,GBP,p1", "another currency than GBP"),
         ("{worker},1,,p1", "the currency is ''"),
         ("{worker},1,GBP,", "is not a payment id"),
-        ("{worker},2,GBP,p1\n{worker},2,GBP,p1", "is in the file twice"),
+        ("{worker},2,GBP,p1\n{worker},2,GBP,p1", "contains the payment p1 twice"),
     ],
 )
 def test_a_line_that_is_no_payment_is_refused(
@@ -238,7 +238,7 @@ def test_admins_see_the_ledger_by_pseudonyms(
     rows = list(csv.DictReader(text.splitlines()))
     assert [row["wage_per_hour"] for row in rows][:3] == ["12.00", "6.00", ""]
     assert rows[0]["worker"] in page
-    assert "paid without work" in page
+    assert "paid although no work was done" in page
     for n in range(1, 7):
         assert m.worker(n) not in page + text
     assert admin.get("/study/ledger/nothing/").status_code == 404
@@ -311,7 +311,7 @@ def test_pay_of_a_job_that_is_held_waits_for_a_moderator(
     finish_participation(part)
     Participation.objects.filter(pk=part.pk).update(verdict="approved")
     (entry,) = compute_ledger(made).entries
-    assert (entry.due, list(due_payments(compute_ledger(made)))) == (Decimal(0), [])
+    assert (entry.due, list(iter_payments(compute_ledger(made)))) == (Decimal(0), [])
     assert str(compute_ledger(made).due) == "0.00"  # as other sums are shown
     assert entry.pace.over == 3
     assert any("moderator" in note for note in entry.notes)

@@ -13,7 +13,7 @@ from tests.web.market import making as m
 from tests.web.together import at_once
 from winosmith.errors import InputError
 from winosmith.web.judge.models import Slot
-from winosmith.web.judge.turns import next_problem
+from winosmith.web.judge.turns import lease_next_problem
 from winosmith.web.market.exports import Change, Plan, apply_plan
 from winosmith.web.market.models import Identity, Participation
 from winosmith.web.market.workers import (
@@ -64,7 +64,7 @@ def test_an_answer_meets_the_markets_word(database: Any, rules: Any) -> None:
         made, _ = m.study(5)
         m.twin(halves=1)
         part = m.working(made, n)
-        held = next_problem(part.person)
+        held = lease_next_problem(part.person)
         assert held is not None
         change = Change(part, "rejected", "REJECTED", part.paid, None, 0)
         plan = Plan([change], 0, [], [], [], [], Decimal(0))

@@ -137,7 +137,7 @@ def test_what_is_worth_a_look_is_noted(db: Any, rules: Any, tmp_path: Path) -> N
     told = json.loads(_run("reconcile", made.name, str(file), "--dry-run", "--json"))
     notes = [why for _line, why in told["notes"]]
     assert [note.split(",")[0] for note in notes] == [
-        "the code differs from the one that the site gave", "a code was entered", "approved",
+        "the code differs from the code that the site issued", "a code was entered", "approved",
     ]  # fmt: skip
 
 
@@ -204,7 +204,7 @@ def test_a_generic_market_needs_a_worker_and_a_status(db: Any, rules: Any, tmp_p
     _run("reconcile", made.name, str(file))
     part.refresh_from_db()
     assert (part.verdict, part.paid, part.market_seconds) == ("approved", Decimal("1.25"), 60)
-    assert "paid without work" in compute_ledger(made).entries[0].notes
+    assert "paid although no work was done" in compute_ledger(made).entries[0].notes
 
 
 FAULTS = {
@@ -221,7 +221,7 @@ FAULTS = {
     "worker,status,paid\nabcd,approved,€2.50\n": ":2: 'paid': '€2.50' is in another currency",
     "worker,status,paid\nabcd,approved,-1\n": ":2: 'paid': '-1' is not an amount of money",
     "worker,status,seconds\nabcd,approved,1e999\n": ":2: 'seconds' is '1e999', which is not a num",
-    "worker,status\nabcd,approved\n\nabcd,returned\n": ":4: the same submission as in line 2",
+    "worker,status\nabcd,approved\n\nabcd,returned\n": ":4: repeats the submission in line 2",
     'worker,status\n"abcd,approved\n': ":2: this is not a row of a table",
     "worker,status\n\udcff,approved\n": "this is not a CSV table in UTF-8",
 }

@@ -8,9 +8,9 @@ import pytest
 
 from tests.web.judge.making import gold
 from tests.web.market import making as m
-from winosmith.web.judge.exclusion import change_votes, confirm_job, refuse_job
+from winosmith.web.judge.exclusion import change_votes, exclude_paid_votes, include_paid_votes
 from winosmith.web.judge.models import Judge, Slot
-from winosmith.web.judge.turns import next_problem, store_answer, undo_answer
+from winosmith.web.judge.turns import lease_next_problem, store_answer, undo_answer
 from winosmith.web.judge.votes import close_slots, iter_responses, list_votes, open_slots
 from winosmith.web.market.workers import count_done, finish_participation
 from winosmith.web.people.models import pseudonym
@@ -28,7 +28,7 @@ def test_a_vote_takes_its_place_and_decides_nothing(db: Any, rules: Any, person:
     half = m.twin(halves=1)[0]
     m.give(m.working(made).person)
     assert _state(half) == "judging"
-    assert next_problem(person("ann")) is None
+    assert lease_next_problem(person("ann")) is None
     assert list(iter_responses([half])) == []
     assert list_votes(half) == []
     (vote,) = list_votes(half, excluded=True)
@@ -49,8 +49,8 @@ def test_two_ids_in_one_browser_are_one_reader(db: Any, rules: Any) -> None:
     other = m.twin(halves=1)[0]
     assert m.give(m.working(judging, 3, mark="b").person).problem == other
     for n in (2, 3):
-        assert next_problem(m.working(judging, n, mark="b").person) is None
-    assert next_problem(m.working(judging, 4).person) is not None
+        assert lease_next_problem(m.working(judging, n, mark="b").person) is None
+    assert lease_next_problem(m.working(judging, 4).person) is not None
 
 
 @pytest.mark.parametrize(("questions", "common"), [(2, 2), (4, 0)])
@@ -77,10 +77,10 @@ def test_confirmed_votes_decide(db: Any, rules: Any) -> None:
     part = m.working(made)
     m.give(part.person)
     m.give(part.person, 1)
-    assert confirm_job(part.pk, "approved") == 2
+    assert include_paid_votes(part.pk, "approved") == 2
     assert (_state(one), _state(two)) == ("valid", "rejected")
     events = one.events.count()
-    assert confirm_job(part.pk, "approved") == 0
+    assert include_paid_votes(part.pk, "approved") == 0
     assert one.events.count() == events
 
 
@@ -90,15 +90,15 @@ def test_refused_votes_give_their_places_to_others(db: Any, rules: Any, person: 
     half = m.twin(halves=1)[0]
     part = m.working(made)
     m.give(part.person, 1)
-    assert refuse_job(part.pk, "rejected") == 1
-    assert refuse_job(part.pk, "rejected") == 0
+    assert exclude_paid_votes(part.pk, "rejected") == 1
+    assert exclude_paid_votes(part.pk, "rejected") == 0
     ann = person("ann")
-    slot = next_problem(ann)
+    slot = lease_next_problem(ann)
     assert slot is not None
     assert slot.problem == half
     m.give(ann)
     assert _state(half) == "valid"
-    assert confirm_job(part.pk, "approved after all", refused=True) == 1
+    assert include_paid_votes(part.pk, "approved after all", refused=True) == 1
     assert _state(half) == "rejected"  # one against one: no majority for the answer
 
 
@@ -109,8 +109,8 @@ def test_what_was_confirmed_can_be_refused(db: Any, rules: Any) -> None:
     part = m.working(made)
     m.give(part.person)
     assert _state(half) == "valid"  # the study trusts
-    assert confirm_job(part.pk, "approved") == 0
-    assert refuse_job(part.pk, "rejected") == 1
+    assert include_paid_votes(part.pk, "approved") == 0
+    assert exclude_paid_votes(part.pk, "rejected") == 1
     assert _state(half) == "judging"
 
 
@@ -125,9 +125,9 @@ def test_provisional_votes_wait_among_others(db: Any, rules: Any, person: Any) -
     ann = person("ann")
     m.give(ann)
     assert [_state(half) for half in halves] == ["judging", "judging"]
-    confirm_job(parts[0].pk, "approved")
+    include_paid_votes(parts[0].pk, "approved")
     assert _state(halves[0]) == "judging"
-    refuse_job(parts[1].pk, "rejected")
+    exclude_paid_votes(parts[1].pk, "rejected")
     assert _state(halves[0]) == "judging"
     m.give(person("bea"))
     assert _state(halves[0]) == "valid"
@@ -140,7 +140,7 @@ def test_what_a_moderator_took_out_stays_out(db: Any, rules: Any, person: Any) -
     part = m.working(made)
     m.give(part.person, 1)
     assert change_votes(part.person, "exclude", person("eva", is_moderator=True), "guesses") == 1
-    assert confirm_job(part.pk, "approved") == 0
+    assert include_paid_votes(part.pk, "approved") == 0
     assert _state(half) == "judging"
     m.give(person("ann"))
     assert _state(half) == "valid"
@@ -155,9 +155,9 @@ def test_no_moderator_counts_what_the_market_did_not_confirm(
     part = m.working(made)
     m.give(part.person)
     eva = person("eva", is_moderator=True)
-    refuse_job(part.pk, "rejected")
+    exclude_paid_votes(part.pk, "rejected")
     assert change_votes(part.person, "include", eva, "why not") == 0
-    confirm_job(part.pk, "approved after all", refused=True)
+    include_paid_votes(part.pk, "approved after all", refused=True)
     assert _state(half) == "valid"
     assert change_votes(part.person, "exclude", eva, "guesses") == 1
     assert _state(half) == "judging"
@@ -201,8 +201,8 @@ def test_a_worker_of_two_studies_reads_nothing_twice(db: Any, rules: Any) -> Non
     again = m.working(second, 1)
     assert again.person != part.person
     assert pseudonym(again.person) != pseudonym(part.person)
-    assert next_problem(again.person) is None
-    assert next_problem(m.working(second, 2).person) is not None
+    assert lease_next_problem(again.person) is None
+    assert lease_next_problem(m.working(second, 2).person) is not None
 
 
 @pytest.mark.parametrize("kind", ["judge", "write"])
@@ -214,4 +214,4 @@ def test_nobody_works_beyond_what_is_asked(db: Any, rules: Any, kind: str) -> No
     part = m.working(made)
     if kind == "judge":
         m.give(part.person)
-    assert next_problem(part.person) is None
+    assert lease_next_problem(part.person) is None

@@ -11,12 +11,12 @@ from django.utils import timezone
 
 from tests.web.market import making as m
 from winosmith.web.judge.models import Judge
-from winosmith.web.judge.submissions import _first_state, withdraw_twin
-from winosmith.web.judge.turns import ProblemLostError, next_problem, undo_answer
+from winosmith.web.judge.submissions import _choose_first_state, withdraw_twin
+from winosmith.web.judge.turns import ProblemLostError, lease_next_problem, undo_answer
 from winosmith.web.market.models import Participation
 from winosmith.web.market.workers import (
-    completion_code,
     finish_participation,
+    get_completion_code,
     measure_workload,
     sum_work_seconds,
 )
@@ -103,11 +103,11 @@ def test_what_is_given_up_goes_to_others(
     m.twin(halves=1)
     m.twin(halves=1)
     part = m.working(made)
-    next_problem(part.person)
+    lease_next_problem(part.person)
     page = visit(part.person).post("/study/leave/", _key(), follow=True).content.decode()
     assert "You have given up the study" in page
     assert "DONE1" not in page
-    assert next_problem(part.person) is None
+    assert lease_next_problem(part.person) is None
     ann = person("ann")
     assert m.give(ann)
     assert m.give(ann)
@@ -143,7 +143,7 @@ def test_each_worker_has_a_code_of_their_own_where_the_market_gives_none(
         m.give(part.person)
         finish_participation(part)
         part.refresh_from_db()
-        codes.add(completion_code(part))
+        codes.add(get_completion_code(part))
     assert len(codes) == 2
     assert all(len(code) == 10 for code in codes)
 
@@ -165,8 +165,8 @@ def test_twins_are_work_until_they_are_taken_back(
     assert measure_workload(part).complete
     withdraw_twin(part.person, second)
     assert measure_workload(part).done == 1
-    assert _first_state(part.person, []) == "held"
-    assert _first_state(Person(name="ann"), []) == "judging"
+    assert _choose_first_state(part.person, []) == "held"
+    assert _choose_first_state(Person(name="ann"), []) == "judging"
     assert "1 of 2" in browser.get("/write/").content.decode()  # the way back, above every page
 
 

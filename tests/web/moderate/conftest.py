@@ -24,12 +24,12 @@ def moderator(person: Callable[..., Any]) -> Callable[..., Any]:
 @pytest.fixture
 def do() -> Callable[..., Any]:
     """Return what does one action to problems as they stand now: `do(eva, "reject", problem)`."""
-    from winosmith.web.moderate.batches import start_on_selected
-    from winosmith.web.moderate.decisions import newest_events
+    from winosmith.web.moderate.batches import apply_to_selected
+    from winosmith.web.moderate.decisions import get_newest_events
 
     def act(person: Any, action: str, *problems: Any, reason: str = "because") -> Any:
-        seen = newest_events(problems)
-        return start_on_selected(
+        seen = get_newest_events(problems)
+        return apply_to_selected(
             person, action, [(p.ref, seen.get(p.pk, 0)) for p in problems], reason
         )
 

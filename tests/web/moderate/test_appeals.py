@@ -8,7 +8,7 @@ import pytest
 
 from tests.web.together import at_once
 from winosmith.errors import InputError
-from winosmith.web.moderate.decisions import appeal, open_appeal
+from winosmith.web.moderate.decisions import appeal, get_open_appeal
 from winosmith.web.moderate.models import Appeal
 from winosmith.web.problems.states import move
 
@@ -23,7 +23,7 @@ def test_a_contributor_appeals_once_until_it_is_answered(
     with pytest.raises(InputError, match="already"):
         appeal(ann, half, "Again.")
     do(eva, "decline", half, reason="the votes hold")
-    assert open_appeal(half) is None
+    assert get_open_appeal(half) is None
     assert list(half.events.order_by("pk").values_list("kind", "reason")) == [
         ("appeal", "It is about weight."),
         ("decline", "the votes hold"),
@@ -41,7 +41,7 @@ def test_granting_closes_the_appeal(
     made = appeal(ann, half, "Look again.")
     do(moderator(), action, half)
     made.refresh_from_db()
-    assert open_appeal(half) is None
+    assert get_open_appeal(half) is None
     assert made.answer.kind == action
 
 

@@ -10,14 +10,16 @@ from tests.web.working import work_off
 from winosmith.errors import InputError
 from winosmith.web import jobs
 from winosmith.web.jobs import Job
-from winosmith.web.moderate.batches import CHUNK, newest_keys, start_on_matching, undo_batch
+from winosmith.web.moderate.batches import CHUNK, apply_to_matching, get_newest_keys, undo_batch
 from winosmith.web.moderate.queue import QueueFilters
 from winosmith.web.problems.models import Event, Problem
 
 
 def _begin(person: Any, action: str, query: str, reason: str = "a sweep") -> Any:
     where = QueueFilters.read(query)
-    return start_on_matching(person, action, where, reason, at=newest_keys(), expected=2 * CHUNK)
+    return apply_to_matching(
+        person, action, where, reason, newest=get_newest_keys(), expected=2 * CHUNK
+    )
 
 
 def test_all_that_match_are_done_under_one_mark(db: Any, moderator: Any, twin: Any) -> None:

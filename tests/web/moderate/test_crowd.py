@@ -11,7 +11,7 @@ from django.utils import timezone
 
 from winosmith.web import _kept
 from winosmith.web.judge.models import Gold, Slot
-from winosmith.web.moderate.people import count_written_each, get_page, member_record
+from winosmith.web.moderate.people import count_problems_of_people, get_member_record, get_page
 
 pytestmark = pytest.mark.usefixtures("forgotten")
 
@@ -47,7 +47,7 @@ def crowd(db: Any, person: Any, twin: Any) -> dict[str, Any]:
 def test_everybody_on_the_page_is_as_on_their_own(crowd: dict[str, Any]) -> None:
     """What is read at once for all is what is read for each of them alone."""
     shown = {one["person"].name: one for one in get_page()[0]}
-    assert shown == {name: member_record(person) for name, person in crowd.items()}
+    assert shown == {name: get_member_record(person) for name, person in crowd.items()}
     wrote = {name: one["written"] for name, one in shown.items() if one["written"].problems}
     assert {name: (one.valid, one.rejected, one.held) for name, one in wrote.items()} == {
         "ann": (2, 0, 0),
@@ -93,7 +93,7 @@ def test_who_wrote_much_is_counted_now_and_then(
             twin(who, state="held")
 
     def problems() -> list[int]:
-        return [written.problems for written in count_written_each([ann, bob]).values()]
+        return [written.problems for written in count_problems_of_people([ann, bob]).values()]
 
     assert sorted(problems()) == [2, 4]
     for who in (ann, bob):

@@ -9,9 +9,9 @@ from django.utils import timezone
 
 from tests.web.together import at_once
 from winosmith.errors import InputError
-from winosmith.web.judge.turns import next_problem
-from winosmith.web.moderate.batches import start_on_selected
-from winosmith.web.moderate.decisions import ConflictError, possible_actions
+from winosmith.web.judge.turns import lease_next_problem
+from winosmith.web.moderate.batches import apply_to_selected
+from winosmith.web.moderate.decisions import ConflictError, get_possible_actions
 from winosmith.web.people.models import Person
 from winosmith.web.problems.models import Event
 from winosmith.web.problems.states import move, public_problems
@@ -79,13 +79,13 @@ def test_slots_open_and_close_with_judging(db: Any, moderator: Any, twin: Any, d
     eva, half = moderator(), twin()[0]
     bob = Person.objects.create_user("bob", is_judge=True)
     eve = Person.objects.create_user("eve", is_judge=True)
-    assert next_problem(bob) is None
+    assert lease_next_problem(bob) is None
     do(eva, "let-through", half)
-    held = next_problem(bob)
+    held = lease_next_problem(bob)
     assert held is not None
     assert held.problem == half
     do(eva, "hold", half)
-    assert next_problem(eve) is None
+    assert lease_next_problem(eve) is None
 
 
 def test_moderators_do_not_decide_on_their_own(db: Any, moderator: Any, twin: Any, do: Any) -> None:
@@ -93,7 +93,7 @@ def test_moderators_do_not_decide_on_their_own(db: Any, moderator: Any, twin: An
     eva, adam = moderator(), Person.objects.create_superuser("adam")
     for who in (eva, adam):
         own, foreign = twin(who)[0], twin()[0]
-        assert possible_actions(who, own) == []
+        assert get_possible_actions(who, own) == []
         with pytest.raises(InputError, match="another moderator"):
             do(who, "let-through", own)
         batch = do(who, "let-through", own, foreign)
@@ -181,7 +181,7 @@ def test_the_second_of_two_moderators_sees_the_first(
     eva, max_, half = moderator(), moderator("max"), twin()[0]
     do(eva, "let-through", half, reason="fine")
     with pytest.raises(ConflictError) as conflict:
-        start_on_selected(max_, "withdraw", [(half.ref, 0)], "a copy")
+        apply_to_selected(max_, "withdraw", [(half.ref, 0)], "a copy")
     assert [(e.actor, e.kind, e.reason) for e in conflict.value.since] == [
         (eva, "let-through", "fine")
     ]
@@ -197,7 +197,7 @@ def test_of_many_at_once_one_decides(database: Any, person: Any, twin: Any) -> N
     def press(n: int) -> str:
         action = ("let-through", "withdraw", "reject")[n % 3]
         try:
-            start_on_selected(people[n], action, [(half.ref, 0)], "at once")
+            apply_to_selected(people[n], action, [(half.ref, 0)], "at once")
         except ConflictError as conflict:
             return "told" if len(conflict.since) == 1 else "wrong"
         return action

@@ -11,12 +11,12 @@ import pytest
 
 from winosmith.web.judge.models import Contest, Judge, Slot
 from winosmith.web.judge.trust import add_gold
-from winosmith.web.judge.turns import next_problem, store_answer
+from winosmith.web.judge.turns import lease_next_problem, store_answer
 from winosmith.web.judge.votes import open_slots
-from winosmith.web.moderate.decisions import newest_events
+from winosmith.web.moderate.decisions import get_newest_events
 from winosmith.web.moderate.dossier import LogFilters, filter_log
 from winosmith.web.people.models import Person, pseudonym
-from winosmith.web.problems.lookalikes import remember
+from winosmith.web.problems.lookalikes import index_problems
 from winosmith.web.problems.models import Problem
 from winosmith.web.problems.states import move
 
@@ -24,7 +24,7 @@ KEY = "0123456789abcdef0123456789abcdef"
 
 
 def _pick(half: Any) -> str:
-    return f"{half.ref}:{newest_events([half]).get(half.pk, 0)}"
+    return f"{half.ref}:{get_newest_events([half]).get(half.pk, 0)}"
 
 
 def _sent(half: Any, action: str = "withdraw", key: str = KEY, **more: str) -> dict[str, str]:
@@ -46,9 +46,9 @@ def test_a_problem_is_shown_with_all_that_a_decision_needs(
     half, other = twin(ann, state="judging", hints=["names: Ada Lovelace"])
     near = twin(state="withdrawn")[0]
     near = twin(state="rejected")[0]
-    remember(near)
+    index_problems(near)
     open_slots(half)
-    slot = next_problem(bob)
+    slot = lease_next_problem(bob)
     assert slot is not None
     slot.local_at = slot.taken_at
     slot.save()
@@ -227,8 +227,8 @@ def test_what_a_moderator_read_they_do_not_judge(
     half = twin(state="judging")[0]
     visit(eva).get("/moderate/?state=judging")
     open_slots(half)
-    assert next_problem(eva) is None
-    assert next_problem(person("bob", is_judge=True)) is not None
+    assert lease_next_problem(eva) is None
+    assert lease_next_problem(person("bob", is_judge=True)) is not None
 
 
 def test_a_contested_gold_question_is_settled_once(

@@ -12,8 +12,8 @@ from tests.web.working import work_off
 from winosmith.errors import InputError
 from winosmith.web.jobs import Job
 from winosmith.web.judge.models import Judge, Slot
-from winosmith.web.judge.turns import next_problem
-from winosmith.web.moderate.people import appoint, unfinished_decisions
+from winosmith.web.judge.turns import lease_next_problem
+from winosmith.web.moderate.people import appoint, get_unfinished_decisions
 from winosmith.web.people.models import Person, pseudonym
 
 
@@ -86,12 +86,12 @@ def test_a_paused_judge_gets_nothing_until_they_may_again(
     do(eva, "let-through", twin()[0])
     _appoint(eva, bob, "pause", "gold missed")
     assert Judge.objects.get(person=bob).held
-    assert next_problem(bob) is None
+    assert lease_next_problem(bob) is None
     with pytest.raises(InputError):
         _appoint(eva, bob, "pause")
     _appoint(eva, bob, "resume", "talked it over")
     assert not Judge.objects.get(person=bob).held
-    assert next_problem(bob) is not None
+    assert lease_next_problem(bob) is not None
 
 
 def test_where_everybody_may_judge_the_page_says_what_stops_somebody(
@@ -132,7 +132,7 @@ def test_many_votes_are_excluded_by_the_worker(voted: Any, visit: Any) -> None:
     path = f"/moderate/people/{pseudonym(bob)}/"
     form = {"key": os.urandom(16).hex(), "kind": "exclude", "reason": "guesses"}
     assert visit(eva).post(f"{path}appoint/", form).headers["Location"] == path
-    (made,) = unfinished_decisions(bob)
+    (made,) = get_unfinished_decisions(bob)
     assert (made.job.total, _excluded(bob)) == (6, 0)
     to = f"/moderate/jobs/{made.job.mark}/"
     assert f'hx-get="{to}"' in visit(eva).get(path).content.decode()
@@ -142,7 +142,7 @@ def test_many_votes_are_excluded_by_the_worker(voted: Any, visit: Any) -> None:
         assert sent.headers["Location"] == path
         assert Job.objects.get().state == state
     work_off()
-    assert (_excluded(bob), unfinished_decisions(bob)) == (6, [])
+    assert (_excluded(bob), get_unfinished_decisions(bob)) == (6, [])
     assert visit(eva).get(to).headers["HX-Refresh"] == "true"
     job = Job.objects.get()
     assert (job.state, job.done) == ("done", 6)

@@ -9,13 +9,13 @@ import pytest
 
 from winosmith.errors import InputError
 from winosmith.web.moderate.batches import undo_batch
-from winosmith.web.read.public import choose_example
+from winosmith.web.read.public import get_example
 
 
 @pytest.fixture
 def shown() -> Callable[[], set[int]]:
     """Return what tells which twin the first page shows."""
-    return lambda: {half.twin_id for half in choose_example()}
+    return lambda: {half.twin_id for half in get_example()}
 
 
 def test_the_last_choice_is_on_the_first_page_until_it_is_taken_off(

@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, given, strategies as st
 from tests.conftest import examples
 from winosmith.errors import InputError
 from winosmith.web.moderate.batches import undo_decision
-from winosmith.web.moderate.decisions import appeal, open_appeal
+from winosmith.web.moderate.decisions import appeal, get_open_appeal
 from winosmith.web.people.models import Person
 from winosmith.web.people.privacy import erase
 from winosmith.web.problems.models import Event
@@ -85,8 +85,8 @@ def test_nobody_undoes_on_their_own_problem(db: Any, moderator: Any, twin: Any, 
 def test_work_of_judges_is_not_thrown_away(db: Any, moderator: Any, twin: Any, do: Any) -> None:
     """Once a judge has voted on what was let through, that can be held, not undone."""
     from winosmith.web.judge.turns import (
-        needs_local,
-        next_problem,
+        lease_next_problem,
+        needs_local_answer,
         store_answer,
         store_local_answer,
     )
@@ -94,9 +94,9 @@ def test_work_of_judges_is_not_thrown_away(db: Any, moderator: Any, twin: Any, d
     eva, half = moderator(), twin()[0]
     bob = Person.objects.create_user("bob", is_judge=True)
     do(eva, "let-through", half)
-    slot = next_problem(bob)
+    slot = lease_next_problem(bob)
     assert slot is not None
-    if needs_local(slot):
+    if needs_local_answer(slot):
         store_local_answer(bob, slot.ref, 0)
     store_answer(bob, slot.ref, 0)
     with pytest.raises(InputError, match="judges have voted"):
@@ -131,9 +131,9 @@ def test_an_undone_answer_opens_the_appeal_again(
     half = twin(ann, state="rejected")[0]
     appeal(ann, half, "It is about weight.")
     do(eva, "decline", half)
-    assert open_appeal(half) is None
+    assert get_open_appeal(half) is None
     _undo(eva, half.events.get(kind="decline"))
-    assert open_appeal(half) is not None
+    assert get_open_appeal(half) is not None
 
 
 ACTIONS = (

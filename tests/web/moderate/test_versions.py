@@ -10,13 +10,13 @@ from django.test.utils import CaptureQueriesContext
 
 from tests.web.lineaged import child, root
 from winosmith.web.judge.models import has_seen
-from winosmith.web.moderate.batches import newest_keys, start_on_matching, undo_batch
+from winosmith.web.moderate.batches import apply_to_matching, get_newest_keys, undo_batch
 from winosmith.web.moderate.dossier import list_rows
-from winosmith.web.moderate.people import count_written
+from winosmith.web.moderate.people import count_problems_by_state
 from winosmith.web.moderate.queue import QueueFilters, filter_queue, get_page
 from winosmith.web.people.models import Person, pseudonym
 from winosmith.web.predict.models import Model, Prediction, Status
-from winosmith.web.problems.lookalikes import remember
+from winosmith.web.problems.lookalikes import index_problems
 from winosmith.web.problems.models import Event, Problem, State, Version
 
 
@@ -62,7 +62,7 @@ def test_all_of_a_person_in_a_family_is_done_undone_and_logged(
     child(other, bob)
     before = dict(Problem.objects.values_list("ref", "state"))
     where = QueueFilters.read(f"state=&family={top.ref}&by={pseudonym(bob)}")
-    batch = start_on_matching(eva, "withdraw", where, "spam", at=newest_keys(), expected=2)
+    batch = apply_to_matching(eva, "withdraw", where, "spam", newest=get_newest_keys(), expected=2)
     assert batch.done == 2
     after = dict(Problem.objects.values_list("ref", "state"))
     assert {ref for ref in before if before[ref] != after[ref]} == {one.ref, two.ref}
@@ -104,7 +104,7 @@ def test_near_copies_inside_the_family_are_none(moderator: Any, visit: Any) -> N
     top = root()
     kin = child(top, new=("big", "huge"))
     made = child(top, new=("big", "large"), state="held")
-    remember(top, kin, made)
+    index_problems(top, kin, made)
 
     def near() -> str:
         page = visit(eva).get(f"/moderate/problems/{made.ref}/").content.decode()
@@ -115,7 +115,7 @@ def test_near_copies_inside_the_family_are_none(moderator: Any, visit: Any) -> N
     copy = root()
     copy.sentence = made.sentence
     copy.save()
-    remember(copy)
+    index_problems(copy)
     assert f">{copy.ref}</a>" in near()
     assert kin.ref not in near()
 
@@ -138,7 +138,7 @@ def test_versions_are_counted_with_what_somebody_wrote(
     """A contributor's record tells how many of their problems are perturbed ones."""
     ann = person("ann")
     child(root(ann), ann)
-    written = count_written(ann)
+    written = count_problems_by_state(ann)
     assert (written.problems, written.perturbed, written.valid) == (2, 1, 2)
     page = visit(moderator()).get(f"/moderate/people/{pseudonym(ann)}/").content.decode()
     assert "of these perturbed" in page

@@ -14,7 +14,7 @@ from django.test import RequestFactory, override_settings
 from winosmith.errors import RecipeError
 from winosmith.web import SiteRules
 from winosmith.web.people import addresses
-from winosmith.web.people.addresses import client_address, network_of, read_address
+from winosmith.web.people.addresses import get_client_address, get_network, read_address
 from winosmith.web.people.models import Hits
 
 
@@ -31,7 +31,7 @@ def behind(db: Any, rules: Callable[..., None]) -> Iterator[Callable[..., str]]:
     def read(header: str | None, proxies: Any = 1, peer: str = "127.0.0.1") -> str:
         rules(proxies=proxies)
         more = {} if header is None else {"HTTP_X_FORWARDED_FOR": header}
-        return client_address(RequestFactory().get("/", REMOTE_ADDR=peer, **more))
+        return get_client_address(RequestFactory().get("/", REMOTE_ADDR=peer, **more))
 
     with override_settings(SITE=replace(settings.SITE, public_url="https://twins.example.org")):
         yield read
@@ -158,4 +158,4 @@ def test_proxies_that_are_none_are_refused(value: Any) -> None:
 )
 def test_a_network_is_a_truncated_address(where: str, found: str, site: Any) -> None:
     """Of an address the /24 counts, or the /48 of IPv6; all that can't be read are one network."""
-    assert network_of(where) == found
+    assert get_network(where) == found

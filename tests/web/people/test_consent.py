@@ -18,7 +18,7 @@ from winosmith.web.people.models import Agreement, Document, Person
 from winosmith.web.people.privacy import (
     agree,
     create_first_documents,
-    current_documents,
+    get_current_documents,
     has_agreed,
     publish_document,
 )
@@ -161,7 +161,7 @@ def test_an_empty_text_is_no_version(db: Any, text: str) -> None:
     """Neither an empty text nor the one that holds becomes a new version."""
     with pytest.raises(InputError, match="empty"):
         publish_document("consent", text)
-    consent = current_documents()[0]
+    consent = get_current_documents()[0]
     with pytest.raises(InputError, match="text is unchanged"):
         publish_document("consent", consent.text)
 
@@ -176,7 +176,7 @@ def test_another_licence_of_the_site_is_a_new_version(
     assert has_agreed(ann)
     rules(licence="CC0-1.0")
     create_first_documents()
-    licence = current_documents()[1]
+    licence = get_current_documents()[1]
     assert (licence.version, licence.licence) == (2, "CC0-1.0")
     assert "CC0-1.0" in licence.text
     assert not has_agreed(ann)

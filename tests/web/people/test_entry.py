@@ -13,17 +13,17 @@ from django.test import override_settings
 
 from tests.web.together import at_once
 from winosmith.errors import InputError
-from winosmith.web.judge.turns import next_problem
+from winosmith.web.judge.turns import lease_next_problem
 from winosmith.web.people.accounts import (
-    adopt,
     create_reset_link,
     find_invitation,
     invite,
+    merge_visitor,
     revoke_invitation,
     sign_up,
 )
 from winosmith.web.people.models import Document, Invitation, Person, pseudonym
-from winosmith.web.people.privacy import data_about, erase
+from winosmith.web.people.privacy import erase, export_personal_data
 from winosmith.web.problems.models import Problem
 
 PASSWORD = "twins-and-cups"
@@ -119,16 +119,16 @@ def test_what_was_written_before_log_in_is_never_judged_by_its_writer(
     halves = twin(Person.objects.get(anonymous=True))
     browser.post("/people/login/", {"name": "ann", "password": PASSWORD})
     assert {half.twin.__class__.objects.get().contributor for half in halves} == {ann}
-    assert next_problem(ann) is None
-    assert next_problem(bob).problem in halves
+    assert lease_next_problem(ann) is None
+    assert lease_next_problem(bob).problem in halves
 
 
 def test_what_its_writer_has_judged_in_secret_is_withdrawn(db: Any, person: Any, twin: Any) -> None:
     """Where an account read, as a judge, what it wrote without one, the twin is withdrawn."""
     ann, hidden = person("ann", is_judge=True), Person.objects.create_anonymous()
     twin(hidden)
-    assert next_problem(ann) is not None
-    adopt(ann, hidden)
+    assert lease_next_problem(ann) is not None
+    merge_visitor(ann, hidden)
     assert set(Problem.objects.values_list("state", flat=True)) == {"withdrawn"}
 
 
@@ -226,7 +226,7 @@ def test_a_link_says_for_whom_it_is(db: Any, visit: Any, person: Any) -> None:
     assert path is not None
     assert visit().post(path[1], TYPED).status_code == 302
     ann = _named("Ann")
-    assert "Ann of the Tuesday class" in str(data_about(ann))
+    assert "Ann of the Tuesday class" in str(export_personal_data(ann))
     erase(ann, False)
     assert not Invitation.objects.exclude(label="").exists()
 

@@ -12,17 +12,22 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from winosmith.errors import InputError
-from winosmith.web.judge.turns import needs_local, next_problem, store_answer, store_local_answer
+from winosmith.web.judge.turns import (
+    lease_next_problem,
+    needs_local_answer,
+    store_answer,
+    store_local_answer,
+)
 from winosmith.web.people import accounts, gates, news, privacy
-from winosmith.web.people.accounts import adopt
-from winosmith.web.people.gates import act_once, new_key
+from winosmith.web.people.accounts import merge_visitor
+from winosmith.web.people.gates import new_key, process_once
 from winosmith.web.people.models import Person, pseudonym
 from winosmith.web.people.privacy import (
-    _columns_pointing_at_people,
+    _find_columns_with_people,
     agree,
-    data_about,
     erase,
-    hide_texts,
+    export_personal_data,
+    withdraw_texts,
 )
 from winosmith.web.predict.models import Model, Prediction
 from winosmith.web.problems.family import path_from_root
@@ -47,8 +52,8 @@ def _everything() -> str:
 
 def _judge(person: Any, **more: Any) -> None:
     """Let a person judge the next problem."""
-    slot = next_problem(person)
-    if needs_local(slot):
+    slot = lease_next_problem(person)
+    if needs_local_answer(slot):
         store_local_answer(person, slot.ref, 0)
     store_answer(person, slot.ref, 0, **more)
 
@@ -59,7 +64,7 @@ def _all_about(person: Any, other: Any, twin: Any) -> list[Any]:
     mine = twin(person, topic="my twin's topic")
     twin(other)
     _judge(person, comment="a comment by me")
-    act_once(person, new_key(), "/x/", lambda: {"mine": 1})
+    process_once(person, new_key(), "/x/", lambda: {"mine": 1})
     Draft.objects.create(person=person, topic="my draft's topic")
     return list(mine)
 
@@ -94,7 +99,7 @@ def test_telling_takes_as_many_statements_however_much_there_is(
         twin(bob)
         _judge(ann)
         with CaptureQueriesContext(connection) as asked:
-            told = data_about(ann)
+            told = export_personal_data(ann)
         counts.append(len(asked))
         votes.append(sum("ref" in row for row in told["other"]["judge.Slot.holder"]))
     assert votes[2] > votes[0] > 0
@@ -103,7 +108,7 @@ def test_telling_takes_as_many_statements_however_much_there_is(
 
 def test_every_table_that_points_at_people_is_told(db: Any) -> None:
     """A table with a column for a person is in the file, or is told in words of its own."""
-    told = {(model._meta.label, column) for model, column in _columns_pointing_at_people()}
+    told = {(model._meta.label, column) for model, column in _find_columns_with_people()}
     own = {("people.Agreement", "person"), ("problems.Twin", "contributor")}
     own |= {("judge.Slot", "contributor"), ("take.Subject", "person")}
     own |= {("market.Participation", "person")}
@@ -130,7 +135,7 @@ def test_hiding_takes_everything_off_the_site(
     assert set(public_problems()) == set(theirs)
     mine = Problem.objects.filter(twin__contributor=ann)
     assert set(mine.values_list("state", flat=True)) == {"withdrawn"}
-    assert next_problem(judge) is None
+    assert lease_next_problem(judge) is None
     assert "4 texts are hidden" in browser.get("/people/").content.decode()
 
 
@@ -194,11 +199,11 @@ def test_what_an_erased_judge_held_goes_to_others(db: Any, person: Any, twin: An
     """An erased judge's open problem is free at once; their votes stay."""
     ann, bob = person("ann", is_judge=True), person("bob", is_judge=True)
     held = twin(None)
-    slot = next_problem(ann)
+    slot = lease_next_problem(ann)
     erase(ann, texts=False)
     slot.refresh_from_db()
     assert slot.holder is None
-    assert next_problem(bob).problem in held
+    assert lease_next_problem(bob).problem in held
 
 
 def test_an_erased_account_lets_nobody_in(db: Any, visit: Any, person: Any) -> None:
@@ -219,16 +224,16 @@ def test_what_waited_while_somebody_was_erased_does_nothing(
     """A request that began before the erasure, and comes to write after it, leaves no trace."""
     ann = contributor("ann")
     mine = twin(ann)[0].twin
-    token = news.address_token(ann, "ann@example.org", True)
+    token = news.make_address_token(ann, "ann@example.org", True)
     privacy.publish_document("consent", "Everything is different now.")
     privacy.erase(type(ann).objects.get(pk=ann.pk), texts=False)
     acts = {
-        "a form": lambda: gates.act_once(ann, gates.new_key(), "/x/", lambda: {"mine": 1}),
+        "a form": lambda: gates.process_once(ann, gates.new_key(), "/x/", lambda: {"mine": 1}),
         "a consent": lambda: privacy.agree(ann),
         "a password": lambda: accounts.set_new_password(ann, "jugs-and-cups-9"),
         "an address": lambda: news.confirm_address(ann, token),
         "news": lambda: news.set_news_mails(ann, True),
-        "a revision": lambda: rules.revise(ann, mine),
+        "a revision": lambda: rules.open_revision(ann, mine),
     }
     before = _everything()
     for act in acts.values():
@@ -303,7 +308,7 @@ def test_ones_versions_are_hidden_alone(db: Any, person: Any) -> None:
     ann, bob = person("ann"), person("bob")
     middle = child(root(bob), ann)
     made = child(middle, bob, new=("fit", "belong"))
-    assert hide_texts(ann) == 1
+    assert withdraw_texts(ann) == 1
     assert [Problem.objects.get(pk=one.pk).state for one in (middle, made)] == [
         "withdrawn", "valid",
     ]  # fmt: skip
@@ -316,10 +321,10 @@ def test_versions_written_without_an_account_join_one(db: Any, person: Any) -> N
     nobody, ann = Person.objects.create_anonymous(), person("ann", is_judge=True)
     top = root()
     made = child(top, nobody, state="judging")
-    adopt(ann, nobody)
+    merge_visitor(ann, nobody)
     made.twin.refresh_from_db()
     assert made.twin.contributor == ann
-    assert next_problem(ann) is None
+    assert lease_next_problem(ann) is None
     assert path_from_root(made) == [top, made]
 
 
@@ -330,7 +335,7 @@ def test_my_data_tell_where_versions_stand(db: Any, person: Any) -> None:
     ann = person("ann")
     middle = child(root(), person("bob"), new=("not fit", "secretly fit"), state="held")
     made = child(middle, ann, new=("secretly fit", "truly fit"))
-    (told,) = data_about(ann)["problems"]
+    (told,) = export_personal_data(ann)["problems"]
     assert (told["id"], told["parent"]) == (made.ref, middle.ref)
     assert told["depths"] == {"declared": None, "lineage": 1, "edit": 1}
     assert "secretly" not in str(told)

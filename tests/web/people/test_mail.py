@@ -26,7 +26,7 @@ from tests.waiting import until
 from tests.web.serving import PASSWORD
 from winosmith.errors import InputError, RecipeError
 from winosmith.web._rules import MAIL_PASSWORD, Mail, SiteRules
-from winosmith.web.jobs import MAIL, Job, UnavailableError, queue_job, run_next
+from winosmith.web.jobs import MAIL, Job, UnavailableError, queue_job, run_next_job
 from winosmith.web.people import news, news as mail
 from winosmith.web.people.accounts import (
     create_recovery_link,
@@ -36,7 +36,7 @@ from winosmith.web.people.accounts import (
 )
 from winosmith.web.people.models import Person
 from winosmith.web.people.news import STALE, send_news
-from winosmith.web.people.privacy import data_about, erase
+from winosmith.web.people.privacy import erase, export_personal_data
 from winosmith.web.problems.models import Problem
 
 ADDRESS = "ann@example.org"
@@ -245,7 +245,7 @@ def test_news_are_mailed_once_to_those_who_wish(sending: list[Any], post: Post) 
     assert to == [ADDRESS]
     assert "https://twins.example.org/people/news/" in told
     assert not any(problem.sentence in told for problem in Problem.objects.all())
-    assert data_about(ann)["email"]["address"] == ADDRESS
+    assert export_personal_data(ann)["email"]["address"] == ADDRESS
     erase(ann, True)
     ann.refresh_from_db()
     assert (ann.email, ann.mail_news, ann.mailed) == ("", False, None)
@@ -285,11 +285,11 @@ def test_a_mail_that_can_not_be_sent_for_a_moment_is_sent_later(
     post.refused, post.code = (ADDRESS, 451) if fault == "refused" else ("", 550)
     port = post.server_address[1] if fault == "refused" else 1
     with override_settings(EMAIL_PORT=port), pytest.raises(UnavailableError) as raised:
-        run_next([MAIL])
+        run_next_job([MAIL])
     assert raised.value.args == (Job.objects.get(kind=MAIL).pk,)
     assert not post.taken
     post.refused = ""
-    assert run_next([MAIL])
+    assert run_next_job([MAIL])
     assert [to for to, _message in post.taken] == [[ADDRESS]]
     assert not Job.objects.filter(kind=MAIL).exists()
 
@@ -300,7 +300,7 @@ def test_a_mail_that_is_refused_for_good_is_shown_as_failed_without_its_address(
     """Admins see that it failed and why; nobody can retry it, because its address is deleted."""
     _ask_for_a_mail(sending[0])
     post.refused = ADDRESS
-    assert run_next([MAIL])
+    assert run_next_job([MAIL])
     job = Job.objects.get(kind=MAIL)
     assert (job.state, job.asked) == ("failed", {})
     assert "550" in job.error
@@ -316,7 +316,7 @@ def test_a_mail_that_waited_for_an_hour_is_not_sent(sending: list[Any], post: Po
     """After an hour nobody waits for it; its row says so and holds no address."""
     _ask_for_a_mail(sending[0])
     Job.objects.filter(kind=MAIL).update(at=timezone.now() - STALE - timedelta(minutes=1))
-    assert run_next([MAIL])
+    assert run_next_job([MAIL])
     job = Job.objects.get(kind=MAIL)
     assert (post.taken, job.state, job.asked) == ([], "failed", {})
 
@@ -329,7 +329,7 @@ def test_who_leaves_while_others_are_mailed_gets_none(
 
     def meanwhile(person: Any, _after: Any) -> list[Any]:
         if person != zoe:
-            mail.forget_address(Person.objects.get(pk=zoe.pk))
+            mail.delete_address(Person.objects.get(pk=zoe.pk))
         return []
 
     monkeypatch.setattr(news, "news_sources", [*news.news_sources, meanwhile])
@@ -341,7 +341,7 @@ def test_who_leaves_while_others_are_mailed_gets_none(
 def test_an_address_is_confirmed_by_its_owner_alone(db: Any, person: Any) -> None:
     """A token of another person, an altered one, and one from before a change are none."""
     ann, bob = person("ann"), person("bob")
-    token = mail.address_token(ann, ADDRESS, True)
+    token = mail.make_address_token(ann, ADDRESS, True)
     for who, given in ((bob, token), (ann, token[:-2]), (ann, "x")):
         with pytest.raises(InputError, match="no longer works"):
             mail.confirm_address(who, given)
@@ -354,7 +354,7 @@ def test_an_address_is_confirmed_by_its_owner_alone(db: Any, person: Any) -> Non
 def test_a_wish_for_news_brings_no_address_back(db: Any, person: Any) -> None:
     """What another request of theirs made of the address meanwhile stays."""
     ann = person("ann", email=ADDRESS)
-    mail.forget_address(Person.objects.get(pk=ann.pk))
+    mail.delete_address(Person.objects.get(pk=ann.pk))
     mail.set_news_mails(ann, news=True)
     assert Person.objects.get(pk=ann.pk).email == ""
 
@@ -365,7 +365,7 @@ def test_a_mailed_link_ends_with_all_that_opens_the_account(db: Any, person: Any
     for end in (
         lambda: end_access(ann),
         lambda: set_new_password(ann, "jugs-and-lamps"),
-        lambda: mail.forget_address(ann),
+        lambda: mail.delete_address(ann),
     ):
         tokens = [create_recovery_link(ann, mail.RESET_MINUTES).split("/")[-2] for _ in range(2)]
         assert all(find_invitation(token) for token in tokens)
@@ -376,7 +376,7 @@ def test_a_mailed_link_ends_with_all_that_opens_the_account(db: Any, person: Any
 def test_a_mail_tells_its_reader_nothing_of_the_account(db: Any, person: Any) -> None:
     """What stands in the link to a new address spells neither it, the old one nor what logs in."""
     ann = person("ann", email="old@example.org")
-    first, second = (mail.address_token(ann, ADDRESS, True) for _ in range(2))
+    first, second = (mail.make_address_token(ann, ADDRESS, True) for _ in range(2))
     assert first != second
     shown = urlsafe_b64decode(first)
     for hidden in (ADDRESS, "old@example.org", ann.get_session_auth_hash()[:8]):

@@ -13,11 +13,11 @@ from tests.web.judge.making import give, gold, twin as judged_twin
 from tests.web.working import work_off
 from winosmith.web.judge.submissions import submit_twin
 from winosmith.web.judge.trust import contest_gold, settle_contest as settle
-from winosmith.web.judge.turns import next_problem
+from winosmith.web.judge.turns import lease_next_problem
 from winosmith.web.moderate import batches, decisions
 from winosmith.web.moderate.people import appoint
 from winosmith.web.people import news
-from winosmith.web.people.privacy import data_about, erase
+from winosmith.web.people.privacy import erase, export_personal_data
 from winosmith.web.problems.lookalikes import Half
 from winosmith.web.problems.models import Problem, Twin
 
@@ -76,7 +76,7 @@ def test_an_appeal_is_heard_of_by_moderators_and_its_answer_by_who_wrote(
     assert "1 appeal is open" in page
     assert half.sentence not in page  # the moderator could judge the other half
     seen = half.events.order_by("-pk").first().pk
-    batches.start_on_selected(eva, "decline", [(half.ref, seen)], "The votes hold.")
+    batches.apply_to_selected(eva, "decline", [(half.ref, seen)], "The votes hold.")
     assert _badge(visit(ann)) == 1
     page = _news(visit(ann))
     assert "A moderator declined your appeal" in page
@@ -140,7 +140,7 @@ def test_news_tell_nothing_of_the_question_that_a_judge_holds(
             submit_twin(
                 made, [Half("The cup hit the jug, and the _ broke.", ("cup", "jug"), 0)], []
             )
-        slot = next_problem(judge)
+        slot = lease_next_problem(judge)
         assert slot.gold == bool(every)
         assert _badge(visit(judge)) == 0
         pages.append(re.sub(r'(value|account)="[\w-]+"|bob|eva', "", _news(visit(judge))))
@@ -153,7 +153,7 @@ def test_who_is_erased_leaves_no_time_of_their_news(db: Any, person: Any, visit:
     ann = person("ann")
     _news(visit(ann))
     ann.refresh_from_db()
-    assert data_about(ann)["news_seen"] == ann.news_seen is not None
+    assert export_personal_data(ann)["news_seen"] == ann.news_seen is not None
     erase(ann, True)
     ann.refresh_from_db()
     assert ann.news_seen is None

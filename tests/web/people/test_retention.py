@@ -10,7 +10,7 @@ from django.utils import timezone
 from winosmith.web.jobs import BACKUP, MAIL, Job
 from winosmith.web.judge.models import Slot
 from winosmith.web.people.accounts import invite
-from winosmith.web.people.gates import act_once, new_key, rate_limit
+from winosmith.web.people.gates import new_key, process_once, rate_limit
 from winosmith.web.people.models import Done, Hits, Invitation, Person, Session
 from winosmith.web.people.privacy import delete_old_rows
 from winosmith.web.problems.models import Problem
@@ -25,7 +25,7 @@ def test_what_is_old_goes_and_what_is_not_stays(
     ann = person("ann")
     twin(ann)
     rate_limit(ann, "write", 5)
-    act_once(ann, new_key(), "/x/", dict)
+    process_once(ann, new_key(), "/x/", dict)
     invite(["judge"], 30)
     Draft.objects.create(person=ann, topic="x")
     visit(ann)

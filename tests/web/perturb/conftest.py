@@ -49,9 +49,9 @@ def rules(**changes: Any) -> Any:
 def send(person: Any, parent: Any, what: Any = None, key: str = "", **arguments: Any) -> Any:
     """Perturb as a person does, by a form of its own."""
     from winosmith.web.people.gates import new_key
-    from winosmith.web.perturb.rules import Place, create_version
+    from winosmith.web.perturb.rules import Position, create_version
 
-    place = Place.below(person, parent)
+    place = Position.for_new_version(person, parent)
     return create_version(place, what or typed(), key or new_key(), **arguments)
 
 

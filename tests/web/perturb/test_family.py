@@ -13,9 +13,9 @@ from tests.web.perturb.conftest import CHILD, GRANDCHILD, OPTIONS, ROOT, send, t
 from winosmith import Dataset
 from winosmith.lineage import apply_edits, check_lineages, depths
 from winosmith.problem import BLANK
-from winosmith.text import changes, tokens
+from winosmith.text import diff_text, tokens
 from winosmith.web.people.privacy import erase
-from winosmith.web.problems.family import add_to_family, path_from_root, version_digest
+from winosmith.web.problems.family import add_to_family, hash_version, path_from_root
 from winosmith.web.problems.models import Problem
 from winosmith.web.problems.records import as_problem
 
@@ -117,7 +117,7 @@ def test_below_what_was_erased_no_depth_is_made_up(
 @given(before=sentences(), after=sentences())
 def test_marked_changes_are_the_new_sentence(before: str, after: str) -> None:
     """What is not taken out is the new sentence, what is not put in the old one, spaces aside."""
-    found = changes(before, after)
+    found = diff_text(before, after)
 
     def joined(*without: str) -> str:
         return "".join(piece.text for piece in found if piece.kind not in without)
@@ -130,6 +130,6 @@ def test_marked_changes_are_the_new_sentence(before: str, after: str) -> None:
 
 def test_options_in_another_order_make_no_other_version() -> None:
     """The digest is of the sentence and the set of options."""
-    assert version_digest(CHILD, OPTIONS) == version_digest(CHILD, OPTIONS[::-1])
-    assert version_digest(CHILD, OPTIONS) != version_digest(CHILD, ("the cup", "the suitcase"))
-    assert version_digest(CHILD, OPTIONS) != version_digest(ROOT, OPTIONS)
+    assert hash_version(CHILD, OPTIONS) == hash_version(CHILD, OPTIONS[::-1])
+    assert hash_version(CHILD, OPTIONS) != hash_version(CHILD, ("the cup", "the suitcase"))
+    assert hash_version(CHILD, OPTIONS) != hash_version(ROOT, OPTIONS)

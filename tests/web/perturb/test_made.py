@@ -167,11 +167,9 @@ def test_a_model_that_fails_is_shown_as_such(
 def test_without_models_sentences_are_stored_all_the_same(desk: Any) -> None:
     """A site without models says so, and takes sentences."""
     _ann, client, _root = desk
-    assert "This site has no model at the moment" in text(client.get("/perturb/root/"))
+    assert "This site currently has no models" in text(client.get("/perturb/root/"))
     where = client.post("/perturb/root/", form()).headers["Location"]
-    assert "Your sentence is stored. This site has no model at the moment" in text(
-        client.get(where)
-    )
+    assert "Your sentence is stored. This site currently has no models" in text(client.get(where))
 
 
 def test_the_result_leads_on(desk: Any) -> None:

@@ -14,18 +14,18 @@ from winosmith.web.judge.submissions import withdraw_twin
 from winosmith.web.people.gates import RateLimitError, rate_limit
 from winosmith.web.people.models import Done
 from winosmith.web.perturb.rules import (
-    Place,
+    Position,
     SentenceInput,
     _check_length,
     create_version,
-    input_depths,
     is_revisable,
+    measure_input_depths,
     run_checks,
 )
 from winosmith.web.predict.models import Prediction
 from winosmith.web.problems.checks import RefusedError
 from winosmith.web.problems.family import may_perturb, path_from_root
-from winosmith.web.problems.lookalikes import remember, remember_published
+from winosmith.web.problems.lookalikes import index_problems, index_published_dataset
 from winosmith.web.problems.models import Remembered, Version
 from winosmith.web.problems.records import as_problem
 
@@ -202,10 +202,10 @@ def test_consent_and_limits_come_first(
     def before() -> None:
         rate_limit(ann, "perturb", 1)
 
-    send(ann, root, before=before, key=KEY)
-    send(ann, root, before=before, key=KEY)
+    send(ann, root, precheck=before, key=KEY)
+    send(ann, root, precheck=before, key=KEY)
     with pytest.raises(RateLimitError):
-        send(ann, root, typed(GRANDCHILD), before=before)
+        send(ann, root, typed(GRANDCHILD), precheck=before)
     assert Problem.objects.count() == 2
 
 
@@ -234,13 +234,13 @@ def test_kin_is_no_hint_and_strangers_are(db: Any, contributor: Any, original: A
     from winosmith import Dataset, Problem
 
     ann, root = contributor(), original()
-    remember(root, original("half", ROOT.replace("large", "wide"), twin=root.twin))
-    remember_published(Dataset([Problem("w1", ROOT, OPTIONS)]), "WSC273")
+    index_problems(root, original("half", ROOT.replace("large", "wide"), twin=root.twin))
+    index_published_dataset(Dataset([Problem("w1", ROOT, OPTIONS)]), "WSC273")
     child = send(ann, root)
     assert child.hints == []
     assert send(ann, child, typed(GRANDCHILD)).hints == []
     other = CHILD.replace("small", "narrow")
-    remember_published(Dataset([Problem("w2", other, OPTIONS)]), "WSC273")
+    index_published_dataset(Dataset([Problem("w2", other, OPTIONS)]), "WSC273")
     assert send(ann, root, typed(other)).hints == ["shares 100 % of its words with w2 of WSC273"]
     flagged = send(ann, root, typed(CHILD.replace("small", "small, Mary Smith said")))
     assert (flagged.state, len(flagged.hints)) == ("held", 1)
@@ -272,8 +272,8 @@ def test_a_revision_takes_the_place(database: Any, contributor: Any, original: A
     assert is_revisable(ann, old)
     assert not is_revisable(bob, old)
     assert not is_revisable(ann, root)
-    new = create_version(Place.for_revision(ann, old), typed(CHILD, 0), KEY)
-    assert create_version(Place.for_revision(ann, old), typed(CHILD, 0), KEY) == new
+    new = create_version(Position.for_revision(ann, old), typed(CHILD, 0), KEY)
+    assert create_version(Position.for_revision(ann, old), typed(CHILD, 0), KEY) == new
     assert new.twin.revises == old.twin
     assert (new.sentence, new.answer, new.version.parent) == (CHILD, 0, root)
     old.refresh_from_db()
@@ -282,11 +282,11 @@ def test_a_revision_takes_the_place(database: Any, contributor: Any, original: A
     assert Seen.objects.filter(person=bob, twin=new.twin).exists()
     assert [row.pk for row in path_from_root(below)] == [root.pk, old.pk, below.pk]
     with pytest.raises(InputError, match="can’t be revised"):
-        create_version(Place.for_revision(ann, old), typed(GRANDCHILD), "m" * 32)
+        create_version(Position.for_revision(ann, old), typed(GRANDCHILD), "m" * 32)
     Problem.objects.filter(pk=new.pk).update(state="rejected")
     assert (
         create_version(
-            Place.for_revision(ann, Problem.objects.get(pk=new.pk)), typed(CHILD), "n" * 32
+            Position.for_revision(ann, Problem.objects.get(pk=new.pk)), typed(CHILD), "n" * 32
         ).state
         == "judging"
     )
@@ -303,7 +303,7 @@ def test_a_revision_under_embargo_stays_so(
     old = send(ann, root)
     Problem.objects.filter(pk=old.pk).update(embargo=True)
     new = create_version(
-        Place.for_revision(ann, Problem.objects.get(pk=old.pk)), typed(GRANDCHILD), KEY
+        Position.for_revision(ann, Problem.objects.get(pk=old.pk)), typed(GRANDCHILD), KEY
     )
     assert new.embargo
     assert not Prediction.objects.filter(problem=new).exists()
@@ -325,8 +325,8 @@ def test_one_edit_beside_a_glued_blank_is_one_edit(
     """One changed word is depth 1, though the blank was typed against a word; the page says so."""
     ann, root = contributor(), original()
     glued = SentenceInput.from_form(form(CHILD.replace("_ was", "_was")), 2)
-    place = Place(ann, [root])
-    found = input_depths(glued, place)
+    place = Position(ann, [root])
+    found = measure_input_depths(glued, place)
     assert found is not None
     assert (found.lineage, found.edit) == (1, 1)
     blank = next(check for check in run_checks(glued, place) if check.rule == "blank")

@@ -9,9 +9,9 @@ from click.testing import CliRunner
 
 from tests.web.predict.making import asked
 from winosmith.errors import InputError
-from winosmith.web.predict.asking import NOT_LOADED, set_current_models, store_fault
+from winosmith.web.predict.asking import NOT_LOADED, set_current_models, store_model_fault
 from winosmith.web.predict.models import Model
-from winosmith.web.predict.process import fault_file
+from winosmith.web.predict.process import get_fault_path
 
 
 def _run(site: Any, *arguments: str) -> Any:
@@ -24,8 +24,8 @@ def test_the_command_tells_how_each_model_stands(db: Any) -> None:
     """State, progress and troubles of each model, and why one can't be loaded, in full."""
     set_current_models(db.rules.models)
     asked(1).predictions.filter(model__name="hunting").update(stand="failed")
-    store_fault("association", NOT_LOADED)
-    path = fault_file(Path(db.folder), "association")
+    store_model_fault("association", NOT_LOADED)
+    path = get_fault_path(Path(db.folder), "association")
     path.parent.mkdir(exist_ok=True)
     path.write_text("/srv/x: there is no config.json\n")
     told = _run(db).output

@@ -17,7 +17,7 @@ from tests.waiting import LONGEST, until
 from tests.web.predict.making import ASKED, STANDS
 from tests.web.serving import BUILT_IN
 from winosmith.testing import chat_server
-from winosmith.web.jobs import worker_process_id
+from winosmith.web.jobs import get_worker_process_id
 
 
 def stands(site: Any, number: int) -> dict[str, list[Any]]:
@@ -49,7 +49,7 @@ def children(parent: int | None) -> dict[int, list[str]]:
 
 def processes(folder: Path) -> dict[str, int]:
     """Return the ids of the processes that predict for a site, by the name of the model."""
-    worker = worker_process_id(folder)
+    worker = get_worker_process_id(folder)
     found = children(worker) if worker else {}
     return {words[-1]: process for process, words in found.items() if "-c" in words}  # has begun
 
@@ -127,7 +127,7 @@ def test_server_processes_come_and_go_and_models_stay(served: Any) -> None:
     """A model's process outlives those that answer; after a kill of the worker there is another."""
     site = served(models=BUILT_IN)
     found = until(lambda: len(processes(site.folder)) == 2 and processes(site.folder))
-    worker = worker_process_id(site.folder)
+    worker = get_worker_process_id(site.folder)
     for child in children(site.process.pid):
         if child != worker:
             os.kill(child, signal.SIGKILL)

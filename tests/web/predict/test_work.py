@@ -21,7 +21,7 @@ from winosmith.errors import DataError
 from winosmith.solver_rule import SolverRule
 from winosmith.web.predict import asking, process
 from winosmith.web.predict.asking import (
-    current_predictions,
+    get_current_predictions,
     request_pairs,
     request_predictions,
     set_current_models,
@@ -128,7 +128,7 @@ def test_one_bad_sentence_costs_no_other_its_prediction(model: Any) -> None:
     assert _predict(model, Told((1, 0), bad, (9, 9), (1, 0), bad, (0, 1))) == [3, 1, 1, 1]
     assert [one.stand for one in _rows(model)] == ["done", "failed", "done"]
     failed = _rows(model)[1]
-    assert failed.why == "The model gave no usable scores for this sentence."
+    assert failed.failure_reason == "The model gave no usable scores for this sentence."
     assert "secret" not in failed.error
 
 
@@ -150,7 +150,9 @@ def test_an_error_after_the_limit_is_lateness(model: Any) -> None:
             raise TimeoutError
 
     _predict(model, Slow(), limit=0.1)
-    assert [(one.stand, one.why) for one in _rows(model)] == [("late", "The model took too long.")]
+    assert [(one.stand, one.failure_reason) for one in _rows(model)] == [
+        ("late", "The model took too long.")
+    ]
 
 
 def test_urgent_work_goes_before_what_waits_longer(model: Any) -> None:
@@ -184,7 +186,7 @@ def test_what_a_process_ended_over_is_tried_alone_and_then_given_up(model: Any) 
     for expected in (rows, [rows[0]], [rows[1]], [rows[0]], [rows[1]]):
         tasks = process.claim_tasks(model, 10, 60)
         assert [task.prediction for task in tasks] == expected
-        asking.settle_tasks("one", late=False)
+        asking.release_tasks("one", timed_out=False)
     assert process.claim_tasks(model, 10, 60) == []
     assert {(one.stand, one.tries) for one in _rows(model)} == {("failed", 3)}
 
@@ -194,10 +196,10 @@ def test_a_row_that_a_process_was_late_with_is_late(model: Any) -> None:
     for number in (1, 2):
         asked(number)
     process.claim_tasks(model, 10, 60)
-    asking.settle_tasks("one", late=True)
+    asking.release_tasks("one", timed_out=True)
     assert {one.stand for one in _rows(model)} == {"waiting"}
     process.claim_tasks(model, 10, 60)
-    asking.settle_tasks("one", late=True)
+    asking.release_tasks("one", timed_out=True)
     assert [one.stand for one in _rows(model)] == ["late", "waiting"]
 
 
@@ -218,12 +220,12 @@ def test_the_kernel_ends_a_process_that_stands_still(model: Any, database: Any) 
     if not child:
         signal.signal(signal.SIGALRM, signal.SIG_DFL)  # pytest has its own
         try:
-            process.LoadedModel(site, RULE, study.MadeSolver(Still(), "d", "r"), model).work()
+            process.LoadedModel(site, RULE, study.MadeSolver(Still(), "d", "r"), model).run()
         finally:
             os._exit(7)
     _child, status = os.waitpid(child, 0)
     assert (os.WIFSIGNALED(status), os.WTERMSIG(status)) == (True, signal.SIGALRM)
-    asking.settle_tasks("one", late=True)
+    asking.release_tasks("one", timed_out=True)
     asked(2)
     _predict(model, Told((1.0, 0.0)))
     assert [one.stand for one in _rows(model)] == ["late", "done"]
@@ -233,7 +235,7 @@ def test_a_late_answer_changes_nothing(model: Any) -> None:
     """What was given up meanwhile is not overwritten by an answer that comes after all."""
     asked(1)
     [task] = process.claim_tasks(model, 10, 60)
-    asking.settle_tasks("one", late=True)
+    asking.release_tasks("one", timed_out=True)
     process.store_outcomes(model, [process.Outcome(task, (1.0, 0.0), 9.0)])
     assert [(one.stand, one.choice) for one in _rows(model)] == [("late", None)]
 
@@ -241,23 +243,23 @@ def test_a_late_answer_changes_nothing(model: Any) -> None:
 def test_a_new_revision_sees_the_past_again(model: Any, database: Any) -> None:
     """Another digest is another row; the old predictions stay, and all of it waits again."""
     problem = row(1)
-    assert asking.queue_unseen(model) == 1
-    assert asking.queue_unseen(model) == 0
+    assert asking.queue_unseen_problems(model) == 1
+    assert asking.queue_unseen_problems(model) == 0
     _predict(model, Told((1.0, 0.0)))
     asked(2)
     other = SolverRule("one", "random", {"seed": 7})
     newer = asking.register_revision(other, study.make_solver(other, database.folder))
     assert (newer.pk != model.pk, newer.digest != model.digest) == (True, True)
-    assert current_predictions(problem) == []
-    assert asking.queue_unseen(newer) == 2
-    assert [(one.model_id, one.stand) for one in current_predictions(problem)] == [
+    assert get_current_predictions(problem) == []
+    assert asking.queue_unseen_problems(newer) == 2
+    assert [(one.model_id, one.stand) for one in get_current_predictions(problem)] == [
         (newer.pk, "waiting")
     ]
     assert list(Model.objects.filter(current=True)) == [newer]
     assert [one.stand for one in _rows(model)] == ["done"]  # what waited for it is gone
     again = asking.register_revision(RULE, study.make_solver(RULE, database.folder))
     assert again.pk == model.pk
-    assert [one.stand for one in current_predictions(problem)] == ["done"]
+    assert [one.stand for one in get_current_predictions(problem)] == ["done"]
 
 
 def test_back_fill_is_of_what_may_be_seen(model: Any) -> None:
@@ -266,7 +268,7 @@ def test_back_fill_is_of_what_may_be_seen(model: Any) -> None:
     version, withdrawn = row(3, state="judging"), row(4, state="withdrawn")
     for one in (version, withdrawn):
         Version.objects.create(problem=one, root=public, parent=public, digest=one.ref)
-    assert asking.queue_unseen(model) == 2
+    assert asking.queue_unseen_problems(model) == 2
     found = {one.problem.ref: one.urgent for one in _rows(model)}
     assert found == {public.ref: False, version.ref: True}
     assert unfinished.ref not in found
@@ -320,7 +322,7 @@ def test_each_current_model_is_asked_by_two_statements(models: Any) -> None:
     ) as queries:
         request_predictions(problem)
     assert len([q for q in queries if "SAVEPOINT" not in q["sql"]]) == 2
-    found = current_predictions(problem)
+    found = get_current_predictions(problem)
     assert [one.model.name for one in found] == ["zeta", "alpha"]
     assert {(one.stand, one.urgent) for one in found} == {("waiting", True)}
 
@@ -333,7 +335,7 @@ def test_asked_again_only_the_urgency_changes(models: Any) -> None:
     problem.predictions.filter(pk=done.pk).update(stand="done", choice=1, scores=[0, 1])
     request_predictions(problem)
     request_predictions(problem, urgent=False)
-    assert [(one.urgent, one.stand, one.choice) for one in current_predictions(problem)] == [
+    assert [(one.urgent, one.stand, one.choice) for one in get_current_predictions(problem)] == [
         (True, "waiting", None),
         (True, "done", 1),
     ]
@@ -343,9 +345,9 @@ def test_asked_again_only_the_urgency_changes(models: Any) -> None:
 def test_what_is_hidden_is_shown_to_no_model(models: Any, hidden: dict[str, bool]) -> None:
     """No model is asked about what is under embargo, nor about attention questions."""
     problem = asked(1, **hidden)
-    assert current_predictions(problem) == []
+    assert get_current_predictions(problem) == []
     model = Model.objects.get(name="zeta")
-    assert asking.queue_unseen(model) == 0
+    assert asking.queue_unseen_problems(model) == 0
     asked(2)
     Problem.objects.filter(ref="p2").update(**hidden)  # hidden after it was asked
     assert process.claim_tasks(model, 10, 60) == []
@@ -354,4 +356,4 @@ def test_what_is_hidden_is_shown_to_no_model(models: Any, hidden: dict[str, bool
 def test_a_problem_without_models_costs_one_statement(models: Any) -> None:
     """A site without models stores problems all the same."""
     set_current_models(())
-    assert current_predictions(asked(1)) == []
+    assert get_current_predictions(asked(1)) == []

@@ -21,8 +21,8 @@ from winosmith.web.problems.association import (
     PairsFile,
     Reading,
     measure_half,
-    train,
-    train_and_save,
+    train_and_save_pairs,
+    train_pairs,
 )
 from winosmith.web.problems.lookalikes import Half
 from winosmith.web.problems.models import Problem as Row, Twin
@@ -128,8 +128,8 @@ def test_only_what_is_public_is_learnt_from(db: Any, fields: dict[str, Any], lea
     """The words of a problem that is not public are never named: the meter did not read it."""
     for number in range(3):
         _write(f"p{number}", **fields)
-    pairs = train()
-    assert pairs.problems == SHIPPED + 3 * learnt
+    pairs = train_pairs()
+    assert pairs.problem_count == SHIPPED + 3 * learnt
     words = measure_half(Half("The _ fenced.", ("vicar", "monk"), 0), pairs).words
     assert words == (("fenced",) if learnt else ())
 
@@ -139,18 +139,18 @@ def test_a_file_holds_the_weights_of_the_solver(site: Any, tmp_path: Path) -> No
     problems = list(practice.read_handwritten())
     Pairs.from_problems(problems).save(tmp_path / "pairs.npy")
     pairs = Pairs.read(tmp_path / "pairs.npy")
-    known = solve.WordAssociation.of_pairs(problems, smoothing=SMOOTHING).weights
+    known = solve.WordAssociation.trained_on_pairs(problems, smoothing=SMOOTHING).weights
     assert len(known) > 1000
-    assert pairs.weights({*known, "no pair"}) == {pair: known[pair][0] for pair in known}
-    assert pairs.weights([]) == {}
-    assert pairs.problems == len(problems)
+    assert pairs.get_weights({*known, "no pair"}) == {pair: known[pair][0] for pair in known}
+    assert pairs.get_weights([]) == {}
+    assert pairs.problem_count == len(problems)
 
 
 def test_where_nothing_was_learnt_nothing_is_known(site: Any, tmp_path: Path) -> None:
     """A file of no problems is one too."""
     Pairs.from_problems([]).save(tmp_path / "pairs.npy")
     pairs = Pairs.read(tmp_path / "pairs.npy")
-    assert (pairs.weights(["the cup"]), pairs.problems) == ({}, 0)
+    assert (pairs.get_weights(["the cup"]), pairs.problem_count) == ({}, 0)
 
 
 def test_all_processes_show_what_the_worker_learnt_last(learning: Any) -> None:
@@ -166,8 +166,8 @@ def test_all_processes_show_what_the_worker_learnt_last(learning: Any) -> None:
     assert first.readings[0].words == ("fenced",)
     assert first.readings[1].share is None
     _write("later")
-    train_and_save()
-    assert [one.latest().problems for one in (learning, PairsFile())] == [SHIPPED + 4] * 2
+    train_and_save_pairs()
+    assert [one.load_latest().problem_count for one in (learning, PairsFile())] == [SHIPPED + 4] * 2
 
 
 @pytest.mark.parametrize(
@@ -185,28 +185,28 @@ def test_a_file_that_cannot_be_read_leaves_what_was_learnt(
     learning: Any, database: Any, spoil: Any
 ) -> None:
     """Until the worker has learnt again, a process shows what it has read before."""
-    train_and_save()
-    assert learning.latest().problems == SHIPPED
+    train_and_save_pairs()
+    assert learning.load_latest().problem_count == SHIPPED
     spoil(database.folder / FILE)
-    assert learning.latest().problems == SHIPPED
+    assert learning.load_latest().problem_count == SHIPPED
     _write("p")
-    train_and_save()
-    assert learning.latest().problems == SHIPPED + 1
+    train_and_save_pairs()
+    assert learning.load_latest().problem_count == SHIPPED + 1
 
 
 def test_a_learning_that_fails_leaves_what_was_learnt(
     learning: Any, database: Any, monkeypatch: pytest.MonkeyPatch, caplog: Any
 ) -> None:
     """If the database can't be read, the last meter stays, and the job's row has the error."""
-    train_and_save()
+    train_and_save_pairs()
 
     def broken() -> Any:
         raise OSError("the disk is gone")
 
-    monkeypatch.setattr(association, "train", broken)
+    monkeypatch.setattr(association, "train_pairs", broken)
     take_over_jobs()
     work_off()
-    assert learning.latest().problems == SHIPPED
+    assert learning.load_latest().problem_count == SHIPPED
     assert "the disk is gone" in caplog.text
     row = Job.objects.get(mark="learn")
     assert (row.state, row.error) == ("waiting", FAULT)

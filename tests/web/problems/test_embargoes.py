@@ -12,7 +12,7 @@ from winosmith.errors import InputError
 from winosmith.lineage import make_child
 from winosmith.web import hosting
 from winosmith.web._lock import writing
-from winosmith.web.moderate.decisions import ACTIONS, decide, newest_events, undo
+from winosmith.web.moderate.decisions import ACTIONS, decide, get_newest_events, undo
 from winosmith.web.problems.family import lift_embargo, set_embargo
 from winosmith.web.problems.models import Problem
 from winosmith.web.problems.records import as_problem
@@ -28,7 +28,7 @@ def _flags(*problems: Any) -> list[tuple[bool, bool]]:
 
 
 def _decide(moderator: Any, problem: Any, action: str) -> Any:
-    seen = newest_events([problem]).get(problem.pk, 0)
+    seen = get_newest_events([problem]).get(problem.pk, 0)
     return decide(moderator, ACTIONS[action], problem, reason="so", seen=seen, batch="b1")
 
 

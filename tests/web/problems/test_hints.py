@@ -22,7 +22,7 @@ from winosmith.web.problems.checks import (
     moderator_hints,
     text_hints,
 )
-from winosmith.web.problems.lookalikes import Half, remember, remember_published
+from winosmith.web.problems.lookalikes import Half, index_problems, index_published_dataset
 from winosmith.web.problems.models import Problem as Row, Twin
 
 pytestmark = pytest.mark.usefixtures("site")
@@ -200,7 +200,7 @@ def test_a_full_name_as_an_option_is_named(db: Any) -> None:
 def test_near_duplicates_are_hints(db: Any, person: Any) -> None:
     """Published, public and hidden near-duplicates are told, each as far as its reader may know."""
     ann = person("ann")
-    remember_published(Dataset([Problem("w-1", TEXT, ("cup", "jug"))]), "WinoGrande")
+    index_published_dataset(Dataset([Problem("w-1", TEXT, ("cup", "jug"))]), "WinoGrande")
     for ref, fields in (
         ("open", {"state": "valid"}),
         ("held", {"state": "held"}),
@@ -208,7 +208,7 @@ def test_near_duplicates_are_hints(db: Any, person: Any) -> None:
     ):
         twin = Twin.objects.create(ref=f"t-{ref}")
         text = TEXT.replace("thin", ref)
-        remember(
+        index_problems(
             Row.objects.create(
                 ref=ref, twin=twin, sentence=text, options=["cup", "jug"], answer=0, **fields
             )
@@ -223,7 +223,10 @@ def test_near_duplicates_are_hints(db: Any, person: Any) -> None:
     Row.objects.filter(ref="held").update(state="withdrawn")
     assert contributor_hints([_half(TEXT)], ann) == known
     assert moderator_hints([_half(TEXT)], ann) == [*known, hidden]
-    for told in (contributor_hints([_half(TEXT)], ann), moderator_hints([_half(TEXT)], ann)):
+    for told in (
+        contributor_hints([_half(TEXT)], ann),
+        moderator_hints([_half(TEXT)], ann),
+    ):
         assert "embargoed" not in " ".join(told)
 
 

@@ -20,13 +20,13 @@ from winosmith.web.problems.lookalikes import (
     MIN_SHARE,
     STORED,
     Half,
+    compute_word_overlap,
     find_lookalikes,
-    forget,
-    remember,
-    remember_published,
-    shingle_hashes,
-    sketch_hashes,
-    word_overlap,
+    hash_shingles,
+    hash_sketch,
+    index_problems,
+    index_published_dataset,
+    unindex_problem,
     words_to_compare,
 )
 from winosmith.web.problems.models import Problem as Row, Remembered, Shingle, Twin
@@ -46,7 +46,7 @@ def problem() -> Callable[..., Any]:
         twin = Twin.objects.create(ref=f"t-{ref}", contributor=by, revises=revises)
         fields = {"state": "valid", "options": OPTIONS, "answer": 0} | has
         row = Row.objects.create(ref=ref, twin=twin, sentence=sentence, **fields)
-        remember(row)
+        index_problems(row)
         return row
 
     return make
@@ -90,16 +90,16 @@ def test_what_is_found_is_the_same_on_both_databases(database: Any, problem: Any
     """On SQLite and on PostgreSQL the nearest of the site and of a publication come, in order."""
     problem("a", TEXT.replace("long", "short").replace("careful", "neat"))
     published = Problem("w-1", TEXT.replace("long", "short"), tuple(OPTIONS), 0)
-    assert remember_published(Dataset([published]), "WinoGrande train_xl") == 1
+    assert index_published_dataset(Dataset([published]), "WinoGrande train_xl") == 1
     assert [(one.where, one.ref) for one in _near()] == [("WinoGrande train_xl", "w-1"), ("", "a")]
 
 
 def test_a_frame_that_thousands_share_hides_no_copy(db: Any) -> None:
     """Among 800 sentences of one frame, more than are looked at for one number, a copy is found."""
     made = make_twins(400)
-    remember_published(made, "made")
+    index_published_dataset(made, "made")
     for twin in made[600:620]:
-        near = _near(twin.sentence, twin.options, most=20)
+        near = _near(twin.sentence, twin.options, limit=20)
         assert twin.id in {one.ref for one in near if one.share == 1}
 
 
@@ -107,7 +107,7 @@ def test_a_frame_that_thousands_share_hides_no_copy(db: Any) -> None:
 def test_planted_changes_are_found_as_by_brute_force(db: Any, data_dir: Path, number: int) -> None:
     """Of WinoGrande's sentences with one to three words changed, 99 % lead back to theirs."""
     data = formats.read(data_dir / "winogrande" / "train_l.jsonl")[:4000]
-    remember_published(data, "train_l")
+    index_published_dataset(data, "train_l")
     rng = random.Random(number)  # noqa: S311 - draws test data
     words = [word for row in data for word in row.sentence.split() if word.isalpha()]
     due = found = 0
@@ -117,12 +117,13 @@ def test_planted_changes_are_found_as_by_brute_force(db: Any, data_dir: Path, nu
         for at in rng.sample(free, number + 1):
             sentence[at] = rng.choice(words)
         changed = " ".join(sentence)
-        exact = word_overlap(
-            words_to_compare(changed, row.options), words_to_compare(row.sentence, row.options)
+        exact = compute_word_overlap(
+            words_to_compare(changed, row.options),
+            words_to_compare(row.sentence, row.options),
         )
         if exact >= MIN_SHARE:
             due += 1
-            found += row.id in {one.ref for one in _near(changed, row.options, most=50)}
+            found += row.id in {one.ref for one in _near(changed, row.options, limit=50)}
     assert due > 100
     assert found >= 0.99 * due
 
@@ -151,7 +152,7 @@ def test_the_text_of_a_problem_that_is_not_public_stays_hidden(
         assert [(one.where, one.share, one.ref, one.sentence) for one in near] == (
             [] if "embargo" in fields else [("", 0.7, "", None)]
         )
-    told = _near(reader=ben, hidden_too=True)
+    told = _near(reader=ben, include_hidden=True)
     assert [(one.share, one.ref, one.sentence) for one in told] == [(0.7, "", None)]
     for reader in (person("mo", is_moderator=True), person("root", is_superuser=True)):
         assert [one.sentence for one in _near(reader=reader)] == [TEXT]
@@ -165,7 +166,7 @@ def test_a_public_half_is_told_beside_a_hidden_one(db: Any, problem: Any) -> Non
         ref="b", twin=public.twin, sentence=TEXT, options=OPTIONS, answer=1, state="valid",
         embargo=True,
     )  # fmt: skip
-    remember(hidden)
+    index_problems(hidden)
     (found,) = _near()
     assert (found.ref, found.share) == ("a", pytest.approx(19 / 20))
 
@@ -182,23 +183,23 @@ def test_a_revision_is_not_compared_with_what_it_revises(db: Any, problem: Any) 
     first = problem("a")
     second = problem("b", revises=first.twin)
     third = problem("c", revises=second.twin)
-    assert [one.ref for one in _near(without=third.twin_id)] == []
-    assert [one.ref for one in _near(without=first.twin_id)] == ["b", "c"]
+    assert [one.ref for one in _near(skip_twin=third.twin_id)] == []
+    assert [one.ref for one in _near(skip_twin=first.twin_id)] == ["b", "c"]
 
 
 def test_remembering_twice_changes_nothing(db: Any, problem: Any) -> None:
     """A problem that is remembered again, or with others, has one entry."""
     first, second = problem("a"), problem("b", TEXT.replace("long", "short"))
     before = Shingle.objects.count()
-    remember(first)
-    remember(first, second)
+    index_problems(first)
+    index_problems(first, second)
     assert (Remembered.objects.count(), Shingle.objects.count()) == (2, before)
 
 
 def test_what_is_forgotten_is_not_found(db: Any, problem: Any) -> None:
-    """After `forget` nothing of the sentence is left in the index; others stay."""
+    """After `unindex_problem` nothing of the sentence is left in the index; others stay."""
     gone, stays = problem("a"), problem("b", TEXT.replace("long", "short"))
-    forget(gone)
+    unindex_problem(gone)
     assert [one.ref for one in _near()] == ["b"]
     assert set(Shingle.objects.values_list("remembered__problem", flat=True)) == {stays.pk}
     assert Remembered.objects.count() == 1
@@ -207,10 +208,10 @@ def test_what_is_forgotten_is_not_found(db: Any, problem: Any) -> None:
 def test_a_publication_is_added_once_and_goes_on_where_it_stopped(db: Any) -> None:
     """What is there already is not added again; progress is told to the end."""
     made, told = make_twins(300), []
-    assert remember_published(made[:250], "made") == 250
-    assert remember_published(made, "made", on_progress=told.append) == 350
-    assert remember_published(made, "made") == 0
-    assert remember_published(made[:10], "another") == 10
+    assert index_published_dataset(made[:250], "made") == 250
+    assert index_published_dataset(made, "made", on_progress=told.append) == 350
+    assert index_published_dataset(made, "made") == 0
+    assert index_published_dataset(made[:10], "another") == 10
     assert told == [500, 600]
 
 
@@ -218,7 +219,7 @@ def test_a_publication_is_added_once_and_goes_on_where_it_stopped(db: Any) -> No
 def test_a_publication_has_a_name(db: Any, name: str) -> None:
     """A data set without a name, or with one that no column holds, is refused."""
     with pytest.raises(InputError, match="1 to 80 characters"):
-        remember_published(Dataset(), name)
+        index_published_dataset(Dataset(), name)
 
 
 def test_a_text_of_any_length_is_compared(database: Any, problem: Any) -> None:
@@ -240,10 +241,10 @@ def test_a_sentence_that_is_hardly_begun_has_no_lookalikes(
 @given(st.lists(st.sampled_from("the cup _ broke because ann it too was red".split()), max_size=40))
 def test_what_is_stored_is_asked_for(words: list[str]) -> None:
     """A sentence is stored under numbers that it is asked for by, each once, of 64 bits."""
-    asked = shingle_hashes(words_to_compare(" ".join(words), ["cup"]))
-    assert set(sketch_hashes(words_to_compare(" ".join(words), ["cup"]))) <= set(asked)
+    asked = hash_shingles(words_to_compare(" ".join(words), ["cup"]))
+    assert set(hash_sketch(words_to_compare(" ".join(words), ["cup"]))) <= set(asked)
     assert len(set(asked)) == len(asked)
-    assert len(sketch_hashes(words_to_compare(" ".join(words)))) <= STORED + 1
+    assert len(hash_sketch(words_to_compare(" ".join(words)))) <= STORED + 1
     assert all(-(2**63) <= number < 2**63 for number in asked)
 
 

@@ -20,17 +20,17 @@ from winosmith.web import _kept, hosting
 from winosmith.web._lock import writing
 from winosmith.web.families import lists, views
 from winosmith.web.families.lists import list_board_entries, list_families
-from winosmith.web.families.measuring import answered_problems
-from winosmith.web.families.trees import _stamp, load_tree
+from winosmith.web.families.measuring import get_answered_problems
+from winosmith.web.families.trees import _compute_stamp, load_tree
 from winosmith.web.judge.models import Slot, Verdict
 from winosmith.web.judge.votes import measure_agreement as judges_agree
 from winosmith.web.people.privacy import agree
 from winosmith.web.predict.models import Model
 from winosmith.web.problems.models import Problem, Twin, Version
-from winosmith.web.problems.states import is_visible_to, public_problems, settle_waits
+from winosmith.web.problems.states import is_visible_to, public_problems, update_waits
 from winosmith.web.read import downloads
 from winosmith.web.read.downloads import FILES
-from winosmith.web.read.public import agreement, numbers
+from winosmith.web.read.public import agreement, get_stats
 from winosmith.web.rounds.models import Round
 from winosmith.web.rounds.running import write_pool
 from winosmith.web.write.page import count_problems
@@ -135,7 +135,7 @@ def twins(cases: Iterable[Case], author: Any) -> Iterator[tuple[Case, Any, Any]]
             two = _half(twin, f"zq{number:04}b", 1, state=case.other, decided=decided[case.late])
         keys = [Problem.objects.bulk_create([half])[0].pk for half in (one, two) if half]
         with writing():
-            settle_waits([twin.pk], new=keys)
+            update_waits([twin.pk], newly_decided=keys)
         yield case, one, two
 
 
@@ -181,8 +181,8 @@ def world(
     monkeypatch.setattr(_kept, "QUICK_SECONDS", 3600.0)
     for module in (downloads, views):
         monkeypatch.setattr(module, "QUOTA", 10_000)
-    lists._ENTRIES.forget()
-    lists._FAMILIES.forget()
+    lists._ENTRIES.clear()
+    lists._FAMILIES.clear()
     return _world(person("ann"), person("judy", is_judge=True))
 
 
@@ -266,7 +266,7 @@ def _versions(client: Any, world: World) -> Iterator[tuple[str, set[str]]]:
     said = _body(client, "/families/data/alpha.jsonl")
     yield "predictions", {word for row, word in words.items()
                           if world.words[word].ref in said.decode()}  # fmt: skip
-    yield "measured", _of(answered_problems(Model.objects.get()))
+    yield "measured", _of(get_answered_problems(Model.objects.get()))
     yield "browse a family", _pages(client, f"/problems/?family={world.root.ref}")
 
 
@@ -276,7 +276,7 @@ def _counts(client: Any, world: World) -> Iterator[tuple[str, int, int]]:
         cursor.execute("SELECT count(*) FROM read_search WHERE read_search MATCH 'cup'")
         (indexed,) = cursor.fetchone()
     public, versions = len(world.public), len(world.versions)
-    found = numbers()
+    found = get_stats()
     yield "figures", found.problems, public
     yield "words that can be found", indexed, public
     yield "rejected", found.rejected, world.rejected
@@ -297,7 +297,7 @@ def _counts(client: Any, world: World) -> Iterator[tuple[str, int, int]]:
     (entry,) = list_board_entries()
     yield "board", entry.versions, versions
     yield "fooled on the board", entry.fooled, versions
-    yield "stamp of a tree", _stamp(world.root)[0], versions + 1
+    yield "stamp of a tree", _compute_stamp(world.root)[0], versions + 1
 
 
 def test_every_surface_shows_what_is_public(

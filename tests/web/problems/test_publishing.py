@@ -24,15 +24,15 @@ from winosmith.errors import InputError
 from winosmith.web import hosting
 from winosmith.web._lock import writing
 from winosmith.web.judge.models import Contest, Gold, Judge, Slot
-from winosmith.web.judge.trust import add_gold, askable_questions, settle_contest as settle
+from winosmith.web.judge.trust import add_gold, get_askable_questions, settle_contest as settle
 from winosmith.web.problems.family import lift_embargo, set_embargo
 from winosmith.web.problems.models import Problem as Row, State
 from winosmith.web.problems.states import (
-    _due_problems,
+    _get_due_problems,
     latest_public_time,
     move,
     public_problems,
-    publish_due,
+    publish_due_halves,
 )
 
 
@@ -53,7 +53,7 @@ def _later(halves: Iterable[Any], **time: float) -> None:
     """Let time pass for a twin, and the hourly look come round."""
     rows = type(next(iter(halves))).objects.filter(pk__in=[half.pk for half in halves])
     rows.update(decided=F("decided") - timedelta(**time))
-    publish_due()
+    publish_due_halves()
 
 
 def _public(*halves: Any) -> list[bool]:
@@ -159,7 +159,7 @@ def test_what_tells_the_answer_of_an_attention_question_is_not_public(
     _to(one, "valid")
     _later([one], days=30)
     assert _public(one) == [False]
-    assert (publish_due(), latest_public_time(one)) == (0, None)
+    assert (publish_due_halves(), latest_public_time(one)) == (0, None)
     page = visit(one.twin.contributor).get(f"/problems/{one.ref}/").content.decode()
     assert "This half is waiting for the other half" in page
     assert "No date is set yet." in page
@@ -183,9 +183,9 @@ def test_no_attention_question_is_asked_beside_what_is_public(db: Any) -> None:
         add_gold(two, "A small jug holds little.")
     type(two).objects.filter(pk=two.pk).update(gold=True)
     Gold.objects.create(problem=two, explanation="A small jug holds little.")
-    assert not askable_questions().exists()
+    assert not get_askable_questions().exists()
     _to(one, "rejected")
-    assert list(askable_questions()) == [two]
+    assert list(get_askable_questions()) == [two]
 
 
 def test_lifting_an_embargo_publishes_no_half_ahead_of_the_other(db: Any, person: Any) -> None:
@@ -264,7 +264,7 @@ def test_what_is_public_and_what_waits_is_found_by_small_indexes(db: Any) -> Non
     waiting = Problem.objects.filter(waits=True).order_by("-created", "-pk")
     plans = {
         "problem_public": public_problems().order_by("-id")[:20].explain(),
-        "problem_waits": _due_problems().values_list("twin", flat=True).explain(),
+        "problem_waits": _get_due_problems().values_list("twin", flat=True).explain(),
         "problem_waits ": waiting[:20].explain(),
     }
     assert [name for name, plan in plans.items() if f"INDEX {name.strip()}" not in plan] == []

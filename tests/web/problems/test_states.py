@@ -9,7 +9,7 @@ import pytest
 from tests.web.conftest import BOTH
 from tests.web.together import at_once
 from winosmith.errors import InputError
-from winosmith.web.people.gates import KeyReusedError, act_once, new_key
+from winosmith.web.people.gates import KeyReusedError, new_key, process_once
 from winosmith.web.people.models import Person
 from winosmith.web.problems.models import Event, Problem, State, Twin
 from winosmith.web.problems.states import move
@@ -51,11 +51,11 @@ def test_a_move_that_is_none_is_refused(db: Any) -> None:
 def test_a_key_is_good_for_one_form(db: Any, person: Any) -> None:
     """Another form with the same key is refused, and does nothing; the first one is repeated."""
     ann, key = person("ann"), new_key()
-    assert act_once(ann, key, "/a/", lambda: {"n": 1}) == ({"n": 1, "form": "/a/"}, True)
-    assert act_once(ann, key, "/a/", lambda: {"n": 2}) == ({"n": 1, "form": "/a/"}, False)
+    assert process_once(ann, key, "/a/", lambda: {"n": 1}) == ({"n": 1, "form": "/a/"}, True)
+    assert process_once(ann, key, "/a/", lambda: {"n": 2}) == ({"n": 1, "form": "/a/"}, False)
     did: list[int] = []
     with pytest.raises(KeyReusedError, match="used for something else"):
-        act_once(ann, key, "/b/", lambda: did.append(1) or {})
+        process_once(ann, key, "/b/", lambda: did.append(1) or {})
     assert did == []
 
 
@@ -70,7 +70,7 @@ def test_a_form_sent_by_many_threads_acts_once(database: Any, person: Any) -> No
             Person.objects.create_user(f"made-{number}")
             return {"number": number}
 
-        return act_once(ann, key, "/x/", act)
+        return process_once(ann, key, "/x/", act)
 
     results = at_once(send, range(16))
     assert len({result["number"] for result, _ in results}) == 1

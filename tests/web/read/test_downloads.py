@@ -26,10 +26,10 @@ from winosmith.web.judge.models import Slot
 from winosmith.web.people.models import pseudonym
 from winosmith.web.problems import records
 from winosmith.web.problems.models import Problem, State, Twin
-from winosmith.web.problems.records import as_problem, row_fields, twin_fields
+from winosmith.web.problems.records import as_problem, problem_fields, twin_fields
 from winosmith.web.problems.states import public_problems
 from winosmith.web.read import downloads
-from winosmith.web.read.downloads import ClosingResponse, HeadedFile, gzip_parts
+from winosmith.web.read.downloads import ClosingIterator, HeadedFile, gzip_parts
 from winosmith.web.rounds.models import Round
 from winosmith.web.rounds.running import write_pool
 
@@ -45,7 +45,7 @@ def handmade(db: Any, person: Callable[..., Any]) -> Any:
         halves = [read_handwritten()[row] for row in pair]
         made = Twin.objects.create(ref=halves[0].twin_id, **twin_fields(halves[0]))
         for half in halves:
-            Problem.objects.create(twin=made, state=State.VALID, **row_fields(half))
+            Problem.objects.create(twin=made, state=State.VALID, **problem_fields(half))
     return read_handwritten()
 
 
@@ -267,7 +267,7 @@ def test_a_reader_who_leaves_keeps_nothing_open() -> None:
     """A response that ends before its first byte lets go of the file that it would have sent."""
     with tempfile.TemporaryFile() as file:
         source = HeadedFile(b"first", file)
-        ClosingResponse(gzip_parts(source), source).close()
+        ClosingIterator(gzip_parts(source), source).close()
         assert file.closed
 
 
@@ -276,7 +276,7 @@ def test_look_alikes_stay_singles_in_every_file(
 ) -> None:
     """Downloads in any number of chunks, a round's pool and an export are read without twins."""
     for half in read_handwritten()[:6]:
-        fields = records.row_fields(half)
+        fields = records.problem_fields(half)
         fields["record"] = {**fields.get("record", {}), "single": True}
         twin = Twin.objects.create(ref=f"of-{half.id}", **records.twin_fields(half))
         Problem.objects.create(twin=twin, state=State.VALID, **fields)

@@ -8,7 +8,7 @@ import pytest
 
 from tests.web.lineaged import child, root
 from winosmith.web.read.downloads import FILES
-from winosmith.web.read.public import numbers
+from winosmith.web.read.public import get_stats
 
 pytestmark = pytest.mark.usefixtures("db")
 
@@ -86,6 +86,6 @@ def test_figures_count_versions_apart() -> None:
     top = root()
     child(child(top), new=("fit", "belong"))
     child(root(state="rejected"))
-    found = numbers()
+    found = get_stats()
     assert (found.problems, found.twins, found.singles) == (4, 0, 1)
     assert (found.perturbed, found.families) == (3, 2)

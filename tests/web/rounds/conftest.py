@@ -38,7 +38,7 @@ def carried(tmp_path_factory: pytest.TempPathFactory) -> Carried:
     from winosmith import formats, practice
 
     folder = tmp_path_factory.mktemp("carried")
-    made = practice.corpus(TWINS, seed=3, strength=0.6)
+    made = practice.generate_corpus(TWINS, seed=3, strength=0.6)
     formats.write(made.dataset.problems, folder / "problems.jsonl")
     recipe = {"name": "one", **SMALL, "solvers": [WORDS]}
     read = rounds.parse_round({**recipe, "data": "problems.jsonl"}, folder=folder)

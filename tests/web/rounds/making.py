@@ -43,7 +43,7 @@ def fill(twins: int, *, votes: bool = True) -> list[str]:
     from winosmith.web.problems.models import Problem, State, Twin
     from winosmith.web.problems.records import twin_fields
 
-    made = practice.corpus(twins, seed=3, strength=0.6)
+    made = practice.generate_corpus(twins, seed=3, strength=0.6)
     wren = Person.objects.filter(name="wren").first() or Person.objects.create_user("wren", "x")
     refs = dict.fromkeys(str(problem.twin_id) for problem in made.dataset)
     of = {problem.twin_id: problem for problem in made.dataset}
@@ -63,9 +63,9 @@ def fill(twins: int, *, votes: bool = True) -> list[str]:
 
 def _fields(problem: Any) -> dict[str, Any]:
     """Return a row's columns as if it had been written on the site: with no origin of its own."""
-    from winosmith.web.problems.records import row_fields
+    from winosmith.web.problems.records import problem_fields
 
-    fields = row_fields(problem)
+    fields = problem_fields(problem)
     fields["record"] = {k: v for k, v in fields["record"].items() if k != "origin"}
     return fields
 

@@ -21,7 +21,7 @@ from winosmith.web.people.privacy import erase
 from winosmith.web.problems.models import Event, Problem, Twin
 from winosmith.web.rounds import running
 from winosmith.web.rounds.models import Place, Round
-from winosmith.web.rounds.results import erase_remaining_texts, stage_label
+from winosmith.web.rounds.results import erase_remaining_texts, get_stage_label
 from winosmith.web.rounds.running import publish_round
 
 
@@ -142,7 +142,7 @@ def test_a_round_whose_vectors_see_nothing_says_so(db: Any, stored: Any, visit: 
 
 def test_each_filter_of_a_recipe_has_words(db: Any) -> None:
     """The funnel names whatever filter a recipe can choose in the reader's language."""
-    assert all(stage_label(method).startswith("filter (") for method in get_args(Method))
+    assert all(get_stage_label(method).startswith("filter (") for method in get_args(Method))
 
 
 def test_no_accuracy_is_told_of_what_a_solver_was_taught(db: Any, visit: Any) -> None:
@@ -234,7 +234,7 @@ def test_contributors_see_the_flags_of_their_own_problems_alone(
     assert "Nothing was deleted" in mine
     assert f"{left_out.count()} of your problems were removed" in mine
     twin = _plain(_text(visit(wren()).get(f"/write/mine/{place.problem.twin.ref}/")))
-    assert "Removed by the filter of one." in twin
+    assert "Removed by the filter in one." in twin
     assert told in twin
     assert f"removed {left_out.count()} of your problems" in _plain(
         _text(visit(wren()).get("/write/mine/"))
@@ -252,7 +252,7 @@ def test_flags_wait_until_the_round_is_published(
     made = stored(published=False)
     place = Place.objects.filter(round=made).exclude(stage="").first()
     twin = f"/write/mine/{place.problem.twin.ref}/"
-    assert "Removed by the filter of" not in _text(visit(wren()).get(twin))
+    assert "Removed by the filter in" not in _text(visit(wren()).get(twin))
     assert "No round has been published" in _text(visit(wren()).get("/rounds/mine/"))
     page = visit(person("eva", is_moderator=True)).get(f"/moderate/problems/{place.problem.ref}/")
     assert f"{place.guessed} of {place.asked} guesses were correct" in _plain(_text(page))

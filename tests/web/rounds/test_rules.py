@@ -13,7 +13,7 @@ from winosmith.errors import InputError, RecipeError
 from winosmith.web.problems.models import Problem
 from winosmith.web.rounds import running as rules
 from winosmith.web.rounds.models import Place, Round
-from winosmith.web.rounds.results import make_flag, stage_label
+from winosmith.web.rounds.results import get_stage_label, make_flag
 from winosmith.web.rounds.running import BusyError, create_round
 
 
@@ -37,7 +37,7 @@ def test_a_round_is_started_with_what_the_site_takes_for_granted(db: Any) -> Non
 def test_each_filter_of_a_recipe_has_words_on_the_site(db: Any) -> None:
     """Authors read why theirs was left out, and the funnel what did it, by every filter."""
     for method in {*get_args(get_type_hints(FilterRecipe)["method"])} - {"none"}:
-        assert stage_label(method) != method
+        assert get_stage_label(method) != method
         assert (
             make_flag(Place(stage=method, reason="as it stands"), Problem()).reason
             != "as it stands"

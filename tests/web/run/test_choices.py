@@ -16,8 +16,8 @@ from tests.web.run.visits import choices
 from winosmith.errors import RecipeError
 from winosmith.options import declaration
 from winosmith.web import Site, SiteRules
-from winosmith.web._rules import CHOSEN, _setting, editable, settings_template
-from winosmith.web._site import is_site_file, site_files
+from winosmith.web._rules import CHOSEN, _setting, get_editable, render_settings
+from winosmith.web._site import is_site_file, iter_site_files
 from winosmith.web.jobs import Job
 from winosmith.web.people.gates import new_key
 from winosmith.web.run.choices import PENDING
@@ -96,7 +96,7 @@ def test_what_site_toml_sets_cannot_be_sent(
 
 def test_no_file_address_or_program_is_chosen_in_a_browser() -> None:
     """Licence, keeping, topics, models and mail are no choices; nor is what is not named."""
-    left = {field.name for field in fields(SiteRules)} - editable().keys()
+    left = {field.name for field in fields(SiteRules)} - get_editable().keys()
     assert left == {
         "licence", "retention_days", "topics", "models", "model_seconds", "mail", "upload_mb",
         "hold_pace_over", "hold_gold_over", "held_most", "proxies",
@@ -156,9 +156,8 @@ def test_a_setting_is_added_in_one_place(
     assert describe_request(Job.objects.get()) == [("Colour of the pages", "blue")]
     page = send("/admin/settings/", method="get").content.decode()
     assert page.index("<details open>") < page.index('name="colour"')
-    assert (
-        '# Colour of the pages. A word that browsers know.\n# colour = "red"'
-        in settings_template(Longer)
+    assert '# Colour of the pages. A word that browsers know.\n# colour = "red"' in render_settings(
+        Longer
     )
     (kept / "other.toml").write_text('color = "blue"')
     with pytest.raises(RecipeError, match=r"other.toml: .* 'color'; did you mean 'colour'"):
@@ -237,9 +236,9 @@ def test_a_file_that_cannot_be_read_is_read_once_it_can(
 
 def test_a_backup_has_what_was_chosen(kept: Path) -> None:
     """The file of choices is among those that every backup holds, and that a restore takes."""
-    assert CHOSEN not in site_files(kept)
+    assert CHOSEN not in iter_site_files(kept)
     (kept / CHOSEN).write_text("{}")
-    assert CHOSEN in site_files(kept)
+    assert CHOSEN in iter_site_files(kept)
     assert is_site_file(CHOSEN)
 
 

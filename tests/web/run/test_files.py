@@ -21,7 +21,7 @@ from tests.web.working import work_off
 from winosmith.errors import InputError
 from winosmith.web import _import, jobs
 from winosmith.web.jobs import Job, create_job
-from winosmith.web.judge.trust import askable_questions
+from winosmith.web.judge.trust import get_askable_questions
 from winosmith.web.people.gates import new_key
 from winosmith.web.people.privacy import delete_old_rows
 from winosmith.web.problems.models import Problem, Remembered
@@ -72,7 +72,7 @@ def test_gold_comes_in_as_the_command_lets_it(
         "cups.csv:3"
     ]
     assert done(job).came["added"] == 1
-    assert askable_questions().get().as_gold.explanation == "Small boxes are small."
+    assert get_askable_questions().get().as_gold.explanation == "Small boxes are small."
 
 
 def test_another_file_of_the_same_name_gets_ids_of_its_own(
@@ -402,7 +402,7 @@ def test_how_much_of_a_file_is_read_is_told(
     data, mark = _large(20), new_key()
     _pieces(send, data, 900, mark)
     send("/admin/import/", **_sent(mark, data, as_="published"))
-    page, real, told = f"/admin/jobs/{mark}/", jobs._update, list[str]()
+    page, real, told = f"/admin/jobs/{mark}/", jobs._update_row, list[str]()
 
     def noted(job: Any, **columns: Any) -> None:
         real(job, **columns)
@@ -416,7 +416,7 @@ def test_how_much_of_a_file_is_read_is_told(
             if len(told) == 4:
                 send(f"{page}confirm/", do="stop")
 
-    monkeypatch.setattr(jobs, "_update", noted)
+    monkeypatch.setattr(jobs, "_update_row", noted)
     work_off()
     assert told == ["2", "taken", "32", "46"]
     assert Job.objects.get(mark=mark).state == "stopped"
@@ -491,7 +491,7 @@ def test_an_import_is_stopped_and_gone_on_with(
     assert not job.file.exists()
     assert Problem.objects.count() == 2
     page = send(f"/admin/jobs/{job.mark}/", method="get").content.decode()
-    assert "stopped after 2 of 4; the finished ones are kept" in page
+    assert "stopped after 2 of 4 items; finished items are kept" in page
     assert send(f"/admin/jobs/{job.mark}/confirm/", do="stop").status_code == 409
     again = done(_proposed(send, file=four))
     assert (again.came["added"], again.came["known"]) == (2, 2)

@@ -14,23 +14,23 @@ from django.test import override_settings
 from tests.web.run.visits import choices
 from winosmith.testing import make_twins
 from winosmith.web._import import import_problems
-from winosmith.web.hosting import first_admin_path
+from winosmith.web.hosting import get_first_admin_path
 from winosmith.web.jobs import Job, create_job
 from winosmith.web.judge.models import Slot, Verdict
 from winosmith.web.judge.trust import add_gold
 from winosmith.web.problems.models import Event, Problem, Twin
 from winosmith.web.run.choices import SettingsForm, change_settings
-from winosmith.web.run.dashboard import compute_statistics, draw_plots, funnel_rows
-from winosmith.web.run.steps import count_left, setup_steps
+from winosmith.web.run.dashboard import compute_statistics, draw_plots, make_funnel_rows
+from winosmith.web.run.steps import count_incomplete, list_setup_steps
 
 
 def _standing() -> dict[str, bool]:
-    return {step.act: step.done for step in setup_steps()}
+    return {step.act: step.done for step in list_setup_steps()}
 
 
 def test_a_new_site_has_everything_before_it(db: Any, adam: Any) -> None:
     """With nothing but its admin no step is done, and five of them are needed."""
-    assert count_left(setup_steps()) == 5
+    assert count_incomplete(list_setup_steps()) == 5
     assert not any(done for act, done in _standing().items() if act != "Models")
 
 
@@ -71,7 +71,7 @@ def test_more_gold_than_is_needed_is_told_as_a_number(
     for wanted in (5, 2, 1):
         rules = replace(settings.RULES, training_questions=wanted, training_right=1)
         monkeypatch.setattr(settings, "RULES", rules)
-        told += [step.state for step in setup_steps() if step.act == "Import gold questions"]
+        told += [step.state for step in list_setup_steps() if step.act == "Import gold questions"]
     assert told == ["2 of the 5 needed for training", "2 questions", "2 questions"]
 
 
@@ -94,7 +94,7 @@ def test_an_old_backup_is_none(db: Any, adam: Any) -> None:
 def test_the_first_admin_comes_to_the_steps(db: Any, visit: Callable[..., Any]) -> None:
     """The link of the first start makes an account, and leads to what is to be done next."""
     sent = {"name": "adam", "password": "cups-jugs", "again": "cups-jugs"}
-    answer = visit().post(first_admin_path(30), sent)
+    answer = visit().post(get_first_admin_path(30), sent)
     assert answer["Location"] == "/admin/"
 
 
@@ -143,7 +143,7 @@ def test_what_came_in_is_followed_until_it_is_decided(db: Any) -> None:
     assert [found.backlog[at[day]] for day in (2, 19, 20, 21, 22, 23, 25, 30, 31)] == [
         1, 1, 3, 4, 4, 3, 1, 1, 2,
     ]  # fmt: skip
-    assert [step[1:] for step in funnel_rows(found)] == [(4, None), (2, 100.0), (1, 50.0)]
+    assert [step[1:] for step in make_funnel_rows(found)] == [(4, None), (2, 100.0), (1, 50.0)]
     weeks = compute_statistics("weeks", NOW)
     assert (sum(weeks.came), weeks.backlog[-1], len(weeks.first)) == (5, 2, 26)
 

@@ -14,7 +14,7 @@ from tests.web.market import making as m
 from tests.web.run.visits import STUDY
 from winosmith.web.jobs import Job
 from winosmith.web.market.models import Study
-from winosmith.web.market.providers import id_digest
+from winosmith.web.market.providers import digest_id
 from winosmith.web.market.studies import find_study, get_study, is_admitted
 from winosmith.web.market.workers import finish_participation
 from winosmith.web.people.gates import new_key
@@ -175,7 +175,7 @@ def test_a_list_says_who_may_come(
     assert (job.came["people"], job.came["listed"]) == (1, 0)
     assert done(job).came["listed"] == 1
     made.refresh_from_db()
-    digests = [id_digest("prolific", "worker", m.worker(n)) for n in (1, 2)]
+    digests = [digest_id("prolific", "worker", m.worker(n)) for n in (1, 2)]
     assert [is_admitted(made, digest) for digest in digests] == may
     assert not job.file.exists()
     page = send(f"/admin/jobs/{job.mark}/", method="get").content.decode()

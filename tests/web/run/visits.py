@@ -163,7 +163,7 @@ PAID = {
     "changes": [{"worker": "p-0123456789", "before": "waiting", "verdict": "approved",
                  "said": "APPROVED", "paid": "2.50", "votes": 20}],
     "doubts": [[3, "this worker started on the site with another submission"]],
-    "notes": [[4, "approved, but not all of the work is stored"]],
+    "notes": [[4, "approved, although the stored work is incomplete"]],
 }  # fmt: skip
 
 SHEETS = {"format": "csv", "notes": [], "sheets": [["a-1", 6], ["b-1", 6]], "alone": 1,

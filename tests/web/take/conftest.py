@@ -66,7 +66,12 @@ def fill(person: Any, sitting: Any, *, seed: int = 0, finish: bool = True) -> di
         given[item.number] = str(rng.choice([*item.letters, *item.letters, "X"]))
         seconds = round(float(rng.uniform(4, 30)), 1)
         store_answer(
-            person, sitting.ref, item.number, given[item.number], seconds, to=item.number + 1
+            person,
+            sitting.ref,
+            item.number,
+            given[item.number],
+            seconds,
+            goto=item.number + 1,
         )
     if finish:
         hand_in(person, sitting.ref)

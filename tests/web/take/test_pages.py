@@ -17,7 +17,12 @@ from winosmith.web.people.gates import new_key
 from winosmith.web.people.privacy import agree, has_agreed, publish_document
 from winosmith.web.take.models import Sitting
 from winosmith.web.take.rounds import close_round
-from winosmith.web.take.sheets import assign_sheet, mark_shown, read_sheet, seconds_seen
+from winosmith.web.take.sheets import (
+    assign_sheet,
+    measure_time_shown,
+    read_sheet,
+    sign_time_shown,
+)
 
 pytestmark = pytest.mark.usefixtures("db")
 
@@ -176,9 +181,9 @@ def test_time_is_measured_without_a_script_too(ann: Any, opened: Maker) -> None:
     assert seconds[1] > 0
     assert seconds[3] <= 0.01
     assert seconds[4] == 0
-    mark = mark_shown(sitting, 1)
-    assert seconds_seen(mark, "1", sitting, 2) == 0
-    assert seconds_seen("forged" + mark, "1", sitting, 1) == 0
+    mark = sign_time_shown(sitting, 1)
+    assert measure_time_shown(mark, "1", sitting, 2) == 0
+    assert measure_time_shown("forged" + mark, "1", sitting, 1) == 0
 
 
 def test_a_form_that_is_sent_twice_counts_once(ann: Any, opened: Maker) -> None:

@@ -18,7 +18,7 @@ from winosmith.errors import InputError
 from winosmith.humans import CANARY, QUESTIONS, SurveyQuestion
 from winosmith.validate import read_votes
 from winosmith.web import hosting
-from winosmith.web.people.privacy import data_about, delete_old_rows, erase
+from winosmith.web.people.privacy import delete_old_rows, erase, export_personal_data
 from winosmith.web.problems.models import Problem, Twin
 from winosmith.web.problems.records import as_problem
 from winosmith.web.problems.states import public_problems
@@ -212,7 +212,7 @@ def test_the_file_about_oneself_holds_ones_answers(opened: Maker, person: Maker)
     data, ann = twins(4), person("ann")
     sitting = assign_sheet(ann, opened(data), {"native": "yes"})
     given = fill(ann, sitting)
-    told = data_about(ann)["tests"]
+    told = export_personal_data(ann)["tests"]
     assert [(a["question"], a["letter"]) for a in told[0]["answers"]] == sorted(given.items())
     assert told[0]["told"] == {"native": "yes"}
     assert not any(ref in json.dumps(told, default=str) for ref in data.ids)

@@ -14,8 +14,8 @@ from tests.web.together import at_once
 from winosmith.errors import InputError
 from winosmith.web import hosting
 from winosmith.web.judge.models import Slot
-from winosmith.web.judge.turns import next_problem
-from winosmith.web.people.gates import act_once, new_key
+from winosmith.web.judge.turns import lease_next_problem
+from winosmith.web.people.gates import new_key, process_once
 from winosmith.web.problems.models import Problem
 from winosmith.web.take.models import Sitting, Subject
 from winosmith.web.take.sheets import assign_sheet, store_answer
@@ -50,7 +50,7 @@ def test_two_windows_never_bring_two_halves(database: Any, opened: Maker, person
             with contextlib.suppress(InputError):
                 assign_sheet(who, made, {})
             return None
-        slot = next_problem(who)
+        slot = lease_next_problem(who)
         return None if slot is None else (who.pk, slot.problem.ref)
 
     tasks = [(turn, who) for who in people for turn in (0, 1)]
@@ -77,10 +77,10 @@ def test_answers_of_two_tabs_at_once_are_all_kept(
 
     def send(form: tuple[int, str]) -> None:
         def act() -> dict[str, Any]:
-            store_answer(ann, sitting.ref, form[0], "A", 2.0, to=form[0] + 1)
+            store_answer(ann, sitting.ref, form[0], "A", 2.0, goto=form[0] + 1)
             return {}
 
-        act_once(ann, form[1], "/tests/", act)
+        process_once(ann, form[1], "/tests/", act)
 
     at_once(send, forms * 3)
     rows = sitting.answers.order_by("number").values_list("number", "letter", "seconds")

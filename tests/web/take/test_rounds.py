@@ -14,14 +14,14 @@ from tests.web.working import work_off
 from winosmith.errors import InputError
 from winosmith.humans import QUESTIONS, SurveyQuestion
 from winosmith.web import hosting
-from winosmith.web.judge.turns import current_slot, next_problem
+from winosmith.web.judge.turns import get_current_slot, lease_next_problem
 from winosmith.web.people.models import Person, pseudonym
 from winosmith.web.problems.models import Event, Problem, State, Twin, Version
 from winosmith.web.problems.states import public_problems
 from winosmith.web.take import rounds
 from winosmith.web.take.models import Round
 from winosmith.web.take.rounds import close_round
-from winosmith.web.take.sheets import assign_sheet, give_up_sheet, known_problems, submit_sheet
+from winosmith.web.take.sheets import assign_sheet, find_known_problems, give_up_sheet, submit_sheet
 
 pytestmark = pytest.mark.usefixtures("db")
 
@@ -29,8 +29,8 @@ pytestmark = pytest.mark.usefixtures("db")
 Maker = Callable[..., Any]
 
 
-def _halves(problem_ids: set[str]) -> set[str]:
-    return {problem_id.rpartition("-")[0] for problem_id in problem_ids}
+def _halves(get_problem_ids: set[str]) -> set[str]:
+    return {problem_id.rpartition("-")[0] for problem_id in get_problem_ids}
 
 
 def test_a_round_brings_its_problems_under_embargo(opened: Maker) -> None:
@@ -113,18 +113,18 @@ def test_a_second_window_gets_the_same_sheet(opened: Maker, person: Maker) -> No
     ann, first, other = person("ann"), opened(), opened(twins(5, start=30))
     sitting = assign_sheet(ann, first, {})
     assert assign_sheet(ann, first, {}) == sitting
-    with pytest.raises(InputError, match="finish it or give it up"):
+    with pytest.raises(InputError, match="finish or abandon it"):
         assign_sheet(ann, other, {})
 
 
 def test_nobody_is_tested_on_what_they_judged_or_wrote(opened: Maker, person: Maker) -> None:
     """A judge of one half, and the contributor of a twin, get no sheet with any half of it."""
-    from winosmith.web.judge.turns import next_problem, store_answer, store_local_answer
+    from winosmith.web.judge.turns import lease_next_problem, store_answer, store_local_answer
 
     data = twins(4, singles=11)
     hosting.import_problems(data[:8], "judging")
     bob, eve, fay = person("bob"), person("eve"), person("fay")
-    slot = next_problem(bob)
+    slot = lease_next_problem(bob)
     assert slot is not None
     store_local_answer(bob, slot.ref, 0)
     store_answer(bob, slot.ref, 0)
@@ -146,7 +146,7 @@ def test_a_version_of_ones_family_counts_as_known(opened: Maker, person: Maker) 
     )  # fmt: skip
     Version.objects.create(problem=root, root=root, digest="1")
     Version.objects.create(problem=child, root=root, parent=root, step=1, digest="2")
-    assert known_problems(ann, made) == set(data.ids[:2])
+    assert find_known_problems(ann, made) == set(data.ids[:2])
     assert assign_sheet(ann, made, {}).sheet.test == "common"
 
 
@@ -161,20 +161,20 @@ def test_subjects_judge_neither_half_of_what_they_were_asked(
     made, ann, bob = opened(data), person("ann"), person("bob")
     sitting = assign_sheet(ann, made, {})
     give_up_sheet(ann, sitting.ref)
-    assert next_problem(ann) is None
-    assert next_problem(bob) is not None
+    assert lease_next_problem(ann) is None
+    assert lease_next_problem(bob) is not None
 
 
 def test_whoever_is_in_a_test_gets_nothing_to_judge(opened: Maker, person: Maker) -> None:
     """A judge's problem goes back when they begin a test; the next comes when it is over."""
     hosting.import_problems(twins(3, start=40), "judging")
     made, ann = opened(), person("ann")
-    assert next_problem(ann) is not None
+    assert lease_next_problem(ann) is not None
     sitting = assign_sheet(ann, made, {})
-    assert current_slot(ann) is None
-    assert next_problem(ann) is None
+    assert get_current_slot(ann) is None
+    assert lease_next_problem(ann) is None
     submit_sheet(ann, sitting.ref)
-    assert next_problem(ann) is not None
+    assert lease_next_problem(ann) is not None
 
 
 def test_only_people_with_an_account_take_tests(opened: Maker, person: Maker) -> None:
@@ -191,9 +191,9 @@ def test_answers_are_changed_until_the_sheet_is_handed_in(opened: Maker, person:
 
     ann, eve, made = person("ann"), person("eve"), opened()
     sitting = assign_sheet(ann, made, {})
-    store_answer(ann, sitting.ref, 1, "a", 2.5, to=2)
-    store_answer(ann, sitting.ref, 1, "", 1.0, to=2)
-    assert store_answer(ann, sitting.ref, 1, "X", 1.0, to=2).at == 2
+    store_answer(ann, sitting.ref, 1, "a", 2.5, goto=2)
+    store_answer(ann, sitting.ref, 1, "", 1.0, goto=2)
+    assert store_answer(ann, sitting.ref, 1, "X", 1.0, goto=2).at == 2
     with pytest.raises(InputError, match="no answer 'E'"):
         store_answer(ann, sitting.ref, 1, "E", 1.0)
     with pytest.raises(InputError, match="questions 1 to 6, not 7"):

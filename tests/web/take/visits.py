@@ -77,7 +77,7 @@ def staged(people: dict[str, Any]) -> dict[str, str]:
     """Make an open round that somebody is in, a closed one, and one that nobody took."""
     from tests.web.take.conftest import fill, twins
     from winosmith.humans import QUESTIONS, SurveyQuestion
-    from winosmith.web.jobs import Job, run_next
+    from winosmith.web.jobs import Job, run_next_job
     from winosmith.web.take.rounds import end_round, open_round
     from winosmith.web.take.sheets import assign_sheet
 
@@ -91,6 +91,6 @@ def staged(people: dict[str, Any]) -> dict[str, str]:
     fill(people["admin"], second, seed=1)
     for round_ in (closed, empty):  # in this transaction, which a worker can't look into
         end_round(round_.name)
-        assert run_next([Job.Kind.TEST_CLOSE])
+        assert run_next_job([Job.Kind.TEST_CLOSE])
     sheet = assign_sheet(people["other"], opened, {"home": "Leeds"})
     return {"sheet": sheet.ref, "done": done.ref}

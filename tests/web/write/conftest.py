@@ -40,7 +40,7 @@ def submitted(somebody: Any, key: str = "", **arguments: Any) -> Any:
 
     fields, before = arguments.pop("typed", typed()), arguments.pop("before", None)
     draft = Draft(ref=key or new_key(), anchors=list(ANCHORS), **arguments)
-    return submit_draft(somebody, fields, draft, before=before)
+    return submit_draft(somebody, fields, draft, precheck=before)
 
 
 def rules(**changes: Any) -> Any:

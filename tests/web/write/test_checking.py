@@ -9,9 +9,9 @@ import pytest
 from tests.web.write.conftest import FORM
 from winosmith import Dataset, Origin, Problem
 from winosmith.validate import examine_structure
-from winosmith.web.problems.checks import tidy
-from winosmith.web.write.page import preview_readings
-from winosmith.web.write.rules import TwinInput, _find_faults, examine_twin, find_anchor
+from winosmith.web.problems.checks import normalize_text
+from winosmith.web.write.page import make_readings
+from winosmith.web.write.rules import TwinInput, _find_faults, check_twin, find_anchor
 
 ANCHORS = ("water", "garden", "hose")
 
@@ -19,7 +19,7 @@ ANCHORS = ("water", "garden", "hose")
 def _checks(anchors: Any = ANCHORS, **changes: str) -> dict[tuple[str, Any], Any]:
     return {
         (check.rule, check.half): check
-        for check in examine_twin(TwinInput.from_form({**FORM, **changes}), anchors)
+        for check in check_twin(TwinInput.from_form({**FORM, **changes}), anchors)
     }
 
 
@@ -54,7 +54,7 @@ def test_every_active_structural_rule_is_on_the_list(site: Any) -> None:
 
 def test_nothing_fails_before_something_is_written(site: Any) -> None:
     """An empty form has no failed check, and none that passes but the preset answers' ones."""
-    found = examine_twin(TwinInput(), ANCHORS)
+    found = check_twin(TwinInput(), ANCHORS)
     assert {check.verdict for check in found} == {"todo"}
     assert not any("missing" in check.advice for check in found)  # no option that it could name
 
@@ -130,7 +130,7 @@ def test_the_preview_marks_what_differs_and_what_is_right(site: Any) -> None:
     """Each half reads with each option; the differing words are marked, the answer is ticked."""
     typed = TwinInput.from_form(FORM)
     for half, (sentence, readings) in enumerate(
-        zip(typed.sentences, preview_readings(typed), strict=True)
+        zip(typed.sentences, make_readings(typed), strict=True)
     ):
         assert [reading.right for reading in readings] == [half == 0, half == 1]
         for reading in readings:
@@ -138,15 +138,15 @@ def test_the_preview_marks_what_differs_and_what_is_right(site: Any) -> None:
             assert whole == sentence.replace("_", reading.option)
     marked = [
         [piece.text for piece in readings[0].pieces if piece.kind == "differs"]
-        for readings in preview_readings(typed)
+        for readings in make_readings(typed)
     ]
     assert marked == [["much too small"], ["just large enough"]]
 
 
 def test_what_was_typed_is_tidied(site: Any) -> None:
     """Lines, double spaces, long blanks, NUL and characters that turn the text are mended."""
-    assert tidy(" a\r\n b\x00  ____ c\u202e ") == "a b _ c"
-    assert tidy("e\u0301 \ud800") == "é ?"
+    assert normalize_text(" a\r\n b\x00  ____ c\u202e ") == "a b _ c"
+    assert normalize_text("e\u0301 \ud800") == "é ?"
     typed = TwinInput.from_form(FORM)
     assert TwinInput.from_form(typed.as_form()) == typed
     assert TwinInput.from_form({"answer_1": "7", "domain": "<b>"}).answers == (None, 1)

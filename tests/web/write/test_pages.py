@@ -17,10 +17,10 @@ from winosmith.web.people.gates import WRITER, new_key
 from winosmith.web.people.models import Hits, Person
 from winosmith.web.people.privacy import agree, publish_document
 from winosmith.web.problems.checks import MAX_CHARACTERS
-from winosmith.web.problems.lookalikes import remember_published
+from winosmith.web.problems.lookalikes import index_published_dataset
 from winosmith.web.problems.models import Problem as Row, Twin
 from winosmith.web.write.models import Draft
-from winosmith.web.write.rules import TwinInput, examine_twin, submit_draft
+from winosmith.web.write.rules import TwinInput, check_twin, submit_draft
 
 
 def _key() -> dict[str, str]:
@@ -117,7 +117,7 @@ def test_what_is_too_long_is_read_by_one_rule_and_comes_back_whole(opened: Any) 
     long = {**FORM, "sentence_1": "word " * 89_999 + "word", "option_2": "x" * MAX_CHARACTERS}
     found = {
         check.rule: check
-        for check in examine_twin(TwinInput.from_form(long), ["x"])
+        for check in check_twin(TwinInput.from_form(long), ["x"])
         if check.half != 1
     }
     assert [rule for rule, check in found.items() if check.verdict == "fail"] == [
@@ -158,7 +158,7 @@ def test_near_duplicates_are_shown_as_far_as_one_may_see_them(
     Row.objects.update(embargo=True)
     assert "not public yet" not in text(client.post(f"{address}check/", FORM))
     published = Problem("wg-1", FORM["sentence_1"], ("kettle", "bucket"), 0)
-    remember_published(Dataset([published]), "winogrande")
+    index_published_dataset(Dataset([published]), "winogrande")
     page = text(client.post(f"{address}check/", FORM))
     assert "wg-1 in winogrande" in page.replace("<bdi>", "").replace("</bdi>", "")
     quoted = FORM["sentence_1"].replace("_", '<span class="blank">_</span>')
@@ -252,7 +252,7 @@ def test_typing_is_checked_and_saved_so_often_and_no_more(
         form["version"], form["sentence_1"] = str(one.version), "Another _ ."
         full = client.post(f"{address}save/", form)
         assert full.status_code == client.post(address, {**form, "do": "topic"}).status_code == 429
-        assert "Saving is retried in" in full.json()["reason"]
+        assert "Saving will be retried in" in full.json()["reason"]
         assert int(full.headers["Retry-After"]) > 0
         one.refresh_from_db()
         assert (one.version, one.anchors) == kept

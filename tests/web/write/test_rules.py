@@ -10,13 +10,13 @@ from tests.web.write.conftest import ANCHORS, FORM, rules, submitted, typed
 from winosmith.errors import InputError
 from winosmith.web.judge.models import Slot
 from winosmith.web.judge.submissions import may_revise, may_withdraw, withdraw_twin
-from winosmith.web.judge.turns import next_problem
-from winosmith.web.moderate.decisions import ACTIONS, decide, possible_actions
+from winosmith.web.judge.turns import lease_next_problem
+from winosmith.web.moderate.decisions import ACTIONS, decide, get_possible_actions
 from winosmith.web.people.gates import RateLimitError, new_key, rate_limit
 from winosmith.web.people.models import Done
 from winosmith.web.problems.checks import RefusedError
 from winosmith.web.problems.models import Problem, Remembered, Twin
-from winosmith.web.write.rules import TwinInput, _find_faults, read_twin, revise
+from winosmith.web.write.rules import TwinInput, _find_faults, open_revision, to_input
 
 
 def test_a_twin_that_is_sent_goes_to_the_judges(db: Any, contributor: Any) -> None:
@@ -122,10 +122,10 @@ def test_a_revision_replaces_the_old_halves(db: Any, contributor: Any) -> None:
     ann = contributor()
     old = submitted(ann)
     Problem.objects.filter(twin=old).update(embargo=True)
-    draft = revise(ann, old)
-    assert revise(ann, old) == draft
+    draft = open_revision(ann, old)
+    assert open_revision(ann, old) == draft
     assert draft.revises == old
-    assert set(read_twin(old).sentences) == {FORM["sentence_1"], FORM["sentence_2"]}
+    assert set(to_input(old).sentences) == {FORM["sentence_1"], FORM["sentence_2"]}
     new = submitted(ann, draft.ref, typed=typed(option_2="bucket"), revises=old)
     assert {half.state for half in old.problems.all()} == {"revised"}
     assert {half.state for half in new.problems.all()} == {"judging"}
@@ -133,7 +133,7 @@ def test_a_revision_replaces_the_old_halves(db: Any, contributor: Any) -> None:
     assert all(half.embargo for half in new.problems.all())
     assert not Slot.objects.filter(problem__twin=old, open=True).exists()
     with pytest.raises(InputError, match="can’t be revised"):
-        revise(ann, old)
+        open_revision(ann, old)
     with pytest.raises(InputError, match="can’t be revised"):
         submitted(ann, revises=old)
     assert not may_withdraw(ann, old)
@@ -146,7 +146,7 @@ def test_only_the_contributor_revises_or_withdraws(db: Any, contributor: Any) ->
         with pytest.raises(InputError):
             withdraw_twin(other, twin)
         with pytest.raises(InputError):
-            revise(other, twin)
+            open_revision(other, twin)
         with pytest.raises(InputError):
             submitted(other, revises=twin)
     assert {half.state for half in twin.problems.all()} == {"judging"}
@@ -170,13 +170,13 @@ def test_who_judged_a_twin_does_not_judge_its_revision(db: Any, contributor: Any
     """Whoever has read a version of a twin gets no half of the next one, nor of the one after."""
     ann, bob = contributor(), contributor("bob")
     first = submitted(ann)
-    slot = next_problem(bob)
+    slot = lease_next_problem(bob)
     assert slot is not None
     second = submitted(ann, revises=first)
-    assert next_problem(bob) is None
+    assert lease_next_problem(bob) is None
     submitted(ann, revises=second)
-    assert next_problem(bob) is None
-    assert next_problem(contributor("cat")) is not None
+    assert lease_next_problem(bob) is None
+    assert lease_next_problem(contributor("cat")) is not None
 
 
 def test_a_contributor_withdraws_what_a_moderator_withdrew(
@@ -189,10 +189,10 @@ def test_a_contributor_withdraws_what_a_moderator_withdrew(
     seen = half.events.last().pk
     decide(eva, ACTIONS["withdraw"], half, reason="unkind", seen=seen, batch="b1")
     half.refresh_from_db()
-    assert ACTIONS["restore"] in possible_actions(eva, half)
+    assert ACTIONS["restore"] in get_possible_actions(eva, half)
     withdraw_twin(ann, twin, "I want it gone")
     half.refresh_from_db()
-    assert ACTIONS["restore"] not in possible_actions(eva, half)
+    assert ACTIONS["restore"] not in get_possible_actions(eva, half)
     assert half.events.last().reason == "I want it gone"
     assert not may_withdraw(ann, twin)
 

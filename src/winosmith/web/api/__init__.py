@@ -15,8 +15,8 @@ class Config(AppConfig):
 
     def ready(self) -> None:
         """Register the functions that delete and erase tokens."""
-        from winosmith.web.api.models import delete_dead_tokens, delete_tokens
+        from winosmith.web.api.models import delete_inactive_tokens, delete_tokens
         from winosmith.web.people.privacy import cleaners, erasers
 
-        cleaners["api"] = delete_dead_tokens
+        cleaners["api"] = delete_inactive_tokens
         erasers.append(delete_tokens)

@@ -18,7 +18,7 @@ from ninja.params.models import QueryModel
 
 from winosmith import __version__
 from winosmith.web.api import families, own, reading
-from winosmith.web.api.door import TYPE, Error, MalformedError, register_handlers
+from winosmith.web.api.door import TYPE, Error, MalformedRequestError, register_handlers
 
 
 def _reject_unknown_parameters(operation: Any) -> None:
@@ -37,7 +37,7 @@ def _reject_unknown_parameters(operation: Any) -> None:
     @wraps(view)
     def checked_view(request: HttpRequest, *args: Any, **named: Any) -> Any:
         if unknown := sorted(set(request.GET) - known):
-            raise MalformedError(
+            raise MalformedRequestError(
                 {f"query.{name}": ["Extra inputs are not permitted"] for name in unknown}
             )
         return view(request, *args, **named)
@@ -86,7 +86,7 @@ _TAGS = {
 
 
 @cache
-def api_description() -> dict[str, Any]:
+def build_api_description() -> dict[str, Any]:
     """Return the OpenAPI description of the API."""
     schema: dict[str, Any] = dict(api.get_openapi_schema(path_prefix=f"{ROOT}/"))
     schema["info"]["description"] = ABOUT

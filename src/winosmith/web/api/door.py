@@ -44,7 +44,7 @@ STATUS_TITLES: Mapping[int, Any] = {
 _LOG = logging.getLogger("django.request")
 
 
-class Denied(Exception):  # noqa: N818 - a decision, not an error
+class InvalidTokenError(Exception):
     """The token is missing or invalid; `challenge` is the header of RFC 6750 (section 3)."""
 
     def __init__(self, challenge: str):
@@ -52,11 +52,11 @@ class Denied(Exception):  # noqa: N818 - a decision, not an error
         super().__init__(challenge)
 
 
-class MalformedError(RefusedError):
+class MalformedRequestError(RefusedError):
     """A request's parameters are unknown or contradictory; `faults` has each one's errors."""
 
 
-def error_response(
+def make_error_response(
     status: int,
     detail: str = "",
     errors: Iterable[Mapping[str, str]] = (),
@@ -93,7 +93,7 @@ MAX_ERRORS = 100
 def _handle_malformed(request: HttpRequest, error: Any) -> HttpResponse:
     found = error.errors
     errors = [
-        {"where": _error_location(one["loc"]), "detail": str(one["msg"])}
+        {"where": _format_error_location(one["loc"]), "detail": str(one["msg"])}
         for one in found[:MAX_ERRORS]
     ]
     detail = ngettext(
@@ -101,10 +101,10 @@ def _handle_malformed(request: HttpRequest, error: Any) -> HttpResponse:
         "%d parts of the request do not match /api/openapi.json.",
         len(found),
     )
-    return error_response(422, detail % len(found), errors)
+    return make_error_response(422, detail % len(found), errors)
 
 
-def _error_location(path: Sequence[str | int]) -> str:
+def _format_error_location(path: Sequence[str | int]) -> str:
     parts = [str(part) for part in path]
     return ".".join(parts[:1] + parts[2:] if parts[0] == "body" else parts)
 
@@ -115,20 +115,20 @@ def _handle_refused(request: HttpRequest, error: Any) -> HttpResponse:
         for field, advices in error.faults.items()
         for advice in advices
     ]
-    return error_response(
+    return make_error_response(
         422, _("The request was rejected; each error says what to change."), errors
     )
 
 
 def _handle_unavailable(request: HttpRequest, error: Exception) -> HttpResponse:
-    return error_response(503, headers={"Retry-After": str(AGAIN)})
+    return make_error_response(503, headers={"Retry-After": str(AGAIN)})
 
 
 def _handle_failure(request: HttpRequest, error: Exception) -> HttpResponse:
     """Log an internal error as Django does for pages; the response contains no details."""
     got_request_exception.send(sender=None, request=request)
     _LOG.error("Internal Server Error: %a", request.path, exc_info=error)  # %a: one line
-    response = error_response(500)
+    response = make_error_response(500)
     response._has_been_logged = True
     return response
 
@@ -137,14 +137,14 @@ _HANDLERS: dict[type[Exception], Any] = {
     Exception: _handle_failure,
     OperationalError: _handle_unavailable,
     InterfaceError: _handle_unavailable,
-    SuspiciousOperation: lambda _request, _error: error_response(400),
-    Http404: lambda _request, _error: error_response(404),
-    HttpError: lambda _request, error: error_response(error.status_code),
+    SuspiciousOperation: lambda _request, _error: make_error_response(400),
+    Http404: lambda _request, _error: make_error_response(404),
+    HttpError: lambda _request, error: make_error_response(error.status_code),
     ValidationError: _handle_malformed,
-    Denied: lambda _request, error: error_response(
+    InvalidTokenError: lambda _request, error: make_error_response(
         401, headers={"WWW-Authenticate": error.challenge}
     ),
-    InputError: lambda _request, error: error_response(422, str(error)),
+    InputError: lambda _request, error: make_error_response(422, str(error)),
     RefusedError: _handle_refused,
 }
 
@@ -237,17 +237,17 @@ class _Gate:
         scheme, _space, text = (header or "").partition(" ")
         token = tokens.find_token(text.strip()) if scheme.lower() == "bearer" else None
         if token is None:
-            raise Denied('Bearer error="invalid_token"' if header else "Bearer")
+            raise InvalidTokenError('Bearer error="invalid_token"' if header else "Bearer")
         return Caller(token)
 
 
-def access(*, public: bool = False) -> dict[str, Any]:
-    """Return the decorator arguments that define who may call an operation.
+def auth(*, public: bool = False) -> dict[str, Any]:
+    """Return the decorator arguments that authenticate an operation's caller.
 
-    >>> # @router.get("/problems", response=Problems, **access(public=True))
+    >>> # @router.get("/problems", response=Problems, **auth(public=True))
     """
-    wanted: list[dict[str, list[str]]] = [{"token": []}]
-    described = {"security": [*wanted, {}] if public else wanted}
+    parameters: list[dict[str, list[str]]] = [{"token": []}]
+    described = {"security": [*parameters, {}] if public else parameters}
     return {"auth": _Gate(public), "openapi_extra": described}
 
 
@@ -257,7 +257,7 @@ def get_caller(request: HttpRequest) -> Caller:
     return caller
 
 
-def reader(request: HttpRequest) -> Person | None:
+def get_reader(request: HttpRequest) -> Person | None:
     """Return the person who owns the request's token; None for a visitor."""
     return get_caller(request).person
 
@@ -265,5 +265,5 @@ def reader(request: HttpRequest) -> Person | None:
 def get_owner(request: HttpRequest) -> Person:
     """Return the owner of the request's token, for operations that need a token."""
     person = get_caller(request).person
-    assert person is not None  # noqa: S101 - `access` requires a token
+    assert person is not None  # noqa: S101 - `auth` requires a token
     return person

@@ -11,13 +11,13 @@ from django.urls import reverse
 from ninja import Query, Router
 from pydantic import Field
 
-from winosmith.web.api.door import Problem, Ref, RequestData, Response, access, reader, to_records
-from winosmith.web.families.lists import families_page
+from winosmith.web.api.door import Problem, Ref, RequestData, Response, auth, get_reader, to_records
+from winosmith.web.families.lists import get_families_page
 from winosmith.web.families.page import get_root, get_version_number
 from winosmith.web.families.trees import DEPTHS, Tree, load_tree
 from winosmith.web.judge.models import note_twins_read
 from winosmith.web.predict import asking
-from winosmith.web.predict.asking import current_models
+from winosmith.web.predict.asking import get_current_models
 from winosmith.web.predict.models import Model as ModelRow, Prediction
 from winosmith.web.problems.models import Problem as Row
 from winosmith.web.problems.search import parse_terms
@@ -101,20 +101,20 @@ SIZE = 100
 """Maximum number of versions on a page."""
 
 
-@router.get("/families", response=Families, summary="Families", **access(public=True))
-def list_families(request: HttpRequest, wanted: Query[FamiliesQuery]) -> dict[str, Any]:
+@router.get("/families", response=Families, summary="Families", **auth(public=True))
+def list_families(request: HttpRequest, query: Query[FamiliesQuery]) -> dict[str, Any]:
     """List the families with a public root."""
-    shown = families_page(parse_terms(wanted.q), wanted.sort, wanted.page)
-    models = current_models()
+    shown = get_families_page(parse_terms(query.q), query.sort, query.page)
+    models = get_current_models()
     roots = [family.problem for family in shown]
-    note_twins_read(reader(request), roots)
+    note_twins_read(get_reader(request), roots)
     return {
         "items": [
             {
                 "root": root,
                 "versions": family.versions,
                 "deepest": family.deepest,
-                "errors": [family.model_summary(model) for model in models],
+                "errors": [family.summarise_model(model) for model in models],
             }
             for family, root in zip(shown, to_records(roots), strict=True)
         ],
@@ -128,27 +128,27 @@ def list_families(request: HttpRequest, wanted: Query[FamiliesQuery]) -> dict[st
     "/families/{ref}/versions",
     response=TreeVersions,
     summary="Versions",
-    **access(public=True),
+    **auth(public=True),
 )
-def list_versions(request: HttpRequest, ref: Ref, wanted: Query[VersionsQuery]) -> dict[str, Any]:
+def list_versions(request: HttpRequest, ref: Ref, query: Query[VersionsQuery]) -> dict[str, Any]:
     """List the versions of a family, each after its parent, with the models' predictions."""
     root = _get_root(request, ref)
-    tree = load_tree(root, reader(request))
-    start = get_version_number(tree, wanted.after) + 1 if wanted.after else 0
+    tree = load_tree(root, get_reader(request))
+    start = get_version_number(tree, query.after) + 1 if query.after else 0
     here = range(start, min(start + SIZE, len(tree)))
     rows = _load_rows(tree, here)
     above = _load_rows(tree, {int(tree.parents[at]) for at in here} - {-1})
-    note_twins_read(reader(request), [rows[at] for at in here if tree.public[at] or at == 0])
+    note_twins_read(get_reader(request), [rows[at] for at in here if tree.public[at] or at == 0])
     records = dict(zip(here, to_records([rows[at] for at in here]), strict=True))
     predictions = _load_predictions([row.pk for row in rows.values()])
-    models = current_models()
+    models = get_current_models()
     return {
         "items": [
             {
                 "problem": records[at],
                 "public": bool(tree.public[at]),
                 "parent": above[int(tree.parents[at])].ref if at else None,
-                **{kind: _known_depth(tree, kind, at) for kind in DEPTHS},
+                **{kind: _get_known_depth(tree, kind, at) for kind in DEPTHS},
                 "predictions": [
                     predictions.get((rows[at].pk, model.pk))
                     or {"model": model.name, "choice": None, "right": None, "tie": False}
@@ -163,9 +163,9 @@ def list_versions(request: HttpRequest, ref: Ref, wanted: Query[VersionsQuery]) 
 
 def _get_root(request: HttpRequest, ref: str) -> Row:
     """Return the root of a version's family; the reader must be allowed to see both."""
-    found = get_root(ref, reader(request))
+    found = get_root(ref, get_reader(request))
     version = getattr(found, "version", None)
-    return found if version is None else get_root(version.root.ref, reader(request))
+    return found if version is None else get_root(version.root.ref, get_reader(request))
 
 
 def _load_rows(tree: Tree, numbers: Any) -> dict[int, Row]:
@@ -174,8 +174,8 @@ def _load_rows(tree: Tree, numbers: Any) -> dict[int, Row]:
     return {keys[key]: row for key, row in found.items()}
 
 
-def _known_depth(tree: Tree, kind: Any, at: int) -> int | None:
-    depth = int(tree.depths[kind][at])
+def _get_known_depth(tree: Tree, kind: Any, number: int) -> int | None:
+    depth = int(tree.depths[kind][number])
     return None if depth < 0 else depth
 
 
@@ -235,11 +235,11 @@ class WholeModel(Model):
     tags=["models"],
     response=list[Model],
     summary="Models",
-    **access(public=True),
+    **auth(public=True),
 )
 def list_models(request: HttpRequest) -> list[dict[str, Any]]:
     """List the models that predict perturbed problems."""
-    return [_model_record(request, figures) for figures in asking.all_statuses()]
+    return [_make_model_record(request, figures) for figures in asking.list_model_statuses()]
 
 
 @router.get(
@@ -248,25 +248,25 @@ def list_models(request: HttpRequest) -> list[dict[str, Any]]:
     tags=["models"],
     response=WholeModel,
     summary="A model",
-    **access(public=True),
+    **auth(public=True),
 )
 def read_model(request: HttpRequest, name: Name) -> dict[str, Any]:
     """Read a model's full description and its previous revisions."""
     row = get_object_or_404(ModelRow, name=name, current=True)
     return {
-        **_model_record(request, asking.get_status(row)),
+        **_make_model_record(request, asking.get_model_status(row)),
         "about": row.about,
         "revisions": [
             {
                 **{field: getattr(one, field) for field in ("revision", "digest", "since")},
                 "predictions": count,
             }
-            for one, count in asking.former_revisions(row)
+            for one, count in asking.list_previous_revisions(row)
         ],
     }
 
 
-def _model_record(request: HttpRequest, figures: asking.ModelStatus) -> dict[str, Any]:
+def _make_model_record(request: HttpRequest, figures: asking.ModelStatus) -> dict[str, Any]:
     row = figures.model
     counts = ("state", "alive", "done", "late", "failed", "waiting", "total", "seconds")
     file = reverse("families:file", args=[f"{row.name}.jsonl"])

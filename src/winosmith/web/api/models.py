@@ -12,13 +12,13 @@ from django.utils.translation import gettext as _
 
 from winosmith.errors import InputError
 from winosmith.web._lock import writing
-from winosmith.web.people.models import Person, token_digest
+from winosmith.web.people.models import Person, digest_token
 
 
 class Tokens(models.QuerySet["Token"]):
     """Queries on tokens."""
 
-    def live(self) -> Tokens:
+    def active(self) -> Tokens:
         """Return the tokens that have neither expired nor been revoked."""
         return self.filter(expires__gt=timezone.now(), revoked=None)
 
@@ -26,8 +26,7 @@ class Tokens(models.QuerySet["Token"]):
 class Token(models.Model):
     """A token with which a program reads the data that its owner can see.
 
-    Only a digest of the token is stored, so that people who read the database or a backup can't use
-    the token.
+    Only a digest is stored, so that readers of the database or a backup can't use the token.
 
     Attributes:
         name: The owner's name for the token ("the nightly download").
@@ -94,12 +93,12 @@ def create_token(person: Person, name: str, days: int = DAYS) -> tuple[Token, st
         raise InputError(_("A token works for 1 to %d days.") % MAX_DAYS)
     text = PREFIX + secrets.token_urlsafe(TOKEN_BYTES)
     with writing():
-        if person.tokens.live().count() >= MAX_TOKENS:
+        if person.tokens.active().count() >= MAX_TOKENS:
             raise InputError(_("You have %d tokens; revoke one first.") % MAX_TOKENS)
         token = Token.objects.create(
             person=person,
             name=name,
-            digest=token_digest(text),
+            digest=digest_token(text),
             start=text[:VISIBLE_LENGTH],
             expires=timezone.now() + timedelta(days=days),
         )
@@ -113,7 +112,9 @@ def find_token(text: str) -> Token | None:
     """
     if not text.startswith(PREFIX):
         return None
-    found = Token.objects.live().select_related("person").filter(digest=token_digest(text)).first()
+    found = (
+        Token.objects.active().select_related("person").filter(digest=digest_token(text)).first()
+    )
     if found is None or not may_have_tokens(found.person):
         return None
     today = timezone.now().date()
@@ -125,22 +126,22 @@ def find_token(text: str) -> Token | None:
 
 def list_tokens(person: Person) -> list[Token]:
     """Return a person's active tokens, newest first."""
-    return list(person.tokens.live().order_by("-pk"))
+    return list(person.tokens.active().order_by("-pk"))
 
 
 def revoke_token(person: Person, number: int) -> bool:
     """Revoke one of a person's tokens; return whether the token was active."""
     with writing():
-        return bool(person.tokens.live().filter(pk=number).update(revoked=timezone.now()))
+        return bool(person.tokens.active().filter(pk=number).update(revoked=timezone.now()))
 
 
 def revoke_all_tokens(person: Person) -> int:
     """Revoke all of a person's active tokens, and return their number."""
     with writing():
-        return int(person.tokens.live().update(revoked=timezone.now()))
+        return int(person.tokens.active().update(revoked=timezone.now()))
 
 
-def delete_dead_tokens(_now: datetime, before: datetime) -> int:
+def delete_inactive_tokens(_now: datetime, before: datetime) -> int:
     """Delete the tokens that expired or were revoked before a time, and return their number."""
     dead = models.Q(expires__lt=before) | models.Q(revoked__lt=before)
     with writing():

@@ -12,11 +12,11 @@ from ninja import Query, Router
 from pydantic import Field
 
 from winosmith.web.api import door, models as tokens
-from winosmith.web.api.door import Ref, RequestData, Response, access, get_caller, get_owner
+from winosmith.web.api.door import Ref, RequestData, Response, auth, get_caller, get_owner
 from winosmith.web.judge.submissions import get_own_twin
 from winosmith.web.judge.votes import Vote
 from winosmith.web.people.models import Person, pseudonym
-from winosmith.web.people.privacy import missing_documents
+from winosmith.web.people.privacy import get_missing_documents
 from winosmith.web.problems.models import Problem as Row, Twin as TwinRow
 from winosmith.web.write import page as pages
 
@@ -109,7 +109,7 @@ class TwinsQuery(RequestData):
 router = Router(tags=["me"])
 
 
-@router.get("/me", response=Me, summary="Read the token's owner", **access())
+@router.get("/me", response=Me, summary="Read the token's owner", **auth())
 def read_me(request: HttpRequest) -> dict[str, Any]:
     """Read the token's owner, and counts of their problems."""
     person = get_owner(request)
@@ -121,46 +121,46 @@ def read_me(request: HttpRequest) -> dict[str, Any]:
         "roles": [role for role, has_role in roles.items() if has_role],
         "to_agree": [
             request.build_absolute_uri(reverse("people:text", args=[text.kind, text.version]))
-            for text in missing_documents(person, judging=True)
+            for text in get_missing_documents(person, judging=True)
         ],
         "counts": pages.count_problems(person),
         "token": get_caller(request).token,
     }
 
 
-@router.get("/me/tokens", response=list[Token], summary="List your tokens", **access())
+@router.get("/me/tokens", response=list[Token], summary="List your tokens", **auth())
 def list_tokens(request: HttpRequest) -> list[Any]:
     """List your active tokens."""
     return tokens.list_tokens(get_owner(request))
 
 
-@router.delete("/me/token", response={204: None}, summary="Revoke this token", **access())
+@router.delete("/me/token", response={204: None}, summary="Revoke this token", **auth())
 def revoke_token(request: HttpRequest) -> HttpResponse:
     """Revoke the token of this request."""
     token = get_caller(request).token
-    assert token is not None  # noqa: S101 - `access` requires a token
+    assert token is not None  # noqa: S101 - `auth` requires a token
     tokens.revoke_token(get_owner(request), token.pk)
     return HttpResponse(status=204)
 
 
-@router.get("/me/twins", response=Twins, summary="List your twins", **access())
-def list_twins(request: HttpRequest, wanted: Query[TwinsQuery]) -> dict[str, Any]:
+@router.get("/me/twins", response=Twins, summary="List your twins", **auth())
+def list_twins(request: HttpRequest, query: Query[TwinsQuery]) -> dict[str, Any]:
     """List your twins and perturbed sentences, newest first."""
-    page = Paginator(pages.own_twins(get_owner(request)), pages.SIZE).get_page(wanted.page)
+    page = Paginator(pages.list_own_twins(get_owner(request)), pages.SIZE).get_page(query.page)
     return {
-        "items": [_twin_summary(twin) for twin in page.object_list],
+        "items": [_make_twin_summary(twin) for twin in page.object_list],
         "page": page.number,
         "pages": page.paginator.num_pages,
     }
 
 
-@router.get("/me/twins/{ref}", response=WholeTwin, summary="Read one of your twins", **access())
+@router.get("/me/twins/{ref}", response=WholeTwin, summary="Read one of your twins", **auth())
 def read_twin(request: HttpRequest, ref: Ref) -> dict[str, Any]:
     """Read one of your twins: its state, votes, and possible actions."""
-    return _twin_record(get_owner(request), get_own_twin(get_owner(request), ref))
+    return _make_twin_record(get_owner(request), get_own_twin(get_owner(request), ref))
 
 
-def _twin_summary(twin: TwinRow) -> dict[str, Any]:
+def _make_twin_summary(twin: TwinRow) -> dict[str, Any]:
     halves = [half for half in twin.problems.all() if not half.gold]
     return {
         **{name: getattr(twin, name) for name in ("ref", "created", "domain", "topic", "anchor")},
@@ -168,12 +168,12 @@ def _twin_summary(twin: TwinRow) -> dict[str, Any]:
     }
 
 
-def _twin_record(person: Person, twin: TwinRow) -> dict[str, Any]:
+def _make_twin_record(person: Person, twin: TwinRow) -> dict[str, Any]:
     context = pages.twin_context(person, twin)
     return {
         "ref": twin.ref,
         "created": twin.created,
-        "halves": [_half_record(half) for half in context["halves"]],
+        "halves": [_make_own_half_record(half) for half in context["halves"]],
         "hints": context["hints"],
         "may_withdraw": context["may_withdraw"],
         "may_revise": context["may_revise"],
@@ -181,7 +181,7 @@ def _twin_record(person: Person, twin: TwinRow) -> dict[str, Any]:
     }
 
 
-def _half_record(context: dict[str, Any]) -> dict[str, Any]:
+def _make_own_half_record(context: dict[str, Any]) -> dict[str, Any]:
     row: Row = context["problem"]
     return {
         "problem": door.to_records([row])[0],

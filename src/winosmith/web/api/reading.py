@@ -13,13 +13,13 @@ from ninja import Query, Router
 from pydantic import Field
 
 from winosmith.web.api.door import (
-    MalformedError,
+    MalformedRequestError,
     Problem,
     Ref,
     RequestData,
     Response,
-    access,
-    reader,
+    auth,
+    get_reader,
     to_records,
 )
 from winosmith.web.judge.models import note_twins_read
@@ -28,7 +28,7 @@ from winosmith.web.problems.models import Problem as Row
 from winosmith.web.problems.search import Page
 from winosmith.web.problems.states import is_visible_to, latest_public_time
 from winosmith.web.read.downloads import FILES, VOTES
-from winosmith.web.read.public import Agreement, Filters, agreement, capped_count, get_page, numbers
+from winosmith.web.read.public import Agreement, Filters, agreement, count_rows, get_page, get_stats
 from winosmith.web.read.views import JudgeVotes, count_votes, family_context
 
 
@@ -125,22 +125,22 @@ class Figures(Response):
 router = Router(tags=["read"])
 
 
-def make_filters(wanted: ProblemFilters, form: type[Filters] = Filters) -> Filters:
+def make_filters(parameters: ProblemFilters) -> Filters:
     """Return the filter form for the filters of a request.
 
     Raises:
-        MalformedError: The filters contradict each other.
+        MalformedRequestError: The filters contradict each other.
     """
-    values = wanted.model_dump(mode="json", exclude_none=True)
-    filters = form(_make_query({key: value for key, value in values.items() if value != ""}))
+    values = parameters.model_dump(mode="json", exclude_none=True)
+    filters = Filters(_make_query({key: value for key, value in values.items() if value != ""}))
     if not filters.is_valid():
-        raise MalformedError(
+        raise MalformedRequestError(
             {name: list(map(str, found)) for name, found in filters.errors.items()}
         )
     return filters
 
 
-def page_cursors(shown: Page) -> dict[str, str | None]:
+def get_page_cursors(shown: Page) -> dict[str, str | None]:
     """Return the positions at which the next and the previous page start."""
     return {
         "next": QueryDict(shown.older).get("after") or None,
@@ -148,18 +148,18 @@ def page_cursors(shown: Page) -> dict[str, str | None]:
     }
 
 
-@router.get("/problems", response=Problems, summary="List problems", **access(public=True))
-def list_problems(request: HttpRequest, wanted: Query[ProblemsQuery]) -> dict[str, Any]:
+@router.get("/problems", response=Problems, summary="List problems", **auth(public=True))
+def list_problems(request: HttpRequest, parameters: Query[ProblemsQuery]) -> dict[str, Any]:
     """List the public problems that match a search and filters, one page at a time."""
-    query = make_filters(wanted).apply()
-    shown = get_page(query, _make_query({"after": wanted.after, "before": wanted.before}))
-    note_twins_read(reader(request), shown.problems)
-    count, more = capped_count(query)
+    query = make_filters(parameters).apply()
+    shown = get_page(query, _make_query({"after": parameters.after, "before": parameters.before}))
+    note_twins_read(get_reader(request), shown.problems)
+    count, more = count_rows(query)
     return {
         "items": to_records(shown.problems),
         "count": count,
         "more": more,
-        **page_cursors(shown),
+        **get_page_cursors(shown),
     }
 
 
@@ -167,11 +167,11 @@ def list_problems(request: HttpRequest, wanted: Query[ProblemsQuery]) -> dict[st
     "/problems/{ref}",
     response=WholeProblem,
     summary="Read a problem",
-    **access(public=True),
+    **auth(public=True),
 )
 def read_problem(request: HttpRequest, ref: Ref) -> dict[str, Any]:
     """Read a public problem, or one of yours, with its other half and its family."""
-    person = reader(request)
+    person = get_reader(request)
     found = Row.objects.select_related("twin__contributor").filter(ref=ref).first()
     if found is None or not is_visible_to(person, found):
         raise Http404
@@ -180,16 +180,16 @@ def read_problem(request: HttpRequest, ref: Ref) -> dict[str, Any]:
     family = family_context(person, found)
     note_twins_read(person, [*halves[:1], *(family["seen"] if family else ())])
     return {
-        **half_record(found),
+        **make_judged_record(found),
         "public": is_visible_to(None, found),
-        "others": [half_record(row) for row in halves if row.pk != found.pk],
-        "family": _family_record(family) if family else None,
+        "others": [make_judged_record(row) for row in halves if row.pk != found.pk],
+        "family": _make_family_record(family) if family else None,
         "may_perturb": may_perturb(person, found),
         "page": request.build_absolute_uri(reverse("read:problem", args=[ref])),
     }
 
 
-def half_record(row: Row) -> dict[str, Any]:
+def make_judged_record(row: Row) -> dict[str, Any]:
     """Return the record of a problem with its state and the judges' votes."""
     return {
         "problem": to_records([row])[0],
@@ -199,7 +199,7 @@ def half_record(row: Row) -> dict[str, Any]:
     }
 
 
-def _family_record(found: dict[str, Any]) -> dict[str, Any]:
+def _make_family_record(found: dict[str, Any]) -> dict[str, Any]:
     version, path = found["version"], found["way"]
     names = ("first_steps", "folded_steps", "last_steps")
     steps = [step for name in names for step in path[name]] if path else []
@@ -212,10 +212,10 @@ def _family_record(found: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-@router.get("/downloads", response=list[File], summary="Files", **access(public=True))
-def list_downloads(request: HttpRequest, wanted: Query[ProblemFilters]) -> list[dict[str, str]]:
+@router.get("/downloads", response=list[File], summary="Files", **auth(public=True))
+def list_downloads(request: HttpRequest, parameters: Query[ProblemFilters]) -> list[dict[str, str]]:
     """List the files of the matching problems, in every format, and the files of judges' votes."""
-    query = make_filters(wanted).kept().urlencode()
+    query = make_filters(parameters).get_query().urlencode()
     titles = {name: file.title for name, file in FILES.items()} | VOTES
     return [
         {
@@ -228,10 +228,10 @@ def list_downloads(request: HttpRequest, wanted: Query[ProblemFilters]) -> list[
     ]
 
 
-@router.get("/figures", response=Figures, summary="Figures", **access(public=True))
+@router.get("/figures", response=Figures, summary="Figures", **auth(public=True))
 def read_figures(request: HttpRequest) -> dict[str, Any]:
     """Read statistics on the public problems."""
-    found = numbers()
+    found = get_stats()
     days = {name: getattr(found, name) for name in ("since", "until")}
     return {
         **asdict(found),

@@ -23,7 +23,7 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 from winosmith.errors import InputError
 from winosmith.web.api import models as rules
 from winosmith.web.pages import is_number
-from winosmith.web.people.gates import accounts_only, form_once
+from winosmith.web.people.gates import accounts_only, process_form
 from winosmith.web.people.models import Person
 
 
@@ -31,7 +31,7 @@ from winosmith.web.people.models import Person
 def handle_request(request: HttpRequest, rest: str) -> HttpResponse:
     """Answer an API request; HEAD is answered like GET, without the body."""
     from winosmith.web.api.app import resolver
-    from winosmith.web.api.door import error_response as refuse
+    from winosmith.web.api.door import make_error_response as refuse
 
     head = request.method == "HEAD"
     if head:
@@ -55,15 +55,15 @@ def handle_bad_request(request: HttpRequest, exception: Exception) -> HttpRespon
 
     Examples: a URL with NUL, a wrong Host header, a form with too many fields.
     """
-    wrong = _wrong_host(request) if isinstance(exception, DisallowedHost) else ""
+    wrong = _explain_wrong_host(request) if isinstance(exception, DisallowedHost) else ""
     if not request.path.startswith("/api/v1/"):
         return HttpResponse(render_to_string("400.html", {"wrong": wrong}), status=400)
-    from winosmith.web.api.door import error_response as refuse
+    from winosmith.web.api.door import make_error_response as refuse
 
     return refuse(400, wrong)
 
 
-def _wrong_host(request: HttpRequest) -> str:
+def _explain_wrong_host(request: HttpRequest) -> str:
     host = ascii(request.headers.get("Host", "")[:100])
     if host not in _wrong_hosts and len(_wrong_hosts) < 20:
         _wrong_hosts.add(host)
@@ -103,10 +103,10 @@ def show_operations(request: HttpRequest) -> HttpResponse:
 @require_safe
 def send_description(request: HttpRequest) -> HttpResponse:
     """Send the API's OpenAPI 3.1 description."""
-    from winosmith.web.api.app import api_description
+    from winosmith.web.api.app import build_api_description
 
     url = request.build_absolute_uri("/").rstrip("/")
-    description = {**api_description(), "servers": [{"url": url}]}
+    description = {**build_api_description(), "servers": [{"url": url}]}
     return _make_conditional(request, JsonResponse(description))
 
 
@@ -129,7 +129,7 @@ def show_tokens(request: HttpRequest) -> HttpResponseBase:
         return {"token": token.pk}
 
     try:
-        form_once(request, person, create)
+        process_form(request, person, create)
     except InputError as error:
         return _render_tokens(request, person, error=str(error), typed=request.POST, status=422)
     if not created:

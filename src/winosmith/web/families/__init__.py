@@ -12,9 +12,9 @@ class Config(AppConfig):
 
     def ready(self) -> None:
         """Make the worker measure stability every ten minutes, if the data have changed."""
-        from winosmith.web.jobs import MEASURE, add_duty
+        from winosmith.web.jobs import MEASURE, register_periodic_task
 
-        add_duty(MEASURE, 600.0, _measure)
+        register_periodic_task(MEASURE, 600.0, _measure)
 
 
 def _measure() -> None:

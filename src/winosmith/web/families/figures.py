@@ -1,7 +1,7 @@
 """The stability of a model on one family: its answers, error depths, accuracies and first errors.
 
-The results are those of `winosmith.metrics.stability`, but for one family. Results that need many
-families (intervals, p-values) are omitted, so that the page is fast.
+The results are those of `winosmith.metrics.measure_stability`, but for one family. Results that
+need many families (intervals, p-values) are omitted, so that the page is fast.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from django.utils.translation import gettext as _
 from winosmith.metrics import DepthKind, error_depth, round_count
 from winosmith.prediction import Prediction
 from winosmith.web.families.trees import DEPTHS, Bools, Floats, Ints, Tree
-from winosmith.web.pages import bar_chart, fixed
+from winosmith.web.pages import make_bar_chart, to_fixed
 from winosmith.web.predict.models import Model, Prediction as Row, Status
 from winosmith.web.problems.models import Problem
 
 UNASKED, WAITING, STUCK, RIGHT, WRONG, TIED = range(6)
-"""States of a model's answer to a version; `STUCK` is a failed prediction."""
+"""States of a model's answer to a version; `STUCK` marks a failed prediction."""
 
 STANDS = 8
 """Factor that packs a version's key and its state into one number: key * STANDS + state."""
@@ -58,12 +58,12 @@ class Answers:
     ties: Mapping[int, float] = field(default_factory=dict)
 
     @cached_property
-    def wrong(self) -> Bools:
+    def incorrect(self) -> Bools:
         """Mask of the public versions with an incorrect answer, (n,)."""
         return self.tree.public & (self.stands == WRONG)
 
     @cached_property
-    def right(self) -> Bools:
+    def correct(self) -> Bools:
         """Mask of the public versions with a correct answer, (n,)."""
         return self.tree.public & (self.stands == RIGHT)
 
@@ -75,25 +75,25 @@ class Answers:
     @cached_property
     def answered(self) -> Bools:
         """Mask of the public versions with an answer, including ties, (n,)."""
-        return self.right | self.wrong | self.tied
+        return self.correct | self.incorrect | self.tied
 
     @cached_property
     def credit(self) -> Floats:
         """Credit of each public answer, (n,): 1 if correct, fractional for ties, otherwise 0."""
-        found = self.right.astype(np.float64)
+        found = self.correct.astype(np.float64)
         for number, credit in self.ties.items():
             found[number] = credit if self.tied[number] else 0.0
         return found
 
     @property
-    def waiting(self) -> int:
+    def unanswered(self) -> int:
         """Number of public versions without an answer, for any reason."""
         return int(self.tree.public.sum() - self.answered.sum())
 
     @cached_property
-    def wrong_below(self) -> list[int]:
+    def incorrect_below(self) -> list[int]:
         """For each version, the number of public descendants with an incorrect answer."""
-        return self.tree.sum_below(self.wrong).tolist()
+        return self.tree.sum_below(self.incorrect).tolist()
 
 
 def load_answers(root: Problem, tree: Tree, model: Model) -> Answers:
@@ -105,13 +105,13 @@ def load_answers(root: Problem, tree: Tree, model: Model) -> Answers:
         joined = cursor.fetchone()[0] or ""
     stands = np.full(len(tree), UNASKED, dtype=np.int8)
     keys, states = np.divmod(np.fromstring(joined, dtype=np.int64, sep=","), STANDS)
-    numbers = tree.numbers_of(keys)
+    numbers = tree.get_version_numbers(keys)
     in_tree = numbers >= 0
     stands[numbers[in_tree]] = states[in_tree]
     return Answers(tree, stands, _load_ties(tree, np.flatnonzero(stands == TIED), model))
 
 
-def tie_credit(choice: int | None, scores: Sequence[float], answer: int | None) -> float:
+def compute_tie_credit(choice: int | None, scores: Sequence[float], answer: int | None) -> float:
     """Return a tie's credit: 1 / (tied options) if the correct option is among them, or 0."""
     return Prediction("", choice or 0, tuple(scores)).credit(answer)
 
@@ -122,7 +122,7 @@ def _load_ties(tree: Tree, numbers: npt.NDArray[np.intp], model: Model) -> dict[
     number_of = {int(tree.rows[number]): int(number) for number in numbers}
     rows = Row.objects.filter(model=model, problem__in=list(number_of))
     return {
-        number_of[problem]: tie_credit(choice, scores, answer)
+        number_of[problem]: compute_tie_credit(choice, scores, answer)
         for problem, choice, scores, answer in rows.values_list(
             "problem", "choice", "scores", "problem__answer"
         )
@@ -141,8 +141,7 @@ class ErrorDepth:
         coin: The mean depth expected from random guessing; None if there are no versions. If all
             versions have the same number of options, this is their mean depth.
         first: The minimum depth of an error; None if there are no errors.
-        coin_first: The minimum depth expected from random guessing with at least one error; None
-            without versions.
+        coin_first: The minimum depth expected from random guessing with an error, or None.
     """
 
     kind: DepthKind
@@ -161,7 +160,7 @@ class DepthAccuracy:
     Attributes:
         depth: The depth.
         n: The number of public versions with an answer.
-        right: The number of correct answers; a tie counts as its credit (`tie_credit`).
+        right: The number of correct answers; a tie counts as its credit (`compute_tie_credit`).
         ties: The number of ties.
     """
 
@@ -198,14 +197,14 @@ class PathsAtDepth:
     ties: int = 0
 
 
-def error_depths(answers: Answers) -> list[ErrorDepth]:
+def compute_error_depths(answers: Answers) -> list[ErrorDepth]:
     """Return the error depths for all three kinds of depth."""
-    return [_error_depth(answers, kind) for kind in DEPTHS]
+    return [_compute_error_depth(answers, kind) for kind in DEPTHS]
 
 
-def accuracy_by_depth(answers: Answers, kind: DepthKind) -> list[DepthAccuracy]:
+def measure_accuracy(answers: Answers, kind: DepthKind) -> list[DepthAccuracy]:
     """Return the accuracy at each depth, in ascending order; the root has depth 0."""
-    here = _answered_at_known_depth(answers, kind)
+    here = _select_answered_at_known_depth(answers, kind)
     here[0] = answers.answered[0]
     of = answers.tree.depths[kind][here]
     of[: int(here[0])] = 0
@@ -218,7 +217,7 @@ def accuracy_by_depth(answers: Answers, kind: DepthKind) -> list[DepthAccuracy]:
     ]
 
 
-def first_errors(answers: Answers, kind: DepthKind) -> list[PathsAtDepth]:
+def count_first_errors(answers: Answers, kind: DepthKind) -> list[PathsAtDepth]:
     """Count the first errors on the paths from the root to each public leaf, by depth.
 
     A path without an error is censored at its end. A tie is an error with weight 1 minus its
@@ -228,7 +227,7 @@ def first_errors(answers: Answers, kind: DepthKind) -> list[PathsAtDepth]:
     tree = answers.tree
     depths = np.where(tree.depths[kind] >= 0, tree.depths[kind], -1)
     depths[0] = 0
-    known = _answered_at_known_depth(answers, kind)
+    known = _select_answered_at_known_depth(answers, kind)
     known[0] = answers.answered[0]
     credit, last = _follow_paths(tree.parents, np.where(known, answers.credit, 1.0), known, depths)
     reached = np.append(credit, 1.0)[tree.parents]  # all paths reach the root
@@ -243,8 +242,8 @@ def first_errors(answers: Answers, kind: DepthKind) -> list[PathsAtDepth]:
     return _count_paths_by_depth(errors, ends, np.bincount(depths[tied], minlength=size))
 
 
-def _error_depth(answers: Answers, kind: DepthKind) -> ErrorDepth:
-    here = _answered_at_known_depth(answers, kind)
+def _compute_error_depth(answers: Answers, kind: DepthKind) -> ErrorDepth:
+    here = _select_answered_at_known_depth(answers, kind)
     depths, wrong = answers.tree.depths[kind][here], 1 - answers.credit[here]
     if not len(depths):
         return ErrorDepth(kind, 0, 0, None, None, None, None)
@@ -256,17 +255,17 @@ def _error_depth(answers: Answers, kind: DepthKind) -> ErrorDepth:
         error_depth(depths, wrong, "mean"),
         float(np.average(depths, weights=1 - chance)),
         error_depth(depths, wrong, "first"),
-        _chance_first_depth(depths, chance),
+        _compute_chance_first_depth(depths, chance),
     )
 
 
-def _answered_at_known_depth(answers: Answers, kind: DepthKind) -> Bools:
+def _select_answered_at_known_depth(answers: Answers, kind: DepthKind) -> Bools:
     here: Bools = answers.answered & (answers.tree.depths[kind] >= 0)
     here[0] = False
     return here
 
 
-def _chance_first_depth(depths: Ints, chance: Floats) -> float:
+def _compute_chance_first_depth(depths: Ints, chance: Floats) -> float:
     fine = np.exp(np.bincount(depths, weights=np.log(chance)))
     so_far = np.concatenate([[1.0], np.cumprod(fine)])
     here = so_far[:-1] * (1 - fine)
@@ -312,7 +311,7 @@ MAX_LABELS = 14
 """Maximum number of labelled depths in the chart."""
 
 FEW = 5
-"""Number of versions below which a bar is pale."""
+"""Number of versions below which a bar is drawn pale."""
 
 
 def draw_chart(
@@ -330,9 +329,9 @@ def draw_chart(
         return None
     every = -(-len(shown) // MAX_LABELS)
     description = ", ".join(
-        f"{fixed(row.percent, 0)} % ({row.right}/{row.n}) · {row.depth}" for row in shown
+        f"{to_fixed(row.percent, 0)} % ({row.right}/{row.n}) · {row.depth}" for row in shown
     )
-    return bar_chart(
+    return make_bar_chart(
         [[(100 * row.right / row.n, row.n < FEW)] for row in shown],
         [str(row.depth) if at % every == 0 else "" for at, row in enumerate(shown)],
         _("Accuracy of %(name)s by depth: %(told)s") % {"name": name, "told": description},

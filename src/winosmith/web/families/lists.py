@@ -12,7 +12,7 @@ from django.utils.translation import gettext_lazy as _
 
 from winosmith.metrics import round_count
 from winosmith.web._kept import RefreshedValue
-from winosmith.web.families.figures import tie_credit
+from winosmith.web.families.figures import compute_tie_credit
 from winosmith.web.people.models import Person, pseudonym
 from winosmith.web.predict.models import Model, Prediction
 from winosmith.web.problems.models import Problem, Version
@@ -41,8 +41,7 @@ class Family:
         versions: The number of versions.
         deepest: The maximum number of steps between a version and the root.
         newest: The key of the newest version.
-        errors: For each model's key, the number of incorrect answers; a tie counts as 1 minus its
-            credit.
+        errors: For each model's key, the number of errors; a tie counts as 1 minus its credit.
         answered: For each model's key, the number of answers, including ties.
         ties: For each model's key, the number of ties.
         fooling: The number of incorrect answers of all current models, without ties.
@@ -59,8 +58,8 @@ class Family:
     fooling: int = 0
     problem: Problem | None = None
 
-    def model_summary(self, model: Model) -> dict[str, Any]:
-        """Return a model's name, and the numbers of its errors, answers and ties."""
+    def summarise_model(self, model: Model) -> dict[str, Any]:
+        """Return a model's name and its numbers of errors, answers and ties."""
         return {
             "model": model.name,
             "wrong": self.errors.get(model.pk, 0),
@@ -69,24 +68,22 @@ class Family:
         }
 
 
-def _public_versions() -> QuerySet[Version]:
+def _get_versions() -> QuerySet[Version]:
     return Version.objects.filter(step__gt=0, problem__public=True).order_by()
 
 
-def _current_predictions() -> QuerySet[Prediction]:
-    rows = Prediction.objects.filter(model__current=True, problem__version__in=_public_versions())
+def _get_predictions() -> QuerySet[Prediction]:
+    rows = Prediction.objects.filter(model__current=True, problem__version__in=_get_versions())
     return rows.annotate(root=F("problem__version__root")).order_by()
 
 
 def list_families() -> list[Family]:
     """Count the versions and errors of all families with a public version."""
-    counts = _public_versions().values_list("root")
+    counts = _get_versions().values_list("root")
     counts = counts.annotate(Count("pk"), Max("step"), Max("problem_id"))
     found = {row[0]: Family(*row) for row in counts}
     wrong, tie = Q(tie=False, right=False), Q(tie=True)
-    answers = (
-        _current_predictions().filter(tie | Q(right__isnull=False)).values_list("root", "model")
-    )
+    answers = _get_predictions().filter(tie | Q(right__isnull=False)).values_list("root", "model")
     for root, model, answered, errors, ties in answers.annotate(
         n=Count("pk"), errors=Count("pk", filter=wrong), ties=Count("pk", filter=tie)
     ):
@@ -95,11 +92,11 @@ def list_families() -> list[Family]:
             found[root].errors[model] = errors
             found[root].ties[model] = ties
             found[root].fooling += errors
-    tied = _current_predictions().filter(tie)
+    tied = _get_predictions().filter(tie)
     tied = tied.values_list("root", "model", "choice", "scores", "problem__answer")
     for root, model, choice, scores, answer, n in tied.annotate(n=Count("pk")):
         if root in found and model in found[root].errors:
-            missed = n * (1 - tie_credit(choice, scores, answer))
+            missed = n * (1 - compute_tie_credit(choice, scores, answer))
             found[root].errors[model] = round_count(found[root].errors[model] + missed)
     return list(found.values())
 
@@ -107,12 +104,11 @@ def list_families() -> list[Family]:
 _FAMILIES = RefreshedValue(list_families)
 
 
-def families_page(terms: list[Term], sort: str, page: object) -> Page:
+def get_families_page(terms: list[Term], sort: str, page: object) -> Page:
     """Return a page of the families with a public root.
 
     Args:
-        terms: The search terms that the root or a public version of the family must contain; may be
-            empty.
+        terms: The search terms that the root or a public version of the family must contain.
         sort: One of `SORTS`; any other value means "size".
         page: The page number, from 1; larger numbers give the last page.
     """
@@ -179,19 +175,17 @@ class BoardEntry:
 
     @property
     def fooled(self) -> int:
-        """Number of incorrect answers of all current models."""
+        """Number of times that a version fooled a current model."""
         return sum(self.fools.values())
 
 
 def list_board_entries() -> list[BoardEntry]:
-    """Return the leaderboard entries of all contributors, unordered."""
+    """Return the leaderboard entries of all contributors, unsorted."""
     by = "problem__twin__contributor"
-    versions = _public_versions().filter(**{f"{by}__isnull": False})
-    first = _public_versions().values("root").annotate(first=Min("problem_id")).values("first")
+    versions = _get_versions().filter(**{f"{by}__isnull": False})
+    first = _get_versions().values("root").annotate(first=Min("problem_id")).values("first")
     fools = (
-        _current_predictions()
-        .filter(right=False, **{f"{by}__isnull": False})
-        .values_list(by, "model")
+        _get_predictions().filter(right=False, **{f"{by}__isnull": False}).values_list(by, "model")
     )
     number = dict(versions.values_list(by).annotate(Count("pk")))
     people = Person.objects.only("pk", "salt").in_bulk(number)
@@ -210,7 +204,7 @@ def list_board_entries() -> list[BoardEntry]:
 _ENTRIES = RefreshedValue(list_board_entries)
 
 
-def board_page(sort: str, page: object) -> Page:
+def get_board_page(sort: str, page: object) -> Page:
     """Return a page of leaderboard entries, each with its rank.
 
     Args:

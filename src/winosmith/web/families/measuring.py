@@ -1,8 +1,8 @@
 """The stability of models over all families, which the worker measures and stores.
 
-The results are those of `winosmith.metrics.stability`. The worker computes them every ten minutes
-if the data have changed. `winosmith score` gives the same results for the downloaded problems and
-predictions.
+The results are those of `winosmith.metrics.measure_stability`. The worker computes them every ten
+minutes if the data have changed. `winosmith score` gives the same results for the downloaded
+problems and predictions.
 """
 
 from __future__ import annotations
@@ -21,20 +21,20 @@ from django.utils import timezone
 from winosmith import Dataset, Prediction, __version__, answers, metrics
 from winosmith.errors import DataError, MissingExtraError
 from winosmith.metrics import Graded, Stability
-from winosmith.prediction import best_options
-from winosmith.records import canonical, problem_record
+from winosmith.prediction import find_best_options
+from winosmith.records import dump_json, problem_record
 from winosmith.web._lock import writing
 from winosmith.web.families.models import Measured
 from winosmith.web.families.trees import DEPTHS
-from winosmith.web.predict.asking import current_models
+from winosmith.web.predict.asking import get_current_models
 from winosmith.web.predict.models import Model, Prediction as Row, Status
 from winosmith.web.problems.models import Problem
-from winosmith.web.problems.records import as_public, iter_rows, load_keys, needed_columns
+from winosmith.web.problems.records import as_public, iter_rows, load_keys, select_columns
 from winosmith.web.problems.states import public_problems
 from winosmith.web.read.downloads import HeadedFile
 
 
-def family_problems() -> QuerySet[Problem]:
+def get_family_problems() -> QuerySet[Problem]:
     """Return the public problems of families, including the roots."""
     return public_problems().filter(version__isnull=False).alias(place=F("id"))
 
@@ -45,19 +45,19 @@ def count_versions_against() -> list[tuple[str, int]]:
     Contributors chose these models and saw their answers. The versions are therefore selected
     against these models, so these models look worse than they are, compared with other models.
     """
-    rows = family_problems().filter(version__against__isnull=False).order_by()
+    rows = get_family_problems().filter(version__against__isnull=False).order_by()
     counts = dict(rows.values_list("version__against__name").annotate(n=Count("pk")))
     return sorted(counts.items(), key=lambda one: (-one[1], one[0]))
 
 
-def answered_problems(model: Model, *, families: bool = True) -> QuerySet[Problem]:
+def get_answered_problems(model: Model, *, families: bool = True) -> QuerySet[Problem]:
     """Return the public problems that a model has answered and whose answer is public.
 
     Args:
         model: Any revision of a model.
         families: Whether to return only the problems of families.
     """
-    public = family_problems() if families else public_problems().alias(place=F("id"))
+    public = get_family_problems() if families else public_problems().alias(place=F("id"))
     return public.filter(
         answer__isnull=False,
         predictions__model=model,
@@ -79,25 +79,25 @@ def load_predictions(model: Model, problems: dict[int, str]) -> list[Prediction]
 
 
 def _read_prediction(ref: str, choice: int, scores: tuple[float, ...]) -> Prediction:
-    best = best_options(scores) if scores else ()
+    best = find_best_options(scores) if scores else ()
     return Prediction(ref, choice, scores, best if len(best) > 1 and choice in best else ())
 
 
-def header_parameters(model: Model) -> dict[str, str]:
+def get_header_parameters(model: Model) -> dict[str, str]:
     """Return the model's parameters for the header of its predictions file."""
     return {"solver": model.solver, "revision": model.revision, "digest": model.digest}
 
 
-def predictions_file(model: Model, *, families: bool = True) -> tuple[str, HeadedFile]:
+def write_predictions_file(model: Model, *, families: bool = True) -> tuple[str, HeadedFile]:
     """Write a model's predictions to a temporary file; return a digest and the open file.
 
     The caller closes the file. The format is that of `winosmith.answers.write_predictions`. Memory
     use does not grow with the number of problems.
     """
-    query = answered_problems(model, families=families)
+    query = get_answered_problems(model, families=families)
     file = tempfile.TemporaryFile()  # noqa: SIM115 - closed after sending
-    data_digest, file_digest, count = hashlib.sha256(), hashlib.sha256(), 0
-    for chunk in iter_rows(load_keys(query.order_by("place")), needed_columns(public_problems())):
+    compute_data_digest, file_digest, count = hashlib.sha256(), hashlib.sha256(), 0
+    for chunk in iter_rows(load_keys(query.order_by("place")), select_columns(public_problems())):
         blind = Dataset(as_public(chunk)).blind()
         known = {row.pk: row.ref for row in chunk}
         for prediction in load_predictions(model, known):
@@ -105,18 +105,18 @@ def predictions_file(model: Model, *, families: bool = True) -> tuple[str, Heade
             file_digest.update(line)
             file.write(line)
         for problem in blind:
-            data_digest.update(
-                (canonical(problem_record(problem)) + "\n").encode("utf-8", "surrogatepass")
+            compute_data_digest.update(
+                (dump_json(problem_record(problem)) + "\n").encode("utf-8", "surrogatepass")
             )
         count += len(blind)
     header = {
         "predictions": model.name,
-        "parameters": header_parameters(model),
-        "data": data_digest.hexdigest(),
+        "parameters": get_header_parameters(model),
+        "data": compute_data_digest.hexdigest(),
         "n": count,
         "version": __version__,
     }
-    first = f"{canonical(header)}\n".encode()
+    first = f"{dump_json(header)}\n".encode()
     file_digest.update(first)
     return file_digest.hexdigest(), HeadedFile(first, file)
 
@@ -125,17 +125,17 @@ SEED = 0
 """The random seed of bootstraps and null models: the default of `winosmith score`."""
 
 
-def last_measurement(depth: str) -> Measured | None:
+def get_last_measurement(depth: str) -> Measured | None:
     """Return the last measurement for a kind of depth, or None."""
     return Measured.objects.filter(depth=depth).first()
 
 
-def inputs_digest() -> str:
+def compute_inputs_digest() -> str:
     """Return a digest of the measured versions, answers and models, and of winosmith's version."""
     with connection.cursor() as cursor:
         cursor.execute(_INPUTS)
         sums = [[int(value) for value in row] for row in cursor.fetchall()]
-    names = [(model.pk, model.name) for model in current_models()]
+    names = [(model.pk, model.name) for model in get_current_models()]
     inputs = repr((names, sorted(sums), __version__))
     return hashlib.sha256(inputs.encode()).hexdigest()
 
@@ -152,11 +152,11 @@ _INPUTS = """SELECT r.model_id, count(*), sum(v.problem_id), sum(v.problem_id * 
 
 def measure_if_changed() -> bool:
     """Measure the stability again if the inputs have changed; return whether they have."""
-    stamp = inputs_digest()
+    stamp = compute_inputs_digest()
     if Measured.objects.filter(stamp=stamp).count() == len(DEPTHS):
         return False
     start = time.monotonic()
-    graded = [(model, *_grade_model(model)) for model in current_models()]
+    graded = [(model, *_grade_model(model)) for model in get_current_models()]
     rows = [_measure_depth(depth, graded) for depth in DEPTHS]
     for row in rows:
         row.stamp, row.made_at, row.seconds = stamp, timezone.now(), time.monotonic() - start
@@ -172,7 +172,7 @@ def measure_if_changed() -> bool:
 
 def _grade_model(model: Model) -> tuple[Graded | None, str]:
     """Return a model's graded answers and "", or None and the reason."""
-    found = list(answered_problems(model).order_by("place"))
+    found = list(get_answered_problems(model).order_by("place"))
     dataset = Dataset(as_public(found))
     predictions = load_predictions(model, {row.pk: row.ref for row in found})
     try:
@@ -188,7 +188,7 @@ def _measure_depth(depth: Any, graded: list[tuple[Model, Graded | None, str]]) -
         record: dict[str, Any] = {"name": model.name, "revision": model.revision, "fault": fault}
         if answered is not None:
             try:
-                of = metrics.stability(answered, depth=depth, seed=SEED)
+                of = metrics.measure_stability(answered, depth=depth, seed=SEED)
             except MissingExtraError as error:
                 return Measured(depth=depth, fault=str(error))
             except DataError as error:
@@ -201,13 +201,13 @@ def _measure_depth(depth: Any, graded: list[tuple[Model, Graded | None, str]]) -
     return Measured(depth=depth, answers=answers, drawings=draw_stability(found) if found else [])
 
 
-def draw_stability(found: Mapping[str, Stability]) -> list[str]:
+def draw_stability(stabilities: Mapping[str, Stability]) -> list[str]:
     """Draw the survival curves and the accuracies by depth, as SVG for a page.
 
     Args:
-        found: The stability of each model by the model's name, all for the same kind of depth.
+        stabilities: Map each model's name to its stability, all for the same kind of depth.
     """
-    made = [svg for panels in metrics.draw_stability(found) for svg in panels]
+    made = [svg for panels in metrics.draw_stability(stabilities) for svg in panels]
     return [styles_to_attributes(svg.inline(f"d{at}")) for at, svg in enumerate(made)]
 
 

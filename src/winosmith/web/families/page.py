@@ -16,12 +16,12 @@ from django.utils.translation import gettext_lazy as _
 
 from winosmith.metrics import DepthKind
 from winosmith.report import MIN_P_VALUE
-from winosmith.text import changes
+from winosmith.text import diff_text
 from winosmith.web.families.figures import Answers
 from winosmith.web.families.trees import DEPTHS, Tree, VisibleNode
-from winosmith.web.pages import fixed, percent
+from winosmith.web.pages import to_fixed, to_percent
 from winosmith.web.people.models import Person
-from winosmith.web.predict.asking import current_models
+from winosmith.web.predict.asking import get_current_models
 from winosmith.web.predict.models import Model, Prediction, Status
 from winosmith.web.problems.models import Problem, State
 from winosmith.web.problems.states import is_visible_to, public_problems
@@ -65,7 +65,7 @@ def read_options(request: HttpRequest, tree: Tree) -> ViewOptions:
     Raises:
         Http404: There is no such model or depth.
     """
-    models = current_models()
+    models = get_current_models()
     name = request.GET.get("model", models[0].name if models else "")
     chosen = models if name == ALL else [model for model in models if model.name == name]
     kind = next((k for k in DEPTHS if k == request.GET.get("depth", tree.kind)), None)
@@ -77,12 +77,10 @@ def read_options(request: HttpRequest, tree: Tree) -> ViewOptions:
 def get_root(ref: str, person: Person | None) -> Problem:
     """Return the problem with an id, if the person may see the problem's family.
 
-    A hidden root has a page if one of its versions is public, because the data contain the root's
-    id; the page shows only this id.
+    A hidden root with a public version has a page, which shows only the root's id.
 
     Raises:
-        Http404: The problem does not exist, or the person may not see it and it has no public
-            version.
+        Http404: The problem does not exist, or is hidden and has no public version.
     """
     found = Problem.objects.select_related("twin", "version__root__twin").filter(ref=ref).first()
     if found is None:
@@ -123,25 +121,25 @@ class Links:
         self._home = reverse("read:home")
         self._kept = look.query()
 
-    def page(self, ref: str, after: int = 0) -> str:
+    def page_url(self, ref: str, after: int = 0) -> str:
         """Return the URL of the tree around a version."""
         version = "" if ref == self._root else f"&version={quote(ref, safe='')}"
-        return f"{self.family}?{self._kept}{version}{_after_query(after)}#tree"
+        return f"{self.family}?{self._kept}{version}{_format_after(after)}#tree"
 
-    def fragment(self, ref: str, after: int = 0) -> str:
-        """Return the URL of the part below a version, which an open page loads."""
-        return f"{self.family}below/{quote(ref, safe='')}/?{self._kept}{_after_query(after)}"
+    def fragment_url(self, ref: str, after: int = 0) -> str:
+        """Return the URL of the tree below a version, which an open page loads."""
+        return f"{self.family}below/{quote(ref, safe='')}/?{self._kept}{_format_after(after)}"
 
-    def perturb(self, ref: str) -> str:
+    def perturb_url(self, ref: str) -> str:
         """Return the URL of the form that perturbs a version."""
         return f"{self._home}perturb/{quote(ref, safe='')}/"
 
-    def details(self, ref: str) -> str:
+    def details_url(self, ref: str) -> str:
         """Return the URL of the problem's page."""
         return f"{self._home}problems/{quote(ref, safe='')}/"
 
 
-def _after_query(after: int) -> str:
+def _format_after(after: int) -> str:
     return f"&after={after}" if after else ""
 
 
@@ -190,12 +188,11 @@ def build_nodes(
 
     `options` are empty if they equal the parent's options. `note` is the reason that a version is
     not public, and `wrong` is the number of incorrect answers in a folded branch. `page` and
-    `fragment` are the URLs of the tree around the version and of the part below it; `more` are the
-    URLs of its next children.
+    `fragment` are the URLs of the tree around and below the version; `more`, of its next children.
 
     Args:
         tree: The family.
-        top: The top node, from `trees.tree_around` or `trees.tree_below`.
+        top: The top node, from `trees.build_tree_around` or `trees.build_tree_below`.
         problems: The problems, from `load_problems`.
         answers: The chosen models; a single model with all its answers, for folded branches.
         links: The URLs of the versions.
@@ -205,7 +202,7 @@ def build_nodes(
     verdicts = _load_verdicts(problems, [model for model, _all in answers])
     whole = answers[0][1] if len(answers) == 1 else None
 
-    def build(shown: VisibleNode) -> dict[str, Any]:
+    def build_node(shown: VisibleNode) -> dict[str, Any]:
         problem = problems[int(tree.rows[shown.number])]
         above = int(tree.parents[shown.number])
         parent = (
@@ -218,27 +215,27 @@ def build_nodes(
         return {
             "problem": problem,
             "hidden": hidden_root and not shown.number,
-            "pieces": changes(parent.sentence if parent else problem.sentence, problem.sentence),
+            "pieces": diff_text(parent.sentence if parent else problem.sentence, problem.sentence),
             "answer": "" if problem.answer is None else str(problem.options[problem.answer]),
             "options": [] if parent and parent.options == problem.options else problem.options,
-            "depths": _version_depths(tree, shown.number),
+            "depths": _list_version_depths(tree, shown.number),
             "verdicts": verdicts.get(problem.pk, []),
             "note": "" if tree.public[shown.number] else NOTES.get(problem.state, NOT_JUDGED),
             "shown": shown,
-            "wrong": whole.wrong_below[shown.number] if whole and shown.folded else None,
+            "wrong": whole.incorrect_below[shown.number] if whole and shown.folded else None,
             "focus": shown.number == focus,
-            "page": links.page(problem.ref),
-            "fragment": links.fragment(problem.ref),
-            "perturb": links.perturb(problem.ref),
-            "details": links.details(problem.ref),
+            "page": links.page_url(problem.ref),
+            "fragment": links.fragment_url(problem.ref),
+            "perturb": links.perturb_url(problem.ref),
+            "details": links.details_url(problem.ref),
             "more": (
-                links.page(problem.ref, shown.after),
-                links.fragment(problem.ref, shown.after),
+                links.page_url(problem.ref, shown.after),
+                links.fragment_url(problem.ref, shown.after),
             ),
-            "children": [build(child) for child in shown.children],
+            "children": [build_node(child) for child in shown.children],
         }
 
-    return build(top)
+    return build_node(top)
 
 
 def _iter_nodes(top: VisibleNode) -> Iterator[VisibleNode]:
@@ -247,7 +244,7 @@ def _iter_nodes(top: VisibleNode) -> Iterator[VisibleNode]:
         yield from _iter_nodes(child)
 
 
-def _version_depths(tree: Tree, number: int) -> list[tuple[Text, int | None]]:
+def _list_version_depths(tree: Tree, number: int) -> list[tuple[Text, int | None]]:
     if not number:
         return []
     found = [(DEPTH_NAMES[kind], int(tree.depths[kind][number])) for kind in DEPTHS]
@@ -303,81 +300,81 @@ register = template.Library()
 Ends = Sequence[float] | None
 
 
-@register.filter
-def verdicts(found: Sequence[Verdict], named: bool) -> SafeString:
-    """Format models' results on a version as HTML; with the models' names if `named`.
+@register.filter("verdicts")
+def format_verdicts(verdicts: Sequence[Verdict], with_names: bool) -> SafeString:
+    """Format models' results on a version as HTML, with the models' names if `with_names`.
 
-    `verdicts` and `depths` build HTML in Python because a page needs hundreds of calls, and
-    templates take ten times as long.
+    This and `format_depths` build HTML in Python, because templates take ten times as long.
     """
-    return mark_safe("".join(_verdict_html(one, named) for one in found))  # noqa: S308 - all escaped
+    return mark_safe("".join(_format_verdict(one, with_names) for one in verdicts))  # noqa: S308 - escaped
 
 
-def _verdict_html(one: Verdict, named: bool) -> str:
-    name = f"{escape(one.model)}: " if named else ""
+def _format_verdict(verdict: Verdict, with_name: bool) -> str:
+    name = f"{escape(verdict.model)}: " if with_name else ""
     return (
-        f'<span class="verdict {one.kind}">{name}<span aria-hidden="true">{one.sign} </span>'
-        f"{escape(one.words)}</span>"
+        f'<span class="verdict {verdict.kind}">{name}'
+        f'<span aria-hidden="true">{verdict.sign} </span>'
+        f"{escape(verdict.words)}</span>"
     )
 
 
-@register.filter
-def depths(found: Iterable[tuple[Any, int | None]]) -> SafeString:
+@register.filter("depths")
+def format_depths(depths: Iterable[tuple[Any, int | None]]) -> SafeString:
     """Format a version's depths with their names, as HTML."""
-    texts = (f"{escape(name)} {'–' if depth is None else depth}" for name, depth in found)
+    texts = (f"{escape(name)} {'–' if depth is None else depth}" for name, depth in depths)
     return mark_safe(" · ".join(texts))  # noqa: S308 - all escaped
 
 
-@register.simple_tag
-def depth_name(kind: str) -> Any:
+@register.simple_tag(name="depth_name")
+def get_depth_name(kind: str) -> Any:
     """Return the name of a kind of depth."""
     return DEPTH_NAMES[kind]
 
 
-@register.simple_tag
-def number(value: float | None, digits: int = 2) -> str:
+@register.simple_tag(name="number")
+def format_number(value: float | None, digits: int = 2) -> str:
     """Format a number; a dash for None."""
-    return "–" if value is None else fixed(value, digits)
+    return "–" if value is None else to_fixed(value, digits)
 
 
-@register.filter
-def points(value: float) -> Any:
+@register.filter("points")
+def format_count(value: float) -> Any:
     """Format a count, with decimals if ties make it fractional."""
     if isinstance(value, int):
         return value
-    return fixed(value, 1 if value == round(value, 1) else 2)
+    return to_fixed(value, 1 if value == round(value, 1) else 2)
 
 
-@register.simple_tag
-def interval(ends: Ends) -> str:
+@register.simple_tag(name="interval")
+def format_interval(ends: Ends) -> str:
     """Format an interval of depths; a dash for None."""
-    return "–" if not ends else f"{fixed(ends[0], 2)}–{fixed(ends[1], 2)}"
+    return "–" if not ends else f"{to_fixed(ends[0], 2)}–{to_fixed(ends[1], 2)}"
 
 
-@register.simple_tag
-def share(value: float | str | None) -> str:
+@register.simple_tag(name="share")
+def format_percentage(value: float | str | None) -> str:
     """Format a fraction as a percentage; a dash for None."""
-    return percent(value) if isinstance(value, int | float) else "–"
+    return to_percent(value) if isinstance(value, int | float) else "–"
 
 
-@register.simple_tag
-def shares(ends: Ends | str) -> str:
+@register.simple_tag(name="shares")
+def format_percentage_interval(ends: Ends | str) -> str:
     """Format an interval of fractions as percentages; a dash for None."""
     if not ends or isinstance(ends, str):
         return "–"
-    return f"{fixed(100 * ends[0], 1)}–{fixed(100 * ends[1], 1)}"
+    return f"{to_fixed(100 * ends[0], 1)}–{to_fixed(100 * ends[1], 1)}"
 
 
-@register.simple_tag
-def p_value(value: float | None) -> str:
+@register.simple_tag(name="p_value")
+def format_p_value(value: float | None) -> str:
     """Format a p-value as in reports (`report.probability`); a dash for None."""
     if value is None:
         return "–"
-    return f"<{fixed(MIN_P_VALUE, 4)}" if value < MIN_P_VALUE else fixed(value, 4)
+    return f"<{to_fixed(MIN_P_VALUE, 4)}" if value < MIN_P_VALUE else to_fixed(value, 4)
 
 
-@register.simple_tag
-def error_depths(stability: dict[str, Any]) -> list[tuple[str, dict[str, Any]]]:
+@register.simple_tag(name="error_depths")
+def list_error_depths(stability: dict[str, Any]) -> list[tuple[str, dict[str, Any]]]:
     """Return the three error depths with their names."""
     return [
         (_("errors"), stability["mean"]),
@@ -386,14 +383,14 @@ def error_depths(stability: dict[str, Any]) -> list[tuple[str, dict[str, Any]]]:
     ]
 
 
-@register.simple_tag
-def curve(survival: dict[str, Any]) -> list[tuple[Any, ...]]:
+@register.simple_tag(name="curve")
+def list_curve_rows(survival: dict[str, Any]) -> list[tuple[Any, ...]]:
     """Return a survival curve's rows: depth, at risk, errors, censored, fraction without error."""
     columns = ("depths", "at_risk", "errors", "censored", "share")
     return list(zip(*(survival[name] for name in columns), strict=True))
 
 
-@register.simple_tag
-def drawn(markup: str) -> SafeString:
-    """Mark a chart that the site has drawn as safe HTML; its text is already escaped."""
+@register.simple_tag(name="drawn")
+def mark_chart_safe(markup: str) -> SafeString:
+    """Mark a chart as safe HTML; the site has drawn it and escaped its text."""
     return mark_safe(markup)  # noqa: S308 - made by `winosmith.report`, not by people

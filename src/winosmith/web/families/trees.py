@@ -102,7 +102,7 @@ class Tree:
         """Number of each version, by the key of its problem."""
         return {row: number for number, row in enumerate(self._rows)}
 
-    def numbers_of(self, rows: Ints) -> Ints:
+    def get_version_numbers(self, rows: Ints) -> Ints:
         """Return the version numbers of problem keys; -1 for keys that are not in the tree."""
         order = self._order
         at = np.minimum(np.searchsorted(self.rows, rows, sorter=order), len(self) - 1)
@@ -149,7 +149,7 @@ def load_tree(root: Problem, person: Person | None) -> Tree:
         root: A root that the person may see.
         person: The reader; None for a visitor without a session.
     """
-    return _build_tree(root, _stamp(root), _find_own_hidden(root, person))
+    return _build_tree(root, _compute_stamp(root), _find_own_hidden_keys(root, person))
 
 
 _STAMP = """SELECT count(*), sum(v.problem_id), sum(v.problem_id * v.problem_id)
@@ -161,10 +161,10 @@ _FAMILY = """SELECT v.problem_id, v.parent_id, v.step, v.declared, v.lineage, v.
     WHERE v.root_id = %s ORDER BY v.step, v.problem_id"""
 
 Row = tuple[int, int | None, int, int | None, int | None, int | None, int, int]
-"""A version's problem, parent, step, three depths, public flag, and number of options."""
+"""A version's problem, parent, step, three depths, public flag and number of options."""
 
 
-def _stamp(root: Problem) -> tuple[Any, ...]:
+def _compute_stamp(root: Problem) -> tuple[Any, ...]:
     """Return a stamp that changes when a version becomes public or stops being public.
 
     The query reads only two indexes, and takes a tenth of the time of loading the tree.
@@ -174,7 +174,7 @@ def _stamp(root: Problem) -> tuple[Any, ...]:
         return tuple(cursor.fetchone())
 
 
-def _find_own_hidden(root: Problem, person: Person | None) -> tuple[int, ...]:
+def _find_own_hidden_keys(root: Problem, person: Person | None) -> tuple[int, ...]:
     """Return the keys of versions that only this person can see, except gold questions."""
     if person is None or not person.is_active:
         return ()
@@ -272,7 +272,7 @@ class VisibleNode:
     skipped: int = 0
 
 
-def tree_around(tree: Tree, number: int, after: int = 0) -> VisibleNode:
+def build_tree_around(tree: Tree, number: int, after: int = 0) -> VisibleNode:
     """Return the nodes of the path from the root to a version, and of the versions below it.
 
     Args:
@@ -280,7 +280,7 @@ def tree_around(tree: Tree, number: int, after: int = 0) -> VisibleNode:
         number: The number of the version.
         after: The number of the version's children that are already shown.
     """
-    top = tree_below(tree, number, after)
+    top = build_tree_below(tree, number, after)
     path = tree.ancestors(number)
     skipped = max(0, len(path) - 1 - MAX_ABOVE)
     if skipped:
@@ -293,24 +293,26 @@ def tree_around(tree: Tree, number: int, after: int = 0) -> VisibleNode:
     return top
 
 
-def tree_below(tree: Tree, number: int, after: int = 0, most: int = MAX_SHOWN) -> VisibleNode:
+def build_tree_below(
+    tree: Tree, number: int, after: int = 0, limit: int = MAX_SHOWN
+) -> VisibleNode:
     """Return the nodes of a version and its descendants, by generation, until the page is full.
 
     Args:
         tree: The family.
         number: The number of the version.
         after: The number of the version's children that are already shown.
-        most: The maximum number of versions below the version.
+        limit: The maximum number of versions below the version.
     """
     top = VisibleNode(number)
     waiting = [(top, after, 0)]
     for shown, start, level in waiting:
         below = tree.children[shown.number]
         here = below[start : start + MAX_CHILDREN]
-        if shown is not top and (len(here) > most or level >= LEVELS):
+        if shown is not top and (len(here) > limit or level >= LEVELS):
             shown.folded = int(tree.sizes[shown.number])
             continue
-        most -= len(here)
+        limit -= len(here)
         shown.children = [VisibleNode(child) for child in here]
         shown.after = start + len(here)
         shown.left = max(0, len(below) - shown.after)

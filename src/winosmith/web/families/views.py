@@ -14,12 +14,12 @@ from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_safe
 
 from winosmith.web.families import figures, measuring, page as pages, trees
-from winosmith.web.families.lists import BOARD_SORTS, SORTS, board_page, families_page
+from winosmith.web.families.lists import BOARD_SORTS, SORTS, get_board_page, get_families_page
 from winosmith.web.families.trees import DEPTHS, Tree, VisibleNode, is_public, load_tree
 from winosmith.web.judge.models import note_twins_read
-from winosmith.web.people.gates import existing_writer, rate_limit_reading
+from winosmith.web.people.gates import get_current_writer, rate_limit_reading
 from winosmith.web.people.models import Person, pseudonym
-from winosmith.web.predict.asking import current_models
+from winosmith.web.predict.asking import get_current_models
 from winosmith.web.predict.models import Model
 from winosmith.web.problems.models import Problem
 from winosmith.web.problems.search import parse_terms
@@ -36,11 +36,11 @@ def show_families(request: HttpRequest) -> HttpResponse:
     words = request.GET.get("q", "")[:MAX_QUERY_LENGTH]
     sort = request.GET.get("sort", "size")
     terms = parse_terms(words)
-    shown = families_page(terms, sort, request.GET.get("page"))
-    models = current_models()
-    note_twins_read(existing_writer(request), [family.problem for family in shown])
+    shown = get_families_page(terms, sort, request.GET.get("page"))
+    models = get_current_models()
+    note_twins_read(get_current_writer(request), [family.problem for family in shown])
     context = {
-        "rows": [(family, map(family.model_summary, models)) for family in shown],
+        "rows": [(family, map(family.summarise_model, models)) for family in shown],
         "shown": shown,
         "terms": terms,
         "words": words,
@@ -54,7 +54,7 @@ def show_families(request: HttpRequest) -> HttpResponse:
 @require_safe
 def show_family(request: HttpRequest, ref: str) -> HttpResponseBase:
     """Show the tree of a family around its root, or around the requested version."""
-    person = existing_writer(request)
+    person = get_current_writer(request)
     root = pages.get_root(ref, person)
     version = getattr(root, "version", None)
     if version is not None and version.root_id != root.pk:
@@ -65,14 +65,14 @@ def show_family(request: HttpRequest, ref: str) -> HttpResponseBase:
         pages.get_version_number(tree, request.GET["version"]) if request.GET.get("version") else 0
     )
     answers = [(model, figures.load_answers(root, tree, model)) for model in look.chosen]
-    top = trees.tree_around(tree, focus, look.after)
+    top = trees.build_tree_around(tree, focus, look.after)
     shown = pages.load_problems(tree, top)
-    note_twins_read(person, _displayed_problems(tree, top, shown, hidden))
+    note_twins_read(person, _list_displayed_problems(tree, top, shown, hidden))
     seen = tree.with_all_public()
     figured = [(model, replace(of, tree=seen)) for model, of in answers]
-    rows = [(model, figures.error_depths(of), of.waiting) for model, of in figured]
+    rows = [(model, figures.compute_error_depths(of), of.unanswered) for model, of in figured]
     drawn = [
-        (model, figures.accuracy_by_depth(of, look.kind), figures.first_errors(of, look.kind))
+        (model, figures.measure_accuracy(of, look.kind), figures.count_first_errors(of, look.kind))
         for model, of in figured
     ]
     context = {
@@ -88,12 +88,12 @@ def show_family(request: HttpRequest, ref: str) -> HttpResponseBase:
         "node": pages.build_nodes(
             tree, top, shown, answers, pages.Links(root.ref, look), focus, hidden_root=hidden
         ),
-        "tabs": _model_tabs(look, request.GET.get("version", "")),
-        "kinds": _depth_tabs(look, request.GET.get("version", "")),
+        "tabs": _make_model_tabs(look, request.GET.get("version", "")),
+        "kinds": _make_depth_tabs(look, request.GET.get("version", "")),
         "kind": pages.DEPTH_NAMES[look.kind],
         "depths": rows,
         "drawn": [
-            (model, by, figures.draw_chart(model.name, by, _chance_accuracy(tree)), ends)
+            (model, by, figures.draw_chart(model.name, by, _compute_chance_accuracy(tree)), ends)
             for model, by, ends in drawn
         ],
     }
@@ -103,7 +103,7 @@ def show_family(request: HttpRequest, ref: str) -> HttpResponseBase:
 @require_safe
 def show_below(request: HttpRequest, ref: str, version: str) -> HttpResponseBase:
     """Show the part of the tree below a version, for htmx; redirect other requests to the page."""
-    person = existing_writer(request)
+    person = get_current_writer(request)
     root = pages.get_root(ref, person)
     tree = load_tree(root, person)
     look = pages.read_options(request, tree)
@@ -111,9 +111,9 @@ def show_below(request: HttpRequest, ref: str, version: str) -> HttpResponseBase
     if not request.htmx:
         query = look.query(version=version, after=look.after)
         return redirect(f"{reverse('families:family', args=[ref])}?{query}")
-    top = trees.tree_below(tree, number, look.after, trees.MAX_ADDED)
+    top = trees.build_tree_below(tree, number, look.after, trees.MAX_ADDED)
     shown = pages.load_problems(tree, top)
-    note_twins_read(person, _displayed_problems(tree, top, shown, hidden))
+    note_twins_read(person, _list_displayed_problems(tree, top, shown, hidden))
     answers = [
         (model, figures.load_answers(root, tree, model) if len(look.chosen) == 1 else None)
         for model in look.chosen
@@ -128,9 +128,9 @@ def show_below(request: HttpRequest, ref: str, version: str) -> HttpResponseBase
 def show_board(request: HttpRequest) -> HttpResponse:
     """Show the leaderboard of contributors, with their pseudonyms."""
     sort = request.GET.get("sort", "fools")
-    models = current_models()
-    shown = board_page(sort, request.GET.get("page"))
-    person = existing_writer(request)
+    models = get_current_models()
+    shown = get_board_page(sort, request.GET.get("page"))
+    person = get_current_writer(request)
     context = {
         "shown": shown,
         "rows": [(one, [one.fools.get(model.pk, 0) for model in models]) for one in shown],
@@ -153,37 +153,38 @@ def _redirect_to_root(
     return redirect(f"{reverse('families:family', args=[root.ref])}?{query.urlencode()}")
 
 
-def _displayed_problems(
+def _list_displayed_problems(
     tree: Tree, top: VisibleNode, problems: Mapping[int, Problem], hidden_root: bool
 ) -> list[Problem]:
     return [
         problems[int(tree.rows[number])]
-        for number in _node_numbers(top)
+        for number in _list_node_numbers(top)
         if tree.public[number] or (number == 0 and not hidden_root)
     ]
 
 
-def _chance_accuracy(tree: Tree) -> float:
+def _compute_chance_accuracy(tree: Tree) -> float:
     of = tree.chance[tree.public]
     return float((of if len(of) else tree.chance).mean())
 
 
-def _node_numbers(top: VisibleNode) -> list[int]:
-    return [top.number, *(number for child in top.children for number in _node_numbers(child))]
+def _list_node_numbers(top: VisibleNode) -> list[int]:
+    return [top.number, *(number for child in top.children for number in _list_node_numbers(child))]
 
 
-def _model_tabs(look: pages.ViewOptions, version: str) -> list[tuple[str, str, bool]]:
-    names = [(model.name, model.name) for model in look.models]
+def _make_model_tabs(options: pages.ViewOptions, version: str) -> list[tuple[str, str, bool]]:
+    names = [(model.name, model.name) for model in options.models]
     if len(names) > 1:
         names.append(("all", _("all models")))
     return [
-        (label, look.query(model=name, version=version), name == look.name) for name, label in names
+        (label, options.query(model=name, version=version), name == options.name)
+        for name, label in names
     ]
 
 
-def _depth_tabs(look: pages.ViewOptions, version: str) -> list[tuple[str, str, bool]]:
+def _make_depth_tabs(options: pages.ViewOptions, version: str) -> list[tuple[str, str, bool]]:
     return [
-        (pages.DEPTH_NAMES[kind], look.query(depth=kind, version=version), kind == look.kind)
+        (pages.DEPTH_NAMES[kind], options.query(depth=kind, version=version), kind == options.kind)
         for kind in DEPTHS
     ]
 
@@ -201,7 +202,7 @@ def show_models(request: HttpRequest) -> HttpResponse:
     depth = request.GET.get("depth", "lineage")
     if depth not in DEPTHS:
         raise Http404
-    found = measuring.last_measurement(depth)
+    found = measuring.get_last_measurement(depth)
     answers = found.answers if found else []
     context = {
         "found": found,
@@ -210,13 +211,14 @@ def show_models(request: HttpRequest) -> HttpResponse:
         "tabs": [(pages.DEPTH_NAMES[kind], f"depth={kind}", kind == depth) for kind in DEPTHS],
         "answers": [one for one in answers if "stability" in one],
         "faults": [one for one in answers if one["fault"]],
-        "by_depth": _rows_by_depth(answers),
+        "by_depth": _group_by_depth(answers),
         "models": [
-            (model, measuring.answered_problems(model).count()) for model in current_models()
+            (model, measuring.get_answered_problems(model).count())
+            for model in get_current_models()
         ],
-        "problems": measuring.family_problems().count(),
+        "problems": measuring.get_family_problems().count(),
         "against": [f"{name} ({n})" for name, n in measuring.count_versions_against()],
-        "files": " ".join(f"{model.name}.jsonl" for model in current_models()),
+        "files": " ".join(f"{model.name}.jsonl" for model in get_current_models()),
     }
     return render(request, "families/models.html", context)
 
@@ -225,17 +227,16 @@ def show_models(request: HttpRequest) -> HttpResponse:
 def download_file(request: HttpRequest, name: str) -> HttpResponseBase:
     """Send the problems of families, or a model's predictions for them.
 
-    `problems.jsonl` contains all problems, or with `?model=NAME` the problems that the model
-    answered. `NAME.jsonl` contains the model's predictions. With `?of=all`, both include the
-    site's other public problems.
+    `problems.jsonl` contains all problems, or with `?model=NAME` those that the model answered.
+    `NAME.jsonl` contains its predictions. With `?of=all`, both include other public problems.
     """
     families = request.GET.get("of", "") != "all"
     if name == PROBLEMS:
         wanted = request.GET.get("model", "")
         query = (
-            measuring.answered_problems(_current_model(wanted), families=families)
+            measuring.get_answered_problems(_get_current_model(wanted), families=families)
             if wanted
-            else measuring.family_problems()
+            else measuring.get_family_problems()
         )
         rate_limit_reading(request, "download", QUOTA)
         found = survey(query, FILES[PROBLEMS])
@@ -244,17 +245,17 @@ def download_file(request: HttpRequest, name: str) -> HttpResponseBase:
     else:
         if not name.endswith(".jsonl"):
             raise Http404
-        model = _current_model(name.removesuffix(".jsonl"))
+        model = _get_current_model(name.removesuffix(".jsonl"))
         rate_limit_reading(request, "download", QUOTA)
-        digest, source = measuring.predictions_file(model, families=families)
+        digest, source = measuring.write_predictions_file(model, families=families)
     return file_response(request, name, digest, source)
 
 
-def _current_model(name: str) -> Model:
+def _get_current_model(name: str) -> Model:
     return get_object_or_404(Model, name=name, current=True)
 
 
-def _rows_by_depth(answers: list[dict[str, Any]]) -> list[tuple[str, list[dict[str, Any] | None]]]:
+def _group_by_depth(answers: list[dict[str, Any]]) -> list[tuple[str, list[dict[str, Any] | None]]]:
     results = [one["stability"] for one in answers if "stability" in one]
     depths = sorted({int(depth) for of in results for depth in of["by_depth"] or {}})[:MAX_DEPTHS]
     rows = [("", [of["roots"] for of in results])] if any(of["roots"] for of in results) else []

@@ -12,17 +12,17 @@ class Config(AppConfig):
 
     def ready(self) -> None:
         """Register the functions that export, hide, adopt, erase and clean up judging data."""
-        from winosmith.web.jobs import HOUR, ORIGINS, add_duty
+        from winosmith.web.jobs import HOUR, ORIGINS, register_periodic_task
         from winosmith.web.judge import submissions, trust, turns, votes
         from winosmith.web.people import accounts, news, privacy
 
         privacy.exporters["problems"] = (submissions.export_problems, "problems.Twin")
-        privacy.reference_names["problem"] = ("problem__twin", submissions.visible_ref)
-        privacy.hiders.append(submissions.hide_texts)
+        privacy.reference_names["problem"] = ("problem__twin", submissions.get_visible_ref)
+        privacy.hiders.append(submissions.withdraw_texts)
         privacy.erasers.append(submissions.erase_judge)
         privacy.cleaners["timings"] = lambda _now, before: votes.delete_timings(before)
         privacy.cleaners["origins"] = lambda now, _before: trust.delete_origins(now)
-        accounts.adopters.append(submissions.adopt_texts)
-        news.news_sources.append(turns.judging_news)
-        news.work_sources.append(turns.judging_work)
-        add_duty(ORIGINS, HOUR, trust.delete_origins)
+        accounts.adopters.append(submissions.move_texts_to_account)
+        news.news_sources.append(turns.iter_judging_news)
+        news.work_sources.append(turns.iter_judging_work)
+        register_periodic_task(ORIGINS, HOUR, trust.delete_origins)

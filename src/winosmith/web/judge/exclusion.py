@@ -13,24 +13,24 @@ from winosmith.errors import InputError
 from winosmith.web._lock import writing
 from winosmith.web.jobs import Progress
 from winosmith.web.judge.models import Judge, Slot, Slots
-from winosmith.web.judge.trust import ADDRESS, MODERATOR, end_hold, put_on_hold, waiting_votes
+from winosmith.web.judge.trust import ADDRESS, MODERATOR, end_hold, get_pending_votes, put_on_hold
 from winosmith.web.judge.votes import add_slots, count_votes, decide_by_votes, settle_votes
 from winosmith.web.people.models import Person
 from winosmith.web.problems.models import Problem, State
 from winosmith.web.problems.states import lock_problem, move
 
 
-def resume_judge(person: Person, by: Person) -> None:
+def resume_judge(person: Person, moderator: Person) -> None:
     """End a judge's hold and let the judge continue.
 
     Afterwards, new votes count, and the measurement of pace and gold questions restarts.
-    To count the waiting votes, call `change_votes`. A judge who was on hold because of their
+    To count the pending votes, call `change_votes`. A judge who was on hold because of their
     address is never put on hold for this reason again.
 
     Raises:
-        InputError: `by` is not allowed to do this, or the votes are not on hold.
+        InputError: `moderator` is not allowed to do this, or the votes are not on hold.
     """
-    _check_moderator(person, by)
+    _check_moderator(person, moderator)
     with writing():
         judge = Judge.objects.select_for_update().filter(person=person).first()
         if judge is None or judge.held is None:
@@ -41,15 +41,15 @@ def resume_judge(person: Person, by: Person) -> None:
         end_hold(judge)
 
 
-def pause_judge(person: Person, by: Person) -> None:
-    """Put a judge on hold: their votes wait, and they get no more problems.
+def pause_judge(person: Person, moderator: Person) -> None:
+    """Put a judge on hold: their votes are pending, and they get no more problems.
 
     They can still answer the problem that is reserved for them.
 
     Raises:
-        InputError: `by` is not allowed to do this.
+        InputError: `moderator` is not allowed to do this.
     """
-    _check_moderator(person, by)
+    _check_moderator(person, moderator)
     with writing():
         Judge.objects.get_or_create(person=person)
         put_on_hold(Judge.objects.select_for_update().get(person=person), MODERATOR)
@@ -60,16 +60,15 @@ CHANGES = ("exclude", "include", "resume", "discard")
 
 - exclude: exclude all votes.
 - include: count excluded votes again. Later votes are no longer excluded because of their address.
-- resume: count the votes that wait for a moderator; call `resume_judge` first. Votes that wait for
-  a market still wait.
-- discard: exclude the votes that wait. Problems decided by other votes stay decided.
+- resume: count the votes that wait for a moderator, not for a market. Call `resume_judge` first.
+- discard: exclude the pending votes. Problems decided by other votes stay decided.
 """
 
 
 def change_votes(
     person: Person,
     kind: str,
-    by: Person,
+    moderator: Person,
     reason: str,
     *,
     until: datetime | None = None,
@@ -85,19 +84,18 @@ def change_votes(
     Args:
         person: The judge.
         kind: One of `CHANGES`.
-        by: The moderator.
+        moderator: The moderator.
         reason: The reason for the audit log.
         until: The time after which votes stay unchanged; None to change all votes.
-        progress: A function that is called, in each problem's transaction, with the number of votes
-            changed so far.
+        progress: A function called in each problem's transaction with the number of changed votes.
 
     Returns:
         The number of votes that this call changed.
 
     Raises:
-        InputError: `by` is not allowed to do this, or the reason is empty.
+        InputError: `moderator` is not allowed to do this, or the reason is empty.
     """
-    _check_moderator(person, by)
+    _check_moderator(person, moderator)
     if not (reason := reason.strip()):
         raise InputError(_("Give a reason; it is recorded in the audit log."))
     if kind == "include":
@@ -105,43 +103,43 @@ def change_votes(
             Judge.objects.filter(person=person).update(cleared=True)
     out = kind in ("exclude", "discard")
     market = Judge.objects.filter(person=person, provisional=True).exists()
-    rows = votes_to_change(person, kind, until)
+    rows = find_votes_to_change(person, kind, until)
     counts = "exclude" if out else "include"
-    return _change_votes_where(
-        rows, by, reason, counts, progress, excluded=out, provisional=out and market
+    return _update_votes(
+        rows, moderator, reason, counts, progress, excluded=out, provisional=out and market
     )
 
 
-def _change_votes_where(
+def _update_votes(
     rows: Slots,
-    by: Person | None,
+    actor: Person | None,
     reason: str,
     kind: str,
     progress: Progress = lambda _: None,
-    **to: bool,
+    **values: bool,
 ) -> int:
     """Change votes and update verdicts, problem by problem; return the number of changed votes."""
     changed = 0
     for key in list(rows.order_by("problem_id").values_list("problem_id", flat=True)):
         with writing():
             problem = lock_problem(key)
-            if n := rows.filter(problem=problem).update(**to):
-                recount_votes(problem, by, reason, kind)
+            if n := rows.filter(problem=problem).update(**values):
+                recount_votes(problem, actor, reason, kind)
                 changed += n
                 progress(changed)
     return changed
 
 
-def exclude_waiting_votes(person: Person) -> None:
-    """Exclude the votes on hold of a judge who is being erased."""
+def exclude_pending_votes(person: Person) -> None:
+    """Exclude the pending votes of a judge who is being erased."""
     judge = Judge.objects.filter(person=person, held__isnull=False).first()
     if judge is not None:
         reason = "the judge was erased before a moderator checked the votes"
-        _change_votes_where(waiting_votes(judge), None, reason, "exclude", excluded=True)
+        _update_votes(get_pending_votes(judge), None, reason, "exclude", excluded=True)
 
 
-def votes_to_change(person: Person, kind: str, until: datetime | None) -> Slots:
-    """Return the votes of a judge that a change applies to.
+def find_votes_to_change(person: Person, kind: str, until: datetime | None) -> Slots:
+    """Return the votes of a judge to which a change applies.
 
     A moderator can't include votes that a market has not confirmed.
 
@@ -160,16 +158,16 @@ def votes_to_change(person: Person, kind: str, until: datetime | None) -> Slots:
     return rows if until is None else rows.filter(answered_at__lte=until)
 
 
-def recount_votes(problem: Problem, by: Person | None, reason: str, kind: str) -> None:
+def recount_votes(problem: Problem, actor: Person | None, reason: str, kind: str) -> None:
     """Log that votes changed, and update the verdict; the caller has locked the problem.
 
     Args:
         problem: The problem whose votes changed.
-        by: The person who changed them; None for the site.
+        actor: The person who changed them; None for the site.
         reason: The reason for the audit log.
         kind: "exclude" or "include".
     """
-    problem.log_event(f"{kind}-vote", by=by, reason=reason)
+    problem.log_event(f"{kind}-vote", by=actor, reason=reason)
     missing = settings.RULES.judges - count_votes(problem)
     if problem.state == State.JUDGING:
         missing -= Slot.objects.filter(problem=problem, gold=False, open=True).count()
@@ -179,16 +177,16 @@ def recount_votes(problem: Problem, by: Person | None, reason: str, kind: str) -
         settle_votes(problem)
     elif problem.state in (State.VALID, State.REJECTED) and _is_decided_by_votes(problem):
         if missing > 0:
-            move(problem, State("judging"), by=by, kind="recount", reason=reason)
+            move(problem, State("judging"), by=actor, kind="recount", reason=reason)
             add_slots(problem, missing)
         else:
-            decide_by_votes(problem, by=by, kind="recount")
+            decide_by_votes(problem, actor=actor, kind="recount")
 
 
 def _close_spare_slot(problem: Problem) -> None:
     """Close the replacement slot of a re-included vote, unless a judge has leased the slot.
 
-    Otherwise, the number of votes would be even, and a tie would be possible.
+    Otherwise, the number of votes would be even, so that a tie would be possible.
     """
     waiting = Slot.objects.filter(problem=problem, gold=False, open=True)
     total = count_votes(problem) + waiting.count()
@@ -202,13 +200,13 @@ def _is_decided_by_votes(problem: Problem) -> bool:
     return moved is not None and moved.kind in ("verdict", "recount")
 
 
-def _check_moderator(person: Person, by: Person) -> None:
-    if not by.moderates or by.pk == person.pk:
+def _check_moderator(person: Person, moderator: Person) -> None:
+    if not moderator.moderates or moderator.pk == person.pk:
         raise InputError(_("Another moderator must do this."))
 
 
-def confirm_job(job: int, reason: str, *, refused: bool = False) -> int:
-    """Include the answers of paid work as votes; problems that waited only for them are decided.
+def include_paid_votes(job: int, reason: str, *, refused: bool = False) -> int:
+    """Count the answers of paid work as votes, and decide problems that waited only for them.
 
     Votes that a moderator excluded stay excluded, and votes on hold still wait.
 
@@ -229,11 +227,11 @@ def confirm_job(job: int, reason: str, *, refused: bool = False) -> int:
         if not refused:
             rows.filter(excluded=True).update(provisional=False)
             rows = rows.filter(excluded=False)
-    return _change_votes_where(rows, None, reason, "include", provisional=False, excluded=False)
+    return _update_votes(rows, None, reason, "include", provisional=False, excluded=False)
 
 
-def refuse_job(job: int, reason: str) -> int:
-    """Exclude the answers of paid work; other judges replace the missing votes.
+def exclude_paid_votes(job: int, reason: str) -> int:
+    """Exclude the answers of paid work, so that other judges replace the missing votes.
 
     Returns:
         The number of answers that this call excluded.
@@ -242,4 +240,4 @@ def refuse_job(job: int, reason: str) -> int:
         Judge.objects.filter(job=job).update(provisional=True)
         Slot.objects.filter(job=job, gold=True).update(provisional=True)
     rows = Slot.objects.filter(job=job, excluded=False).votes()
-    return _change_votes_where(rows, None, reason, "exclude", provisional=True, excluded=True)
+    return _update_votes(rows, None, reason, "exclude", provisional=True, excluded=True)

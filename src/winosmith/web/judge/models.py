@@ -21,17 +21,17 @@ from winosmith.web.problems.models import Problem, State, Twin
 
 
 class Slots(models.QuerySet["Slot"]):
-    """Queries on slots; they define which answers are votes, and which votes count."""
+    """Queries on slots, which define which answers are votes and which votes count."""
 
     def votes(self) -> Slots:
         """Return the answers to judged problems; answers to gold questions are not votes."""
         return self.filter(gold=False, open=False).exclude(answered_at=None)
 
-    def counting(self) -> Slots:
+    def counted(self) -> Slots:
         """Return the votes that count."""
         return self.votes().filter(excluded=False, provisional=False)
 
-    def waiting(self) -> Slots:
+    def pending(self) -> Slots:
         """Return the votes that wait for a moderator or a crowd market."""
         return self.votes().filter(excluded=False, provisional=True)
 
@@ -50,16 +50,14 @@ class Slot(models.Model):
         gold: Whether this is a gold question; its answer is not a vote.
         holder: The judge who leased or answered the slot.
         lease_until: The end of the lease; a time in the distant past if the slot was returned.
-        ref: The problem's reference on the judge's pages; drawn at random for each lease, so that
-            it reveals nothing about the problem.
+        ref: The problem's random reference on the judge's pages; each lease has a new one.
         shown: The order of the options on the judge's page.
         local_choice, choice: 0-based indices of options; None if unanswered, or for "neither".
         right: Whether the answer to a gold question is correct.
         excluded: Whether the vote is excluded, because a moderator excluded it, a market did not
             confirm it, or its address already had the most votes allowed (`trust.apply_bounds`).
         job: The number of the paid work; None for unpaid answers.
-        provisional: Whether the vote waits until a market confirms the worker, or until a moderator
-            checks the judge, who is on hold.
+        provisional: Whether the vote waits for a market, or for a moderator to check the judge.
         origin: A digest of the client's address, stored for up to two hours; "" afterwards.
     """
 
@@ -152,8 +150,7 @@ class Seen(models.Model):
         block: The key of the twin, or minus the key of the problem if the site lets one person
             judge both halves; a person may read each block once.
         spent: Whether the person read the whole problem or skipped it, and so never gets it again.
-            Otherwise, they know only the problem's local context: they may get the problem again,
-            but never its other half.
+            Otherwise, they know only its local context; they may get it, but not its other half.
     """
 
     person = models.ForeignKey(
@@ -212,15 +209,13 @@ class Judge(models.Model):
         next_gold: The judge's next gold question; None until it is drawn.
         since: The start of measuring pace and gold questions; earlier answers are ignored.
         qualified: The time when the judge passed the training; None before, or if there is none.
-        held: The time since which the judge's votes wait for a moderator; None if they count
-            immediately.
-        cause: The reason for the hold; `measured` contains the numbers, and `together` is shared by
-            judges on hold as a group.
+        held: The time since which the judge's votes are on hold, or None.
+        cause: The reason for the hold, with the numbers in `measured`. Judges on hold as a group
+            have the same `together`.
         cleared: Whether a moderator ended a hold because of the judge's address, or counted their
             votes again. Afterwards, no vote waits or is excluded because of the address.
         job: The number of the judge's paid work.
-        quota: The number of answers that the paid work needs; 0 when the work is over, and the
-            judge gets no more problems.
+        quota: The number of answers that the paid work needs; 0 when the work is over.
         provisional: Whether answers are not votes until a market confirms the judge's identity.
     """
 
@@ -301,8 +296,7 @@ class Verdict(models.Model):
     """The result of the votes on a problem.
 
     Attributes:
-        counts: The numbers of judges per choice (an option, or neither), in descending order:
-            "2,1".
+        counts: The numbers of judges per choice, in descending order, such as "2,1".
     """
 
     problem = models.OneToOneField(
@@ -326,7 +320,7 @@ def lock_reader(person: Person) -> None:
 
 
 def block_of(problem: Problem | Slot) -> int:
-    """Return the block of a problem, as in `Seen.block`, which a person may read once."""
+    """Return the key of a problem's block, as in `Seen.block`; each person reads a block once."""
     key = problem.problem_id if isinstance(problem, Slot) else problem.pk
     return -key if settings.RULES.both_halves else problem.twin_id
 
@@ -368,14 +362,14 @@ def note_all(person: Person, problems: Iterable[Problem]) -> None:
         note_seen(person, first[block])
 
 
-def mark_spent(person: Person, slot: Slot) -> None:
+def mark_read(person: Person, slot: Slot) -> None:
     """Record that a judge sees the whole problem of their slot, or skips the problem."""
     known = Seen.objects.filter(person=person, twin=slot.twin_id, problem=slot.problem_id)
     known.filter(spent=False).update(spent=True)
 
 
-def inherit_seen(old: Twin, new: Twin) -> None:
-    """Record that readers of a twin know its revision; call this after both new halves exist.
+def note_revision(old: Twin, new: Twin) -> None:
+    """Record that readers of a twin know its revision, after both new halves have been created.
 
     If one person may judge both halves, readers of either old half get neither new half, because a
     revision may swap the halves. The same applies to readers of a local context.
@@ -396,7 +390,7 @@ def has_seen(person: Person, problem: Problem) -> bool:
     return (rows.filter(problem=problem) if settings.RULES.both_halves else rows).exists()
 
 
-def unseen(person: Person) -> models.Q:
+def unseen_by(person: Person) -> models.Q:
     """Return the condition that a person has neither read nor written a slot's twin.
 
     A problem whose local context the person knows meets the condition, unless they have another

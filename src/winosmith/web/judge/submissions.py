@@ -14,12 +14,12 @@ from django.utils.translation import gettext as _, gettext_noop
 
 from winosmith.errors import InputError
 from winosmith.web._lock import writing
-from winosmith.web.judge.exclusion import exclude_waiting_votes
-from winosmith.web.judge.models import Contest, Judge, Seen, Skip, Slot, inherit_seen
-from winosmith.web.judge.votes import close_slots, open_many, return_slot
+from winosmith.web.judge.exclusion import exclude_pending_votes
+from winosmith.web.judge.models import Contest, Judge, Seen, Skip, Slot, note_revision
+from winosmith.web.judge.votes import close_slots, open_all_slots, return_slot
 from winosmith.web.people.models import Person
 from winosmith.web.problems import models
-from winosmith.web.problems.lookalikes import AnyHalf, forget, remember
+from winosmith.web.problems.lookalikes import AnyHalf, index_problems, unindex_problem
 from winosmith.web.problems.models import Event, Problem, State, Twin, Version, new_ref
 from winosmith.web.problems.states import REMOVED_STATES, is_visible_to, move
 
@@ -51,7 +51,7 @@ def submit_twin(
         embargo: Whether only the contributor and moderators may see the problems.
         record: Values without a column; see `Problem.record`.
     """
-    state = _first_state(twin.contributor, hints)
+    state = _choose_first_state(twin.contributor, hints)
     entered = [
         Problem(
             ref=new_ref(),
@@ -71,15 +71,15 @@ def submit_twin(
     Event.objects.bulk_create(
         Event(problem=one, actor=writer, kind=kind, after=state) for one in entered
     )
-    remember(*entered, new=True)
+    index_problems(*entered, new=True)
     if state == State.JUDGING:
-        open_many(entered)
+        open_all_slots(entered)
     if twin.revises:
-        inherit_seen(twin.revises, twin)
+        note_revision(twin.revises, twin)
     return entered
 
 
-def own_problems(person: Person | None, twin: Twin) -> list[Problem]:
+def get_own_halves(person: Person | None, twin: Twin) -> list[Problem]:
     """Return a twin's halves if the person wrote the twin, otherwise an empty list."""
     if person is None or twin.contributor_id != person.pk:
         return []
@@ -89,14 +89,14 @@ def own_problems(person: Person | None, twin: Twin) -> list[Problem]:
 def get_own_twin(person: Person | None, ref: str) -> Twin:
     """Return a person's own twin; raise Http404 for other twins."""
     found = Twin.objects.select_related("revises").filter(ref=ref, contributor=person).first()
-    if found is None or not own_problems(person, found):
+    if found is None or not get_own_halves(person, found):
         raise Http404
     return found
 
 
 def may_revise(person: Person, twin: Twin) -> bool:
     """Return whether a twin can be revised: a half is undecided or rejected, and none released."""
-    problems = [half for half in own_problems(person, twin) if half.state not in REMOVED_STATES]
+    problems = [half for half in get_own_halves(person, twin) if half.state not in REMOVED_STATES]
     return (
         any(problem.state in OPEN for problem in problems)
         and not any(problem.released for problem in problems)
@@ -112,21 +112,21 @@ def retire_replaced_halves(person: Person, twin: Twin) -> bool:
     """
     if not may_revise(person, twin):
         raise InputError(_("This was decided or replaced in the meantime; it can’t be revised."))
-    problems = own_problems(person, twin)
+    problems = get_own_halves(person, twin)
     for problem in problems:
         if problem.state not in REMOVED_STATES:
             retire_problem(person, problem, State("revised"), "revise", "")
     return any(problem.embargo for problem in problems)
 
 
-def retire_problem(person: Person, problem: Problem, to: State, kind: str, reason: str) -> None:
-    """Move a problem to a state in which only moderators and its contributor can see it."""
-    event = move(problem, to, by=person, kind=kind, reason=reason)
+def retire_problem(person: Person, problem: Problem, state: State, kind: str, reason: str) -> None:
+    """Change a problem's state to one in which only moderators and its contributor can see it."""
+    event = move(problem, state, by=person, kind=kind, reason=reason)
     if event.before == State.JUDGING:
         close_slots(problem)
 
 
-def _first_state(person: Person | None, hints: Sequence[str]) -> Any:
+def _choose_first_state(person: Person | None, hints: Sequence[str]) -> Any:
     review = settings.RULES.review
     unknown = person is None or person.anonymous or person.hired
     held = review == "all" or (review == "flagged" and (unknown or bool(hints)))
@@ -135,18 +135,17 @@ def _first_state(person: Person | None, hints: Sequence[str]) -> Any:
 
 def may_withdraw(person: Person, twin: Twin) -> bool:
     """Return whether a person can withdraw a half of a twin."""
-    return bool(_withdrawable(person, twin))
+    return bool(_find_withdrawable(person, twin))
 
 
-def _withdrawable(person: Person, twin: Twin) -> list[Problem]:
+def _find_withdrawable(person: Person, twin: Twin) -> list[Problem]:
     """Return the halves that a person can withdraw.
 
-    These include halves that a moderator withdrew, so that no moderator can restore a text that the
-    contributor wants to withdraw.
+    These include halves that a moderator withdrew, so that no moderator can restore them.
     """
     return [
         half
-        for half in own_problems(person, twin)
+        for half in get_own_halves(person, twin)
         if half.state not in REMOVED_STATES
         or (
             half.state == State.WITHDRAWN
@@ -162,7 +161,7 @@ def withdraw_twin(person: Person, twin: Twin, reason: str = "") -> None:
         InputError: The twin is not the person's, or there is nothing to withdraw.
     """
     with writing():
-        left = _withdrawable(person, twin)
+        left = _find_withdrawable(person, twin)
         if not left:
             raise InputError(_("There is nothing to withdraw here."))
         for problem in left:
@@ -171,7 +170,7 @@ def withdraw_twin(person: Person, twin: Twin, reason: str = "") -> None:
 
 
 def export_problems(person: Person) -> list[dict[str, Any]]:
-    """Return the records of a person's problems with their histories, using three queries."""
+    """Return the records of a person's problems, with their histories, using three queries."""
     events: dict[int, list[Event]] = defaultdict(list)
     for event in Event.objects.filter(problem__twin__contributor=person).order_by("pk"):
         events[event.problem_id].append(event)
@@ -203,17 +202,16 @@ def _export_problem(row: Problem, events: list[Event]) -> dict[str, Any]:
         "licence": row.twin.licence,
         "created": row.created,
         "history": [
-            {"at": e.at, "what": e.kind, "after": e.after, "reason": reason_for_contributor(e)}
+            {"at": e.at, "what": e.kind, "after": e.after, "reason": get_contributor_reason(e)}
             for e in events
         ],
     }
 
 
-def reason_for_contributor(event: Event) -> str:
+def get_contributor_reason(event: Event) -> str:
     """Return an event's reason if the problem's contributor may see it, otherwise "".
 
-    Reasons for excluding a vote concern the judge, and only moderators see them. Contributors see
-    the reasons for a verdict.
+    Only moderators see the reasons for excluding a vote, because these concern the judge.
     """
     votes = event.kind in ("exclude-vote", "include-vote")
     reopened = event.kind == "recount" and event.after == State.JUDGING
@@ -227,20 +225,20 @@ def _export_family(version: Version | None) -> dict[str, Any]:
     return {"root": version.root.ref, "parent": version.parent.ref, "depths": depths}
 
 
-def visible_ref(person: Person, problem: Problem | None) -> str | None:
-    """Return the id of a problem if the person may see it."""
+def get_visible_ref(person: Person, problem: Problem | None) -> str | None:
+    """Return the id of a problem if the person may see the problem, otherwise None."""
     return problem.ref if problem is not None and is_visible_to(person, problem) else None
 
 
-def hide_texts(person: Person) -> int:
-    """Withdraw everything that a person wrote; return the number of twins."""
+def withdraw_texts(person: Person) -> int:
+    """Withdraw everything that a person wrote; return the number of withdrawn twins."""
     twins = [t for t in Twin.objects.filter(contributor=person) if may_withdraw(person, t)]
     for twin in twins:
         withdraw_twin(person, twin, HIDDEN)
     return len(twins)
 
 
-def adopt_texts(account: Person, anonymous: Person) -> None:
+def move_texts_to_account(account: Person, anonymous: Person) -> None:
     """Move an anonymous person's texts to an account; withdraw texts that the account has read."""
     twins = Twin.objects.filter(contributor=anonymous)
     read = list(twins.filter(pk__in=Seen.objects.filter(person=account).values("twin")))
@@ -274,7 +272,7 @@ def _delete_judging_data(person: Person) -> None:
     )
     Skip.objects.filter(person=person).update(comment="")
     Contest.objects.filter(slot__holder=person).update(text="")
-    exclude_waiting_votes(person)
+    exclude_pending_votes(person)
     for model in (Seen, Judge):
         model.objects.filter(person=person).delete()
 
@@ -287,7 +285,7 @@ def _blank_texts(person: Person) -> None:
             event = move(problem, State(State.WITHDRAWN), by=person, kind="erase")
             if event.before == State.JUDGING:
                 close_slots(problem)
-        forget(problem)
+        unindex_problem(problem)
     _blank_families(unreleased)
     unreleased.update(
         sentence=models.ERASED_SENTENCE,
@@ -308,7 +306,7 @@ def _blank_texts(person: Person) -> None:
 
 
 def _blank_families(problems: QuerySet[Problem]) -> None:
-    """Delete data from which erased texts could be restored: edits of these texts, and digests.
+    """Delete the edits and digests from which erased texts could be restored.
 
     Problems that other people perturbed from these texts remain, with root, parent and depths.
     """

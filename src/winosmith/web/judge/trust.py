@@ -24,19 +24,19 @@ from django.utils.translation import gettext
 
 from winosmith.errors import InputError
 from winosmith.web._lock import writing
-from winosmith.web.judge.models import Contest, Gold, Judge, Seen, Slot, Slots, unseen
-from winosmith.web.judge.votes import count_votes, queue_place, return_slot, settle_votes
+from winosmith.web.judge.models import Contest, Gold, Judge, Seen, Slot, Slots, unseen_by
+from winosmith.web.judge.votes import count_votes, get_queue_position, return_slot, settle_votes
 from winosmith.web.people.addresses import read_address
 from winosmith.web.people.models import Person, keyed_digest
 from winosmith.web.problems.models import Problem, State
-from winosmith.web.problems.states import gold_questions, settle_waits
+from winosmith.web.problems.states import gold_questions, update_waits
 
 HOUR = timedelta(hours=1)
 
 PACE, GOLD, ADDRESS, TRAINING, MODERATOR = Judge.Cause.values
 
 CAREFUL = 0.95
-"""Fraction of gold questions that a careful judge answers correctly, in `false_hold_rate`."""
+"""Fraction of gold questions that a careful judge answers correctly."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +52,7 @@ class Pace:
     over: int = 0
 
 
-def median_pace(person: int, since: datetime | None = None, over: int | None = None) -> Pace:
+def measure_pace(person: int, since: datetime | None = None, limit: int | None = None) -> Pace:
     """Return the median time that a judge took for their newest answers.
 
     The time of an answer starts when the problem was shown, or at the judge's previous answer if
@@ -62,29 +62,31 @@ def median_pace(person: int, since: datetime | None = None, over: int | None = N
     Args:
         person: The judge's primary key.
         since: The time before which answers are ignored; None to include all answers.
-        over: The maximum number of answers; None for the site's setting.
+        limit: The maximum number of answers; None for the site's setting.
     """
-    over = settings.RULES.hold_pace_over if over is None else over
+    limit = settings.RULES.hold_pace_over if limit is None else limit
     rows = Slot.objects.filter(holder=person, answered_at__isnull=False, taken_at__isnull=False)
     if since is not None:
         rows = rows.filter(answered_at__gt=since)
-    times = list(rows.order_by("-answered_at").values_list("taken_at", "answered_at")[: over + 1])
+    times = list(rows.order_by("-answered_at").values_list("taken_at", "answered_at")[: limit + 1])
     before = [answered for _, answered in times[1:]] + [taken for taken, _ in times[-1:]]
     seconds = [
         max(0.0, (answered - max(taken, earlier)).total_seconds())
-        for (taken, answered), earlier in zip(times[:over], before, strict=False)
+        for (taken, answered), earlier in zip(times[:limit], before, strict=False)
     ]
     return Pace(median(seconds), len(seconds)) if seconds else Pace()
 
 
-def gold_records(people: Sequence[Person], since: object = None) -> dict[int, tuple[int, int]]:
-    """Map each judge's key to the numbers of their correct and all answers to gold questions.
+def count_gold_answers(
+    people: Sequence[Person], since: object = None
+) -> dict[int, tuple[int, int]]:
+    """Map each judge's key to the numbers of correct answers and all answers to gold questions.
 
     Retired questions are ignored. An incorrect, contested answer is only included if a moderator
     has rejected the contest, or if more than `CONTESTS` of the judge's contests are pending.
     """
     counted = (
-        _counted_gold_answers([person.pk for person in people], since).values("holder").order_by()
+        _filter_gold_answers([person.pk for person in people], since).values("holder").order_by()
     )
     counted = counted.annotate(rightly=Count("pk", filter=Q(right=True)), n=Count("pk"))
     found = {key: (right, n) for key, right, n in counted.values_list("holder", "rightly", "n")}
@@ -96,7 +98,7 @@ CONTESTS = 3
 more contests, all contested answers count, so that nobody gains by contesting each one."""
 
 
-def _counted_gold_answers(
+def _filter_gold_answers(
     people: Collection[int], since: object = None, contests: int = CONTESTS
 ) -> QuerySet[Slot]:
     rows = Slot.objects.filter(holder__in=people, open=False, gold=True).exclude(answered_at=None)
@@ -111,16 +113,16 @@ def _counted_gold_answers(
 
 
 def _find_failed_gold(judge: Judge, contests: int = CONTESTS) -> dict[str, int]:
-    """Return a judge's numbers if their last gold questions cross the bound, otherwise {}."""
+    """Return a judge's counts if their last gold questions cross the bound, otherwise {}."""
     rules = settings.RULES
-    rows = _counted_gold_answers([judge.pk], judge.since, contests).order_by("-answered_at")
+    rows = _filter_gold_answers([judge.pk], judge.since, contests).order_by("-answered_at")
     last = list(rows.values_list("right", flat=True)[: rules.hold_gold_over])
     right, n = sum(map(bool, last)), len(last)
     failed = n >= rules.hold_gold_over and 100 * right < rules.hold_gold_percent * n
     return {"right": right, "over": n} if failed else {}
 
 
-def false_hold_rate(accuracy: float = CAREFUL) -> float:
+def compute_false_hold_rate(accuracy: float = CAREFUL) -> float:
     """Return the probability that a careful judge's last gold questions cross the bound.
 
     This is the binomial probability, for one check, that fewer than `SiteRules.hold_gold_percent`
@@ -149,7 +151,7 @@ class Training:
     need: int
 
 
-def training_progress(judge: Judge | None) -> Training | None:
+def get_training_progress(judge: Judge | None) -> Training | None:
     """Return a judge's progress in the training; None if the judge needs no training.
 
     Sites with too few gold questions have no training.
@@ -175,11 +177,12 @@ def training_progress(judge: Judge | None) -> Training | None:
 def has_enough_gold() -> bool:
     """Return whether the site has gold questions from enough different twins for a training."""
     return (
-        askable_questions().values("twin").distinct().count() >= settings.RULES.training_questions
+        get_askable_questions().values("twin").distinct().count()
+        >= settings.RULES.training_questions
     )
 
 
-def askable_questions() -> QuerySet[Problem]:
+def get_askable_questions() -> QuerySet[Problem]:
     """Return the gold questions that judges can get: those whose other half is not public."""
     half = Problem.objects.filter(twin=OuterRef("twin"), public=True)
     return gold_questions().filter(~Exists(half))
@@ -190,7 +193,7 @@ def finish_training(judge: Judge) -> None:
 
     Call this after each answer to a gold question, with a locked `judge`.
     """
-    progress = training_progress(judge)
+    progress = get_training_progress(judge)
     if progress is not None and progress.done >= progress.of:
         judge.since = timezone.now()
         if progress.right >= progress.need:
@@ -199,14 +202,14 @@ def finish_training(judge: Judge) -> None:
 
 
 def waive_training(judge: Judge) -> None:
-    """End a training that has no questions left; the judge's votes wait for a moderator."""
+    """End a training that has no questions left, and put the judge on hold for a moderator."""
     judge.qualified = timezone.now()
     judge.save(update_fields=["qualified"])
     if judge.held is None:
         put_on_hold(judge, TRAINING)
 
 
-def digest_origin(address: str, at: datetime | None = None) -> str:
+def digest_origin(address: str, time: datetime | None = None) -> str:
     """Return a digest of a judge's network address, or "" if the address is unknown.
 
     The digest depends on the site's key and the hour, so that the digest of an address changes
@@ -219,7 +222,7 @@ def digest_origin(address: str, at: datetime | None = None) -> str:
     network = str(found)
     if found.version == 6:
         network = str(ip_network((found, 64), strict=False))
-    hour = (at or timezone.now()).replace(minute=0, second=0, microsecond=0)
+    hour = (time or timezone.now()).replace(minute=0, second=0, microsecond=0)
     return keyed_digest("judging", f"{hour.isoformat()} {network}")
 
 
@@ -238,8 +241,7 @@ def count_address_judges() -> int:
     """Return the number of judges in a clock hour if all of them share one address, otherwise 0.
 
     The current and the previous hour are checked separately, because digests differ between hours.
-    The result is 0 for fewer than `FEW` judges, or if the site does not compare addresses
-    (`hold_accounts`).
+    The result is 0 for fewer than `FEW` judges, or without `SiteRules.hold_accounts`.
     """
     if not settings.RULES.hold_accounts:
         return 0
@@ -256,7 +258,7 @@ def count_address_judges() -> int:
     return found
 
 
-def _accounts_of_same_address(slot: Slot, address: str) -> set[int]:
+def _find_accounts_at_address(slot: Slot, address: str) -> set[int]:
     at = slot.answered_at or timezone.now()
     digests = {digest_origin(address, at), digest_origin(address, at - HOUR)} - {""}
     rows = Slot.objects.filter(problem=slot.problem_id, gold=False, origin__in=digests)
@@ -280,11 +282,14 @@ def apply_bounds(judge: Judge, slot: Slot, address: str = "") -> None:
     """
     rules = settings.RULES
     if rules.hold_accounts and address and not (slot.gold or judge.cleared):
-        accounts = _accounts_of_same_address(slot, address)
+        accounts = _find_accounts_at_address(slot, address)
         if len(accounts) >= rules.hold_accounts:
             _hold_accounts(judge, slot.problem, accounts)
         elif len(accounts) > max(1, rules.judges // 2):
-            _exclude_vote(judge, slot)
+            market = judge.job is not None and judge.provisional
+            Slot.objects.filter(pk=slot.pk).update(excluded=True, provisional=market)
+            reason = "another account judged it from the same address within an hour"
+            slot.problem.log_event("exclude-vote", reason=reason)
     if rules.hold_pace_seconds and (judge.held is None or _is_temporary(judge)):
         _check_pace(judge, slot)
     if slot.gold and judge.held is None:
@@ -297,7 +302,7 @@ def _is_temporary(judge: Judge) -> bool:
 
 
 def _check_pace(judge: Judge, slot: Slot) -> None:
-    found = median_pace(judge.pk, judge.since)
+    found = measure_pace(judge.pk, judge.since)
     if found.seconds is None or found.seconds >= settings.RULES.hold_pace_seconds:
         if judge.held is not None:
             _end_hold_and_count(judge, answered=slot)
@@ -314,54 +319,45 @@ def check_gold(judge: Judge) -> None:
     """Put a judge on hold if too few of their last answers to gold questions are correct.
 
     The bound is `hold_gold_percent` percent of the last `SiteRules.hold_gold_over` answers.
-    `false_hold_rate` returns the probability that a careful judge falls below it.
+    `compute_false_hold_rate` returns the probability that a careful judge falls below it.
     """
     if failed := _find_failed_gold(judge):
         put_on_hold(judge, GOLD, failed)
 
 
-def _exclude_vote(judge: Judge, slot: Slot) -> None:
-    market = judge.job is not None and judge.provisional
-    Slot.objects.filter(pk=slot.pk).update(excluded=True, provisional=market)
-    reason = "another account judged it from the same address within an hour"
-    slot.problem.log_event("exclude-vote", reason=reason)
-
-
-def _restore_excluded_vote(judge: Judge, problem: Problem) -> None:
-    if count_votes(problem) < settings.RULES.judges and not judge.provisional:
-        Slot.objects.filter(problem=problem, holder=judge.pk, gold=False).update(excluded=False)
-
-
 def _hold_accounts(judge: Judge, problem: Problem, people: set[int]) -> None:
-    """Put the accounts with one address on hold, with a common mark that shows them as a group.
+    """Put the accounts with one address on hold, with a label that marks them as a group.
 
     Accounts that are answering at this moment are skipped, because their answer is checked, too.
     """
     rows = Judge.objects.filter(pk__in=people - {judge.pk}).order_by("pk")
     others = list(rows.select_for_update(skip_locked=True))
-    marks = [one.together for one in (judge, *others) if one.together]
-    mark = marks[0] if marks else secrets.token_hex(8)
+    labels = [one.together for one in (judge, *others) if one.together]
+    label = labels[0] if labels else secrets.token_hex(8)
     for one in (judge, *others):
         if one.held is None or _is_temporary(one):
-            _restore_excluded_vote(one, problem)
-            put_on_hold(one, ADDRESS, {"accounts": len(people)}, together=mark)
+            if count_votes(problem) < settings.RULES.judges and not one.provisional:
+                Slot.objects.filter(problem=problem, holder=one.pk, gold=False).update(
+                    excluded=False
+                )
+            put_on_hold(one, ADDRESS, {"accounts": len(people)}, group=label)
 
 
 def put_on_hold(
-    judge: Judge, cause: str, measured: dict[str, Any] | None = None, *, together: str = ""
+    judge: Judge, cause: str, measured: dict[str, Any] | None = None, *, group: str = ""
 ) -> None:
     """Put a judge's votes on undecided problems, and their later votes, on hold for a moderator.
 
-    Decided problems stay decided (see `suspect_problems`).
+    Decided problems stay decided (see `get_suspect_problems`).
 
     Args:
         judge: The judge's row, locked or new.
         cause: One of `Judge.Cause`.
         measured: The numbers that crossed the bound.
-        together: The mark shared by judges who are put on hold as a group.
+        group: The label shared by judges who are put on hold as a group.
     """
     judge.held, judge.cause = timezone.now(), cause
-    judge.measured, judge.together = measured or {}, together
+    judge.measured, judge.together = measured or {}, group
     judge.save(update_fields=["held", "cause", "measured", "together"])
     rows = Slot.objects.filter(holder=judge.pk, open=False, provisional=False, excluded=False)
     rows = rows.exclude(answered_at=None)
@@ -371,7 +367,7 @@ def put_on_hold(
 
 
 def end_unfounded_hold(judge: Judge) -> None:
-    """End a hold for gold questions if moderators' decisions have removed its reason.
+    """End a hold for gold questions if moderators' decisions have made it unfounded.
 
     Answers with pending contests count as incorrect, so that judges can't end their own hold.
     """
@@ -382,13 +378,13 @@ def end_unfounded_hold(judge: Judge) -> None:
 
 
 def _end_hold_and_count(judge: Judge, *, answered: Slot | None = None) -> None:
-    """Count a judge's provisional votes, decide the problems that waited for them, end the hold.
+    """Count a judge's pending votes, decide the problems that waited for them, and end the hold.
 
     `answered` is the slot answered in this transaction, whose problem the caller settles. Problems
     that others are answering now are left for the next call, because a transaction that has locked
     one problem must not wait for another.
     """
-    left = waiting_votes(judge) if not judge.provisional else Slot.objects.none()
+    left = get_pending_votes(judge) if not judge.provisional else Slot.objects.none()
     rows = Problem.objects.filter(pk__in=left.values("problem")).select_related("twin__contributor")
     rows = rows.order_by("pk")
     for problem in rows.select_for_update(
@@ -403,7 +399,7 @@ def _end_hold_and_count(judge: Judge, *, answered: Slot | None = None) -> None:
 
 
 def end_hold(judge: Judge) -> None:
-    """End a judge's hold; the caller counts the waiting votes."""
+    """End a judge's hold; the caller counts the pending votes."""
     judge.held, judge.cause, judge.measured, judge.together = None, "", {}, ""
     judge.save(update_fields=["held", "cause", "measured", "together"])
     if not judge.provisional:
@@ -411,9 +407,9 @@ def end_hold(judge: Judge) -> None:
         gold.exclude(answered_at=None).update(provisional=False)
 
 
-def waiting_votes(judge: Judge) -> Slots:
-    """Return the votes of a judge that wait for a moderator or a market."""
-    return Slot.objects.filter(holder=judge.pk).waiting()
+def get_pending_votes(judge: Judge) -> Slots:
+    """Return the votes of a judge that wait for a moderator or a crowd market."""
+    return Slot.objects.filter(holder=judge.pk).pending()
 
 
 def get_judge_on_hold(person: Person) -> Judge | None:
@@ -424,22 +420,21 @@ def get_judge_on_hold(person: Person) -> Judge | None:
 def is_stopped(judge: Judge | None) -> bool:
     """Return whether a judge gets no more problems until a moderator has checked their votes.
 
-    A judge is stopped if a moderator put them on hold, or if `SiteRules.held_most` of their votes
-    wait.
+    This applies if a moderator put them on hold, or `SiteRules.held_most` votes are pending.
     """
     if judge is None or judge.held is None:
         return False
     if judge.cause == MODERATOR:
         return True
-    return waiting_votes(judge).count() >= settings.RULES.held_most
+    return get_pending_votes(judge).count() >= settings.RULES.held_most
 
 
-def suspect_problems(judge: Judge) -> QuerySet[Problem]:
+def get_suspect_problems(judge: Judge) -> QuerySet[Problem]:
     """Return the problems that were decided with votes of a judge who is now on hold.
 
     Only a moderator can reopen these problems.
     """
-    votes = Slot.objects.filter(holder=judge.pk).counting()
+    votes = Slot.objects.filter(holder=judge.pk).counted()
     if judge.since is not None:
         votes = votes.filter(answered_at__gt=judge.since)
     decided = Problem.objects.filter(state__in=(State.VALID, State.REJECTED))
@@ -458,13 +453,15 @@ def add_gold(problem: Problem, explanation: str, *, attention: bool = False) -> 
         attention: Whether the sentence names the option to choose.
 
     Raises:
-        InputError: The problem has no answer or already has votes, the explanation is missing, or
-            the other half is public.
+        InputError: The problem has no answer, has votes, or lacks an explanation, or its other half
+            is public.
     """
     if problem.answer is None:
         raise InputError(f"the problem {problem.ref} has no answer; a gold question needs one")
     if not explanation.strip():
-        raise InputError(f"explain the answer of {problem.ref}; judges will read the explanation")
+        raise InputError(
+            f"the answer of {problem.ref} needs an explanation, which judges will read"
+        )
     with writing():
         rows = Slot.objects.filter(problem=problem, gold=False)
         if rows.exclude(answered_at=None).exists():
@@ -491,8 +488,10 @@ def draw_gold(judge: Judge) -> Slot | None:
     is drawn in advance and always looked up, so that gold questions don't take longer to load than
     other problems. During the training, every problem is a gold question.
     """
-    if training_progress(judge) is not None:
-        problem = _unread_questions(judge.person).filter(pk=_draw_question(judge.person)).first()
+    if get_training_progress(judge) is not None:
+        problem = (
+            _get_unread_questions(judge.person).filter(pk=_draw_question(judge.person)).first()
+        )
         if problem is not None:
             return _create_gold_slot(judge, problem)
         waive_training(judge)
@@ -501,7 +500,7 @@ def draw_gold(judge: Judge) -> Slot | None:
         return None
     if judge.next_gold_id is None:
         judge.next_gold_id = _draw_question(judge.person)
-    problem = _unread_questions(judge.person).filter(pk=judge.next_gold_id).first()
+    problem = _get_unread_questions(judge.person).filter(pk=judge.next_gold_id).first()
     if _chance.randrange(every):
         return None
     judge.next_gold_id = None
@@ -518,9 +517,9 @@ def reclaim_gold_slots(person: Person) -> None:
     rows = Slot.objects.filter(open=True, gold=True, lease_until__lte=timezone.now())
     if not rows.exists():  # the usual case; this check takes a tenth of the time
         return
-    rows = rows.filter(unseen(person)).exclude(holder=person)
+    rows = rows.filter(unseen_by(person)).exclude(holder=person)
     for slot in rows.select_for_update(of=("self",), skip_locked=True):
-        if training_progress(Judge.objects.filter(person=slot.holder_id).first()) is None:
+        if get_training_progress(Judge.objects.filter(person=slot.holder_id).first()) is None:
             return_slot(slot)
 
 
@@ -528,7 +527,7 @@ def _create_gold_slot(judge: Judge, problem: Problem) -> Slot:
     return Slot(
         problem=problem,
         n=judge.person_id,
-        place=queue_place(problem),
+        place=get_queue_position(problem),
         twin_id=problem.twin_id,
         contributor_id=problem.twin.contributor_id,
         gold=True,
@@ -536,18 +535,18 @@ def _create_gold_slot(judge: Judge, problem: Problem) -> Slot:
 
 
 def _draw_question(person: Person) -> int | None:
-    keys = list(_unread_questions(person).values_list("pk", flat=True))
+    keys = list(_get_unread_questions(person).values_list("pk", flat=True))
     return _chance.choice(keys) if keys else None
 
 
-def _unread_questions(person: Person) -> QuerySet[Problem]:
+def _get_unread_questions(person: Person) -> QuerySet[Problem]:
     seen = Seen.objects.filter(person=person, twin_id=OuterRef("twin_id"))
-    rows = askable_questions().filter(~Exists(seen)).select_related("twin")
+    rows = get_askable_questions().filter(~Exists(seen)).select_related("twin")
     # Twins without a contributor are included.
     return rows.filter(Q(twin__contributor=None) | ~Q(twin__contributor=person))
 
 
-def answered_gold(person: Person, ref: str) -> Slot | None:
+def get_answered_gold(person: Person, ref: str) -> Slot | None:
     """Return the slot of a gold question that a person has answered, or None."""
     rows = Slot.objects.filter(holder=person, gold=True, ref=ref, open=False)
     return rows.exclude(answered_at=None).select_related("problem__as_gold").first()
@@ -557,23 +556,24 @@ def contest_gold(person: Person, ref: str, text: str) -> Contest:
     """Store a judge's contest of a gold question's answer, for a moderator to settle.
 
     Raises:
-        InputError: The text is empty or too long, or the judge did not answer the question
-            incorrectly.
+        InputError: The text is empty or too long, or the judge has no incorrect answer to contest.
     """
     if not 1 <= len(text := text.strip()) <= 2000:
         raise InputError(gettext("Give your reason in 1 to %d characters.") % 2000)
     with writing():
-        slot = answered_gold(person, ref)
+        slot = get_answered_gold(person, ref)
         if slot is None or slot.right:
             raise InputError(gettext("this answer can't be contested"))
         return Contest.objects.get_or_create(slot=slot, defaults={"text": text})[0]
 
 
-def settle_contest(contested: Contest, by: Person, *, upheld: bool, answer: str = "") -> None:
-    """Settle a contest; if the judge was right, the question is retired for everybody.
+def settle_contest(
+    contested: Contest, moderator: Person, *, upheld: bool, answer: str = ""
+) -> None:
+    """Settle a contest; if it is upheld, retire the question for everybody.
 
     Raises:
-        InputError: The contest was already settled, or `by` is the judge.
+        InputError: The contest was already settled, or the moderator is the judge.
     """
     with writing():
         contest = (
@@ -582,10 +582,14 @@ def settle_contest(contested: Contest, by: Person, *, upheld: bool, answer: str 
             .get(pk=contested.pk)
         )
         if contest.upheld is not None:
-            raise InputError(gettext("another moderator has decided this; open the page again"))
-        if contest.slot.holder_id == by.pk:
-            raise InputError(gettext("other moderators decide your own contests"))
-        contest.upheld, contest.settled_by, contest.answer = upheld, by, answer.strip()
+            raise InputError(
+                gettext("another moderator has already decided this; open the page again")
+            )
+        if contest.slot.holder_id == moderator.pk:
+            raise InputError(
+                gettext("you can't decide on your own contest; another moderator must")
+            )
+        contest.upheld, contest.settled_by, contest.answer = upheld, moderator, answer.strip()
         contest.settled_at = timezone.now()
         contest.save()
         if upheld:
@@ -598,4 +602,4 @@ def settle_contest(contested: Contest, by: Person, *, upheld: bool, answer: str 
             if judge.held is None:
                 check_gold(judge)
         else:  # judges must be locked before twins, as in answers
-            settle_waits([contest.slot.twin_id])
+            update_waits([contest.slot.twin_id])

@@ -22,7 +22,7 @@ from winosmith.errors import InputError
 from winosmith.problem import BLANK
 from winosmith.web._lock import writing
 from winosmith.web.judge import trust
-from winosmith.web.judge.models import Contest, Judge, Skip, Slot, mark_spent, note_seen, unseen
+from winosmith.web.judge.models import Contest, Judge, Skip, Slot, mark_read, note_seen, unseen_by
 from winosmith.web.judge.votes import return_slot, settle_votes
 from winosmith.web.people.gates import may_judge
 from winosmith.web.people.models import Person
@@ -33,7 +33,7 @@ from winosmith.web.problems.states import REMOVED_STATES, lock_problem
 test_checks: list[Callable[[Person], bool]] = []
 """Functions that return whether a person is taking a human test; `take` registers its function."""
 
-MOST_COUNTED = 1000
+MAX_COUNTED = 1000
 """Maximum number of slots to count; larger numbers are shown as 1000."""
 
 LONGEST = 2000
@@ -47,8 +47,8 @@ class ProblemLostError(InputError):
     """The judge can no longer answer the problem."""
 
 
-def next_problem(person: Person, judge: Judge | None = None) -> Slot | None:
-    """Return the problem that is reserved for a person, or lease the next problem to them.
+def lease_next_problem(person: Person, judge: Judge | None = None) -> Slot | None:
+    """Return the problem reserved for a person, or lease the next problem to them.
 
     Args:
         person: The judge.
@@ -56,8 +56,7 @@ def next_problem(person: Person, judge: Judge | None = None) -> Slot | None:
 
     Returns:
         The slot, leased for `SiteRules.lease_minutes`. None if no problem is left for the person,
-        their paid work is complete, they must wait for a moderator, or they are taking a human
-        test.
+        they have completed their paid work, wait for a moderator, or are taking a human test.
 
     Raises:
         InputError: The person may not judge.
@@ -66,12 +65,12 @@ def next_problem(person: Person, judge: Judge | None = None) -> Slot | None:
         judge = judge or lock_judge(person)
         if trust.is_stopped(judge) or is_taking_test(person):
             return None
-        if _slots_held_by(person).exists() and (held := current_slot(person)) is not None:
-            Slot.objects.filter(pk=held.pk).update(lease_until=timezone.now() + lease_length())
+        if _get_leased_slots(person).exists() and (held := get_current_slot(person)) is not None:
+            Slot.objects.filter(pk=held.pk).update(lease_until=timezone.now() + get_lease_length())
             return held
-        if job_is_done(judge):
+        if is_paid_work_done(judge):
             return None
-        slot = next_slot(person, judge.cursor, lock=True)
+        slot = find_next_slot(person, judge.cursor, lock=True)
         if slot is None:  # a gold question would reveal itself
             return None
         trust.reclaim_gold_slots(person)
@@ -83,7 +82,7 @@ def next_problem(person: Person, judge: Judge | None = None) -> Slot | None:
         return slot
 
 
-def job_is_done(judge: Judge) -> bool:
+def is_paid_work_done(judge: Judge) -> bool:
     """Return whether a paid judge has given all answers that the work requires."""
     if judge.job is None:
         return False
@@ -93,17 +92,19 @@ def job_is_done(judge: Judge) -> bool:
 
 def _lease_slot(slot: Slot, person: Person) -> None:
     now = timezone.now()
-    slot.holder, slot.taken_at, slot.lease_until = person, now, now + lease_length()
+    slot.holder, slot.taken_at, slot.lease_until = person, now, now + get_lease_length()
     slot.local_choice = slot.local_at = slot.local_seconds = None
     slot.ref = new_ref()
-    note_seen(person, slot, spent=not (needs_local(slot) and _has_partial_context(slot.problem)))
+    note_seen(
+        person, slot, spent=not (needs_local_answer(slot) and _has_partial_context(slot.problem))
+    )
     slot.shown = list(range(len(slot.problem.options)))
     secrets.SystemRandom().shuffle(slot.shown)
     slot.save()  # a gold question's slot is created on demand
 
 
 def lock_judge(person: Person) -> Judge:
-    """Return a person's row as a judge, locked until the transaction ends.
+    """Return a person's `Judge` row, locked until the transaction ends.
 
     Every action of a judge takes this lock first, so that actions in two windows don't overlap.
 
@@ -111,7 +112,7 @@ def lock_judge(person: Person) -> Judge:
         InputError: The person may not judge.
     """
     if not may_judge(person):
-        raise InputError(_("this account may not judge; a moderator can change that"))
+        raise InputError(_("this account is not allowed to judge; ask a moderator for the role"))
     judge, _new = Judge.objects.select_for_update().get_or_create(person=person)
     judge.person = person
     return judge
@@ -122,24 +123,24 @@ def is_taking_test(person: Person) -> bool:
     return any(is_taking(person) for is_taking in test_checks)
 
 
-def current_slot(person: Person) -> Slot | None:
+def get_current_slot(person: Person) -> Slot | None:
     """Return the slot that a person has leased and not answered, or None.
 
     After its lease expires, the slot remains theirs until another judge takes it.
     """
-    return _slots_held_by(person).select_related("problem").order_by("taken_at").first()
+    return _get_leased_slots(person).select_related("problem").order_by("taken_at").first()
 
 
-def _slots_held_by(person: Person) -> QuerySet[Slot]:
+def _get_leased_slots(person: Person) -> QuerySet[Slot]:
     return Slot.objects.filter(holder=person, answered_at=None, open=True)
 
 
-def lease_length() -> timedelta:
+def get_lease_length() -> timedelta:
     """Return the time for which a problem is reserved for a judge."""
     return timedelta(minutes=settings.RULES.lease_minutes)
 
 
-def next_slot(person: Person, cursor: int, *, lock: bool = False) -> Slot | None:
+def find_next_slot(person: Person, cursor: int, *, lock: bool = False) -> Slot | None:
     """Return the next slot for a person, with its problem; None if there is none.
 
     All judges get the slots in the same order, so that problems are decided quickly. At the end of
@@ -152,39 +153,39 @@ def next_slot(person: Person, cursor: int, *, lock: bool = False) -> Slot | None
             judges are taking at this moment; SQLite has only one writer at a time.
     """
 
-    def first(rows: QuerySet[Slot]) -> Slot | None:
+    def get_first(rows: QuerySet[Slot]) -> Slot | None:
         if lock:
             rows = rows.select_for_update(of=("self",), skip_locked=True)
         return rows.select_related("problem").first()
 
     return (
-        first(returned_slots(person, timezone.now()))
-        or first(fresh_slots(person, cursor))
-        or first(fresh_slots(person, 0))
+        get_first(get_expired_slots(person, timezone.now()))
+        or get_first(get_fresh_slots(person, cursor))
+        or get_first(get_fresh_slots(person, 0))
     )
 
 
-def returned_slots(person: Person, now: datetime) -> QuerySet[Slot]:
-    """Return the slots with an expired lease that a person may take, sorted by the lease's end."""
+def get_expired_slots(person: Person, now: datetime) -> QuerySet[Slot]:
+    """Return the slots with expired leases that a person may take, sorted by expiry time."""
     rows = Slot.objects.filter(open=True, lease_until__isnull=False, lease_until__lte=now)
-    return rows.filter(unseen(person), gold=False).order_by("lease_until")
+    return rows.filter(unseen_by(person), gold=False).order_by("lease_until")
 
 
-def fresh_slots(person: Person, after: int) -> QuerySet[Slot]:
-    """Return the never-leased slots after a queue position that a person may take."""
+def get_fresh_slots(person: Person, after: int) -> QuerySet[Slot]:
+    """Return the slots after a queue position that were never leased and that a person may take."""
     rows = Slot.objects.filter(open=True, lease_until__isnull=True, place__gt=after)
-    return rows.filter(unseen(person)).order_by("place")
+    return rows.filter(unseen_by(person)).order_by("place")
 
 
-def slot_context(slot: Slot, typed: Mapping[str, Any]) -> dict[str, Any]:
+def make_slot_context(slot: Slot, typed: Mapping[str, Any]) -> dict[str, Any]:
     """Return the template context for a leased slot.
 
     Args:
         slot: A leased slot.
         typed: The judge's input, if the form had an error.
     """
-    problem, first = slot.problem, needs_local(slot)
-    sentence = local_context_of(problem) if first else problem.sentence
+    problem, first = slot.problem, needs_local_answer(slot)
+    sentence = get_local_context(problem) if first else problem.sentence
     before, _, after = sentence.partition(BLANK)
     earlier = typed.get("choice", "") if typed else "" if slot.choice is None else str(slot.choice)
     if first and not typed:
@@ -207,22 +208,22 @@ def slot_context(slot: Slot, typed: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def needs_local(slot: Slot) -> bool:
-    """Return whether the judge still sees only the local context."""
+def needs_local_answer(slot: Slot) -> bool:
+    """Return whether the judge must first answer from the local context."""
     return settings.RULES.local_first and slot.local_at is None
 
 
-def local_context_of(problem: Problem) -> str:
+def get_local_context(problem: Problem) -> str:
     """Return the local context of a problem, which judges see before the whole sentence."""
     return text.local_context(problem.sentence, settings.RULES.local_before)
 
 
 def _has_partial_context(problem: Problem) -> bool:
-    return len(text.words(local_context_of(problem))) < len(text.words(problem.sentence))
+    return len(text.words(get_local_context(problem))) < len(text.words(problem.sentence))
 
 
-def judging_status(person: Person, judge: Judge | None) -> dict[str, Any]:
-    """Return the status of a judge who has no problem at the moment, for a template.
+def get_judging_status(person: Person, judge: Judge | None) -> dict[str, Any]:
+    """Return the template context for a judge who has no problem at the moment.
 
     `paused`: a moderator must check the judge's votes first. `testing`: the judge is taking a human
     test. `left`: a problem is available to the judge; otherwise `none_left` is the reason.
@@ -233,8 +234,8 @@ def judging_status(person: Person, judge: Judge | None) -> dict[str, Any]:
     """
     paused, testing = trust.is_stopped(judge), is_taking_test(person)
     free = not (paused or testing)
-    left = free and next_slot(person, judge.cursor if judge else 0) is not None
-    why = find_no_work_reason(person) if free and not left else None
+    left = free and find_next_slot(person, judge.cursor if judge else 0) is not None
+    why = explain_no_work(person) if free and not left else None
     return {"paused": paused, "testing": testing, "left": left, "none_left": why}
 
 
@@ -244,8 +245,7 @@ class NoWorkReason:
 
     Attributes:
         own: The number of open slots on problems of the judge's own twins.
-        seen: The number of open slots on problems that the judge has read, or whose other half they
-            have read.
+        seen: The number of open slots on problems whose twin the judge has read, at least in part.
         held: The number of slots leased to other judges that the judge could otherwise take.
         until: The time when the first of these leases ends; None if there are no leases.
     """
@@ -256,16 +256,16 @@ class NoWorkReason:
     until: datetime | None
 
 
-def find_no_work_reason(person: Person) -> NoWorkReason:
-    """Return why a person gets no problem now, with numbers up to `MOST_COUNTED`."""
+def explain_no_work(person: Person) -> NoWorkReason:
+    """Return why no problem is available to a person; counts are capped at `MAX_COUNTED`."""
     rows = Slot.objects.filter(open=True, gold=False).exclude(holder=person)
-    held = rows.filter(unseen(person), lease_until__gt=timezone.now())
+    held = rows.filter(unseen_by(person), lease_until__gt=timezone.now())
     own = rows.filter(contributor=person)
-    seen = rows.exclude(contributor=person).exclude(unseen(person))
+    seen = rows.exclude(contributor=person).exclude(unseen_by(person))
     return NoWorkReason(
-        own[:MOST_COUNTED].count(),
-        seen[:MOST_COUNTED].count(),
-        held[:MOST_COUNTED].count(),
+        own[:MAX_COUNTED].count(),
+        seen[:MAX_COUNTED].count(),
+        held[:MAX_COUNTED].count(),
         held.aggregate(until=Min("lease_until"))["until"],
     )
 
@@ -286,14 +286,14 @@ def store_local_answer(person: Person, ref: str, choice: int) -> Slot:
         lock_judge(person)
         slot = _lock_slot(person, ref)
         _check_choice(slot, choice)
-        if not needs_local(slot):
+        if not needs_local_answer(slot):
             return slot
         now = timezone.now()
         slot.local_choice, slot.local_at = choice, now
-        slot.local_seconds = _seconds_between(slot.taken_at, now)
-        slot.lease_until = now + lease_length()
+        slot.local_seconds = _measure_seconds(slot.taken_at, now)
+        slot.lease_until = now + get_lease_length()
         slot.save(update_fields=["local_choice", "local_at", "local_seconds", "lease_until"])
-        mark_spent(person, slot)
+        mark_read(person, slot)
         return slot
 
 
@@ -307,15 +307,14 @@ def store_answer(
     comment: str = "",
     address: str = "",
 ) -> Slot:
-    """Store a judge's answer; the last vote that a problem needs triggers the verdict.
+    """Store a judge's answer; the last missing vote triggers the verdict.
 
     An answer after the end of the lease counts, unless another judge has taken the slot.
 
     Args:
         person: The judge.
         ref: The reference of the judge's slot.
-        choice: The 0-based index of the option that fills the blank; None for neither, which
-            requires `ambiguous`.
+        choice: The 0-based index of the chosen option; None for neither, with `ambiguous`.
         ambiguous: Whether both options are plausible.
         associative: Whether nearby words give the answer away.
         comment: A comment for the contributor and the moderators, of at most `LONGEST` characters.
@@ -335,12 +334,12 @@ def store_answer(
             _check_choice(slot, choice)
         if len(comment := comment.strip()) > LONGEST:
             raise InputError(_("Shorten the comment to %d characters.") % LONGEST)
-        if needs_local(slot):
+        if needs_local_answer(slot):
             raise InputError(_("Answer from the local context first."))
         now = timezone.now()
         slot.choice, slot.ambiguous, slot.associative = choice, ambiguous, associative
         slot.comment, slot.answered_at, slot.open = comment, now, False
-        slot.seconds = _seconds_between(slot.local_at or slot.taken_at, now)
+        slot.seconds = _measure_seconds(slot.local_at or slot.taken_at, now)
         slot.job, slot.origin = judge.job, trust.digest_origin(address, now)
         slot.provisional = judge.held is not None or (judge.job is not None and judge.provisional)
         if slot.gold:
@@ -358,11 +357,11 @@ _OF_ANSWER = (
     *("choice", "ambiguous", "associative", "comment", "answered_at", "open"),
     *("seconds", "right", "job", "provisional", "origin"),
 )
-"""The model fields that an answer fills."""
+"""Model fields that an answer sets."""
 
 
 def skip_problem(person: Person, ref: str, reason: str, comment: str = "") -> None:
-    """Skip a problem: other judges get it next, and this judge never gets it again.
+    """Return a problem to the queue for other judges; this judge never gets it again.
 
     Raises:
         ProblemLostError: The judge can no longer answer the problem.
@@ -376,7 +375,7 @@ def skip_problem(person: Person, ref: str, reason: str, comment: str = "") -> No
         if len(comment := comment.strip()) > LONGEST:
             raise InputError(_("Shorten the comment to %d characters.") % LONGEST)
         Skip.objects.create(person=person, problem=slot.problem, reason=reason, comment=comment)
-        mark_spent(person, slot)
+        mark_read(person, slot)
         return_slot(slot)
 
 
@@ -388,28 +387,30 @@ def undo_answer(person: Person, ref: str) -> Slot:
     """
     with writing():
         judge = lock_judge(person)
-        slot = undoable_slot(person)
+        slot = get_undoable_slot(person)
         if slot is None or slot.ref != ref or (judge.job is not None and not judge.quota):
             raise ProblemLostError(_("This answer can no longer be undone."))
         slot.problem = lock_problem(slot.problem_id)
         if slot.problem.state != State.JUDGING:
-            raise ProblemLostError(_("The problem has been decided; the answer stays."))
+            raise ProblemLostError(
+                _("The problem has been decided, so the answer can no longer be undone.")
+            )
         slot.open, slot.answered_at, slot.seconds = True, None, None
         slot.job, slot.provisional, slot.origin = None, False, ""
-        slot.lease_until = timezone.now() + lease_length()
+        slot.lease_until = timezone.now() + get_lease_length()
         changed = ("open", "answered_at", "seconds", "job", "provisional", "origin", "lease_until")
         slot.save(update_fields=changed)
         return slot
 
 
-def undoable_slot(person: Person) -> Slot | None:
-    """Return the slot of a person's last answer if it can still be undone, or None."""
+def get_undoable_slot(person: Person) -> Slot | None:
+    """Return the slot of a person's last answer if the answer can still be undone, or None."""
     ref = count_judged(person)[1]
     return Slot.objects.get(holder=person, ref=ref) if ref else None
 
 
 def count_judged(person: Person) -> tuple[int, str | None]:
-    """Return the number of problems that a person has judged, and the ref of `undoable_slot`."""
+    """Count a person's judged problems; also return the reference of the undoable slot, or None."""
     given = Slot.objects.filter(holder=person, answered_at__isnull=False)
     columns = "answered_at", "gold", "excluded", "problem__state", "ref"
     newest = given.filter(open=False).order_by("-answered_at").values_list(*columns)[:1]
@@ -447,9 +448,9 @@ def _check_choice(slot: Slot, choice: int) -> None:
         raise InputError(_("Choose one of the options."))
 
 
-def _seconds_between(start: datetime | None, end: datetime) -> float | None:
+def _measure_seconds(start: datetime | None, end: datetime) -> float | None:
     """Return the duration of an answer; None if it exceeds the lease."""
-    if start is None or end - start > lease_length():
+    if start is None or end - start > get_lease_length():
         return None
     return round(max(0.0, (end - start).total_seconds()), 1)
 
@@ -464,7 +465,7 @@ def list_answers(person: Person) -> QuerySet[Slot]:
     return rows.select_related("problem").order_by("-answered_at", "-pk")
 
 
-def answer_summary(slot: Slot) -> dict[str, Any]:
+def make_answer_context(slot: Slot) -> dict[str, Any]:
     """Return the template context of an answer, without the text of withdrawn problems."""
     problem = slot.problem
     shown = problem.state not in REMOVED_STATES and all(
@@ -481,7 +482,7 @@ def answer_summary(slot: Slot) -> dict[str, Any]:
     }
 
 
-def judging_news(person: Person, after: datetime) -> Iterator[Item]:
+def iter_judging_news(person: Person, after: datetime) -> Iterator[Item]:
     """Yield news about a judge's settled contests and about new problems to judge."""
     if not may_judge(person):
         return
@@ -499,25 +500,25 @@ def judging_news(person: Person, after: datetime) -> Iterator[Item]:
     new = Event.objects.filter(after=State.JUDGING, at__gt=after, problem__gold=False)
     newest = new.exclude(problem__twin__contributor=person).order_by("-at").first()
     # For a judge with a reserved problem, this item would reveal whether it is a gold question.
-    if newest is not None and current_slot(person) is None and _has_work(person):
+    if newest is not None and get_current_slot(person) is None and _has_work(person):
         yield Item(newest.at, _("There are new problems to judge"), reverse("judge:turn"))
 
 
 def _has_work(person: Person) -> bool:
     judge = Judge.objects.filter(person=person).first()
-    return bool(judging_status(person, judge)["left"])
+    return bool(get_judging_status(person, judge)["left"])
 
 
-def judging_work(person: Person) -> Iterator[Work]:
-    """Yield the number of problems that a judge can judge now."""
+def iter_judging_work(person: Person) -> Iterator[Work]:
+    """Yield a judge's pending work: the number of problems that they can judge now."""
     if not may_judge(person):
         return
     to = reverse("judge:turn")
-    if current_slot(person) is not None:
+    if get_current_slot(person) is not None:
         yield Work(_("A problem is reserved for you"), to)
     elif _has_work(person):
-        rows = fresh_slots(person, 0).order_by().values("problem").distinct()
-        n = rows[:MOST_COUNTED].count() or 1
+        rows = get_fresh_slots(person, 0).order_by().values("problem").distinct()
+        n = rows[:MAX_COUNTED].count() or 1
         text = ngettext(
             "%d problem is left for you to judge", "%d problems are left for you to judge", n
         )

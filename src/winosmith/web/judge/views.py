@@ -17,9 +17,14 @@ from django.views.decorators.http import require_POST, require_safe
 from winosmith.errors import InputError
 from winosmith.web.judge import trust, turns, votes
 from winosmith.web.judge.models import Contest, Judge, Skip, Slot
-from winosmith.web.pages import adjacent_pages, is_number, percent
-from winosmith.web.people.addresses import client_address
-from winosmith.web.people.gates import form_once, judges_only, judging_consent_required, rate_limit
+from winosmith.web.pages import is_number, list_adjacent_pages, to_percent
+from winosmith.web.people.addresses import get_client_address
+from winosmith.web.people.gates import (
+    judges_only,
+    judging_consent_required,
+    process_form,
+    rate_limit,
+)
 from winosmith.web.people.models import Person
 
 FormResult = tuple[dict[str, Any], Slot | None]
@@ -30,9 +35,9 @@ FormResult = tuple[dict[str, Any], Slot | None]
 @judges_only
 @judging_consent_required
 def show_turn(request: HttpRequest) -> HttpResponse:
-    """Show the judge's current problem, a link to the next problem, or why there is none."""
+    """Show the judge's current problem, a link to the next one, or why there is none."""
     person: Person = request.user
-    return _render_turn(request, person, turns.current_slot(person))
+    return _render_turn(request, person, turns.get_current_slot(person))
 
 
 def _render_turn(request: HttpRequest, person: Person, slot: Slot | None) -> HttpResponse:
@@ -41,12 +46,12 @@ def _render_turn(request: HttpRequest, person: Person, slot: Slot | None) -> Htt
     if person.hired:
         return _redirect(request, "market:work")
     judge = Judge.objects.filter(person=person).first()
-    found = turns.judging_status(person, judge)
+    found = turns.get_judging_status(person, judge)
     page = {
-        **_common_context(person),
+        **_make_common_context(person),
         **found,
         "held": trust.get_judge_on_hold(person),
-        "training": trust.training_progress(judge) if found["left"] else None,
+        "training": trust.get_training_progress(judge) if found["left"] else None,
         "local_first": settings.RULES.local_first,
         "minutes": settings.RULES.lease_minutes,
         "gold_every": settings.RULES.gold_every,
@@ -59,8 +64,7 @@ def _form_view(
 ) -> Callable[[HttpRequest], HttpResponse]:
     """Return a view that processes a form once and shows errors with the form.
 
-    With JavaScript, htmx submits the form and receives the next part of the page. Without it, the
-    view redirects to the page.
+    htmx receives the next part of the page; without JavaScript, the view redirects to the page.
     """
 
     @require_POST
@@ -76,16 +80,17 @@ def _form_view(
             return result
 
         try:
-            result = form_once(request, person, process, _slot_ref(request))
+            result = process_form(request, person, process, _read_slot_ref(request))
         except InputError as error:
-            slot = None if isinstance(error, turns.ProblemLostError) else turns.current_slot(person)
-            if slot is None or slot.ref != _slot_ref(request):
+            is_lost = isinstance(error, turns.ProblemLostError)
+            slot = None if is_lost else turns.get_current_slot(person)
+            if slot is None or slot.ref != _read_slot_ref(request):
                 page = {"reason": str(error), "comment": request.POST.get("comment", "")}
                 return render(request, "judge/gone.html", page, status=409)
             return _render_problem(request, slot, error=str(error), typed=request.POST, status=422)
         if "to" in result or not request.htmx:
             return _redirect(request, result.get("to", "judge:turn"))
-        shown = _render_turn(request, person, slots[0] if slots else turns.current_slot(person))
+        shown = _render_turn(request, person, slots[0] if slots else turns.get_current_slot(person))
         shown.headers.setdefault("HX-Replace-Url", reverse("judge:turn"))
         return shown
 
@@ -95,7 +100,7 @@ def _form_view(
 @_form_view
 def take_next(_request: HttpRequest, person: Person) -> FormResult:
     """Lease the next problem."""
-    return {}, turns.next_problem(person)
+    return {}, turns.lease_next_problem(person)
 
 
 @_form_view
@@ -103,7 +108,7 @@ def submit_local(request: HttpRequest, person: Person) -> FormResult:
     """Store the answer to the local context."""
     choice = _parse_choice(request.POST.get("choice"))
     choice = -1 if choice is None else choice  # an unknown option, which is refused
-    return {}, turns.store_local_answer(person, _slot_ref(request), choice)
+    return {}, turns.store_local_answer(person, _read_slot_ref(request), choice)
 
 
 @_form_view
@@ -112,16 +117,16 @@ def submit_answer(request: HttpRequest, person: Person) -> FormResult:
     rate_limit(person, "judge", settings.RULES.answers_per_hour)
     slot = turns.store_answer(
         person,
-        _slot_ref(request),
+        _read_slot_ref(request),
         _parse_choice(request.POST.get("choice")),
         ambiguous="ambiguous" in request.POST,
         associative="associative" in request.POST,
         comment=request.POST.get("comment", ""),
-        address=client_address(request),
+        address=get_client_address(request),
     )
     if slot.gold:  # the result is shown before the next problem
         return {"to": reverse("judge:checked", args=[slot.ref])}, None
-    return {}, turns.next_problem(person, person.judging)  # `store_answer` has locked the row
+    return {}, turns.lease_next_problem(person, person.judging)  # `store_answer` has locked the row
 
 
 @_form_view
@@ -129,14 +134,14 @@ def skip_problem(request: HttpRequest, person: Person) -> FormResult:
     """Skip the problem, and lease the next problem."""
     rate_limit(person, "judge", settings.RULES.answers_per_hour)
     reason, comment = request.POST.get("reason", ""), request.POST.get("comment", "")
-    turns.skip_problem(person, _slot_ref(request), reason, comment)
-    return {}, turns.next_problem(person)
+    turns.skip_problem(person, _read_slot_ref(request), reason, comment)
+    return {}, turns.lease_next_problem(person)
 
 
 @_form_view
 def undo_answer(request: HttpRequest, person: Person) -> FormResult:
     """Undo the last answer, and show the problem again."""
-    return {}, turns.undo_answer(person, _slot_ref(request))
+    return {}, turns.undo_answer(person, _read_slot_ref(request))
 
 
 @require_safe
@@ -156,16 +161,16 @@ def submit_contest(request: HttpRequest, ref: str) -> HttpResponse:
     slot = _get_answered_gold(request, ref)
     person, text = request.user, request.POST.get("text", "")
     try:
-        form_once(request, person, lambda: trust.contest_gold(person, ref, text))
+        process_form(request, person, lambda: trust.contest_gold(person, ref, text))
     except InputError as error:
         return _render_gold_result(request, slot, text=text, error=str(error), status=422)
     return redirect("judge:checked", ref=ref)
 
 
-def _redirect(request: HttpRequest, to: str) -> HttpResponse:
+def _redirect(request: HttpRequest, target: str) -> HttpResponse:
     if request.htmx:
-        return HttpResponse(status=204, headers={"HX-Redirect": resolve_url(to)})
-    return redirect(to)
+        return HttpResponse(status=204, headers={"HX-Redirect": resolve_url(target)})
+    return redirect(target)
 
 
 def _render_problem(
@@ -173,9 +178,9 @@ def _render_problem(
 ) -> HttpResponse:
     judge = getattr(request.user, "judging", None)  # cached after an answer
     page = {
-        **_common_context(request.user),
+        **_make_common_context(request.user),
         "held": judge is not None and judge.held is not None,
-        **turns.slot_context(slot, typed or {}),
+        **turns.make_slot_context(slot, typed or {}),
         "error": error,
         "reasons": Skip.Reason.choices,
         "longest": turns.LONGEST,
@@ -184,7 +189,7 @@ def _render_problem(
     return render(request, "judge/turn.html", page, status=status)
 
 
-def _common_context(person: Person) -> dict[str, Any]:
+def _make_common_context(person: Person) -> dict[str, Any]:
     judged, last = turns.count_judged(person)
     return {
         "judged": judged,
@@ -194,7 +199,7 @@ def _common_context(person: Person) -> dict[str, Any]:
 
 
 def _get_answered_gold(request: HttpRequest, ref: str) -> Slot:
-    slot = trust.answered_gold(request.user, ref)
+    slot = trust.get_answered_gold(request.user, ref)
     if slot is None:
         raise Http404
     return slot
@@ -214,15 +219,15 @@ def _render_gold_result(
         "contest": Contest.objects.filter(slot=slot).first(),
         "paused": trust.is_stopped(judge),
         "held": trust.get_judge_on_hold(slot.holder),
-        "training": trust.training_progress(judge),
-        "training_over": _training_outcome(judge, slot),
+        "training": trust.get_training_progress(judge),
+        "training_over": _get_training_outcome(judge, slot),
         "text": text,
         "error": error,
     }
     return render(request, "judge/checked.html", page, status=status)
 
 
-def _training_outcome(judge: Judge | None, slot: Slot) -> str:
+def _get_training_outcome(judge: Judge | None, slot: Slot) -> str:
     if judge is None or judge.since is None or slot.answered_at is None:
         return ""
     later = Slot.objects.filter(holder=slot.holder, answered_at__gt=slot.answered_at)
@@ -230,10 +235,10 @@ def _training_outcome(judge: Judge | None, slot: Slot) -> str:
         return ""
     if judge.qualified == judge.since:
         return "passed"
-    return "again" if trust.training_progress(judge) is not None else ""
+    return "again" if trust.get_training_progress(judge) is not None else ""
 
 
-def _slot_ref(request: HttpRequest) -> str:
+def _read_slot_ref(request: HttpRequest) -> str:
     return request.POST.get("problem", "")
 
 
@@ -257,10 +262,10 @@ def show_history(request: HttpRequest) -> HttpResponse:
     person: Person = request.user
     page = Paginator(turns.list_answers(person), turns.SIZE).get_page(request.GET.get("page"))
     context = {
-        "rows": list(map(turns.answer_summary, page.object_list)),
+        "rows": list(map(turns.make_answer_context, page.object_list)),
         "judged": turns.count_judged(person)[0],
         "held": trust.get_judge_on_hold(person),
-        "page": adjacent_pages(page),
+        "page": list_adjacent_pages(page),
     }
     return render(request, "judge/history.html", context)
 
@@ -280,5 +285,5 @@ def show_agreement(request: HttpRequest) -> HttpResponse:
     return render(request, "judge/agreement.html", page)
 
 
-def _format_percent(share: float | None) -> str:
-    return "" if share is None else percent(share)
+def _format_percent(fraction: float | None) -> str:
+    return "" if fraction is None else to_percent(fraction)

@@ -16,7 +16,7 @@ from django.utils.translation import gettext as _, gettext_noop
 
 from winosmith import Dataset, Response
 from winosmith.lineage import UNVALIDATED
-from winosmith.metrics import Reliability, answer_table, krippendorff_alpha, wilson_interval
+from winosmith.metrics import Reliability, count_answers, krippendorff_alpha, wilson_interval
 from winosmith.validate import VoteRules, filter_by_votes
 from winosmith.web._kept import cached
 from winosmith.web._lock import chunked, writing
@@ -31,11 +31,11 @@ CHUNK = 500
 """Number of slots, or of problems with their votes, that are read or written per batch."""
 
 WIDTH = 1000
-"""Number of queue positions reserved for each problem; more than the number of its judges."""
+"""Number of queue positions reserved for each problem; must exceed the number of its judges."""
 
 
 def count_awaited_and_cast(problem: Problem) -> tuple[int, int]:
-    """Return the number of awaited votes on a problem, and of votes that count.
+    """Return the numbers of awaited votes and of cast votes on a problem.
 
     A vote is awaited if its slot is open, or if it waits for a moderator or a market.
     """
@@ -47,7 +47,7 @@ def count_awaited_and_cast(problem: Problem) -> tuple[int, int]:
     )
 
 
-def queue_place(problem: Problem) -> int:
+def get_queue_position(problem: Problem) -> int:
     """Return the queue position of a problem's first slot."""
     return problem.pk * WIDTH
 
@@ -67,7 +67,7 @@ def open_slots(problem: Problem) -> None:
     """
     with writing():
         rows = Slot.objects.filter(problem=problem, gold=False)
-        rows.filter(open=False, answered_at=None).update(open=True, **_returned_columns())
+        rows.filter(open=False, answered_at=None).update(open=True, **_make_returned_columns())
         missing = settings.RULES.judges - count_votes(problem) - rows.filter(open=True).count()
         if missing > 0:
             add_slots(problem, missing)
@@ -75,21 +75,21 @@ def open_slots(problem: Problem) -> None:
             add_slots(problem, settings.RULES.judges + 1)
 
 
-def open_many(problems: Iterable[Problem]) -> None:
-    """Open many new problems to judges, like `open_slots` for each of them.
+def open_all_slots(problems: Iterable[Problem]) -> None:
+    """Open many new problems to judges, as `open_slots` does for one problem.
 
     The problems must have no slots, and their twins must be loaded.
     """
     numbers = range(1, settings.RULES.judges + 1)
-    slots = [_new_slot(problem, n) for problem in problems for n in numbers]
+    slots = [_make_slot(problem, n) for problem in problems for n in numbers]
     Slot.objects.bulk_create(slots, batch_size=CHUNK)
 
 
-def _new_slot(problem: Problem, n: int, lease_until: datetime | None = None) -> Slot:
+def _make_slot(problem: Problem, n: int, lease_until: datetime | None = None) -> Slot:
     return Slot(
         problem=problem,
         n=n,
-        place=queue_place(problem) + n,
+        place=get_queue_position(problem) + n,
         twin_id=problem.twin_id,
         contributor_id=problem.twin.contributor_id,
         lease_until=lease_until,
@@ -101,7 +101,7 @@ def add_slots(problem: Problem, count: int) -> None:
     last = Slot.objects.filter(problem=problem).aggregate(last=Max("n"))["last"] or 0
     lease_until = timezone.now() if last else None
     Slot.objects.bulk_create(
-        _new_slot(problem, n, lease_until) for n in range(last + 1, last + 1 + count)
+        _make_slot(problem, n, lease_until) for n in range(last + 1, last + 1 + count)
     )
 
 
@@ -111,7 +111,7 @@ def close_slots(problem: Problem) -> None:
         Slot.objects.filter(problem=problem, gold=False, open=True).update(open=False)
 
 
-def _returned_columns() -> dict[str, object]:
+def _make_returned_columns() -> dict[str, object]:
     return {
         "holder": None,
         "taken_at": None,
@@ -127,14 +127,13 @@ def return_slot(slot: Slot) -> None:
 
     A gold question's slot is closed instead.
     """
-    Slot.objects.filter(pk=slot.pk).update(open=not slot.gold, **_returned_columns())
+    Slot.objects.filter(pk=slot.pk).update(open=not slot.gold, **_make_returned_columns())
 
 
 def settle_votes(problem: Problem) -> None:
     """Decide a problem if no votes are awaited; the caller has locked the problem.
 
-    If votes are missing, because a moderator excluded some or the site now needs more judges, slots
-    are added instead.
+    If votes are missing, for example after an exclusion, slots are added instead.
     """
     awaited, voted = count_awaited_and_cast(problem)
     if awaited:
@@ -146,23 +145,25 @@ def settle_votes(problem: Problem) -> None:
         decide_by_votes(problem)
 
 
-def decide_by_votes(problem: Problem, *, by: Person | None = None, kind: str = "verdict") -> None:
+def decide_by_votes(
+    problem: Problem, *, actor: Person | None = None, kind: str = "verdict"
+) -> None:
     """Decide from a problem's votes whether the problem is valid.
 
     The reasons are stored with the problem, in the words of `winosmith.validate`.
 
     Args:
         problem: A problem in any state that can lead to a verdict.
-        by: The moderator who caused the decision; None if the last vote caused it.
+        actor: The moderator who made the decision; None if the last vote settled it.
         kind: The kind of the logged event.
     """
     with writing():
         datum, cast = as_problem(problem), list(iter_responses([problem]))
-        dropped = filter_by_votes(Dataset([datum]), cast, vote_rules()).dropped
+        dropped = filter_by_votes(Dataset([datum]), cast, get_vote_rules()).dropped
         reasons = dropped[0].reason.split(" | ") if dropped else []
         to = State("rejected" if dropped else "valid")
         if problem.state != to:
-            move(problem, to, by=by, kind=kind, reason="; ".join(reasons))
+            move(problem, to, by=actor, kind=kind, reason="; ".join(reasons))
         problem.reasons = reasons
         problem.save(update_fields=["reasons"])
         _record_validation(problem, not dropped)
@@ -180,14 +181,14 @@ def _record_validation(problem: Problem, valid: bool) -> None:
 
 
 FAULTS = (
-    gettext_noop("enough votes: %(n)s of the %(of)s judges that are needed"),
-    gettext_noop("majority: %(n)s of %(of)s judges chose the right option"),
+    gettext_noop("enough votes: %(n)s of the %(of)s required judges"),
+    gettext_noop("majority: %(n)s of %(of)s judges chose the correct option"),
     gettext_noop("ambiguity: %(n)s of %(of)s judges find one option clearly more plausible"),
     gettext_noop(
         "word association: %(n)s of %(of)s judges find that nearby words do not give the answer "
         "away"
     ),
-    gettext_noop("local context: %(n)s of %(of)s judges found the right option from %(context)s"),
+    gettext_noop("local context: %(n)s of %(of)s judges found the correct option from %(context)s"),
 )
 """Reasons for an invalid problem, as `winosmith.validate.filter_by_votes` stores them."""
 
@@ -211,7 +212,7 @@ UNDEFINED = (
         "the items have %(least)s to %(most)s answers; Fleiss' kappa needs the same number for each"
     ),
 )
-"""Texts of `Reliability.reason`, for an undefined coefficient of agreement."""
+"""Values of `Reliability.reason` for an undefined agreement coefficient."""
 
 
 def translate_undefined_reason(reason: str) -> str:
@@ -219,7 +220,7 @@ def translate_undefined_reason(reason: str) -> str:
     return translate_message(reason, UNDEFINED)
 
 
-def vote_rules() -> VoteRules:
+def get_vote_rules() -> VoteRules:
     """Return the site's rules for votes, for `winosmith.validate`.
 
     With these rules, `winosmith check` on a download gives the same result.
@@ -277,15 +278,15 @@ def list_votes(problem: Problem, *, excluded: bool = False) -> list[Vote]:
             None if problem.answer is None else slot.choice == problem.answer,
             slot.excluded,
             slot.provisional,
-            _option_text(problem, slot.choice) or _("neither"),
-            _option_text(problem, slot.local_choice),
+            _get_option_text(problem, slot.choice) or _("neither"),
+            _get_option_text(problem, slot.local_choice),
         )
         for slot in rows
         if excluded or not (slot.excluded or slot.provisional)
     ]
 
 
-def _option_text(problem: Problem, choice: int | None) -> str:
+def _get_option_text(problem: Problem, choice: int | None) -> str:
     known = choice is not None and choice < len(problem.options)
     return str(problem.options[choice]) if known else ""
 
@@ -294,17 +295,16 @@ def iter_responses(problems: Iterable[Problem]) -> Iterator[Response]:
     """Yield the responses of the votes that count, under the judges' pseudonyms.
 
     Each vote gives a response to the whole sentence, preceded by a response to the local context if
-    the judge saw that first. Problems are read in chunks; the responses of a chunk are sorted by
-    time.
+    the judge saw that first. Within each chunk of problems, responses are sorted by time.
     """
     for chunk in chunked(problems, CHUNK):
         refs = {problem.pk: problem.ref for problem in chunk}
-        slots = Slot.objects.filter(problem__in=list(refs)).counting()
+        slots = Slot.objects.filter(problem__in=list(refs)).counted()
         rows = list(slots.order_by("answered_at", "pk").values(*_RESPONSE_COLUMNS))
         people = Person.objects.only("salt").in_bulk({row["holder"] for row in rows})
         names = {key: pseudonym(person) for key, person in people.items()}
         for row in rows:
-            yield from _slot_responses(row, refs[row["problem"]], names[row["holder"]])
+            yield from _iter_slot_responses(row, refs[row["problem"]], names[row["holder"]])
 
 
 _RESPONSE_COLUMNS = (
@@ -313,13 +313,13 @@ _RESPONSE_COLUMNS = (
 )  # fmt: skip
 
 
-def _slot_responses(row: Mapping[str, Any], ref: str, who: str) -> Iterator[Response]:
+def _iter_slot_responses(row: Mapping[str, Any], ref: str, respondent: str) -> Iterator[Response]:
     shown, local = tuple(row["shown"]), row["local_choice"]
     if local is not None:
-        yield Response(ref, who, "local", local, shown=shown, seconds=row["local_seconds"])
+        yield Response(ref, respondent, "local", local, shown=shown, seconds=row["local_seconds"])
     names = ("choice", "ambiguous", "associative", "seconds")
     values = {name: row[name] for name in names}
-    yield Response(ref, who, "validate", shown=shown, **values)
+    yield Response(ref, respondent, "validate", shown=shown, **values)
 
 
 def count_skips(problem: Problem) -> dict[str, int]:
@@ -359,8 +359,7 @@ class Agreement:
         problems: The number of problems decided by votes.
         valid: The number of these problems that were found valid.
         unanimous: The number of these problems on which all judges made the same choice.
-        pairs: The fraction of pairs of judges of the same problem who made the same choice; None if
-            there are no pairs.
+        pairs: The fraction of pairs of judges of a problem who made the same choice, or None.
         alpha: Krippendorff's alpha over the last `LAST` problems, by the stored order of options.
         alpha_of: The number of problems from which alpha was computed.
         gold: The number of correct answers to gold questions, and of all answers to them.
@@ -384,7 +383,7 @@ def measure_agreement() -> Agreement:
 
 
 def _compute_agreement() -> Agreement:
-    verdicts = _final_verdicts()
+    verdicts = _get_final_verdicts()
     groups = verdicts.values("counts").annotate(n=Count("pk")).order_by("counts")
     total = unanimous = same = pairs = 0
     for group in groups:
@@ -408,20 +407,20 @@ def _compute_agreement() -> Agreement:
     )
 
 
-def _final_verdicts() -> QuerySet[Verdict]:
+def _get_final_verdicts() -> QuerySet[Verdict]:
     return Verdict.objects.exclude(pk__in=Problem.objects.filter(waits=True).values("pk"))
 
 
 def _compute_alpha() -> tuple[Reliability | None, int]:
-    last = list(_final_verdicts().order_by("-at").values_list("pk", flat=True)[:LAST])
+    last = list(_get_final_verdicts().order_by("-at").values_list("pk", flat=True)[:LAST])
     chosen: dict[int, list[int | None]] = {key: [] for key in last}
     for start in range(0, len(last), CHUNK):
-        rows = Slot.objects.filter(problem__in=last[start : start + CHUNK]).counting()
+        rows = Slot.objects.filter(problem__in=last[start : start + CHUNK]).counted()
         for key, choice in rows.values_list("problem_id", "choice"):
             chosen[key].append(choice)
     if not last:
         return None, 0
-    return krippendorff_alpha(answer_table(chosen.values())), len(last)
+    return krippendorff_alpha(count_answers(chosen.values())), len(last)
 
 
 @dataclass(frozen=True, slots=True)
@@ -451,47 +450,48 @@ class AgreementWithOthers:
         return wilson_interval(self.same, self.of)
 
 
-def agreement_with_others(judges: Iterable[int]) -> dict[int, AgreementWithOthers]:
-    """Map each judge to their agreement with other judges, over the last `LAST_OF_ONE` votes.
+def compare_with_others(judges: Iterable[int]) -> dict[int, AgreementWithOthers]:
+    """Map each judge to their agreement with other judges on their last `LAST_OF_ONE` votes.
 
     Only problems with votes of at least two other judges are compared. Votes on hold are compared
-    with other judges' votes, but other judges' votes are never compared with them. Judges without
-    such a problem are omitted.
+    with other votes, but never the reverse. Judges without such a problem are omitted.
     """
     mine: dict[int, dict[int, int | None]] = {}
     for judge in judges:
-        rows = _included_votes().filter(holder=judge).order_by("-answered_at")
+        rows = _get_included_votes().filter(holder=judge).order_by("-answered_at")
         mine[judge] = dict(rows.values_list("problem", "choice")[:LAST_OF_ONE])
     chosen: dict[int, dict[int, int | None]] = defaultdict(dict)
     keys = list({problem for votes in mine.values() for problem in votes})
     for start in range(0, len(keys), CHUNK):
-        rows = _included_votes().filter(problem__in=keys[start : start + CHUNK], provisional=False)
+        rows = _get_included_votes().filter(
+            problem__in=keys[start : start + CHUNK], provisional=False
+        )
         for problem, holder, choice in rows.values_list("problem", "holder", "choice"):
             chosen[problem][holder] = choice
-    found = {judge: _compare_with_others(judge, votes, chosen) for judge, votes in mine.items()}
+    found = {judge: _compare_judge(judge, votes, chosen) for judge, votes in mine.items()}
     return {judge: agreed for judge, agreed in found.items() if agreed is not None}
 
 
-def chance_agreement(times: Mapping[tuple[Any, Any], int]) -> float:
+def compute_chance_agreement(counts: Mapping[tuple[Any, Any], int]) -> float:
     """Return the agreement expected by chance, 0–1, from two raters' joint answer counts.
 
     Args:
-        times: For each pair of answers, the number of problems with this pair.
+        counts: For each pair of answers, the number of problems with this pair.
     """
     ours: Counter[Any] = Counter()
     theirs: Counter[Any] = Counter()
-    for (a, b), count in times.items():
+    for (a, b), count in counts.items():
         ours[a] += count
         theirs[b] += count
     return sum(ours[answer] * theirs[answer] for answer in ours) / ours.total() ** 2
 
 
-def _compare_with_others(
-    judge: int, mine: dict[int, int | None], chosen: dict[int, dict[int, int | None]]
+def _compare_judge(
+    judge: int, own: dict[int, int | None], chosen: dict[int, dict[int, int | None]]
 ) -> AgreementWithOthers | None:
     pairs: Counter[tuple[int | None, int | None]] = Counter()
     ties = 0
-    for problem, choice in mine.items():
+    for problem, choice in own.items():
         others = Counter(other for who, other in chosen[problem].items() if who != judge)
         if others.total() < 2:
             continue
@@ -503,8 +503,8 @@ def _compare_with_others(
     if not pairs:
         return None
     same = sum(n for (choice, most), n in pairs.items() if choice == most)
-    return AgreementWithOthers(same, pairs.total(), ties, chance_agreement(pairs))
+    return AgreementWithOthers(same, pairs.total(), ties, compute_chance_agreement(pairs))
 
 
-def _included_votes() -> QuerySet[Slot]:
+def _get_included_votes() -> QuerySet[Slot]:
     return Slot.objects.votes().filter(excluded=False)

@@ -19,12 +19,12 @@ from django.utils.translation import gettext as _
 
 from winosmith.errors import InputError
 from winosmith.web._lock import writing
-from winosmith.web.judge.exclusion import confirm_job, refuse_job
+from winosmith.web.judge.exclusion import exclude_paid_votes, include_paid_votes
 from winosmith.web.judge.models import Slot
 from winosmith.web.judge.submissions import may_withdraw, withdraw_twin
 from winosmith.web.market import models, workers
 from winosmith.web.market.models import Identity, Participation, Study
-from winosmith.web.market.providers import PROVIDERS, id_digest, read_cells, read_table
+from winosmith.web.market.providers import PROVIDERS, digest_id, read_cells, read_table
 from winosmith.web.people.models import pseudonym
 
 MAX_ERRORS = 20
@@ -64,8 +64,7 @@ class Format:
     Attributes:
         verdicts: The verdict for each status.
         partial: The statuses of partly paid submissions.
-        worker, submission, status: The required columns; the submission is required only if the
-            market's links contain one.
+        worker, submission, status: The required columns; `submission` only if links contain one.
         code, seconds, paid: The optional columns.
     """
 
@@ -122,8 +121,7 @@ def read_export(path: Path, provider: str, currency: str = "") -> list[Row]:
         currency: The study's currency; amounts in another currency are errors. "" allows any.
 
     Raises:
-        InputError: The file is not an export of this market; the message lists each error with its
-            line.
+        InputError: The file is not an export of this market; the message lists errors with lines.
     """
     table, format_ = read_table(path), FORMATS[provider]
     needed = [format_.worker, format_.status]
@@ -139,10 +137,12 @@ def read_export(path: Path, provider: str, currency: str = "") -> list[Row]:
     faults, lines = [], dict[str, int]()
     for line in table.rows():
         try:
-            rows.append(_read_row(line.place.number, read_cells(line), format_, provider, currency))
+            rows.append(
+                _parse_row(line.place.number, read_cells(line), format_, provider, currency)
+            )
             key = rows[-1].submission or f"of {rows[-1].worker}"
             if key in lines:
-                raise InputError(_("the same submission as in line %d") % lines[key])
+                raise InputError(_("repeats the submission in line %d") % lines[key])
             lines[key] = line.place.number
         except InputError as error:
             faults.append(f"{line.place}: {error}")
@@ -153,7 +153,7 @@ def read_export(path: Path, provider: str, currency: str = "") -> list[Row]:
     return rows
 
 
-def _read_row(
+def _parse_row(
     line: int, cells: Mapping[str, str], format_: Format, provider: str, currency: str
 ) -> Row:
     pattern, needs_submission = PROVIDERS[provider].id_pattern, PROVIDERS[provider].needs_submission
@@ -282,8 +282,7 @@ class Plan:
         changes: The participations that change.
         unchanged: The number of participations that stay the same.
         unknown: The lines of submissions that were never started on this site.
-        unmatched: The market's payments for unknown submissions, minus the ledger's sum for erased
-            workers.
+        unmatched: The payments for unknown submissions, minus the ledger's sum for erased workers.
         missing: The participations that are not in the export.
         doubts: The lines without effect that a person must check, each with the reason.
         notes: The lines that take effect but should be checked.
@@ -311,21 +310,20 @@ class Plan:
 
 
 CENTS_FACTOR = 10
-"""A sum above this multiple of the reward is assumed to be in cents."""
+"""Multiple of the reward above which an amount is assumed to be in cents."""
 
 
 def plan_changes(
     study: Study, rows: Sequence[Row], *, final: bool = False, sent: datetime | None = None
 ) -> Plan:
-    """Return the effects of an export, without writing to the database.
+    """Return the changes that an export would make, without writing to the database.
 
     A submission belongs to a participation if both of its ids match the participation's link.
 
     Args:
         study: The study of the export.
         rows: The rows of the export.
-        final: Whether the export has all submissions; if so, participations that are not in the
-            export are rejected.
+        final: Whether the export has all submissions; if so, missing participations are rejected.
         sent: The time of the export, or None for now; people who started later are not missing.
     """
     plan = Plan([], 0, [], [], [], [], Decimal(0))
@@ -337,7 +335,7 @@ def plan_changes(
     matched: set[int] = set()
     for row in rows:
         worker, submission = (
-            by_digest.get((kind, id_digest(study.provider, kind, text))) if text else None
+            by_digest.get((kind, digest_id(study.provider, kind, text))) if text else None
             for kind, text in (
                 (models.WORKER, row.worker),
                 (models.SUBMISSION, row.submission),
@@ -359,14 +357,19 @@ def plan_changes(
             plan.doubts.append((row.line, doubt))
         if part is not None:
             plan.notes.extend(_collect_notes(row, part))
-            paid, waiting = _find_paid_amount(row, study), _count_waiting(part)
+            paid, waiting = _find_paid_amount(row, study), _count_pending_votes(part)
             changes[part.pk] = Change(part, row.verdict, row.status, paid, row.seconds, waiting)
     others = study.participations.select_related("person", "study").exclude(pk__in=matched)
     for part in others.filter(began__lte=sent) if sent else others:
         plan.missing.append(part)
         if final and part.verdict == models.WAITING:
             changes[part.pk] = Change(
-                part, models.REJECTED, "not in the export", Decimal(0), None, _count_waiting(part)
+                part,
+                models.REJECTED,
+                "not in the export",
+                Decimal(0),
+                None,
+                _count_pending_votes(part),
             )
     plan.changes.extend(filter(_has_effect, changes.values()))
     erased = study.participations.filter(identities=None).aggregate(paid=Sum("paid"))["paid"]
@@ -377,7 +380,7 @@ def plan_changes(
 def _match_participation(
     row: Row, worker: Participation | None, submission: Participation | None
 ) -> tuple[Participation | None, str]:
-    """Return the row's participation or None, and the reason if the match is doubtful."""
+    """Return the row's participation, or None; also return the reason if the match is doubtful."""
     if not row.submission:
         return worker, ""
     if worker is not None and submission is not None and worker.pk == submission.pk:
@@ -400,18 +403,18 @@ def _find_paid_amount(row: Row, study: Study) -> Decimal:
 
 def _collect_notes(row: Row, part: Participation) -> list[tuple[int, str]]:
     notes = []
-    expected = workers.completion_code(part)
+    expected = workers.get_completion_code(part)
     if row.code and row.code != "NOCODE" and row.verdict not in models.UNUSED_VERDICTS:
         if part.state not in (models.COMPLETE, models.SHORT):
-            notes.append((row.line, _("a code was entered, but the site did not give one")))
+            notes.append((row.line, _("a code was entered, although the site did not issue one")))
         elif expected and row.code != expected:
-            notes.append((row.line, _("the code differs from the one that the site gave")))
+            notes.append((row.line, _("the code differs from the code that the site issued")))
     if workers.is_on_hold(part) and row.verdict not in models.UNUSED_VERDICTS:
         notes.append((row.line, _("the votes are on hold: a moderator must check them first")))
     if row.verdict not in models.UNUSED_VERDICTS and (note := workers.describe_training(part)):
         notes.append((row.line, note))
     if row.verdict == models.APPROVED and part.state != models.COMPLETE and not row.is_partial:
-        notes.append((row.line, _("approved, but not all of the work is stored")))
+        notes.append((row.line, _("approved, although the stored work is incomplete")))
     if row.verdict not in models.UNUSED_VERDICTS and (
         note := workers.describe_missing_work(part, workers.count_done(part))
     ):
@@ -419,8 +422,8 @@ def _collect_notes(row: Row, part: Participation) -> list[tuple[int, str]]:
     return notes
 
 
-def _count_waiting(part: Participation) -> int:
-    return Slot.objects.filter(job=part.pk).waiting().count()
+def _count_pending_votes(part: Participation) -> int:
+    return Slot.objects.filter(job=part.pk).pending().count()
 
 
 def _has_effect(change: Change) -> bool:
@@ -446,14 +449,14 @@ def _apply_change(change: Change) -> int:
     reason = REASONS.get(change.verdict, "")
     votes = 0
     if change.verdict == models.APPROVED:
-        votes = confirm_job(part.pk, reason, refused=part.verdict in models.UNUSED_VERDICTS)
+        votes = include_paid_votes(part.pk, reason, refused=part.verdict in models.UNUSED_VERDICTS)
     elif change.verdict in models.UNUSED_VERDICTS:
         if part.state == models.WORKING:
             workers.end_participation(part, models.LEFT)
-        votes = refuse_job(part.pk, reason)
+        votes = exclude_paid_votes(part.pk, reason)
     with writing():
         if change.verdict in models.UNUSED_VERDICTS:
-            for twin in workers.paid_twins(part):
+            for twin in workers.get_paid_twins(part):
                 if may_withdraw(part.person, twin):
                     withdraw_twin(part.person, twin, reason)
         part.verdict, part.said = change.verdict, change.said

@@ -16,11 +16,11 @@ from django.utils.translation import gettext as _
 
 from winosmith.errors import InputError
 from winosmith.web._lock import writing
-from winosmith.web.judge.trust import Pace, median_pace
+from winosmith.web.judge.trust import Pace, measure_pace
 from winosmith.web.market import models, workers
 from winosmith.web.market.exports import parse_amount
 from winosmith.web.market.models import Identity, Participation, Payment, Study
-from winosmith.web.market.providers import id_digest, read_table
+from winosmith.web.market.providers import digest_id, read_table
 from winosmith.web.people.models import decrypt, keyed_digest, pseudonym
 
 CENT = Decimal("0.01")
@@ -139,7 +139,7 @@ def compute_ledger(study: Study) -> Ledger:
     )
 
 
-def planned_wage(study: Study) -> Decimal:
+def compute_planned_wage(study: Study) -> Decimal:
     """Return the hourly pay if the work takes the study's expected time."""
     return (study.reward * 60 / study.minutes).quantize(CENT)
 
@@ -151,7 +151,7 @@ def _iter_entries(study: Study) -> Iterator[Entry]:
         seconds = workers.count_work_seconds(part) if part.seconds is None else part.seconds
         entry = Entry(
             part, pseudonym(part.person), done, seconds, _compute_owed(part, done),
-            part.paid + part.bonus, median_pace(part.person_id), workers.is_on_hold(part), (),
+            part.paid + part.bonus, measure_pace(part.person_id), workers.is_on_hold(part), (),
         )  # fmt: skip
         yield replace(entry, notes=tuple(_iter_notes(entry)))
 
@@ -174,7 +174,7 @@ def _iter_notes(entry: Entry) -> Iterator[str]:
     if note := workers.describe_training(part):
         yield note
     if entry.paid and not entry.done:
-        yield _("paid without work")
+        yield _("paid although no work was done")
     elif entry.paid and entry.done < part.study.amount and part.state != models.SHORT:
         yield _("paid in full for part of the work")
     elif part.verdict not in models.UNUSED_VERDICTS and (
@@ -182,7 +182,7 @@ def _iter_notes(entry: Entry) -> Iterator[str]:
     ):
         yield note
     if entry.done and not entry.paid and part.verdict in models.UNUSED_VERDICTS:
-        yield _("worked without pay")
+        yield _("worked, but was not paid")
     elif entry.done and not entry.paid and part.state == models.LEFT:
         yield _("gave up, without pay")
     if entry.due:
@@ -196,8 +196,8 @@ def _iter_warnings(study: Study, median_wage: Decimal | None) -> Iterator[str]:
     if least is None:
         return
     values = {"least": f"{least:.2f} {study.currency}"}
-    if planned_wage(study) < least:
-        values["wage"] = f"{planned_wage(study):.2f} {study.currency}"
+    if compute_planned_wage(study) < least:
+        values["wage"] = f"{compute_planned_wage(study):.2f} {study.currency}"
         text = _("With the study’s expected time, the hourly pay is %(wage)s, less than %(least)s.")
         yield text % values
     if median_wage is not None and median_wage < least:
@@ -206,33 +206,31 @@ def _iter_warnings(study: Study, median_wage: Decimal | None) -> Iterator[str]:
         yield text % values
 
 
-def due_payments(ledger: Ledger) -> Iterator[tuple[str, str, str, str]]:
-    """Yield each due payment: the worker's id on the market, the amount, its currency, and its id.
+def iter_payments(ledger: Ledger) -> Iterator[tuple[str, str, str, str]]:
+    """Yield each due payment: the worker's id on the market, amount, currency, and payment id.
 
-    Only this function exports market ids, for the person who pays. A payment keeps its id until it
-    is recorded.
+    Only this function exports market ids. A payment keeps its id until it is recorded.
     """
     for entry in ledger.entries:
         identity = entry.part.identities.filter(kind=models.WORKER).exclude(sealed="").first()
         if entry.due and identity is not None:
-            key = _payment_id(entry.part, entry.part.payments.count() + 1)
+            key = _make_payment_id(entry.part, entry.part.payments.count() + 1)
             worker = decrypt(models.ID_PURPOSE, identity.sealed)
             yield worker, f"{entry.due:.2f}", ledger.study.currency, key
 
 
-def _payment_id(part: Participation, number: int) -> str:
+def _make_payment_id(part: Participation, number: int) -> str:
     return f"pay-{keyed_digest('payment', f'{part.pk} {number}')[:16]}"
 
 
 def record_bonuses(study: Study, path: Path) -> int:
-    """Record the payments in a file of `due_payments`; return the number of new payments.
+    """Record the payments in a file of `iter_payments`; return the number of new payments.
 
     A payment whose id is already in the ledger is not counted twice.
 
     Raises:
-        InputError: A line is not a payment, its worker did not take part, its currency is not
-            the study's, or the ledger has the payment with another amount or worker. Nothing is
-            written.
+        InputError: A line is not a payment, its worker did not take part, its currency is wrong, or
+            the ledger has the payment with another amount or worker. Nothing is written.
     """
     found: dict[str, tuple[str, Payment]] = {}
     for row in read_table(path).rows(("worker", "amount", "currency", "payment")):
@@ -244,7 +242,7 @@ def record_bonuses(study: Study, path: Path) -> int:
             )
         payment = _parse_payment(study, [cell.strip() for cell in row.values.values()], where)
         if payment.key in found:
-            raise InputError(f"{where}: the payment {payment.key} is in the file twice")
+            raise InputError(f"{where}: the file contains the payment {payment.key} twice")
         found[payment.key] = where, payment
     with writing():
         Study.objects.select_for_update().get(pk=study.pk)  # one file at a time
@@ -259,32 +257,34 @@ def record_bonuses(study: Study, path: Path) -> int:
         return len(Payment.objects.bulk_create(payment for _where, payment in found.values()))
 
 
-def _parse_payment(study: Study, cells: list[str], where: str) -> Payment:
+def _parse_payment(study: Study, cells: list[str], location: str) -> Payment:
     worker, amount, currency, key = cells
     if not PAYMENT_ID.fullmatch(key):
-        raise InputError(f"{where}: {key!r} is not a payment id")
+        raise InputError(f"{location}: {key!r} is not a payment id")
     if currency != study.currency:
         raise InputError(
-            f"{where}: the currency is {currency!r}, and the study pays in {study.currency}"
+            f"{location}: the currency is {currency!r}, and the study pays in {study.currency}"
         )
     try:
         paid = parse_amount(amount, study.currency)
     except InputError as error:
-        raise InputError(f"{where}: {error}") from None
+        raise InputError(f"{location}: {error}") from None
     if not paid:
-        raise InputError(f"{where}: the amount is 0; remove the line")
+        raise InputError(f"{location}: the amount is 0; remove the line")
     part = _find_participation(study, worker, key)
     if part is None:
-        raise InputError(f"{where}: nobody with this id took part in the study")
+        raise InputError(f"{location}: nobody with this id took part in the study")
     return Payment(study=study, participation_id=part, key=key, amount=paid)
 
 
 def _find_participation(study: Study, worker: str, key: str) -> int | None:
-    digest = id_digest(study.provider, models.WORKER, worker)
+    digest = digest_id(study.provider, models.WORKER, worker)
     identity = Identity.objects.filter(study=study, kind=models.WORKER, digest=digest).first()
     if identity is not None:
         return identity.participation_id
     for part in study.participations.filter(identities=None).prefetch_related("payments"):
-        if key in (_payment_id(part, number + 1) for number in range(len(part.payments.all()) + 1)):
+        if key in (
+            _make_payment_id(part, number + 1) for number in range(len(part.payments.all()) + 1)
+        ):
             return part.pk
     return None

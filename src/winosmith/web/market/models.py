@@ -18,11 +18,11 @@ without a limit anyone with a link could start with any number of invented ids."
 
 
 ID_PURPOSE = "market ids"
-"""The purpose of the encryption of `Identity.sealed`."""
+"""Encryption purpose of `Identity.sealed`."""
 
 
 class Study(models.Model):
-    """A paid study, whose workers come from a crowd market by a secret link.
+    """A paid study, whose workers come from a crowd market through a secret link.
 
     Attributes:
         name: The name for admins; workers never see it.
@@ -32,8 +32,7 @@ class Study(models.Model):
         reward: The reward for all of the work, in `currency`.
         minutes: The expected time in minutes.
         least_wage: The hourly pay below which the ledger warns; None for no warning.
-        code: The completion code for complete work; empty if each worker has an individual
-            code.
+        code: The completion code for complete work; empty if codes are individual.
         short_code: The code if the work ran out early, or "".
         short_reward: The market's reward for that code; None if it pays nothing.
         market_study: The market's id of the study, which links must contain; empty for any.
@@ -178,8 +177,7 @@ class Identity(models.Model):
 
     Attributes:
         digest: The keyed digest of the provider, the kind and the id, for look-ups.
-        sealed: The id, encrypted with a key derived from the site's; empty after the retention
-            time.
+        sealed: The encrypted id; empty after the retention time.
         at_work: Whether the worker is active; they can be active in only one study.
     """
 

@@ -45,7 +45,7 @@ CODE_LENGTH = 10
 """Number of letters and digits in a completion code: 50 bits."""
 
 
-def id_digest(provider: str, kind: str, text: str) -> str:
+def digest_id(provider: str, kind: str, text: str) -> str:
     """Return the digest of a market's id, for look-ups; 64 hex digits.
 
     Only the holder of the site's key can compute the digest.
@@ -53,7 +53,7 @@ def id_digest(provider: str, kind: str, text: str) -> str:
     return keyed_digest("market id", "\0".join((provider, kind, text)))
 
 
-def individual_code(participation: int) -> str:
+def make_individual_code(participation: int) -> str:
     """Return the unique completion code of a participation."""
     digest = bytes.fromhex(keyed_digest("market code", str(participation)))
     return b32encode(digest).decode("ascii")[:CODE_LENGTH]
@@ -148,11 +148,7 @@ class Provider:
             raise InputError(_("The link belongs to another study of the market."))
         return Claim(worker, submission)
 
-    def parameters(self) -> tuple[str, ...]:
-        """Return the names of the query parameters that can contain an id."""
-        return tuple(filter(None, (self.worker, self.submission, self.study)))
-
-    def return_link(self, code: str) -> str:
+    def make_return_url(self, code: str) -> str:
         """Return the URL to which a worker returns with a code, or ""."""
         return self.return_url + urlencode({"cc": code}) if self.return_url else ""
 
@@ -185,7 +181,7 @@ PROVIDERS = {
 ("The study object")."""
 
 
-def study_link(provider: str, token: str, address: str) -> str:
+def make_study_link(provider: str, token: str, address: str) -> str:
     """Return the study link that the market gets.
 
     Args:
@@ -193,7 +189,7 @@ def study_link(provider: str, token: str, address: str) -> str:
         token: The secret part of the link.
         address: The URL of the site.
 
-    >>> study_link("generic", "s3cret", "https://twins.example.org/")
+    >>> make_study_link("generic", "s3cret", "https://twins.example.org/")
     'https://twins.example.org/study/s3cret/?worker=WORKER&submission=SUBMISSION'
     """
     return f"{address.rstrip('/')}/study/{token}/?{PROVIDERS[provider].query}"

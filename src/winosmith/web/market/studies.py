@@ -27,8 +27,8 @@ from winosmith.errors import InputError
 from winosmith.web._lock import writing
 from winosmith.web.judge.models import Slot
 from winosmith.web.market.models import WORKER, Participation, Screen, Study
-from winosmith.web.market.providers import PROVIDERS, id_digest, read_cells, read_table
-from winosmith.web.people.models import token_digest
+from winosmith.web.market.providers import PROVIDERS, digest_id, read_cells, read_table
+from winosmith.web.people.models import digest_token
 
 ID_COLUMNS = ("worker", "worker id", "workerid", "participant id", "prolific_pid", "id")
 """Accepted names of the id column, in lower case."""
@@ -83,31 +83,30 @@ class Requirement:
         return _COMPARISONS[self.sign](value, self.value)
 
 
-def read_ids(path: Path, provider: str, require: Sequence[Requirement] = ()) -> list[str]:
+def read_ids(path: Path, provider: str, requirements: Sequence[Requirement] = ()) -> list[str]:
     """Return the ids in a file: one per line, or a CSV table with a column of ids.
 
     Args:
         path: The path of the file.
         provider: The market of the ids.
-        require: Conditions on other columns; rows that don't meet them are skipped.
+        requirements: Conditions on other columns; rows that don't meet them are skipped.
 
     Raises:
-        InputError: An id is not valid, a column or number is missing (with file and line), or the
-            file is not text.
+        InputError: An id is not valid, a column or number is missing, or the file is not text.
     """
     table, ids = read_table(path), []
     header = [name.lower() for name in table.header]
     worker = next((name for name in ID_COLUMNS if name in header), "")
-    if not worker and (len(header) > 1 or require):
+    if not worker and (len(header) > 1 or requirements):
         fault = _("there is no column named %s") % ", ".join(ID_COLUMNS)
         raise InputError(f"{path}:1: {fault}")
-    if absent := [each.column for each in require if each.column not in header]:
+    if absent := [each.column for each in requirements if each.column not in header]:
         fault = _("there is no column %r") % absent[0]
         raise InputError(f"{path}:1: {fault}")
     for row in table.rows() if worker else table.rows([worker]):
         try:
             cells = {name.lower(): cell for name, cell in read_cells(row).items()}
-            if not all(each.is_met_by(cells[each.column]) for each in require):
+            if not all(each.is_met_by(cells[each.column]) for each in requirements):
                 continue
             if not PROVIDERS[provider].id_pattern.fullmatch(cells[worker]):
                 raise InputError(_("this is not an id of %s") % PROVIDERS[provider].title)
@@ -121,8 +120,8 @@ def read_ids(path: Path, provider: str, require: Sequence[Requirement] = ()) -> 
 
 
 def add_screens(study: Study, ids: Sequence[str], *, allowed: bool) -> int:
-    """Admit only the listed people, or exclude them; return the number of listed people."""
-    digests = (id_digest(study.provider, WORKER, worker) for worker in ids)
+    """Admit only the listed workers, or exclude them; return the number of listed workers."""
+    digests = (digest_id(study.provider, WORKER, worker) for worker in ids)
     with writing():
         Screen.objects.bulk_create(
             (Screen(study=study, digest=digest, allowed=allowed) for digest in digests),
@@ -166,10 +165,9 @@ def create_study(
     trust: bool = False,
     screens: Iterable[tuple[Sequence[str], bool]] = (),
 ) -> tuple[Study, str]:
-    """Create a study; return it with the secret part of its link, which is not stored.
+    """Create a study; return the study and the secret part of its link, which is not stored.
 
-    Each of `screens` is a list of workers' ids and whether these workers are admitted; the other
-    parameters are those of `Study`.
+    Each item of `screens` is a list of workers' ids and whether to admit them; see also `Study`.
 
     Raises:
         InputError: The name is taken, or a value is not valid.
@@ -184,7 +182,7 @@ def create_study(
     token = secrets.token_urlsafe(TOKEN_BYTES)
     try:
         with writing():
-            study = Study.objects.create(name=name, digest=token_digest(token), **values)
+            study = Study.objects.create(name=name, digest=digest_token(token), **values)
             for ids, allowed in screens:
                 if ids:
                     add_screens(study, ids, allowed=allowed)
@@ -229,14 +227,14 @@ def _check_values(name: str, values: dict[str, Any]) -> None:
 
 def find_study(token: str) -> Study | None:
     """Return the study whose link has this secret part, or None."""
-    digest = token_digest(token)
+    digest = digest_token(token)
     study = Study.objects.filter(digest=digest).first()
     return study if study and hmac.compare_digest(study.digest, digest) else None
 
 
-def is_replaced(token: str) -> bool:
-    """Return whether a link was replaced by a newer link of its study."""
-    return Study.objects.filter(replaced__contains=token_digest(token)).exists()
+def is_link_replaced(token: str) -> bool:
+    """Return whether a link was replaced by a newer link to its study."""
+    return Study.objects.filter(replaced__contains=digest_token(token)).exists()
 
 
 def get_study(name: str) -> Study:
@@ -257,7 +255,7 @@ def replace_link(study: Study) -> str:
     token = secrets.token_urlsafe(TOKEN_BYTES)
     with writing():
         Study.objects.filter(pk=study.pk).update(
-            digest=token_digest(token), replaced=Concat("replaced", "digest", Value("\n"))
+            digest=digest_token(token), replaced=Concat("replaced", "digest", Value("\n"))
         )
     return token
 
@@ -338,7 +336,7 @@ class Progress:
 def measure_progress(study: Study) -> Progress:
     """Return the progress of a study."""
     rows = list(study.participations.values_list("pk", "state", "verdict"))
-    votes = Slot.objects.filter(job__in=[pk for pk, _, _ in rows]).waiting()
+    votes = Slot.objects.filter(job__in=[pk for pk, _, _ in rows]).pending()
     states, verdicts = (Counter(row[at] for row in rows) for at in (1, 2))
     return Progress(
         study,

@@ -18,13 +18,13 @@ from winosmith.errors import InputError
 from winosmith.web._lock import writing
 from winosmith.web.judge.models import Slot
 from winosmith.web.market import providers, workers
-from winosmith.web.market.ledger import COLUMNS, compute_ledger, planned_wage
+from winosmith.web.market.ledger import COLUMNS, compute_ledger, compute_planned_wage
 from winosmith.web.market.models import UNUSED_VERDICTS, WORKING, WRITE, Participation, Study
-from winosmith.web.market.studies import find_study, is_replaced
-from winosmith.web.pages import csv_response
+from winosmith.web.market.studies import find_study, is_link_replaced
+from winosmith.web.pages import make_csv_response
 from winosmith.web.people import gates
-from winosmith.web.people.accounts import adopt
-from winosmith.web.people.privacy import missing_documents
+from winosmith.web.people.accounts import merge_visitor
+from winosmith.web.people.privacy import get_missing_documents
 
 MAX_STARTS = 240
 """Maximum number of starts per hour from one network."""
@@ -40,7 +40,7 @@ ERROR_STATUS = {
 def store_link_claim(request: HttpRequest, token: str) -> HttpResponse:
     """Move the ids in a study link to an encrypted cookie."""
     study = find_study(token)
-    if study is None and is_replaced(token):
+    if study is None and is_link_replaced(token):
         reason = _("This link was replaced. Open the study again on the market’s site.")
         return render(request, "market/refused.html", {"reason": reason}, status=410)
     if study is None:
@@ -71,7 +71,7 @@ def show_welcome(request: HttpRequest) -> HttpResponse:
         logged_in = request.user.is_authenticated
         if before is not None and logged_in and request.user.pk == before.person_id:
             return redirect("market:work")
-        page = _page_context(request, study, before)
+        page = _make_welcome_context(request, study, before)
         if request.method == "POST" and page["may_begin"]:
             return _start_study(request, study, arrival)
     except tuple(ERROR_STATUS) as error:
@@ -82,20 +82,20 @@ def show_welcome(request: HttpRequest) -> HttpResponse:
     return render(request, "market/welcome.html", page, status=status)
 
 
-def _page_context(
-    request: HttpRequest, study: Study, before: Participation | None
+def _make_welcome_context(
+    request: HttpRequest, study: Study, started: Participation | None
 ) -> dict[str, Any]:
-    part = workers.find_participation(gates.existing_writer(request))
+    part = workers.find_participation(gates.get_current_writer(request))
     account = request.user.is_authenticated and part is None
     busy = part is not None and part.state == WORKING
     free = Q(lease_until=None) | Q(lease_until__lte=timezone.now())
     slots = Slot.objects.filter(free, open=True, gold=False)
-    left = before is not None or study.kind == WRITE or slots.exists()
+    left = started is not None or study.kind == WRITE or slots.exists()
     return {
         "study": study,
         "provider": providers.PROVIDERS[study.provider],
-        "wage": planned_wage(study),
-        "before": before,
+        "wage": compute_planned_wage(study),
+        "before": started,
         "account": account,
         "busy": busy,
         "left": left,
@@ -106,13 +106,13 @@ def _page_context(
 def _start_study(request: HttpRequest, study: Study, arrival: workers.Arrival) -> HttpResponse:
     """Start the study in a new session, and move texts written without an account to its person."""
     gates.rate_limit(request, "study", MAX_STARTS)
-    before = gates.existing_writer(request)
+    before = gates.get_current_writer(request)
     with writing():
         part = workers.start_participation(study, arrival)
         if before is not None and before.anonymous:
-            adopt(part.person, before)
+            merge_visitor(part.person, before)
         gates.begin_session(request, part.person)
-    if missing_documents(part.person, judging=True):
+    if get_missing_documents(part.person, judging=True):
         return redirect(f"{reverse('people:consent')}?next={reverse('market:work')}")
     return redirect("market:work")
 
@@ -120,7 +120,7 @@ def _start_study(request: HttpRequest, study: Study, arrival: workers.Arrival) -
 @require_safe
 def show_work(request: HttpRequest) -> HttpResponse:
     """Show the progress of the work, and the completion code once all of it is stored."""
-    part = workers.find_participation(gates.existing_writer(request))
+    part = workers.find_participation(gates.get_current_writer(request))
     if part is None:
         if workers.read_arrival(request) is not None:
             return redirect("market:welcome")
@@ -140,13 +140,13 @@ def give_up_work(request: HttpRequest) -> HttpResponse:
     return _end_work(request, workers.leave_participation)
 
 
-def _end_work(request: HttpRequest, act: Callable[[Participation], None]) -> HttpResponse:
-    part = workers.find_participation(gates.existing_writer(request))
+def _end_work(request: HttpRequest, end: Callable[[Participation], None]) -> HttpResponse:
+    part = workers.find_participation(gates.get_current_writer(request))
     if part is None:
         return redirect("market:work")
 
     try:
-        gates.form_once(request, part.person, lambda: act(part))
+        gates.process_form(request, part.person, lambda: end(part))
     except InputError as error:
         return _render_work(request, part, error=str(error), status=422)
     return redirect("market:work")
@@ -155,15 +155,15 @@ def _end_work(request: HttpRequest, act: Callable[[Participation], None]) -> Htt
 def _render_work(
     request: HttpRequest, part: Participation, *, error: str = "", status: int = 200
 ) -> HttpResponse:
-    code = workers.completion_code(part)
+    code = workers.get_completion_code(part)
     page = {
         "part": part,
         "study": part.study,
         "provider": providers.PROVIDERS[part.study.provider],
         "workload": workers.measure_workload(part),
-        "consent": bool(missing_documents(part.person, judging=True)),
+        "consent": bool(get_missing_documents(part.person, judging=True)),
         "code": code,
-        "way_back": providers.PROVIDERS[part.study.provider].return_link(code) if code else "",
+        "way_back": providers.PROVIDERS[part.study.provider].make_return_url(code) if code else "",
         "turned_away": part.verdict in UNUSED_VERDICTS,
         "error": error,
     }
@@ -184,4 +184,4 @@ def download_ledger(request: HttpRequest, name: str) -> StreamingHttpResponse:
     """Send the ledger as a CSV file with workers' pseudonyms."""
     study = get_object_or_404(Study, name=name)
     rows = [entry.cells() for entry in compute_ledger(study).entries]
-    return csv_response([COLUMNS, *rows], f"{name}-ledger.csv")
+    return make_csv_response([COLUMNS, *rows], f"{name}-ledger.csv")

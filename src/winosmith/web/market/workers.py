@@ -27,14 +27,14 @@ from django.utils.translation import gettext as _
 
 from winosmith.errors import InputError
 from winosmith.web._lock import writing
-from winosmith.web.judge.exclusion import refuse_job
+from winosmith.web.judge.exclusion import exclude_paid_votes
 from winosmith.web.judge.models import Judge, Seen, Skip, Slot, block_of
-from winosmith.web.judge.trust import askable_questions, get_judge_on_hold, is_stopped
-from winosmith.web.judge.turns import current_slot, judging_status
+from winosmith.web.judge.trust import get_askable_questions, get_judge_on_hold, is_stopped
+from winosmith.web.judge.turns import get_current_slot, get_judging_status
 from winosmith.web.judge.votes import return_slot
 from winosmith.web.market import models
 from winosmith.web.market.models import ID_PURPOSE, Identity, Participation, Screen, Study
-from winosmith.web.market.providers import Claim, id_digest, individual_code
+from winosmith.web.market.providers import Claim, digest_id, make_individual_code
 from winosmith.web.market.studies import is_admitted
 from winosmith.web.people.accounts import end_access
 from winosmith.web.people.models import Person, decrypt, encrypt
@@ -44,9 +44,9 @@ register = template.Library()
 
 
 @register.filter("verdict")
-def verdict_label(word: str) -> str:
+def get_verdict_label(verdict: str) -> str:
     """Return the label of a market's verdict."""
-    return str(Participation.Verdict(word).label)
+    return str(Participation.Verdict(verdict).label)
 
 
 COOKIE = f"study-{settings.COOKIE_MARK}"
@@ -76,7 +76,7 @@ class Arrival:
 
 
 def read_arrival(request: HttpRequest) -> Arrival | None:
-    """Return the study and ids stored in this browser, or None."""
+    """Return the study and ids stored in this browser's cookie, or None."""
     try:
         study, worker, submission, mark = decrypt(COOKIE, request.COOKIES.get(COOKIE, ""), MAX_AGE)
     except InvalidToken:
@@ -85,7 +85,7 @@ def read_arrival(request: HttpRequest) -> Arrival | None:
 
 
 def store_claim(request: HttpRequest, response: HttpResponse, study: Study, claim: Claim) -> None:
-    """Store the ids of a link, encrypted, in the browser, with a mark for all its studies."""
+    """Store the ids of a study link in an encrypted cookie, with a mark of the browser."""
     before = read_arrival(request)
     mark = secrets.token_urlsafe(24) if before is None else before.mark
     value = encrypt(COOKIE, [study.pk, claim.worker, claim.submission, mark])
@@ -105,15 +105,15 @@ MAX_GAP = {models.JUDGE: timedelta(minutes=5), models.WRITE: timedelta(minutes=3
 shortened. A problem takes seconds; a twin, which is a single action, takes many minutes."""
 
 
-def sum_work_seconds(times: Iterable[datetime], idle: timedelta) -> int:
-    """Return the seconds from the first to the last time, with each gap limited to `idle`.
+def sum_work_seconds(times: Iterable[datetime], max_gap: timedelta) -> int:
+    """Return the seconds from the first to the last time, with each gap limited to `max_gap`.
 
     >>> from datetime import datetime, timedelta
     >>> at = [datetime(2026, 1, 1, 12, minute) for minute in (0, 1, 31)]
     >>> sum_work_seconds(at, timedelta(minutes=5))
     360
     """
-    gaps = (min(later - earlier, idle) for earlier, later in pairwise(sorted(times)))
+    gaps = (min(later - earlier, max_gap) for earlier, later in pairwise(sorted(times)))
     return round(sum(gaps, timedelta()).total_seconds())
 
 
@@ -168,7 +168,7 @@ def find_participation(person: Person | None) -> Participation | None:
     return Participation.objects.select_related("study", "person").filter(person=person).first()
 
 
-def paid_twins(part: Participation) -> QuerySet[Twin]:
+def get_paid_twins(part: Participation) -> QuerySet[Twin]:
     """Return the twins written since the start of the work, without withdrawn twins."""
     rows = Twin.objects.filter(
         contributor=part.person_id, revises=None, created__gte=part.began
@@ -180,7 +180,7 @@ def count_done(part: Participation) -> int:
     """Return the number of stored answers or twins of the required work."""
     if part.study.kind == models.WRITE:
         # A perturbed sentence is stored like a twin, but is not a paid twin.
-        return paid_twins(part).filter(problems__version__parent=None).count()
+        return get_paid_twins(part).filter(problems__version__parent=None).count()
     return Slot.objects.filter(job=part.pk).exclude(answered_at=None).count()
 
 
@@ -191,7 +191,7 @@ def describe_missing_work(part: Participation, done: int) -> str:
     """
     if part.state != models.COMPLETE or done >= part.study.amount:
         return ""
-    if part.study.kind == models.WRITE and paid_twins(part).count() >= part.study.amount:
+    if part.study.kind == models.WRITE and get_paid_twins(part).count() >= part.study.amount:
         return _(
             "all the work was done, but it includes perturbed sentences, "
             "which do not count as twins"
@@ -199,8 +199,8 @@ def describe_missing_work(part: Participation, done: int) -> str:
     return _("all the work was done, but some of it was withdrawn")
 
 
-@register.simple_tag
-def study_progress(user: Any) -> dict[str, Any] | None:
+@register.simple_tag(name="study_progress")
+def get_study_progress(user: Any) -> dict[str, Any] | None:
     """Return the progress of a worker's unfinished study, for every page, or None."""
     part = find_participation(user)
     if part is None or part.state != models.WORKING:
@@ -241,10 +241,10 @@ def measure_workload(part: Participation) -> Workload:
     if part.study.kind == models.WRITE:
         return Workload(done, amount, False, done < amount, False, None)
     judge = Judge.objects.get(person=part.person_id)
-    has_problem = current_slot(part.person) is not None
+    has_problem = get_current_slot(part.person) is not None
     if has_problem or done >= amount:
         return Workload(done, amount, has_problem, False, is_stopped(judge), None)
-    status = judging_status(part.person, judge)
+    status = get_judging_status(part.person, judge)
     until = status["none_left"].until if status["none_left"] else None
     return Workload(done, amount, False, status["left"], status["paused"], until)
 
@@ -294,7 +294,7 @@ def end_participation(part: Participation, state: str) -> None:
         part.save(update_fields=["state", "ended", "seconds"])
 
 
-def completion_code(part: Participation) -> str:
+def get_completion_code(part: Participation) -> str:
     """Return a worker's current completion code, or "".
 
     There is no code until all work is stored, and none for people whom the market rejected.
@@ -302,7 +302,7 @@ def completion_code(part: Participation) -> str:
     if part.verdict in models.UNUSED_VERDICTS:
         return ""
     if part.state == models.COMPLETE:
-        return part.study.code or individual_code(part.pk)
+        return part.study.code or make_individual_code(part.pk)
     if part.state == models.SHORT:
         return part.study.short_code
     return ""
@@ -349,7 +349,7 @@ def find_started(study: Study, arrival: Arrival) -> Participation | None:
 
 def _find_identity(study: Study, kind: str, text: str) -> Participation | None:
     rows = Identity.objects.filter(
-        study=study, kind=kind, digest=id_digest(study.provider, kind, text)
+        study=study, kind=kind, digest=digest_id(study.provider, kind, text)
     )
     row = rows.select_related("participation__person", "participation__study").first()
     return row.participation if row else None
@@ -371,7 +371,9 @@ def start_participation(study: Study, arrival: Arrival) -> Participation:
         with writing():
             made = find_started(study, arrival) or _create_participation(study, arrival)
             others = Participation.objects.filter(browser=arrival.browser).exclude(pk=made.pk)
-            _mark_as_read(made.person, list(others), spared=_spared_twins(made.person, others))
+            _mark_as_read(
+                made.person, list(others), excluded=_find_training_twins(made.person, others)
+            )
             return made
     except (
         IntegrityError,
@@ -382,7 +384,7 @@ def start_participation(study: Study, arrival: Arrival) -> Participation:
             return found
         if isinstance(error, StartedElsewhereError):
             raise
-        raise StartedElsewhereError(_describe_elsewhere()) from None
+        raise StartedElsewhereError(_explain_id_in_use()) from None
 
 
 def _create_participation(study: Study, arrival: Arrival) -> Participation:
@@ -396,7 +398,7 @@ def _create_participation(study: Study, arrival: Arrival) -> Participation:
                 "submission on the market’s site."
             )
         )
-    worker = id_digest(study.provider, models.WORKER, arrival.claim.worker)
+    worker = digest_id(study.provider, models.WORKER, arrival.claim.worker)
     if not is_admitted(study, worker):
         raise NotInvitedError(
             _(
@@ -404,7 +406,7 @@ def _create_participation(study: Study, arrival: Arrival) -> Participation:
                 "list. Please return your submission on the market’s site."
             )
         )
-    earlier = _earlier_participations(worker)
+    earlier = _get_earlier_participations(worker)
     judges = study.kind == models.JUDGE
     person = Person.objects.create_user(
         f"worker-{secrets.token_hex(12)}", hired=True, is_judge=judges
@@ -416,7 +418,7 @@ def _create_participation(study: Study, arrival: Arrival) -> Participation:
                 study=study,
                 participation=made,
                 kind=kind,
-                digest=id_digest(study.provider, kind, text),
+                digest=digest_id(study.provider, kind, text),
                 sealed=encrypt(ID_PURPOSE, text),
                 at_work=kind == "worker",
             )
@@ -433,7 +435,7 @@ def _create_participation(study: Study, arrival: Arrival) -> Participation:
     return made
 
 
-def _earlier_participations(worker: str) -> list[Participation]:
+def _get_earlier_participations(worker: str) -> list[Participation]:
     """Return a worker's participations in other studies, after ending abandoned ones.
 
     Raises:
@@ -444,16 +446,16 @@ def _earlier_participations(worker: str) -> list[Participation]:
     for one in found:
         if one.state == models.WORKING:
             if timezone.now() - _find_last_action(one) < ABANDONED_AFTER:
-                raise StartedElsewhereError(_describe_elsewhere())
+                raise StartedElsewhereError(_explain_id_in_use())
             end_participation(one, models.LEFT)
         end_access(one.person)
     return found
 
 
-def _describe_elsewhere() -> str:
+def _explain_id_in_use() -> str:
     return _(
         "Your id is already in use in another study on this site. Finish that "
-        "study or give it up, in the browser in which you started it."
+        "study or give up, in the browser in which you started it."
     )
 
 
@@ -465,7 +467,7 @@ def _find_last_action(part: Participation) -> datetime:
 
 
 def _mark_as_read(
-    person: Person, earlier: list[Participation], spared: Collection[int] = ()
+    person: Person, earlier: list[Participation], excluded: Collection[int] = ()
 ) -> None:
     """Mark all texts read or written in other participations as read by a person."""
     others = [one.person_id for one in earlier]
@@ -478,7 +480,7 @@ def _mark_as_read(
             twin_id=row.twin_id,
             problem_id=row.problem_id,
         )
-        for row in Seen.objects.filter(person__in=others).exclude(twin__in=spared)
+        for row in Seen.objects.filter(person__in=others).exclude(twin__in=excluded)
     ]
     wrote: QuerySet[Problem] = Problem.objects.filter(twin__contributor__in=others)
     rows += [
@@ -488,8 +490,8 @@ def _mark_as_read(
     Seen.objects.bulk_create(rows, ignore_conflicts=True)
 
 
-def _spared_twins(person: Person, others: QuerySet[Participation]) -> list[int]:
-    """Return the already read twins of gold questions that a person's training needs.
+def _find_training_twins(person: Person, others: QuerySet[Participation]) -> list[int]:
+    """Return the twins of gold questions, already read, that a person's training needs.
 
     On a shared computer the first worker may have used all questions. If too few are left, return
     the twins of which no half is judged.
@@ -498,7 +500,7 @@ def _spared_twins(person: Person, others: QuerySet[Participation]) -> list[int]:
     if not needed or Judge.objects.filter(person=person, qualified__isnull=False).exists():
         return []
     known = Seen.objects.filter(person__in=others.values("person")).values("twin")
-    questions = askable_questions().values_list("twin", flat=True).distinct()
+    questions = get_askable_questions().values_list("twin", flat=True).distinct()
     if questions.exclude(twin__in=known).count() >= needed:
         return []
     judged = Problem.objects.filter(state__in=(State.HELD, State.JUDGING), gold=False)
@@ -517,7 +519,7 @@ def erase_worker(person: Person, _texts: bool) -> None:
     if part.state == models.WORKING:
         end_participation(part, models.LEFT)
     if Slot.objects.filter(job=part.pk, provisional=True, excluded=False).exists():
-        refuse_job(part.pk, "the worker was erased before the market confirmed them")
+        exclude_paid_votes(part.pk, "the worker was erased before the market confirmed them")
     ids = Identity.objects.filter(participation=part)
     Screen.objects.filter(digest__in=ids.values("digest")).delete()
     ids.delete()
@@ -535,17 +537,16 @@ def delete_old_ids(_now: datetime, before: datetime) -> int:
         return settled.update(sealed="")
 
 
-def _stored_ids(part: Participation) -> Iterable[Identity]:
-    return part.identities.exclude(sealed="").order_by("pk")
-
-
 def export_studies(person: Person) -> list[dict[str, Any]]:
     """Return a person's participations in studies, with their market ids."""
     rows = Participation.objects.filter(person=person).select_related("study")
     return [
         {
             "market": part.study.provider,
-            "ids": {row.kind: decrypt(ID_PURPOSE, row.sealed) for row in _stored_ids(part)},
+            "ids": {
+                row.kind: decrypt(ID_PURPOSE, row.sealed)
+                for row in part.identities.exclude(sealed="").order_by("pk")
+            },
             "work": part.study.kind,
             "began": part.began,
             "ended": part.ended,

@@ -20,6 +20,6 @@ class Config(AppConfig):
         works[BATCH], works[VOTES] = batches.run_batch_job, people.run_vote_job
         search.indexes.append(queue.create_indexes)
         privacy.erasers.append(decisions.erase_appeal_texts)
-        accounts.adopters.append(decisions.adopt_appeals)
-        news.news_sources += [queue.moderation_news, people.votes_news]
-        news.work_sources.append(queue.moderation_work)
+        accounts.adopters.append(decisions.move_appeals_to_account)
+        news.news_sources += [queue.iter_moderation_news, people.iter_vote_news]
+        news.work_sources.append(queue.iter_moderation_work)

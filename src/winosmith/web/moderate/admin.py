@@ -38,8 +38,8 @@ UNSHOWN_MODELS = (Group, Session)
 """Models without pages: groups are not used, and the URL of a session would contain its key."""
 
 
-class ReadOnly(admin.ModelAdmin):
-    """A read-only table."""
+class ReadOnlyAdmin(admin.ModelAdmin):
+    """Admin for a read-only table."""
 
     actions = None
     list_per_page = 50
@@ -47,13 +47,13 @@ class ReadOnly(admin.ModelAdmin):
 
     def get_list_display(self, request: HttpRequest) -> list[str]:
         """Return the names of up to seven short columns."""
-        shown = [field for field in _visible_fields(self.model) if not field.is_relation]
+        shown = [field for field in _list_visible_fields(self.model) if not field.is_relation]
         short = [field.name for field in shown if field.get_internal_type() not in LONG_TYPES]
         return ["__str__", *[name for name in short if name != "id"][:7]]
 
     def get_fields(self, request: HttpRequest, obj: Any = None) -> list[str]:
         """Return the names of all columns except secrets."""
-        return [field.name for field in _visible_fields(self.model)]
+        return [field.name for field in _list_visible_fields(self.model)]
 
     def lookup_allowed(self, lookup: str, value: Any, request: Any = None) -> bool:
         """Reject lookups in the URL, because their results could reveal a secret."""
@@ -80,8 +80,8 @@ class NewVersionForm(ModelForm):
         return values
 
 
-class DocumentAdmin(ReadOnly):
-    """Consent texts: each version is a new row, and rows never change."""
+class DocumentAdmin(ReadOnlyAdmin):
+    """Admin for consent texts: each version is a new row, and rows never change."""
 
     form = NewVersionForm
 
@@ -113,7 +113,7 @@ class DocumentAdmin(ReadOnly):
         obj.pk, obj.version, obj.created = made.pk, made.version, made.created
 
 
-def _visible_fields(model: Any) -> list[Any]:
+def _list_visible_fields(model: Any) -> list[Any]:
     return [field for field in model._meta.fields if field.name not in SECRET_COLUMNS]
 
 
@@ -136,7 +136,7 @@ def _register_models() -> None:
             # Django's admin has no pages for models with composite keys.
             hidden = len(model._meta.pk_fields) > 1 or model in UNSHOWN_MODELS
             if not hidden and not admin.site.is_registered(model):
-                admin.site.register(model, DocumentAdmin if model is Document else ReadOnly)
+                admin.site.register(model, DocumentAdmin if model is Document else ReadOnlyAdmin)
 
 
 _register_models()

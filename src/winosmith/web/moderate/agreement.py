@@ -17,7 +17,7 @@ from django.db.models import Count, F, Q, QuerySet
 from winosmith.metrics import wilson_interval
 from winosmith.web._kept import Entry, cached
 from winosmith.web.judge.models import Slot
-from winosmith.web.judge.votes import chance_agreement
+from winosmith.web.judge.votes import compute_chance_agreement
 from winosmith.web.people.models import Person, pseudonym
 
 MIN_SHARED = 20
@@ -65,7 +65,7 @@ class Pair:
     @property
     def kappa(self) -> float | None:
         """Return Cohen's kappa (1960), up to 1; None if both gave only one answer."""
-        return self._beyond_chance(self.share)
+        return self._correct_for_chance(self.share)
 
     @property
     def kappa_interval(self) -> tuple[float, float] | None:
@@ -74,19 +74,18 @@ class Pair:
         The usual interval (Fleiss, Cohen & Everitt 1969) contains a kappa of 0.9 in only 63 % of
         samples of 20; this interval does in 93 %.
         """
-        low, high = (self._beyond_chance(end) for end in self.interval)
+        low, high = (self._correct_for_chance(end) for end in self.interval)
         return None if low is None or high is None else (low, high)
 
-    def _beyond_chance(self, share: float) -> float | None:
-        return None if self.chance >= 1 else (share - self.chance) / (1 - self.chance)
+    def _correct_for_chance(self, fraction: float) -> float | None:
+        return None if self.chance >= 1 else (fraction - self.chance) / (1 - self.chance)
 
 
 def list_pairs(judge: Person | None = None) -> list[tuple[str, str, Pair]]:
     """Return the pairs among the MAX_JUDGES judges with the most votes, with both pseudonyms.
 
     Args:
-        judge: If given, return the pairs of this judge and the judges with the most shared
-            problems.
+        judge: If given, return this judge's pairs with the judges with the most shared problems.
 
     Returns:
         The pairs with MIN_SHARED problems or more, highest kappa first. Large sites cache them.
@@ -106,10 +105,10 @@ COLUMNS = (
     "judge", "other_judge", "both_judged", "same", "share", "low", "high", "chance", "kappa",
     "kappa_low", "kappa_high", "waiting",
 )  # fmt: skip
-"""Columns of the CSV file. Fractions are 0–1; `waiting` counts problems with a waiting vote."""
+"""Columns of the CSV file. Fractions are 0–1; `waiting` counts problems with a pending vote."""
 
 
-def csv_rows(pairs: Sequence[tuple[str, str, Pair]]) -> Iterator[Sequence[object]]:
+def iter_csv_rows(pairs: Sequence[tuple[str, str, Pair]]) -> Iterator[Sequence[object]]:
     """Yield the columns and the pairs for a CSV file."""
     yield COLUMNS
     for one, other, pair in pairs:
@@ -119,7 +118,7 @@ def csv_rows(pairs: Sequence[tuple[str, str, Pair]]) -> Iterator[Sequence[object
         yield (one, other, pair.n, pair.same, *shown, pair.waits)
 
 
-def _select_votes() -> QuerySet[Slot]:
+def _get_votes() -> QuerySet[Slot]:
     return Slot.objects.votes().filter(excluded=False, holder__erased=None)
 
 
@@ -130,10 +129,10 @@ def _compute_pairs(judge: Person | None) -> Entry[list[Pair]]:
 
 def _select_judges(judge: Person | None) -> list[int]:
     if judge is None:
-        rows = _select_votes().values("holder").annotate(n=Count("pk")).order_by("-n", "holder")
+        rows = _get_votes().values("holder").annotate(n=Count("pk")).order_by("-n", "holder")
         return [key for key, _n in rows.values_list("holder", "n")[:MAX_JUDGES]]
-    theirs = _select_votes().filter(holder=judge).values("problem")
-    rows = _select_votes().filter(problem__in=theirs).exclude(holder=judge)
+    theirs = _get_votes().filter(holder=judge).values("problem")
+    rows = _get_votes().filter(problem__in=theirs).exclude(holder=judge)
     rows = rows.values("holder").annotate(n=Count("pk")).order_by("-n", "holder")
     return [judge.pk, *(key for key, _n in rows.values_list("holder", "n")[: MAX_JUDGES - 1])]
 
@@ -148,7 +147,7 @@ def _count_answers(judges: Sequence[int]) -> tuple[dict[JudgePair, Table], dict[
         "answered_at__isnull": False,
     }
     others = {f"problem__slots__{name}": value for name, value in conditions.items()}
-    rows = _select_votes().filter(holder__in=judges, **others).order_by()
+    rows = _get_votes().filter(holder__in=judges, **others).order_by()
     found = rows.values_list("holder", "problem__slots__holder", "choice", "problem__slots__choice")
     waiting = Q(provisional=True) | Q(problem__slots__provisional=True)
     found = found.annotate(n=Count("pk"), waits=Count("pk", filter=waiting))
@@ -175,7 +174,7 @@ def rank_pairs(
             sum(table.values()),
             sum(count for (a, b), count in table.items() if a == b),
             (waits or {}).get(judges, 0),
-            chance_agreement(table),
+            compute_chance_agreement(table),
         )
         for judges, table in tables.items()
         if sum(table.values()) >= MIN_SHARED

@@ -34,19 +34,19 @@ CHUNK = 40
 """Number of problems per transaction, which blocks other writers for about 0.1 seconds."""
 
 MAX_LISTED = 200
-"""Maximum number of skipped problems that a batch lists; additional ones are only counted."""
+"""Maximum number of skipped problems that a batch lists; others are only counted."""
 
 NewestKeys = tuple[int, int]
 """The primary keys of the newest event and the newest problem at some point in time."""
 
 
-def newest_keys() -> NewestKeys:
-    """Return the keys of the newest event and problem; bulk actions skip later changes."""
+def get_newest_keys() -> NewestKeys:
+    """Return the keys of the newest event and problem, so that bulk actions skip later changes."""
     event = Event.objects.aggregate(last=Max("pk"))["last"] or 0
     return event, Problem.objects.aggregate(last=Max("pk"))["last"] or 0
 
 
-def start_on_selected(
+def apply_to_selected(
     person: Person, action: str, picks: Sequence[tuple[str, int]], reason: str
 ) -> Batch:
     """Apply an action to selected problems; the batch lists the skipped problems.
@@ -59,35 +59,40 @@ def start_on_selected(
 
     Raises:
         ConflictError: Only one problem is selected, and it changed after the moderator saw it.
-        InputError: No problem is selected, the reason is empty, or the action fails on the only
-            problem.
+        InputError: No problem is selected, the reason is empty, or the only problem is refused.
     """
     _check_request(person, action, reason)
     seen = dict(picks)
     if not seen:
         raise InputError(_("Select at least one problem."))
-    newest = newest_keys()[1]
+    newest = get_newest_keys()[1]
     return _start_batch(
         person, action, reason, picked=list(seen.items()), expected=len(seen), newest=newest
     )
 
 
-def start_on_matching(
-    person: Person, action: str, where: QueueFilters, reason: str, *, at: NewestKeys, expected: int
+def apply_to_matching(
+    person: Person,
+    action: str,
+    filters: QueueFilters,
+    reason: str,
+    *,
+    newest: NewestKeys,
+    expected: int,
 ) -> Batch:
     """Apply an action to all problems that match a filter.
 
     Args:
         person: The moderator.
         action: The name of one of ACTIONS.
-        where: The filter.
+        filters: The filters.
         reason: The reason for the contributors.
-        at: The newest event and problem when the moderator confirmed; later problems are not
+        newest: The newest event and problem when the moderator confirmed; later problems are not
             included, and problems changed later are skipped and listed.
         expected: The number of problems that the moderator saw.
     """
     _check_request(person, action, reason)
-    columns = {"where": where.query(), "seen": at[0], "newest": at[1]}
+    columns = {"where": filters.query(), "seen": newest[0], "newest": newest[1]}
     return _start_batch(person, action, reason, **columns, expected=expected)
 
 
@@ -125,7 +130,7 @@ def undo_decision(person: Person, event: Event, reason: str) -> Batch:
 
 
 def _start_batch(person: Person, action: str, reason: str, **columns: Any) -> Batch:
-    """Process the first chunk in the caller's transaction, and queue a job for the others."""
+    """Process the first chunk in the caller's transaction, and queue a job for the rest."""
     with writing():
         batch = Batch.objects.create(
             mark=new_key(), actor=person, action=action, reason=reason.strip(), **columns
@@ -167,7 +172,7 @@ def _check_not_undone(batch: Batch) -> None:
 
 def _process_chunk(batch: Batch) -> bool:
     """Process the next problems in the caller's transaction; return whether none is left."""
-    rows, act = (_next_events(batch), _undo) if batch.undoes else (_next_problems(batch), _decide)
+    rows, act = (_list_events(batch), _undo) if batch.undoes else (_list_problems(batch), _decide)
     chunk = list(rows[:CHUNK])
     for row in chunk:
         batch.cursor = row.pk
@@ -187,7 +192,7 @@ def _process_chunk(batch: Batch) -> bool:
     return len(chunk) < CHUNK
 
 
-def _next_problems(batch: Batch) -> QuerySet[Problem]:
+def _list_problems(batch: Batch) -> QuerySet[Problem]:
     if batch.picked:
         rows = Problem.objects.filter(ref__in=dict(batch.picked))
     else:
@@ -200,7 +205,7 @@ def _decide(batch: Batch, problem: Problem) -> None:
     decisions.decide(batch.actor, action, problem, reason=batch.reason, seen=seen, batch=batch.mark)
 
 
-def _next_events(batch: Batch) -> QuerySet[Event]:
+def _list_events(batch: Batch) -> QuerySet[Event]:
     undone = batch.undoes.mark if batch.undoes else ""
     rows = Event.objects.filter(batch=undone, pk__lt=batch.cursor)
     return rows.select_related("problem").order_by("-pk")
@@ -210,10 +215,10 @@ def _undo(batch: Batch, event: Event) -> None:
     decisions.undo(batch.actor, event, reason=batch.reason, batch=batch.mark)
 
 
-def _skip(batch: Batch, ref: str, why: str) -> None:
+def _skip(batch: Batch, ref: str, reason: str) -> None:
     batch.left_count += 1
     if len(batch.left) < MAX_LISTED:
-        batch.left = [*batch.left, [ref, why]]
+        batch.left = [*batch.left, [ref, reason]]
 
 
 MAX_SELECTED = 200
@@ -248,7 +253,7 @@ class ActionRequest:
 
     @classmethod
     def read(cls, form: QueryDict) -> ActionRequest:
-        """Return the request in a form, without invalid picks."""
+        """Parse the request from a form, and ignore invalid picks."""
         parts = [pick.rpartition(":") for pick in form.getlist("pick")[:MAX_SELECTED]]
         event, newest, expected, preset = (
             int(form.get(name, "")) if is_number(form.get(name, "")) else -1
@@ -259,29 +264,29 @@ class ActionRequest:
             tuple((ref, int(seen)) for ref, _colon, seen in parts if is_number(seen)),
             form.get("everything") == "1",
             QueueFilters.read(form.get("where", "")),
-            return_path(form.get("back", "")),
+            get_return_path(form.get("back", "")),
             preset if {"preset", "text"} & form.keys() else None,
             form.get("text", "").strip(),
             (max(event, 0), newest),
             max(expected, 0),
         )
 
-    def selected_problems(self) -> list[Problem]:
+    def get_selected_problems(self) -> list[Problem]:
         """Return the selected problems."""
         refs = [] if self.all_matching else [ref for ref, _seen in self.picks]
         query = Problem.objects.filter(ref__in=refs).select_related("twin__contributor")
         return list(query.order_by("pk"))
 
-    def count_problems(self, at: NewestKeys) -> int:
+    def count_problems(self, newest: NewestKeys) -> int:
         """Return the number of problems that the action applies to."""
         if not self.all_matching:
             return len(self.picks)
-        return filter_queue(self.where).filter(pk__lte=at[1]).count()
+        return filter_queue(self.where).filter(pk__lte=newest[1]).count()
 
-    def reason(self, action: decisions.Action) -> str:
-        """Return the reason for the log."""
+    def get_reason(self, action: decisions.Action) -> str:
+        """Return the full reason for the log."""
         is_valid = self.preset is not None and 0 <= self.preset < len(action.reasons)
-        reason = decisions.in_site_language(action.reasons[self.preset or 0]) if is_valid else ""
+        reason = decisions.to_site_language(action.reasons[self.preset or 0]) if is_valid else ""
         return " ".join(filter(None, (reason, self.text)))
 
     def apply(self, person: Person, action: decisions.Action) -> Batch:
@@ -289,24 +294,24 @@ class ActionRequest:
 
         Raises:
             ConflictError: The only problem has changed since the moderator saw it.
-            InputError: See `start_on_selected`; or the number of matches has changed.
+            InputError: See `apply_to_selected`; or the number of matches has changed.
         """
-        name, reason = action.name, self.reason(action)
+        name, reason = action.name, self.get_reason(action)
         if not self.all_matching:
-            return start_on_selected(person, name, self.picks, reason)
+            return apply_to_selected(person, name, self.picks, reason)
         count = self.count_problems(self.at)
         if count != self.expected:
             raise InputError(
                 _("%(now)d problems match now instead of %(then)d; check them and confirm.")
                 % {"now": count, "then": self.expected}
             )
-        return start_on_matching(
-            person, name, self.where, reason, at=self.at, expected=self.expected
+        return apply_to_matching(
+            person, name, self.where, reason, newest=self.at, expected=self.expected
         )
 
 
-def return_path(path: str) -> str:
-    """Return the path if it is a moderators' page, without "done"; otherwise the queue's path."""
+def get_return_path(path: str) -> str:
+    """Return a moderators' page to return to, without "done"; for other paths, the queue."""
     home = reverse("moderate:queue")
     safe = path.startswith(home) and url_has_allowed_host_and_scheme(path, allowed_hosts=None)
     if not safe:

@@ -31,7 +31,7 @@ from winosmith.web.problems.states import LATE, lock_problem, move
 register = template.Library()
 
 UNDO = "undo"
-"""The kind of events that undo others."""
+"""Kind of the events that undo other events."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,8 +46,7 @@ class Action:
         log_label: The label in the log ("approved for judging").
         states: The states in which the action is possible.
         new_state: The new state; None if the state stays or an earlier state is restored.
-        reasons: Common reasons for the contributor; the first is preselected, unless the action is
-            `against` them.
+        reasons: Common reasons; the first is preselected, unless the action is `against` somebody.
     """
 
     name: str
@@ -61,7 +60,7 @@ class Action:
 
     @property
     def against(self) -> bool:
-        """Return whether the action is against the contributor; then no reason is preselected."""
+        """Return whether the action is against the contributor; no reason is preselected then."""
         return self.name in ("hold", "reject", "withdraw", "decline")
 
 
@@ -233,7 +232,7 @@ APPEAL_ANSWERS = frozenset({"accept", "restore", "reopen", "decline"})
 """The actions that answer an open appeal."""
 
 
-def in_site_language(text: Any) -> str:
+def to_site_language(text: Any) -> str:
     """Return a text in the site's language, as the log stores it."""
     with translation.override(settings.LANGUAGE_CODE):
         return str(text)
@@ -246,21 +245,21 @@ def translate_reason(reason: str) -> str:
         return verdict
     if translation.get_language() == settings.LANGUAGE_CODE:
         return reason
-    for known in _offered_reasons():
+    for known in _list_offered_reasons():
         if reason == known or reason.startswith(f"{known} "):
             return gettext(known) + reason[len(known) :]
     return reason
 
 
-def _offered_reasons() -> tuple[str, ...]:
+def _list_offered_reasons() -> tuple[str, ...]:
     offered = tuple(
-        in_site_language(reason) for action in ACTIONS.values() for reason in action.reasons
+        to_site_language(reason) for action in ACTIONS.values() for reason in action.reasons
     )
     return (*offered, HIDDEN)
 
 
 MAX_REASON = 2000
-"""Maximum number of characters of a reason or an appeal."""
+"""Maximum number of characters in a reason or an appeal."""
 
 AUTOMATIC_KINDS = (*COVERING_KINDS.values(), LATE)
 """Kinds of automatic events, which don't invalidate a moderator's decision."""
@@ -277,7 +276,7 @@ def may_appeal(person: Person, problem: Problem) -> bool:
         problem.twin.contributor_id == person.pk
         and problem.state in APPEALABLE
         and not by_themselves
-        and open_appeal(problem) is None
+        and get_open_appeal(problem) is None
     )
 
 
@@ -301,7 +300,7 @@ def appeal(person: Person, problem: Problem, text: str) -> Appeal:
         return Appeal.objects.create(problem=now, person=person, text=text)
 
 
-def open_appeal(problem: Problem) -> Appeal | None:
+def get_open_appeal(problem: Problem) -> Appeal | None:
     """Return the open appeal on a problem, or None."""
     return Appeal.objects.filter(problem=problem, answer=None).first()
 
@@ -311,7 +310,7 @@ def erase_appeal_texts(person: Person, _texts: bool) -> None:
     Appeal.objects.filter(person=person).update(text="")
 
 
-def adopt_appeals(account: Person, anonymous: Person) -> None:
+def move_appeals_to_account(account: Person, anonymous: Person) -> None:
     """Move the appeals of a person without an account to an account."""
     Appeal.objects.filter(person=anonymous).update(person=account)
 
@@ -359,24 +358,24 @@ def check_may_decide(person: Person, problem: Problem) -> None:
         raise InputError(gettext("You can't decide on your own problems; another moderator must."))
 
 
-def newest_events(problems: Iterable[Problem]) -> dict[int, int]:
+def get_newest_events(problems: Iterable[Problem]) -> dict[int, int]:
     """Map each problem's key to the key of its newest event."""
     rows = Event.objects.filter(problem__in=[problem.pk for problem in problems])
     return dict(rows.values("problem").annotate(last=Max("pk")).values_list("problem", "last"))
 
 
-def events_in_force(problem: Problem) -> list[Event]:
-    """Return a problem's events except undone events, oldest first."""
+def get_events_in_force(problem: Problem) -> list[Event]:
+    """Return a problem's events that were not undone, oldest first."""
     events = list(problem.events.exclude(kind__in=AUTOMATIC_KINDS).order_by("pk"))
     undone = {event.undoes_id for event in events}
     return [event for event in events if event.kind != UNDO and event.pk not in undone]
 
 
-def possible_actions(person: Person, problem: Problem) -> list[Action]:
+def get_possible_actions(person: Person, problem: Problem) -> list[Action]:
     """Return the actions that a person can take on a problem now."""
     if not may_decide(person, problem):
         return []
-    return [action for action in ACTIONS.values() if not _why_impossible(action, problem)]
+    return [action for action in ACTIONS.values() if not _find_obstacle(action, problem)]
 
 
 def decide(
@@ -410,7 +409,7 @@ def decide(
         since = list(later.order_by("pk").select_related("actor"))
         if since:
             raise ConflictError(now, since)
-        if reason_against := _why_impossible(action, now):
+        if reason_against := _find_obstacle(action, now):
             raise InputError(reason_against)
         event = _apply_action(now, action, by=person, kind=action.name, reason=reason, batch=batch)
         if action.name in APPEAL_ANSWERS:
@@ -418,7 +417,7 @@ def decide(
         return event
 
 
-def _why_impossible(action: Action, problem: Problem) -> str:
+def _find_obstacle(action: Action, problem: Problem) -> str:
     """Return why an action is not possible on a problem; "" if it is possible."""
     state = State(problem.state)
     if state not in action.states:
@@ -429,18 +428,18 @@ def _why_impossible(action: Action, problem: Problem) -> str:
     if problem.gold and action.name not in ("withdraw", "restore"):
         return gettext("it is a gold question: its answer is known, and it is not part of the data")
     if action.name in ("embargo", "lift"):
-        return _why_no_embargo(action, problem)
+        return _find_embargo_obstacle(action, problem)
     if action.name in ("show", "unshow"):
-        return _why_not_shown(action, problem)
-    if action.name == "decline" and open_appeal(problem) is None:
+        return _find_display_obstacle(action, problem)
+    if action.name == "decline" and get_open_appeal(problem) is None:
         return gettext("no appeal is open")
     if action.name == "restore":
-        return _why_not_restorable(problem)
+        return _find_restore_obstacle(problem)
     return ""
 
 
-def _why_no_embargo(action: Action, problem: Problem) -> str:
-    """Return why an embargo can't be set or lifted; a covered problem has no separate embargo."""
+def _find_embargo_obstacle(action: Action, problem: Problem) -> str:
+    """Return why an embargo can't be set or lifted, or ""; covered problems have no own embargo."""
     version = getattr(problem, "version", None)
     covered = version is not None and version.covered
     if action.name == "embargo" and problem.embargo and not covered:
@@ -452,7 +451,7 @@ def _why_no_embargo(action: Action, problem: Problem) -> str:
     return ""
 
 
-def _why_not_shown(action: Action, problem: Problem) -> str:
+def _find_display_obstacle(action: Action, problem: Problem) -> str:
     twin = problem.twin
     if action.name == "unshow":
         return "" if twin.chosen else gettext("its twin was not chosen for the home page")
@@ -465,8 +464,8 @@ def _why_not_shown(action: Action, problem: Problem) -> str:
     return ""
 
 
-def _why_not_restorable(problem: Problem) -> str:
-    in_force = events_in_force(problem)
+def _find_restore_obstacle(problem: Problem) -> str:
+    in_force = get_events_in_force(problem)
     if _is_erased(problem):
         return gettext("its contributor asked for erasure")
     if not in_force or in_force[-1].after != State.WITHDRAWN:
@@ -479,7 +478,7 @@ def _why_not_restorable(problem: Problem) -> str:
 
 
 def _is_erased(problem: Problem) -> bool:
-    """Return whether the contributor is erased; then the problem stays withdrawn."""
+    """Return whether the contributor was erased, so that the problem stays withdrawn."""
     contributor = problem.twin.contributor
     return contributor is not None and contributor.erased is not None
 
@@ -491,7 +490,7 @@ def _apply_action(problem: Problem, action: Action, **note: Any) -> Event:
         _set_chosen(problem.twin, action.name == "show")
     if action.name in ("show", "unshow", "decline"):
         return problem.log_event(**note)
-    return _move_problem(problem, action.new_state or _state_before_withdrawal(problem), **note)
+    return _move_problem(problem, action.new_state or _get_state_before_withdrawal(problem), **note)
 
 
 def _set_chosen(twin: Twin, chosen: bool) -> None:
@@ -499,17 +498,17 @@ def _set_chosen(twin: Twin, chosen: bool) -> None:
     twin.save(update_fields=["chosen"])
 
 
-def _state_before_withdrawal(problem: Problem) -> State:
-    in_force = reversed(events_in_force(problem))
+def _get_state_before_withdrawal(problem: Problem) -> State:
+    in_force = reversed(get_events_in_force(problem))
     return State(next(event.before for event in in_force if event.before != State.WITHDRAWN))
 
 
-def _move_problem(problem: Problem, to: State, **note: Any) -> Event:
+def _move_problem(problem: Problem, state: State, **note: Any) -> Event:
     before = State(problem.state)
-    event = move(problem, to, **note)
-    if before == State.JUDGING != to:
+    event = move(problem, state, **note)
+    if before == State.JUDGING != state:
         close_slots(problem)
-    if to == State.JUDGING != before:
+    if state == State.JUDGING != before:
         open_slots(problem)
     return event
 
@@ -519,12 +518,12 @@ def _set_embargo(problem: Problem, embargo: bool, **note: Any) -> Event:
     return problem.log_event(**note)
 
 
-def undoable_decision(person: Person, problem: Problem) -> Event | None:
+def get_undoable_decision(person: Person, problem: Problem) -> Event | None:
     """Return the last decision on a problem if the person can undo it now, or None."""
-    in_force = events_in_force(problem)
+    in_force = get_events_in_force(problem)
     if not in_force or not may_decide(person, problem):
         return None
-    return None if _why_not_undoable(in_force[-1], problem, in_force) else in_force[-1]
+    return None if _find_undo_obstacle(in_force[-1], problem, in_force) else in_force[-1]
 
 
 def undo(person: Person, event: Event, *, reason: str, batch: str) -> Event:
@@ -546,7 +545,7 @@ def undo(person: Person, event: Event, *, reason: str, batch: str) -> Event:
     with writing():
         problem = lock_problem(event.problem_id)
         check_may_decide(person, problem)
-        if reason_against := _why_not_undoable(event, problem, events_in_force(problem)):
+        if reason_against := _find_undo_obstacle(event, problem, get_events_in_force(problem)):
             raise InputError(reason_against)
         note: dict[str, Any] = {"by": person, "kind": UNDO, "reason": reason, "batch": batch}
         note["undoes"] = event
@@ -562,7 +561,7 @@ def undo(person: Person, event: Event, *, reason: str, batch: str) -> Event:
         return taken
 
 
-def _why_not_undoable(event: Event, problem: Problem, in_force: list[Event]) -> str:
+def _find_undo_obstacle(event: Event, problem: Problem, in_force: list[Event]) -> str:
     """Return why an event can't be undone; "" if it can be."""
     if event.kind not in ACTIONS or not event.batch:
         return gettext("it is not a moderator’s decision")
@@ -572,7 +571,7 @@ def _why_not_undoable(event: Event, problem: Problem, in_force: list[Event]) -> 
         return gettext("it has changed since")
     if event.after == State.WITHDRAWN and _is_erased(problem):
         return gettext("its contributor asked for erasure")
-    if Appeal.objects.filter(answer=event).exists() and open_appeal(problem):
+    if Appeal.objects.filter(answer=event).exists() and get_open_appeal(problem):
         return gettext("a new appeal has been made since")
     since = Slot.objects.votes().filter(problem=event.problem_id, answered_at__gte=event.at)
     if event.after == State.JUDGING and since.exists():

@@ -18,19 +18,19 @@ from winosmith.text import mark_differences
 from winosmith.web.judge.votes import count_skips, list_votes
 from winosmith.web.moderate import decisions
 from winosmith.web.moderate.models import Appeal
-from winosmith.web.moderate.people import count_written
-from winosmith.web.pages import whole_percent
+from winosmith.web.moderate.people import count_problems_by_state
+from winosmith.web.pages import round_percent
 from winosmith.web.people.models import Person, find_person, pseudonym
 from winosmith.web.predict import asking
 from winosmith.web.predict.models import Prediction
-from winosmith.web.problems.family import fold_steps, path_from_root, visible_steps
+from winosmith.web.problems.family import fold_steps, get_visible_steps, path_from_root
 from winosmith.web.problems.lookalikes import find_lookalikes
 from winosmith.web.problems.models import Event, Problem, Version
 from winosmith.web.problems.states import LATE, latest_public_time
 
 
-def list_rows(reader: Person, problems: Sequence[Problem], other: str = "") -> list[dict[str, Any]]:
-    """Return the template context of problems as rows of a list.
+def list_rows(reader: Person, problems: Sequence[Problem], twin: str = "") -> list[dict[str, Any]]:
+    """Return the template context for the rows of a problem list.
 
     `pick` is the value of a row's checkbox: the problem with its newest event that the reader has
     seen. `contributor` is a pseudonym, or "" for an imported problem; `own` is whether the reader
@@ -41,9 +41,9 @@ def list_rows(reader: Person, problems: Sequence[Problem], other: str = "") -> l
     Args:
         reader: The moderator.
         problems: The problems, with their twins and contributors loaded.
-        other: Another half's sentence; differences from it are marked.
+        twin: Another half's sentence; differences from it are marked.
     """
-    seen = decisions.newest_events(problems)
+    seen = decisions.get_newest_events(problems)
     appeals = dict(
         Appeal.objects.filter(problem__in=[p.pk for p in problems], answer=None).values_list(
             "problem", "text"
@@ -54,7 +54,7 @@ def list_rows(reader: Person, problems: Sequence[Problem], other: str = "") -> l
     return [
         {
             "problem": problem,
-            "pieces": mark_differences(problem.sentence, other or problem.sentence),
+            "pieces": mark_differences(problem.sentence, twin or problem.sentence),
             "options": [(text, at == problem.answer) for at, text in enumerate(problem.options)],
             "pick": f"{problem.ref}:{seen.get(problem.pk, 0)}",
             "contributor": pseudonym(problem.twin.contributor) if problem.twin.contributor else "",
@@ -67,15 +67,15 @@ def list_rows(reader: Person, problems: Sequence[Problem], other: str = "") -> l
     ]
 
 
-def history_entry(event: Event) -> dict[str, Any]:
-    """Return an event as a history entry; verdicts are attributed to the site."""
-    who = _("the site") if event.actor is None else name_in_log(event.actor)
+def make_history_entry(event: Event) -> dict[str, Any]:
+    """Return the template context of a history entry; verdicts are attributed to the site."""
+    who = _("the site") if event.actor is None else get_name_in_log(event.actor)
     if event.actor_id is not None and event.actor_id == event.problem.twin.contributor_id:
         who = _("the contributor")
-    return {"event": event, "who": who, "what": kind_label(event.kind)}
+    return {"event": event, "who": who, "what": get_kind_label(event.kind)}
 
 
-def family_context(reader: Person, problem: Problem) -> dict[str, Any] | None:
+def make_family_context(reader: Person, problem: Problem) -> dict[str, Any] | None:
     """Return the template context of a problem's family; None if it has no family.
 
     It contains the root, the steps from the root to the problem, the models' predictions, and links
@@ -89,56 +89,55 @@ def family_context(reader: Person, problem: Problem) -> dict[str, Any] | None:
     return {
         "root": root,
         "path": path,
-        **fold_steps(visible_steps(path, reader)),
+        **fold_steps(get_visible_steps(path, reader)),
         "predictions": [
-            _prediction_row(problem, row) for row in asking.current_predictions(problem)
+            _make_prediction_row(problem, row) for row in asking.get_current_predictions(problem)
         ],
         "size": Version.objects.filter(root=root).count(),
-        "all": _queue_link(root),
-        "theirs": _queue_link(root, by=pseudonym(contributor)) if contributor else "",
+        "all": _make_queue_link(root),
+        "theirs": _make_queue_link(root, by=pseudonym(contributor)) if contributor else "",
     }
 
 
-def _prediction_row(problem: Problem, row: Prediction) -> dict[str, Any]:
+def _make_prediction_row(problem: Problem, row: Prediction) -> dict[str, Any]:
     known = row.choice is not None and not row.tie
     chose = problem.options[row.choice] if known else ""
     return {"prediction": row, "chose": chose, "stand": row.get_stand_display()}
 
 
-def _queue_link(root: Problem, **more: str) -> str:
-    return f"{reverse('moderate:queue')}?{urlencode({'state': '', 'family': root.ref, **more})}"
+def _make_queue_link(root: Problem, **query: str) -> str:
+    return f"{reverse('moderate:queue')}?{urlencode({'state': '', 'family': root.ref, **query})}"
 
 
-def problem_context(reader: Person, problem: Problem) -> dict[str, Any]:
+def make_problem_context(reader: Person, problem: Problem) -> dict[str, Any]:
     """Return the template context of a problem's page.
 
     It contains both halves with their differences, the path from the family's root, hints,
-    near-duplicates outside the family, the votes without names, the history, the contributor's
-    record, and the reader's actions.
+    near-duplicates, anonymous votes, the history, the contributor's record, and actions.
     """
-    family = family_context(reader, problem)
+    family = make_family_context(reader, problem)
     contributor = problem.twin.contributor
     events = problem.events.select_related("actor", "problem__twin").order_by("-pk")
-    last = decisions.undoable_decision(reader, problem)
+    last = decisions.get_undoable_decision(reader, problem)
     return {
         "problem": problem,
         "halves": _list_halves(reader, problem),
         "family": family,
         "near": [
-            (match, whole_percent(match.share))
+            (match, round_percent(match.share))
             for match in find_lookalikes(
                 [problem],
-                without=problem.twin_id,
+                skip_twin=problem.twin_id,
                 family=family["root"] if family else None,
                 reader=reader,
             )
         ],
         "votes": list_votes(problem, excluded=True),
         "skips": list(count_skips(problem).items()),
-        "events": [history_entry(event) for event in events],
+        "events": [make_history_entry(event) for event in events],
         "undoable": last.pk if last else None,
-        "record": count_written(contributor) if contributor else None,
-        "actions": decisions.possible_actions(reader, problem),
+        "record": count_problems_by_state(contributor) if contributor else None,
+        "actions": decisions.get_possible_actions(reader, problem),
     }
 
 
@@ -203,7 +202,7 @@ def filter_log(filters: LogFilters) -> QuerySet[Event]:
     if filters.who == "site":
         query = query.filter(actor=None)
     elif filters.who:
-        query = query.filter(actor__in=_person_keys(filters.who))
+        query = query.filter(actor__in=_find_person_keys(filters.who))
     exact = {"kind": filters.what, "problem__ref": filters.ref, "batch": filters.batch}
     query = query.filter(**{name: value for name, value in exact.items() if value})
     if start := _parse_day(filters.since, time.min):
@@ -213,40 +212,40 @@ def filter_log(filters: LogFilters) -> QuerySet[Event]:
     return query
 
 
-def name_in_log(person: Person | None) -> str:
+def get_name_in_log(person: Person | None) -> str:
     """Return a person's name in the log: a moderator's name, or a pseudonym."""
     if person is None:
         return "site"
     return person.name if person.moderates else pseudonym(person)
 
 
-def log_rows(filters: LogFilters) -> Iterator[Iterable[object]]:
+def iter_log_rows(filters: LogFilters) -> Iterator[Iterable[object]]:
     """Yield the columns and rows of the log's CSV file."""
     yield COLUMNS
     for event in filter_log(filters).iterator(chunk_size=1000):
-        who, at = name_in_log(event.actor), event.at.isoformat(timespec="seconds")
+        who, at = get_name_in_log(event.actor), event.at.isoformat(timespec="seconds")
         names = ("before", "after", "reason", "batch", "undoes_id")
         rest = [getattr(event, name) for name in names]
         yield [event.pk, at, who, event.kind, event.problem.ref, *rest]
 
 
-def kind_label(kind: str) -> str:
+def get_kind_label(kind: str) -> str:
     """Return the label of a kind of event."""
     action = decisions.ACTIONS.get(kind)
     return str(action.log_label if action else _EVENT_LABELS.get(kind, kind))
 
 
-def _person_keys(who: str) -> list[int]:
-    named = Person.objects.filter(name=who).first()
+def _find_person_keys(name: str) -> list[int]:
+    named = Person.objects.filter(name=name).first()
     if named is not None and named.moderates:
         return [named.pk]
-    person = find_person(who)
+    person = find_person(name)
     return [person.pk] if person is not None else []
 
 
-def _parse_day(text: str, when: time) -> datetime | None:
+def _parse_day(text: str, time_of_day: time) -> datetime | None:
     try:
         day = parse_date(text)
     except ValueError:
         return None
-    return datetime.combine(day, when, UTC) if day else None
+    return datetime.combine(day, time_of_day, UTC) if day else None

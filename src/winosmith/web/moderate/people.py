@@ -21,11 +21,11 @@ from winosmith.web._lock import writing
 from winosmith.web.jobs import VOTES, Job, Progress, create_job
 from winosmith.web.judge import exclusion
 from winosmith.web.judge.models import Judge, Slot, Slots
-from winosmith.web.judge.trust import ADDRESS, GOLD, PACE, Pace, gold_records, median_pace
-from winosmith.web.judge.votes import AgreementWithOthers, agreement_with_others
+from winosmith.web.judge.trust import ADDRESS, GOLD, PACE, Pace, count_gold_answers, measure_pace
+from winosmith.web.judge.votes import AgreementWithOthers, compare_with_others
 from winosmith.web.moderate.decisions import clean_reason
 from winosmith.web.moderate.models import Appointment
-from winosmith.web.pages import fixed, newest_rows, percent
+from winosmith.web.pages import get_newest_rows, to_fixed, to_percent
 from winosmith.web.people.gates import may_judge
 from winosmith.web.people.models import Person, pseudonym
 from winosmith.web.people.news import MAX_ITEMS, Item
@@ -55,12 +55,12 @@ class ProblemCounts:
         return self.held + self.judging
 
 
-def count_written(person: Person) -> ProblemCounts:
+def count_problems_by_state(person: Person) -> ProblemCounts:
     """Count a person's problems by state."""
-    return count_written_each([person])[person.pk]
+    return count_problems_of_people([person])[person.pk]
 
 
-def count_written_each(people: Sequence[Person]) -> dict[int, ProblemCounts]:
+def count_problems_of_people(people: Sequence[Person]) -> dict[int, ProblemCounts]:
     """Map each person's key to the counts of their problems by state.
 
     The counts of people with thousands of problems are cached.
@@ -86,8 +86,7 @@ class JudgingRecord:
     """A person's votes and their quality.
 
     Attributes:
-        answers: The number of votes; `excluded` of them don't count, and `waiting` of them wait for
-            a moderator or a market.
+        answers: The number of votes, of which `excluded` don't count and `waiting` are pending.
         pace: The median seconds per problem, over the last answers.
         agreement: The agreement with the other judges; None if there is nothing to compare.
         gold: The fraction of gold questions answered correctly, with its interval, or None.
@@ -108,7 +107,7 @@ class JudgingRecord:
         if self.pace.seconds is None:
             return "–"
         return _("%(seconds)s s (%(over)d)") % {
-            "seconds": fixed(self.pace.seconds, 1),
+            "seconds": to_fixed(self.pace.seconds, 1),
             "over": self.pace.over,
         }
 
@@ -116,20 +115,28 @@ class JudgingRecord:
     def agreement_text(self) -> str:
         """Return the agreement as text."""
         found = self.agreement
-        return "–" if found is None else _format(found.share, found.interval, found.same, found.of)
+        return (
+            "–"
+            if found is None
+            else _format_fraction(found.share, found.interval, found.same, found.of)
+        )
 
     @property
     def gold_text(self) -> str:
         """Return the result of gold questions as text."""
         gold = self.gold
-        return "–" if gold is None else _format(gold.value, gold.interval, int(gold.right), gold.n)
+        return (
+            "–"
+            if gold is None
+            else _format_fraction(gold.value, gold.interval, int(gold.right), gold.n)
+        )
 
     @property
     def chance_text(self) -> str:
         """Return the chance agreement and the ties as text."""
         if self.agreement is None:
             return ""
-        values = {"chance": percent(self.agreement.chance, 0), "ties": self.agreement.ties}
+        values = {"chance": to_percent(self.agreement.chance, 0), "ties": self.agreement.ties}
         return (
             _("Expected by chance: %(chance)s. Excluded ties of other judges: %(ties)d.") % values
         )
@@ -151,17 +158,17 @@ class JudgingRecord:
         return f"{cause}: {numbers % values}" if values else cause
 
 
-def _format(share: float, interval: tuple[float, float], n: int, of: int) -> str:
-    low, high = (fixed(100 * end, 0) for end in interval)
-    return f"{percent(share, 0)} ({low}–{high}), {n} / {of}"
+def _format_fraction(fraction: float, interval: tuple[float, float], n: int, total: int) -> str:
+    low, high = (to_fixed(100 * end, 0) for end in interval)
+    return f"{to_percent(fraction, 0)} ({low}–{high}), {n} / {total}"
 
 
-def judging_record(person: Person) -> JudgingRecord:
+def get_judging_record(person: Person) -> JudgingRecord:
     """Return the number and quality of a person's votes."""
-    return judging_records([person])[person.pk]
+    return get_judging_records([person])[person.pk]
 
 
-def judging_records(people: Sequence[Person]) -> dict[int, JudgingRecord]:
+def get_judging_records(people: Sequence[Person]) -> dict[int, JudgingRecord]:
     """Map each person's key to the number and quality of their votes."""
     counted = Slot.objects.votes().filter(holder__in=people).values("holder").order_by()
     counted = counted.annotate(
@@ -174,25 +181,25 @@ def judging_records(people: Sequence[Person]) -> dict[int, JudgingRecord]:
         for key, n, out, waits in counted.values_list("holder", "n", "out", "waits")
     }
     held = {one.pk: one for one in Judge.objects.filter(person__in=people, held__isnull=False)}
-    agreeing, gold = agreement_with_others(votes), gold_records(people)
+    agreeing, gold = compare_with_others(votes), count_gold_answers(people)
     return {
         person.pk: JudgingRecord(
             **votes.get(person.pk, {}),
-            pace=median_pace(person.pk) if person.pk in votes or gold[person.pk][1] else Pace(),
+            pace=measure_pace(person.pk) if person.pk in votes or gold[person.pk][1] else Pace(),
             agreement=agreeing.get(person.pk),
-            gold=_gold_fraction(*gold[person.pk]),
+            gold=_make_gold_fraction(*gold[person.pk]),
             held=held.get(person.pk),
         )
         for person in people
     }
 
 
-def _gold_fraction(right: int, n: int) -> Proportion | None:
-    return proportion([True] * right + [False] * (n - right)) if n else None
+def _make_gold_fraction(correct: int, n: int) -> Proportion | None:
+    return proportion([True] * correct + [False] * (n - correct)) if n else None
 
 
-def paused_people() -> QuerySet[Judge]:
-    """Return the keys of people whose votes wait for a moderator."""
+def get_paused_people() -> QuerySet[Judge]:
+    """Return the keys of people whose votes are on hold."""
     return Judge.objects.exclude(held=None).values("person")
 
 
@@ -207,20 +214,20 @@ ONLY = {
 }
 
 
-def member_record(person: Person) -> dict[str, Any]:
+def get_member_record(person: Person) -> dict[str, Any]:
     """Return a person's record for moderators."""
-    return _members([person])[0]
+    return _list_members([person])[0]
 
 
 def get_page(*, only: str = "", before: str = "") -> tuple[list[dict[str, Any]], str]:
-    """Return a page of people who were not erased; see `winosmith.web.pages.newest_rows`."""
+    """Return a page of people who were not erased; see `winosmith.web.pages.get_newest_rows`."""
     query = _filter_people(Person.objects.filter(erased=None).order_by("-pk"), only)
-    people, older = newest_rows(query, before, SIZE)
-    return _members(people), older
+    people, older = get_newest_rows(query, before, SIZE)
+    return _list_members(people), older
 
 
-def _members(people: Sequence[Person]) -> list[dict[str, Any]]:
-    written, judged = count_written_each(people), judging_records(people)
+def _list_members(people: Sequence[Person]) -> list[dict[str, Any]]:
+    written, judged = count_problems_of_people(people), get_judging_records(people)
     return [
         {
             "person": one,
@@ -236,7 +243,7 @@ def _filter_people(query: QuerySet[Person], only: str) -> QuerySet[Person]:
     wanted = {
         "judges": Q(is_judge=True),
         "moderators": Q(is_moderator=True),
-        "held": Q(pk__in=paused_people()),
+        "held": Q(pk__in=get_paused_people()),
         "contributors": Exists(Twin.objects.filter(contributor=OuterRef("pk"))),
     }
     return query.filter(wanted.get(only, Q()))
@@ -248,19 +255,18 @@ Kind = Appointment.Kind
 def may_appoint(person: Person, other: Person) -> bool:
     """Return whether a person may change the roles and votes of another person.
 
-    Moderators change judges, but never admins or themselves; people without an account have no
-    role.
+    Moderators change judges, but never admins or themselves. Visitors have no role.
     """
     is_other = other.pk != person.pk and other.is_active and not other.anonymous
     return person.moderates and is_other and not other.is_superuser
 
 
-def possible_changes(person: Person, other: Person) -> list[Any]:
+def get_possible_changes(person: Person, other: Person) -> list[Any]:
     """Return the changes that a person can make to another person now."""
     if not may_appoint(person, other):
         return []
     kinds: list[Any] = [Kind.NO_JUDGE if other.is_judge else Kind.JUDGE]
-    judged = judging_record(other)
+    judged = get_judging_record(other)
     kinds.append(Kind.PAUSE if judged.held is None else Kind.RESUME)
     kinds += [Kind.DISCARD] * (judged.held is not None and judged.waiting > 0)
     kinds += [Kind.EXCLUDE] * (judged.answers > judged.excluded)
@@ -270,8 +276,8 @@ def possible_changes(person: Person, other: Person) -> list[Any]:
     return kinds
 
 
-def held_together(other: Person) -> list[Person]:
-    """Return the other people on hold who share an address with a person, sorted by key."""
+def get_people_held_together(other: Person) -> list[Person]:
+    """Return the other people on hold who share a person's address, sorted by key."""
     own = Judge.objects.filter(person=other, held__isnull=False).exclude(together="").first()
     if own is None:
         return []
@@ -297,12 +303,12 @@ def appoint(person: Person, other: Person, kind: str, reason: str) -> Appointmen
     reason = clean_reason(reason)
     with writing():
         now = Person.objects.select_for_update().get(pk=other.pk)
-        if kind not in possible_changes(person, now):
+        if kind not in get_possible_changes(person, now):
             raise InputError(_("You can’t make this change, or it has already been made."))
         _apply_change(person, now, Kind(kind))
         decision = Appointment.objects.create(person=now, actor=person, kind=kind, reason=reason)
         if decision.kind in exclusion.CHANGES:
-            asked, total = {"name": pseudonym(now)}, _votes_to_change(decision).count()
+            asked, total = {"name": pseudonym(now)}, _find_votes_to_change(decision).count()
             decision.job = create_job(person, VOTES, asked, state=Job.State.WAITING, total=total)
             decision.save(update_fields=["job"])
         return decision
@@ -316,8 +322,8 @@ def run_vote_job(job: Job, progress: Progress) -> None:
     """
     decision = Appointment.objects.select_related("person", "actor").get(job=job)
     kinds = _INCLUSION_KINDS if decision.kind in _INCLUSION_KINDS else _HOLD_KINDS
-    if decision.actor is not None and decision == _latest_decision(decision.person, kinds):
-        before = job.total - _votes_to_change(decision).count()
+    if decision.actor is not None and decision == _get_latest_decision(decision.person, kinds):
+        before = job.total - _find_votes_to_change(decision).count()
         exclusion.change_votes(
             decision.person,
             decision.kind,
@@ -328,24 +334,24 @@ def run_vote_job(job: Job, progress: Progress) -> None:
         )
 
 
-def unfinished_decisions(other: Person) -> list[Appointment]:
+def get_unfinished_decisions(other: Person) -> list[Appointment]:
     """Return the current decisions about a judge's votes whose jobs are not finished."""
-    found = (_latest_decision(other, kinds) for kinds in (_INCLUSION_KINDS, _HOLD_KINDS))
+    found = (_get_latest_decision(other, kinds) for kinds in (_INCLUSION_KINDS, _HOLD_KINDS))
     return [one for one in found if one and one.job and one.job.state != Job.State.DONE]
 
 
-def _votes_to_change(decision: Appointment) -> Slots:
+def _find_votes_to_change(decision: Appointment) -> Slots:
     """Return the votes that a decision still has to change."""
-    return exclusion.votes_to_change(decision.person, decision.kind, decision.at)
+    return exclusion.find_votes_to_change(decision.person, decision.kind, decision.at)
 
 
 _INCLUSION_KINDS = (Kind.EXCLUDE, Kind.INCLUDE)
 _HOLD_KINDS = (Kind.PAUSE, Kind.RESUME, Kind.DISCARD)
 """The last decision of the kinds in each tuple applies. The first tuple concerns all votes, and the
-second only waiting votes."""
+second only pending votes."""
 
 
-def votes_news(person: Person, after: datetime) -> Iterator[Item]:
+def iter_vote_news(person: Person, after: datetime) -> Iterator[Item]:
     """Yield moderators' decisions on a judge's votes; only the log has the reasons."""
     texts = {
         Kind.EXCLUDE: _("A moderator excluded your votes"),
@@ -360,7 +366,7 @@ def votes_news(person: Person, after: datetime) -> Iterator[Item]:
         yield Item(row.at, texts[Kind(row.kind)], to)
 
 
-def _latest_decision(other: Person, kinds: Sequence[Any]) -> Appointment | None:
+def _get_latest_decision(other: Person, kinds: Sequence[Any]) -> Appointment | None:
     rows = Appointment.objects.filter(person=other, kind__in=kinds)
     return rows.select_related("person", "actor", "job").order_by("-pk").first()
 

@@ -23,16 +23,16 @@ from winosmith.web._lock import writing
 from winosmith.web.judge.models import Contest, Seen, Slot, Verdict, block_of, lock_reader, note_all
 from winosmith.web.moderate.decisions import APPEALABLE
 from winosmith.web.moderate.models import Appeal
-from winosmith.web.moderate.people import paused_people
+from winosmith.web.moderate.people import get_paused_people
 from winosmith.web.pages import is_number
 from winosmith.web.people.gates import may_judge
 from winosmith.web.people.models import Person, find_person
 from winosmith.web.people.news import MAX_ITEMS, Item, Work
 from winosmith.web.problems.models import Problem, State, Twin
-from winosmith.web.problems.records import filter_family, filter_kind
-from winosmith.web.problems.search import FullText, Page, Term, parse_terms
+from winosmith.web.problems.records import filter_by_family, filter_by_kind
+from winosmith.web.problems.search import FullTextIndex, Page, Term, parse_terms
 
-_INDEX = FullText("moderate_search")
+_INDEX = FullTextIndex("moderate_search")
 
 _INDEXES = (
     "CREATE INDEX IF NOT EXISTS moderate_waiting ON problems_problem (state, created, id)",
@@ -48,8 +48,7 @@ _INDEXES = (
 def create_indexes(alias: str = "default") -> None:
     """Create the queue's missing indexes.
 
-    This function runs after every migration, because a migration that rebuilds the table of
-    problems drops the indexes.
+    It runs after every migration, because rebuilding the table of problems drops the indexes.
     """
     _INDEX.ensure(alias)
     with connections[alias].cursor() as cursor:
@@ -58,7 +57,7 @@ def create_indexes(alias: str = "default") -> None:
 
 
 def filter_hinted(query: QuerySet[Problem]) -> QuerySet[Problem]:
-    """Return the problems with a hint; the condition equals that of the index."""
+    """Return the problems with a hint, using the same condition as the index."""
     return query.extra(where=["problems_problem.hints <> '[]'"])
 
 
@@ -72,7 +71,7 @@ def filter_by_terms(query: QuerySet[Problem], terms: list[Term]) -> QuerySet[Pro
     if connections[query.db].vendor == "postgresql":
         condition, values = _INDEX.condition(terms)
     else:
-        rows, values = _INDEX.key_query(terms)
+        rows, values = _INDEX.build_key_query(terms)
         condition = f"EXISTS ({rows} AND rowid = problems_problem.id)"
     return query.extra(where=[condition], params=values)  # noqa: S610
 
@@ -81,7 +80,7 @@ SIZE = 25
 """Number of problems on a page."""
 
 RARE_LIMIT = 500
-"""Number of twins below which the problems of a domain are looked up by their twins."""
+"""Number of twins below which a domain's problems are looked up by twin."""
 
 AGES = {
     "day": _("the last day"),
@@ -163,7 +162,7 @@ class QueueFilters:
                 values[name] = ""
         return cls(**values)
 
-    def states(self) -> set[Any]:
+    def get_states(self) -> set[Any]:
         """Return the possible states of the results."""
         if self.state:
             return {State(self.state)}
@@ -181,33 +180,33 @@ class QueueFilters:
         return str(query.urlencode())
 
 
-def filter_queue(where: QueueFilters) -> QuerySet[Problem]:
+def filter_queue(filters: QueueFilters) -> QuerySet[Problem]:
     """Return the problems that match the filters, unordered."""
     query = Problem.objects.select_related("twin__contributor")
-    if where.state:
-        query = query.filter(state=where.state)
-    if where.only:
-        query = _filter_only(query, where.only)
-    if where.hint:
-        query = filter_hinted(query).filter(hints__icontains=where.hint)
-    if where.domain:
-        query = _filter_domain(query, where.domain)
-    if where.by:
-        contributor = find_person(where.by)
+    if filters.state:
+        query = query.filter(state=filters.state)
+    if filters.only:
+        query = _filter_only(query, filters.only)
+    if filters.hint:
+        query = filter_hinted(query).filter(hints__icontains=filters.hint)
+    if filters.domain:
+        query = _filter_domain(query, filters.domain)
+    if filters.by:
+        contributor = find_person(filters.by)
         query = query.filter(twin__contributor=contributor) if contributor else query.none()
-    if where.kind == "twin":
+    if filters.kind == "twin":
         other = Problem.objects.filter(twin=OuterRef("twin")).exclude(pk=OuterRef("pk"))
         query = query.filter(Exists(other))
-    elif where.kind:
-        query = filter_kind(query, where.kind)
-    if where.family:
-        query = filter_family(query, where.family)
-    if where.age:
-        since = timezone.now() - _AGE_SPANS[where.age.removeprefix("over-")]
-        older = where.age.startswith("over-")
+    elif filters.kind:
+        query = filter_by_kind(query, filters.kind)
+    if filters.family:
+        query = filter_by_family(query, filters.family)
+    if filters.age:
+        since = timezone.now() - _AGE_SPANS[filters.age.removeprefix("over-")]
+        older = filters.age.startswith("over-")
         query = query.filter(**{"created__lt" if older else "created__gte": since})
-    if where.text:
-        query = filter_by_terms(query, parse_terms(where.text))
+    if filters.text:
+        query = filter_by_terms(query, parse_terms(filters.text))
     return query
 
 
@@ -224,13 +223,13 @@ def _filter_only(query: QuerySet[Problem], only: str) -> QuerySet[Problem]:
         return filter_hinted(query)
     if only == "suspect":
         since = Q(holder__judging__since=None) | Q(answered_at__gt=F("holder__judging__since"))
-        votes = Slot.objects.counting().filter(since, holder__judging__held__isnull=False)
+        votes = Slot.objects.counted().filter(since, holder__judging__held__isnull=False)
         return query.filter(state__in=(State.VALID, State.REJECTED), pk__in=votes.values("problem"))
     return query.filter(**{only: True})
 
 
 def _filter_domain(query: QuerySet[Problem], domain: str) -> QuerySet[Problem]:
-    """Return the problems of a domain; those of a rare domain are looked up by its twins."""
+    """Return the problems of a domain; problems of a rare domain are looked up by twin."""
     twins = Twin.objects.alias(lower=Lower("domain")).filter(lower=domain.lower())
     keys = list(twins.values_list("pk", flat=True)[:RARE_LIMIT])
     if len(keys) < RARE_LIMIT:
@@ -238,14 +237,14 @@ def _filter_domain(query: QuerySet[Problem], domain: str) -> QuerySet[Problem]:
     return query.filter(twin__domain__iexact=domain)
 
 
-def get_page(where: QueueFilters, mark: str = "", *, size: int = SIZE) -> Page:
-    """Return the page after the problem with the key `mark`; before it if "-" precedes the key."""
-    backwards, key = mark.startswith("-"), mark.removeprefix("-")
+def get_page(filters: QueueFilters, cursor: str = "", *, size: int = SIZE) -> Page:
+    """Return the page after the problem with the key `cursor`, or before it if "-" precedes it."""
+    backwards, key = cursor.startswith("-"), cursor.removeprefix("-")
     start = Problem.objects.filter(pk=int(key)).first() if is_number(key) else None
-    ascending = bool(where.oldest) != backwards
-    query = filter_queue(where)
+    ascending = bool(filters.oldest) != backwards
+    query = filter_queue(filters)
     if start is not None:
-        query = query.filter(_after_row(start, ascending=ascending))
+        query = query.filter(_make_after_condition(start, ascending=ascending))
     order = ("created", "pk") if ascending else ("-created", "-pk")
     rows = list(query.order_by(*order)[: size + 1])
     more, rows = len(rows) > size, rows[:size]
@@ -254,38 +253,38 @@ def get_page(where: QueueFilters, mark: str = "", *, size: int = SIZE) -> Page:
     earlier, later = (more, True) if backwards else (start is not None, more)
     return Page(
         rows,
-        _page_link(where, "-", rows[0]) if rows and earlier else "",
-        _page_link(where, "", rows[-1]) if rows and later else "",
+        _make_page_query(filters, "-", rows[0]) if rows and earlier else "",
+        _make_page_query(filters, "", rows[-1]) if rows and later else "",
     )
 
 
-def _after_row(start: Problem, *, ascending: bool) -> Q:
-    """Return the condition for rows after a row; its first part can use an index."""
+def _make_after_condition(start: Problem, *, ascending: bool) -> Q:
+    """Return the condition for rows after `start`; its first part can use an index."""
     created = start.created
     if ascending:
         return Q(created__gte=created) & ~Q(created=created, pk__lte=start.pk)
     return Q(created__lte=created) & ~Q(created=created, pk__gte=start.pk)
 
 
-def _page_link(where: QueueFilters, sign: str, row: Problem) -> str:
-    query = QueryDict(where.query(), mutable=True)
+def _make_page_query(filters: QueueFilters, sign: str, row: Problem) -> str:
+    query = QueryDict(filters.query(), mutable=True)
     query["after"] = f"{sign}{row.pk}"
     return str(query.urlencode())
 
 
-def count_waiting() -> dict[str, int]:
-    """Return the number of items of each kind that wait for a moderator, at most 1000."""
+def count_pending() -> dict[str, int]:
+    """Return the number of pending items of each kind, at most 1000."""
     held: QuerySet[Any] = Problem.objects.filter(state=State.HELD)
     appeals: QuerySet[Any] = Appeal.objects.filter(answer=None)
     return {
         "held": held[:1000].count(),
         "appeals": appeals[:1000].count(),
         "contests": Contest.objects.filter(upheld=None)[:1000].count(),
-        "paused": paused_people()[:1000].count(),
+        "paused": get_paused_people()[:1000].count(),
     }
 
 
-def note_answers_read(person: Person, problems: Sequence[Problem]) -> None:
+def record_answers_read(person: Person, problems: Sequence[Problem]) -> None:
     """Record that a moderator has read the answers of problems, which they then must not judge."""
     unread = [p for p in problems if p.gold or p.state in (State.HELD, State.JUDGING)]
     if not may_judge(person) or not unread:
@@ -299,7 +298,7 @@ def note_answers_read(person: Person, problems: Sequence[Problem]) -> None:
             note_all(person, [blocks[block] for block in new])
 
 
-def moderation_news(person: Person, after: datetime) -> Iterator[Item]:
+def iter_moderation_news(person: Person, after: datetime) -> Iterator[Item]:
     """Yield new appeals and contests for a moderator."""
     if not person.moderates:
         return
@@ -313,11 +312,11 @@ def moderation_news(person: Person, after: datetime) -> Iterator[Item]:
         yield Item(at, str(_("A judge has contested a gold answer")), reverse("moderate:contests"))
 
 
-def moderation_work(person: Person) -> Iterator[Work]:
+def iter_moderation_work(person: Person) -> Iterator[Work]:
     """Yield a moderator's pending work: problems and judges on hold, appeals, and contests."""
     if not person.moderates:
         return
-    found, queue = count_waiting(), reverse("moderate:queue")
+    found, queue = count_pending(), reverse("moderate:queue")
     for kind, to, text in (
         ("held", queue, ngettext("%d problem on hold", "%d problems on hold", found["held"])),
         (

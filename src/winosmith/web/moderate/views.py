@@ -12,15 +12,15 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
 from winosmith.errors import InputError
+from winosmith.web import pages
 from winosmith.web.jobs import MODERATOR_KINDS, Job
 from winosmith.web.judge import trust
 from winosmith.web.judge.models import Contest
 from winosmith.web.moderate import batches, dossier, people as members, queue as lists
-from winosmith.web.moderate.agreement import MAX_JUDGES, MIN_SHARED, csv_rows, list_pairs
+from winosmith.web.moderate.agreement import MAX_JUDGES, MIN_SHARED, iter_csv_rows, list_pairs
 from winosmith.web.moderate.decisions import ACTIONS, MAX_REASON, UNDO, ConflictError
 from winosmith.web.moderate.models import Appointment, Batch
-from winosmith.web.pages import csv_response, is_number, newest_rows, percent, waiting_page
-from winosmith.web.people.gates import form_once, moderators_only
+from winosmith.web.people.gates import moderators_only, process_form
 from winosmith.web.people.models import Person, find_person, pseudonym
 from winosmith.web.problems.models import Event, Problem, State
 
@@ -32,8 +32,8 @@ def show_queue(request: HttpRequest) -> HttpResponse:
     asked = request.GET
     is_filtered = "state" in asked or "only" in asked or asked.get("by") or asked.get("family")
     where = lists.QueueFilters.read(asked.urlencode() if is_filtered else lists.TABS[0][0])
-    shown = lists.get_page(where, request.GET.get("after", ""))
-    lists.note_answers_read(request.user, shown.problems)
+    shown, states = lists.get_page(where, asked.get("after", "")), where.get_states()
+    lists.record_answers_read(request.user, shown.problems)
     return render(
         request,
         "moderate/queue.html",
@@ -43,17 +43,17 @@ def show_queue(request: HttpRequest) -> HttpResponse:
             "here": request.get_full_path(),
             "page": shown,
             "rows": dossier.list_rows(request.user, shown.problems),
-            "actions": [action for action in ACTIONS.values() if action.states & where.states()],
+            "actions": [action for action in ACTIONS.values() if action.states & states],
             "tabs": [
                 (tab, name, lists.QueueFilters.read(tab) == where) for tab, name in lists.TABS
             ],
-            "waiting": lists.count_waiting(),
+            "waiting": lists.count_pending(),
             "untrained": bool(settings.RULES.training_questions) and not trust.has_enough_gold(),
             "states": State.choices,
             "only": lists.ONLY.items(),
             "kinds": lists.KINDS.items(),
             "ages": lists.AGES.items(),
-            "done": _finished_batch(request),
+            "done": _get_finished_batch(request),
         },
     )
 
@@ -63,15 +63,15 @@ def show_queue(request: HttpRequest) -> HttpResponse:
 def show_problem(request: HttpRequest, ref: str) -> HttpResponse:
     """Show a problem with the information needed for a decision."""
     found = get_object_or_404(Problem.objects.select_related("twin__contributor"), ref=ref)
-    context = dossier.problem_context(request.user, found)
-    lists.note_answers_read(request.user, [found, *(context["family"] or {}).get("path", ())])
+    context = dossier.make_problem_context(request.user, found)
+    lists.record_answers_read(request.user, [found, *(context["family"] or {}).get("path", ())])
     return render(
         request,
         "moderate/problem.html",
         {
             **context,
             "here": request.get_full_path(),
-            "done": _finished_batch(request),
+            "done": _get_finished_batch(request),
         },
     )
 
@@ -83,7 +83,7 @@ def ask_reason(request: HttpRequest) -> HttpResponse:
     asked = batches.ActionRequest.read(request.GET)
     if asked.action is None:
         raise Http404
-    return _render_request(request, asked)
+    return _render_confirmation(request, asked)
 
 
 @require_POST
@@ -95,7 +95,7 @@ def apply_action(request: HttpRequest) -> HttpResponse:
     if action is None:
         raise Http404
     try:
-        result = form_once(
+        result = process_form(
             request,
             request.user,
             lambda: {"mark": asked.apply(request.user, action).mark},
@@ -103,8 +103,8 @@ def apply_action(request: HttpRequest) -> HttpResponse:
     except ConflictError as conflict:
         return _render_conflict(request, asked, conflict)
     except InputError as error:
-        return _render_request(request, asked, error)
-    return redirect(_next_url(asked.back, result["mark"]))
+        return _render_confirmation(request, asked, error)
+    return redirect(_get_next_url(asked.back, result["mark"]))
 
 
 @require_POST
@@ -113,22 +113,22 @@ def undo_decisions(request: HttpRequest) -> HttpResponse:
     """Undo one decision or a whole batch, once."""
     mark, event = request.POST.get("batch", ""), request.POST.get("event", "")
     reason = request.POST.get("reason", "").strip() or _("It was done by mistake.")
-    back = batches.return_path(request.POST.get("back", ""))
+    back = batches.get_return_path(request.POST.get("back", ""))
 
-    def begin() -> dict[str, Any]:
+    def undo_selected() -> dict[str, Any]:
         if mark:
             whole = get_object_or_404(Batch, mark=mark)
             return {"mark": batches.undo_batch(request.user, whole, reason).mark}
-        if not is_number(event):
+        if not pages.is_number(event):
             raise Http404
         one = get_object_or_404(Event.objects.select_related("problem"), pk=int(event))
         return {"mark": batches.undo_decision(request.user, one, reason).mark}
 
     try:
-        result = form_once(request, request.user, begin)
+        result = process_form(request, request.user, undo_selected)
     except InputError as error:
         return render(request, "moderate/refused.html", {"error": error, "back": back}, status=409)
-    return redirect(_next_url(back, result["mark"]))
+    return redirect(_get_next_url(back, result["mark"]))
 
 
 @require_safe
@@ -142,7 +142,7 @@ def show_batch(request: HttpRequest, mark: str) -> HttpResponse:
         "moderate/batch.html",
         {
             "batch": made,
-            "what": dossier.kind_label(made.action),
+            "what": dossier.get_kind_label(made.action),
             "events": events[:50],
             "undone_by": Batch.objects.filter(undoes=made).first(),
             "can_undo": not made.busy and made.done and made.action != UNDO,
@@ -156,7 +156,8 @@ def handle_job(request: HttpRequest, mark: str) -> HttpResponse:
     """Return a job's progress for a waiting page, or stop or retry the job."""
     found = get_object_or_404(Job.objects.filter(kind__in=MODERATOR_KINDS), mark=mark)
     if request.method != "POST":
-        return waiting_page(request, "moderate/parts/progress.html", {"job": found}, found.busy)
+        part = "moderate/parts/progress.html"
+        return pages.render_waiting_page(request, part, {"job": found}, found.busy)
     act = found.retry if request.POST.get("do") == "retry" else found.stop
     judge = found.asked.get("name")
     page = (
@@ -165,46 +166,46 @@ def handle_job(request: HttpRequest, mark: str) -> HttpResponse:
         else redirect("moderate:batch", found.batch.mark)
     )
     try:
-        form_once(request, request.user, lambda: act(request.user))
+        process_form(request, request.user, lambda: act(request.user))
     except InputError as error:
         context = {"error": error, "back": page.url}
         return render(request, "moderate/refused.html", context, status=409)
     return page
 
 
-def _render_request(
-    request: HttpRequest, asked: batches.ActionRequest, error: InputError | None = None
+def _render_confirmation(
+    request: HttpRequest, action: batches.ActionRequest, error: InputError | None = None
 ) -> HttpResponse:
-    at = batches.newest_keys()
+    at = batches.get_newest_keys()
     return render(
         request,
         "moderate/ask.html",
         {
-            "asked": asked,
+            "asked": action,
             "error": error,
             "at": at,
-            "count": asked.count_problems(at),
-            "rows": dossier.list_rows(request.user, asked.selected_problems()),
+            "count": action.count_problems(at),
+            "rows": dossier.list_rows(request.user, action.get_selected_problems()),
         },
         status=200 if error is None else 422,
     )
 
 
 def _render_conflict(
-    request: HttpRequest, asked: batches.ActionRequest, conflict: ConflictError
+    request: HttpRequest, action: batches.ActionRequest, conflict: ConflictError
 ) -> HttpResponse:
     """Show another moderator's decision next to the requested action."""
     problem = conflict.problem
     context = {
-        "asked": asked,
+        "asked": action,
         "error": conflict,
         "row": dossier.list_rows(request.user, [problem])[0],
-        "since": [dossier.history_entry(event) for event in conflict.since],
+        "since": [dossier.make_history_entry(event) for event in conflict.since],
     }
     return render(request, "moderate/conflict.html", context, status=409)
 
 
-def _next_url(back: str, mark: str) -> str:
+def _get_next_url(back: str, mark: str) -> str:
     """Return the next page's URL: the list, or the batch if it is running or skipped problems."""
     made = Batch.objects.select_related("job").get(mark=mark)
     if made.busy or made.left_count:
@@ -212,13 +213,13 @@ def _next_url(back: str, mark: str) -> str:
     return f"{back}{'&' if '?' in back else '?'}done={made.mark}"
 
 
-def _finished_batch(request: HttpRequest) -> dict[str, Any] | None:
+def _get_finished_batch(request: HttpRequest) -> dict[str, Any] | None:
     made = Batch.objects.filter(mark=request.GET.get("done", ""), actor=request.user).first()
     if made is None:
         return None
     return {
         "batch": made,
-        "what": dossier.kind_label(made.action),
+        "what": dossier.get_kind_label(made.action),
         "undo": made.action != UNDO and not Batch.objects.filter(undoes=made).exists(),
     }
 
@@ -241,14 +242,14 @@ def settle_contest(request: HttpRequest, number: int) -> HttpResponse:
     one = get_object_or_404(Contest, pk=number)
     upheld, words = request.POST.get("upheld") == "1", request.POST.get("answer", "")
 
-    def act() -> dict[str, Any]:
+    def settle() -> dict[str, Any]:
         if not 1 <= len(words.strip()) <= MAX_REASON:
             raise InputError(_("Answer the judge in 1 to %d characters.") % MAX_REASON)
         trust.settle_contest(one, request.user, upheld=upheld, answer=words)
         return {"contest": one.pk}
 
     try:
-        form_once(request, request.user, act)
+        process_form(request, request.user, settle)
     except InputError as error:
         return _render_contests(request, error, one.pk, words)
     return redirect("moderate:contests")
@@ -292,7 +293,7 @@ def show_log(request: HttpRequest) -> HttpResponse:
     """Show the audit log, newest entries first."""
     asked = dossier.LogFilters.read(request.GET)
     before = request.GET.get("before", "")
-    events, older = newest_rows(dossier.filter_log(asked), before, SIZE)
+    events, older = pages.get_newest_rows(dossier.filter_log(asked), before, SIZE)
     parameters = request.GET.copy()
     parameters.pop("before", None)
     query = parameters.urlencode()
@@ -301,8 +302,8 @@ def show_log(request: HttpRequest) -> HttpResponse:
         "moderate/log.html",
         {
             "asked": asked,
-            "kinds": [(kind, dossier.kind_label(kind)) for kind in FILTER_KINDS],
-            "entries": [dossier.history_entry(event) for event in events],
+            "kinds": [(kind, dossier.get_kind_label(kind)) for kind in FILTER_KINDS],
+            "entries": [dossier.make_history_entry(event) for event in events],
             "older": f"before={older}&{query}" if older else "",
             "newest": query if before else None,
             "query": query,
@@ -317,7 +318,8 @@ def show_log(request: HttpRequest) -> HttpResponse:
 @moderators_only
 def download_log(request: HttpRequest) -> StreamingHttpResponse:
     """Stream the audit log as CSV."""
-    return csv_response(dossier.log_rows(dossier.LogFilters.read(request.GET)), "audit-log.csv")
+    rows = dossier.iter_log_rows(dossier.LogFilters.read(request.GET))
+    return pages.make_csv_response(rows, "audit-log.csv")
 
 
 TOGETHER = "-together"
@@ -342,7 +344,7 @@ def list_people(request: HttpRequest) -> HttpResponse:
         "text": text,
         "only": only,
         "kinds": members.ONLY.items(),
-        "mistaken": _false_hold_note(),
+        "mistaken": _make_false_hold_note(),
     }
     return render(request, "moderate/people.html", context)
 
@@ -374,7 +376,9 @@ def show_agreement(request: HttpRequest) -> HttpResponse:
 @moderators_only
 def download_pairs(request: HttpRequest) -> StreamingHttpResponse:
     """Send the agreement of pairs of judges as CSV."""
-    return csv_response(csv_rows(list_pairs(_find_person(request)[1])), "agreement.csv")
+    return pages.make_csv_response(
+        iter_csv_rows(list_pairs(_find_person(request)[1])), "agreement.csv"
+    )
 
 
 @require_safe
@@ -390,15 +394,15 @@ def appoint(request: HttpRequest, name: str) -> HttpResponse:
     """Change a person's roles or votes, once per form."""
     other, kind = _get_person(name), request.POST.get("kind", "")
 
-    def act() -> None:
-        others = members.held_together(other) if kind.endswith(TOGETHER) else []
+    def appoint_all() -> None:
+        others = members.get_people_held_together(other) if kind.endswith(TOGETHER) else []
         for one in (other, *others):
             members.appoint(
                 request.user, one, kind.removesuffix(TOGETHER), request.POST.get("reason", "")
             )
 
     try:
-        form_once(request, request.user, act, kind)
+        process_form(request, request.user, appoint_all, kind)
     except InputError as error:
         return _render_person(request, other, error, request.POST.get("reason", ""), kind)
     return redirect("moderate:person", name=name)
@@ -418,25 +422,27 @@ def _render_person(
     reason: str = "",
     kind: str = "",
 ) -> HttpResponse:
-    one = members.member_record(other)
+    one = members.get_member_record(other)
     held = one["judged"].held
-    suspects = trust.suspect_problems(held) if held is not None else Problem.objects.none()
+    suspects = trust.get_suspect_problems(held) if held is not None else Problem.objects.none()
+    is_for_gold = held is not None and held.cause == trust.GOLD
+    possible = members.get_possible_changes(request.user, other)
     context = {
         "one": one,
         "other": other,
-        "others": [pseudonym(who) for who in members.held_together(other)],
+        "others": [pseudonym(who) for who in members.get_people_held_together(other)],
         "together": [
             ("resume", _("Approve the votes of all of them")),
             ("discard", _("Discard the votes of all of them")),
         ],
         "suspects": suspects.order_by("-pk")[:MAX_PROBLEMS],
         "suspect_count": suspects.count(),
-        "mistaken": _false_hold_note() if held is not None and held.cause == trust.GOLD else "",
+        "mistaken": _make_false_hold_note() if is_for_gold else "",
         "named": other.name if request.user.is_superuser and not other.anonymous else "",
         "erasable": request.user.is_superuser and not other.erased,
         "own": other.pk == request.user.pk,
-        "unfinished": members.unfinished_decisions(other),
-        "possible": [(k.value, _label(k)) for k in members.possible_changes(request.user, other)],
+        "unfinished": members.get_unfinished_decisions(other),
+        "possible": [(change.value, _get_change_label(change)) for change in possible],
         "appointments": other.appointments.select_related("actor").order_by("-pk"),
         "problems": f"{reverse('moderate:queue')}?state=&by={pseudonym(other)}",
         "error": error,
@@ -446,19 +452,19 @@ def _render_person(
     return render(request, "moderate/person.html", context, status=422 if error else 200)
 
 
-def _false_hold_note() -> str:
+def _make_false_hold_note() -> str:
     if not settings.RULES.hold_gold_percent:
         return ""
     return _(
         "A careful judge, who answers %(careful)s of the gold questions correctly, "
         "is put on hold by mistake in %(mistaken)s of checks."
     ) % {
-        "careful": percent(trust.CAREFUL, 0),
-        "mistaken": percent(trust.false_hold_rate(), 2),
+        "careful": pages.to_percent(trust.CAREFUL, 0),
+        "mistaken": pages.to_percent(trust.compute_false_hold_rate(), 2),
     }
 
 
-def _label(kind: Appointment.Kind) -> str:
+def _get_change_label(kind: Appointment.Kind) -> str:
     return {
         "judge": _("Make a judge"),
         "no-judge": _("Remove the judge role"),

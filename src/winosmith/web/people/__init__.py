@@ -15,16 +15,16 @@ class Config(AppConfig):
 
     def ready(self) -> None:
         """Create the first documents once the tables exist; delete old rows once a day."""
-        from winosmith.web.jobs import DAY, MAIL, NEWS, TIDY, add_duty, works
+        from winosmith.web.jobs import DAY, MAIL, NEWS, TIDY, register_periodic_task, works
         from winosmith.web.people import news, privacy
 
-        add_duty(TIDY, DAY, privacy.delete_old_rows)
-        add_duty(NEWS, DAY, news.send_news)
+        register_periodic_task(TIDY, DAY, privacy.delete_old_rows)
+        register_periodic_task(NEWS, DAY, news.send_news)
         works[MAIL] = news.send_mail
-        post_migrate.connect(_first_documents, sender=self)
+        post_migrate.connect(_create_missing_documents, sender=self)
 
 
-def _first_documents(sender: Any, using: str, **_: Any) -> None:
+def _create_missing_documents(sender: Any, using: str, **_: Any) -> None:
     from django.db import connections
 
     from winosmith.web.people.models import Document

@@ -26,16 +26,16 @@ from django.utils.translation import gettext as _, gettext_lazy, ngettext
 
 from winosmith.errors import InputError
 from winosmith.web._lock import writing
-from winosmith.web.people.addresses import client_address, network_of
-from winosmith.web.people.gates import rate_limit, undo_count
+from winosmith.web.people.addresses import get_client_address, get_network
+from winosmith.web.people.gates import rate_limit, undo_rate_limit_count
 from winosmith.web.people.models import (
     Agreement,
     Invitation,
     Person,
     check_still_active,
-    name_skeleton,
+    digest_token,
+    get_name_skeleton,
     new_salt,
-    token_digest,
 )
 
 Role = Literal["contributor", "judge", "moderator", "admin"]
@@ -50,7 +50,7 @@ ROLES: dict[str, tuple[str, ...]] = {
 
 
 def invite(
-    roles: Iterable[Role], minutes: int, *, by: Person | None = None, label: str = ""
+    roles: Iterable[Role], minutes: int, *, creator: Person | None = None, label: str = ""
 ) -> str:
     """Return the path of a new link that creates one account with these roles.
 
@@ -58,59 +58,61 @@ def invite(
     the database or of a backup can't use the link.
 
     Raises:
-        InputError: `by` may not give one of the roles, or a role is unknown.
+        InputError: `creator` may not give one of the roles, or a role is unknown.
     """
     given: dict[str, bool] = {}
     for role in roles:
         if role not in ROLES:
             raise InputError(f"unknown role {role!r}; use one of {', '.join(ROLES)}")
-        if by is not None and not may_invite(by, role):
+        if creator is not None and not may_invite(creator, role):
             raise InputError(_("You may not give this role; ask an admin."))
         given |= dict.fromkeys(ROLES[role], True)
-    return _new_link(minutes, made_by=by, label=label, **given)
+    return _create_link(minutes, made_by=creator, label=label, **given)
 
 
-def create_reset_link(person: Person, minutes: int, *, by: Person | None = None) -> str:
-    """Return the path of a new link that sets a new password for a person.
+def create_reset_link(person: Person, minutes: int, *, creator: Person | None = None) -> str:
+    """Return the path of a new password-reset link for a person.
 
     Raises:
-        InputError: There is no such account, or `by` is not an admin.
+        InputError: There is no such account, or `creator` is not an admin.
     """
     if not person.is_active or person.anonymous:
         raise InputError(_("There is no account with this name."))
-    if by is not None and not (by.is_active and by.is_superuser):
+    if creator is not None and not (creator.is_active and creator.is_superuser):
         raise InputError(_("Only admins can restore access."))
     with writing():
-        recovery_links(person).update(used=timezone.now())
-        return _new_link(minutes, made_by=by, person=person)
+        get_recovery_links(person).update(used=timezone.now())
+        return _create_link(minutes, made_by=creator, person=person)
 
 
 def create_recovery_link(person: Person, minutes: int) -> str:
-    """Return the path of a mailed link that sets a new password; earlier links still work."""
-    return _new_link(minutes, person=person)
+    """Return the path of a mailed password-reset link; earlier links still work."""
+    return _create_link(minutes, person=person)
 
 
-def may_invite(by: Person, role: str) -> bool:
-    """Return whether a person may give a role: moderators invite judges, admins invite anybody."""
-    return by.is_active and (by.is_superuser or (by.moderates and role in ("contributor", "judge")))
+def may_invite(creator: Person, role: str) -> bool:
+    """Return whether a person may grant a role: moderators invite judges, and admins anybody."""
+    return creator.is_active and (
+        creator.is_superuser or (creator.moderates and role in ("contributor", "judge"))
+    )
 
 
 def find_invitation(token: str) -> Invitation | None:
     """Return the active link with a token, or None."""
-    return _active_links().filter(digest=token_digest(token)).select_related("person").first()
+    return _get_active_links().filter(digest=digest_token(token)).select_related("person").first()
 
 
 def find_past_invitation(token: str) -> Invitation | None:
-    """Return the link with a token, even if it was used or has expired, or None.
+    """Return the link with a token, even if it was used or has expired; None if it is unknown.
 
     Expired links are deleted after `SiteRules.retention_days`.
     """
-    return Invitation.objects.filter(digest=token_digest(token)).first()
+    return Invitation.objects.filter(digest=digest_token(token)).first()
 
 
-def recovery_links(person: Person) -> QuerySet[Invitation]:
+def get_recovery_links(person: Person) -> QuerySet[Invitation]:
     """Return the active links that set a new password for a person."""
-    return _active_links().filter(person=person)
+    return _get_active_links().filter(person=person)
 
 
 def _use_link(invitation: Invitation, person: Person) -> None:
@@ -121,7 +123,7 @@ def _use_link(invitation: Invitation, person: Person) -> None:
     """
     with writing():
         now = timezone.now()
-        if not _active_links().filter(pk=invitation.pk).update(used=now, used_by=person):
+        if not _get_active_links().filter(pk=invitation.pk).update(used=now, used_by=person):
             raise InputError(
                 _("This link has already been used or has expired; ask for a new one.")
             )
@@ -130,18 +132,18 @@ def _use_link(invitation: Invitation, person: Person) -> None:
 def revoke_invitation(invitation: Invitation) -> None:
     """Revoke a link."""
     with writing():
-        _active_links().filter(pk=invitation.pk).update(used=timezone.now())
+        _get_active_links().filter(pk=invitation.pk).update(used=timezone.now())
 
 
-def _active_links() -> QuerySet[Invitation]:
+def _get_active_links() -> QuerySet[Invitation]:
     return Invitation.objects.filter(used=None, expires__gt=timezone.now())
 
 
-def _new_link(minutes: int, **fields: object) -> str:
+def _create_link(minutes: int, **fields: object) -> str:
     token = secrets.token_urlsafe(24)
     with writing():
         Invitation.objects.create(
-            digest=token_digest(token),
+            digest=digest_token(token),
             expires=timezone.now() + timedelta(minutes=minutes),
             **fields,
         )
@@ -151,9 +153,8 @@ def _new_link(minutes: int, **fields: object) -> str:
 class Argon2(Argon2PasswordHasher):
     """Argon2id with OWASP's minimum: 19 MiB, two passes, one thread.
 
-    Django's default of 100 MiB and eight threads takes six times as long, and 1.6 GB if sixteen
-    people log in at once; the limit on guesses compensates for it (OWASP, "Password Storage Cheat
-    Sheet").
+    Django's default of 100 MiB and eight threads takes six times as long, and 1.6 GB for sixteen
+    simultaneous log-ins; the limit on guesses compensates (OWASP's "Password Storage Cheat Sheet").
     """
 
     time_cost = 2
@@ -162,8 +163,8 @@ class Argon2(Argon2PasswordHasher):
 
 
 _RESERVED_NAME = re.compile(
-    "|".join(map(name_skeleton, ("anonymous-", "erased-", "worker-")))
-    + f"|p-[{name_skeleton('0123456789abcdef')}]{{12}}"
+    "|".join(map(get_name_skeleton, ("anonymous-", "erased-", "worker-")))
+    + f"|p-[{get_name_skeleton('0123456789abcdef')}]{{12}}"
 )
 """Pattern of names that are reserved for the site, such as pseudonyms."""
 
@@ -203,7 +204,7 @@ def sign_up(
     name = _clean_name(name)
     try:
         with writing():
-            _check_name_free(name)
+            _check_name_available(name)
             person = Person.objects.select_for_update().filter(
                 pk=anonymous.pk if anonymous else None, anonymous=True, is_active=True
             ).first() or Person(name=name)
@@ -229,16 +230,16 @@ def _clean_name(name: str) -> str:
         raise InputError(" ".join(error.messages)) from None
     if not name[0].isalnum():
         raise InputError(_("A name must start with a letter or a digit; choose another one."))
-    if _RESERVED_NAME.match(name_skeleton(name)):
+    if _RESERVED_NAME.match(get_name_skeleton(name)):
         raise InputError(_("Names that start like this are reserved; choose another one."))
     return name
 
 
-def _check_name_free(name: str) -> None:
+def _check_name_available(name: str) -> None:
     try:
         Person.objects.get_by_natural_key(name)
     except Person.DoesNotExist:
-        if Person.objects.filter(look=name_skeleton(name)).exists():
+        if Person.objects.filter(look=get_name_skeleton(name)).exists():
             raise InputError(
                 _("This name looks too similar to an existing one; choose another one.")
             ) from None
@@ -250,7 +251,7 @@ def check_login(
     request: HttpRequest,
     name: str,
     password: str,
-    then: Callable[[Person], object] = lambda _person: None,
+    on_success: Callable[[Person], object] = lambda _person: None,
 ) -> Person | None:
     """Return the person with a name and password, or None if they don't match.
 
@@ -262,13 +263,13 @@ def check_login(
         request: The request of the attempt; its network is counted.
         name: The name of the account.
         password: The password as typed.
-        then: A function called after a success, in the second transaction.
+        on_success: A function called after a success, in the second transaction.
 
     Raises:
         RateLimitError: There were too many failures within an hour; this attempt is not counted.
     """
     name = unicodedata.normalize("NFKC", name).strip()
-    network = network_of(client_address(request))
+    network = get_network(get_client_address(request))
     tries = (  # always in this order, to avoid deadlocks
         (f"both {network} {name.lower()}", MAX_FAILED_NAME_NETWORK),
         (f"name {name.lower()}", MAX_FAILED_NAME),
@@ -282,8 +283,8 @@ def check_login(
         return None
     with writing():
         for counted, _most in tries:
-            undo_count(counted, "log-in")
-        then(cast(Person, found))
+            undo_rate_limit_count(counted, "log-in")
+        on_success(cast(Person, found))
     return cast(Person, found)
 
 
@@ -318,25 +319,27 @@ class OpenAccess:
 def count_access(person: Person) -> OpenAccess:
     """Return the numbers of sessions, tokens and links of an account."""
     live = person.sessions.filter(expire_date__gt=timezone.now())
-    return OpenAccess(live.count(), person.tokens.live().count(), recovery_links(person).count())
+    return OpenAccess(
+        live.count(), person.tokens.active().count(), get_recovery_links(person).count()
+    )
 
 
 def end_access(person: Person) -> OpenAccess:
-    """Log a person out everywhere, and revoke their tokens and links; return the ended access."""
+    """End a person's log-ins, and revoke their tokens and links; return their numbers."""
     with writing():
         ended = count_access(person)
         person.entry = new_salt()
         person.save(update_fields=["entry"])
         person.sessions.all().delete()
-        person.tokens.live().update(revoked=timezone.now())
-        recovery_links(person).update(used=timezone.now())
+        person.tokens.active().update(revoked=timezone.now())
+        get_recovery_links(person).update(used=timezone.now())
     return ended
 
 
 def set_new_password(
     person: Person, password: str, invitation: Invitation | None = None
 ) -> OpenAccess:
-    """Set a new password, and end all access to the account; return the access that was ended.
+    """Set a new password, and end all log-ins, tokens and links; return their numbers.
 
     Raises:
         ValidationError: The password is too easy to guess.
@@ -356,11 +359,10 @@ adopters: list[Callable[[Person, Person], None]] = []
 """Functions that move an area's rows to an account (first argument) from a visitor (second)."""
 
 
-def adopt(account: Person, anonymous: Person) -> None:
+def merge_visitor(account: Person, anonymous: Person) -> None:
     """Move a visitor's texts and other rows to an account, which never judges these texts.
 
-    Texts that the account has already read are withdrawn. Each area moves its own rows
-    (`adopters`).
+    Texts that the account has already read are withdrawn. Each of `adopters` moves its own rows.
 
     Raises:
         InputError: `account` has no account, or `anonymous` has one.

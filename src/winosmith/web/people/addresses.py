@@ -21,7 +21,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from winosmith.web import _lock
-from winosmith.web._lock import limit_waits, writing
+from winosmith.web._lock import limit_write_waits, writing
 from winosmith.web.people.models import Hits
 
 NETWORK_BITS = {4: 24, 6: 48}
@@ -48,7 +48,7 @@ def read_address(text: str) -> IPv4Address | IPv6Address | None:
     return (found.ipv4_mapped or found) if isinstance(found, IPv6Address) else found
 
 
-def client_address(request: HttpRequest) -> str:
+def get_client_address(request: HttpRequest) -> str:
     """Return the address of a request's client, or "" if it can't be read.
 
     Behind proxies (the site has a public address), the address is in X-Forwarded-For, to which each
@@ -88,10 +88,10 @@ def _count_trusted_proxies(chain: Sequence[str]) -> int:
     return passed
 
 
-def network_of(address: str) -> str:
+def get_network(address: str) -> str:
     """Return the network of an address, a /24 or an IPv6 /48, or "unknown" if it can't be read.
 
-    >>> # network_of("192.0.2.77") == "192.0.2.0/24"
+    >>> # get_network("192.0.2.77") == "192.0.2.0/24"
     """
     found = read_address(address)
     if found is None:
@@ -113,7 +113,7 @@ def _log_fault(fault: str, text: str) -> None:
     digits = r"[0-9a-fA-F]" if set(text) & set(".:") else r"\d"
     shown = re.sub(digits, "0", text.strip())[:60]
     logging.getLogger(__name__).warning("%s: %r (digits are shown as 0)", fault, shown)
-    with suppress(OperationalError), limit_waits(_lock.MAX_WAIT - _lock.MIN_WAIT), writing():
+    with suppress(OperationalError), limit_write_waits(_lock.MAX_WAIT - _lock.MIN_WAIT), writing():
         Hits.objects.get_or_create(who=shown, what=fault, hour=hour)
 
 

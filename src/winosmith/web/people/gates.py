@@ -32,26 +32,26 @@ from django.utils.translation import gettext as _
 
 from winosmith.errors import InputError, WinosmithError
 from winosmith.web import _lock
-from winosmith.web._lock import limit_waits, writing
-from winosmith.web.people.addresses import client_address, network_of
+from winosmith.web._lock import limit_write_waits, writing
+from winosmith.web.people.addresses import get_client_address, get_network
 from winosmith.web.people.models import (
     Done,
     Hits,
     Person,
     Session,
     check_still_active,
+    digest_token,
     keyed_digest,
     pseudonym,
-    token_digest,
 )
-from winosmith.web.people.privacy import missing_documents
+from winosmith.web.people.privacy import get_missing_documents
 
 WRITER = "writer"
 """Session key of the person who writes without an account."""
 
 
 class SessionStore(DatabaseStore):
-    """Django's database sessions with digests of keys; writes wait in the site's write queue."""
+    """Django's database sessions, with digested keys and writes in the site's write queue."""
 
     _written: tuple[str | None, bytes] | None = None
     """The key and the data of the last write."""
@@ -62,20 +62,20 @@ class SessionStore(DatabaseStore):
         return Session
 
     def create_model_instance(self, data: dict[str, Any]) -> Session:
-        """Return the row of a new session, with its person in a column."""
+        """Return the row of a new session, with its user in a column."""
         row: Session = super().create_model_instance(data)
-        row.session_key = token_digest(row.session_key)
+        row.session_key = digest_token(row.session_key)
         person = data.get(SESSION_KEY) or data.get(WRITER)
         row.person_id = int(person) if person else None
         return row
 
     def exists(self, session_key: str | None) -> bool:
         """Return whether a session with this key exists."""
-        return bool(super().exists(token_digest(session_key or "")))
+        return bool(super().exists(digest_token(session_key or "")))
 
     def load(self) -> dict[str, Any]:
         """Return the session's data; if there is no session, return {} and save under a new key."""
-        key = token_digest(self.session_key or "")
+        key = digest_token(self.session_key or "")
         rows = Session.objects.filter(session_key=key, expire_date__gt=timezone.now())
         for data in rows.values_list("session_data", flat=True):
             session: dict[str, Any] = self.decode(data)
@@ -86,8 +86,7 @@ class SessionStore(DatabaseStore):
     def save(self, must_create: bool = False) -> None:
         """Write the session to the database.
 
-        Unchanged data is not written again, because after a log-in the middleware only sets the
-        cookie.
+        Unchanged data is not written again: after a log-in, the middleware only sets the cookie.
         """
         data = self.serializer().dumps(self._get_session(no_load=must_create))
         if not must_create and self._written == (self.session_key, data):
@@ -97,9 +96,9 @@ class SessionStore(DatabaseStore):
         self._written = (self.session_key, data)
 
     def delete(self, session_key: str | None = None) -> None:
-        """Delete the session with a key, by default this one."""
+        """Delete the session with a key, by default this session."""
         with writing():
-            super().delete(token_digest(session_key or self.session_key or ""))
+            super().delete(digest_token(session_key or self.session_key or ""))
 
 
 def begin_session(request: HttpRequest, person: Person) -> None:
@@ -109,8 +108,8 @@ def begin_session(request: HttpRequest, person: Person) -> None:
     request.session.save()
 
 
-def existing_writer(request: HttpRequest) -> Person | None:
-    """Return the session's person, or None before their first contribution."""
+def get_current_writer(request: HttpRequest) -> Person | None:
+    """Return the contributor of this session, or None if they have not contributed yet."""
     if request.user.is_authenticated:
         return cast(Person, request.user)
     number = request.session.get(WRITER)
@@ -120,12 +119,12 @@ def existing_writer(request: HttpRequest) -> Person | None:
 
 
 def get_or_create_writer(request: HttpRequest) -> Person:
-    """Return the session's person; create one for a visitor without an account.
+    """Return the contributor of this session; create a person for a visitor without an account.
 
     Raises:
         InputError: The site requires an account, and the visitor has none.
     """
-    found = existing_writer(request)
+    found = get_current_writer(request)
     if found is not None:
         return found
     if not settings.RULES.anonymous:
@@ -160,22 +159,22 @@ class RateLimitError(WinosmithError):
         return -(-self.seconds // 60)
 
 
-def _limit_key(actor: HttpRequest | Person | str) -> str:
+def _make_limit_key(actor: HttpRequest | Person | str) -> str:
     if isinstance(actor, HttpRequest):
         if not actor.user.is_authenticated:
-            return keyed_digest("network", network_of(client_address(actor)))
+            return keyed_digest("network", get_network(get_client_address(actor)))
         actor = actor.user
     return keyed_digest("limit", actor if isinstance(actor, str) else f"person {actor.pk}")
 
 
-def rate_limit(actor: HttpRequest | Person | str, what: str, limit: int) -> None:
+def rate_limit(actor: HttpRequest | Person | str, action: str, limit: int) -> None:
     """Count an action; raise an error if the hourly limit is reached.
 
     The count covers this clock hour and a proportional part of the previous one.
 
     Args:
         actor: A request (counted for its account, or its network), a person, or any string.
-        what: The kind of action, in at most 20 letters; each kind is counted separately.
+        action: The kind of action, in at most 20 letters; each kind is counted separately.
         limit: The limit per hour.
 
     Raises:
@@ -183,27 +182,27 @@ def rate_limit(actor: HttpRequest | Person | str, what: str, limit: int) -> None
     """
     now = timezone.now()
     hour = now.replace(minute=0, second=0, microsecond=0)
-    who = _limit_key(actor)
+    who = _make_limit_key(actor)
     with writing():
-        rows = Hits.objects.select_for_update().filter(who=who, what=what)
+        rows = Hits.objects.select_for_update().filter(who=who, what=action)
         hits = {row.hour: row for row in rows.filter(hour__gte=hour - HOUR).order_by("hour")}
-        row = hits.get(hour) or rows.get_or_create(who=who, what=what, hour=hour)[0]
+        row = hits.get(hour) or rows.get_or_create(who=who, what=action, hour=hour)[0]
         before = hits[hour - HOUR].count if hour - HOUR in hits else 0
         # The previous hour counts in proportion to its overlap with the last sixty minutes.
         if row.count + 1 + before * (1 - (now - hour) / HOUR) <= limit:
             rows.filter(pk=row.pk).update(count=row.count + 1)
             return
-    raise RateLimitError(what, _next_time(before, row.count, limit, hour, now))
+    raise RateLimitError(action, _compute_retry_time(before, row.count, limit, hour, now))
 
 
-def rate_limit_reading(actor: HttpRequest | Person | str, what: str, limit: int) -> None:
-    """Count a read request like `rate_limit`, unless the database can't be written.
+def rate_limit_reading(actor: HttpRequest | Person | str, action: str, limit: int) -> None:
+    """Count a read request as `rate_limit` does, unless the database is not writable.
 
     Raises:
         RateLimitError: The limit is reached.
     """
-    with suppress(OperationalError), limit_waits(_lock.MAX_WAIT - COUNT_WAIT):
-        rate_limit(actor, what, limit)
+    with suppress(OperationalError), limit_write_waits(_lock.MAX_WAIT - COUNT_WAIT):
+        rate_limit(actor, action, limit)
 
 
 TYPING_FACTOR = 100
@@ -211,30 +210,32 @@ TYPING_FACTOR = 100
 about 50: the form checks after 0.3 seconds, and saves after 0.7."""
 
 
-def rate_limit_typing(actor: HttpRequest | Person, what: str, sent: int) -> None:
-    """Count a check or save of a form during typing; a check only reads.
+def rate_limit_typing(actor: HttpRequest | Person, action: str, limit: int) -> None:
+    """Count a check or an autosave of a form while the user types; a check only reads.
 
     Args:
         actor: As in `rate_limit`.
-        what: "check" or "save".
-        sent: The number of texts that may be submitted with that form within an hour.
+        action: "check" or "save".
+        limit: The number of texts that may be submitted with that form within an hour.
 
     Raises:
-        RateLimitError: `TYPING_FACTOR` times `sent` checks or saves were made.
+        RateLimitError: `TYPING_FACTOR` times `limit` checks or saves were made.
     """
-    rate_limit_reading(actor, what, TYPING_FACTOR * sent)
+    rate_limit_reading(actor, action, TYPING_FACTOR * limit)
 
 
-def _next_time(before: int, count: int, limit: int, hour: datetime, now: datetime) -> datetime:
+def _compute_retry_time(
+    previous: int, count: int, limit: int, hour: datetime, now: datetime
+) -> datetime:
     if count + 1 <= limit:
-        return max(now, hour + HOUR * (1 - (limit - count - 1) / max(1, before)))
+        return max(now, hour + HOUR * (1 - (limit - count - 1) / max(1, previous)))
     return hour + HOUR + HOUR * (1 - max(0, limit - 1) / max(1, count))
 
 
-def undo_count(actor: HttpRequest | Person | str, what: str) -> None:
-    """Undo the last count of `rate_limit` for a harmless action."""
+def undo_rate_limit_count(actor: HttpRequest | Person | str, action: str) -> None:
+    """Undo the last count of `rate_limit`, after a harmless action."""
     with writing():
-        rows = Hits.objects.filter(who=_limit_key(actor), what=what, count__gt=0)
+        rows = Hits.objects.filter(who=_make_limit_key(actor), what=action, count__gt=0)
         newest = rows.order_by("-hour").values("pk")[:1]
         Hits.objects.filter(pk__in=list(newest.values_list("pk", flat=True))).update(
             count=F("count") - 1
@@ -242,7 +243,7 @@ def undo_count(actor: HttpRequest | Person | str, what: str) -> None:
 
 
 def accepts_html(request: HttpRequest) -> bool:
-    """Return whether a request accepts an HTML page for an error; file downloads don't."""
+    """Return whether a request accepts HTML error pages; file downloads don't."""
     accepted = request.headers.get("Accept", "text/html")
     return "text/html" in accepted or bool(getattr(request, "htmx", False))
 
@@ -286,7 +287,7 @@ def new_key() -> str:
     return secrets.token_hex(16)
 
 
-def act_once(
+def process_once(
     person: Person, key: str, form: str, act: Callable[[], dict[str, Any]]
 ) -> tuple[dict[str, Any], bool]:
     """Process a form once per key; return the stored result for repeated submissions.
@@ -322,16 +323,16 @@ def act_once(
         return result, True
 
 
-def stored_result(person: Person | None, key: str) -> dict[str, Any]:
+def get_stored_result(person: Person | None, key: str) -> dict[str, Any]:
     """Return the stored result of the form with a key; {} if there is none."""
     rows = Done.objects.filter(person=person, key=key) if person and key else Done.objects.none()
     return rows.values_list("result", flat=True).first() or {}
 
 
-def form_once(
+def process_form(
     request: HttpRequest, person: Person, act: Callable[[], object], part: str = ""
 ) -> dict[str, Any]:
-    """Process a form once per key, like `act_once`; return the first result.
+    """Process a request's form once per key, as `process_once` does; return the first result.
 
     Args:
         request: The request with the form; its path is the form's name.
@@ -343,12 +344,12 @@ def form_once(
         InputError: The key is not valid, or belongs to another form.
     """
 
-    def run_act() -> dict[str, Any]:
+    def process() -> dict[str, Any]:
         made = act()
         return made if isinstance(made, dict) else {}
 
     form = f"{request.path} {part}" if part else request.path
-    return act_once(person, request.POST.get("key", ""), form, run_act)[0]
+    return process_once(person, request.POST.get("key", ""), form, process)[0]
 
 
 P = ParamSpec("P")
@@ -364,22 +365,22 @@ def may_judge(person: Person | None) -> bool:
 
 def accounts_only(view: View[P]) -> View[P]:
     """Admit only people with an account; visitors log in first."""
-    return _require(view, lambda person: person.is_active and not person.anonymous)
+    return _require_permission(view, lambda person: person.is_active and not person.anonymous)
 
 
 def judges_only(view: View[P]) -> View[P]:
     """Admit only people who may judge."""
-    return _require(view, may_judge)
+    return _require_permission(view, may_judge)
 
 
 def moderators_only(view: View[P]) -> View[P]:
     """Admit only moderators and admins."""
-    return _require(view, lambda person: person.moderates)
+    return _require_permission(view, lambda person: person.moderates)
 
 
 def admins_only(view: View[P]) -> View[P]:
     """Admit only admins."""
-    return _require(view, lambda person: person.is_active and person.is_superuser)
+    return _require_permission(view, lambda person: person.is_active and person.is_superuser)
 
 
 def consent_required(view: View[P]) -> View[P]:
@@ -394,49 +395,49 @@ def judging_consent_required(view: View[P]) -> View[P]:
 
 def _require_consent(view: View[P], *, judging: bool) -> View[P]:
     @wraps(view)
-    def gated(request: HttpRequest, /, *args: P.args, **kwargs: P.kwargs) -> HttpResponseBase:
-        person = existing_writer(request)
+    def wrapper(request: HttpRequest, /, *args: P.args, **kwargs: P.kwargs) -> HttpResponseBase:
+        person = get_current_writer(request)
         if person is None and not settings.RULES.anonymous:
             return redirect_to(request, "people:login")
-        if missing_documents(person, judging=judging):
+        if get_missing_documents(person, judging=judging):
             return redirect_to(request, "people:consent")
         return view(request, *args, **kwargs)
 
-    return gated
+    return wrapper
 
 
-def shown_documents(request: HttpRequest) -> set[int]:
-    """Return the keys of the documents shown with a form, from its field `shown`."""
+def read_shown_documents(request: HttpRequest) -> set[int]:
+    """Return the keys of the documents shown with a form, from the `shown` field."""
     keys = request.POST.getlist("shown")
     return {int(key) for key in keys if key.isdecimal() and len(key) <= 9}
 
 
-def _require(view: View[P], may: Callable[[Person], bool]) -> View[P]:
+def _require_permission(view: View[P], is_allowed: Callable[[Person], bool]) -> View[P]:
     @wraps(view)
-    def gated(request: HttpRequest, /, *args: P.args, **kwargs: P.kwargs) -> HttpResponseBase:
+    def wrapper(request: HttpRequest, /, *args: P.args, **kwargs: P.kwargs) -> HttpResponseBase:
         if not request.user.is_authenticated:
             return redirect_to(request, "people:login")
-        if not may(request.user):
+        if not is_allowed(request.user):
             return render(request, "403.html", status=403)
         return view(request, *args, **kwargs)
 
-    return gated
+    return wrapper
 
 
 def redirect_to(request: HttpRequest, name: str) -> HttpResponse:
     """Redirect to a page that later returns to the current page, with or without htmx."""
-    to = f"{reverse(name)}?{urlencode({'next': current_page(request)})}"
+    to = f"{reverse(name)}?{urlencode({'next': get_current_page(request)})}"
     if request.headers.get("HX-Request") == "true":
         return HttpResponse(status=204, headers={"HX-Redirect": to})
     return redirect(to)
 
 
-def current_page(request: HttpRequest) -> str:
-    """Return the current page; for a form, the page from which it was sent, if known."""
+def get_current_page(request: HttpRequest) -> str:
+    """Return the current page, or for a submitted form the page that contains the form."""
     if request.method in ("GET", "HEAD"):
         return request.get_full_path()
     before = request.headers.get("Referer", "")
-    return before if _is_own_url(request, before) else reverse("read:home")
+    return before if _is_site_url(request, before) else reverse("read:home")
 
 
 def account_context(request: HttpRequest) -> dict[str, Any]:
@@ -448,25 +449,25 @@ def account_context(request: HttpRequest) -> dict[str, Any]:
     if user is not None and user.is_authenticated:
         return {"account": pseudonym(user), "new_key": new_key}
     entry_pages = {reverse("people:login"), reverse("people:join")}
-    back = safe_next(request) if request.path in entry_pages else current_page(request)
+    back = get_safe_next(request) if request.path in entry_pages else get_current_page(request)
     return {"account": "", "back": back, "new_key": new_key}
 
 
-def _is_own_url(request: HttpRequest, url: str) -> bool:
+def _is_site_url(request: HttpRequest, url: str) -> bool:
     return url_has_allowed_host_and_scheme(
         url, allowed_hosts={request.get_host()}, require_https=request.is_secure()
     )
 
 
-def safe_next(request: HttpRequest) -> str:
-    """Return the target of a form: `next` if it is on this site, otherwise the home page."""
+def get_safe_next(request: HttpRequest) -> str:
+    """Return the URL in `next` if it is on this site, otherwise the home page."""
     to = request.POST.get("next") or request.GET.get("next") or ""
     # Django would read a word without a slash as the name of a view, which may not exist.
-    return to if "/" in to and _is_own_url(request, to) else reverse("read:home")
+    return to if "/" in to and _is_site_url(request, to) else reverse("read:home")
 
 
-def is_writing_page(to: str) -> bool:
-    """Return whether a page is for writing; paid judges must agree to more texts to use it."""
+def is_writing_page(url: str) -> bool:
+    """Return whether a page is for writing, which requires paid judges to agree to more texts."""
     with suppress(Resolver404):
-        return resolve(urlsplit(to).path).namespace in {"write", "perturb"}
+        return resolve(urlsplit(url).path).namespace in {"write", "perturb"}
     return False

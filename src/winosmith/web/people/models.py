@@ -72,8 +72,7 @@ class Person(AbstractBaseUser, PermissionsMixin):
         salt: The salt of the pseudonym; an erasure replaces it.
         entry: The salt of log-in sessions; a new value ends all of them.
         email: The confirmed address, or "". See `people.news`.
-        mail_news: Whether to send a mail when there is news; `mailed` is the time of the last one,
-            or of the address's confirmation.
+        mail_news: Whether to mail news; `mailed` is the last time, or the address's confirmation.
         news_seen: The time of the person's last visit to their news, or None.
     """
 
@@ -109,7 +108,7 @@ class Person(AbstractBaseUser, PermissionsMixin):
         """Set the person's name and skeleton, so that no two accounts have similar names."""
         self.name = name
         is_generated = self.anonymous or self.hired or self.erased
-        self.look = None if is_generated else name_skeleton(name)
+        self.look = None if is_generated else get_name_skeleton(name)
 
     def get_session_auth_hash(self) -> str:
         """Return the hash for log-in sessions; it changes with the password and `entry`."""
@@ -188,8 +187,7 @@ class Invitation(models.Model):
     Only a digest is stored, so that readers of the database can't use the link.
 
     Attributes:
-        label: The creator's note, visible to people who may create links; deleted when its user or
-            creator is erased.
+        label: The creator's note; deleted when the link's user or creator is erased.
         person: The person whose password the link resets; None if it creates an account.
         used: The time when the link was used or revoked.
     """
@@ -234,7 +232,7 @@ class Hits(models.Model):
 
 
 class Session(AbstractBaseSession):
-    """A log-in session, with its person in a column, so that it can be ended.
+    """A log-in session that stores its user in a column, so that the session can be ended.
 
     Attributes:
         session_key: The digest of the cookie's key; see `gates.SessionStore`.
@@ -280,7 +278,7 @@ class Done(models.Model):
         return f"a form, {self.at:%Y-%m-%d %H:%M}"
 
 
-def token_digest(token: str) -> str:
+def digest_token(token: str) -> str:
     """Return the stored digest of a token; 64 hex digits."""
     return sha256(token.encode("utf-8", "surrogatepass")).hexdigest()
 
@@ -368,13 +366,13 @@ def _find_cached(name: str) -> Person | None:
     return person if person is not None and pseudonym(person) == name else None
 
 
-def name_skeleton(name: str) -> str:
+def get_name_skeleton(name: str) -> str:
     """Return the skeleton of a name, which is equal for names that look alike.
 
     A skeleton ignores case and alphabet: each letter becomes the Latin letter that looks like it
     (Unicode Technical Standard 39, "Confusable Detection"); 0 becomes o, and 1 and l become i.
 
-    >>> name_skeleton("Раul1") == name_skeleton("paull")  # the first two are Cyrillic
+    >>> get_name_skeleton("Раul1") == get_name_skeleton("paull")  # the first two are Cyrillic
     True
     """
     shown = unicodedata.normalize("NFKC", name)

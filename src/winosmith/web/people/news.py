@@ -38,10 +38,10 @@ from django.utils.translation import get_language, gettext as _
 
 from winosmith.errors import InputError, WinosmithError
 from winosmith.web import _lock
-from winosmith.web._lock import limit_waits, writing
+from winosmith.web._lock import limit_write_waits, writing
 from winosmith.web.jobs import MAIL, Job, Progress, UnavailableError, queue_job
-from winosmith.web.people.accounts import create_recovery_link, recovery_links
-from winosmith.web.people.addresses import client_address, network_of
+from winosmith.web.people.accounts import create_recovery_link, get_recovery_links
+from winosmith.web.people.addresses import get_client_address, get_network
 from winosmith.web.people.gates import COUNT_WAIT, rate_limit
 from winosmith.web.people.models import Person, check_still_active, decrypt, encrypt
 
@@ -89,30 +89,30 @@ work_sources: list[Callable[[Person], Iterable[Work]]] = []
 """Functions that return a person's pending work."""
 
 
-def last_visit(person: Person) -> datetime:
+def get_last_visit(person: Person) -> datetime:
     """Return the time when a person last visited their news, or when they joined."""
     return person.news_seen or person.joined
 
 
-def news_since(person: Person, after: datetime) -> list[Item]:
+def list_news(person: Person, after: datetime) -> list[Item]:
     """Return the news after a time, newest first."""
     found = [item for area in news_sources for item in area(person, after)]
     return sorted(found, key=lambda item: item.at, reverse=True)
 
 
 def count_unread(person: Person) -> int:
-    """Return the number of unread items, 0–MAX_ITEMS; it may be a minute old."""
-    after = last_visit(person)
+    """Return the number of unread items, 0–MAX_ITEMS, which may be a minute old."""
+    after = get_last_visit(person)
 
-    def count() -> int:
-        return min(MAX_ITEMS, len(news_since(person, after)))
+    def count_all() -> int:
+        return min(MAX_ITEMS, len(list_news(person, after)))
 
-    return int(cache.get_or_set(f"news.{person.pk}.{after.timestamp()}", count, BADGE_SECONDS))
+    return int(cache.get_or_set(f"news.{person.pk}.{after.timestamp()}", count_all, BADGE_SECONDS))
 
 
-def mark_as_read(person: Person) -> None:
+def mark_read(person: Person) -> None:
     """Record that a person has seen their news, unless the database can't be written."""
-    with suppress(OperationalError), limit_waits(_lock.MAX_WAIT - COUNT_WAIT), writing():
+    with suppress(OperationalError), limit_write_waits(_lock.MAX_WAIT - COUNT_WAIT), writing():
         Person.objects.filter(pk=person.pk).update(news_seen=timezone.now())
 
 
@@ -142,7 +142,7 @@ def sends_mail() -> bool:
     return settings.RULES.mail is not None
 
 
-def site_address(request: HttpRequest) -> str:
+def get_site_url(request: HttpRequest) -> str:
     """Return the site's URL, without a trailing slash."""
     return settings.SITE.public_url or f"{request.scheme}://{request.get_host()}"
 
@@ -164,12 +164,13 @@ class ResetForm(PasswordResetForm):
         Raises:
             RateLimitError: There were too many requests from this network, or for this address.
         """
-        rate_limit(f"network {network_of(client_address(request))}", "reset", MAX_MAILS_NETWORK)
+        network = get_network(get_client_address(request))
+        rate_limit(f"network {network}", "reset", MAX_MAILS_NETWORK)
         rate_limit(f"mail {self.cleaned_data['email'].lower()}", "reset", MAX_MAILS_ADDRESS)
         queue_job(
             MAIL,
             email=self.cleaned_data["email"],
-            there=site_address(request),
+            there=get_site_url(request),
             language=get_language(),
         )
 
@@ -192,7 +193,7 @@ def send_address_link(person: Person, email: str, news: bool, request: HttpReque
         person=person.pk,
         email=email,
         news=news,
-        there=site_address(request),
+        there=get_site_url(request),
         language=get_language(),
     )
 
@@ -234,7 +235,7 @@ def _send_link(job: Job) -> None:
     with translation.override(asked["language"]):
         if "person" in asked:
             for person in Person.objects.filter(pk=asked["person"], is_active=True):
-                token = address_token(person, email, asked["news"])
+                token = make_address_token(person, email, asked["news"])
                 page = {"link": asked["there"] + reverse("people:mail_confirm", args=[token])}
                 subject = _("Your address at %s") % settings.RULES.title
                 _deliver(subject, "people/mail_confirm.txt", page, email)
@@ -252,9 +253,9 @@ def _send_link(job: Job) -> None:
                     job.save(update_fields=["asked"])
 
 
-def address_token(person: Person, email: str, news: bool) -> str:
+def make_address_token(person: Person, email: str, news: bool) -> str:
     """Return the token that confirms an address; logs of links don't reveal the address."""
-    return encrypt(LINK_PURPOSE, [_owner_digest(person), email, news])
+    return encrypt(LINK_PURPOSE, [_compute_owner_digest(person), email, news])
 
 
 def confirm_address(person: Person, token: str) -> None:
@@ -267,13 +268,13 @@ def confirm_address(person: Person, token: str) -> None:
         whose, email, news = decrypt(LINK_PURPOSE, token, LINK_SECONDS)
     except InvalidToken:
         whose = ""
-    if whose != _owner_digest(person):
+    if whose != _compute_owner_digest(person):
         raise InputError(_("This link no longer works; enter your address again."))
     _store_address(person, email, news=news)
 
 
-def _owner_digest(person: Person) -> str:
-    """Return a digest that changes with a new password, log-in or address, and so ends the link.
+def _compute_owner_digest(person: Person) -> str:
+    """Return a digest that revokes the link if the password, log-in or address changes.
 
     The digest does not reveal any of these to a reader of the mail.
     """
@@ -289,7 +290,7 @@ def set_news_mails(person: Person, news: bool) -> None:
         person.save(update_fields=["mail_news", "mailed"])
 
 
-def forget_address(person: Person) -> None:
+def delete_address(person: Person) -> None:
     """Delete a person's address."""
     _store_address(person, "", news=False)
 
@@ -299,7 +300,7 @@ def _store_address(person: Person, email: str, *, news: bool) -> None:
     with writing():
         check_still_active(person)
         if email != person.email:
-            recovery_links(person).update(used=timezone.now())
+            get_recovery_links(person).update(used=timezone.now())
         person.email, person.mail_news, person.mailed = email, news, timezone.now()
         person.save(update_fields=["email", "mail_news", "mailed"])
 
@@ -337,7 +338,7 @@ def send_news() -> int:
         return 0
     rows = Person.objects.filter(mail_news=True, is_active=True).exclude(email="")
     for person in rows.order_by("pk"):
-        items = news_since(person, max(last_visit(person), person.mailed or person.joined))
+        items = list_news(person, max(get_last_visit(person), person.mailed or person.joined))
         mailing = rows.filter(pk=person.pk, email=person.email)
         if not items or not mailing.exists():  # they may have left meanwhile
             continue

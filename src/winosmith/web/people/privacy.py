@@ -30,33 +30,32 @@ from winosmith.web.people import models
 from winosmith.web.people.models import Agreement, Document, Invitation, Person, Session, pseudonym
 
 
-def _current_keys() -> dict[str, int]:
+def _get_current_keys() -> dict[str, int]:
     return dict(Document.objects.order_by("version").values_list("kind", "pk"))
 
 
-def current_documents() -> list[Document]:
+def get_current_documents() -> list[Document]:
     """Return the newest version of each document, the consent first."""
-    return list(Document.objects.filter(pk__in=_current_keys().values()).order_by("kind"))
+    return list(Document.objects.filter(pk__in=_get_current_keys().values()).order_by("kind"))
 
 
-def missing_documents(person: Person | None, *, judging: bool = False) -> list[Document]:
+def get_missing_documents(person: Person | None, *, judging: bool = False) -> list[Document]:
     """Return the current documents that a person has not agreed to.
 
     Args:
         person: The person; None for a visitor.
-        judging: Whether to return the documents for judging, of which people paid only to judge
-            have fewer.
+        judging: Whether to return the documents for judging; paid judges have fewer of them.
     """
     paid_judge = bool(judging and person is not None and person.hired and person.is_judge)
     agreed = set(Agreement.objects.filter(person=person).values_list("document", flat=True))
-    needed = {key for kind, key in _current_keys().items() if (kind == "study") == paid_judge}
+    needed = {key for kind, key in _get_current_keys().items() if (kind == "study") == paid_judge}
     left = needed - agreed  # usually empty; then the documents are not loaded
     return list(Document.objects.filter(pk__in=left).order_by("kind")) if left else []
 
 
 def has_agreed(person: Person) -> bool:
     """Return whether a person has agreed to every current document."""
-    return not missing_documents(person)
+    return not get_missing_documents(person)
 
 
 def agree(person: Person, shown: set[int] | None = None, *, judging: bool = False) -> None:
@@ -65,15 +64,14 @@ def agree(person: Person, shown: set[int] | None = None, *, judging: bool = Fals
     Args:
         person: The person who agrees.
         shown: The keys of the documents that the person was shown; None for the current ones.
-        judging: As in `missing_documents`.
+        judging: As in `get_missing_documents`.
 
     Raises:
-        InputError: A new version was published after the documents were shown, or the person was
-            erased.
+        InputError: A new version was published in the meantime, or the person was erased.
     """
     with writing():
         models.check_still_active(person)
-        needed = missing_documents(person, judging=judging)
+        needed = get_missing_documents(person, judging=judging)
         if shown is not None and not {document.pk for document in needed} <= shown:
             raise InputError(_("A text has changed in the meantime; read the new version."))
         for document in needed:
@@ -98,7 +96,7 @@ def publish_document(kind: str, text: str, *, licence: str = "") -> Document:
 
 
 def create_first_documents() -> None:
-    """Create the first version of each document, and a new one if the site's licence has changed.
+    """Create the first version of each document, and a new version if the licence has changed.
 
     This function runs after each migration, and so at each start of the site.
     """
@@ -107,10 +105,10 @@ def create_first_documents() -> None:
             licence = "" if kind == "consent" else settings.RULES.licence
             newest = Document.objects.filter(kind=kind).order_by("-version").first()
             if newest is None or newest.licence != licence:
-                publish_document(kind, default_text(kind, licence), licence=licence)
+                publish_document(kind, render_default_text(kind, licence), licence=licence)
 
 
-def default_text(kind: str, licence: str = "") -> str:
+def render_default_text(kind: str, licence: str = "") -> str:
     """Return the default text of a document; headings are lines without a full stop."""
     return render_to_string(f"people/documents/{kind}.txt", {"licence": licence})
 
@@ -142,7 +140,7 @@ SECRET_COLUMNS = {
 """Columns that contain the site's keys, or reveal current or future gold questions."""
 
 
-def data_about(person: Person) -> dict[str, Any]:
+def export_personal_data(person: Person) -> dict[str, Any]:
     """Return all data about a person, for JSON.
 
     The data cover every table with a relation to people.
@@ -167,13 +165,13 @@ def data_about(person: Person) -> dict[str, Any]:
     }
     data["other"] = {
         f"{model._meta.label}.{column}": rows
-        for model, column in _columns_pointing_at_people()
+        for model, column in _find_columns_with_people()
         if (rows := _export_rows(model, column, person))
     }
     return data
 
 
-def _columns_pointing_at_people() -> list[tuple[type[Model], str]]:
+def _find_columns_with_people() -> list[tuple[type[Model], str]]:
     relations = Person._meta.get_fields(include_hidden=True)
     columns = [
         (relation.related_model, relation.field.name)
@@ -212,8 +210,8 @@ def _export_row(row: Model, about: Iterable[str], person: Person) -> dict[str, A
     return values | {name: known for name, known in names.items() if known is not None}
 
 
-def hide_texts(person: Person) -> int:
-    """Withdraw everything that a person wrote; return the number of twins.
+def withdraw_texts(person: Person) -> int:
+    """Withdraw everything that a person wrote; return the number of withdrawn twins.
 
     Only moderators and the contributor still see these texts.
     """
@@ -226,8 +224,7 @@ def erase(person: Person, texts: bool) -> None:
 
     The name, the password, the roles, all sessions, drafts, leases, comments, and reading records
     of the person are deleted. Their salt is replaced, so that their published pseudonym can't be
-    traced. Released text remains. Their agreements remain without a name if remaining sentences
-    need the licence.
+    traced. Released text remains, and without a name the agreements for its licence.
 
     Args:
         person: A person with or without an account.
@@ -242,7 +239,7 @@ def erase(person: Person, texts: bool) -> None:
         admins = Person.objects.select_for_update().filter(is_superuser=True, is_active=True)
         if person.is_superuser and not admins.exclude(pk=person.pk).exists():
             raise InputError(_("This person is the only admin; appoint another admin first."))
-        digest = _erasure_digest(person)
+        digest = _compute_erasure_digest(person)
         stays = [area(person, texts) for area in reversed(erasers)]
         models.Done.objects.filter(person=person).delete()
         person.sessions.all().delete()
@@ -261,7 +258,7 @@ def erase(person: Person, texts: bool) -> None:
         _log_erasure(person, digest, texts)
 
 
-def _erasure_digest(person: Person) -> str:
+def _compute_erasure_digest(person: Person) -> str:
     # Only a backup still has the salt to compute it.
     return models.keyed_digest("erased", f"{person.pk}:{person.salt}")
 
@@ -286,8 +283,8 @@ def has_erasure_log() -> bool:
     return (settings.SITE.folder / ERASURES).exists()
 
 
-def people_to_erase_again() -> list[tuple[Person, bool]]:
-    """Return the erased people whom a restored backup brought back.
+def find_people_to_erase_again() -> list[tuple[Person, bool]]:
+    """Find the erased people whom a restored backup brought back.
 
     Returns:
         Each person, with whether their unreleased texts were erased too, in the order of keys.
@@ -300,7 +297,9 @@ def people_to_erase_again() -> list[tuple[Person, bool]]:
             key = (int(entry["person"]), str(entry["digest"]))
             logged[key] = logged.get(key, False) or bool(entry["texts"])
     found = Person.objects.filter(pk__in={number for number, _digest in logged}, erased=None)
-    digests = [(person, (person.pk, _erasure_digest(person))) for person in found.order_by("pk")]
+    digests = [
+        (person, (person.pk, _compute_erasure_digest(person))) for person in found.order_by("pk")
+    ]
     return [(person, logged[key]) for person, key in digests if key in logged]
 
 
@@ -310,7 +309,7 @@ def erase_again() -> int:
     Raises:
         InputError: One of these people is the only admin.
     """
-    people = people_to_erase_again()
+    people = find_people_to_erase_again()
     for person, texts in people:
         erase(person, texts)
     return len(people)
@@ -338,19 +337,21 @@ def delete_old_rows(now: datetime | None = None) -> dict[str, int]:
     before = now - timedelta(days=settings.RULES.retention_days)
     mails = Job.objects.filter(kind=MAIL)
     deleted_counts = {
-        "hits": _delete(models.Hits.objects.filter(hour__lt=now - HIT_RETENTION)),
-        "sessions": _delete(Session.objects.filter(expire_date__lt=now)),
-        "forms": _delete(models.Done.objects.filter(at__lt=before)),
-        "invitations": _delete(Invitation.objects.filter(expires__lt=before)),
-        "people": _delete(_idle_visitors(before)),
-        "mails": _delete(mails.filter(state=Job.State.FAILED, ended__lt=now - MAIL_RETENTION)),
+        "hits": _delete_in_chunks(models.Hits.objects.filter(hour__lt=now - HIT_RETENTION)),
+        "sessions": _delete_in_chunks(Session.objects.filter(expire_date__lt=now)),
+        "forms": _delete_in_chunks(models.Done.objects.filter(at__lt=before)),
+        "invitations": _delete_in_chunks(Invitation.objects.filter(expires__lt=before)),
+        "people": _delete_in_chunks(_get_idle_visitors(before)),
+        "mails": _delete_in_chunks(
+            mails.filter(state=Job.State.FAILED, ended__lt=now - MAIL_RETENTION)
+        ),
     }
     for name, area in cleaners.items():
         deleted_counts[name] = area(now, before)
     return deleted_counts
 
 
-def _delete(query: QuerySet) -> int:
+def _delete_in_chunks(query: QuerySet) -> int:
     deleted = 0
     while keys := list(query.values_list("pk", flat=True)[:CHUNK]):
         with writing():
@@ -359,7 +360,7 @@ def _delete(query: QuerySet) -> int:
     return deleted
 
 
-def _idle_visitors(before: datetime) -> QuerySet[Person]:
+def _get_idle_visitors(before: datetime) -> QuerySet[Person]:
     return Person.objects.filter(
         twins=None,
         event=None,

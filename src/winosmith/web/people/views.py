@@ -22,10 +22,10 @@ from django.views.decorators.http import require_POST, require_safe
 
 from winosmith.errors import InputError
 from winosmith.web._lock import writing
-from winosmith.web.pages import as_download
+from winosmith.web.pages import mark_as_download
 from winosmith.web.people import accounts, gates, news as mails, privacy
 from winosmith.web.people.models import Agreement, Document, Invitation, Person, pseudonym
-from winosmith.web.people.news import NEWS_SPAN, last_visit, mark_as_read, news_since, work_sources
+from winosmith.web.people.news import NEWS_SPAN, get_last_visit, list_news, mark_read, work_sources
 
 MAX_CONSENTS = 240
 """Maximum number of new people without an account per hour from one network."""
@@ -34,7 +34,7 @@ MINUTES_PER_DAY = 24 * 60
 """Number of minutes in a day."""
 
 
-def _password_field(label: Any, kind: str, help_text: Any = "") -> forms.CharField:
+def _make_password_field(label: Any, kind: str, help_text: Any = "") -> forms.CharField:
     return forms.CharField(
         label=label,
         strip=False,
@@ -44,7 +44,7 @@ def _password_field(label: Any, kind: str, help_text: Any = "") -> forms.CharFie
     )
 
 
-def _name_field(help_text: Any = "") -> forms.CharField:
+def _make_name_field(help_text: Any = "") -> forms.CharField:
     return forms.CharField(
         label=gettext_lazy("Name"),
         max_length=60,
@@ -56,7 +56,7 @@ def _name_field(help_text: Any = "") -> forms.CharField:
 class NewPasswordForm(forms.Form):
     """Form for a password, typed twice because it is not visible."""
 
-    password = _password_field(
+    password = _make_password_field(
         gettext_lazy("Password"),
         "new-password",
         gettext_lazy(
@@ -64,7 +64,7 @@ class NewPasswordForm(forms.Form):
             "without an e-mail address, nobody can send you a new one."
         ),
     )
-    again = _password_field(gettext_lazy("Repeat the password"), "new-password")
+    again = _make_password_field(gettext_lazy("Repeat the password"), "new-password")
 
     def clean_again(self) -> str:
         """Check that the two passwords are equal."""
@@ -77,7 +77,7 @@ class NewPasswordForm(forms.Form):
 class JoinForm(NewPasswordForm):
     """Form for a new account."""
 
-    name = _name_field(
+    name = _make_name_field(
         gettext_lazy("Only the people who run this site see it. It need not be your real name.")
     )
     field_order = ("name", "password", "again")
@@ -86,8 +86,8 @@ class JoinForm(NewPasswordForm):
 class LoginForm(forms.Form):
     """Form with a name and a password."""
 
-    name = _name_field()
-    password = _password_field(gettext_lazy("Password"), "current-password")
+    name = _make_name_field()
+    password = _make_password_field(gettext_lazy("Password"), "current-password")
 
 
 class ConfirmedForm(forms.Form):
@@ -113,7 +113,7 @@ class PasswordForm(ConfirmedForm, NewPasswordForm):
     """Form to replace a known password with a new one."""
 
     confirmed_by = "old"
-    old = _password_field(gettext_lazy("Current password"), "current-password")
+    old = _make_password_field(gettext_lazy("Current password"), "current-password")
     field_order = ("old", "password", "again")
 
 
@@ -162,7 +162,7 @@ class EraseForm(ConfirmedForm):
         label=gettext_lazy("Also erase the sentences that are not released yet"), required=False
     )
     sure = forms.BooleanField(label=gettext_lazy("I know that this can’t be undone"))
-    password = _password_field(gettext_lazy("Your password"), "current-password")
+    password = _make_password_field(gettext_lazy("Your password"), "current-password")
 
     def __init__(self, request: HttpRequest) -> None:
         super().__init__(request, request.POST or None)
@@ -205,8 +205,10 @@ def join(request: HttpRequest, token: str = "") -> HttpResponseBase:
         if person is not None:
             _start_session(request, person)
             messages.success(request, _("Welcome. Your account is ready."))
-            return redirect("run:start" if person.is_superuser else gates.safe_next(request))
-    return _render_form(request, "join", form, invitation=invitation, next=gates.safe_next(request))
+            return redirect("run:start" if person.is_superuser else gates.get_safe_next(request))
+    return _render_form(
+        request, "join", form, invitation=invitation, next=gates.get_safe_next(request)
+    )
 
 
 def _create_account(
@@ -220,7 +222,7 @@ def _create_account(
         return accounts.sign_up(
             typed["name"],
             typed["password"],
-            anonymous=gates.existing_writer(request),
+            anonymous=gates.get_current_writer(request),
             invitation=invitation,
         )
     except ValidationError as error:
@@ -242,31 +244,31 @@ def _set_new_password(request: HttpRequest, invitation: Invitation, person: Pers
             _start_session(request, person)
             messages.success(request, _add_ended(_("Your password is changed."), ended))
             return redirect("people:me")
-    doors = _other_access(accounts.count_access(person), links=1)
+    doors = _reduce_access(accounts.count_access(person), links=1)
     return _render_form(request, "new_password", form, person=person, doors=doors)
 
 
-def _other_access(
-    doors: accounts.OpenAccess, *, browsers: int = 0, links: int = 0
+def _reduce_access(
+    access: accounts.OpenAccess, *, browsers: int = 0, links: int = 0
 ) -> accounts.OpenAccess:
     return accounts.OpenAccess(
-        max(0, doors.browsers - browsers), doors.tokens, max(0, doors.links - links)
+        max(0, access.browsers - browsers), access.tokens, max(0, access.links - links)
     )
 
 
-def _add_ended(done: str, ended: accounts.OpenAccess) -> str:
+def _add_ended(message: str, ended: accounts.OpenAccess) -> str:
     more = _("Ended: %s.") % ended
-    return f"{done} {more}" if ended else done
+    return f"{message} {more}" if ended else message
 
 
 def _require_mail(view: Any) -> Any:
     @wraps(view)
-    def shown(request: HttpRequest, /, *args: Any, **kwargs: Any) -> HttpResponseBase:
+    def wrapper(request: HttpRequest, /, *args: Any, **kwargs: Any) -> HttpResponseBase:
         if not mails.sends_mail():
             raise Http404
         return cast(HttpResponseBase, view(request, *args, **kwargs))
 
-    return shown
+    return wrapper
 
 
 @_require_mail
@@ -291,7 +293,7 @@ class MailForm(ConfirmedForm):
     news = forms.BooleanField(
         label=gettext_lazy("Mail me once a day when there is news"), required=False
     )
-    password = _password_field(gettext_lazy("Your password"), "current-password")
+    password = _make_password_field(gettext_lazy("Your password"), "current-password")
 
 
 @_require_mail
@@ -307,7 +309,7 @@ def edit_mail_address(request: HttpRequest) -> HttpResponseBase:
     if request.method == "POST" and form.is_valid():
         email, news = form.cleaned_data["email"], form.cleaned_data["news"]
         if not email:
-            mails.forget_address(person)
+            mails.delete_address(person)
             message = _("Your address is deleted.")
         elif email == person.email:  # only the setting for news mails differs
             mails.set_news_mails(person, news)
@@ -336,24 +338,24 @@ def confirm_mail_address(request: HttpRequest, token: str) -> HttpResponseBase:
 @sensitive_post_parameters()
 def login(request: HttpRequest) -> HttpResponseBase:
     """Log in, and continue to the requested page."""
-    to = gates.safe_next(request)
+    to = gates.get_safe_next(request)
     if request.user.is_authenticated and request.method != "POST":
         return redirect(to)
     form = LoginForm(request.POST or None)
     if request.method == "POST" and form.is_valid():
         typed = form.cleaned_data
         begin = partial(_start_session, request)
-        if accounts.check_login(request, typed["name"], typed["password"], then=begin):
+        if accounts.check_login(request, typed["name"], typed["password"], on_success=begin):
             return redirect(to)
         form.add_error(None, _("The name or the password is not correct."))
     return _render_form(request, "login", form, next=to)
 
 
 def _start_session(request: HttpRequest, person: Person) -> None:
-    before = gates.existing_writer(request)
+    before = gates.get_current_writer(request)
     with writing():
         if before is not None and before.anonymous and before.pk != person.pk:
-            accounts.adopt(person, before)
+            accounts.merge_visitor(person, before)
         gates.begin_session(request, person)
 
 
@@ -378,10 +380,10 @@ def change_password(request: HttpRequest) -> HttpResponseBase:
         with _show_errors_on(form):
             ended = accounts.set_new_password(person, form.cleaned_data["password"])
             _start_session(request, person)
-            message = _add_ended(_("Your password is changed."), _other_access(ended, browsers=1))
+            message = _add_ended(_("Your password is changed."), _reduce_access(ended, browsers=1))
             messages.success(request, message)
             return redirect("people:me")
-    doors = _other_access(accounts.count_access(person), browsers=1)
+    doors = _reduce_access(accounts.count_access(person), browsers=1)
     return _render_form(request, "password", form, person=person, doors=doors)
 
 
@@ -389,11 +391,11 @@ def _for_current_person(view: Callable[[HttpRequest, Person], HttpResponse]) -> 
     """Pass the current person, with or without an account, to a view; others log in first."""
 
     @wraps(view)
-    def shown(request: HttpRequest) -> HttpResponse:
-        person = gates.existing_writer(request)
+    def wrapper(request: HttpRequest) -> HttpResponse:
+        person = gates.get_current_writer(request)
         return view(request, person) if person else gates.redirect_to(request, "people:login")
 
-    return shown
+    return wrapper
 
 
 @require_safe
@@ -404,7 +406,7 @@ def show_profile(request: HttpRequest, person: Person) -> HttpResponse:
         "person": person,
         "pseudonym": pseudonym(person),
         "agreements": person.agreements.select_related("document").order_by("-at"),
-        "missing": privacy.missing_documents(person, judging=True),
+        "missing": privacy.get_missing_documents(person, judging=True),
         "may_judge": gates.may_judge(person),
         "doors": accounts.count_access(person),
     }
@@ -415,8 +417,8 @@ def show_profile(request: HttpRequest, person: Person) -> HttpResponse:
 @_for_current_person
 def show_news(request: HttpRequest, person: Person) -> HttpResponse:
     """Show a person's news and pending work, and mark them as read."""
-    before = last_visit(person)
-    items = news_since(person, min(before, timezone.now() - NEWS_SPAN))
+    before = get_last_visit(person)
+    items = list_news(person, min(before, timezone.now() - NEWS_SPAN))
     context = {
         "items": [(item, item.at > before) for item in items],
         "works": [work for area in work_sources for work in area(person)],
@@ -425,7 +427,7 @@ def show_news(request: HttpRequest, person: Person) -> HttpResponse:
     }
     page = render(request, "people/news.html", context)
     if request.method == "GET":
-        mark_as_read(person)
+        mark_read(person)
     return page
 
 
@@ -433,16 +435,18 @@ def show_news(request: HttpRequest, person: Person) -> HttpResponse:
 @_for_current_person
 def download_data(request: HttpRequest, person: Person) -> HttpResponse:
     """Send all data about the person as a file."""
-    response = JsonResponse(privacy.data_about(person), json_dumps_params={"indent": 2})
-    return as_download(response, "about-me.json")
+    response = JsonResponse(privacy.export_personal_data(person), json_dumps_params={"indent": 2})
+    return mark_as_download(response, "about-me.json")
 
 
 @require_POST
 @_for_current_person
-def hide_texts(request: HttpRequest, person: Person) -> HttpResponse:
+def withdraw_texts(request: HttpRequest, person: Person) -> HttpResponse:
     """Withdraw everything that the person wrote."""
     try:
-        done = gates.form_once(request, person, lambda: {"twins": privacy.hide_texts(person)})
+        done = gates.process_form(
+            request, person, lambda: {"twins": privacy.withdraw_texts(person)}
+        )
     except InputError as error:
         messages.error(request, str(error))
         return redirect("people:me")
@@ -483,12 +487,12 @@ def erase_other(request: HttpRequest, number: int) -> HttpResponseBase:
 
 def ask_consent(request: HttpRequest) -> HttpResponseBase:
     """Show the texts that a person has not agreed to yet, and store their agreement."""
-    person = gates.existing_writer(request)
-    to = gates.safe_next(request)
+    person = gates.get_current_writer(request)
+    to = gates.get_safe_next(request)
     if person is None and not settings.RULES.anonymous:
         return gates.redirect_to(request, "people:login")
     judging = not gates.is_writing_page(to)
-    needed = privacy.missing_documents(person, judging=judging)
+    needed = privacy.get_missing_documents(person, judging=judging)
     if not needed:
         return redirect(to)
     error = ""
@@ -514,9 +518,9 @@ def _store_agreement(request: HttpRequest, *, judging: bool) -> str:
     if not request.POST.get("agree"):
         return _("Tick the box to agree; without it, you can only read.")
     try:
-        if gates.existing_writer(request) is None:
+        if gates.get_current_writer(request) is None:
             gates.rate_limit(request, "consent", MAX_CONSENTS)
-        shown = gates.shown_documents(request)
+        shown = gates.read_shown_documents(request)
         privacy.agree(gates.get_or_create_writer(request), shown, judging=judging)
     except InputError as error:
         return str(error)
@@ -527,7 +531,7 @@ def _store_agreement(request: HttpRequest, *, judging: bool) -> str:
 def show_texts(request: HttpRequest) -> HttpResponse:
     """Show the current consent texts, with links to earlier versions."""
     older = Document.objects.order_by("kind", "-version").defer("text")
-    current = privacy.current_documents()
+    current = privacy.get_current_documents()
     context = {
         "documents": current,
         "older": [row for row in older if row.pk not in {now.pk for now in current}],
@@ -545,29 +549,29 @@ def show_text(request: HttpRequest, kind: str, version: int) -> HttpResponse:
 @gates.moderators_only
 def manage_invitations(request: HttpRequest) -> HttpResponseBase:
     """Show the active invitations, and create a new one, whose URL is shown only once."""
-    by = cast(Person, request.user)
-    roles = [role for role in accounts.ROLES if accounts.may_invite(by, role)]
+    creator = cast(Person, request.user)
+    roles = [role for role in accounts.ROLES if accounts.may_invite(creator, role)]
     form, link = InviteForm(roles, request.POST or None), ""
     if request.method == "POST" and form.is_valid():
         with _show_errors_on(form, "name" if form.cleaned_data.get("name") else None):
-            link = request.build_absolute_uri(_create_link(by, form))
+            link = request.build_absolute_uri(_create_link(creator, form))
             form = InviteForm(roles)
     rows = Invitation.objects.filter(used=None, expires__gt=timezone.now())
-    if not by.is_superuser:
-        rows = rows.filter(made_by=by)
+    if not creator.is_superuser:
+        rows = rows.filter(made_by=creator)
     rows = rows.select_related("made_by", "person").order_by("-created")[:200]
     return _render_form(request, "invitations", form, link=link, rows=rows)
 
 
-def _create_link(by: Person, form: InviteForm) -> str:
+def _create_link(creator: Person, form: InviteForm) -> str:
     typed, minutes = form.cleaned_data, form.cleaned_data["days"] * MINUTES_PER_DAY
     if name := typed.get("name"):
         try:
             person = Person.objects.get_by_natural_key(name)
         except Person.DoesNotExist:
             raise InputError(_("There is no account with this name.")) from None
-        return accounts.create_reset_link(person, minutes, by=by)
-    return accounts.invite([typed["role"]], minutes, by=by, label=typed["label"])
+        return accounts.create_reset_link(person, minutes, creator=creator)
+    return accounts.invite([typed["role"]], minutes, creator=creator, label=typed["label"])
 
 
 @gates.moderators_only

@@ -16,17 +16,18 @@ from django.utils import timezone
 from django.utils.translation import gettext as _, gettext_lazy
 
 from winosmith import Dataset, Problem as Datum
-from winosmith.lineage import depths, edit_script, make_child
+from winosmith.lineage import depths, find_edits, make_child
 from winosmith.problem import BLANK
-from winosmith.text import changes, tokens
-from winosmith.web.pages import whole_percent
+from winosmith.text import diff_text, tokens
+from winosmith.web.pages import round_percent
 from winosmith.web.people.models import Person
-from winosmith.web.perturb.rules import Place, SentenceInput, are_usable, input_depths, run_checks
-from winosmith.web.predict.asking import current_models, current_predictions, model_state
+from winosmith.web.perturb import rules
+from winosmith.web.perturb.rules import Position, SentenceInput
+from winosmith.web.predict.asking import get_current_models, get_current_predictions, model_state
 from winosmith.web.predict.models import Model, Prediction, Status
 from winosmith.web.problems.association import softmax
 from winosmith.web.problems.checks import contributor_hints, form_context, mark_rejected, summarize
-from winosmith.web.problems.family import fold_steps, may_perturb, visible_steps
+from winosmith.web.problems.family import fold_steps, get_visible_steps, may_perturb
 from winosmith.web.problems.lookalikes import Half
 from winosmith.web.problems.models import Problem, State, Version
 from winosmith.web.problems.states import is_visible_to, public_problems
@@ -34,7 +35,7 @@ from winosmith.web.read.public import Filters
 
 
 class SentenceFilters(Filters):
-    """The filters of the reading pages; by default, only originals are shown."""
+    """Filters for choosing a sentence to perturb; by default, only originals are shown."""
 
     kind = forms.ChoiceField(
         label=gettext_lazy("Show"),
@@ -53,26 +54,26 @@ class SentenceFilters(Filters):
         super().__init__(filled)
 
     @property
-    def active(self) -> bool:
+    def is_active(self) -> bool:
         """Return whether any filter is used."""
         return any(self.data.get(name) for name in self.fields if name != "kind" or self.chosen)
 
     @property
-    def narrowing(self) -> list[forms.BoundField]:
-        """Return the fields in the collapsible section."""
+    def detail_fields(self) -> list[forms.BoundField]:
+        """Return the fields shown in the collapsible section."""
         return [field for field in self if field.name not in ("q", "kind")]
 
-    def perturbed(self) -> SentenceFilters:
-        """Return the same filters for perturbed sentences."""
-        data = self.kept()
+    def copy_for_perturbed(self) -> SentenceFilters:
+        """Return a copy of these filters that shows only perturbed sentences."""
+        data = self.get_query()
         data["kind"] = "perturbed"
         return SentenceFilters(data)
 
 
-def list_with_families(problems: list[Problem]) -> list[dict[str, Any]]:
-    """Return problems with their families, in two queries.
+def list_problems_with_families(problems: list[Problem]) -> list[dict[str, Any]]:
+    """Return each problem with information on its family, using two queries.
 
-    Each problem has the `root`'s id, or None if nobody has perturbed it, the `step` from the root,
+    Each problem has the `root`'s id, or None if nobody has perturbed it; its `step` from the root;
     and the number of public `versions` in its family, including the root.
     """
     rows = Version.objects.filter(problem__in=problems).select_related("root")
@@ -105,14 +106,14 @@ EXAMPLE_SENTENCES = (
 """A root and its versions, each perturbed from the previous sentence, with the correct option."""
 
 
-def examples() -> dict[str, list[dict[str, Any]]]:
-    """Return the examples in the language of the page, with their measured depths.
+def get_examples() -> dict[str, list[dict[str, Any]]]:
+    """Return the translated examples for the start page, with their measured depths.
 
-    The `good` ones are the steps of a family: the changes since the previous step, the options with
+    `good` contains the steps of a family: the changes since the previous step, the options and
     whether each is correct, whether the answer flipped, the depths, and the purpose of the step.
-    The `bad` ones are failed perturbations of the root, with the reason.
+    `bad` contains failed perturbations of the root, with the reasons.
     """
-    family = _example_family()
+    family = _make_example_family()
     why = (
         _("The original. A model that knows who thanks whom answers it correctly."),
         _("One word is replaced, and the answer flips: now the thanks are a surprise."),
@@ -124,7 +125,7 @@ def examples() -> dict[str, list[dict[str, Any]]]:
         before = family[at - 1] if at else problem
         good.append(
             {
-                "pieces": changes(before.sentence, problem.sentence),
+                "pieces": diff_text(before.sentence, problem.sentence),
                 "options": [(one, n == problem.answer) for n, one in enumerate(problem.options)],
                 "flipped": problem.answer != before.answer,
                 "lineage": depth.lineage,
@@ -132,11 +133,11 @@ def examples() -> dict[str, list[dict[str, Any]]]:
                 "why": why[at],
             }
         )
-    return {"good": good, "bad": _bad_examples(family[0].sentence)}
+    return {"good": good, "bad": _list_bad_examples(family[0].sentence)}
 
 
 @cache
-def _example_family() -> Dataset:
+def _make_example_family() -> Dataset:
     (first, answer), *rest = EXAMPLE_SENTENCES
     family = [Datum("example", first, EXAMPLE_NAMES, answer)]
     for sentence, right in rest:
@@ -144,7 +145,7 @@ def _example_family() -> Dataset:
     return Dataset(family)
 
 
-def _bad_examples(root: str) -> list[dict[str, Any]]:
+def _list_bad_examples(root_sentence: str) -> list[dict[str, Any]]:
     failing = (
         (
             "Nora thanked Judith because _ was in a good mood.",
@@ -163,11 +164,11 @@ def _bad_examples(root: str) -> list[dict[str, Any]]:
             _("This is a new sentence, not a changed one: write a twin instead."),
         ),
     )
-    return [{"pieces": changes(root, sentence), "why": why} for sentence, why in failing]
+    return [{"pieces": diff_text(root_sentence, sentence), "why": why} for sentence, why in failing]
 
 
-def why_unavailable(model: Model) -> str:
-    """Return why a model can't answer now, as a sentence for users; "" if it can."""
+def explain_unavailability(model: Model) -> str:
+    """Return a message for users on why a model can't answer now; "" if it can."""
     alive, why = model_state(model)
     return "" if alive else why
 
@@ -175,29 +176,29 @@ def why_unavailable(model: Model) -> str:
 _SIGNS = {"substitute": "{old} → {new}", "insert": "+ {new}", "delete": "− {old}"}
 
 
-def context(
-    place: Place,
+def get_context(
+    position: Position,
     typed: SentenceInput,
     key: str,
     *,
     faults: dict[str, list[str]] | None = None,
     error: str = "",
 ) -> dict[str, Any]:
-    """Return the template context of the page with the form.
+    """Return the template context for the page with the perturbation form.
 
     Args:
-        place: The position of the sentence in its family.
+        position: The position of the sentence in its family.
         typed: The input of the form.
         key: The key of the form.
-        faults: The advice for a rejected form, by field.
-        error: The reason that the action failed.
+        faults: The advice on a rejected form, by field.
+        error: The reason why the action failed.
     """
     faults = faults or {}
-    steps = visible_steps(place.path, place.person)
+    steps = get_visible_steps(position.path, position.person)
     return {
-        "parent": place.parent,
-        "root": place.root,
-        "revises": place.revises,
+        "parent": position.parent,
+        "root": position.root,
+        "revises": position.revises,
         **fold_steps(steps),
         "typed": typed,
         "key": key,
@@ -206,36 +207,36 @@ def context(
         "answer_faults": faults.get("answer", []),
         "declared_faults": faults.get("declared", []),
         "error": error,
-        "models": [(model, why_unavailable(model)) for model in current_models()],
-        **checks_context(place, typed, faults),
+        "models": [(model, explain_unavailability(model)) for model in get_current_models()],
+        **checks_context(position, typed, faults),
     }
 
 
 def checks_context(
-    place: Place, typed: SentenceInput, faults: dict[str, list[str]] | None = None
+    position: Position, typed: SentenceInput, faults: dict[str, list[str]] | None = None
 ) -> dict[str, Any]:
-    """Return the template context of the part that changes during typing, or of a rejected form."""
-    checks = mark_rejected(run_checks(typed, place), faults or {})
-    parent, read = place.parent, typed.without_long_texts()
-    edits = edit_script(tokens(parent.sentence), tokens(read.sentence)) if read.sentence else ()
-    seen = is_visible_to(place.person, parent)
-    changed = changes(parent.sentence, read.sentence) if read.sentence and seen else []
+    """Return the template context for the checks that are updated while the user types."""
+    checks = mark_rejected(rules.run_checks(typed, position), faults or {})
+    parent, read = position.parent, typed.without_long_texts()
+    edits = find_edits(tokens(parent.sentence), tokens(read.sentence)) if read.sentence else ()
+    seen = is_visible_to(position.person, parent)
+    changed = diff_text(parent.sentence, read.sentence) if read.sentence and seen else []
     return {
         "parent": parent,
         "typed": typed,
         "changed": changed,
         "edits": [_SIGNS[edit.op].format(old=edit.old, new=edit.new) for edit in edits],
-        "depths": input_depths(read, place),
-        "before": place.parent.answer,
+        "depths": rules.measure_input_depths(read, position),
+        "before": position.parent.answer,
         "checks": checks,
         **summarize(checks),
         "readings": _make_readings(read),
-        "hints": _visible_hints(place, read),
+        "hints": _get_hints(position, read),
     }
 
 
 def _make_readings(typed: SentenceInput) -> list[tuple[str, str, str, bool]]:
-    if typed.sentence.count(BLANK) != 1 or not are_usable(typed):
+    if typed.sentence.count(BLANK) != 1 or not rules.has_usable_options(typed):
         return []
     before, _blank, after = typed.sentence.partition(BLANK)
     return [
@@ -244,22 +245,22 @@ def _make_readings(typed: SentenceInput) -> list[tuple[str, str, str, bool]]:
     ]
 
 
-def _visible_hints(place: Place, typed: SentenceInput) -> list[str]:
-    same = typed.sentence == place.parent.sentence
+def _get_hints(position: Position, typed: SentenceInput) -> list[str]:
+    same = typed.sentence == position.parent.sentence
     if same or settings.RULES.review == "none":
         return []
     half = Half(typed.sentence, tuple(option for option in typed.options if option))
-    without = place.revises.twin_id if place.revises else None
-    found = contributor_hints([half], place.person, without=without, family=place.root)
+    without = position.revises.twin_id if position.revises else None
+    found = contributor_hints([half], position.person, skip_twin=without, family=position.root)
     if settings.RULES.review == "all":
         return [_("this site’s moderators check everything first"), *found]
-    if place.person is None or place.person.anonymous:
+    if position.person is None or position.person.anonymous:
         return [_("you write without an account"), *found]
     return found
 
 
 POLL_MS = ((timedelta(seconds=8), 500), (timedelta(minutes=1), 2000), (timedelta(minutes=10), 5000))
-"""Maximum ages of a request, each with the milliseconds between polls of its page for results."""
+"""Maximum ages of a request, each with the polling interval of its page in milliseconds."""
 
 MAX_POLL_MS = 30_000
 
@@ -271,7 +272,7 @@ VOID_STATES = (State.REJECTED, State.WITHDRAWN, State.REVISED)
 def predictions_context(
     person: Person | None, problem: Problem, version: Version, parent: Problem | None
 ) -> dict[str, Any]:
-    """Return the template context of the models' predictions.
+    """Return the template context for the models' predictions.
 
     Args:
         person: The reader.
@@ -279,21 +280,21 @@ def predictions_context(
         version: The version.
         parent: The parent, or None if the reader may not see it.
     """
-    before = {row.model_id: row.right for row in current_predictions(parent)} if parent else {}
+    before = {row.model_id: row.right for row in get_current_predictions(parent)} if parent else {}
     shown = [
         _prediction_context(row, problem, version, before.get(row.model_id))
-        for row in current_predictions(problem)
+        for row in get_current_predictions(problem)
     ]
-    shown.sort(key=lambda one: not one["target"])
-    done = [one for one in shown if not one["waits"]]
+    shown.sort(key=lambda context: not context["target"])
+    done = [context for context in shown if not context["waits"]]
     return {
         "problem": problem,
         "shown": shown,
         "done": len(done),
-        "waiting": [one for one in shown if one["waits"]],
-        "judged": [one for one in shown if one["fooled"] is not None],
-        "fooled": [one for one in shown if one["fooled"]],
-        "undecided": [one for one in shown if one["prediction"].tie],
+        "waiting": [context for context in shown if context["waits"]],
+        "judged": [context for context in shown if context["fooled"] is not None],
+        "fooled": [context for context in shown if context["fooled"]],
+        "undecided": [context for context in shown if context["prediction"].tie],
         "own": person is not None and problem.twin.contributor_id == person.pk,
         "void": problem.state in VOID_STATES,
         "confirmed": problem.state == State.VALID and not problem.embargo,
@@ -302,9 +303,9 @@ def predictions_context(
 
 
 def _prediction_context(
-    row: Prediction, problem: Problem, version: Version, parent: bool | None
+    row: Prediction, problem: Problem, version: Version, parent_correct: bool | None
 ) -> dict[str, Any]:
-    """Return a model's prediction for the page.
+    """Return the template context for a single prediction.
 
     `target`: the contributor tried to fool this model. `waits`: the prediction is pending.
     `fooled`: the model's choice differs from the contributor's answer; None if unknown, and for a
@@ -318,15 +319,15 @@ def _prediction_context(
         "target": row.model_id == version.against_id,
         "waits": waits,
         "fooled": None if row.right is None or not done else not row.right,
-        "bars": _option_bars(row, problem) if done else [],
-        "down": why_unavailable(row.model) if waits else "",
-        "parent": parent,
+        "bars": _make_option_bars(row, problem) if done else [],
+        "down": explain_unavailability(row.model) if waits else "",
+        "parent": parent_correct,
     }
 
 
-def _option_bars(row: Prediction, problem: Problem) -> list[dict[str, Any]]:
+def _make_option_bars(row: Prediction, problem: Problem) -> list[dict[str, Any]]:
     known = len(row.scores) == len(problem.options)
-    shares = [whole_percent(share) for share in softmax(row.scores)] if known else None
+    shares = [round_percent(share) for share in softmax(row.scores)] if known else None
     chosen = None if row.tie else row.choice
     return [
         {
@@ -339,17 +340,17 @@ def _option_bars(row: Prediction, problem: Problem) -> list[dict[str, Any]]:
     ]
 
 
-def _poll_interval(shown: Sequence[dict[str, Any]]) -> int:
-    """Return the milliseconds after which a page should poll again; 0 if no result is pending."""
-    asked = [one["prediction"].asked_at for one in shown if one["waits"]]
+def _poll_interval(contexts: Sequence[dict[str, Any]]) -> int:
+    """Return the polling interval in milliseconds; 0 if no result is pending."""
+    asked = [one["prediction"].asked_at for one in contexts if one["waits"]]
     if not asked:
         return 0
     age = timezone.now() - max(asked)
     return next((pace for until, pace in POLL_MS if age < until), MAX_POLL_MS)
 
 
-def get_perturbable(person: Person | None, ref: str) -> Problem:
-    """Return a problem that the person may perturb; raise Http404 for other problems."""
+def get_perturbable_problem(person: Person | None, ref: str) -> Problem:
+    """Return a problem if the person may perturb it; otherwise, raise Http404."""
     found = get_object_or_404(Problem.objects.select_related("twin__contributor"), ref=ref)
     if not may_perturb(person, found):
         raise Http404
@@ -357,7 +358,7 @@ def get_perturbable(person: Person | None, ref: str) -> Problem:
 
 
 def get_own_version(person: Person | None, ref: str) -> Problem:
-    """Return a person's own version; raise Http404 for those of other people."""
+    """Return a version if it belongs to the person; otherwise, raise Http404."""
     rows = Problem.objects.filter(gold=False, version__parent__isnull=False)
     rows = rows.exclude(twin__contributor=None).filter(twin__contributor=person)
     return get_object_or_404(rows.select_related("twin__contributor"), ref=ref)

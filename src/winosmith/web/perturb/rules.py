@@ -11,26 +11,26 @@ from django.utils.translation import gettext as _, ngettext
 
 from winosmith import Lineage, Problem as Datum
 from winosmith.errors import InputError
-from winosmith.lineage import Depths, edit_script
+from winosmith.lineage import Depths, find_edits
 from winosmith.problem import BLANK
 from winosmith.records import problem_record
-from winosmith.text import edit_distance, kind_of_script, separate_blank, tokens, words
+from winosmith.text import detect_script, edit_distance, separate_blank, tokens, words
 from winosmith.web.judge.submissions import may_revise, retire_replaced_halves, submit_twin
 from winosmith.web.pages import is_number
-from winosmith.web.people.gates import act_once, stored_result
+from winosmith.web.people.gates import get_stored_result, process_once
 from winosmith.web.people.models import Person
 from winosmith.web.people.privacy import has_agreed
 from winosmith.web.predict.asking import request_predictions
 from winosmith.web.predict.models import Model
 from winosmith.web.problems import checks
-from winosmith.web.problems.checks import Check, Verdict, group_by_field
+from winosmith.web.problems.checks import Check, Verdict, group_advice_by_field
 from winosmith.web.problems.family import (
     add_to_family,
+    hash_version,
     lock_family_root,
     may_perturb,
     measure_depths,
     path_from_root,
-    version_digest,
 )
 from winosmith.web.problems.lookalikes import Half
 from winosmith.web.problems.models import Problem, State, Twin, Version, new_ref
@@ -47,7 +47,7 @@ class SentenceInput:
         options: The options, as many as the parent has, perhaps empty.
         answer: The 0-based index of the correct option; None if none is chosen.
         declared: The depth stated by the contributor, as text, or "".
-        against: The name of the model that they want to fool, or "".
+        against: The name of the model to fool, or "".
         was_separated: Whether the blank had to be separated from a word.
     """
 
@@ -59,32 +59,32 @@ class SentenceInput:
     was_separated: bool = field(default=False, compare=False)
 
     @classmethod
-    def from_form(cls, form: Mapping[str, Any], options: int) -> SentenceInput:
-        """Return the input of a submitted form, without invalid values.
+    def from_form(cls, form: Mapping[str, Any], option_count: int) -> SentenceInput:
+        """Read the input from a submitted form; invalid values are dropped.
 
         Args:
             form: The submitted form.
-            options: The number of options.
+            option_count: The number of options.
         """
         answer = str(form.get("answer", ""))
         entered = checks.read_field(form, "sentence")
         sentence = separate_blank(entered)
         return cls(
             sentence,
-            tuple(checks.read_field(form, f"option_{n}") for n in range(1, options + 1)),
-            int(answer) if answer in map(str, range(options)) else None,
+            tuple(checks.read_field(form, f"option_{n}") for n in range(1, option_count + 1)),
+            int(answer) if answer in map(str, range(option_count)) else None,
             checks.read_field(form, "declared"),
             checks.read_field(form, "against"),
             sentence != entered,
         )
 
     @classmethod
-    def from_parent(cls, problem: Problem, against: str = "") -> SentenceInput:
-        """Return the initial input for perturbing a problem: its texts, without an answer."""
-        return cls(problem.sentence, tuple(problem.options), None, "", against)
+    def from_parent(cls, problem: Problem, target: str = "") -> SentenceInput:
+        """Return the initial input for perturbing a problem: its texts, but no answer."""
+        return cls(problem.sentence, tuple(problem.options), None, "", target)
 
     @classmethod
-    def from_version(cls, problem: Problem, against: str = "") -> SentenceInput:
+    def from_version(cls, problem: Problem, target: str = "") -> SentenceInput:
         """Return the initial input for revising a version."""
         declared = (problem.record.get("lineage") or {}).get("declared")
         return cls(
@@ -92,14 +92,14 @@ class SentenceInput:
             tuple(problem.options),
             problem.answer,
             "" if declared is None else str(declared),
-            against,
+            target,
         )
 
     def without_long_texts(self) -> SentenceInput:
-        """Return the input without texts that are too long for the rules."""
-        sentence = checks.read_if_short(self.sentence, checks.LONGEST_SENTENCE)
+        """Return a copy without texts that are too long to check."""
+        sentence = checks.empty_if_long(self.sentence, checks.LONGEST_SENTENCE)
         options = tuple(
-            checks.read_if_short(option, checks.LONGEST_OPTION) for option in self.options
+            checks.empty_if_long(option, checks.LONGEST_OPTION) for option in self.options
         )
         return SentenceInput(
             sentence, options, self.answer, self.declared, self.against, self.was_separated
@@ -107,18 +107,18 @@ class SentenceInput:
 
     @property
     def depth(self) -> int | None:
-        """Return the declared depth; None if it is missing or not valid."""
+        """Return the declared depth, or None if it is missing or invalid."""
         usable = is_number(self.declared, 3)
         return int(self.declared) if usable else None
 
 
 FEWEST_WORDS = 5
-"""Minimum number of words; WinoGrande's range of 15 to 30 is for twins."""
+"""Minimum number of words; WinoGrande's range of 15 to 30 words applies only to twins."""
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
-    """The position of a sentence in its family.
+class Position:
+    """A position in a family at which a sentence is written.
 
     Attributes:
         person: The writer; None for a visitor who has not written anything yet.
@@ -131,13 +131,13 @@ class Place:
     revises: Problem | None = None
 
     @classmethod
-    def below(cls, person: Person | None, parent: Problem) -> Place:
-        """Return the position of a new version of a problem."""
+    def for_new_version(cls, person: Person | None, parent: Problem) -> Position:
+        """Return the position for a new version of a problem."""
         return cls(person, path_from_root(parent))
 
     @classmethod
-    def for_revision(cls, person: Person | None, old: Problem) -> Place:
-        """Return the position of a version that replaces another version."""
+    def for_revision(cls, person: Person | None, old: Problem) -> Position:
+        """Return the position for a version that replaces an earlier version."""
         return cls(person, path_from_root(old)[:-1], old)
 
     @property
@@ -151,33 +151,33 @@ class Place:
         return self.path[-1]
 
 
-def are_usable(typed: SentenceInput) -> bool:
-    """Return whether the options are distinct, and none is too long."""
+def has_usable_options(typed: SentenceInput) -> bool:
+    """Return whether the options are distinct and none of them is too long."""
     short = all(len(option) <= checks.LONGEST_OPTION for option in typed.options)
-    return short and checks.are_distinct(typed.options)
+    return short and checks.are_usable_options(typed.options)
 
 
-def input_depths(typed: SentenceInput, place: Place) -> Depths | None:
-    """Return the depths of the input; None unless it has exactly one blank."""
+def measure_input_depths(typed: SentenceInput, position: Position) -> Depths | None:
+    """Measure the depths of the typed sentence; None unless it has exactly one blank."""
     if typed.sentence.count(BLANK) != 1:
         return None
-    return measure_depths(place.path, typed.sentence, declared=typed.depth)
+    return measure_depths(position.path, typed.sentence, declared=typed.depth)
 
 
-def run_checks(typed: SentenceInput, place: Place) -> list[Check]:
-    """Return all checks, in the order of the form; checks wait while a text is too long."""
+def run_checks(typed: SentenceInput, position: Position) -> list[Check]:
+    """Run all checks, and return them in form order; most stay open while a text is too long."""
     read = typed.without_long_texts()
     found = [
         _check_blank(read),
         _check_length(typed),
-        _check_changed(read, place),
-        _check_new(read, place),
+        _check_differs_from_parent(read, position),
+        _check_new_in_family(read, position),
         _check_options(typed),
-        _check_options_occur(read),
-        _check_answer(typed, place),
+        _check_options_in_sentence(read),
+        _check_answer(typed, position),
     ]
     if typed.declared:
-        found.append(_check_declared(read, place))
+        found.append(_check_declared_depth(read, position))
     if read.sentence == typed.sentence:
         return found
     measured = ("length", "options", "answer")
@@ -202,7 +202,7 @@ def _check_length(typed: SentenceInput) -> Check:
         return Check("length", "fail", label, "", advice, "sentence")
     number = len(words(typed.sentence))
     figure = ngettext("%d word", "%d words", number) % number if number else ""
-    if kind_of_script(typed.sentence) == "unspaced":  # there are no words to count
+    if detect_script(typed.sentence) == "unspaced":  # there are no words to count
         return Check("length", "pass", label, "", "", "sentence")
     advice = _("Write %d words or more.") % FEWEST_WORDS
     short: Verdict = "fail" if typed.sentence else "todo"
@@ -210,42 +210,42 @@ def _check_length(typed: SentenceInput) -> Check:
     return Check("length", verdict, label, figure, advice, "sentence")
 
 
-def _check_changed(typed: SentenceInput, place: Place) -> Check:
-    parent = place.parent
-    same = version_digest(typed.sentence, typed.options) == version_digest(
+def _check_differs_from_parent(typed: SentenceInput, position: Position) -> Check:
+    parent = position.parent
+    same = hash_version(typed.sentence, typed.options) == hash_version(
         parent.sentence, parent.options
     )
     edits = edit_distance(tokens(parent.sentence), tokens(typed.sentence))
     figure = ngettext("%d edit", "%d edits", edits) % edits if edits else ""
     label, advice = (
         _("A change is made"),
-        _("Change a word: the sentence is still the parent’s."),
+        _("Change a word: the sentence still equals its parent."),
     )
     return Check("changed", "todo" if same else "pass", label, figure, advice, "sentence")
 
 
-def _check_new(typed: SentenceInput, place: Place) -> Check:
+def _check_new_in_family(typed: SentenceInput, position: Position) -> Check:
     label = _("New in its family")
-    digest = version_digest(typed.sentence, typed.options)
-    parent = place.parent
-    if digest == version_digest(parent.sentence, parent.options) or not typed.sentence:
+    digest = hash_version(typed.sentence, typed.options)
+    parent = position.parent
+    if digest == hash_version(parent.sentence, parent.options) or not typed.sentence:
         return Check("new", "todo", label, "", "", "sentence")
-    advice = _describe_copy(place, digest)
+    advice = _describe_duplicate(position, digest)
     return Check("new", "fail" if advice else "pass", label, "", advice, "sentence")
 
 
-def _describe_copy(place: Place, digest: str) -> str:
+def _describe_duplicate(position: Position, digest: str) -> str:
     same = (
-        Version.objects.filter(root=place.root, digest=digest)
+        Version.objects.filter(root=position.root, digest=digest)
         .exclude(problem__state__in=(*REMOVED_STATES, State.REJECTED))
         .exclude(problem__embargo=True)
     )
-    if place.revises:
-        same = same.exclude(problem=place.revises)
+    if position.revises:
+        same = same.exclude(problem=position.revises)
     found = same.select_related("problem__twin").first()
     if found is None:
-        return _describe_half(place, digest)
-    own = place.person is not None and found.problem.twin.contributor_id == place.person.pk
+        return _describe_twin_duplicate(position, digest)
+    own = position.person is not None and found.problem.twin.contributor_id == position.person.pk
     if own:
         return _("You have already submitted this sentence; change one more word.")
     if found.parent_id is None:
@@ -253,18 +253,18 @@ def _describe_copy(place: Place, digest: str) -> str:
     return _("This sentence has already been submitted; change one more word.")
 
 
-def _describe_half(place: Place, digest: str) -> str:
-    halves = Problem.objects.select_related("twin").filter(twin=place.root.twin_id)
-    for half in halves.exclude(pk=place.root.pk):
-        seen = half.state not in REMOVED_STATES and is_visible_to(place.person, half)
-        if seen and version_digest(half.sentence, half.options) == digest:
+def _describe_twin_duplicate(position: Position, digest: str) -> str:
+    halves = Problem.objects.select_related("twin").filter(twin=position.root.twin_id)
+    for half in halves.exclude(pk=position.root.pk):
+        seen = half.state not in REMOVED_STATES and is_visible_to(position.person, half)
+        if seen and hash_version(half.sentence, half.options) == digest:
             return _("This is the other half of the original’s twin; change one more word.")
     return ""
 
 
 def _check_options(typed: SentenceInput) -> Check:
     folded = [option.casefold() for option in typed.options]
-    verdict: Verdict = "pass" if are_usable(typed) else "fail" if all(folded) else "todo"
+    verdict: Verdict = "pass" if has_usable_options(typed) else "fail" if all(folded) else "todo"
     field = f"option_{folded.index('') + 1}" if "" in folded else "option_1"
     if "" in folded:
         advice = _("Fill in each option.")
@@ -277,28 +277,28 @@ def _check_options(typed: SentenceInput) -> Check:
     return Check("options", verdict, _("The options are different"), "", advice, field)
 
 
-def _check_options_occur(typed: SentenceInput) -> Check:
+def _check_options_in_sentence(typed: SentenceInput) -> Check:
     label = _("The options are in the sentence")
-    if not are_usable(typed) or not typed.sentence:
+    if not has_usable_options(typed) or not typed.sentence:
         return Check("occur", "todo", label, "", "", "option_1")
-    text = _folded_words(typed.sentence)
-    missing = [option for option in typed.options if f" {_without_article(option)} " not in text]
-    advice = _("Not in the sentence: %s. Change the option along with the word, if you meant to.")
+    text = _casefold_words(typed.sentence)
+    missing = [option for option in typed.options if f" {_strip_article(option)} " not in text]
+    advice = _("Not in the sentence: %s. If you meant to change the word, change the option, too.")
     advice %= ", ".join(f"“{option}”" for option in missing)
     return Check("occur", "note" if missing else "pass", label, "", advice, "option_1")
 
 
-def _folded_words(text: str) -> str:
+def _casefold_words(text: str) -> str:
     return f" {' '.join(tokens(text))} ".casefold()
 
 
-def _without_article(option: str) -> str:
-    folded = _folded_words(option).split()
+def _strip_article(option: str) -> str:
+    folded = _casefold_words(option).split()
     return " ".join(folded[1:] if len(folded) > 1 and folded[0] in ("a", "an", "the") else folded)
 
 
-def _check_answer(typed: SentenceInput, place: Place) -> Check:
-    before = place.parent.answer
+def _check_answer(typed: SentenceInput, position: Position) -> Check:
+    before = position.parent.answer
     figure = ""
     if typed.answer is not None and before is not None:
         figure = _("stays") if typed.answer == before else _("flipped")
@@ -307,9 +307,9 @@ def _check_answer(typed: SentenceInput, place: Place) -> Check:
     return Check("answer", verdict, _("The answer is chosen"), figure, advice, "answer")
 
 
-def _check_declared(typed: SentenceInput, place: Place) -> Check:
+def _check_declared_depth(typed: SentenceInput, position: Position) -> Check:
     label = _("A valid declared depth")
-    found = input_depths(typed, place)
+    found = measure_input_depths(typed, position)
     advice = ""
     if typed.depth is None:
         advice = _("Enter a whole number from 0 to 999, or leave it empty.")
@@ -321,21 +321,21 @@ def _check_declared(typed: SentenceInput, place: Place) -> Check:
 
 
 SOURCE = "person"
-"""The kind of perturber; in EvoGrad: people, a chat model, or WordNet."""
+"""The kind of perturber; EvoGrad distinguishes people, a chat model and WordNet."""
 
 
 def is_revisable(person: Person | None, problem: Problem) -> bool:
-    """Return whether a problem is the person's own version and can be revised."""
+    """Return whether a problem is one of the person's own versions and can be revised."""
     version = Version.objects.filter(problem=problem, parent__isnull=False)
     return person is not None and may_revise(person, problem.twin) and version.exists()
 
 
 def create_version(
-    place: Place,
+    position: Position,
     typed: SentenceInput,
     key: str,
     *,
-    before: Callable[[], object] | None = None,
+    precheck: Callable[[], object] | None = None,
 ) -> Problem:
     """Create a version from the input, once per key, and request every model's prediction.
 
@@ -343,91 +343,92 @@ def create_version(
     it, so that no model can lose or delay it.
 
     Args:
-        place: The place, with a person who has agreed to the current texts.
+        position: The position, with a person who has agreed to the current texts.
         typed: The new sentence, its options, and its answer.
         key: The key of the form; a repeated submission returns the same problem.
-        before: A check, such as a rate limit, that must succeed first in the same transaction.
+        precheck: A check, such as a rate limit, that must succeed first in the same transaction.
 
     Raises:
         RefusedError: A rule is violated; nothing was written.
         InputError: The person has not agreed to the texts, may not perturb that problem, or the
             revised version was decided or replaced in the meantime.
     """
-    person = place.person
+    person = position.person
     assert person is not None  # noqa: S101 - nobody else writes
 
-    def act() -> dict[str, str]:
+    def store_version() -> dict[str, str]:
         if not has_agreed(person):
             raise InputError(_("First agree to the site’s texts; your text is kept."))
-        now = _lock_place(place)
-        _check_rules(typed, now)
-        if before:
-            before()
-        return {"problem": _create_version(person, typed, now).ref}
+        current = _lock_position(position)
+        _reject_invalid_input(typed, current)
+        if precheck:
+            precheck()
+        return {"problem": _store_version(person, typed, current).ref}
 
-    what = f"revise {place.revises.ref}" if place.revises else f"perturb {place.parent.ref}"
-    result, _new = act_once(person, key, what, act)
+    old = position.revises
+    what = f"revise {old.ref}" if old else f"perturb {position.parent.ref}"
+    result, _new = process_once(person, key, what, store_version)
     return Problem.objects.select_related("twin").get(ref=result["problem"])
 
 
-def _lock_place(place: Place) -> Place:
-    """Return the current place, with its problem locked.
+def _lock_position(position: Position) -> Position:
+    """Reload a position, and lock its problem until the transaction ends.
 
     Raises:
         InputError: The person may no longer perturb or revise it.
     """
-    person, old = place.person, place.revises
-    lock_family_root(old or place.parent)
-    now = lock_problem((old or place.parent).pk)
+    person, old = position.person, position.revises
+    lock_family_root(old or position.parent)
+    now = lock_problem((old or position.parent).pk)
     if old:
         if not is_revisable(person, now):
             raise InputError(
                 _("This was decided or replaced in the meantime; it can’t be revised.")
             )
-        return Place.for_revision(person, now)
+        return Position.for_revision(person, now)
     if not may_perturb(person, now):
         raise InputError(_("This sentence can no longer be perturbed: it was withdrawn."))
-    return Place.below(person, now)
+    return Position.for_new_version(person, now)
 
 
-def submitted_problem(person: Person | None, key: str) -> str:
+def find_submitted(person: Person | None, key: str) -> str:
     """Return the `ref` of the problem that a form created; "" if it was not submitted."""
-    return str(stored_result(person, key).get("problem", ""))
+    return str(get_stored_result(person, key).get("problem", ""))
 
 
-def _check_rules(typed: SentenceInput, place: Place) -> None:
-    faults = group_by_field(
-        one for one in run_checks(typed, place) if one.verdict in ("fail", "todo")
+def _reject_invalid_input(typed: SentenceInput, position: Position) -> None:
+    faults = group_advice_by_field(
+        one for one in run_checks(typed, position) if one.verdict in ("fail", "todo")
     )
     if faults:
         raise checks.RefusedError(faults)
 
 
-def _create_version(person: Person, typed: SentenceInput, place: Place) -> Problem:
-    old = place.revises
+def _store_version(person: Person, typed: SentenceInput, position: Position) -> Problem:
+    old = position.revises
     embargo = retire_replaced_halves(person, old.twin) and not old.version.covered if old else False
     twin = Twin.objects.create(
         ref=new_ref(),
         contributor=person,
         source=SOURCE,
-        domain=place.root.twin.domain,
+        domain=position.root.twin.domain,
         licence=settings.RULES.licence[:60],
         revises=old.twin if old else None,
     )
     half = Half(typed.sentence, typed.options, typed.answer)
-    found = checks.moderator_hints([half], person, without=twin.revises_id, family=place.root)
-    record = _build_record(typed, place)
+    found = checks.moderator_hints([half], person, skip_twin=twin.revises_id, family=position.root)
+    record = _build_record(typed, position)
     (problem,) = submit_twin(twin, [half], found, embargo=embargo, record=record)
     against = Model.objects.filter(name=typed.against, current=True).first()
-    add_to_family(problem, place.parent, against=against)
+    add_to_family(problem, position.parent, against=against)
     request_predictions(problem, urgent=True)
     return problem
 
 
-def _build_record(typed: SentenceInput, place: Place) -> dict[str, object]:
-    """Return the fields without a column; the pronoun is the parent's if the options are equal."""
-    parent = place.parent
-    edits = edit_script(tokens(parent.sentence), tokens(typed.sentence))
+def _build_record(typed: SentenceInput, position: Position) -> dict[str, object]:
+    """Return the fields that have no column; the pronoun is kept if the options are unchanged."""
+    parent = position.parent
+    edits = find_edits(tokens(parent.sentence), tokens(typed.sentence))
     same = list(typed.options) == list(parent.options)
     datum = Datum(
         "new",
@@ -435,7 +436,7 @@ def _build_record(typed: SentenceInput, place: Place) -> dict[str, object]:
         typed.options,
         typed.answer,
         pronoun=parent.record.get("pronoun") if same else None,
-        lineage=Lineage(place.root.ref, parent.ref, edits, typed.depth),
+        lineage=Lineage(position.root.ref, parent.ref, edits, typed.depth),
     )
     record = problem_record(datum)
     return {"single": True, **{key: record[key] for key in ("lineage", "pronoun") if key in record}}

@@ -20,15 +20,15 @@ from winosmith.errors import InputError
 from winosmith.web.judge.models import note_twins_read
 from winosmith.web.people import gates
 from winosmith.web.people.models import Person
-from winosmith.web.people.privacy import missing_documents
+from winosmith.web.people.privacy import get_missing_documents
 from winosmith.web.perturb import page as pages, rules
-from winosmith.web.perturb.rules import Place, SentenceInput
+from winosmith.web.perturb.rules import Position, SentenceInput
 from winosmith.web.problems.checks import RefusedError
-from winosmith.web.problems.family import fold_steps, may_perturb, path_from_root, visible_steps
+from winosmith.web.problems.family import fold_steps, get_visible_steps, may_perturb, path_from_root
 from winosmith.web.problems.models import Problem, State, Version
 from winosmith.web.problems.search import parse_terms
 from winosmith.web.problems.states import is_visible_to
-from winosmith.web.read.public import capped_count, get_page as page_of
+from winosmith.web.read.public import count_rows, get_page as page_of
 
 P = ParamSpec("P")
 View = Callable[Concatenate[HttpRequest, P], HttpResponseBase]
@@ -36,142 +36,143 @@ View = Callable[Concatenate[HttpRequest, P], HttpResponseBase]
 
 @require_safe
 def show_start(request: HttpRequest) -> HttpResponse:
-    """Show instructions and the filtered public problems to perturb."""
+    """Show the instructions, and the public problems that can be perturbed."""
     filters = pages.SentenceFilters(request.GET)
     shown = page_of(filters.apply(), request.GET)
-    note_twins_read(gates.existing_writer(request), shown.problems)
-    count, more = capped_count(filters.apply())
-    perturbed = None if filters.chosen or not filters.is_valid() else filters.perturbed()
-    others, more_others = capped_count(perturbed.apply()) if perturbed else (0, False)
+    note_twins_read(gates.get_current_writer(request), shown.problems)
+    count, more = count_rows(filters.apply())
+    perturbed = None if filters.chosen or not filters.is_valid() else filters.copy_for_perturbed()
+    others, more_others = count_rows(perturbed.apply()) if perturbed else (0, False)
     context = {
         "filters": filters,
         "page": shown,
-        "listed": pages.list_with_families(shown.problems),
+        "listed": pages.list_problems_with_families(shown.problems),
         "terms": parse_terms(filters.cleaned_data.get("q", "")),
         "count": count,
         "more": more,
         "others": others,
         "more_others": more_others,
-        "perturbed": perturbed.kept().urlencode() if perturbed else "",
-        "examples": pages.examples(),
+        "perturbed": perturbed.get_query().urlencode() if perturbed else "",
+        "examples": pages.get_examples(),
     }
     template = "perturb/results.html" if request.htmx.target == "results" else "perturb/start.html"
     return render(request, template, context, status=200 if filters.is_valid() else 422)
 
 
 def _require_consent(view: View[P]) -> View[P]:
-    """Ask for consent before showing a form; a form submitted without consent keeps its input."""
+    """Ask for consent before showing a form; submitting a form without consent keeps its input."""
     asks = gates.consent_required(view)
 
     @wraps(view)
-    def gated(request: HttpRequest, /, *args: P.args, **kwargs: P.kwargs) -> HttpResponseBase:
+    def wrapper(request: HttpRequest, /, *args: P.args, **kwargs: P.kwargs) -> HttpResponseBase:
         return (view if request.method == "POST" else asks)(request, *args, **kwargs)
 
-    return gated
+    return wrapper
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
 @_require_consent
 def perturb_sentence(request: HttpRequest, ref: str) -> HttpResponse:
-    """Show a sentence to perturb, and process the form's buttons."""
-    person = gates.existing_writer(request)
-    parent = pages.get_perturbable(person, ref)
-    place = Place.below(person, parent)
-    note_twins_read(person, [row for row in place.path if is_visible_to(person, row)])
+    """Show a sentence to perturb, and handle the form's buttons."""
+    person = gates.get_current_writer(request)
+    parent = pages.get_perturbable_problem(person, ref)
+    position = Position.for_new_version(person, parent)
+    note_twins_read(person, [row for row in position.path if is_visible_to(person, row)])
     if request.method != "POST":
         against = request.GET.get("against", "") or str(request.session.get(AGAINST, ""))
         first = SentenceInput.from_parent(parent, against)
-        return _render(request, pages.context(place, first, gates.new_key()))
-    return _process_form(request, place)
+        return _render_form(request, pages.get_context(position, first, gates.new_key()))
+    return _process_form(request, position)
 
 
 @require_POST
 def check_sentence(request: HttpRequest, ref: str) -> HttpResponse:
-    """Check the form during typing; nothing is written."""
-    person = gates.existing_writer(request)
-    return _render_checks(request, Place.below(person, pages.get_perturbable(person, ref)))
+    """Check the form while the user types; nothing is stored."""
+    person = gates.get_current_writer(request)
+    parent = pages.get_perturbable_problem(person, ref)
+    return _render_checks(request, Position.for_new_version(person, parent))
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
 @_require_consent
 def revise_version(request: HttpRequest, ref: str) -> HttpResponse:
-    """Show a person's own version to revise, and process the form's buttons."""
-    person = gates.existing_writer(request)
+    """Show one of the person's versions for revision, and handle the form's buttons."""
+    person = gates.get_current_writer(request)
     old = pages.get_own_version(person, ref)
     if not rules.is_revisable(person, old):
-        done = rules.submitted_problem(person, request.POST.get("key", ""))
+        done = rules.find_submitted(person, request.POST.get("key", ""))
         if done:
             return redirect("perturb:made", done)
         messages.warning(
             request, _("This was decided, replaced or withdrawn; it can no longer be revised.")
         )
         return redirect("perturb:made", ref)
-    place = Place.for_revision(person, old)
+    position = Position.for_revision(person, old)
     if request.method != "POST":
         version = Version.objects.select_related("against").get(problem=old)
         against = version.against.name if version.against else ""
         first = SentenceInput.from_version(old, against)
-        return _render(request, pages.context(place, first, gates.new_key()))
-    return _process_form(request, place)
+        return _render_form(request, pages.get_context(position, first, gates.new_key()))
+    return _process_form(request, position)
 
 
 @require_POST
 def check_revision(request: HttpRequest, ref: str) -> HttpResponse:
-    """Check the form of a revision during typing; nothing is written."""
-    person = gates.existing_writer(request)
-    return _render_checks(request, Place.for_revision(person, pages.get_own_version(person, ref)))
+    """Check the form for a revision while the user types; nothing is stored."""
+    person = gates.get_current_writer(request)
+    old = pages.get_own_version(person, ref)
+    return _render_checks(request, Position.for_revision(person, old))
 
 
-def _process_form(request: HttpRequest, place: Place) -> HttpResponse:
-    """Check or submit the input; the form always keeps the input."""
-    typed = SentenceInput.from_form(request.POST, len(place.parent.options))
+def _process_form(request: HttpRequest, position: Position) -> HttpResponse:
+    """Check or submit the input, and show it in the form again unless a version was created."""
+    typed = SentenceInput.from_form(request.POST, len(position.parent.options))
     key = request.POST.get("key", "")
+    get_context = partial(pages.get_context, position, typed)
     if request.POST.get("do") != "submit":
-        _count_check(request)
-        return _render(request, pages.context(place, typed, key or gates.new_key()))
+        _rate_limit_check(request)
+        return _render_form(request, get_context(key or gates.new_key()))
     try:
-        if (place.person or settings.RULES.anonymous) and missing_documents(place.person):
+        if (position.person or settings.RULES.anonymous) and get_missing_documents(position.person):
             consent = f"{reverse('people:consent')}?{urlencode({'next': request.path})}"
-            return _render(request, {**pages.context(place, typed, key), "consent": consent}, 422)
-        current = replace(place, person=gates.get_or_create_writer(request))
+            return _render_form(request, {**get_context(key), "consent": consent}, 422)
+        current = replace(position, person=gates.get_or_create_writer(request))
         limit = partial(gates.rate_limit, request, "perturb", settings.RULES.perturbs_per_hour)
-        made = rules.create_version(current, typed, key, before=limit)
+        made = rules.create_version(current, typed, key, precheck=limit)
     except RefusedError as refused:
-        return _render(request, pages.context(place, typed, key, faults=refused.faults), 422)
+        return _render_form(request, get_context(key, faults=refused.faults), 422)
     except gates.RateLimitError as many:
         again = _("You have reached the site’s limit per hour. Try again in %d minutes.")
-        answer = _render(request, pages.context(place, typed, key, error=again % many.minutes), 429)
+        answer = _render_form(request, get_context(key, error=again % many.minutes), 429)
         answer.headers["Retry-After"] = str(many.seconds)
         return answer
     except InputError as refused:
-        return _render(
-            request,
-            pages.context(place, typed, key or gates.new_key(), error=str(refused)),
-            422,
-        )
+        return _render_form(request, get_context(key or gates.new_key(), error=str(refused)), 422)
     if request.session.get(AGAINST) != typed.against:  # otherwise nothing is written
         request.session[AGAINST] = typed.against
     return redirect("perturb:made", made.ref)
 
 
 AGAINST = "perturb.against"
-"""Session key of the last chosen model."""
+"""Session key for the last chosen model."""
 
 
-def _render_checks(request: HttpRequest, place: Place) -> HttpResponse:
+def _render_checks(request: HttpRequest, position: Position) -> HttpResponse:
     try:
-        _count_check(request)
+        _rate_limit_check(request)
     except gates.RateLimitError as many:
         return gates.render_paused_part(request, many)
-    typed = SentenceInput.from_form(request.POST, len(place.parent.options))
-    return render(request, "perturb/checks.html", pages.checks_context(place, typed))
+    typed = SentenceInput.from_form(request.POST, len(position.parent.options))
+    return render(request, "perturb/checks.html", pages.checks_context(position, typed))
 
 
-def _count_check(request: HttpRequest) -> None:
+def _rate_limit_check(request: HttpRequest) -> None:
     gates.rate_limit_typing(request, "check", settings.RULES.perturbs_per_hour)
 
 
-def _render(request: HttpRequest, context: dict[str, object], status: int = 200) -> HttpResponse:
+def _render_form(
+    request: HttpRequest, context: dict[str, object], status: int = 200
+) -> HttpResponse:
     revises = context["revises"]
     if isinstance(revises, Problem):
         where = reverse("perturb:revise", args=[revises.ref])
@@ -182,15 +183,15 @@ def _render(request: HttpRequest, context: dict[str, object], status: int = 200)
 
 @require_safe
 def show_version(request: HttpRequest, ref: str) -> HttpResponse:
-    """Show a version, its position in the family, and the models that it fooled."""
-    person = gates.existing_writer(request)
+    """Show a version, its position in its family, and the models that it fooled."""
+    person = gates.get_current_writer(request)
     version = _get_version(person, ref)
     problem = version.problem
     path = path_from_root(problem)
     seen = [row for row in path if is_visible_to(person, row)]
     note_twins_read(person, seen)
     parent = path[-2]
-    steps = visible_steps(path, person)
+    steps = get_visible_steps(path, person)
     result = pages.predictions_context(
         person, problem, version, parent if is_visible_to(person, parent) else None
     )
@@ -215,8 +216,8 @@ def show_version(request: HttpRequest, ref: str) -> HttpResponse:
 
 @require_safe
 def show_predictions(request: HttpRequest, ref: str) -> HttpResponse:
-    """Return the models' results for a waiting page; status 204 if nothing has changed."""
-    person = gates.existing_writer(request)
+    """Return the models' results to a polling page; status 204 if nothing has changed."""
+    person = gates.get_current_writer(request)
     version = _get_version(person, ref)
     parent = version.parent if version.parent and is_visible_to(person, version.parent) else None
     context = pages.predictions_context(person, version.problem, version, parent)
@@ -227,7 +228,7 @@ def show_predictions(request: HttpRequest, ref: str) -> HttpResponse:
 
 
 def _get_version(person: Person | None, ref: str) -> Version:
-    """Return a version that the person may see; raise Http404 for others."""
+    """Return a version if the person may see it; otherwise, raise Http404."""
     rows = Version.objects.select_related(
         "problem__twin__contributor", "root", "parent__twin", "against"
     )

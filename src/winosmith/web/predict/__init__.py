@@ -8,12 +8,12 @@ from django.apps import AppConfig
 
 
 class Config(AppConfig):
-    """The Django application; registers its functions to erase data and to run models."""
+    """The Django application; registers functions that erase data and run models."""
 
     name = "winosmith.web.predict"
 
     def ready(self) -> None:
-        """Register the erasure of predictions, and the models for the worker."""
+        """Register the eraser of predictions, and the model processes that the worker manages."""
         from winosmith.web.jobs import watchers
         from winosmith.web.people.privacy import erasers
         from winosmith.web.predict.asking import erase_predictions

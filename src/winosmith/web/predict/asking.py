@@ -19,7 +19,7 @@ from django.utils.translation import gettext as _, gettext_noop
 
 from winosmith.errors import InputError
 from winosmith.web._lock import writing
-from winosmith.web.jobs import worker_is_gone
+from winosmith.web.jobs import is_worker_gone
 from winosmith.web.people.models import Person
 from winosmith.web.predict.models import Model, Prediction, Status
 from winosmith.web.problems.models import Problem, State
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 CHUNK = 500
-"""Number of rows added per transaction, which takes some tens of milliseconds."""
+"""Number of rows added per transaction; a transaction takes tens of milliseconds."""
 
 FRESH_AGE = timedelta(minutes=10)
 """Maximum age of a version whose contributor may still wait for an unavailable model."""
@@ -39,14 +39,14 @@ TOO_LATE = gettext_noop("The model took too long.")
 
 
 def request_predictions(problem: Problem, urgent: bool = True) -> None:
-    """Request predictions of a problem from every current model, in the caller's transaction.
+    """Request a prediction from every current model, within the caller's transaction.
 
-    Another call only changes the urgency. Models never see problems under embargo or gold
+    Repeated calls only change the urgency. Models never see problems under embargo or gold
     questions.
 
     Args:
         problem: A stored problem.
-        urgent: Whether a person waits for it; if so, it is predicted before background problems.
+        urgent: Whether a person is waiting; urgent predictions precede background predictions.
     """
     if problem.embargo or problem.gold:
         return
@@ -54,13 +54,13 @@ def request_predictions(problem: Problem, urgent: bool = True) -> None:
     request_pairs([problem.pk], models, urgent=urgent)
 
 
-def request_pairs(problems: Iterable[int], models: Iterable[int], *, urgent: bool) -> int:
-    """Request a prediction for each pair of problem and model; return the number of pairs."""
-    models = list(models)
+def request_pairs(problem_ids: Iterable[int], model_ids: Iterable[int], *, urgent: bool) -> int:
+    """Request a prediction for each problem–model pair; return the number of pairs."""
+    model_ids = list(model_ids)
     rows = [
         Prediction(problem_id=problem, model_id=model, urgent=urgent)
-        for problem in problems
-        for model in models
+        for problem in problem_ids
+        for model in model_ids
     ]
     if urgent:
         Prediction.objects.bulk_create(
@@ -74,10 +74,10 @@ def request_pairs(problems: Iterable[int], models: Iterable[int], *, urgent: boo
     return len(rows)
 
 
-def current_predictions(problem: Problem) -> list[Prediction]:
-    """Return the current models' predictions of a problem, in the order of `site.toml`.
+def get_current_predictions(problem: Problem) -> list[Prediction]:
+    """Return the current models' predictions for a problem, in the order of `site.toml`.
 
-    Each prediction's `model` is loaded. Models without a request are omitted.
+    The `model` of each prediction is loaded. Models without a request are omitted.
     """
     found = Prediction.objects.filter(problem=problem, model__current=True)
     order = {rule.name: at for at, rule in enumerate(settings.RULES.models)}
@@ -87,7 +87,7 @@ def current_predictions(problem: Problem) -> list[Prediction]:
     )
 
 
-def current_models() -> list[Model]:
+def get_current_models() -> list[Model]:
     """Return the configured models, in the order of `site.toml`."""
     order = {rule.name: at for at, rule in enumerate(settings.RULES.models)}
     return sorted(
@@ -97,24 +97,24 @@ def current_models() -> list[Model]:
 
 
 def erase_predictions(person: Person, texts: bool) -> None:
-    """Delete the predictions of unreleased texts that are erased with a person."""
+    """Delete predictions for an erased person's unreleased texts."""
     if texts:
         rows = Prediction.objects.filter(problem__twin__contributor=person)
         rows.filter(problem__released=False).delete()
 
 
 def retry_as_moderator(person: Person, model: Model) -> int:
-    """Retry a model's failed predictions if the person is a moderator; return their number.
+    """Retry a model's failed predictions on behalf of a moderator; return their number.
 
     Raises:
         InputError: The person is not a moderator.
     """
     if not person.moderates:
         raise InputError(_("Only moderators can retry predictions."))
-    return retry_failed(model)
+    return retry_failed_predictions(model)
 
 
-def retry_failed(model: Model) -> int:
+def retry_failed_predictions(model: Model) -> int:
     """Queue a model's timed-out and failed predictions again; return their number."""
     with writing():
         return model.predictions.filter(stand__in=[Status.LATE, Status.FAILED]).update(
@@ -129,36 +129,36 @@ def retry_failed(model: Model) -> int:
         )
 
 
-def settle_tasks(name: str, late: bool) -> None:
-    """Release the leased tasks of a model's ended process.
+def release_tasks(model_name: str, timed_out: bool) -> None:
+    """Release the tasks that a model's process had leased when it ended.
 
     A single task that timed out is marked as late. If there were several tasks, any of them may be
     the cause, so they are retried one at a time.
     """
-    leased = Prediction.objects.filter(model__name=name, leased_until__isnull=False)
+    leased = Prediction.objects.filter(model__name=model_name, leased_until__isnull=False)
     with writing():
         rows = list(leased.filter(stand=Status.WAITING).values_list("pk", flat=True))
-        if late and len(rows) == 1:
-            waiting_predictions(rows).update(
+        if timed_out and len(rows) == 1:
+            get_waiting_predictions(rows).update(
                 stand=Status.LATE, error=TOO_LATE, leased_until=None, answered_at=timezone.now()
             )
         else:
-            waiting_predictions(rows).update(leased_until=None)
+            get_waiting_predictions(rows).update(leased_until=None)
 
 
-def store_process_state(name: str, process: Any) -> None:
+def store_process_state(model_name: str, state: Any) -> None:
     """Store the state of a model's process."""
     with writing():
-        Model.objects.filter(name=name, current=True).update(process=process)
+        Model.objects.filter(name=model_name, current=True).update(process=state)
 
 
-def waiting_predictions(keys: Sequence[int]) -> QuerySet[Prediction]:
-    """Return the predictions with these keys that are still waiting."""
+def get_waiting_predictions(keys: Sequence[int]) -> QuerySet[Prediction]:
+    """Return those of the given predictions that are still waiting."""
     return Prediction.objects.filter(pk__in=keys, stand=Status.WAITING)
 
 
-def predictable_problems() -> QuerySet[Problem]:
-    """Return the problems that models predict in the background: public ones, and all versions.
+def get_predictable_problems() -> QuerySet[Problem]:
+    """Return the problems that models predict in the background: public problems and versions.
 
     A version is predicted for its contributor even if judges have not found it valid, unless it is
     withdrawn, replaced, or under embargo.
@@ -167,11 +167,11 @@ def predictable_problems() -> QuerySet[Problem]:
     return Problem.objects.filter(Q(public=True) | version, embargo=False, gold=False)
 
 
-def queue_unseen(model: Model) -> int:
+def queue_unseen_problems(model: Model) -> int:
     """Queue a chunk of problems that a model has not seen, newest first; return their number."""
     seen = Prediction.objects.filter(problem=OuterRef("pk"), model=model)
     found = list(
-        predictable_problems()
+        get_predictable_problems()
         .filter(~Exists(seen))
         .order_by("-pk")
         .values_list("pk", "created", "version__pk")[:CHUNK]
@@ -189,11 +189,11 @@ def queue_unseen(model: Model) -> int:
 
 
 NOT_LOADED = gettext_noop("The model can't be loaded; see the site's log. Loading will be retried.")
-"""Message for users on a model that can't predict, without a path or a key."""
+"""Message for users on a model that can't predict; contains no path and no key."""
 
 
 def set_current_models(rules: Sequence[SolverRule]) -> None:
-    """Make the models in `site.toml` the current models; other models keep their predictions.
+    """Make the models in `site.toml` current; other models keep their predictions.
 
     A model that was never loaded has a row without a digest until its process registers it, so that
     predictions can be requested from the start.
@@ -228,7 +228,7 @@ def register_revision(rule: SolverRule, made: MadeSolver) -> Model:
         if now is not None and now.pk != model.pk:
             Model.objects.filter(pk=now.pk).update(current=False)
             Prediction.objects.filter(model=now, stand=Status.WAITING).delete()
-        model.solver, model.revision, model.about = rule.solver, made.revision, made.about
+        model.solver, model.revision, model.about = (rule.solver, made.revision, made.about)
         model.current, model.fault, model.seen = True, "", timezone.now()
         model.process = Model.Process.READY
         model.save()
@@ -237,21 +237,21 @@ def register_revision(rule: SolverRule, made: MadeSolver) -> Model:
         return model
 
 
-def store_fault(name: str, fault: str) -> None:
-    """Store the reason that a model can't predict at the moment, as a message for users."""
+def store_model_fault(model_name: str, fault: str) -> None:
+    """Store a message for users on why a model can't predict at the moment."""
     with writing():
-        Model.objects.filter(name=name, current=True).update(fault=fault, seen=timezone.now())
+        Model.objects.filter(name=model_name, current=True).update(fault=fault, seen=timezone.now())
 
 
 MEDIAN_OVER = 100
-"""Number of newest predictions for the median time."""
+"""Number of recent predictions whose median time is shown."""
 
 MAX_FAILURES = 20
 
 
 @dataclass(frozen=True)
 class ModelStatus:
-    """The status of a model.
+    """The status of a model, with the counts of its predictions.
 
     Attributes:
         model: The current revision.
@@ -273,41 +273,41 @@ class ModelStatus:
     seconds: float | None
 
     @property
-    def retryable(self) -> int:
+    def retryable_count(self) -> int:
         """Return the number of predictions that a moderator may retry."""
         return self.late + self.failed
 
 
-def all_statuses() -> list[ModelStatus]:
+def list_model_statuses() -> list[ModelStatus]:
     """Return the status of the current models, in the order of `site.toml`."""
-    models = current_models()
+    models = get_current_models()
     counted = Prediction.objects.filter(model__in=models).values_list("model", "stand")
     counts = {(model, stand): n for model, stand, n in counted.annotate(n=Count("pk"))}
-    target = predictable_problems().count() if models else 0
-    return [_make_status(model, counts, target) for model in models]
+    total = get_predictable_problems().count() if models else 0
+    return [_make_status(model, counts, total) for model in models]
 
 
-def get_status(model: Model) -> ModelStatus:
+def get_model_status(model: Model) -> ModelStatus:
     """Return the status of a model."""
     counted = model.predictions.values_list("model", "stand").annotate(n=Count("pk"))
     counts = {(number, stand): n for number, stand, n in counted}
-    return _make_status(model, counts, predictable_problems().count())
+    return _make_status(model, counts, get_predictable_problems().count())
 
 
-def former_revisions(model: Model) -> list[tuple[Model, int]]:
+def list_previous_revisions(model: Model) -> list[tuple[Model, int]]:
     """Return a model's previous revisions with the numbers of their predictions, newest first."""
     former = Model.objects.filter(name=model.name).exclude(digest="").exclude(pk=model.pk)
     counted = former.annotate(n=Count("predictions")).order_by("-since", "-pk")
     return [(one, one.n) for one in counted]
 
 
-def failed_predictions(model: Model) -> QuerySet[Prediction]:
+def list_failed_predictions(model: Model) -> QuerySet[Prediction]:
     """Return a model's newest timed-out and failed predictions, for moderators."""
     found = model.predictions.filter(stand__in=[Status.LATE, Status.FAILED])
     return found.select_related("problem").order_by("-pk")[:MAX_FAILURES]
 
 
-def _make_status(model: Model, counts: dict[tuple[int, str], int], target: int) -> ModelStatus:
+def _make_status(model: Model, counts: dict[tuple[int, str], int], total: int) -> ModelStatus:
     by = {stand: counts.get((model.pk, stand), 0) for stand in Status.values}
     alive, state = model_state(model)
     return ModelStatus(
@@ -318,8 +318,8 @@ def _make_status(model: Model, counts: dict[tuple[int, str], int], target: int) 
         by[Status.LATE],
         by[Status.FAILED],
         by[Status.WAITING],
-        max(target, sum(by.values())),
-        _median_seconds(model),
+        max(total, sum(by.values())),
+        _compute_median_seconds(model),
     )
 
 
@@ -329,15 +329,15 @@ STARTING = gettext_noop("The model will restart in a moment.")
 
 
 def model_state(model: Model) -> tuple[bool, str]:
-    """Return whether a model predicts, or will soon, and its state as a message for users."""
+    """Return whether a model is available now or soon, and its state as a message for users."""
     if model.fault:
         return False, _(model.fault)
-    if worker_is_gone() or model.process == Model.Process.STARTING:
+    if is_worker_gone() or model.process == Model.Process.STARTING:
         return False, _(STARTING)
     return True, _(LOADING if model.process == Model.Process.LOADING else READY)
 
 
-def _median_seconds(model: Model) -> float | None:
+def _compute_median_seconds(model: Model) -> float | None:
     done = model.predictions.filter(stand=Status.DONE, seconds__isnull=False)
     found = list(done.order_by("-pk").values_list("seconds", flat=True)[:MEDIAN_OVER])
     return median(found) if found else None

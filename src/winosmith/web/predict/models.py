@@ -10,7 +10,7 @@ from django.utils.translation import gettext, gettext_lazy as _
 
 
 class Model(models.Model):
-    """A revision of a model in the site's configuration.
+    """A revision of a model configured on the site.
 
     The digest determines the predictions; each digest has its own row, so that predictions of
     different revisions are never mixed.
@@ -23,7 +23,7 @@ class Model(models.Model):
         about: The solver's description of what determines its scores, for pages.
         current: Whether this revision is configured now; older revisions keep their predictions.
         seen: The time of the last database update by the model's process.
-        fault: The reason why the model can't predict at the moment, or "".
+        fault: Why the model can't predict at the moment, or "".
         process: The state of its process.
     """
 
@@ -67,20 +67,20 @@ class Status(models.TextChoices):
 
 
 class Prediction(models.Model):
-    """A prediction of a problem by a revision of a model; only the server writes it.
+    """A model revision's prediction for a problem; only the server writes it.
 
     Attributes:
-        urgent: Whether a person waits for it.
+        urgent: Whether a person is waiting for the prediction.
         scores: One score per option, as given by the solver.
         choice: The 0-based index of the option with the highest score, the first if tied; None
             until it is done.
         right: Whether the choice is the problem's answer; None if either is unknown, or for a tie,
             which is neither correct nor fooled.
-        tie: Whether several options have the highest score (`winosmith.prediction.best_options`).
+        tie: Whether several options have the highest score (see `prediction.find_best_options`).
         input: The digest of the model's input.
         leased_until: The end of the lease, before which no other process claims the prediction.
         tries: The number of attempts.
-        error: The reason for a missing prediction, as an untranslated message for users; see `why`.
+        error: The reason for a missing prediction, as an untranslated message for users.
     """
 
     problem = models.ForeignKey(
@@ -119,6 +119,6 @@ class Prediction(models.Model):
         return f"{self.model_id} on problem {self.problem_id}: {self.get_stand_display()}"
 
     @property
-    def why(self) -> str:
-        """Return why there is no prediction, in the reader's language; "" if there is one."""
+    def failure_reason(self) -> str:
+        """Return why there is no prediction, in the reader's language, or ""."""
         return gettext(self.error) if self.error else ""

@@ -34,12 +34,12 @@ from django.utils.translation import gettext_noop
 from winosmith import Problem as Datum
 from winosmith.chat import ChatError
 from winosmith.errors import DataError, InputError
-from winosmith.prediction import best_options
+from winosmith.prediction import find_best_options
 from winosmith.study import MadeSolver
 from winosmith.web._lock import writing
 from winosmith.web.jobs import SERVER, Child
 from winosmith.web.predict import asking
-from winosmith.web.predict.asking import TOO_LATE, waiting_predictions
+from winosmith.web.predict.asking import TOO_LATE, get_waiting_predictions
 from winosmith.web.predict.models import Model, Prediction, Status
 from winosmith.web.problems.models import State
 
@@ -49,14 +49,14 @@ if TYPE_CHECKING:
 
 
 MAX_TRIES = 3
-"""Number of times that a process may end while predicting a problem before the prediction fails."""
+"""Number of process crashes on a problem after which its prediction fails."""
 
 CRASHED = gettext_noop("The model crashed several times on this sentence.")
 
 
 @dataclass(frozen=True)
 class Task:
-    """A prediction to make.
+    """A prediction that a model should make.
 
     Attributes:
         prediction: The key of the prediction's row.
@@ -73,7 +73,7 @@ class Task:
     tries: int
 
     @property
-    def input(self) -> str:
+    def input_digest(self) -> str:
         """Return the digest of the model's input, 64 hexadecimal digits."""
         shown = [self.datum.sentence, list(self.datum.options), self.datum.pronoun]
         return hashlib.sha256(json.dumps(shown, ensure_ascii=False).encode()).hexdigest()
@@ -81,7 +81,7 @@ class Task:
 
 @dataclass(frozen=True)
 class Outcome:
-    """The result of a task.
+    """The result of a prediction task.
 
     Attributes:
         task: The task.
@@ -103,12 +103,12 @@ class Outcome:
             "seconds": round(self.seconds, 4),
             "answered_at": timezone.now(),
             "leased_until": None,
-            "input": self.task.input,
+            "input": self.task.input_digest,
         }
         if not self.scores:
             stand = Status.LATE if self.late else Status.FAILED
             return {**columns, "stand": stand, "error": TOO_LATE if self.late else self.error}
-        best = best_options(self.scores)
+        best = find_best_options(self.scores)
         answer, tie = self.task.answer, len(best) > 1
         return {
             **columns,
@@ -121,29 +121,29 @@ class Outcome:
         }
 
 
-def store_and_claim(
-    model: Model, outcomes: Sequence[Outcome], max_tasks: int, seconds: float
+def store_outcomes_and_claim(
+    model: Model, outcomes: Sequence[Outcome], max_tasks: int, lease_seconds: float
 ) -> list[Task]:
     """Store the last outcomes and claim the next tasks, in one transaction."""
     if not outcomes:
-        return claim_tasks(model, max_tasks, seconds)
+        return claim_tasks(model, max_tasks, lease_seconds)
     with writing():
         store_outcomes(model, outcomes)
-        return claim_tasks(model, max_tasks, seconds)
+        return claim_tasks(model, max_tasks, lease_seconds)
 
 
-def claim_tasks(model: Model, max_tasks: int, seconds: float) -> list[Task]:
-    """Lease a model's waiting predictions for some seconds, urgent predictions first.
+def claim_tasks(model: Model, max_tasks: int, lease_seconds: float) -> list[Task]:
+    """Lease a model's waiting predictions, urgent ones first, for a number of seconds.
 
     Tasks during which a process ended are claimed one at a time, and fail after the third attempt.
     """
-    if not _claimable(model).exists():
+    if not _filter_claimable(model).exists():
         return []
     with writing():
-        rows = list(_lock_rows(_claimable(model).select_related("problem"))[:max_tasks])
+        rows = list(_lock_rows(_filter_claimable(model).select_related("problem"))[:max_tasks])
         exhausted = [row.pk for row in rows if row.tries >= MAX_TRIES]
         if exhausted:
-            waiting_predictions(exhausted).update(
+            get_waiting_predictions(exhausted).update(
                 stand=Status.FAILED, error=CRASHED, leased_until=None, answered_at=timezone.now()
             )
             rows = [row for row in rows if row.tries < MAX_TRIES]
@@ -151,21 +151,21 @@ def claim_tasks(model: Model, max_tasks: int, seconds: float) -> list[Task]:
             return []
         same_urgency = [row for row in rows if row.urgent == rows[0].urgent and not row.tries]
         rows = rows[:1] if rows[0].tries else same_urgency
-        waiting_predictions([row.pk for row in rows]).update(
-            leased_until=timezone.now() + timedelta(seconds=seconds), tries=rows[0].tries + 1
+        get_waiting_predictions([row.pk for row in rows]).update(
+            leased_until=timezone.now() + timedelta(seconds=lease_seconds), tries=rows[0].tries + 1
         )
     return [_make_task(row) for row in rows]
 
 
 def store_outcomes(model: Model, outcomes: Sequence[Outcome]) -> None:
-    """Store the outcomes of tasks in one transaction; rows that no longer wait are unchanged."""
+    """Store the outcomes of tasks in one transaction, except for rows that no longer wait."""
     with writing():
         for outcome in outcomes:
-            waiting_predictions([outcome.task.prediction]).update(**outcome.row_values())
+            get_waiting_predictions([outcome.task.prediction]).update(**outcome.row_values())
         Model.objects.filter(pk=model.pk).update(seen=timezone.now())
 
 
-def _claimable(model: Model) -> QuerySet[Prediction]:
+def _filter_claimable(model: Model) -> QuerySet[Prediction]:
     waiting = Prediction.objects.filter(model=model, stand=Status.WAITING)
     return waiting.filter(
         Q(leased_until=None) | Q(leased_until__lt=timezone.now()),
@@ -184,10 +184,7 @@ def _lock_rows(rows: QuerySet[Prediction]) -> QuerySet[Prediction]:
 def _make_task(row: Prediction) -> Task:
     problem = row.problem
     datum = Datum(
-        problem.ref,
-        problem.sentence,
-        tuple(problem.options),
-        pronoun=problem.record.get("pronoun"),
+        problem.ref, problem.sentence, tuple(problem.options), pronoun=problem.record.get("pronoun")
     )
     return Task(row.pk, datum, problem.answer, row.urgent, row.tries + 1)
 
@@ -204,7 +201,7 @@ _REASONS = (
     (MemoryError, gettext_noop("The model ran out of memory on this sentence.")),
     (Exception, gettext_noop("The model failed on this sentence.")),
 )
-"""Messages for users, the most specific first; the log has the error itself."""
+"""Messages for users, the most specific first; the log contains the error itself."""
 
 
 OnStart = Callable[[Sequence[Task]], None]
@@ -212,7 +209,7 @@ OnStart = Callable[[Sequence[Task]], None]
 
 
 class BatchSize:
-    """The batch size, adapted so that a batch takes about the target time."""
+    """A batch size that adapts so that each batch takes about the target time."""
 
     def __init__(self, at_once: int = 1) -> None:
         self.minimum = self.size = at_once
@@ -226,70 +223,70 @@ class BatchSize:
 
 
 def predict_tasks(
-    made: MadeSolver, tasks: Sequence[Task], limit: float, begin: OnStart
+    made_solver: MadeSolver, tasks: Sequence[Task], limit: float, on_start: OnStart
 ) -> list[Outcome]:
-    """Run a solver on some problems.
+    """Predict the answers for some tasks with a solver.
 
     If a batch fails, its problems are solved one at a time, so that a bad sentence affects no other
     prediction.
 
     Args:
-        made: The solver.
+        made_solver: The solver.
         tasks: At least one task.
         limit: Seconds after which an error counts as a timeout.
-        begin: A function called before each call of the solver.
+        on_start: A function called before each call of the solver.
     """
-    if made.at_once > 1:
-        begin(tasks)
-        with ThreadPoolExecutor(made.at_once) as pool:
-            return list(pool.map(lambda task: _predict_one(made, task, limit), tasks))
+    if made_solver.at_once > 1:
+        on_start(tasks)
+        with ThreadPoolExecutor(made_solver.at_once) as pool:
+            return list(pool.map(lambda task: _predict_one(made_solver, task, limit), tasks))
     if len(tasks) > 1:
-        begin(tasks)
+        on_start(tasks)
         try:
-            return _predict_batch(made, tasks)
+            return _predict_batch(made_solver, tasks)
         except Exception:  # noqa: BLE001 - retried one at a time
             _LOG.info("a batch of %d failed; its problems are solved one at a time", len(tasks))
     found = []
     for task in tasks:
-        begin([task])
-        found.append(_predict_one(made, task, limit))
+        on_start([task])
+        found.append(_predict_one(made_solver, task, limit))
     return found
 
 
-def _predict_one(made: MadeSolver, task: Task, limit: float) -> Outcome:
+def _predict_one(made_solver: MadeSolver, task: Task, limit: float) -> Outcome:
     start = time.monotonic()
     try:
-        return _predict_batch(made, [task])[0]
+        return _predict_batch(made_solver, [task])[0]
     except Exception as error:  # noqa: BLE001 - the others continue
         seconds = time.monotonic() - start
         _LOG.warning("a prediction failed: %s: %s", type(error).__name__, error)
-        return Outcome(task, (), seconds, _error_message(error), late=seconds >= limit * 0.95)
+        return Outcome(task, (), seconds, _get_user_message(error), late=seconds >= limit * 0.95)
 
 
-def _predict_batch(made: MadeSolver, tasks: Sequence[Task]) -> list[Outcome]:
+def _predict_batch(made_solver: MadeSolver, tasks: Sequence[Task]) -> list[Outcome]:
     start = time.monotonic()
-    given = made.solver.score([task.datum for task in tasks])
-    each = (time.monotonic() - start) / len(tasks)
-    if len(given) != len(tasks):
-        raise DataError(f"the solver gave {len(given)} results for {len(tasks)} problems")
+    results = made_solver.solver.score([task.datum for task in tasks])
+    seconds = (time.monotonic() - start) / len(tasks)
+    if len(results) != len(tasks):
+        raise DataError(f"the solver gave {len(results)} results for {len(tasks)} problems")
     return [
-        Outcome(task, _check_scores(task, scores), each)
-        for task, scores in zip(tasks, given, strict=True)
+        Outcome(task, _check_scores(task, scores), seconds)
+        for task, scores in zip(tasks, results, strict=True)
     ]
 
 
 def _check_scores(task: Task, scores: Sequence[float]) -> tuple[float, ...]:
     if len(scores) != len(task.datum.options) or not all(map(math.isfinite, scores)):
-        raise DataError("the solver gave no finite score for each option")
+        raise DataError("the solver must give a finite score for each option")
     return tuple(map(float, scores))
 
 
-def _error_message(error: Exception) -> str:
+def _get_user_message(error: Exception) -> str:
     return next(text for kind, text in _REASONS if isinstance(error, kind))
 
 
 GRACE = 1.0
-"""Number of seconds after the limit at which the kernel ends a process."""
+"""Seconds after the time limit at which the kernel ends a process."""
 
 SOLVER_GRACE = 5.0
 """Same as GRACE, for a solver with its own timeout, such as a chat client; the kernel ends the
@@ -308,13 +305,13 @@ MAX_PAUSE = 1.0
 """Maximum pause in seconds after a background batch; the pause is as long as the batch took."""
 
 GROWTH_GB = 1.5
-"""Growth of a process in GB after which it is replaced, if `memory_gb` is not set."""
+"""Memory growth in GB after which a process is replaced, if `memory_gb` is not set."""
 
 _LOG = logging.getLogger("winosmith.web.predict")
 
 
 class LoadedModel:
-    """A loaded model, and the loop in which it predicts."""
+    """A loaded model with its prediction loop."""
 
     def __init__(self, site: Site, rule: SolverRule, made: MadeSolver, model: Model) -> None:
         self.made, self.model = made, model
@@ -325,7 +322,7 @@ class LoadedModel:
         limit_gb = getattr(rule.settings, "memory_gb", None)
         self.max_bytes = limit_gb * 2.0**30 if limit_gb else _memory_bytes() + GROWTH_GB * 2.0**30
 
-    def work(self) -> None:
+    def run(self) -> None:
         """Predict until the process has grown too large."""
         while self.outcomes or _memory_bytes() < self.max_bytes:
             try:
@@ -338,7 +335,7 @@ class LoadedModel:
 
     def _predict_next_batch(self) -> bool:
         room = self.batch_size.size if _memory_bytes() < self.max_bytes else 0
-        tasks = store_and_claim(self.model, self.outcomes, room, self.limit + 30)
+        tasks = store_outcomes_and_claim(self.model, self.outcomes, room, self.limit + 30)
         self.outcomes = []
         if tasks:
             start = time.monotonic()
@@ -353,7 +350,7 @@ class LoadedModel:
             return True
         if time.monotonic() < self.next_sweep:
             return False
-        more = asking.queue_unseen(self.model) == asking.CHUNK
+        more = asking.queue_unseen_problems(self.model) == asking.CHUNK
         self.next_sweep = 0.0 if more else time.monotonic() + SWEEP_SECONDS
         return True
 
@@ -362,12 +359,12 @@ class LoadedModel:
 
 
 def set_time_limit(seconds: float) -> None:
-    """Make the kernel end this process after some seconds; 0 cancels the timer."""
+    """Let the kernel end this process after a number of seconds; 0 cancels the timer."""
     signal.setitimer(signal.ITIMER_REAL, seconds)
 
 
 def _memory_bytes() -> float:
-    """Return the bytes of memory of this process; 0 if unknown."""
+    """Return the memory usage of this process in bytes; 0 if unknown."""
     try:
         pages = int(Path("/proc/self/statm").read_text().split()[1])
     except OSError:
@@ -382,37 +379,37 @@ main()
 """
 
 MAX_LOADING_SECONDS = 900.0
-"""Maximum seconds for loading, or downloading, a model."""
+"""Maximum number of seconds for downloading and loading a model."""
 
 MODEL_FOLDER = "models"
-"""Folder in the site's folder for files of model processes."""
+"""Subfolder of the site's folder for the files of model processes."""
 
 
 def main() -> NoReturn:
     """Predict until the worker ends; the exit code is 1 if the model can't be loaded."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the server
-    threading.Thread(target=_end_with_worker, name="parent", daemon=True).start()
+    threading.Thread(target=_exit_when_worker_ends, name="parent", daemon=True).start()
     set_time_limit(MAX_LOADING_SECONDS)
     site = settings.SITE
     loaded = _load_model(site, next(rule for rule in site.rules.models if rule.name == sys.argv[1]))
     set_time_limit(0)
     if loaded is not None:
-        loaded.work()
+        loaded.run()
     sys.stderr.flush()
     os._exit(0 if loaded else 1)  # threads of libraries are not waited for
 
 
-def _end_with_worker() -> None:
+def _exit_when_worker_ends() -> None:
     while os.getppid() == int(os.environ[SERVER]):
         time.sleep(POLL_SECONDS)
     os._exit(0)
 
 
 def _load_model(site: Site, rule: SolverRule) -> LoadedModel | None:
-    """Load the model and register it; if that fails, store the reason and return None."""
+    """Load a model and register it; if this fails, store the reason and return None."""
     from winosmith import study
 
-    fault = fault_file(site.folder, rule.name)
+    fault = get_fault_path(site.folder, rule.name)
     try:
         made = study.make_solver(
             rule,
@@ -426,13 +423,13 @@ def _load_model(site: Site, rule: SolverRule) -> LoadedModel | None:
         _LOG.error("the model %s can't be loaded: %s: %s", rule.name, type(error).__name__, error)
         fault.write_text(f"{error or type(error).__name__}\n")
         with suppress(Exception):
-            asking.store_fault(rule.name, asking.NOT_LOADED)
+            asking.store_model_fault(rule.name, asking.NOT_LOADED)
         return None
     fault.unlink(missing_ok=True)
     return LoadedModel(site, rule, made, model)
 
 
-def _warm_up(made: MadeSolver, rule: SolverRule) -> None:
+def _warm_up(made_solver: MadeSolver, rule: SolverRule) -> None:
     """Predict once, so that weights are loaded in advance; a chat server is not called."""
     if rule.solver == "chat":
         from winosmith.errors import require
@@ -441,12 +438,12 @@ def _warm_up(made: MadeSolver, rule: SolverRule) -> None:
         return
     from winosmith import practice
 
-    made.solver.score([practice.read_handwritten()[0].blind()])
+    made_solver.solver.score([practice.read_handwritten()[0].blind()])
 
 
-def fault_file(folder: Path, name: str) -> Path:
-    """Return the path of the admin's file with the reason that a model can't be loaded."""
-    return folder / MODEL_FOLDER / f"{name}.fault"
+def get_fault_path(folder: Path, model_name: str) -> Path:
+    """Return the path of the file that explains to admins why a model can't be loaded."""
+    return folder / MODEL_FOLDER / f"{model_name}.fault"
 
 
 class ModelProcess(Child):
@@ -467,13 +464,13 @@ class ModelProcess(Child):
         super().start()
 
     def on_exit(self, code: int) -> None:
-        """Settle the leased tasks of the ended process."""
+        """Release the tasks that the ended process had leased."""
         asking.store_process_state(self.name, Model.Process.STARTING)
-        asking.settle_tasks(self.name, late=code == -signal.SIGALRM)
+        asking.release_tasks(self.name, timed_out=code == -signal.SIGALRM)
 
 
 def manage_processes() -> NoReturn:
-    """Start the process of each model of the site, and restart it whenever it ends."""
+    """Start the process of each model on the site, and restart it whenever it ends."""
     (settings.SITE.folder / MODEL_FOLDER).mkdir(mode=0o700, exist_ok=True)
     processes = [ModelProcess(rule) for rule in settings.SITE.rules.models]
     while True:

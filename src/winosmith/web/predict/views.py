@@ -9,7 +9,7 @@ from django.utils.translation import ngettext
 from django.views.decorators.http import require_POST, require_safe
 
 from winosmith.errors import InputError
-from winosmith.web.people.gates import form_once, moderators_only
+from winosmith.web.people.gates import moderators_only, process_form
 from winosmith.web.predict import asking
 from winosmith.web.predict.models import Model
 
@@ -17,22 +17,22 @@ from winosmith.web.predict.models import Model
 @require_safe
 def show_models(request: HttpRequest) -> HttpResponse:
     """List the models that predict perturbed problems, with their progress."""
-    return render(request, "predict/models.html", {"models": asking.all_statuses()})
+    return render(request, "predict/models.html", {"models": asking.list_model_statuses()})
 
 
 @require_safe
 def show_model(request: HttpRequest, name: str) -> HttpResponse:
-    """Show a model's properties and revisions, and its failures to moderators."""
+    """Show a model's properties and revisions; moderators also see its failures."""
     found = get_object_or_404(Model, name=name, current=True)
     moderates = request.user.is_authenticated and request.user.moderates
     return render(
         request,
         "predict/model.html",
         {
-            "stand": asking.get_status(found),
+            "stand": asking.get_model_status(found),
             "about": [(key, value) for key, value in found.about.items() if key != "solver"],
-            "revisions": asking.former_revisions(found),
-            "failures": asking.failed_predictions(found) if moderates else (),
+            "revisions": asking.list_previous_revisions(found),
+            "failures": asking.list_failed_predictions(found) if moderates else (),
             "moderates": moderates,
         },
     )
@@ -44,7 +44,7 @@ def retry_predictions(request: HttpRequest, name: str) -> HttpResponse:
     """Retry the model's timed-out and failed predictions, once per form."""
     found = get_object_or_404(Model, name=name, current=True)
     try:
-        result = form_once(
+        result = process_form(
             request, request.user, lambda: {"count": asking.retry_as_moderator(request.user, found)}
         )
     except InputError as refused:

@@ -9,18 +9,18 @@ from django.db.models.signals import post_migrate
 
 
 class Config(AppConfig):
-    """The Django application; registers its regular tasks."""
+    """The Django application; registers its periodic tasks."""
 
     name = "winosmith.web.problems"
 
     def ready(self) -> None:
         """Register the tasks that publish waiting halves and train the association meter."""
-        from winosmith.web.jobs import HOUR, LEARN, PUBLISH, add_duty
+        from winosmith.web.jobs import HOUR, LEARN, PUBLISH, register_periodic_task
         from winosmith.web.problems import association
-        from winosmith.web.problems.states import publish_due
+        from winosmith.web.problems.states import publish_due_halves
 
-        add_duty(PUBLISH, HOUR, publish_due)
-        add_duty(LEARN, association.INTERVAL, association.train_and_save)
+        register_periodic_task(PUBLISH, HOUR, publish_due_halves)
+        register_periodic_task(LEARN, association.INTERVAL, association.train_and_save_pairs)
         post_migrate.connect(_create_indexes, sender=self)
 
 

@@ -25,7 +25,7 @@ from winosmith import Problem, practice
 from winosmith.outputs import atomic_write
 from winosmith.problem import BLANK
 from winosmith.text import is_content, units
-from winosmith.web.pages import file_stamp
+from winosmith.web.pages import read_file_stamp
 from winosmith.web.problems.lookalikes import AnyHalf
 from winosmith.web.problems.states import public_problems
 
@@ -53,7 +53,7 @@ FILE = "association.npy"
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """How well word association predicts one half.
+    """How well word association predicts the answer of a half.
 
     Attributes:
         share: The probability of the correct option, 0–1: 0.5 if the words don't distinguish the
@@ -68,7 +68,7 @@ class Reading:
 
 @dataclass(frozen=True, slots=True)
 class Meter:
-    """The readings of the association meter for one or more halves.
+    """The association meter's readings for one or more halves.
 
     Attributes:
         readings: One reading per half, in their order; empty before the first training.
@@ -80,46 +80,46 @@ class Meter:
 
 
 def measure_association(halves: Sequence[AnyHalf]) -> Meter:
-    """Return how well word pairs predict the answer of each half; halves may be unfinished."""
-    pairs = _PAIRS_FILE.latest()
+    """Measure how well word pairs predict each half's answer; halves may be unfinished."""
+    pairs = _PAIRS_FILE.load_latest()
     if pairs is None:
         return Meter()
-    return Meter(tuple(measure_half(half, pairs) for half in halves), pairs.problems)
+    return Meter(tuple(measure_half(half, pairs) for half in halves), pairs.problem_count)
 
 
 def measure_half(half: AnyHalf, pairs: Pairs) -> Reading:
-    """Return how well word pairs predict the answer of a half."""
-    options = [_words(option) for option in half.options]
+    """Measure how well word pairs predict the answer of a half."""
+    options = [_get_unique_words(option) for option in half.options]
     if half.answer is None or len(options) < 2 or not all(options):
         return Reading(None)
     if not 0 <= half.answer < len(options):
         return Reading(None)
-    sentence = _words(half.sentence)
-    known = pairs.weights(
+    sentence = _get_unique_words(half.sentence)
+    known = pairs.get_weights(
         {f"{own} {word}" for option in options for own in option for word in sentence}
     )
-    scores = [sum(_pair_weight(known, option, word) for word in sentence) for option in options]
+    scores = [sum(_sum_weights(known, option, word) for word in sentence) for option in options]
     right = options[half.answer]
     wrong = [option for number, option in enumerate(options) if number != half.answer]
     gains = {
-        word: _pair_weight(known, right, word)
-        - max(_pair_weight(known, other, word) for other in wrong)
+        word: _sum_weights(known, right, word)
+        - max(_sum_weights(known, other, word) for other in wrong)
         for word in filter(is_content, units(half.sentence))
     }
     strong = sorted((word for word in gains if gains[word] >= LEAST_GAIN), key=lambda w: -gains[w])
     return Reading(softmax(scores)[half.answer], tuple(strong[:MOST_WORDS]))
 
 
-def _words(text: str) -> list[str]:
+def _get_unique_words(text: str) -> list[str]:
     return sorted(set(units(text)) - {BLANK})
 
 
-def _pair_weight(known: Mapping[str, float], option: Sequence[str], word: str) -> float:
-    return sum((known.get(f"{own} {word}", 0.0) for own in option), 0.0)
+def _sum_weights(weights: Mapping[str, float], option: Sequence[str], word: str) -> float:
+    return sum((weights.get(f"{own} {word}", 0.0) for own in option), 0.0)
 
 
 def softmax(scores: Sequence[float]) -> list[float]:
-    """Return probabilities for scores, which are log-probabilities up to a constant.
+    """Convert scores, which are log-probabilities up to a constant, to probabilities.
 
     >>> [round(share, 3) for share in softmax([0.0, math.log(3)])]
     [0.25, 0.75]
@@ -142,25 +142,25 @@ class Pairs:
         self.table = table
 
     @property
-    def problems(self) -> int:
+    def problem_count(self) -> int:
         """Return the number of training problems."""
         return int(self.table[1, 0])
 
     @classmethod
     def from_problems(cls, problems: Iterable[Problem]) -> Pairs:
-        """Compute the weights from problems with answers, which are read one at a time."""
+        """Compute the weights from problems with answers, reading one problem at a time."""
         from winosmith.solve import WordAssociation
 
         read = 0
 
-        def counted() -> Iterator[Problem]:
+        def count_and_yield() -> Iterator[Problem]:
             nonlocal read
             for problem in problems:
                 read += 1
                 yield problem
 
-        known = WordAssociation.of_pairs(counted(), smoothing=SMOOTHING).weights
-        digests = np.fromiter(map(_digest, known), np.uint64, len(known))
+        known = WordAssociation.trained_on_pairs(count_and_yield(), smoothing=SMOOTHING).weights
+        digests = np.fromiter(map(_hash_pair, known), np.uint64, len(known))
         weights = np.fromiter((weight for (weight,) in known.values()), np.float64, len(known))
         order = np.argsort(digests)
         table = np.zeros((2, len(known) + 1), np.uint64)
@@ -170,7 +170,7 @@ class Pairs:
 
     @classmethod
     def read(cls, path: Path) -> Pairs:
-        """Return the pairs that `save` has written.
+        """Read the pairs that `save` has written.
 
         Raises:
             OSError: There is no such file.
@@ -183,26 +183,26 @@ class Pairs:
         return cls(table)
 
     def save(self, path: Path) -> None:
-        """Write the whole file atomically."""
+        """Write the pairs to a file atomically."""
         with atomic_write(path, "wb") as file:
             np.save(file, self.table, allow_pickle=False)
 
-    def weights(self, pairs: Collection[str]) -> dict[str, float]:
-        """Return the weights of the given pairs that are in the table.
+    def get_weights(self, pairs: Collection[str]) -> dict[str, float]:
+        """Return the weights of the given pairs, except for unknown pairs.
 
         Args:
             pairs: The pairs as in `WordAssociation`: an option's word and another word, in lower
                 case.
         """
-        asked = np.fromiter(map(_digest, pairs), np.uint64, len(pairs))
+        asked = np.fromiter(map(_hash_pair, pairs), np.uint64, len(pairs))
         places = np.searchsorted(self.table[0], asked).clip(max=self.table.shape[1] - 1)
         known = self.table[0, places] == asked
         weights = self.table[1, places].view(np.float64)
         return dict(zip(compress(pairs, known), weights[known].tolist(), strict=True))
 
 
-def train() -> Pairs:
-    """Train on the public problems of the site and the handwritten twins.
+def train_pairs() -> Pairs:
+    """Compute word-pair weights from the site's public problems and the handwritten twins.
 
     Problems under embargo and gold questions are omitted, because the words that the meter lists
     would reveal them.
@@ -211,7 +211,7 @@ def train() -> Pairs:
     rows = newest.values_list("ref", "sentence", "options", "answer")
 
     def problems() -> Iterator[Problem]:
-        """Yield one problem at a time, because a process keeps the memory of a whole list."""
+        """Yield the training problems one at a time, because a list would use more memory."""
         yield from practice.read_handwritten()
         for ref, text, options, answer in rows.iterator(chunk_size=CHUNK):
             yield Problem(f"site:{ref}", text, tuple(options), answer)
@@ -219,22 +219,22 @@ def train() -> Pairs:
     return Pairs.from_problems(problems())
 
 
-def train_and_save() -> None:
-    """Train the meter, and write the file that all processes read."""
-    train().save(settings.SITE.folder / FILE)
+def train_and_save_pairs() -> None:
+    """Train the association meter, and write the file that all processes read."""
+    train_pairs().save(settings.SITE.folder / FILE)
 
 
 class PairsFile:
-    """The pairs in the file, read again when the file changes."""
+    """The weights file, which is read again whenever it changes."""
 
     def __init__(self) -> None:
         self.pairs: Pairs | None = None
         self.seen: tuple[int, int] | None = None
 
-    def latest(self) -> Pairs | None:
-        """Return the pairs of the last training; None before the first."""
+    def load_latest(self) -> Pairs | None:
+        """Return the pairs from the last training, or None before the first training."""
         path = settings.SITE.folder / FILE
-        stamp = file_stamp(path)
+        stamp = read_file_stamp(path)
         if stamp != self.seen:
             self.seen = stamp
             with suppress(OSError, ValueError, EOFError):  # the file is written again soon
@@ -245,6 +245,6 @@ class PairsFile:
 _PAIRS_FILE = PairsFile()
 
 
-def _digest(pair: str) -> int:
-    """Return an 8-byte digest; the probability of a collision in a million pairs is 3e-8."""
+def _hash_pair(pair: str) -> int:
+    """Hash a pair to 8 bytes; the collision probability among a million pairs is 3e-8."""
     return int.from_bytes(blake2b(pair.encode(), digest_size=8).digest(), "little")

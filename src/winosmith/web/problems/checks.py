@@ -1,6 +1,6 @@
 """Checks of typed sentences: verdicts for the writer, and hints for moderators.
 
-The input may be incomplete. A hint is a short text on why a moderator should check a new twin:
+The input may be incomplete. A hint is a short message on why a moderator should check a new twin:
 near-duplicates, data of real people (contact data, names), unpleasant text, and look-alike
 characters.
 """
@@ -71,7 +71,7 @@ _OPENERS = frozenset(
 """Words that often start a sentence before a name."""
 
 
-def find_flagged_words(text: str, listed: Iterable[str]) -> list[str]:
+def find_flagged_words(text: str, word_list: Iterable[str]) -> list[str]:
     """Return the listed words and phrases in a text, including disguised spellings.
 
     A listed word matches only itself, ignoring case; with a final "*" it matches all words that
@@ -80,9 +80,9 @@ def find_flagged_words(text: str, listed: Iterable[str]) -> list[str]:
     >>> find_flagged_words("What an IDIOT, idiotically!", ["idiot", "dunce*"])
     ['idiot']
     """
-    listed = tuple(listed)
-    shown = normalize_appearance(text) if listed else ""
-    return [word for word in listed if word.strip(" *") and _compile_pattern(word).search(shown)]
+    word_list = tuple(word_list)
+    shown = normalize_appearance(text) if word_list else ""
+    return [word for word in word_list if word.strip(" *") and _compile_pattern(word).search(shown)]
 
 
 def find_contact_data(text: str) -> list[str]:
@@ -105,7 +105,7 @@ def find_full_names(text: str, options: Sequence[str] = ()) -> list[str]:
     """
     own = {option.strip() for option in options}
     found: list[str] = []
-    for first, second in _capitalised_pairs(text):
+    for first, second in _iter_capitalised_pairs(text):
         if {first, second} & own or {first.lower(), second.lower()} & _NOT_NAMES:
             continue
         found.append(f"{first} {second}")
@@ -123,14 +123,14 @@ def find_shouting(text: str) -> list[str]:
     return [*(loud if len(loud) > MOST_SHOUTED else ()), *marks]
 
 
-def _compile_pattern(listed: str) -> re.Pattern[str]:
-    word = normalize_appearance(listed.strip())
+def _compile_pattern(phrase: str) -> re.Pattern[str]:
+    word = normalize_appearance(phrase.strip())
     begins = word.endswith("*")
     inside = r"\s+".join(map(re.escape, word.rstrip("*").split()))
     return re.compile(rf"(?<!\w){inside}" + ("" if begins else r"(?!\w)"))
 
 
-def _capitalised_pairs(text: str) -> Iterable[tuple[str, str]]:
+def _iter_capitalised_pairs(text: str) -> Iterable[tuple[str, str]]:
     starts, before = True, ""
     for word in words(text):
         initial = bool(_INITIAL.fullmatch(word))
@@ -153,11 +153,11 @@ def find_invisible(text: str) -> list[str]:
     if text.isascii() and text.isprintable():
         return []
     found = (letter for letter in text if unicodedata.category(letter) in ("Cf", "Cc", "Co", "Cn"))
-    return sorted({_character_name(letter) for letter in found if letter not in "\n\r\t"})
+    return sorted({_get_character_name(letter) for letter in found if letter not in "\n\r\t"})
 
 
 def find_foreign_lookalikes(text: str) -> list[str]:
-    """Return the names of characters that look like Latin letters in a Latin text.
+    """Return the names of non-Latin characters that look like Latin letters in a Latin text.
 
     >>> find_foreign_lookalikes("a sаfe word")  # the second "а" is Cyrillic
     ['CYRILLIC SMALL LETTER A']
@@ -167,11 +167,11 @@ def find_foreign_lookalikes(text: str) -> list[str]:
     letters = [letter for letter in text if letter.isalpha()]
     if sum(letter.isascii() for letter in letters) * 2 <= len(letters):
         return []  # mostly written in another script, to which these letters belong
-    return sorted({_character_name(letter) for letter in letters if _looks_latin(letter)})
+    return sorted({_get_character_name(letter) for letter in letters if _looks_latin(letter)})
 
 
 def normalize_appearance(text: str) -> str:
-    r"""Return a text as a reader sees it: case-folded, in Latin letters, no invisible characters.
+    r"""Normalize a text to what readers see: case-folded Latin letters, no invisible characters.
 
     >>> normalize_appearance("ІDI\u00adOT")  # with a Cyrillic first letter and a soft hyphen
     'idiot'
@@ -182,11 +182,11 @@ def normalize_appearance(text: str) -> str:
 
 
 def _looks_latin(letter: str) -> bool:
-    is_latin = _character_name(letter).startswith("LATIN ")  # such as the Turkish dotless i
+    is_latin = _get_character_name(letter).startswith("LATIN ")  # such as the Turkish dotless i
     return not letter.isascii() and not is_latin and to_latin(letter) != letter
 
 
-def _character_name(letter: str) -> str:
+def _get_character_name(letter: str) -> str:
     return unicodedata.name(letter, f"U+{ord(letter):04X}")
 
 
@@ -203,10 +203,10 @@ _BIDI_CONTROLS = re.compile("[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 """Characters that change the writing direction, so that a text looks different from its code."""
 
 
-def tidy(text: str) -> str:
-    """Return a text on one line, with single spaces, composed letters and one `_` for a blank.
+def normalize_text(text: str) -> str:
+    """Normalize a text: a single line, single spaces, composed letters, and one `_` per blank.
 
-    >>> tidy(" The cup  hit the jug, and the ____ broke. ")
+    >>> normalize_text(" The cup  hit the jug, and the ____ broke. ")
     'The cup hit the jug, and the _ broke.'
     """
     plain = _BIDI_CONTROLS.sub("", normalize(text))
@@ -216,22 +216,22 @@ def tidy(text: str) -> str:
 
 
 def read_field(form: Mapping[str, Any], name: str) -> str:
-    """Return a field of a form, tidied but never truncated."""
-    return tidy(str(form.get(name, "")))
+    """Return the normalized, but never truncated, value of a form field."""
+    return normalize_text(str(form.get(name, "")))
 
 
-def read_if_short(text: str, longest: int) -> str:
-    """Return a text if it is short enough for the rules, otherwise "".
+def empty_if_long(text: str, max_length: int) -> str:
+    """Return a text, or "" if it is too long for the rules.
 
     The rules compare word by word, so 10,000 words would take seconds.
     """
-    return text if len(text) <= longest else ""
+    return text if len(text) <= max_length else ""
 
 
-def are_distinct(options: Sequence[str]) -> bool:
-    """Return whether options differ in more than case, and none is empty or has a blank.
+def are_usable_options(options: Sequence[str]) -> bool:
+    """Return whether all options are non-empty, have no blank, and differ in more than case.
 
-    >>> [are_distinct(options) for options in (("cup", "jug"), ("cup", "Cup"), ("cup", ""))]
+    >>> [are_usable_options(options) for options in (("cup", "jug"), ("cup", "Cup"), ("cup", ""))]
     [True, False, False]
     """
     folded = {option.casefold() for option in options}
@@ -269,20 +269,20 @@ class Check:
     half: int | None = None
 
     def as_todo(self) -> Check:
-        """Return this check as open, without advice, because the text is too long to check."""
+        """Return a copy that is open and has no advice, for a text that is too long to check."""
         return replace(self, verdict="todo", figure="", advice="")
 
 
 def mark_rejected(checks: Iterable[Check], faults: Mapping[str, Sequence[str]]) -> list[Check]:
-    """Return the checks, of which those that caused a form's rejection are marked as failed."""
+    """Mark the checks that caused a form's rejection as failed; return all checks."""
     return [
         replace(one, verdict="fail") if one.advice in faults.get(one.field, ()) else one
         for one in checks
     ]
 
 
-def first_advice(checks: Sequence[Check]) -> str:
-    """Return the advice of the first failed check; if none failed, of the first open check."""
+def get_first_advice(checks: Sequence[Check]) -> str:
+    """Return the first failed check's advice, or else the first open check's advice."""
     halves = {None: "", 0: _("First half") + ": ", 1: _("Second half") + ": "}
     for verdict in ("fail", "todo"):
         for check in checks:
@@ -292,19 +292,19 @@ def first_advice(checks: Sequence[Check]) -> str:
 
 
 def summarize(checks: Sequence[Check]) -> dict[str, Any]:
-    """Return the summary of a checklist: counts, the next step, and whether it is complete."""
+    """Summarize a checklist: counts, the next step, and whether it is complete."""
     times = Counter(check.verdict for check in checks)
     return {
         "passed": times["pass"],
         "failed": times["fail"],
         "all": len(checks) - times["unchecked"],
-        "next": first_advice(checks),
+        "next": get_first_advice(checks),
         "ready": not times["fail"] and not times["todo"],
     }
 
 
 def form_context(options: Sequence[str], faults: Mapping[str, Sequence[str]]) -> dict[str, Any]:
-    """Return the context of a form's options and their errors."""
+    """Return the template context for a form's options and their errors."""
     return {
         "options": [
             {
@@ -323,7 +323,7 @@ def form_context(options: Sequence[str], faults: Mapping[str, Sequence[str]]) ->
     }
 
 
-def group_by_field(checks: Iterable[Check]) -> dict[str, list[str]]:
+def group_advice_by_field(checks: Iterable[Check]) -> dict[str, list[str]]:
     """Group the advice of checks by form field."""
     faults: dict[str, list[str]] = {}
     for check in checks:
@@ -333,7 +333,7 @@ def group_by_field(checks: Iterable[Check]) -> dict[str, list[str]]:
 
 
 class RefusedError(InputError):
-    """The input violates rules; `faults` has the advice by form field."""
+    """The input violates rules; `faults` contains the advice by form field."""
 
     def __init__(self, faults: dict[str, list[str]]):
         self.faults = faults
@@ -348,10 +348,10 @@ def moderator_hints(
     halves: Sequence[AnyHalf],
     contributor: Person | None = None,
     *,
-    without: int | None = None,
+    skip_twin: int | None = None,
     family: Problem | None = None,
 ) -> list[str]:
-    """Return the hints on a twin for moderators, in the site's language, for `Problem.hints`.
+    """Return the hints on a twin for moderators (`Problem.hints`), in the site's language.
 
     A hint contains no text or id that the contributor may not see. However, the hints also report
     similar problems under embargo, so only moderators may see them.
@@ -359,12 +359,12 @@ def moderator_hints(
     Args:
         halves: One or two halves.
         contributor: The contributor of the twin.
-        without: The key of a twin that these halves revise.
+        skip_twin: The key of a twin that these halves revise.
         family: The root of their family; similar problems of the family give no hint.
     """
     with translation.override(settings.LANGUAGE_CODE):
         return contributor_hints(
-            halves, contributor, without=without, family=family, hidden_too=True
+            halves, contributor, skip_twin=skip_twin, family=family, include_hidden=True
         )
 
 
@@ -372,25 +372,27 @@ def contributor_hints(
     halves: Sequence[AnyHalf],
     contributor: Person | None = None,
     *,
-    without: int | None = None,
+    skip_twin: int | None = None,
     family: Problem | None = None,
-    hidden_too: bool = False,
+    include_hidden: bool = False,
 ) -> list[str]:
-    """Return the hints that a contributor may see while writing, in the language of the page."""
+    """Return the hints that a contributor sees while writing, in the language of the page."""
     near = find_lookalikes(
         halves,
-        without=without,
+        skip_twin=skip_twin,
         family=family,
         reader=contributor,
-        hidden_too=hidden_too,
-        most=MAX_FINDINGS,
+        include_hidden=include_hidden,
+        limit=MAX_FINDINGS,
     )
     return [*text_hints(halves, settings.RULES.words_to_flag), *lookalike_hints(near)]
 
 
 def text_hints(halves: Sequence[AnyHalf], words_to_flag: Sequence[str] = ()) -> list[str]:
-    """Return the hints on the texts; a finding in both halves is listed only once."""
-    found = [_findings(half.sentence, tuple(half.options), tuple(words_to_flag)) for half in halves]
+    """Return the hints on the wording of halves; a finding in both halves is listed once."""
+    found = [
+        _find_issues(half.sentence, tuple(half.options), tuple(words_to_flag)) for half in halves
+    ]
     kinds = (
         _("words on this site's list"),
         _("possible contact data"),
@@ -407,10 +409,10 @@ def text_hints(halves: Sequence[AnyHalf], words_to_flag: Sequence[str] = ()) -> 
 
 
 @lru_cache(500)
-def _findings(
+def _find_issues(
     sentence: str, options: tuple[str, ...], words_to_flag: tuple[str, ...]
 ) -> tuple[tuple[str, ...], ...]:
-    """Return the findings in a half, by kind; cached while the contributor edits the other half."""
+    """Return a half's findings by kind, cached while the contributor edits the other half."""
     texts = (sentence, *options)
     names = [find_full_names(sentence, options), *map(find_full_names, options)]
     return (
@@ -423,23 +425,23 @@ def _findings(
     )
 
 
-def lookalike_hints(near: Sequence[Lookalike]) -> list[str]:
-    """Return a hint for each near-duplicate, limited to what its reader may see."""
-    return list(dict.fromkeys(map(_lookalike_hint, near)))
+def lookalike_hints(lookalikes: Sequence[Lookalike]) -> list[str]:
+    """Return a hint for each near-duplicate; hidden texts are not quoted."""
+    return list(dict.fromkeys(map(_describe_lookalike, lookalikes)))
 
 
-def _lookalike_hint(one: Lookalike) -> str:
-    share = percent(one.share, 0)
-    if one.where:
+def _describe_lookalike(hit: Lookalike) -> str:
+    share = percent(hit.share, 0)
+    if hit.where:
         return _("shares {share} of its words with {ref} of {source}").format(
-            share=share, ref=one.ref, source=one.where
+            share=share, ref=hit.ref, source=hit.where
         )
-    if one.sentence is None:
+    if hit.sentence is None:
         return _("shares most of its words with a problem of this site that is not public")
-    return _("shares {share} of its words with {ref} of this site").format(share=share, ref=one.ref)
+    return _("shares {share} of its words with {ref} of this site").format(share=share, ref=hit.ref)
 
 
-def _join_findings(found: Sequence[str]) -> str:
-    distinct = list(dict.fromkeys(found))
+def _join_findings(findings: Sequence[str]) -> str:
+    distinct = list(dict.fromkeys(findings))
     more = "…" if len(distinct) > MAX_FINDINGS else ""
     return ", ".join((*distinct[:MAX_FINDINGS], *([more] if more else [])))

@@ -19,12 +19,12 @@ from django.utils.translation import gettext as _
 from winosmith import Dataset, Lineage, Problem as Datum
 from winosmith.lineage import Depths, depths
 from winosmith.records import parse_problem
-from winosmith.text import Change, changes
+from winosmith.text import Change, diff_text
 from winosmith.web._lock import chunked
 from winosmith.web.people.models import Person
 from winosmith.web.problems.models import ERASED_SENTENCE, Event, Problem, State, Version
 from winosmith.web.problems.records import as_problem
-from winosmith.web.problems.states import is_visible_to, settle_waits
+from winosmith.web.problems.states import is_visible_to, update_waits
 
 _PATH = f"""
 WITH RECURSIVE path(id, parent, back) AS (
@@ -40,8 +40,8 @@ _ANY = ("1", "2")
 """Placeholder options, because depths depend only on sentences."""
 
 
-def version_digest(sentence: str, options: Sequence[str]) -> str:
-    """Return a digest that is equal for versions that differ only in the order of their options."""
+def hash_version(sentence: str, options: Sequence[str]) -> str:
+    """Hash a version; versions that differ only in the order of their options are equal."""
     seen = "\0".join((sentence, *sorted(options))).encode("utf-8", "surrogatepass")
     return hashlib.sha256(seen).hexdigest()
 
@@ -66,7 +66,7 @@ def path_from_root(problem: Problem) -> list[Problem]:
 def measure_depths(
     path: Sequence[Problem], sentence: str, *, declared: int | None = None, edits: Any = ()
 ) -> Depths:
-    """Return the depths of a new version of a path's last problem; see `winosmith.lineage`.
+    """Measure the depths of a new version of a path's last problem; see `winosmith.lineage`.
 
     The time depends on the path, not on the size of the family. If a text on the path was erased,
     the lineage depth is unknown; if the root's text was erased, so is the edit depth.
@@ -81,7 +81,7 @@ def measure_depths(
     row = Datum(
         "new", sentence, _ANY, lineage=Lineage(str(path[0].pk), str(path[-1].pk), edits, declared)
     )
-    found = depths(Dataset([*_iter_path_data(path), row]))[-1]
+    found = depths(Dataset([*_iter_path_problems(path), row]))[-1]
     erased = [problem.sentence == ERASED_SENTENCE for problem in path]
     return found._replace(
         lineage=None if any(erased) else found.lineage, edit=None if erased[0] else found.edit
@@ -102,16 +102,16 @@ def lock_family_root(problem: Problem) -> Version:
                 "declared": 0,
                 "lineage": 0,
                 "edit": 0,
-                "digest": version_digest(problem.sentence, problem.options),
+                "digest": hash_version(problem.sentence, problem.options),
             },
         )
     return Version.objects.select_for_update().get(problem=version.root_id)
 
 
 def add_to_family(problem: Problem, parent: Problem, **columns: Any) -> Version:
-    """Add a new problem to the family of a parent, with its depths, and under its embargo.
+    """Add a new problem to its parent's family, with its depths and the parent's embargo.
 
-    The caller is in a transaction. The edits and the declared depth come from `Problem.record`.
+    Must be called in a transaction. The edits and the declared depth come from `Problem.record`.
 
     Args:
         problem: The new problem.
@@ -127,7 +127,7 @@ def add_to_family(problem: Problem, parent: Problem, **columns: Any) -> Version:
         declared=lineage.declared if lineage else None,
         edits=lineage.edits if lineage else (),
     )
-    covered = _cover(problem, parent)
+    covered = _inherit_embargo(problem, parent)
     return Version.objects.create(
         problem=problem,
         root=root.root,
@@ -137,13 +137,13 @@ def add_to_family(problem: Problem, parent: Problem, **columns: Any) -> Version:
         declared=found.declared,
         lineage=found.lineage,
         edit=found.edit,
-        digest=version_digest(problem.sentence, problem.options),
+        digest=hash_version(problem.sentence, problem.options),
         **columns,
     )
 
 
-def _cover(problem: Problem, parent: Problem) -> bool:
-    """Put a new version under its parent's embargo, if any; return whether there is one."""
+def _inherit_embargo(problem: Problem, parent: Problem) -> bool:
+    """Put a new version under its parent's embargo, if any; return whether it is under embargo."""
     if problem.embargo or not Problem.objects.filter(pk=parent.pk, embargo=True).exists():
         return False
     Problem.objects.filter(pk=problem.pk).update(embargo=True)
@@ -151,7 +151,7 @@ def _cover(problem: Problem, parent: Problem) -> bool:
     return True
 
 
-def _iter_path_data(path: Sequence[Problem]) -> Iterator[Datum]:
+def _iter_path_problems(path: Sequence[Problem]) -> Iterator[Datum]:
     root = str(path[0].pk)
     for at, row in enumerate(path):
         record = row.record.get("lineage") if at else None
@@ -169,7 +169,7 @@ UNPUBLISHED_STATES = (State.HELD, State.JUDGING, State.VALID)
 
 
 def may_perturb(person: Person | None, problem: Problem) -> bool:
-    """Return whether a person may perturb a problem: a public one, or their own unpublished one."""
+    """Return whether a person may perturb a problem: if it is public, or unpublished and theirs."""
     if problem.embargo or problem.gold:
         return False
     if problem.public:
@@ -179,11 +179,11 @@ def may_perturb(person: Person | None, problem: Problem) -> bool:
 
 
 SHOWN_STEPS = 5
-"""Maximum number of visible steps of a path; a page can unfold the others."""
+"""Maximum number of steps shown for a path; the other steps can be expanded."""
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class PathStep:
     """A version on the path from the root.
 
     Attributes:
@@ -197,23 +197,23 @@ class Step:
     pieces: list[Change]
 
 
-def visible_steps(path: Sequence[Problem], person: Person | None) -> list[Step]:
-    """Return the steps of a path, without texts and edits that a person may not see."""
-    found: list[Step] = []
+def get_visible_steps(path: Sequence[Problem], person: Person | None) -> list[PathStep]:
+    """Return the steps of a path, omitting texts and edits that a person may not see."""
+    found: list[PathStep] = []
     before = ""
     for number, row in enumerate(path):
         if not is_visible_to(person, row):
-            found.append(Step(number, None, []))
+            found.append(PathStep(number, None, []))
             before = ""
             continue
-        changed = changes(before, row.sentence) if before else [Change(row.sentence, "")]
-        found.append(Step(number, row, changed))
+        changed = diff_text(before, row.sentence) if before else [Change(row.sentence, "")]
+        found.append(PathStep(number, row, changed))
         before = row.sentence
     return found
 
 
-def fold_steps(steps: list[Step]) -> dict[str, Any]:
-    """Split a path into its first step, the folded steps, and the last steps."""
+def fold_steps(steps: list[PathStep]) -> dict[str, Any]:
+    """Split a path into its first step, the steps to collapse, and the last steps."""
     if len(steps) <= SHOWN_STEPS:
         return {"first_steps": steps, "folded_steps": [], "last_steps": []}
     cut = len(steps) - (SHOWN_STEPS - 1)
@@ -221,7 +221,7 @@ def fold_steps(steps: list[Step]) -> dict[str, Any]:
 
 
 COVERING_KINDS = {True: "cover", False: "uncover"}
-"""Kinds of the events of versions whose embargo begins or ends with that of an ancestor."""
+"""Event kinds for versions whose embargo begins or ends with an ancestor's embargo."""
 
 CHUNK = 500
 """Number of versions changed per statement."""
@@ -234,7 +234,7 @@ def set_embargo(problem: Problem, *, by: Person | None = None) -> int:
     caller logs the event of the problem.
 
     Returns:
-        The number of versions that are now under embargo because of it.
+        The number of versions that are now also under embargo.
     """
     _lock_family(problem)
     Problem.objects.filter(pk=problem.pk).update(embargo=True)
@@ -244,16 +244,16 @@ def set_embargo(problem: Problem, *, by: Person | None = None) -> int:
 
 
 def lift_embargo(problem: Problem, *, by: Person | None = None) -> int:
-    """Lift an embargo from a problem, and from versions that were covered by it.
+    """Lift the embargo on a problem and on the versions that it covered.
 
-    Versions with their own embargo keep it, and so do the versions below them. If the parent is
-    under embargo, the problem stays covered.
+    Versions with their own embargo, and the versions below them, stay under embargo. If the parent
+    is under embargo, the problem stays covered.
 
     Returns:
-        The number of versions whose embargo was lifted with it.
+        The number of versions whose embargo was also lifted.
     """
     _lock_family(problem)
-    if is_covered(problem):
+    if has_embargoed_parent(problem):
         Version.objects.filter(problem=problem).update(covered=True)
         return 0
     lifted = Problem.objects.filter(pk=problem.pk, embargo=True).update(embargo=False)
@@ -262,25 +262,25 @@ def lift_embargo(problem: Problem, *, by: Person | None = None) -> int:
     # Problems that had no embargo are already public, or wait for another reason.
     for chunk in chunked([problem.pk, *freed] if lifted else freed, CHUNK):
         twins = Problem.objects.filter(pk__in=chunk).values_list("twin", flat=True)
-        settle_waits(set(twins), new=chunk)
+        update_waits(set(twins), newly_decided=chunk)
     problem.sync_fields(embargo=False)
     return len(freed)
 
 
-def cover_below(keys: Sequence[int]) -> int:
-    """Extend embargoes to versions that they do not cover yet; return the number of versions.
+def widen_embargo(problem_ids: Sequence[int]) -> int:
+    """Extend embargoes to versions not yet covered by them; return the number of versions.
 
     Bulk imports of versions (`winosmith.web._import`) call this.
     """
-    return len(_spread_embargo(keys, None, embargo=True))
+    return len(_spread_embargo(problem_ids, None, embargo=True))
 
 
 def covered_event(problem: Problem) -> Event:
-    """Return the unsaved event of a problem that is created under its parent's embargo."""
-    return _embargo_event(problem, None, embargo=True)
+    """Return an unsaved event for a problem that is created under its parent's embargo."""
+    return _make_embargo_event(problem, None, embargo=True)
 
 
-def is_covered(problem: Problem) -> bool:
+def has_embargoed_parent(problem: Problem) -> bool:
     """Return whether a problem's parent is under embargo."""
     rows = Version.objects.filter(problem=problem, parent__embargo=True)
     return bool(rows.exists())
@@ -291,31 +291,31 @@ def _lock_family(problem: Problem) -> None:
         lock_family_root(problem)
 
 
-def _spread_embargo(keys: Sequence[int], by: Person | None, *, embargo: bool) -> list[int]:
+def _spread_embargo(problem_ids: Sequence[int], by: Person | None, *, embargo: bool) -> list[int]:
     changed: list[int] = []
-    above = list(keys)
-    while above:
-        below = [
+    parent_ids = list(problem_ids)
+    while parent_ids:
+        versions = [
             row
-            for chunk in chunked(above, CHUNK)
+            for chunk in chunked(parent_ids, CHUNK)
             for row in _load_children(chunk, covered=not embargo)
         ]
-        for rows in chunked(below, CHUNK):
-            keys = [row.pk for row in rows]
-            Problem.objects.filter(pk__in=keys).update(embargo=embargo)
-            type(rows[0]).objects.filter(pk__in=keys).update(covered=embargo)
-            Event.objects.bulk_create(_embargo_event(row.problem, by, embargo) for row in rows)
-        above = [row.pk for row in below]
-        changed += above
+        for rows in chunked(versions, CHUNK):
+            problem_ids = [row.pk for row in rows]
+            Problem.objects.filter(pk__in=problem_ids).update(embargo=embargo)
+            type(rows[0]).objects.filter(pk__in=problem_ids).update(covered=embargo)
+            Event.objects.bulk_create(_make_embargo_event(row.problem, by, embargo) for row in rows)
+        parent_ids = [row.pk for row in versions]
+        changed += parent_ids
     return changed
 
 
-def _load_children(above: Sequence[int], *, covered: bool) -> Sequence[Version]:
-    rows = Version.objects.filter(parent__in=above, covered=covered, problem__embargo=covered)
+def _load_children(parent_ids: Sequence[int], *, covered: bool) -> Sequence[Version]:
+    rows = Version.objects.filter(parent__in=parent_ids, covered=covered, problem__embargo=covered)
     return list(rows.select_related("problem").order_by("pk"))
 
 
-def _embargo_event(problem: Problem, by: Person | None, embargo: bool) -> Event:
+def _make_embargo_event(problem: Problem, by: Person | None, embargo: bool) -> Event:
     reason = (
         _("its parent is under embargo") if embargo else _("its parent is no longer under embargo")
     )

@@ -54,7 +54,7 @@ WIDTH = 3
 """Number of words in a shingle."""
 
 GAP = "•"
-"""Replaces the blank and each mention of an option, so that names don't distinguish texts."""
+"""Placeholder for the blank and each mention of an option, so that names make no difference."""
 
 LEAST_CONTENT = 0.5
 """Minimum fraction of shared content words; below it, sentences share mostly function words."""
@@ -63,7 +63,7 @@ _ARTICLES = frozenset("a an the his her their its my your our".split())
 
 
 class AnyHalf(Protocol):
-    """A sentence with its options and answer: `Half`, `winosmith.Problem`, the model `Problem`."""
+    """A sentence with options and an answer, such as a `Half` or a problem."""
 
     @property
     def sentence(self) -> str: ...  # noqa: D102
@@ -110,16 +110,16 @@ class Lookalike:
 def find_lookalikes(
     halves: Sequence[AnyHalf],
     *,
-    without: int | None = None,
+    skip_twin: int | None = None,
     family: Problem | None = None,
     reader: Person | None = None,
-    hidden_too: bool = False,
-    least: float = MIN_SHARE,
-    most: int = 5,
+    include_hidden: bool = False,
+    minimum: float = MIN_SHARE,
+    limit: int = 5,
 ) -> list[Lookalike]:
-    """Return the near-duplicates of halves, nearest first, at most one for each twin of the site.
+    """Return the near-duplicates of halves, nearest first, at most one per twin on the site.
 
-    Words are compared without punctuation and case, and with a gap for each option, so that
+    Words are compared ignoring punctuation and case, with placeholders for options, so that
     different names don't make a new sentence. Withdrawn and revised problems are ignored. Readers
     who are not moderators see the text of public and published problems and their own. All other
     similar problems give a single result without text or share, unless they are under embargo. Gold
@@ -127,47 +127,51 @@ def find_lookalikes(
 
     Args:
         halves: Sentences, perhaps unfinished, with their options so far.
-        without: The key of a twin to ignore, with the twins that it revises.
+        skip_twin: The key of a twin to ignore, with the twins that it revises.
         family: The root of the halves' family. Its problems are ignored, and so are sentences that
             are similar only because the root is similar, such as a published copy of the root.
         reader: The reader; None for a person without an account.
-        hidden_too: Whether to report problems under embargo, without text or share, to moderators.
-        least: The minimum fraction of shared words, 0–1.
-        most: The maximum number of results.
+        include_hidden: Whether to report problems under embargo, without text or share.
+        minimum: The minimum fraction of shared words, 0–1.
+        limit: The maximum number of results.
     """
     asked = [words_to_compare(half.sentence, half.options) for half in halves]
-    numbers = [shingle_hashes(words)[:MOST_HASHES] for words in asked]
-    stored: Sequence[tuple[int, int]] = _look_up(
+    numbers = [hash_shingles(words)[:MOST_HASHES] for words in asked]
+    stored: Sequence[tuple[int, int]] = _look_up_hashes(
         list({number: None for own in numbers for number in own})
     )
     if family and stored:
-        stored = _without_family(stored, family)
+        stored = _exclude_family(stored, family)
     likeliest = [_rank_keys(stored, set(own)) for own in numbers]
     if not any(likeliest):
         return []
-    rows = _load_comparable({key for keys in likeliest for key in keys}, without)
+    rows = _load_comparable_sentences({key for keys in likeliest for key in keys}, skip_twin)
     root = words_to_compare(family.sentence, family.options) if family else None
     near: dict[Any, Lookalike] = {}
     for words, keys in zip(asked, likeliest, strict=True):
         for row in filter(None, map(rows.get, keys)):
             share = _shared_fraction(row, words, root)
-            shown = _visible_part(row, share, reader, hidden_too, least) if share >= least else None
+            shown = (
+                _make_visible_lookalike(row, share, reader, include_hidden, minimum)
+                if share >= minimum
+                else None
+            )
             if shown is None:
                 continue
-            key = _result_key(row, shown)
+            key = _get_group_key(row, shown)
             if key not in near or shown.share > near[key].share:
                 near[key] = shown
-    return sorted(near.values(), key=lambda one: (-one.share, one.where, one.ref))[:most]
+    return sorted(near.values(), key=lambda one: (-one.share, one.where, one.ref))[:limit]
 
 
-def _result_key(row: Remembered, shown: Lookalike) -> tuple[str, object]:
+def _get_group_key(row: Remembered, lookalike: Lookalike) -> tuple[str, object]:
     if row.problem is None:
         return "published", row.pk
-    return ("twin", row.problem.twin_id) if shown.ref else ("hidden", None)
+    return ("twin", row.problem.twin_id) if lookalike.ref else ("hidden", None)
 
 
-def _load_comparable(keys: set[int], without: int | None) -> dict[int, Remembered]:
-    passed = _revision_chain(without)
+def _load_comparable_sentences(keys: set[int], skip_twin: int | None) -> dict[int, Remembered]:
+    passed = _get_revision_chain(skip_twin)
     asked = [*keys, *range(-(-len(keys) % STEP), 0)]  # padded with negative numbers: no keys
     return {
         row.pk: row
@@ -180,15 +184,15 @@ def _load_comparable(keys: set[int], without: int | None) -> dict[int, Remembere
 
 
 def _shared_fraction(row: Remembered, words: Sequence[str], root: Sequence[str] | None) -> float:
-    """Return the fraction of shared words; 0 if a row is similar only to the family's root."""
+    """Return the fraction of shared words; 0 if a row only resembles the family's root."""
     own = row.problem or row
     theirs = words_to_compare(own.sentence, own.options)
-    share = word_overlap(words, theirs)
-    return 0.0 if root is not None and _is_kin(theirs, root, share) else share
+    share = compute_word_overlap(words, theirs)
+    return 0.0 if root is not None and _is_similar_via_root(theirs, root, share) else share
 
 
-def remember(*problems: Problem, new: bool = False) -> None:
-    """Add problems to the sentences with which new sentences are compared, unless already added.
+def index_problems(*problems: Problem, new: bool = False) -> None:
+    """Add problems to the near-duplicate index, unless they are already in it.
 
     Args:
         problems: The problems of the site.
@@ -202,24 +206,24 @@ def remember(*problems: Problem, new: bool = False) -> None:
         rows = [Remembered(problem=problem) for problem in problems if problem.pk not in known]
         Remembered.objects.bulk_create(rows)
         _insert_hashes(
-            (row, sketch_hashes(words_to_compare(row.problem.sentence, row.problem.options)))
+            (row, hash_sketch(words_to_compare(row.problem.sentence, row.problem.options)))
             for row in rows
         )
 
 
-def forget(problem: Problem) -> None:
-    """Remove a problem from the comparison; must be called before its text is erased."""
+def unindex_problem(problem: Problem) -> None:
+    """Remove a problem from the near-duplicate index; call this before erasing its text."""
     with writing():
         for row in Remembered.objects.filter(problem=problem):
-            numbers = sketch_hashes(words_to_compare(problem.sentence, problem.options))
+            numbers = hash_sketch(words_to_compare(problem.sentence, problem.options))
             Shingle.objects.filter(value__in=numbers, remembered_id=row.pk).delete()
             row.delete()
 
 
-def remember_published(
+def index_published_dataset(
     dataset: Dataset, source: str, *, on_progress: Callable[[int], object] | None = None
 ) -> int:
-    """Add a published data set to the sentences with which new sentences are compared.
+    """Add the sentences of a published data set to the near-duplicate index.
 
     This function uses many small transactions. After an interrupt, or with a newer version of the
     data set, the same call adds the missing sentences.
@@ -246,7 +250,7 @@ def remember_published(
             for p in chunk
         ]
         numbers = {
-            row.ref: sketch_hashes(words_to_compare(row.sentence, row.options)) for row in rows
+            row.ref: hash_sketch(words_to_compare(row.sentence, row.options)) for row in rows
         }
         with writing():
             known = set(
@@ -274,7 +278,7 @@ def _insert_hashes(sketches: Iterable[tuple[Remembered, Sequence[int]]]) -> None
             cursor.executemany(f"{into} VALUES (%s, %s)", pairs)
 
 
-def _look_up(numbers: Sequence[int]) -> list[tuple[int, int]]:
+def _look_up_hashes(hashes: Sequence[int]) -> list[tuple[int, int]]:
     select = (
         f"SELECT value, remembered_id FROM {Shingle._meta.db_table} "  # noqa: S608
         f"WHERE value = {{}} LIMIT {MOST_PER_HASH}"
@@ -285,18 +289,18 @@ def _look_up(numbers: Sequence[int]) -> list[tuple[int, int]]:
             cursor.execute(
                 "SELECT stored.* FROM unnest(%s::bigint[]) AS asked (number) "  # noqa: S608
                 f"CROSS JOIN LATERAL ({each}) AS stored",
-                [list(numbers)],
+                [list(hashes)],
             )
         else:
             each = f"SELECT * FROM ({select.format('%s')})"  # noqa: S608
-            asked = [*numbers, *[None] * (-len(numbers) % STEP)]
+            asked = [*hashes, *[None] * (-len(hashes) % STEP)]
             cursor.execute(" UNION ALL ".join([each] * len(asked)), asked)
         return list(cursor.fetchall())
 
 
-def _rank_keys(stored: Sequence[tuple[int, int]], numbers: set[int]) -> list[int]:
-    """Return the keys with the most shared hashes; a frequent hash has a smaller weight."""
-    own = [(number, key) for number, key in stored if number in numbers]
+def _rank_keys(stored: Sequence[tuple[int, int]], hashes: set[int]) -> list[int]:
+    """Return the keys that share the most hashes; frequent hashes have smaller weights."""
+    own = [(number, key) for number, key in stored if number in hashes]
     times = Counter(number for number, _ in own)
     weights: defaultdict[int, float] = defaultdict(float)
     for number, key in own:
@@ -304,7 +308,7 @@ def _rank_keys(stored: Sequence[tuple[int, int]], numbers: set[int]) -> list[int
     return nlargest(MOST_COMPARED, weights, key=weights.__getitem__)
 
 
-def _without_family(
+def _exclude_family(
     stored: Sequence[tuple[int, int]], family: Problem
 ) -> Sequence[tuple[int, int]]:
     """Remove the keys of a family, because a large family could crowd out all others."""
@@ -317,47 +321,47 @@ def _without_family(
     return [pair for pair in stored if pair[1] not in kin]
 
 
-def _is_kin(theirs: Sequence[str], root: Sequence[str], share: float) -> bool:
+def _is_similar_via_root(words: Sequence[str], root: Sequence[str], fraction: float) -> bool:
     """Return whether a sentence is similar only because the root is similar.
 
     An identical sentence that is not the root is still reported.
     """
-    near = word_overlap(theirs, root)
-    return near >= MIN_SHARE and (share < 1 or near == 1)
+    near = compute_word_overlap(words, root)
+    return near >= MIN_SHARE and (fraction < 1 or near == 1)
 
 
-def _revision_chain(twin: int | None) -> set[int]:
-    line: set[int] = set()
-    while twin is not None and twin not in line:
-        line.add(twin)
-        twin = Twin.objects.filter(pk=twin).values_list("revises", flat=True).first()
-    return line
+def _get_revision_chain(twin_id: int | None) -> set[int]:
+    chain: set[int] = set()
+    while twin_id is not None and twin_id not in chain:
+        chain.add(twin_id)
+        twin_id = Twin.objects.filter(pk=twin_id).values_list("revises", flat=True).first()
+    return chain
 
 
-def _visible_part(
-    row: Remembered, share: float, reader: Person | None, hidden_too: bool, least: float
+def _make_visible_lookalike(
+    row: Remembered, fraction: float, reader: Person | None, include_hidden: bool, minimum: float
 ) -> Lookalike | None:
     problem = row.problem
     if problem is None:
-        return Lookalike(row.source, share, row.ref, row.sentence)
+        return Lookalike(row.source, fraction, row.ref, row.sentence)
     if is_visible_to(reader, problem):
-        return Lookalike("", share, problem.ref, problem.sentence)
-    return Lookalike("", least) if hidden_too or not problem.embargo else None
+        return Lookalike("", fraction, problem.ref, problem.sentence)
+    return Lookalike("", minimum) if include_hidden or not problem.embargo else None
 
 
 def words_to_compare(sentence: str, options: Sequence[str] = ()) -> list[str]:
-    """Return the words to compare: in lower case, without punctuation, with gaps for options.
+    """Return a sentence's words for comparison: lower-case, no punctuation, masked options.
 
     >>> words_to_compare("Ann thanked the old man because _ was kind.", ["Ann", "the old man"])
     ['•', 'thanked', 'the', '•', 'because', '•', 'was', 'kind']
     """
-    words = list(_plain_words(sentence))
-    for option in sorted((_option_words(option) for option in options), key=len, reverse=True):
+    words = list(_iter_plain_words(sentence))
+    for option in sorted((_get_option_words(option) for option in options), key=len, reverse=True):
         words = list(_mask_option(words, option))
     return [GAP if word == BLANK else word for word in words]
 
 
-def word_overlap(first: Sequence[str], second: Sequence[str]) -> float:
+def compute_word_overlap(first: Sequence[str], second: Sequence[str]) -> float:
     """Return the fraction of words that two sentences share, 0–1: `winosmith.text.overlap`.
 
     The fraction is 0 if they share less than `LEAST_CONTENT` of the content words. Without this
@@ -368,13 +372,13 @@ def word_overlap(first: Sequence[str], second: Sequence[str]) -> float:
         first: The words from `words_to_compare`.
         second: The words from `words_to_compare`.
     """
-    if overlap(_content_words(first), _content_words(second)) < LEAST_CONTENT:
+    if overlap(_select_content_words(first), _select_content_words(second)) < LEAST_CONTENT:
         return 0.0
     return overlap(first, second)
 
 
-def shingle_hashes(words: Sequence[str]) -> list[int]:
-    """Return the hashes by which a sentence is looked up, the hash of the whole sentence first.
+def hash_shingles(words: Sequence[str]) -> list[int]:
+    """Hash a sentence and its shingles for a lookup; the whole sentence's hash comes first.
 
     Args:
         words: The words from `words_to_compare`.
@@ -383,33 +387,33 @@ def shingle_hashes(words: Sequence[str]) -> list[int]:
         Distinct integers that fit a signed 64-bit column. Shingles with two content words come
         first, because they occur in fewer sentences; those without content words are omitted.
     """
-    whole = _hash("\0".join(("", *words)))
+    whole = _hash_text("\0".join(("", *words)))
     ranked = {}
     for start in range(len(words) - WIDTH + 1):
         three = words[start : start + WIDTH]
-        if content := len(_content_words(three)):
-            number = _hash("\0".join(three))
+        if content := len(_select_content_words(three)):
+            number = _hash_text("\0".join(three))
             ranked[number] = (content < 2, number)
     return [whole, *sorted(ranked.keys() - {whole}, key=ranked.__getitem__)]
 
 
-def sketch_hashes(words: Sequence[str]) -> list[int]:
-    """Return the stored hashes of a sentence: of the whole sentence, and of `STORED` shingles."""
-    return shingle_hashes(words)[: 1 + STORED]
+def hash_sketch(words: Sequence[str]) -> list[int]:
+    """Return the hashes to store for a sentence: its own hash, and those of `STORED` shingles."""
+    return hash_shingles(words)[: 1 + STORED]
 
 
-def _content_words(words: Sequence[str]) -> list[str]:
+def _select_content_words(words: Sequence[str]) -> list[str]:
     return [word for word in words if word != GAP and word not in FUNCTION_WORDS]
 
 
-def _plain_words(text: str) -> Iterator[str]:
+def _iter_plain_words(text: str) -> Iterator[str]:
     for token in tokens(text):
         if token == BLANK or any(map(str.isalnum, token)):
             yield token.lower()
 
 
-def _option_words(option: str) -> list[str]:
-    words = list(_plain_words(option))
+def _get_option_words(option: str) -> list[str]:
+    words = list(_iter_plain_words(option))
     return words[1:] if len(words) > 1 and words[0] in _ARTICLES else words
 
 
@@ -424,6 +428,6 @@ def _mask_option(words: Sequence[str], option: Sequence[str]) -> Iterator[str]:
             at += 1
 
 
-def _hash(text: str) -> int:
+def _hash_text(text: str) -> int:
     digest = blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest()
     return int.from_bytes(digest, "big", signed=True)

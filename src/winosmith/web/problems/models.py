@@ -48,7 +48,7 @@ class Twin(models.Model):
         indexes: ClassVar = [
             models.Index(
                 fields=["-chosen"], condition=models.Q(chosen__isnull=False), name="twin_chosen"
-            ),
+            )
         ]
 
     def __str__(self) -> str:
@@ -66,7 +66,7 @@ class Problem(models.Model):
         reasons: Why judges did not find the problem valid.
         gold: Whether it is a gold question with a known answer, which is never part of the data.
         waits: Whether only its contributor and moderators see its result, because another half of
-            its twin is undecided; see `winosmith.web.problems.states.settle_waits`.
+            its twin is undecided; see `winosmith.web.problems.states.update_waits`.
         public: Whether everybody may see it. The database computes this column, so that queries,
             SQL, indexes and rows can't differ.
         record: The values of `winosmith.records` without a column (pronoun, lineage, extra).
@@ -106,7 +106,7 @@ class Problem(models.Model):
         return f"{self.ref}: {self.sentence[:60]}"
 
     def sync_fields(self, **columns: Any) -> None:
-        """Set fields of this instance that a query changed; reload `waits` and `public` on use."""
+        """Set fields that a query has changed; `waits` and `public` are reloaded when used."""
         for name, value in columns.items():
             setattr(self, name, value)
         for name in ("waits", "public"):
@@ -145,10 +145,10 @@ class Event(models.Model):
 
 
 class Remembered(models.Model):
-    """A sentence with which new ones are compared: a problem of the site, or a published sentence.
+    """An indexed sentence with which new ones are compared: from the site, or published.
 
     Attributes:
-        problem: The problem of the site, whose row has the text.
+        problem: The problem on this site, whose row contains the text.
         source: The data set of a published sentence ("WinoGrande train_xl"), or "".
         ref: The id in that data set, or "".
         sentence, options: The published text.
@@ -178,7 +178,7 @@ class Remembered(models.Model):
 class Shingle(models.Model):
     """A hash in a sentence's sketch; see `problems.lookalikes`.
 
-    The index of the key finds the sentences with a hash without reading the table.
+    The primary key's index finds the sentences with a hash without reading the table.
     """
 
     pk = models.CompositePrimaryKey("value", "remembered_id")
@@ -189,7 +189,7 @@ class Shingle(models.Model):
 
 
 class Version(models.Model):
-    """A problem's position in its family: the root, or a perturbed version of another problem.
+    """A problem's position in its family, as the root or as a perturbed version.
 
     A problem without versions has no row. The root gets a row with its first child; its parent is
     None and its depths are 0.
@@ -204,7 +204,7 @@ class Version(models.Model):
         edit: The token edit distance to the root.
         covered: Whether it is under embargo only because an ancestor is; see
             `winosmith.web.problems.family`.
-        digest: The digest of the sentence and the options, so that a family has no duplicates.
+        digest: The digest of the sentence and the options, which prevents duplicates in a family.
         against: The model that the contributor tried to fool, or None.
     """
 
@@ -239,7 +239,7 @@ class Version(models.Model):
 
 
 def new_ref() -> str:
-    """Return a random id for the data, which reveals nothing."""
+    """Return a random public id, which reveals nothing."""
     return secrets.token_hex(8)
 
 

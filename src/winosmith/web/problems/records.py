@@ -32,7 +32,7 @@ def as_problem(row: Problem) -> Datum:
     """Convert a row to a `winosmith.Problem`; its contributor becomes a pseudonym.
 
     An imported problem keeps its origin. A problem written on the site gets only the day of its
-    creation, because the hour could reveal its author. The mark of a generated problem
+    creation, because the hour could reveal its author. The flag of a generated problem
     (`winosmith.lineage.UNVALIDATED`) is removed once the site's judges have found it valid.
 
     The lineage is complete, including words of a parent that may not be public; use `as_public` for
@@ -63,13 +63,13 @@ def _build_extra(row: Problem) -> dict[str, Any]:
 
 
 def load_keys(query: QuerySet[Problem]) -> array[int]:
-    """Return the keys of the rows, in the order of the query and 8 bytes each, for `iter_rows`."""
+    """Return the keys of a query's rows, in order, as an array for `iter_rows`."""
     found = query.values_list("id", flat=True)
     return array("q", found.iterator(chunk_size=10 * CHUNK))
 
 
 def iter_rows(keys: Sequence[int], query: QuerySet[Problem]) -> Iterator[list[Problem]]:
-    """Yield the rows with these keys that are still in the query, one chunk at a time.
+    """Yield the query's rows that have the given keys, one chunk at a time.
 
     No cursor stays open between chunks, even if the reader is slow.
     """
@@ -78,8 +78,8 @@ def iter_rows(keys: Sequence[int], query: QuerySet[Problem]) -> Iterator[list[Pr
         yield list(query.filter(id__in=keys[start : start + CHUNK]))
 
 
-def needed_columns(query: QuerySet[Problem]) -> QuerySet[Problem]:
-    """Restrict a query to the columns that `as_problem` needs."""
+def select_columns(query: QuerySet[Problem]) -> QuerySet[Problem]:
+    """Load only the columns of a query that `as_problem` needs."""
     problem = "ref", "sentence", "options", "answer", "embargo", "record", "state", "twin"
     twin = (
         "ref",
@@ -95,7 +95,7 @@ def needed_columns(query: QuerySet[Problem]) -> QuerySet[Problem]:
 
 
 def twin_fields(datum: Datum) -> dict[str, Any]:
-    """Return the fields of a `Twin` for an imported problem, except `ref` and `contributor`.
+    """Return the `Twin` fields for an imported problem, except `ref` and `contributor`.
 
     The fields are the same for both halves of a twin, unless their origins differ.
     """
@@ -108,8 +108,8 @@ def twin_fields(datum: Datum) -> dict[str, Any]:
     }
 
 
-def row_fields(datum: Datum) -> dict[str, Any]:
-    """Return the fields of the row of an imported problem, except `twin` and `state`.
+def problem_fields(datum: Datum) -> dict[str, Any]:
+    """Return the row fields for an imported problem, except `twin` and `state`.
 
     `as_problem` converts the row back to an equal problem if the twin's `ref` is its `twin_id`.
     """
@@ -141,7 +141,7 @@ def _build_origin(row: Problem) -> Mapping[str, Any]:
 
 
 def as_public(rows: Sequence[Problem]) -> list[Datum]:
-    """Convert public rows to problems that everybody may read.
+    """Convert public rows to problems without hidden information.
 
     Root and parent are always included, because an id reveals nothing. Edits from a parent that is
     not public are omitted. If part of the path from the root is not public, readers can't compute
@@ -149,17 +149,17 @@ def as_public(rows: Sequence[Problem]) -> list[Datum]:
     computed from the data as on the site.
     """
     data = [as_problem(row) for row in rows]
-    hidden = _hidden_ancestors(data)
+    hidden = _find_hidden_ancestors(data)
     perturbed = [row.pk for row, datum in zip(rows, data, strict=True) if datum.lineage]
     measured = _load_depths_below_hidden(perturbed)
     return [
-        _without_hidden(datum, hidden, measured.get(row.pk)) if datum.lineage else datum
+        _remove_hidden_lineage(datum, hidden, measured.get(row.pk)) if datum.lineage else datum
         for row, datum in zip(rows, data, strict=True)
     ]
 
 
-def filter_family(query: QuerySet[Problem], ref: str) -> QuerySet[Problem]:
-    """Return the problems of a query that belong to one family.
+def filter_by_family(query: QuerySet[Problem], ref: str) -> QuerySet[Problem]:
+    """Keep only the problems of a family, given the id of any member.
 
     Args:
         query: The problems.
@@ -171,7 +171,7 @@ def filter_family(query: QuerySet[Problem], ref: str) -> QuerySet[Problem]:
     return query.filter(pk__in=Version.objects.filter(root=root).values("problem"))
 
 
-def filter_kind(query: QuerySet[Problem], kind: str) -> QuerySet[Problem]:
+def filter_by_kind(query: QuerySet[Problem], kind: str) -> QuerySet[Problem]:
     """Filter problems by kind: "perturbed" or "original".
 
     Perturbed problems are found in the table of versions; originals need a scan of all problems.
@@ -182,7 +182,7 @@ def filter_kind(query: QuerySet[Problem], kind: str) -> QuerySet[Problem]:
     return query.filter(~Exists(perturbed.filter(problem=OuterRef("pk"))))
 
 
-def _hidden_ancestors(data: Iterable[Datum]) -> set[str]:
+def _find_hidden_ancestors(data: Iterable[Datum]) -> set[str]:
     named = {
         name
         for datum in data
@@ -195,7 +195,7 @@ def _hidden_ancestors(data: Iterable[Datum]) -> set[str]:
     return set(rows.values_list("ref", flat=True))
 
 
-def _without_hidden(
+def _remove_hidden_lineage(
     datum: Datum, hidden: set[str], depths: tuple[int | None, int | None] | None
 ) -> Datum:
     lineage = datum.lineage

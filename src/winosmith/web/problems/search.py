@@ -28,7 +28,7 @@ _WORD = re.compile(r"[^\W_]+")
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """A page of problems.
+    """A page of problems, with the queries of the neighbouring pages.
 
     Attributes:
         problems: The problems, in the requested order.
@@ -71,14 +71,14 @@ def parse_terms(text: str) -> list[Term]:
 
 
 RARE = 1000
-"""Maximum number of results that are all read and then sorted; with more, a page fills quickly."""
+"""Maximum number of results that are read completely and sorted; with more, a page fills fast."""
 
 _TRIGGERS = ("insert", "update", "delete")
 _VECTOR = "to_tsvector('simple', problems_problem.sentence)"
 
 
-class FullText:
-    """A full-text index.
+class FullTextIndex:
+    """A full-text index of sentences, in SQLite or PostgreSQL.
 
     Args:
         table: The name of the index, and the prefix of its triggers' names.
@@ -89,7 +89,7 @@ class FullText:
         self.table, self._only = table, only
 
     def ensure(self, alias: str = "default") -> None:
-        """Create and fill the index if it is missing.
+        """Create and fill the index if it doesn't exist.
 
         This method runs after every migration, because a migration that rebuilds the table of
         problems drops the index.
@@ -98,7 +98,7 @@ class FullText:
             if connections[alias].vendor == "postgresql":
                 cursor.execute(
                     f"CREATE INDEX IF NOT EXISTS {self.table} ON problems_problem "
-                    f"USING gin ({_VECTOR}){self._where('problems_problem')}"
+                    f"USING gin ({_VECTOR}){self._build_where('problems_problem')}"
                 )
                 return
             cursor.execute(
@@ -107,11 +107,11 @@ class FullText:
                 [self.table, *(f"{self.table}_{name}" for name in _TRIGGERS)],
             )
             if cursor.fetchone()[0] < 1 + len(_TRIGGERS):
-                for statement in self._sqlite_statements():
+                for statement in self._build_sqlite_statements():
                     cursor.execute(statement)
 
-    def match_argument(self, terms: Iterable[Term]) -> str:
-        """Return the argument of SQLite's MATCH; at least one term must be required.
+    def build_match_argument(self, terms: Iterable[Term]) -> str:
+        """Build the argument of SQLite's MATCH; at least one term must be required.
 
         Words contain only letters and digits, so they can't close the quotation marks.
         """
@@ -119,13 +119,13 @@ class FullText:
         text = "(" + " AND ".join(f'"{words}"' for words in wanted) + ")"
         return text + "".join(f' NOT "{words}"' for words in unwanted)
 
-    def key_query(self, terms: Iterable[Term]) -> tuple[str, list[str]]:
-        """Return SQLite's query for the keys of matching problems, and its parameters."""
+    def build_key_query(self, terms: Iterable[Term]) -> tuple[str, list[str]]:
+        """Build SQLite's query for the keys of matching problems, with its parameters."""
         query = f"SELECT rowid FROM {self.table} WHERE {self.table} MATCH %s"  # noqa: S608
-        return query, [self.match_argument(terms)]
+        return query, [self.build_match_argument(terms)]
 
     def condition(self, terms: Iterable[Term]) -> tuple[str, list[str]]:
-        """Return PostgreSQL's condition for matching problems, and its parameters."""
+        """Build PostgreSQL's condition for matching problems, with its parameters."""
         wanted, unwanted = _split_terms(terms)
         parts = ["phraseto_tsquery('simple', %s)"] * len(wanted)
         parts += ["!!phraseto_tsquery('simple', %s)"] * len(unwanted)
@@ -143,23 +143,24 @@ class FullText:
             also = f" AND {self._only}" if self._only else ""
             rows = f"SELECT id FROM problems_problem WHERE {fits}{also}"  # noqa: S608
         else:
-            rows, values = self.key_query(terms)
+            rows, values = self.build_key_query(terms)
         with connections[alias].cursor() as cursor:
             cursor.execute(f"{rows} LIMIT {RARE + 1}", values)
             found = [number for (number,) in cursor.fetchall()]
         return None if len(found) > RARE else found
 
-    def _where(self, row: str) -> str:
+    def _build_where(self, row: str) -> str:
         return f" WHERE {row}.{self._only}" if self._only else ""
 
-    def _sqlite_statements(self) -> Sequence[str]:
+    def _build_sqlite_statements(self) -> Sequence[str]:
         table = self.table
         add = (
-            f"INSERT INTO {table}(rowid, sentence) SELECT new.id, new.sentence{self._where('new')};"
+            f"INSERT INTO {table}(rowid, sentence) "
+            f"SELECT new.id, new.sentence{self._build_where('new')};"
         )
         take = (
             f"INSERT INTO {table}({table}, rowid, sentence) "
-            f"SELECT 'delete', old.id, old.sentence{self._where('old')};"
+            f"SELECT 'delete', old.id, old.sentence{self._build_where('old')};"
         )
         trigger = f"CREATE TRIGGER IF NOT EXISTS {table}"
         changed = "old.id <> new.id OR old.sentence <> new.sentence"
@@ -175,7 +176,7 @@ class FullText:
             f"WHEN {changed} BEGIN {take} {add} END",
             f"INSERT INTO {table}({table}) VALUES ('delete-all')",  # noqa: S608
             f"INSERT INTO {table}(rowid, sentence) "  # noqa: S608
-            f"SELECT id, sentence FROM problems_problem p{self._where('p')}",
+            f"SELECT id, sentence FROM problems_problem p{self._build_where('p')}",
         )
 
 
@@ -186,7 +187,7 @@ def _split_terms(terms: Iterable[Term]) -> tuple[list[str], list[str]]:
     return phrases[True], phrases[False]
 
 
-_INDEX = FullText("read_search", "public")
+_INDEX = FullTextIndex("read_search", "public")
 
 ensure = _INDEX.ensure
 
@@ -219,5 +220,5 @@ def filter_by_terms(query: QuerySet[Problem], terms: list[Term]) -> QuerySet[Pro
     return query.extra(  # noqa: S610 - values are parameters
         tables=[table],
         where=[f"problems_problem.id = +{table}.rowid", f"{table} MATCH %s"],
-        params=[_INDEX.match_argument(terms)],
+        params=[_INDEX.build_match_argument(terms)],
     ).alias(place=RawSQL(f"{table}.rowid", (), BigIntegerField()))  # noqa: S611

@@ -31,18 +31,18 @@ MOVES = {
     State.REVISED: set(State),
     State.WITHDRAWN: set(State),
 }
-"""The states that can follow each state. Only an undo restores withdrawn and revised problems."""
+"""Maps each state to its next states. Only an undo restores withdrawn and revised problems."""
 
 REMOVED_STATES = (State.WITHDRAWN, State.REVISED)
 
 
-def move(problem: Problem, to: State, *, by: Person | None, kind: str, **columns: Any) -> Event:
+def move(problem: Problem, state: State, *, by: Person | None, kind: str, **columns: Any) -> Event:
     """Move a problem to another state, and log the transition.
 
     Args:
         problem: The problem, which is locked and read again first, so that concurrent moves can't
             both start from the same state.
-        to: The new state.
+        state: The new state.
         by: The person who moves it; None for the site.
         kind: The kind of the event ("submit", "verdict", "withdraw", "undo", …).
         columns: Other fields of `Event`: reason, batch, undoes.
@@ -53,21 +53,21 @@ def move(problem: Problem, to: State, *, by: Person | None, kind: str, **columns
     with writing():
         now = lock_problem(problem.pk)
         before = State(now.state)
-        if to not in MOVES[before]:
+        if state not in MOVES[before]:
             raise InputError(
-                f"the problem {now.ref} can't become {to.value!r}: its state is {before.value!r}"
+                f"the problem {now.ref} can't become {state.value!r}: its state is {before.value!r}"
             )
-        decided = timezone.now() if to in (State.VALID, State.REJECTED) else now.decided
-        Problem.objects.filter(pk=now.pk).update(state=to, decided=decided)
-        settle_waits([now.twin_id], new=[now.pk])
-        problem.sync_fields(state=to, decided=decided)
-        return now.events.create(actor=by, kind=kind, before=before, after=to, **columns)
+        decided = timezone.now() if state in (State.VALID, State.REJECTED) else now.decided
+        Problem.objects.filter(pk=now.pk).update(state=state, decided=decided)
+        update_waits([now.twin_id], newly_decided=[now.pk])
+        problem.sync_fields(state=state, decided=decided)
+        return now.events.create(actor=by, kind=kind, before=before, after=state, **columns)
 
 
-def lock_problem(key: int) -> Problem:
-    """Return a fresh copy of a problem, with its twin, locked until the transaction ends."""
+def lock_problem(problem_id: int) -> Problem:
+    """Reload a problem with its twin, and lock it until the transaction ends."""
     rows = Problem.objects.select_related("twin__contributor")
-    return rows.select_for_update(of=("self",), no_key=True).get(pk=key)
+    return rows.select_for_update(of=("self",), no_key=True).get(pk=problem_id)
 
 
 OPEN = (State.HELD, State.JUDGING)
@@ -76,7 +76,7 @@ OPEN = (State.HELD, State.JUDGING)
 DECIDED = (State.VALID, State.REJECTED)
 
 LATE = "late"
-"""Kind of the event of a half that became public although its other half is still undecided."""
+"""Event kind for a half that became public although its other half is undecided."""
 
 CHUNK = 250
 """Number of twins settled per transaction."""
@@ -91,7 +91,7 @@ def public_problems() -> QuerySet[Problem]:
 
 
 def gold_questions() -> QuerySet[Problem]:
-    """Return the gold questions in use; publishing the rest of their twins would reveal answers.
+    """Return the gold questions in use; publishing their other halves would reveal answers.
 
     Retired, withdrawn and replaced gold questions are not in use.
     """
@@ -116,17 +116,17 @@ def is_visible_to(person: Person | None, problem: Problem) -> bool:
     )
 
 
-def settle_waits(twins: Collection[int], new: Collection[int] = ()) -> None:
-    """Make decided halves wait for the rest of their twin, and end the waits that are over.
+def update_waits(twins: Collection[int], newly_decided: Collection[int] = ()) -> None:
+    """Let decided halves wait for their other half, and end the waits that are over.
 
     A wait ends when no half is on hold or being judged. A wait also ends `SiteRules.wait_days` days
     after the first decision, which is logged. A wait never ends while a half is one of
-    `gold_questions`. Only problems in `new` start to wait: a public problem stays public, whatever
-    happens to the other half. The caller must have written the change in the same transaction.
+    `gold_questions`. Only the problems in `newly_decided` start to wait: a public problem stays
+    public. The caller must have written the change in the same transaction.
 
     Args:
         twins: The keys of the twins with a changed half.
-        new: The keys of the problems with a new state, or whose embargo has just ended.
+        newly_decided: The keys of the problems with a new state, or whose embargo has just ended.
     """
     if connection.features.has_select_for_update:
         # Both halves may get their last votes concurrently: the lock lets the second see the first.
@@ -148,55 +148,59 @@ def settle_waits(twins: Collection[int], new: Collection[int] = ()) -> None:
             if half.waits != waits
             and waits
             == (
-                ((twin in in_use and not half.gold) or _still_waits(both))
+                ((twin in in_use and not half.gold) or _must_wait(both))
                 and half.state in DECIDED
-                and (half.waits or half.pk in new)
+                and (half.waits or half.pk in newly_decided)
             )
         ]
         if found:
-            # Halves that another transaction has locked are settled by it, or by `publish_due`.
+            # Another transaction, or `publish_due_halves`, settles the halves that it has locked.
             rows = Problem.objects.select_for_update(skip_locked=True).filter(pk__in=found)
             keys = list(rows.values_list("pk", flat=True))
             Problem.objects.filter(pk__in=keys).update(waits=waits)
             if not waits:
-                _log_late(keys, halves.values())
+                _log_late_halves(keys, halves.values())
 
 
-def _log_late(keys: Collection[int], twins: Iterable[list[Problem]]) -> None:
+def _log_late_halves(keys: Collection[int], twins: Iterable[list[Problem]]) -> None:
     late = [
-        half.pk for both in twins if any(map(_is_open, both)) for half in both if half.pk in keys
+        half.pk
+        for both in twins
+        if any(map(_is_undecided, both))
+        for half in both
+        if half.pk in keys
     ]
     rows = public_problems().filter(pk__in=late).order_by("pk") if late else ()
     reason = _("its other half was not decided within %d days") % settings.RULES.wait_days
     Event.objects.bulk_create(row.make_event(LATE, reason=reason) for row in rows)
 
 
-def publish_due() -> int:
-    """Publish the halves whose wait is over; return the number of twins.
+def publish_due_halves() -> int:
+    """Publish the halves whose wait is over; return the number of their twins.
 
-    The worker calls this every hour, so a waiting problem becomes public within an hour after
+    The worker calls this function every hour, so a problem becomes public within an hour after
     `SiteRules.wait_days`, and never earlier.
     """
-    twins = set(_due_problems().values_list("twin", flat=True))
+    twins = set(_get_due_problems().values_list("twin", flat=True))
     for chunk in chunked(twins, CHUNK):
         with writing():
-            settle_waits(chunk)
+            update_waits(chunk)
     return len(twins)
 
 
-def _due_problems() -> QuerySet[Problem]:
+def _get_due_problems() -> QuerySet[Problem]:
     """Return the problems whose waiting time is over, or whose twin has no open half.
 
     The query has neither ORDER BY nor DISTINCT, because SQLite would then scan all twins.
     """
     other = Problem.objects.filter(twin=OuterRef("twin"), state__in=OPEN, gold=False)
-    over = Q(decided__lte=timezone.now() - _waiting_time()) | ~Exists(other)
+    over = Q(decided__lte=timezone.now() - _get_waiting_time()) | ~Exists(other)
     asked = gold_questions().filter(twin=OuterRef("twin"))
     return Problem.objects.filter(over, ~Exists(asked), waits=True)
 
 
 def latest_public_time(problem: Problem) -> datetime | None:
-    """Return the latest time at which a problem becomes public; None unless it waits for its twin.
+    """Return the latest time when a waiting problem becomes public; None if it isn't waiting.
 
     A problem that is not valid, is under embargo, or would reveal the answer of a gold question
     does not become public by waiting.
@@ -205,25 +209,25 @@ def latest_public_time(problem: Problem) -> datetime | None:
         return None
     if gold_questions().filter(twin=problem.twin_id).exists():
         return None
-    return _wait_end(Problem.objects.filter(twin=problem.twin_id))
+    return _compute_wait_end(Problem.objects.filter(twin=problem.twin_id))
 
 
-def _still_waits(halves: Iterable[Problem]) -> bool:
+def _must_wait(halves: Iterable[Problem]) -> bool:
     halves, over = list(halves), None
-    if any(map(_is_open, halves)):
-        over = _wait_end(halves)
+    if any(map(_is_undecided, halves)):
+        over = _compute_wait_end(halves)
     return over is not None and timezone.now() < over
 
 
-def _is_open(half: Problem) -> bool:
+def _is_undecided(half: Problem) -> bool:
     return half.state in OPEN and not half.gold
 
 
-def _wait_end(halves: Iterable[Problem]) -> datetime | None:
-    """Return when the waiting time of a twin ends; None if no half is decided."""
+def _compute_wait_end(halves: Iterable[Problem]) -> datetime | None:
+    """Return the time when a twin's wait ends, or None if no half is decided."""
     decided = [half.decided for half in halves if half.decided and half.state in DECIDED]
-    return min(decided) + _waiting_time() if decided else None
+    return min(decided) + _get_waiting_time() if decided else None
 
 
-def _waiting_time() -> timedelta:
+def _get_waiting_time() -> timedelta:
     return timedelta(days=settings.RULES.wait_days)

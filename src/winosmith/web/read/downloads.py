@@ -32,27 +32,27 @@ from django.views.decorators.http import require_safe
 from winosmith import Problem as Datum, __version__, formats
 from winosmith.errors import InputError
 from winosmith.formats import Format, get_format, get_writer
-from winosmith.records import canonical, problem_record
+from winosmith.records import dump_json, problem_record
 from winosmith.validate import write_votes
 from winosmith.web._lock import chunked
 from winosmith.web.judge.votes import iter_responses
-from winosmith.web.pages import BOM, as_download
+from winosmith.web.pages import BOM, mark_as_download
 from winosmith.web.people.gates import accepts_html, rate_limit_reading
 from winosmith.web.problems.models import Problem
-from winosmith.web.problems.records import CHUNK, as_public, iter_rows, load_keys, needed_columns
+from winosmith.web.problems.records import CHUNK, as_public, iter_rows, load_keys, select_columns
 from winosmith.web.problems.states import public_problems
-from winosmith.web.read.public import Filters, capped_count
+from winosmith.web.read.public import Filters, count_rows
 
 
 class Closable(Protocol):
     """An object that can be closed: a file, or a generator that reads one."""
 
     def close(self) -> None:
-        """Close it."""
+        """Close the object."""
 
 
 class HeadedFile:
-    """The bytes of a file: a first line, and the content of a temporary file.
+    """A file made of a header line and the content of a temporary file.
 
     Args:
         first: The first line, perhaps empty.
@@ -75,8 +75,8 @@ class HeadedFile:
         self._rest.close()
 
 
-class ClosingResponse:
-    """The parts of a response, with a source that Django closes at the end.
+class ClosingIterator:
+    """An iterator over a response's parts; Django closes it, and thus the source, at the end.
 
     Args:
         parts: The parts of the response.
@@ -94,13 +94,13 @@ class ClosingResponse:
         self._source.close()
 
 
-def read_header(table: str) -> list[str]:
-    """Return the column names of a CSV table; they never contain a newline."""
+def parse_header(table: str) -> list[str]:
+    """Parse the column names of a CSV table; they never contain a newline."""
     return next(csv.reader([table.partition("\r\n")[0]]), [])
 
 
 def merge_columns(first: Sequence[str], second: Sequence[str]) -> list[str]:
-    """Return the columns of two tables, in an order that keeps that of each table.
+    """Merge the columns of two tables, preserving the order of each table.
 
     >>> merge_columns(["id", "sentence", "answer"],
     ...               ["id", "sentence", "option3", "answer", "anchor"])
@@ -116,20 +116,20 @@ def merge_columns(first: Sequence[str], second: Sequence[str]) -> list[str]:
     return list(dict.fromkeys([*merged, *rest]))
 
 
-def align_columns(table: str, header: Sequence[str], *, with_header: bool) -> str:
-    r"""Return a part of a table with the columns of the whole file.
+def align_columns(table_part: str, header: Sequence[str], *, with_header: bool) -> str:
+    r"""Expand a part of a table to the columns of the whole file.
 
     >>> align_columns("a,c\r\n1,2\r\n", ["a", "b", "c"], with_header=True)
     'a,b,c\r\n1,,2\r\n'
     """
-    own = read_header(table)
+    own = parse_header(table_part)
     if own == list(header):
-        return table if with_header else table.partition("\r\n")[2]
+        return table_part if with_header else table_part.partition("\r\n")[2]
     file = StringIO(newline="")
     writer = csv.DictWriter(file, header, restval="", lineterminator="\r\n")
     if with_header:
         writer.writeheader()
-    writer.writerows(csv.DictReader(StringIO(table, newline="")))
+    writer.writerows(csv.DictReader(StringIO(table_part, newline="")))
     return file.getvalue()
 
 
@@ -138,18 +138,18 @@ FILES: dict[str, Format] = {
     "problems.csv": get_format("csv"),
     "problems.winogrande.jsonl": get_format("winogrande"),
 }
-"""File name → format. A site has no claims or questions, which other formats contain."""
+"""Maps file names to formats; formats for claims and questions are omitted."""
 
 TABLE = "csv"
 """The format whose files start with column names; in other formats, files can be concatenated."""
 
 MAX_LISTED = 5
-"""Maximum number of listed problems that don't fit a format."""
+"""Maximum number of problems listed as unfit for a format."""
 
 
 @dataclass(frozen=True, slots=True)
-class Survey:
-    """The content of a download.
+class Content:
+    """The content of a file to download.
 
     Attributes:
         file_format: The format.
@@ -170,8 +170,8 @@ class Survey:
     silent: bool
 
 
-def survey(query: QuerySet[Problem], file_format: Format, *, skip_unfit: bool = False) -> Survey:
-    """Read public problems once, and return the content of their file.
+def survey(query: QuerySet[Problem], file_format: Format, *, skip_unfit: bool = False) -> Content:
+    """Survey public problems in one pass; return the content of their file.
 
     Args:
         query: A part of `public_problems`; other problems in it are omitted.
@@ -182,26 +182,28 @@ def survey(query: QuerySet[Problem], file_format: Format, *, skip_unfit: bool = 
     state, header, kept = hashlib.sha256(), list[str](), array("q")
     unfit: dict[str, str] = {}
     silent = True
-    for chunk in iter_rows(load_keys(query.order_by("place")), needed_columns(public_problems())):
+    for chunk in iter_rows(load_keys(query.order_by("place")), select_columns(public_problems())):
         data = as_public(chunk)
-        bad, columns = _try_format(data, file_format)
+        bad, columns = _find_unfit_problems(data, file_format)
         unfit |= bad
         header = merge_columns(header, columns)
         for row, datum in zip(chunk, data, strict=True):
             if not (skip_unfit and datum.id in bad):
                 kept.append(row.pk)
-                state.update(_digest_line(datum))
+                state.update(_encode_for_digest(datum))
                 silent &= not (datum.twin_id or datum.lineage)
     if silent and file_format.name == TABLE and kept:
         header = merge_columns(["answer", "twin_id"], header)
-    return Survey(file_format, kept, state.hexdigest(), tuple(header), unfit, silent)
+    return Content(file_format, kept, state.hexdigest(), tuple(header), unfit, silent)
 
 
-def _digest_line(datum: Datum) -> bytes:
-    return (canonical(problem_record(datum)) + "\n").encode("utf-8", "surrogatepass")
+def _encode_for_digest(datum: Datum) -> bytes:
+    return (dump_json(problem_record(datum)) + "\n").encode("utf-8", "surrogatepass")
 
 
-def _try_format(data: list[Datum], file_format: Format) -> tuple[dict[str, str], list[str]]:
+def _find_unfit_problems(
+    data: list[Datum], file_format: Format
+) -> tuple[dict[str, str], list[str]]:
     if file_format.name == "winosmith":
         return {}, []
     try:
@@ -210,8 +212,8 @@ def _try_format(data: list[Datum], file_format: Format) -> tuple[dict[str, str],
         reasons = formats.find_unwritable(data, file_format.name)
         bad = {data[at].id: reason for at, reason in reasons.items()}
         written = _write_part([datum for datum in data if datum.id not in bad], file_format)
-        return bad, read_header(written) if file_format.name == TABLE else []
-    return {}, read_header(written) if file_format.name == TABLE else []
+        return bad, parse_header(written) if file_format.name == TABLE else []
+    return {}, parse_header(written) if file_format.name == TABLE else []
 
 
 def _write_part(data: Sequence[Datum], file_format: Format, *, silent: bool = False) -> str:
@@ -222,38 +224,38 @@ def _write_part(data: Sequence[Datum], file_format: Format, *, silent: bool = Fa
     return file.getvalue()
 
 
-def iter_file(found: Survey) -> Generator[bytes, None, None]:
-    """Yield the file, in UTF-8.
+def iter_file(content: Content) -> Generator[bytes, None, None]:
+    """Yield the parts of the file, encoded as UTF-8.
 
     Raises:
-        InputError: A problem was withdrawn after the survey; request the file again.
+        InputError: A problem was withdrawn in the meantime; request the file again.
     """
-    if not found.rows:
-        yield _write_part([], found.file_format).encode()
+    if not content.rows:
+        yield _write_part([], content.file_format).encode()
         return
     first = True
-    for data in _iter_unchanged(found):
-        written = _write_part(data, found.file_format, silent=found.silent)
-        if found.file_format.name == TABLE:
-            written = align_columns(written, found.header, with_header=first)
+    for data in _iter_verified_chunks(content):
+        written = _write_part(data, content.file_format, silent=content.silent)
+        if content.file_format.name == TABLE:
+            written = align_columns(written, content.header, with_header=first)
         first = False
         yield written.encode()
 
 
-def _iter_unchanged(found: Survey) -> Iterator[list[Datum]]:
+def _iter_verified_chunks(content: Content) -> Iterator[list[Datum]]:
     state, count = hashlib.sha256(), 0
-    for chunk in iter_rows(found.rows, needed_columns(public_problems())):
+    for chunk in iter_rows(content.rows, select_columns(public_problems())):
         data = as_public(chunk)
         for datum in data:
-            state.update(_digest_line(datum))
+            state.update(_encode_for_digest(datum))
         count += len(data)
         yield data
-    if (count, state.hexdigest()) != (len(found.rows), found.digest):
+    if (count, state.hexdigest()) != (len(content.rows), content.digest):
         raise InputError("a problem was withdrawn during the download; start it again")
 
 
 def gzip_parts(parts: Iterable[bytes]) -> Iterator[bytes]:
-    """Compress the parts as one gzip file without name and time, so that it is reproducible."""
+    """Compress parts into a reproducible gzip file, which contains no name and no time."""
     packer = zlib.compressobj(6, wbits=31)
     for part in parts:
         if packed := packer.compress(part):
@@ -303,10 +305,10 @@ TYPES = {
 def show_downloads(request: HttpRequest) -> HttpResponse:
     """Show the files that can be downloaded for the filtered problems."""
     filters = Filters(request.GET)
-    count, more = capped_count(filters.apply())
+    count, more = count_rows(filters.apply())
     context = {
         "filters": filters,
-        "kept": filters.kept().urlencode(),
+        "kept": filters.get_query().urlencode(),
         "count": count,
         "more": more,
         "files": FILES,
@@ -317,7 +319,7 @@ def show_downloads(request: HttpRequest) -> HttpResponse:
 
 @require_safe
 def download_file(request: HttpRequest, name: str) -> HttpResponseBase:
-    """Send a file: `NAME`, `NAME.gz`, or a checksum of either, `NAME.sha256`."""
+    """Send the file `NAME` or `NAME.gz`, or the checksum of either."""
     wanted = name.removesuffix(".sha256")
     plain = wanted.removesuffix(".gz")
     if plain not in FILES and plain not in VOTES:
@@ -332,7 +334,7 @@ def download_file(request: HttpRequest, name: str) -> HttpResponseBase:
     else:
         found = survey(filters.apply(), FILES[plain], skip_unfit="fitting" in request.GET)
         if found.unfit and "fitting" not in request.GET:
-            return _report_unfit(request, plain, found)
+            return _render_unfit_problems(request, plain, found)
         digest, source = found.digest, iter_file(found)
     parts: Iterable[bytes] = chain([BOM.encode()], source) if plain.endswith(".csv") else source
     if wanted != plain:
@@ -352,7 +354,7 @@ def file_response(
     """Send a file, or status 304 if the client's copy is current.
 
     Args:
-        request: The request, with the client's tag.
+        request: The request, with the client's ETag.
         name: The file name, whose extension determines the content type.
         digest: The digest of the data.
         source: The source, closed at the end, or immediately if no body is sent.
@@ -366,8 +368,8 @@ def file_response(
     if known:
         response = HttpResponse(status=304)
     else:
-        body = () if request.method == "HEAD" else ClosingResponse(parts or source, source)
-        response = as_download(StreamingHttpResponse(body), name)
+        body = () if request.method == "HEAD" else ClosingIterator(parts or source, source)
+        response = mark_as_download(StreamingHttpResponse(body), name)
         response.headers["Content-Type"] = TYPES[name[name.rindex(".") :]]
     response.headers["ETag"] = tag
     response.headers["X-Data-Digest"] = digest
@@ -376,26 +378,26 @@ def file_response(
     return response
 
 
-def _report_unfit(request: HttpRequest, name: str, found: Survey) -> HttpResponse:
+def _render_unfit_problems(request: HttpRequest, name: str, content: Content) -> HttpResponse:
     fitting = request.GET.copy()
     fitting["fitting"] = "1"
-    unfit = list(found.unfit.items())[:MAX_LISTED]
+    unfit = list(content.unfit.items())[:MAX_LISTED]
     if not accepts_html(request):
         lines = [f"{ref}: {reason}" for ref, reason in unfit]
         message = (
-            f"422: {found.file_format.title} can't contain {len(found.unfit)} of {len(found.rows)} "
-            "problems; add fitting=1 to the URL to get the others."
+            f"422: {content.file_format.title} can't contain {len(content.unfit)} of "
+            f"{len(content.rows)} problems; add fitting=1 to the URL to get the others."
         )
         return HttpResponse(
             "\n".join((message, *lines, "")), status=422, content_type="text/plain; charset=utf-8"
         )
     context = {
         "name": name,
-        "format": found.file_format,
-        "all": len(found.rows),
-        "fit": len(found.rows) - len(found.unfit),
+        "format": content.file_format,
+        "all": len(content.rows),
+        "fit": len(content.rows) - len(content.unfit),
         "unfit": unfit,
-        "more": max(0, len(found.unfit) - MAX_LISTED),
+        "more": max(0, len(content.unfit) - MAX_LISTED),
         "fitting": fitting.urlencode(),
     }
     return render(request, "read/download_refused.html", context, status=422)

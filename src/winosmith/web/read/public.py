@@ -27,16 +27,16 @@ from winosmith.validate import DOMAINS
 from winosmith.web._kept import Entry, cached
 from winosmith.web.judge.models import Slot, Verdict
 from winosmith.web.people.models import find_person, keyed_digest
-from winosmith.web.people.privacy import current_documents
+from winosmith.web.people.privacy import get_current_documents
 from winosmith.web.problems.models import Problem, State, Twin, Version
-from winosmith.web.problems.records import filter_family, filter_kind
+from winosmith.web.problems.records import filter_by_family, filter_by_kind
 from winosmith.web.problems.search import Page, filter_by_terms, parse_terms
 from winosmith.web.problems.states import public_problems
 
 
 @dataclass(frozen=True, slots=True)
 class SiteNumbers:
-    """Statistics of the site.
+    """Statistics of the site's problems.
 
     Attributes:
         problems: The number of public problems.
@@ -44,9 +44,9 @@ class SiteNumbers:
         singles: The number of public originals whose other half is not public.
         perturbed: The number of public perturbed problems; `families` is the number of their roots.
         contributors: The number of contributors of public problems that were not imported.
-        judged: The number of problems that judges have decided here, without those under embargo,
+        judged: The number of problems that judges have decided here, except problems under embargo,
             those waiting for their other half, and those imported as valid.
-        valid: The number of public problems among these.
+        valid: The number of judged problems that are public.
         domains: The number of public problems by domain; "" for no domain.
         since, until: The days on which the first and the last problem were written.
     """
@@ -65,26 +65,26 @@ class SiteNumbers:
 
     @property
     def rejected(self) -> int:
-        """Return the number of judged problems that were not found valid."""
+        """Return the number of rejected problems."""
         return self.judged - self.valid
 
     @property
-    def share(self) -> float | None:
-        """Return the percentage of judged problems that are valid; None if none was judged."""
+    def valid_percent(self) -> float | None:
+        """Return the percentage of judged problems that are valid; None if there are none."""
         return 100 * self.valid / self.judged if self.judged else None
 
     @property
-    def lost(self) -> float | None:
-        """Return the percentage of judged problems that were rejected; None if none was judged."""
+    def rejected_percent(self) -> float | None:
+        """Return the percentage of judged problems that were rejected; None if there are none."""
         return 100 * self.rejected / self.judged if self.judged else None
 
 
-def numbers() -> SiteNumbers:
-    """Return the statistics of the site; a large site caches them for a while."""
-    return cached("read.figures", _compute_numbers)
+def get_stats() -> SiteNumbers:
+    """Return the site's statistics, which are cached on large sites."""
+    return cached("read.figures", _compute_site_numbers)
 
 
-def _compute_numbers() -> SiteNumbers:
+def _compute_site_numbers() -> SiteNumbers:
     public = public_problems().select_related(None).order_by()
     totals = public.aggregate(
         problems=Count("id"),
@@ -123,28 +123,30 @@ def _compute_numbers() -> SiteNumbers:
     )
 
 
-def choose_example() -> list[Problem]:
-    """Return the halves of the twin on the home page; an empty list if there is none.
+def get_example() -> list[Problem]:
+    """Return the halves of the home page's example twin, or an empty list.
 
     This is the public twin that a moderator chose last. If none was chosen, it is the twin with the
     most votes among those on which all judges agreed, or the oldest of several. So a twin is never
     shown just because it is new.
     """
-    twin = _chosen_twin()
+    twin = _find_chosen_twin()
     if twin is None:
-        entry = cached("read.showpiece", lambda: Entry(numbers().problems, _most_agreed_twin()))
+        entry = cached(
+            "read.showpiece", lambda: Entry(get_stats().problems, _find_most_agreed_twin())
+        )
         twin = entry.value
     halves = list(public_problems().filter(twin=twin).order_by("id")) if twin else []
     return halves if len(halves) == 2 else []
 
 
-def _chosen_twin() -> int | None:
+def _find_chosen_twin() -> int | None:
     rows = Twin.objects.filter(chosen__isnull=False)
     public = rows.annotate(halves=Count("problems", filter=Q(problems__public=True)))
     return public.filter(halves=2).order_by("-chosen", "-pk").values_list("pk", flat=True).first()
 
 
-def _most_agreed_twin() -> int | None:
+def _find_most_agreed_twin() -> int | None:
     agreed = ~Q(verdict__counts__contains=",") & ~Q(verdict__counts="") & Q(verdict__valid=True)
     rows = public_problems().filter(agreed, verdict__isnull=False)
     other = rows.filter(twin=OuterRef("twin")).exclude(pk=OuterRef("pk"))
@@ -154,17 +156,13 @@ def _most_agreed_twin() -> int | None:
     return rows.order_by(votes.desc(), "twin").values_list("twin", flat=True).first()
 
 
-AGREEMENTS = [
-    ("all", _("all agreed")),
-    ("most", _("most agreed")),
-    ("none", _("not judged here")),
-]
+AGREEMENTS = [("all", _("all agreed")), ("most", _("most agreed")), ("none", _("not judged here"))]
 """The choices of the agreement filter."""
 
 
 @dataclass(frozen=True, slots=True)
 class Agreement:
-    """The agreement of judges with the answers.
+    """The judges' agreement with the answers.
 
     Attributes:
         problems: The number of public problems that were judged here.
@@ -179,11 +177,11 @@ class Agreement:
     unanimous: float
 
 
-def filter_agreement(query: QuerySet[Problem], which: str) -> QuerySet[Problem]:
-    """Filter problems by how far their judges agreed; `which` is one of `AGREEMENTS`."""
-    if which == "none":
+def filter_by_agreement(query: QuerySet[Problem], level: str) -> QuerySet[Problem]:
+    """Filter problems by the judges' agreement; `level` is one of `AGREEMENTS`."""
+    if level == "none":
         return query.filter(verdict=None)
-    if which == "most":
+    if level == "most":
         return query.filter(verdict__counts__contains=",")
     return query.exclude(verdict=None).exclude(verdict__counts__contains=",")
 
@@ -191,9 +189,9 @@ def filter_agreement(query: QuerySet[Problem], which: str) -> QuerySet[Problem]:
 def agreement() -> Agreement | None:
     """Return the judges' agreement on public problems; None if there are no votes.
 
-    Large sites cache the agreement for a while.
+    Large sites cache the agreement.
     """
-    return cached("read.agreement", lambda: Entry(numbers().problems, _compute_agreement())).value
+    return cached("read.agreement", lambda: Entry(get_stats().problems, _compute_agreement())).value
 
 
 def _compute_agreement() -> Agreement | None:
@@ -201,7 +199,7 @@ def _compute_agreement() -> Agreement | None:
     # If judges found a problem valid, most of them chose its answer. If a moderator accepted it
     # against their votes, the votes themselves are read.
     answered = Count("pk", filter=Q(choice=F("problem__answer")))
-    against = Slot.objects.counting().filter(problem__in=rows.filter(verdict__valid=False))
+    against = Slot.objects.counted().filter(problem__in=rows.filter(verdict__valid=False))
     overruled = list(
         against.values("problem").annotate(votes=Count("pk"), right=answered).order_by()
     )
@@ -222,42 +220,42 @@ def _compute_agreement() -> Agreement | None:
 
 
 def card_context() -> dict[str, Any]:
-    """Return the context of the data card."""
+    """Return the template context for the data card."""
     return {
-        "figures": numbers(),
+        "figures": get_stats(),
         "agreement": agreement(),
         "rules": settings.RULES,
-        "documents": current_documents(),
+        "documents": get_current_documents(),
     }
 
 
-def card_markdown(card: dict[str, Any], address: str) -> str:
-    """Return the card as Markdown, in the site's language for every reader.
+def render_card_markdown(card: dict[str, Any], site_url: str) -> str:
+    """Render the data card as Markdown, always in the site's default language.
 
     Args:
         card: The content, from `card_context`.
-        address: The URL of the site.
+        site_url: The URL of the site.
     """
-    context: dict[str, Any] = {"card": card, "address": address, "version": __version__}
+    context: dict[str, Any] = {"card": card, "address": site_url, "version": __version__}
     with translation.override(settings.LANGUAGE_CODE):
         return render_to_string("read/card.md", context)
 
 
 MOST_COUNTED = 1_000
-"""Maximum number of counted problems; a page says "more than", because counting takes time."""
+"""Maximum number of counted problems; for more, a page shows "more than", which is fast."""
 
 
-def _choice_field(label: Any, *choices: tuple[str, Any]) -> forms.ChoiceField:
+def _make_choice_field(label: Any, *choices: tuple[str, Any]) -> forms.ChoiceField:
     return forms.ChoiceField(label=label, required=False, choices=[("", _("any")), *choices])
 
 
-def _date_field(label: Any) -> forms.DateField:
+def _make_date_field(label: Any) -> forms.DateField:
     widget = forms.DateInput(attrs={"type": "date"}, format="%Y-%m-%d")
     return forms.DateField(label=label, required=False, widget=widget)
 
 
 class Filters(forms.Form):
-    """The filters of public problems; every field may be empty."""
+    """Filters for public problems; every field may be empty."""
 
     q = forms.CharField(
         label=_("Words"),
@@ -265,11 +263,13 @@ class Filters(forms.Form):
         max_length=200,
         widget=forms.TextInput(attrs={"type": "search", "autocomplete": "off"}),
     )
-    domain = _choice_field(
+    domain = _make_choice_field(
         _("Domain"), ("social", _("social")), ("physical", _("physical")), ("other", _("other"))
     )
-    twins = _choice_field(_("Twins"), ("twins", _("whole twins")), ("singles", _("singles")))
-    kind = _choice_field(_("Kind"), ("original", _("originals")), ("perturbed", _("perturbed")))
+    twins = _make_choice_field(_("Twins"), ("twins", _("whole twins")), ("singles", _("singles")))
+    kind = _make_choice_field(
+        _("Kind"), ("original", _("originals")), ("perturbed", _("perturbed"))
+    )
     family = forms.CharField(
         label=_("Family of"),
         required=False,
@@ -278,7 +278,7 @@ class Filters(forms.Form):
             attrs={"placeholder": _("the id of a problem"), "autocomplete": "off"}
         ),
     )
-    agreement = _choice_field(_("Judges"), *AGREEMENTS)
+    agreement = _make_choice_field(_("Judges"), *AGREEMENTS)
     contributor = forms.CharField(
         label=_("Contributor"),
         required=False,
@@ -288,8 +288,8 @@ class Filters(forms.Form):
         ],
         widget=forms.TextInput(attrs={"placeholder": "p-…", "autocomplete": "off"}),
     )
-    since = _date_field(_("Written from"))
-    until = _date_field(_("Written until"))
+    since = _make_date_field(_("Written from"))
+    until = _make_date_field(_("Written until"))
 
     def __init__(self, *args: Any, **fields: Any):
         super().__init__(*args, label_suffix="", **fields)
@@ -303,22 +303,22 @@ class Filters(forms.Form):
         return data
 
     @property
-    def active(self) -> bool:
+    def is_active(self) -> bool:
         """Return whether any filter is used."""
         return any(self.data.get(name) for name in self.fields)
 
     @property
-    def narrowing(self) -> list[forms.BoundField]:
+    def detail_fields(self) -> list[forms.BoundField]:
         """Return all fields except the search words."""
         return [field for field in self if field.name != "q"]
 
     @property
-    def narrowed(self) -> bool:
+    def is_narrowed(self) -> bool:
         """Return whether any filter except the search words is used."""
-        return any(self.data.get(field.name) for field in self.narrowing)
+        return any(self.data.get(field.name) for field in self.detail_fields)
 
-    def kept(self) -> QueryDict:
-        """Return the part of the request's query that belongs to the filters."""
+    def get_query(self) -> QueryDict:
+        """Return the filter parameters of the request's query."""
         kept = QueryDict(mutable=True)
         for name in self.fields:
             if self.data.get(name):
@@ -326,7 +326,7 @@ class Filters(forms.Form):
         return kept
 
     def apply(self) -> QuerySet[Problem]:
-        """Return the matching public problems; none if a field is not valid.
+        """Return the matching public problems; an invalid field matches none.
 
         The problems have the alias `place` for sorting, as in `problems.search.filter_by_terms`.
         """
@@ -339,50 +339,50 @@ class Filters(forms.Form):
         elif data["domain"]:
             query = query.filter(twin__domain=data["domain"])
         if data["twins"]:
-            query = _filter_twins(query, data["twins"] == "twins")
+            query = _filter_by_completeness(query, data["twins"] == "twins")
         if data["kind"]:
-            query = filter_kind(query, data["kind"])
+            query = filter_by_kind(query, data["kind"])
         if data["family"]:
             query = _filter_public_family(query, data["family"])
         if data["agreement"]:
-            query = filter_agreement(query, data["agreement"])
+            query = filter_by_agreement(query, data["agreement"])
         if data["contributor"]:
             query = query.filter(twin__contributor=find_person(data["contributor"]) or -1)
         if data["since"]:
-            query = query.filter(twin__created__gte=_day_time(data["since"], time.min))
+            query = query.filter(twin__created__gte=_make_utc_datetime(data["since"], time.min))
         if data["until"]:
-            query = query.filter(twin__created__lte=_day_time(data["until"], time.max))
+            query = query.filter(twin__created__lte=_make_utc_datetime(data["until"], time.max))
         if data["q"]:
             query = filter_by_terms(query, parse_terms(data["q"]))
         return query
 
 
-def capped_count(query: QuerySet[Problem]) -> tuple[int, bool]:
-    """Return the number of rows, at most MOST_COUNTED, and whether there are more."""
+def count_rows(query: QuerySet[Problem]) -> tuple[int, bool]:
+    """Count rows up to MOST_COUNTED; also return whether there are more."""
     found = query.values("id")[: MOST_COUNTED + 1].count()
     return min(found, MOST_COUNTED), found > MOST_COUNTED
 
 
-def _filter_twins(query: QuerySet[Problem], whole: bool) -> QuerySet[Problem]:
+def _filter_by_completeness(query: QuerySet[Problem], complete: bool) -> QuerySet[Problem]:
     other = (
         public_problems()
         .select_related(None)
         .filter(twin=OuterRef("twin"))
         .exclude(pk=OuterRef("pk"))
     )
-    return query.filter(Exists(other) if whole else ~Exists(other))
+    return query.filter(Exists(other) if complete else ~Exists(other))
 
 
 def _filter_public_family(query: QuerySet[Problem], ref: str) -> QuerySet[Problem]:
-    """Filter public problems by family; the id of a hidden problem works only for a root."""
+    """Filter public problems by family; a hidden problem's id is accepted only for a root."""
     known = public_problems().filter(ref=ref).exists()
     if known:
-        return filter_family(query, ref)
+        return filter_by_family(query, ref)
     return query.filter(pk__in=Version.objects.filter(root__ref=ref).values("problem"))
 
 
-def _day_time(day: Any, when: time) -> datetime:
-    return datetime.combine(day, when, tzinfo=UTC)
+def _make_utc_datetime(day: Any, clock_time: time) -> datetime:
+    return datetime.combine(day, clock_time, tzinfo=UTC)
 
 
 SIZE = 20
@@ -393,25 +393,25 @@ MARK_LENGTH = 32
 """Number of hex digits of an encrypted key."""
 
 
-def encrypt_key(number: int) -> str:
-    """Return a row's key as 32 hex digits that only this site can read.
+def encrypt_key(key: int) -> str:
+    """Encrypt a row's key as 32 hex digits that only this site can read.
 
     Rows are numbered consecutively, including hidden ones, so plain keys would reveal how many
     problems are hidden.
     """
-    nonce = keyed_digest("page", str(number))[:16]
-    return f"{nonce}{number ^ int(keyed_digest('page number', nonce)[:16], 16):016x}"
+    nonce = keyed_digest("page", str(key))[:16]
+    return f"{nonce}{key ^ int(keyed_digest('page number', nonce)[:16], 16):016x}"
 
 
-def decrypt_key(text: str) -> int | None:
-    """Return the key that `encrypt_key` encrypted; None if this site did not encrypt it."""
-    if len(text) != MARK_LENGTH:
+def decrypt_key(encrypted: str) -> int | None:
+    """Decrypt a key from `encrypt_key`; return None if it wasn't encrypted by this site."""
+    if len(encrypted) != MARK_LENGTH:
         return None
     try:
-        number = int(text[16:], 16) ^ int(keyed_digest("page number", text[:16])[:16], 16)
+        key = int(encrypted[16:], 16) ^ int(keyed_digest("page number", encrypted[:16])[:16], 16)
     except ValueError:
         return None
-    return number if hmac.compare_digest(encrypt_key(number).encode(), text.encode()) else None
+    return key if hmac.compare_digest(encrypt_key(key).encode(), encrypted.encode()) else None
 
 
 def get_page(query: QuerySet[Problem], params: QueryDict) -> Page:
@@ -433,12 +433,14 @@ def get_page(query: QuerySet[Problem], params: QueryDict) -> Page:
         rows.reverse()
     newer, older = (more, True) if back else (mark is not None, more)
     return Page(
-        rows, _page_query(params, rows, "before", newer), _page_query(params, rows, "after", older)
+        rows,
+        _make_page_query(params, rows, "before", newer),
+        _make_page_query(params, rows, "after", older),
     )
 
 
-def _page_query(params: QueryDict, rows: list[Problem], key: str, more: bool) -> str:
-    if not more or not rows:
+def _make_page_query(params: QueryDict, rows: list[Problem], key: str, has_more: bool) -> str:
+    if not has_more or not rows:
         return ""
     kept = params.copy()
     for name in ("after", "before"):

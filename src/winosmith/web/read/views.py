@@ -18,44 +18,44 @@ from django.utils.translation import get_language, gettext as _
 from django.views.decorators.http import require_safe
 
 from winosmith import practice
-from winosmith.escape import for_markdown
+from winosmith.escape import escape_markdown
 from winosmith.problem import BLANK
 from winosmith.text import Change
 from winosmith.validate import StructureRules
 from winosmith.web.judge.models import note_twins_read
 from winosmith.web.judge.votes import list_votes
-from winosmith.web.pages import as_download
-from winosmith.web.people.gates import current_page, existing_writer
+from winosmith.web.pages import mark_as_download
+from winosmith.web.people.gates import get_current_page, get_current_writer
 from winosmith.web.people.models import Person, pseudonym
-from winosmith.web.problems.family import fold_steps, may_perturb, path_from_root, visible_steps
+from winosmith.web.problems.family import fold_steps, get_visible_steps, may_perturb, path_from_root
 from winosmith.web.problems.models import Problem, State, Twin
 from winosmith.web.problems.search import Term, parse_terms
 from winosmith.web.problems.states import is_visible_to, latest_public_time, public_problems
 from winosmith.web.read.public import (
     Filters,
-    capped_count,
     card_context,
-    card_markdown,
-    choose_example,
+    count_rows,
+    get_example,
     get_page,
-    numbers,
+    get_stats,
+    render_card_markdown,
 )
 
 
 @require_safe
 def show_home(request: HttpRequest) -> HttpResponse:
-    """Show the purpose of the site, its numbers, and how to take part."""
-    return render(request, "read/home.html", {"figures": numbers(), "example": choose_example()})
+    """Show the site's purpose and statistics, and how to take part."""
+    return render(request, "read/home.html", {"figures": get_stats(), "example": get_example()})
 
 
 @require_safe
 def browse_problems(request: HttpRequest) -> HttpResponse:
-    """Show the public problems, searched and filtered, one page at a time."""
+    """Show a page of the public problems that match the search and filters."""
     filters = Filters(request.GET)
     query = filters.apply()
     shown = get_page(query, request.GET)
-    note_twins_read(existing_writer(request), shown.problems)
-    count, more = capped_count(query)
+    note_twins_read(get_current_writer(request), shown.problems)
+    count, more = count_rows(query)
     context = {
         "filters": filters,
         "page": shown,
@@ -63,7 +63,7 @@ def browse_problems(request: HttpRequest) -> HttpResponse:
         "terms": parse_terms(filters.cleaned_data.get("q", "")),
         "count": count,
         "more": more,
-        "kept": filters.kept().urlencode(),
+        "kept": filters.get_query().urlencode(),
     }
     template = "read/results.html" if request.htmx.target == "results" else "read/browse.html"
     return render(request, template, context, status=200 if filters.is_valid() else 422)
@@ -71,8 +71,8 @@ def browse_problems(request: HttpRequest) -> HttpResponse:
 
 @require_safe
 def show_problem(request: HttpRequest, ref: str) -> HttpResponse:
-    """Show a problem and its other half; 404 for people who may not see it."""
-    person = existing_writer(request)
+    """Show a problem with its other half; raise Http404 if the reader may not see it."""
+    person = get_current_writer(request)
     found = Problem.objects.select_related("twin__contributor").filter(ref=ref).first()
     if found is None or not is_visible_to(person, found):
         raise Http404
@@ -87,7 +87,7 @@ def show_problem(request: HttpRequest, ref: str) -> HttpResponse:
         "family": family,
         "may_perturb": may_perturb(person, found),
         "public": found.pk in set(public.values_list("pk", flat=True)),
-        "credit": _credited_name(found.twin),
+        "credit": _get_credited_name(found.twin),
         "address": request.build_absolute_uri(request.path),
     }
     return render(request, "read/problem.html", context)
@@ -101,30 +101,30 @@ def show_guidelines(request: HttpRequest) -> HttpResponse:
 
 @require_safe
 def show_card(request: HttpRequest) -> HttpResponse:
-    """Show the content of the data, how they were made, and their limits."""
+    """Show the data card: what the data contain, how they were made, and their limitations."""
     return render(request, "read/card.html", {"card": card_context()})
 
 
 @require_safe
 def download_card(request: HttpRequest) -> HttpResponse:
     """Send the data card as Markdown."""
-    text = card_markdown(card_context(), request.build_absolute_uri("/"))
+    text = render_card_markdown(card_context(), request.build_absolute_uri("/"))
     response = HttpResponse(text, content_type="text/markdown; charset=utf-8")
-    return as_download(response, "data-card.md")
+    return mark_as_download(response, "data-card.md")
 
 
 def reject_forgery(request: HttpRequest, reason: str = "") -> HttpResponse:
-    """Reject a form that did not come from a page of this site, with a link to the form."""
-    return render(request, "forgery.html", {"form": current_page(request)}, status=403)
+    """Reject a form that was not sent from a page of this site, and link to the form."""
+    return render(request, "forgery.html", {"form": get_current_page(request)}, status=403)
 
 
-def _credited_name(twin: Twin) -> str:
+def _get_credited_name(twin: Twin) -> str:
     return pseudonym(twin.contributor) if twin.contributor else ""
 
 
 def _group_by_twin(problems: list[Problem]) -> list[tuple[Twin, str, list[Problem]]]:
     groups = [list(halves) for _, halves in groupby(problems, key=lambda found: found.twin_id)]
-    return [(halves[0].twin, _credited_name(halves[0].twin), halves[::-1]) for halves in groups]
+    return [(halves[0].twin, _get_credited_name(halves[0].twin), halves[::-1]) for halves in groups]
 
 
 GOOD = ("a6ed7e2a3673", "a24f68d1337b", "0258b8f13fd4", "12255c3853b9")
@@ -138,7 +138,7 @@ LOAN = "Paula lent Nadia her good umbrella on the way to the station, because _ 
 
 
 def guidelines_context() -> dict[str, Any]:
-    """Return the rules and examples for the page of the guidelines."""
+    """Return the rules and examples for the guidelines page."""
     rules = StructureRules()
     handwritten = practice.read_handwritten()
     least, most = rules.length or (0, 0)
@@ -154,11 +154,11 @@ def guidelines_context() -> dict[str, Any]:
             ]
             for twin in GOOD
         ],
-        "bad": _bad_examples(),
+        "bad": _list_bad_examples(),
     }
 
 
-def _bad_examples() -> list[dict[str, Any]]:
+def _list_bad_examples() -> list[dict[str, Any]]:
     lions, tree = ("lions", "zebras"), ("tree", "roof")
     return [
         {
@@ -226,7 +226,7 @@ class JudgeVotes:
 
 
 def count_votes(problem: Problem) -> JudgeVotes | None:
-    """Return the judges' votes; None before the decision, or if there are no votes."""
+    """Count the judges' votes; return None before the decision, or without votes."""
     if problem.state not in (State.VALID, State.REJECTED):
         return None
     votes = list_votes(problem)
@@ -244,7 +244,7 @@ def count_votes(problem: Problem) -> JudgeVotes | None:
 
 
 def family_context(person: Person | None, problem: Problem) -> dict[str, Any] | None:
-    """Return a problem's family for the problem's page; None if there is no family.
+    """Return the family context for a problem's page, or None if there is no family.
 
     Versions that the person may not see have neither text nor URL, and no edits that reveal them.
     An original has no path, and its family is included only if one of its versions is visible.
@@ -255,7 +255,7 @@ def family_context(person: Person | None, problem: Problem) -> dict[str, Any] | 
     if version is None:
         return None
     seen = [row for row in path if is_visible_to(person, row)]
-    if len(path) == 1 and not _has_children(person, problem):
+    if len(path) == 1 and not _has_visible_children(person, problem):
         return None
     root, parent = path[0], path[-2] if len(path) > 1 else None
     return {
@@ -265,11 +265,11 @@ def family_context(person: Person | None, problem: Problem) -> dict[str, Any] | 
         "root": root if root in seen else None,
         "tree": root.ref if root in seen or is_visible_to(None, problem) else "",
         "parent": parent if parent in seen else None,
-        "way": fold_steps(visible_steps(path, person)) if parent is not None else None,
+        "way": fold_steps(get_visible_steps(path, person)) if parent is not None else None,
     }
 
 
-def _has_children(person: Person | None, root: Problem) -> bool:
+def _has_visible_children(person: Person | None, root: Problem) -> bool:
     family = Problem.objects.filter(version__root=root).exclude(pk=root.pk)
     own = Q(twin__contributor=person, gold=False) if person else Q(pk=None)
     everything = person is not None and person.moderates
@@ -281,49 +281,49 @@ register = template.Library()
 _BLANK = format_html('<span class="blank">{}</span>', BLANK)
 
 
-@register.simple_tag
-def sentence(text: str, terms: Iterable[Term] = ()) -> SafeString:
-    """Return a sentence as escaped HTML, with its blank and the matched words highlighted."""
+@register.simple_tag(name="sentence")
+def render_sentence(text: str, terms: Iterable[Term] = ()) -> SafeString:
+    """Render a sentence as escaped HTML, highlighting the blank and matched words."""
     wanted = [r"[\W_]+".join(map(re.escape, term.words)) for term in terms or () if term.wanted]
     found = re.compile(rf"(?<![^\W_])(?:{'|'.join(wanted)})(?![^\W_])", re.I) if wanted else None
     pieces = [_highlight(piece, found) for piece in text.split(BLANK)]
     return mark_safe(_BLANK.join(pieces))  # noqa: S308 - all escaped
 
 
-def _highlight(text: str, found: re.Pattern[str] | None) -> SafeString:
-    if found is None:
+def _highlight(text: str, pattern: re.Pattern[str] | None) -> SafeString:
+    if pattern is None:
         return format_html("{}", text)
     parts, at = [], 0
-    for match in found.finditer(text):
+    for match in pattern.finditer(text):
         parts.append(format_html("{}<mark>{}</mark>", text[at : match.start()], match[0]))
         at = match.end()
     return mark_safe("".join([*parts, format_html("{}", text[at:])]))  # noqa: S308 - all escaped
 
 
-@register.filter
-def edited(pieces: Iterable[Change]) -> SafeString:
-    """Return a sentence as HTML, with deleted and inserted words also marked for screen readers."""
+@register.filter("edited")
+def render_edits(pieces: Iterable[Change]) -> SafeString:
+    """Render a sentence as HTML, marking deleted and inserted words, also for screen readers."""
     spoken = {"del": _("[deleted:"), "ins": _("[inserted:")}
-    return mark_safe("".join(_edit_html(text, kind, spoken) for text, kind in pieces))  # noqa: S308
+    return mark_safe("".join(_render_change(text, kind, spoken) for text, kind in pieces))  # noqa: S308
 
 
-@register.filter
-def marked(pieces: Iterable[Change]) -> SafeString:
-    """Return a sentence as HTML; words missing in the other sentence are highlighted."""
+@register.filter("marked")
+def highlight_differences(pieces: Iterable[Change]) -> SafeString:
+    """Render a sentence as HTML, highlighting words that the other sentence lacks."""
     shown = ((_BLANK.join(map(escape, text.split(BLANK))), kind) for text, kind in pieces)
     return mark_safe("".join(f"<mark>{text}</mark>" if kind else text for text, kind in shown))  # noqa: S308
 
 
-def _edit_html(text: str, kind: str, spoken: Mapping[str, str]) -> str:
+def _render_change(text: str, tag: str, labels: Mapping[str, str]) -> str:
     shown = _BLANK.join(escape(part) for part in text.split(BLANK))
-    if not kind:
+    if not tag:
         return shown
     # The hidden label is in the page's language, and keeps the sentence's direction.
-    said = f'<bdi class="hidden" lang="{get_language()}">{escape(spoken[kind])} </bdi>'
-    return f'<{kind}>{said}{shown}<span class="hidden">]</span></{kind}>'
+    said = f'<bdi class="hidden" lang="{get_language()}">{escape(labels[tag])} </bdi>'
+    return f'<{tag}>{said}{shown}<span class="hidden">]</span></{tag}>'
 
 
-@register.filter
-def cell(text: str) -> str:
-    """Return a text as one line of Markdown without markup, such as for a table cell."""
-    return for_markdown(text)
+@register.filter("cell")
+def escape_cell(text: str) -> str:
+    """Escape a text for a single line of Markdown, such as a table cell."""
+    return escape_markdown(text)

@@ -9,12 +9,12 @@ from django.apps import AppConfig
 
 
 class Config(AppConfig):
-    """The Django application; registers its jobs and its functions to erase data."""
+    """The Django application; registers its jobs and its data erasers."""
 
     name = "winosmith.web.rounds"
 
     def ready(self) -> None:
-        """Register the round's job, and the functions that erase texts."""
+        """Register the job for rounds, and the functions that erase texts."""
         from winosmith.web.jobs import ROUND, crash_hooks, stop_hooks, works
         from winosmith.web.people.privacy import cleaners, erasers
 
@@ -22,7 +22,7 @@ class Config(AppConfig):
         running = partial(import_module, "winosmith.web.rounds.running")
         results = partial(import_module, "winosmith.web.rounds.results")
         works[ROUND] = lambda job, progress: running().run_job(job, progress)
-        crash_hooks[ROUND] = lambda job: running().mark_lost(job)
+        crash_hooks[ROUND] = lambda job: running().fail_lost_round(job)
         stop_hooks[ROUND] = lambda job: running().cancel_round(running().find_round(job))
         erasers.append(lambda person, texts: results().erase_texts(person, texts))
         cleaners["rounds"] = lambda _now, _before: results().erase_remaining_texts()

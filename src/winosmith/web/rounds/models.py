@@ -14,13 +14,13 @@ from winosmith.web._site import ROUNDS
 
 
 class Round(models.Model):
-    """A round, in which the public problems are filtered, solved and compared with the last round.
+    """A round: public problems are filtered and solved, and compared with the last round.
 
     Attributes:
         name: The name, which is part of the URLs and of the folder's path.
         busy: Whether the round waits or runs; at most one round does.
         recipe: The table for `winosmith.rounds.parse_round`, without the files of the pool.
-        base: The folder of relative paths of the recipe's solvers.
+        base: The folder to which the relative paths of the recipe's solvers refer.
         last: The published round with which this round is compared.
         step: The title of the current step.
         doing: The progress of the current step, as `running.StepProgress`.
@@ -74,12 +74,12 @@ class Round(models.Model):
 
     @property
     def folder(self) -> Path:
-        """Return the folder of its files: `pool/`, and the `results/` of `winosmith round`."""
+        """Return the folder of the round's files: `pool/` and `results/`."""
         return Path(settings.SITE.folder, ROUNDS, self.name)
 
 
 class Place(models.Model):
-    """The result of a round for a problem of its pool; the problem itself is not changed.
+    """A round's result for a problem in its pool; the problem itself is not changed.
 
     Attributes:
         stage: The stage that omitted the problem ("aflite", "structure", …); "" if it was kept.
@@ -89,7 +89,7 @@ class Place(models.Model):
         asked: The number of all predictions by these models; both are None without a score.
         phase: The 1-based phase in which the problem was omitted.
         root: The problem's number among the roots for the next round, from 0, or None.
-        fools: The names of the solvers that it fools, if it is a perturbed problem.
+        fools: The names of the solvers that the problem fools, if it is perturbed.
     """
 
     round = models.ForeignKey(Round, models.PROTECT, related_name="places", db_index=False)

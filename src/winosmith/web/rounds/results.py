@@ -24,29 +24,29 @@ from winosmith import Dataset, formats
 from winosmith.finished import BuildFiles
 from winosmith.options import Method
 from winosmith.outputs import atomic_write
-from winosmith.records import canonical, parse_json
+from winosmith.records import dump_json, parse_json
 from winosmith.report import fixed, format_value
 from winosmith.rounds import Change, NextRound, make_round_page
 from winosmith.web.judge.models import note_twins_read
-from winosmith.web.pages import whole_percent
-from winosmith.web.people.gates import existing_writer
+from winosmith.web.pages import round_percent
+from winosmith.web.people.gates import get_current_writer
 from winosmith.web.people.models import Person
 from winosmith.web.problems.models import ERASED_SENTENCE, Problem, State
-from winosmith.web.problems.records import as_public, iter_rows, load_keys, needed_columns
+from winosmith.web.problems.records import as_public, iter_rows, load_keys, select_columns
 from winosmith.web.problems.states import REMOVED_STATES, public_problems
 from winosmith.web.rounds.models import Place, Round
 
 
 def results_context(round_: Round) -> dict[str, Any]:
-    """Return the context of the page of a finished round."""
+    """Return the template context for the page of a finished round."""
     record: Mapping[str, Any] = round_.record or {}
     return {
-        "work": _work_context(record),
-        "cards": _summary_cards(record),
-        "funnel": funnel_stages(record["build"]["funnel"]),
+        "work": _make_removal_context(record),
+        "cards": _make_summary_cards(record),
+        "funnel": list_funnel_stages(record["build"]["funnel"]),
         "counts": record["build"]["counts"],
-        "solvers": [_solver_row(name, own) for name, own in record["solvers"].items()],
-        "people": _people_context(record["people"]),
+        "solvers": [_make_solver_row(name, own) for name, own in record["solvers"].items()],
+        "people": _make_people_context(record["people"]),
         "artifacts": record["artifacts"],
         "changes": compare_rounds(round_),
         "fooling": len(record["fooling"]),
@@ -57,15 +57,15 @@ def results_context(round_: Round) -> dict[str, Any]:
 
 
 def count_problems(round_: Round) -> dict[str, int | None]:
-    """Return the numbers of collected and kept problems; both are None before the round is done."""
+    """Count the collected and the kept problems; both are None before the round is done."""
     if round_.record is None:
         return {"collected": None, "kept": None}
     build = round_.record["build"]
     return {"collected": build["funnel"]["collected"]["problems"], "kept": build["kept"]}
 
 
-def funnel_stages(record: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Return the stages of the funnel, starting with the collected problems.
+def list_funnel_stages(record: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """List the stages of the funnel, starting with the collected problems.
 
     Each stage has its name; the number of problems left after it, also in percent of those
     collected; and the number of dropped problems, by reason and in total.
@@ -74,9 +74,9 @@ def funnel_stages(record: Mapping[str, Any]) -> list[dict[str, Any]]:
     steps = [{"stage": "collected", "kept": record["collected"], "dropped": {}}, *record["steps"]]
     return [
         {
-            "name": stage_label(step["stage"]),
+            "name": get_stage_label(step["stage"]),
             "left": step["kept"]["problems"],
-            "percent": whole_percent(step["kept"]["problems"] / whole) if whole else 0,
+            "percent": round_percent(step["kept"]["problems"] / whole) if whole else 0,
             "dropped": list(step["dropped"].items()),
             "gone": sum(step["dropped"].values()),
         }
@@ -85,24 +85,24 @@ def funnel_stages(record: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 
 def compare_rounds(round_: Round) -> list[tuple[str, str, str, str]]:
-    """Return the changes since the last round: label, last value, current value, difference."""
+    """Return the changes since the last round: label, previous value, current value, difference."""
     rows = [Change(*change) for change in round_.changes]
     return [
         (
-            metric_label(c.what),
-            _format(c, c.before),
-            _format(c, c.now),
+            get_metric_label(c.name),
+            _format_change_value(c, c.old),
+            _format_change_value(c, c.new),
             c.in_words or "",
         )
         for c in rows
     ]
 
 
-def _format(change: Change, value: float | int | None) -> str:
-    return "" if value is None else format_value(value, change.form)
+def _format_change_value(change: Change, value: float | int | None) -> str:
+    return "" if value is None else format_value(value, change.format_spec)
 
 
-def _work_context(record: Mapping[str, Any]) -> dict[str, Any]:
+def _make_removal_context(record: Mapping[str, Any]) -> dict[str, Any]:
     build = record["build"]
     removed = Counter[bool]()
     for step in build["funnel"]["steps"]:
@@ -115,13 +115,13 @@ def _work_context(record: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _summary_cards(record: Mapping[str, Any]) -> list[tuple[str, str]]:
+def _make_summary_cards(record: Mapping[str, Any]) -> list[tuple[str, str]]:
     build, people, artifacts = record["build"], record["people"], record["artifacts"]
     cards = [
         (
             f"{build['kept']:,}",
-            _("problems kept of %s") % _format_count(build["funnel"]["collected"]),
-        ),
+            _("problems kept of %s") % f"{build['funnel']['collected']['problems']:,}",
+        )
     ]
     if artifacts["after"] is not None:
         label = _(
@@ -144,43 +144,39 @@ def _summary_cards(record: Mapping[str, Any]) -> list[tuple[str, str]]:
     return cards
 
 
-def _format_count(count: Mapping[str, Any]) -> str:
-    return f"{count['problems']:,}"
-
-
-def _solver_row(name: str, own: Mapping[str, Any]) -> dict[str, Any]:
+def _make_solver_row(name: str, result: Mapping[str, Any]) -> dict[str, Any]:
     return {
         "name": name,
-        "kind": own["solver"],
-        "learnt": own["learnt"],
-        "revision": own["revision"],
-        "seen": own.get("seen", {}),
-        "chance": format_value(own["accuracy"]["chance"], ".0%") if own["accuracy"] else None,
-        **{key: _format_interval(own[key]) for key in ("accuracy", "twins", "last")},
+        "kind": result["solver"],
+        "learnt": result["learnt"],
+        "revision": result["revision"],
+        "seen": result.get("seen", {}),
+        "chance": format_value(result["accuracy"]["chance"], ".0%") if result["accuracy"] else None,
+        **{key: _format_interval(result[key]) for key in ("accuracy", "twins", "last")},
     }
 
 
-def _people_context(found: Mapping[str, Any] | None) -> dict[str, Any] | None:
-    if found is None:
+def _make_people_context(people: Mapping[str, Any] | None) -> dict[str, Any] | None:
+    if people is None:
         return None
     shares = {
-        f"{key}_percent": format_value(found[key], ".1%") if found[key] is not None else ""
+        f"{key}_percent": format_value(people[key], ".1%") if people[key] is not None else ""
         for key in ("agree", "unanimous", "accuracy")
     }
-    return {**found, **shares}
+    return {**people, **shares}
 
 
-def _format_interval(found: Mapping[str, Any] | None) -> tuple[str, str] | None:
-    if found is None:
+def _format_interval(estimate: Mapping[str, Any] | None) -> tuple[str, str] | None:
+    if estimate is None:
         return None
-    low, high = found["interval"]
+    low, high = estimate["interval"]
     return format_value(
-        found["value"], ".1%"
+        estimate["value"], ".1%"
     ), f"{format_value(low, '.1%')} – {format_value(high, '.1%')}"
 
 
-def public_roots(round_: Round) -> list[Problem]:
-    """Return the public problems among the roots that a round drew for the next one."""
+def get_public_roots(round_: Round) -> list[Problem]:
+    """Return the roots that a round drew for the next round, if they are public."""
     rows = public_problems().filter(places__round=round_, places__root__isnull=False)
     return list(rows.order_by("places__root"))
 
@@ -230,21 +226,21 @@ _METRIC_LABELS = {
 }
 
 
-def stage_label(name: str) -> str:
-    """Return the label of a stage of the funnel."""
-    return str(_STAGE_LABELS.get(name, name))
+def get_stage_label(stage: str) -> str:
+    """Return the display label of a funnel stage."""
+    return str(_STAGE_LABELS.get(stage, stage))
 
 
-def metric_label(what: str) -> str:
-    """Return the label of a metric; a solver's metric starts with its name."""
-    solver, colon, rest = what.rpartition(": ")
+def get_metric_label(metric: str) -> str:
+    """Return the display label of a metric; for solver metrics, it starts with the solver."""
+    solver, colon, rest = metric.rpartition(": ")
     if colon and rest in _METRIC_LABELS:
         return f"{solver}: {_METRIC_LABELS[rest]}"
-    return str(_METRIC_LABELS.get(what, what))
+    return str(_METRIC_LABELS.get(metric, metric))
 
 
 FILES = {"kept.jsonl": True, "dropped.jsonl": False}
-"""File name → whether the file has the kept problems; otherwise it has the omitted ones."""
+"""Maps each file name to whether the file contains kept problems, not omitted ones."""
 
 POLICY = "; ".join(
     (
@@ -261,7 +257,7 @@ POLICY = "; ".join(
 
 
 def render_report(round_: Round) -> str:
-    """Return the report that `winosmith round` would write, limited to problems still public."""
+    """Render the report of `winosmith round`, limited to problems that are still public."""
     record = round_.record or {}
     fooled = public_problems().filter(places__round=round_).exclude(places__fools=[])
     found = dict(
@@ -269,7 +265,7 @@ def render_report(round_: Round) -> str:
     )
     fooling = sorted(as_public(list(fooled)), key=lambda one: (-len(found[one.id]), one.id))
     following = NextRound(
-        Dataset(as_public(public_roots(round_)), "roots"),
+        Dataset(as_public(get_public_roots(round_)), "roots"),
         record["roots"]["asked"],
         Dataset(fooling, "fooling"),
         {one.id: tuple(found[one.id]) for one in fooling},
@@ -278,14 +274,14 @@ def render_report(round_: Round) -> str:
     return make_round_page(record, changes, following, subtitle="")
 
 
-def build_report(round_: Round) -> Path | None:
-    """Return the file of the build's report, for moderators; None if it no longer exists."""
+def get_build_report_path(round_: Round) -> Path | None:
+    """Return the path of the build report for moderators, or None if it no longer exists."""
     path = round_.folder / "results" / "build" / "report.html"
     return path if path.exists() else None
 
 
-def iter_lines(round_: Round, *, kept: bool) -> Iterator[bytes]:
-    """Yield the problems of a round that are still public, one JSON record per line.
+def iter_problems(round_: Round, *, kept: bool) -> Iterator[bytes]:
+    """Yield a round's problems that are still public as JSON Lines.
 
     Args:
         round_: A finished round.
@@ -293,7 +289,7 @@ def iter_lines(round_: Round, *, kept: bool) -> Iterator[bytes]:
             `reason` and, if AFLite predicted them, `score`, `guessed`, `asked` and `phase`.
     """
     for chunk in iter_rows(
-        load_keys(_query_problems(round_, kept)), needed_columns(public_problems())
+        load_keys(_query_problems(round_, kept)), select_columns(public_problems())
     ):
         places = {
             place.problem_id: place
@@ -302,7 +298,7 @@ def iter_lines(round_: Round, *, kept: bool) -> Iterator[bytes]:
         written = formats.to_lines(as_public(chunk), marked=True)
         for row, line in zip(chunk, written, strict=True):
             if not kept:
-                line = canonical(parse_json(line) | _omission_record(places[row.pk])) + "\n"
+                line = dump_json(parse_json(line) | _make_omission_record(places[row.pk])) + "\n"
             yield line.encode("utf-8", "surrogatepass")
 
 
@@ -312,7 +308,7 @@ def _query_problems(round_: Round, kept: bool) -> QuerySet[Problem]:
     return public_problems().filter(pk__in=found.values("problem")).order_by("pk")
 
 
-def _omission_record(place: Place) -> dict[str, object]:
+def _make_omission_record(place: Place) -> dict[str, object]:
     why: dict[str, object] = {"stage": place.stage, "reason": place.reason}
     if place.score is not None:
         for name in ("score", "guessed", "asked", "phase"):
@@ -322,7 +318,7 @@ def _omission_record(place: Place) -> dict[str, object]:
 
 @dataclass(frozen=True, slots=True)
 class Flag:
-    """The reason that a round omitted a problem.
+    """The reason why a round omitted a problem.
 
     Attributes:
         place: The stored result.
@@ -337,28 +333,28 @@ class Flag:
     advice: str
 
     @property
-    def common(self) -> bool:
+    def is_common(self) -> bool:
         """Return whether the reason is the same for all problems omitted at the stage."""
         return bool(_STAGE_TEXTS.get(self.place.stage, ("", ""))[0])
 
     @property
     def stage(self) -> str:
-        """Return the label of the stage that omitted it."""
-        return stage_label(self.place.stage)
+        """Return the label of the stage that omitted the problem."""
+        return get_stage_label(self.place.stage)
 
     @property
     def score(self) -> str:
-        """Return the score with two digits, such as "0.87", or ""."""
+        """Return the score with two decimals, such as "0.87", or ""."""
         return "" if self.place.score is None else fixed(self.place.score, ".2f")
 
     @property
     def percent(self) -> int:
-        """Return the score in percent, for a bar."""
-        return whole_percent(self.place.score or 0)
+        """Return the score in percent, for a bar chart."""
+        return round_percent(self.place.score or 0)
 
 
-def last_published() -> Round | None:
-    """Return the round that was published last."""
+def get_last_published_round() -> Round | None:
+    """Return the round that was published last, or None."""
     return Round.objects.exclude(published=None).order_by("-published").first()
 
 
@@ -369,8 +365,8 @@ def _find_flag(problem: Problem, round_: Round) -> Flag | None:
     return None if place is None else make_flag(place, problem)
 
 
-def flagged_places(person: Person, round_: Round) -> QuerySet[Place]:
-    """Return a person's problems that a round omitted, sorted by stage and descending score."""
+def list_flagged_places(person: Person, round_: Round) -> QuerySet[Place]:
+    """List a person's problems that a round omitted, by stage and descending score."""
     rows = Place.objects.filter(
         round=round_,
         problem__twin__contributor=person,
@@ -381,14 +377,14 @@ def flagged_places(person: Person, round_: Round) -> QuerySet[Place]:
 
 
 def make_flag(place: Place, problem: Problem) -> Flag:
-    """Return the flag of an omitted problem, in words."""
+    """Make the flag for an omitted problem, with the reason in words."""
     reason, advice = _STAGE_TEXTS.get(place.stage, ("", ""))
     return Flag(place, problem, str(reason) or place.reason, str(advice))
 
 
 _PREDICTED = (
     gettext_lazy(
-        "Simple linear models predicted its answer. They see only numbers that "
+        "Simple linear models predicted the problem’s answer. They see only numbers that "
         "represent its words, and were not trained on this sentence, so "
         "something in the words gives the answer away."
     ),
@@ -405,7 +401,7 @@ _STAGE_TEXTS = {
     "mirror": _PREDICTED,
     "pmi": (
         gettext_lazy(
-            "Over the whole pool, its words are associated with its "
+            "Across the pool, the problem’s words are associated with its "
             "answer more than chance predicts."
         ),
         gettext_lazy(
@@ -415,14 +411,14 @@ _STAGE_TEXTS = {
     ),
     "random": (
         gettext_lazy(
-            "It was removed at random to make the data set smaller. This is "
+            "The problem was removed at random to make the data set smaller. This is "
             "not a judgement of the problem."
         ),
         "",
     ),
     "copies": (
         gettext_lazy(
-            "It or its other half is in the data more than once. The data set "
+            "The problem or its other half is in the data more than once. The data set "
             "keeps one copy of each, in whole twins, and none if two copies have "
             "different answers."
         ),
@@ -430,7 +426,7 @@ _STAGE_TEXTS = {
     ),
     "embed split": (
         gettext_lazy(
-            "It was chosen at random to train the model that turns sentences "
+            "The problem was chosen at random to train the model that turns sentences "
             "into numbers, so that model can’t filter it. This is not a "
             "judgement of the problem."
         ),
@@ -455,14 +451,14 @@ register = template.Library()
 """Template tags for pages of other areas: flags, and the roots to perturb."""
 
 SHOWN_ROOTS = 6
-"""Number of roots shown on the page for perturbing; the page of the round shows all."""
+"""Number of roots shown on the *Perturb* page; the round's page shows all of them."""
 
 
 @register.simple_tag(takes_context=True)
-def flag_of(context: Any, problem: Problem) -> Flag | None:
-    """Return the flag on the reader's own problem, or None."""
+def get_own_flag(context: Any, problem: Problem) -> Flag | None:
+    """Return the flag on a problem if it is the reader's own; otherwise None."""
     request = context["request"]
-    person, round_ = existing_writer(request), _cached_last_published(request)
+    person, round_ = get_current_writer(request), _get_cached_last_published_round(request)
     if person is None or round_ is None or round_.published is None:
         return None
     if problem.twin.contributor_id != person.pk or problem.gold:
@@ -471,8 +467,8 @@ def flag_of(context: Any, problem: Problem) -> Flag | None:
 
 
 @register.simple_tag(takes_context=True)
-def flag_for_moderators(context: Any, problem: Problem) -> Flag | None:
-    """Return the flag of the newest finished round; None for people who are not moderators."""
+def get_flag_for_moderators(context: Any, problem: Problem) -> Flag | None:
+    """Return the newest finished round's flag on a problem; None for non-moderators."""
     request = context["request"]
     if not (request.user.is_authenticated and request.user.moderates):
         return None
@@ -483,34 +479,34 @@ def flag_for_moderators(context: Any, problem: Problem) -> Flag | None:
 
 
 @register.simple_tag(takes_context=True)
-def flagged_count(context: Any) -> int:
-    """Return how many of the reader's problems the last published round omitted."""
+def count_flagged(context: Any) -> int:
+    """Count the reader's problems that the last published round omitted."""
     request = context["request"]
-    person, round_ = existing_writer(request), _cached_last_published(request)
-    return flagged_places(person, round_).count() if person and round_ else 0
+    person, round_ = get_current_writer(request), _get_cached_last_published_round(request)
+    return list_flagged_places(person, round_).count() if person and round_ else 0
 
 
 @register.simple_tag(takes_context=True)
-def wanted_roots(context: Any) -> dict[str, Any]:
-    """Return the last published round, and the first of its roots."""
+def get_wanted_roots(context: Any) -> dict[str, Any]:
+    """Return the last published round, with its first few roots to perturb."""
     request = context["request"]
-    round_ = _cached_last_published(request)
+    round_ = _get_cached_last_published_round(request)
     if round_ is None:
         return {"round": None, "roots": ()}
-    roots = public_roots(round_)
-    note_twins_read(existing_writer(request), roots[:SHOWN_ROOTS])
+    roots = get_public_roots(round_)
+    note_twins_read(get_current_writer(request), roots[:SHOWN_ROOTS])
     return {"round": round_, "roots": roots[:SHOWN_ROOTS], "more": len(roots) > SHOWN_ROOTS}
 
 
-def _cached_last_published(request: Any) -> Round | None:
+def _get_cached_last_published_round(request: Any) -> Round | None:
     if not hasattr(request, "round_published"):
-        request.round_published = last_published()
+        request.round_published = get_last_published_round()
     found: Round | None = request.round_published
     return found
 
 
 def erase_texts(person: Person, texts: bool) -> None:
-    """Delete an erased person's texts from rounds, except numbers and released texts.
+    """Delete an erased person's unreleased texts from rounds; numbers are kept.
 
     Reasons that may quote the texts are deleted now, lines of files after the commit.
     """
@@ -524,7 +520,7 @@ def erase_texts(person: Person, texts: bool) -> None:
 
 
 def erase_remaining_texts() -> int:
-    """Remove lines of erased texts from all files of rounds; return the number of changed files.
+    """Remove erased texts from the files of all rounds; return the number of changed files.
 
     Reports, which may quote the texts, are deleted; the site's own pages do not need them. This
     runs after each erasure, and regularly, for interrupted erasures and rounds that were running. A
@@ -536,12 +532,12 @@ def erase_remaining_texts() -> int:
     if not gone:
         return 0
     ended = Round.objects.exclude(state__in=[Round.State.WAITING, Round.State.RUNNING])
-    return sum(_clean_folder(round_.folder, gone) for round_ in ended)
+    return sum(_erase_from_folder(round_.folder, gone) for round_ in ended)
 
 
-def _clean_folder(folder: Path, gone: Collection[str]) -> int:
-    old_ids = BuildFiles(folder / "results" / "build").old_ids()
-    known = {new for new, old in old_ids.items() if old in gone} | {*gone}
+def _erase_from_folder(folder: Path, erased_ids: Collection[str]) -> int:
+    old_ids = BuildFiles(folder / "results" / "build").read_old_ids()
+    known = {new for new, old in old_ids.items() if old in erased_ids} | {*erased_ids}
     files = [path for path in sorted(folder.rglob("*.jsonl")) if _remove_lines(path, known)]
     if files:
         for page in folder.rglob("report.html"):
@@ -549,10 +545,10 @@ def _clean_folder(folder: Path, gone: Collection[str]) -> int:
     return len(files)
 
 
-def _remove_lines(path: Path, gone: Collection[str]) -> bool:
-    """Rewrite a file without records of these problems; return whether it changed."""
+def _remove_lines(path: Path, erased_ids: Collection[str]) -> bool:
+    """Remove the records of erased problems from a file; return whether the file changed."""
     lines = path.read_text("utf-8").splitlines(keepends=True)
-    left = [line for line in lines if not _contains_any(line, gone)]
+    left = [line for line in lines if not _has_erased_id(line, erased_ids)]
     if len(left) == len(lines):
         return False
     with atomic_write(path) as file:
@@ -560,8 +556,8 @@ def _remove_lines(path: Path, gone: Collection[str]) -> bool:
     return True
 
 
-def _contains_any(line: str, gone: Collection[str]) -> bool:
+def _has_erased_id(line: str, erased_ids: Collection[str]) -> bool:
     if '"sentence"' not in line:  # such as answers, whose last line may be truncated
         return False
     record = parse_json(line)
-    return "sentence" in record and record.get("id") in gone
+    return "sentence" in record and record.get("id") in erased_ids

@@ -29,20 +29,19 @@ from winosmith.finished import BuildFiles
 from winosmith.outputs import OutputFolder
 from winosmith.records import read_toml
 from winosmith.rounds import (
-    Change,
     Round as Found,
     RoundRecipe,
-    find_changes,
+    pair_results,
     parse_round,
     run_round,
 )
 from winosmith.study import find_training_data, make_solver
 from winosmith.validate import write_votes
-from winosmith.web._export import chunks, read_snapshot
+from winosmith.web._export import iter_chunks, read_snapshot
 from winosmith.web._lock import chunked, writing
 from winosmith.web._site import RECIPE_NAME, RECIPES
-from winosmith.web.jobs import BUSY, ENDED, ROUND, Job, Progress, rounds_are_idle
-from winosmith.web.judge.votes import iter_responses, vote_rules
+from winosmith.web.jobs import BUSY, ENDED, ROUND, Job, Progress, are_rounds_idle
+from winosmith.web.judge.votes import get_vote_rules, iter_responses
 from winosmith.web.people.models import Person
 from winosmith.web.problems.models import Problem
 from winosmith.web.problems.records import as_public
@@ -50,17 +49,17 @@ from winosmith.web.problems.states import public_problems
 from winosmith.web.rounds.models import Place, Round
 
 PROBLEMS, VOTES = "problems.jsonl", "votes.jsonl"
-"""The files of a pool; the file of votes is empty if there are none."""
+"""The files of a pool; without votes, the votes file is empty."""
 
 SITE_KEYS = ("name", "data", "format", "votes_file")
 """Keys of a recipe that the site sets itself."""
 
 LEARNER = {"name": "taught-words", "solver": "association", "learn": True}
-"""A solver in addition to the site's models: word association, trained on each round's train_xl."""
+"""An additional solver: word association, trained on each round's train_xl."""
 
 
-def default_solvers() -> list[dict[str, Any]]:
-    """Return the solver tables of a round whose recipe names no solvers.
+def get_default_solvers() -> list[dict[str, Any]]:
+    """Return the default solver tables for a recipe that names no solvers.
 
     These are the site's models and `LEARNER`, without chat models: they may cost money, so a recipe
     must name them.
@@ -75,45 +74,45 @@ def default_solvers() -> list[dict[str, Any]]:
     return [*models, dict(LEARNER)]
 
 
-def named_recipes() -> list[str]:
-    """Return the names of the recipes in the site's folder, sorted."""
+def list_recipes() -> list[str]:
+    """List the names of the recipes in the site's folder, sorted."""
     folder = Path(settings.SITE.folder, RECIPES)
     return sorted(path.stem for path in folder.glob("*.toml") if RECIPE_NAME.fullmatch(path.stem))
 
 
 def read_recipe(path: str | Path) -> tuple[dict[str, Any], str]:
-    """Return the table of a recipe file or of one of `named_recipes`, and the recipe's folder.
+    """Return the table of a recipe file or of one of `list_recipes`, and the recipe's folder.
 
     Raises:
         RecipeError: There is no such file, or it is not valid TOML.
     """
     path = (
         Path(settings.SITE.folder, RECIPES, f"{path}.toml")
-        if path in named_recipes()
+        if path in list_recipes()
         else Path(path)
     )
     return read_toml(path), str(path.resolve().parent)
 
 
 def complete_recipe(table: Mapping[str, Any], name: str) -> dict[str, Any]:
-    """Return a table with the round's name and the site's defaults.
+    """Complete a recipe table with the round's name and the site's defaults.
 
     The site's judges and moderators have already decided which problems are valid. Therefore, votes
     only measure agreement and drop no problems, unless the recipe has its own rules.
     """
     filled = {key: value for key, value in table.items() if key not in SITE_KEYS}
-    rules = vote_rules()
+    rules = get_vote_rules()
     off = dict.fromkeys(("correct", "unambiguous", "unassociated", "local"), "off")
     filled.setdefault(
         "votes",
         {"judges": rules.judges, "both_halves": rules.both_halves, "undecided": "keep", **off},
     )
-    filled.setdefault("solvers", default_solvers())
+    filled.setdefault("solvers", get_default_solvers())
     return {"name": name, **filled}
 
 
 def validate_recipe(table: Mapping[str, Any]) -> RoundRecipe:
-    """Check a complete table before the pool exists; return its recipe.
+    """Validate a complete recipe table before the pool exists; return the recipe.
 
     Raises:
         RecipeError: A key or a value is not valid.
@@ -122,7 +121,7 @@ def validate_recipe(table: Mapping[str, Any]) -> RoundRecipe:
 
 
 def load_recipe(round_: Round, pool: Path) -> RoundRecipe:
-    """Return the recipe of a round whose pool exists.
+    """Load the recipe of a round whose pool exists.
 
     Raises:
         RecipeError: A file that the recipe names does not exist.
@@ -144,7 +143,7 @@ class BusyError(InputError):
 
 
 def get_round(name: str) -> Round:
-    """Return the round with a name; InputError lists the existing names."""
+    """Return the round with this name; otherwise, raise InputError with the existing names."""
     found = Round.objects.filter(name=name).first()
     if found is None:
         known = ", ".join(Round.objects.order_by("pk").values_list("name", flat=True))
@@ -152,8 +151,8 @@ def get_round(name: str) -> Round:
     return found
 
 
-def next_name() -> str:
-    """Return the default name of the next round, such as "round-3"."""
+def suggest_next_name() -> str:
+    """Suggest a name for the next round, such as "round-3"."""
     number = Round.objects.count() + 1
     while Round.objects.filter(name=f"round-{number}").exists():
         number += 1
@@ -163,12 +162,12 @@ def next_name() -> str:
 def create_round(
     name: str, table: Mapping[str, Any], base: str = "", by: Person | None = None
 ) -> Round:
-    """Create a round and queue its job; it is compared with the round that was published last.
+    """Create and queue a round, which will be compared with the last published round.
 
     Args:
         name: The name of the round: lower-case letters, digits and dashes.
         table: The recipe, which `complete_recipe` completes.
-        base: The folder of relative paths in the recipe; "" for the site's folder.
+        base: The folder to which relative paths in the recipe refer; "" for the site's folder.
         by: An admin; None for a command.
 
     Raises:
@@ -189,7 +188,7 @@ def create_round(
                 _("A round needs %(least)d public problems; there are %(count)d.")
                 % {"least": MIN_PROBLEMS, "count": count}
             )
-        _check_not_busy()
+        _raise_if_busy()
         round_.last = Round.objects.exclude(published=None).order_by("-published").first()
         _save_and_queue(round_)
     return round_
@@ -204,13 +203,13 @@ def cancel_round(round_: Round) -> None:
         InputError: The round has already ended.
     """
     with writing():
-        locked = _lock(round_)
+        locked = _lock_round(round_)
         if not locked.busy:
             raise InputError(_("The round has already ended."))
         locked.state, locked.busy = Round.State.CANCELLED, False
         locked.ended = timezone.now()
         locked.save(update_fields=["state", "busy", "ended"])
-        job = Job.objects.filter(mark=_job_mark(locked), state__in=BUSY)
+        job = Job.objects.filter(mark=_get_job_mark(locked), state__in=BUSY)
         job.update(state=Job.State.STOPPED, ended=locked.ended)
 
 
@@ -222,17 +221,17 @@ def resume_round(round_: Round) -> None:
         InputError: The round has neither failed nor been cancelled.
     """
     with writing():
-        locked = _lock(round_)
+        locked = _lock_round(round_)
         if locked.state not in (Round.State.FAILED, Round.State.CANCELLED):
             raise InputError(_("The round neither failed nor was cancelled."))
-        _check_not_busy()
+        _raise_if_busy()
         locked.state, locked.busy = Round.State.WAITING, True
         locked.error, locked.ended = "", None
         _save_and_queue(locked)
 
 
 def publish_round(by: Person | None, round_: Round) -> None:
-    """Publish the results of a round, and show contributors which of their problems it omitted.
+    """Publish a round's results; contributors then see which of their problems it omitted.
 
     Args:
         by: An admin; None for a command in a terminal.
@@ -244,7 +243,7 @@ def publish_round(by: Person | None, round_: Round) -> None:
     if by is not None and not (by.is_active and by.is_superuser):
         raise InputError(_("Only admins can publish rounds."))
     with writing():
-        locked = _lock(round_)
+        locked = _lock_round(round_)
         if locked.state != Round.State.DONE:
             raise InputError(_("The round is not finished; there is nothing to publish yet."))
         if locked.published:
@@ -253,7 +252,7 @@ def publish_round(by: Person | None, round_: Round) -> None:
         locked.save(update_fields=["published", "published_by"])
 
 
-def _check_not_busy() -> None:
+def _raise_if_busy() -> None:
     busy = Round.objects.filter(busy=True).first()
     if busy is not None:
         raise BusyError(
@@ -262,7 +261,7 @@ def _check_not_busy() -> None:
 
 
 def _save_and_queue(round_: Round) -> None:
-    """Save a waiting round, and queue its job."""
+    """Save a waiting round and queue its job."""
     try:
         with transaction.atomic():
             round_.save()
@@ -271,14 +270,14 @@ def _save_and_queue(round_: Round) -> None:
         raise BusyError(_("Another round, or one of this name, has just been started.")) from None
 
 
-def _lock(round_: Round) -> Round:
-    """Lock the rows of a round and its job, in the order in which `Job.stop` locks them."""
-    Job.objects.select_for_update(no_key=True).filter(mark=_job_mark(round_)).first()
+def _lock_round(round_: Round) -> Round:
+    """Lock the rows of a round and of its job, in the same order as `Job.stop`."""
+    Job.objects.select_for_update(no_key=True).filter(mark=_get_job_mark(round_)).first()
     return Round.objects.select_for_update(no_key=True).get(pk=round_.pk)
 
 
 EXPORTING, STORING = "handing over", "storing"
-"""The first and the last step; `winosmith.rounds.run_round` has the steps in between."""
+"""The first and the last step; `winosmith.rounds.run_round` runs the steps in between."""
 
 UPDATE_SECONDS = 1.0
 """Seconds between progress updates."""
@@ -286,7 +285,7 @@ UPDATE_SECONDS = 1.0
 
 @dataclass(frozen=True)
 class StepProgress:
-    """The progress of a running round.
+    """The progress of a running round's current step.
 
     Attributes:
         step: The title of the step, which is step `number` (from 1) of `of`.
@@ -304,23 +303,23 @@ class StepProgress:
     since: float = 0.0
 
 
-class Cancelled(Exception):  # noqa: N818 - cancelling is not an error
+class RoundCancelledError(Exception):
     """The round was cancelled."""
 
 
-def step_titles(solvers: list[str]) -> list[str]:
-    """Return the titles of all steps of a round, in order."""
+def list_step_titles(solvers: list[str]) -> list[str]:
+    """List the titles of a round's steps, in order."""
     building = ["reading", "checking", "embedding", "filtering", "measuring", "writing"]
     solving = [f"solving with {name}" for name in solvers]
     return [EXPORTING, *building, *solving, "measuring", "writing", STORING]
 
 
 class ProgressReporter:
-    """Writes the current step of a round to its row, and collects the times of finished steps."""
+    """Writes a round's progress to its row, and collects the durations of finished steps."""
 
     def __init__(self, round_: Round, recipe: RoundRecipe) -> None:
         self.round = round_
-        self.steps = step_titles([rule.name for rule in recipe.solvers])
+        self.steps = list_step_titles([rule.name for rule in recipe.solvers])
         self.at = -1
         self.doing = StepProgress(of=len(self.steps))
         self.due = 0.0
@@ -331,7 +330,7 @@ class ProgressReporter:
         """Start a step; see `winosmith.build.Step`.
 
         Raises:
-            Cancelled: The round was cancelled.
+            RoundCancelledError: The round was cancelled.
         """
         self.at = self._find_step(title)
         self.doing = replace(
@@ -339,16 +338,16 @@ class ProgressReporter:
             since=time.time(),
         )  # fmt: skip
         self._update_row(step=title, doing=asdict(self.doing))
-        yield self._advance
+        yield self._report_progress
         seconds = round(time.time() - self.doing.since, 2)
         self.timings.append((self.doing.number, title, seconds))
 
     def _find_step(self, title: str) -> int:
-        """Return the index of the next step with a title; steps may be skipped."""
+        """Return the index of the next step with this title; steps may be skipped."""
         later = [n for n in range(self.at + 1, len(self.steps)) if self.steps[n] == title]
         return later[0] if later else self.at
 
-    def _advance(self, done: int, note: str) -> None:
+    def _report_progress(self, done: int, note: str) -> None:
         self.doing = replace(self.doing, done=done, note=note)
         if time.monotonic() >= self.due:
             self.due = time.monotonic() + UPDATE_SECONDS
@@ -358,10 +357,10 @@ class ProgressReporter:
         running = Round.objects.filter(pk=self.round.pk, state=Round.State.RUNNING)
         with writing():
             if not running.update(**changes):
-                raise Cancelled
+                raise RoundCancelledError
 
 
-def round_progress(round_: Round) -> dict[str, Any] | None:
+def get_round_progress(round_: Round) -> dict[str, Any] | None:
     """Return the progress of a waiting or running round; None for other rounds.
 
     It contains `at_work`: whether a process runs the round, which may have been interrupted. Once
@@ -371,40 +370,40 @@ def round_progress(round_: Round) -> dict[str, Any] | None:
     """
     if not round_.busy:
         return None
-    if rounds_are_idle() or not round_.doing:
-        return {"at_work": not rounds_are_idle()}
+    if are_rounds_idle() or not round_.doing:
+        return {"at_work": not are_rounds_idle()}
     doing = StepProgress(**round_.doing)
     share = min(1.0, doing.done / doing.total) if doing.total else None
-    seconds = _seconds_left(round_, doing, share)
+    seconds = _estimate_seconds(round_, doing, share)
     return {
         **asdict(doing),
         "at_work": True,
-        "step": _step_label(doing.step),
+        "step": _get_step_label(doing.step),
         "percent": round(100 * (doing.number - 1 + (share or 0)) / max(doing.of, 1)),
         "since": datetime.fromtimestamp(doing.since, UTC),
         "until": None if seconds is None else datetime.fromtimestamp(time.time() + seconds, UTC),
     }
 
 
-def _seconds_left(round_: Round, doing: StepProgress, share: float | None) -> float | None:
-    """Estimate the seconds until the round ends; None without an earlier round.
+def _estimate_seconds(round_: Round, step: StepProgress, fraction: float | None) -> float | None:
+    """Estimate the seconds until a round ends; None if there is no earlier round.
 
     The estimate uses the times of the last round's steps, scaled by how much longer the current
     step takes.
     """
-    took = _last_step_times(round_)
+    took = _load_last_step_times(round_)
     if took is None:
         return None
-    steps = step_titles([table["name"] for table in round_.recipe["solvers"]])
-    passed = time.time() - doing.since
-    usual = took.get((doing.number, doing.step), 0.0)
-    whole = passed / share if share and share > 0.05 else max(usual, passed)
+    steps = list_step_titles([table["name"] for table in round_.recipe["solvers"]])
+    passed = time.time() - step.since
+    usual = took.get((step.number, step.step), 0.0)
+    whole = passed / fraction if fraction and fraction > 0.05 else max(usual, passed)
     pace = max(1.0, whole / usual) if usual > 1 else 1.0
-    later = sum(took.get((n, steps[n - 1]), 0.0) for n in range(doing.number + 1, len(steps) + 1))
+    later = sum(took.get((n, steps[n - 1]), 0.0) for n in range(step.number + 1, len(steps) + 1))
     return max(0.0, whole - passed) + pace * later
 
 
-def _last_step_times(round_: Round) -> dict[tuple[int, str], float] | None:
+def _load_last_step_times(round_: Round) -> dict[tuple[int, str], float] | None:
     before = Round.objects.filter(state=Round.State.DONE, pk__lt=round_.pk).order_by("-pk").first()
     if before is None:
         return None
@@ -423,14 +422,14 @@ _STEP_LABELS = {
 }
 
 
-def _step_label(title: str) -> str:
+def _get_step_label(title: str) -> str:
     if title.startswith("solving with "):
         return _("%s answers") % title.removeprefix("solving with ")
     return str(_STEP_LABELS.get(title, title))
 
 
 def write_pool(round_: Round) -> Path:
-    """Write the pool of a round once; return its folder.
+    """Write the pool of a round unless it exists; return its folder.
 
     Problems, votes and lineages come from one consistent snapshot, with pseudonyms for people. A
     resumed round keeps its original pool.
@@ -441,7 +440,7 @@ def write_pool(round_: Round) -> Path:
         return folder
     votes = []
     with read_snapshot(), output.write(PROBLEMS) as file:
-        for rows in chunks(public_problems()):
+        for rows in iter_chunks(public_problems()):
             file.writelines(formats.to_lines(as_public(rows), marked=True))
             votes += list(iter_responses(rows))
     write_votes(votes, folder / VOTES)
@@ -455,7 +454,7 @@ CHUNK = 1000
 
 def store_results(
     round_: Round,
-    found: Found,
+    result: Found,
     timings: list[tuple[int, str, float]],
     on_progress: Callable[[int], None],
 ) -> bool:
@@ -465,14 +464,14 @@ def store_results(
 
     Args:
         round_: The round's row.
-        found: The result of `winosmith.rounds.run_round`.
+        result: The result of `winosmith.rounds.run_round`.
         timings: The duration of each step.
         on_progress: A function called with the number of stored problems.
     """
     done = 0
-    places = _iter_places(found)
+    places = _iter_place_fields(result)
     for chunk in chunked(places, CHUNK):
-        numbers = _problem_keys(old for old, _ in chunk)
+        numbers = _load_problem_keys(old for old, _ in chunk)
         rows = [
             Place(round=round_, problem_id=numbers[old], **fields)
             for old, fields in chunk
@@ -488,52 +487,51 @@ def store_results(
                 state=Round.State.DONE,
                 busy=False,
                 ended=timezone.now(),
-                record=dict(found.record),
-                changes=list(map(_change_record, find_changes(found.record, last))),
+                record=dict(result.record),
+                changes=[
+                    [change.name, change.old, change.new, change.format_spec]
+                    for change in pair_results(result.record, last)
+                ],
                 timings=[list(timing) for timing in timings],
             )
         )
 
 
-def _change_record(change: Change) -> list[Any]:
-    return [change.what, change.before, change.now, change.form]
-
-
-def _iter_places(found: Found) -> Iterator[tuple[str, dict[str, Any]]]:
-    build = BuildFiles(found.folder / "build")
+def _iter_place_fields(result: Found) -> Iterator[tuple[str, dict[str, Any]]]:
+    build = BuildFiles(result.folder / "build")
     verdicts = {
         line["id"]: {"stage": line["stage"], "reason": line["reason"]}
-        for line in (*build.dropped(), *build.withheld())
+        for line in (*build.read_dropped(), *build.read_withheld())
     }
-    scores = {line["id"]: _score_fields(line) for line in build.scores()}
+    scores = {line["id"]: _make_score_fields(line) for line in build.read_scores()}
     roots = {
-        problem.id: at for at, problem in enumerate(_read_records(found.folder / "roots.jsonl"))
+        problem.id: at for at, problem in enumerate(_read_records(result.folder / "roots.jsonl"))
     }
-    for new, old in build.old_ids().items():
+    for new, old in build.read_old_ids().items():
         yield (
             old,
             {
                 **verdicts.get(new, {}),
                 **scores.get(new, {}),
                 "root": roots.get(old),
-                "fools": found.record["fooling"].get(old, []),
+                "fools": result.record["fooling"].get(old, []),
             },
         )
 
 
-def _score_fields(line: dict[str, Any]) -> dict[str, Any]:
-    if line["score"] is None:
+def _make_score_fields(record: dict[str, Any]) -> dict[str, Any]:
+    if record["score"] is None:
         return {}
-    guessed = round(line["score"] * line["votes"])
+    guessed = round(record["score"] * record["votes"])
     return {
-        "score": line["score"],
+        "score": record["score"],
         "guessed": guessed,
-        "asked": line["votes"],
-        "phase": line["phase"],
+        "asked": record["votes"],
+        "phase": record["phase"],
     }
 
 
-def _problem_keys(ids: Iterable[str]) -> dict[str, int]:
+def _load_problem_keys(ids: Iterable[str]) -> dict[str, int]:
     rows = Problem.objects.filter(ref__in=list(ids))
     return dict(rows.values_list("ref", "pk"))
 
@@ -549,7 +547,7 @@ def _run_to_end(round_: Round) -> None:
     try:
         _mark_running(round_)
         _run_steps(round_)
-    except Cancelled:
+    except RoundCancelledError:
         return
     except OperationalError:
         raise  # the worker tries again
@@ -571,7 +569,7 @@ def _mark_running(round_: Round) -> None:
     with writing():
         locked = Round.objects.select_for_update(no_key=True).get(pk=round_.pk)
         if not locked.busy:
-            raise Cancelled
+            raise RoundCancelledError
         locked.state = Round.State.RUNNING
         locked.began, locked.doing = locked.began or timezone.now(), {}
         locked.save(update_fields=["state", "began", "doing"])
@@ -586,27 +584,27 @@ def _run_steps(round_: Round) -> None:
         if not rule.learn:
             find_training_data(rule, recipe.folder)
             make_solver(rule, recipe.folder)  # reports missing files before the build
-    found = run_round(recipe, round_.folder / "results", last=_last_folder(round_), step=show)
+    found = run_round(recipe, round_.folder / "results", last=_find_last_folder(round_), step=show)
     count = found.record["build"]["funnel"]["collected"]["problems"]
     with show(STORING, count) as advance:
         if not store_results(round_, found, show.timings, lambda done: advance(done, "")):
-            raise Cancelled
+            raise RoundCancelledError
 
 
-def _last_folder(round_: Round) -> str | None:
+def _find_last_folder(round_: Round) -> str | None:
     if round_.last is None:
         return None
     folder = round_.last.folder / "results"
     return str(folder) if (folder / "round.json").exists() else None
 
 
-def _job_mark(round_: Round) -> str:
+def _get_job_mark(round_: Round) -> str:
     return f"round-{round_.pk}"
 
 
 def queue_round(round_: Round) -> Job:
-    """Queue the job of a round, which has the same job for all its attempts; return the job."""
-    mark = _job_mark(round_)
+    """Queue and return the job of a round; all attempts share one job."""
+    mark = _get_job_mark(round_)
     with writing():
         columns = {"kind": ROUND, "asked": {"name": round_.name}, "actor": round_.started_by}
         Job.objects.get_or_create(mark=mark, defaults={**columns, "state": Job.State.WAITING})
@@ -621,17 +619,17 @@ def find_round(job: Job) -> Round:
     return Round.objects.select_related("last").get(name=job.asked["name"])
 
 
-def mark_lost(job: Job) -> None:
-    """Mark a round as failed because the worker ended during it."""
+def fail_lost_round(job: Job) -> None:
+    """Mark a job's round as failed because the worker ended while running it."""
     _mark_failed(find_round(job), _(ENDED))
 
 
 def run_job(job: Job, progress: Progress) -> None:
-    """Run the round of a job, in the worker.
+    """Run a job's round in the worker.
 
     Raises:
         InputError: The round failed; its row also has the reason.
-        Stopped: The round was just cancelled.
+        JobStopped: The round was just cancelled.
     """
     round_ = find_round(job)
     if round_.state in (Round.State.FAILED, Round.State.CANCELLED):  # an admin retried the job

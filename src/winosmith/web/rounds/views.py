@@ -22,7 +22,7 @@ from django.views.decorators.http import require_POST, require_safe
 
 from winosmith.errors import InputError
 from winosmith.web.judge.models import note_twins_read
-from winosmith.web.pages import adjacent_pages, as_download, waiting_page
+from winosmith.web.pages import list_adjacent_pages, mark_as_download, render_waiting_page
 from winosmith.web.people import gates
 from winosmith.web.people.models import Person
 from winosmith.web.rounds import results, running
@@ -36,12 +36,12 @@ class StartForm(forms.Form):
         label=gettext_lazy("Name"),
         help_text=gettext_lazy("Lower-case letters, digits and dashes; part of the round’s URL."),
         max_length=40,
-        initial=running.next_name,
+        initial=running.suggest_next_name,
     )
     recipe = forms.ChoiceField(
         label=gettext_lazy("Recipe"),
         help_text=gettext_lazy("A file in the folder “recipes” of the site."),
-        choices=lambda: [("", _("the standard one")), *((n, n) for n in running.named_recipes())],
+        choices=lambda: [("", _("the standard recipe")), *((n, n) for n in running.list_recipes())],
         required=False,
     )
 
@@ -50,11 +50,9 @@ class StartForm(forms.Form):
 def list_rounds(request: HttpRequest) -> HttpResponse:
     """List the published rounds; for moderators, list all rounds."""
     rows = Round.objects.order_by("-pk")
-    if not _moderates(request):
+    if not _is_moderator(request):
         rows = rows.exclude(published=None).order_by("-published")
-    context = {
-        "rounds": [(row, results.count_problems(row)) for row in rows],
-    }
+    context = {"rounds": [(row, results.count_problems(row)) for row in rows]}
     return render(request, "rounds/index.html", context)
 
 
@@ -66,25 +64,23 @@ def show_round(request: HttpRequest, name: str) -> HttpResponse:
 
 @require_safe
 def show_progress(request: HttpRequest, name: str) -> HttpResponse:
-    """Return the progress of a round to a waiting page, or make the page reload."""
+    """Return a round's progress to a polling page, or make the page reload."""
     round_ = get_visible_round(request, name)
-    context = {"round": round_, "progress": running.round_progress(round_)}
-    return waiting_page(request, "rounds/parts/progress.html", context, round_.busy)
+    context = {"round": round_, "progress": running.get_round_progress(round_)}
+    return render_waiting_page(request, "rounds/parts/progress.html", context, round_.busy)
 
 
 @gates.admins_only
 def start_round(request: HttpRequest) -> HttpResponse:
-    """Show the form for a new round, or start the round, once per form."""
+    """Show the form for a new round; on POST, start the round, once per form."""
     form, person = StartForm(request.POST or None), cast(Person, request.user)
     if request.method == "POST" and form.is_valid():
         name, recipe = form.cleaned_data["name"], form.cleaned_data["recipe"]
         table, base = running.read_recipe(recipe) if recipe else ({}, "")
-
-        def act() -> None:
-            running.create_round(name, table, base, person)
-
         try:
-            gates.form_once(request, person, act)
+            gates.process_form(
+                request, person, lambda: running.create_round(name, table, base, person)
+            )
         except InputError as error:
             form.add_error(None, str(error))
         else:
@@ -96,7 +92,7 @@ def start_round(request: HttpRequest) -> HttpResponse:
 @require_POST
 @gates.admins_only
 def change_round(request: HttpRequest, name: str, do: str) -> HttpResponse:
-    """Publish, stop or resume a round, once per form; `do` is the action."""
+    """Publish, stop or resume a round, as stated by `do`, once per form."""
     round_, person = get_visible_round(request, name), cast(Person, request.user)
     acts: dict[str, tuple[Callable[[], object], str]] = {
         "publish": (lambda: running.publish_round(person, round_), _("The round is published.")),
@@ -105,7 +101,7 @@ def change_round(request: HttpRequest, name: str, do: str) -> HttpResponse:
     }
     change, message = acts[do]
     try:
-        gates.form_once(request, person, change)
+        gates.process_form(request, person, change)
     except InputError as error:
         return _render_round(request, get_visible_round(request, name), error)
     messages.success(request, message)
@@ -117,29 +113,29 @@ def _render_round(
 ) -> HttpResponse:
     context: dict[str, Any] = {
         "round": round_,
-        "progress": running.round_progress(round_),
+        "progress": running.get_round_progress(round_),
         "error": error,
     }
     if round_.state == Round.State.DONE:
-        roots = results.public_roots(round_)
-        note_twins_read(gates.existing_writer(request), roots)
+        roots = results.get_public_roots(round_)
+        note_twins_read(gates.get_current_writer(request), roots)
         context |= {**results.results_context(round_), "roots": roots}
     return render(request, "rounds/round.html", context, status=409 if error else 200)
 
 
 def get_visible_round(request: HttpRequest, name: str) -> Round:
-    """Return a round that the reader may see; only moderators see unpublished rounds.
+    """Return a round if the reader may see it; only moderators see unpublished rounds.
 
     Raises:
         Http404: The round does not exist, or the reader may not see it.
     """
     found = get_object_or_404(Round.objects.select_related("last", "started_by"), name=name)
-    if not (found.published or _moderates(request)):
+    if not (found.published or _is_moderator(request)):
         raise Http404
     return found
 
 
-def _moderates(request: HttpRequest) -> bool:
+def _is_moderator(request: HttpRequest) -> bool:
     return bool(request.user.is_authenticated and request.user.moderates)
 
 
@@ -147,7 +143,7 @@ SIZE = 20
 """Number of flags on a page."""
 
 MAX_DOWNLOADS = 240
-"""Maximum number of files, reports and downloads per hour, for one network or account."""
+"""Maximum number of file and report requests per hour for a network or account."""
 
 
 @require_safe
@@ -155,47 +151,47 @@ def show_report(request: HttpRequest, name: str) -> HttpResponseBase:
     """Show the report of a round, with its own Content-Security-Policy."""
     round_ = _get_finished_round(request, name)
     gates.rate_limit_reading(request, "download", MAX_DOWNLOADS)
-    return _with_report_policy(HttpResponse(results.render_report(round_)))
+    return _set_report_headers(HttpResponse(results.render_report(round_)))
 
 
 @require_safe
 @gates.moderators_only
 def show_build_report(request: HttpRequest, name: str) -> HttpResponseBase:
-    """Show moderators the report of the round's build."""
-    path = results.build_report(_get_finished_round(request, name))
+    """Show a round's build report to moderators."""
+    path = results.get_build_report_path(_get_finished_round(request, name))
     if path is None:
         raise Http404
-    return _with_report_policy(
+    return _set_report_headers(
         FileResponse(path.open("rb"), content_type="text/html; charset=utf-8")
     )
 
 
 @require_safe
 def download_file(request: HttpRequest, name: str, which: str) -> HttpResponseBase:
-    """Send the public problems that a round kept, or those that it omitted, with the reasons."""
+    """Send the public problems that a round kept, or those that it omitted with the reasons."""
     round_ = _get_finished_round(request, name)
     if which not in results.FILES:
         raise Http404
     gates.rate_limit_reading(request, "download", MAX_DOWNLOADS)
     parts = (
-        () if request.method == "HEAD" else results.iter_lines(round_, kept=results.FILES[which])
+        () if request.method == "HEAD" else results.iter_problems(round_, kept=results.FILES[which])
     )
     response = StreamingHttpResponse(parts, content_type="application/x-ndjson")
     response.headers["X-Robots-Tag"] = "noindex"
-    return as_download(response, f"{round_.name}-{which}")
+    return mark_as_download(response, f"{round_.name}-{which}")
 
 
 @require_safe
 def show_flags(request: HttpRequest) -> HttpResponse:
     """Show which of the person's problems the last published round omitted, and why."""
-    person, round_ = gates.existing_writer(request), results.last_published()
-    rows = results.flagged_places(person, round_) if person and round_ else ()
+    person, round_ = gates.get_current_writer(request), results.get_last_published_round()
+    rows = results.list_flagged_places(person, round_) if person and round_ else ()
     shown = Paginator(rows, SIZE).get_page(request.GET.get("page"))
     context = {
         "round": round_,
         "flags": [results.make_flag(place, place.problem) for place in shown.object_list],
         "count": shown.paginator.count,
-        "page": adjacent_pages(shown),
+        "page": list_adjacent_pages(shown),
     }
     return render(request, "rounds/mine.html", context)
 
@@ -207,7 +203,7 @@ def _get_finished_round(request: HttpRequest, name: str) -> Round:
     return round_
 
 
-def _with_report_policy(response: HttpResponseBase) -> HttpResponseBase:
+def _set_report_headers(response: HttpResponseBase) -> HttpResponseBase:
     response.headers["Content-Security-Policy"] = results.POLICY
     response.headers["X-Robots-Tag"] = "noindex"
     return response

@@ -6,7 +6,7 @@ from django.apps import AppConfig
 
 
 class Config(AppConfig):
-    """The Django application; registers its jobs and regular tasks."""
+    """The Django application; registers its jobs and periodic tasks."""
 
     name = "winosmith.web.run"
 
@@ -34,4 +34,4 @@ class Config(AppConfig):
             kind.BACKUP: backups.make_backup,
         }
         reload_rules()
-        cleaners["run"] = uploads.forget_files
+        cleaners["run"] = uploads.delete_unconfirmed_jobs

@@ -27,8 +27,8 @@ MAX_BACKUPS = 7
 NAME = re.compile(r"site-\d{8}-\d{6}\.tar\.gz")
 
 
-def backup_folder() -> Path:
-    """Return the folder of the backups."""
+def get_backup_folder() -> Path:
+    """Return the path of the backup folder."""
     return Path(settings.SITE.folder, BACKUPS)
 
 
@@ -37,7 +37,7 @@ def list_backups() -> list[dict[str, Any]]:
 
     Each has the `name` of the file, its `size` in bytes, and the time when it was `made`.
     """
-    paths = [path for path in backup_folder().glob("*.tar.gz") if NAME.fullmatch(path.name)]
+    paths = [path for path in get_backup_folder().glob("*.tar.gz") if NAME.fullmatch(path.name)]
     return [
         {
             "name": path.name,
@@ -51,7 +51,7 @@ def list_backups() -> list[dict[str, Any]]:
 def request_backup(person: Person) -> Job:
     """Request a backup, in the caller's transaction.
 
-    An empty file marks that the job was started in this folder. A backup contains the row of its
+    An empty file records that the job was started in this folder. A backup contains the row of its
     own job, in the state "running", but not this file, so a restored site does not run it again.
     """
     job = create_job(person, BACKUP, {}, state=Job.State.WAITING)
@@ -61,7 +61,7 @@ def request_backup(person: Person) -> Job:
 
 
 def make_backup(job: Job, progress: Progress) -> dict[str, Any]:
-    """Make the backup that a job requests, and delete the oldest backups beyond `MAX_BACKUPS`.
+    """Make the requested backup, and delete the oldest backups if there are too many.
 
     Raises:
         InputError: The job was started on another site, from whose backup this site was restored.
@@ -73,12 +73,12 @@ def make_backup(job: Job, progress: Progress) -> dict[str, Any]:
                 "restored; make a new backup."
             )
         )
-    path = backup_folder() / f"site-{job.at:%Y%m%d-%H%M%S}.tar.gz"
-    backup_folder().mkdir(mode=0o700, exist_ok=True)
-    for left in backup_folder().glob(".site-*"):  # of an interrupted backup
+    path = get_backup_folder() / f"site-{job.at:%Y%m%d-%H%M%S}.tar.gz"
+    get_backup_folder().mkdir(mode=0o700, exist_ok=True)
+    for left in get_backup_folder().glob(".site-*"):  # of an interrupted backup
         shutil.rmtree(left, ignore_errors=True)
     if not path.exists():
         backup(settings.SITE, path)
     for old in list_backups()[MAX_BACKUPS:]:
-        (backup_folder() / old["name"]).unlink(missing_ok=True)
+        (get_backup_folder() / old["name"]).unlink(missing_ok=True)
     return {"file": path.name, "bytes": path.stat().st_size}

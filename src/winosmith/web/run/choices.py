@@ -21,7 +21,7 @@ from winosmith.errors import RecipeError
 from winosmith.locks import wait_for_lock
 from winosmith.outputs import atomic_write
 from winosmith.web._lock import writing
-from winosmith.web._rules import CHOSEN, GROUPS, editable, label_and_hint, read_chosen, settings_of
+from winosmith.web._rules import CHOSEN, GROUPS, get_editable, get_settings, read_saved, split_label
 from winosmith.web.jobs import SETTINGS, Job, create_job
 from winosmith.web.pages import reload_rules
 from winosmith.web.people.models import Person
@@ -30,63 +30,63 @@ PENDING = "chosen.new"
 """File in the site's folder with the new settings, until their log entry is committed."""
 
 
-def _declarations() -> dict[str, dict[str, Any]]:
-    return editable(type(settings.RULES))
+def _get_editable_settings() -> dict[str, dict[str, Any]]:
+    return get_editable(type(settings.RULES))
 
 
-def setting_label(name: str) -> str:
+def get_setting_label(name: str) -> str:
     """Return the label of a setting, in the reader's language."""
-    return _(label_and_hint(_declarations()[name])[0])
+    return _(split_label(_get_editable_settings()[name])[0])
 
 
-def value_label(name: str, value: str) -> str:
-    """Return the label of a setting's value in the reader's language, or else the value."""
-    choices: Mapping[str, str] = _declarations()[name]["choices"] or {}
+def get_value_label(name: str, value: str) -> str:
+    """Return the label of a setting's value in the reader's language, or the value itself."""
+    choices: Mapping[str, str] = _get_editable_settings()[name]["choices"] or {}
     return _(choices[value]) if value in choices else value
 
 
-def _build_field(name: str, key: Mapping[str, Any]) -> forms.Field:
+def _build_field(name: str, schema: Mapping[str, Any]) -> forms.Field:
     # The form also contains the initial values, so that saving it does not revert a setting that
     # another admin has changed in the meantime.
-    hint = label_and_hint(key)[1]
-    words: dict[str, Any] = {"label": setting_label(name), "help_text": hint and _(hint)}
+    hint = split_label(schema)[1]
+    words: dict[str, Any] = {"label": get_setting_label(name), "help_text": hint and _(hint)}
     words["show_hidden_initial"] = True
-    if "enum" in key:
-        choices = [(one, value_label(name, one)) for one in key["enum"]]
+    if "enum" in schema:
+        choices = [(one, get_value_label(name, one)) for one in schema["enum"]]
         return forms.ChoiceField(choices=choices, **words)
-    if key["type"] == "boolean":
+    if schema["type"] == "boolean":
         return forms.BooleanField(required=False, **words)
-    if key["type"] == "integer":
-        return forms.IntegerField(min_value=key["minimum"], max_value=key["maximum"], **words)
-    if key["type"] == "array":
+    if schema["type"] == "integer":
+        return forms.IntegerField(min_value=schema["minimum"], max_value=schema["maximum"], **words)
+    if schema["type"] == "array":
         words["help_text"] = words["help_text"] or _("One per line.")
         return LinesField(required=False, widget=forms.Textarea(attrs={"rows": 4}), **words)
-    required = bool(key.get("minLength"))
-    return forms.CharField(max_length=key["maxLength"], required=required, **words)
+    required = bool(schema.get("minLength"))
+    return forms.CharField(max_length=schema["maxLength"], required=required, **words)
 
 
 class LinesField(forms.CharField):
-    """A list of distinct texts, one per line."""
+    """A form field for a list of distinct texts, one per line."""
 
     def prepare_value(self, value: Any) -> Any:
-        """Return the content of the text field."""
+        """Return the texts as the content of a text area."""
         return "\n".join(value) if isinstance(value, tuple) else value
 
     def to_python(self, value: Any) -> tuple[str, ...]:
-        """Return the texts, without surrounding spaces."""
+        """Return the list of texts, without surrounding spaces."""
         lines = self.prepare_value(value or "").splitlines()
         return tuple(dict.fromkeys(text for line in lines if (text := " ".join(line.split()))))
 
     def has_changed(self, initial: Any, data: Any) -> bool:
-        """Return whether the texts differ."""
+        """Return whether the texts differ from the initial ones."""
         return self.to_python(initial) != self.to_python(data)
 
 
 class SettingsForm(forms.Form):
-    """The form for the site's settings; those in `site.toml` are read-only."""
+    """The form for the site's settings; settings in `site.toml` are read-only."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
-        rules, declared = settings.RULES, _declarations()
+        rules, declared = settings.RULES, _get_editable_settings()
         super().__init__(*args, initial={name: getattr(rules, name) for name in declared}, **kwargs)
         for name, key in declared.items():
             field = self.fields[name] = _build_field(name, key)
@@ -95,13 +95,13 @@ class SettingsForm(forms.Form):
                 field.help_text = _("Set in site.toml on the server.")
 
     def sections(self) -> list[dict[str, Any]]:
-        """Return the groups of the form, each with its fields and those behind "More".
+        """Return the groups of fields in the form, each divided into visible and collapsed fields.
 
         A group is opened if a setting behind "More" is invalid, or differs from its default.
         """
         found = []
         for group in GROUPS:
-            keys = settings_of(group, type(settings.RULES))
+            keys = get_settings(group, type(settings.RULES))
             more = [self[name] for name, key in keys.items() if key["more"]]
             found.append(
                 {
@@ -111,7 +111,7 @@ class SettingsForm(forms.Form):
                     "fields": [self[name] for name, key in keys.items() if not key["more"]],
                     "more": more,
                     "opened": any(
-                        field.errors or _plain(field.initial) != keys[field.name]["default"]
+                        field.errors or _to_json(field.initial) != keys[field.name]["default"]
                         for field in more
                     ),
                 }
@@ -119,7 +119,7 @@ class SettingsForm(forms.Form):
         return found
 
     def clean(self) -> dict[str, Any]:
-        """Reject values that contradict each other, as the site does when it starts."""
+        """Reject values that contradict each other, using the site's start-up checks."""
         typed: dict[str, Any] = super().clean()
         if not self.errors:
             try:
@@ -129,12 +129,12 @@ class SettingsForm(forms.Form):
         return typed
 
     def add_recipe_error(self, error: RecipeError) -> None:
-        """Add the reason why a setting is invalid to the setting's field."""
+        """Add an error to the field of the invalid setting."""
         wanted = _(error.wanted) or str(error)
         self.add_error(error.key or None, f"{wanted[0].upper()}{wanted[1:]}.")
 
     def changed(self) -> dict[str, Any]:
-        """Return the settings that were edited in the form and differ from the current values."""
+        """Return the edited settings that differ from the current values."""
         rules = settings.RULES
         return {
             name: self.cleaned_data[name]
@@ -144,18 +144,18 @@ class SettingsForm(forms.Form):
 
 
 @contextmanager
-def settings_lock() -> Iterator[None]:
-    """Allow only one admin at a time to change settings, across all processes of the site."""
+def lock_settings() -> Iterator[None]:
+    """Lock the settings, so that only one admin at a time can change them."""
     with (settings.SITE.folder / "choose.lock").open("wb") as file:
         wait_for_lock(file.fileno())
         yield
 
 
 def change_settings(person: Person, changed: dict[str, Any]) -> Job:
-    """Write changed settings and log them; they take effect in every process of the site.
+    """Write and log changed settings, which take effect in every process of the site.
 
     Settings equal to their default are omitted from the file. If the file can't be written, nothing
-    is logged. The caller must hold `settings_lock`.
+    is logged. The caller must hold `lock_settings`.
 
     Args:
         person: The admin.
@@ -167,9 +167,9 @@ def change_settings(person: Person, changed: dict[str, Any]) -> Job:
     """
     reload_rules()
     rules = replace(settings.RULES, **changed)
-    folder, declared = settings.SITE.folder, _declarations()
+    folder, declared = settings.SITE.folder, _get_editable_settings()
     with writing():
-        chosen = {**read_chosen(folder), **{name: _plain(getattr(rules, name)) for name in changed}}
+        chosen = read_saved(folder) | {key: _to_json(getattr(rules, key)) for key in changed}
         kept = {
             name: chosen[name]
             for name, key in declared.items()
@@ -177,15 +177,15 @@ def change_settings(person: Person, changed: dict[str, Any]) -> Job:
         }
         with atomic_write(folder / PENDING) as file:
             file.write(json.dumps(kept, indent=2, ensure_ascii=False) + "\n")
-        job = create_job(person, SETTINGS, {name: _plain(value) for name, value in changed.items()})
-        transaction.on_commit(_apply_pending)
+        job = create_job(person, SETTINGS, {key: _to_json(value) for key, value in changed.items()})
+        transaction.on_commit(_apply_pending_settings)
     return job
 
 
-def _apply_pending() -> None:
+def _apply_pending_settings() -> None:
     (settings.SITE.folder / PENDING).replace(settings.SITE.folder / CHOSEN)
     reload_rules()
 
 
-def _plain(value: Any) -> Any:
+def _to_json(value: Any) -> Any:
     return list(value) if isinstance(value, tuple) else value

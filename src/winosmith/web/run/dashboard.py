@@ -20,7 +20,7 @@ from django.utils.translation import gettext as _
 
 from winosmith.web._kept import Entry, cached
 from winosmith.web.judge.models import Slot, Verdict
-from winosmith.web.pages import bar_chart, fixed
+from winosmith.web.pages import make_bar_chart, to_fixed
 from winosmith.web.problems.models import Event, Problem, State, Twin
 from winosmith.web.problems.states import DECIDED, OPEN
 
@@ -30,7 +30,7 @@ SPANS = {"days": (1, 30), "weeks": (7, 26)}
 
 @dataclass(frozen=True, slots=True)
 class Statistics:
-    """The statistics of each period, oldest first; all lists have the same length.
+    """The statistics by period, oldest first; all lists have the same length.
 
     Attributes:
         first: The first day of each period, in UTC.
@@ -58,7 +58,7 @@ class Statistics:
 
 
 def load_statistics(view: str) -> Statistics:
-    """Return the statistics of a view; a large site caches them for a while.
+    """Return the statistics for a view ("day" or "week"), which are cached on large sites.
 
     Args:
         view: One of `SPANS`.
@@ -68,7 +68,7 @@ def load_statistics(view: str) -> Statistics:
 
 @dataclass(frozen=True, slots=True)
 class Periods:
-    """The periods of a view.
+    """The days or weeks that a view shows.
 
     Attributes:
         start: The first day, in UTC.
@@ -81,7 +81,7 @@ class Periods:
     bars: int
 
     def count(self, rows: QuerySet[Any], time: str, *columns: str) -> Iterator[tuple[Any, ...]]:
-        """Yield the period of each group of rows, the group's columns, and its number of rows.
+        """Count rows by period and columns; yield the period, the columns and the count.
 
         Args:
             rows: The rows.
@@ -96,7 +96,7 @@ class Periods:
                 yield period, *rest
 
     def sum(self, pairs: Iterable[tuple[Any, ...]]) -> list[int]:
-        """Return the sum for each period, from pairs of a period and a number."""
+        """Sum (period, number) pairs by period."""
         sums = [0] * self.bars
         for period, n in pairs:
             sums[period] += n
@@ -104,33 +104,33 @@ class Periods:
 
 
 def compute_statistics(view: str, now: datetime) -> Statistics:
-    """Compute the statistics by day, or by periods of seven days, up to the day of `now`."""
+    """Compute the statistics by day or by seven days, up to the day of `now`."""
     days, bars = SPANS[view]
     start = now.astimezone(UTC).date() - timedelta(days=days * bars - 1)
     periods, problems = Periods(start, days, bars), Problem.objects.filter(gold=False)
     events = Event.objects.filter(problem__gold=False).exclude(before=F("after"))
     moves = list(periods.count(events, "at", "before", "after"))
 
-    def moved(counts: Callable[[Any, Any], bool]) -> list[int]:
-        return periods.sum((at, n) for at, before, after, n in moves if counts(before, after))
+    def count_transitions(matches: Callable[[Any, Any], bool]) -> list[int]:
+        return periods.sum((at, n) for at, before, after, n in moves if matches(before, after))
 
-    entered = moved(lambda before, after: before not in OPEN and after in OPEN)
-    left = moved(lambda before, after: before in OPEN and after not in OPEN)
+    entered = count_transitions(lambda before, after: before not in OPEN and after in OPEN)
+    left = count_transitions(lambda before, after: before in OPEN and after not in OPEN)
     waiting = problems.filter(state__in=OPEN).count()
     return Statistics(
         [start + timedelta(days=days * bar) for bar in range(bars)],
-        moved(lambda before, after: before == ""),
-        moved(lambda before, after: before in OPEN and after == State.VALID),
-        moved(lambda before, after: before in OPEN and after == State.REJECTED),
+        count_transitions(lambda before, after: before == ""),
+        count_transitions(lambda before, after: before in OPEN and after == State.VALID),
+        count_transitions(lambda before, after: before in OPEN and after == State.REJECTED),
         [waiting - sum(entered[bar + 1 :]) + sum(left[bar + 1 :]) for bar in range(bars)],
         periods.sum(periods.count(Slot.objects.votes(), "answered_at")),
-        _agreed_fractions(periods),
+        _compute_agreed_fractions(periods),
         *_count_people(periods),
         problems.count(),
     )
 
 
-def _agreed_fractions(periods: Periods) -> list[float | None]:
+def _compute_agreed_fractions(periods: Periods) -> list[float | None]:
     verdicts = [
         (at, n, [int(one) for one in counts.split(",") if one])
         for at, counts, n in periods.count(
@@ -157,37 +157,37 @@ LABELS = 6
 """Maximum number of labelled bars in a chart."""
 
 
-def draw_plots(found: Statistics) -> list[dict[str, Any]]:
-    """Return the charts of the page, each with a table.
+def draw_plots(statistics: Statistics) -> list[dict[str, Any]]:
+    """Draw the charts of the dashboard, each with a table.
 
     `parts` has the names of the numbers in a row; the second of two is stacked on the first. `rows`
     has a row per period, newest first: its day, and its formatted numbers.
     """
-    shares = [None if one is None else 100 * one for one in found.agreed]
+    shares = [None if one is None else 100 * one for one in statistics.agreed]
     figures: list[tuple[str, str, str, dict[str, Sequence[float | None]]]] = [
         (
             "came",
             _("Submitted"),
             _("Problems that were written, perturbed or imported."),
-            {_("submitted"): found.came},
+            {_("submitted"): statistics.came},
         ),
         (
             "decided",
             _("Outcome of problems"),
-            _("Decided problems: valid, and stacked in a pale colour, rejected."),
-            {_("valid"): found.valid, _("not valid"): found.rejected},
+            _("Decided problems: valid and, stacked in a pale colour, rejected."),
+            {_("valid"): statistics.valid, _("not valid"): statistics.rejected},
         ),
         (
             "backlog",
             _("Backlog"),
             _("Problems that were waiting for a judge or a moderator at the end of the period."),
-            {_("waiting"): found.backlog},
+            {_("waiting"): statistics.backlog},
         ),
         (
             "votes",
             _("Votes"),
             _("All votes on problems, except answers to gold questions."),
-            {_("votes"): found.votes},
+            {_("votes"): statistics.votes},
         ),
         (
             "agreement",
@@ -199,47 +199,47 @@ def draw_plots(found: Statistics) -> list[dict[str, Any]]:
             "people",
             _("Active people"),
             _(
-                "People who voted, and stacked in a pale colour, people who wrote but did "
+                "People who voted and, stacked in a pale colour, people who wrote but did "
                 "not vote. Each person is counted once."
             ),
-            {_("voted"): found.judged, _("only wrote"): found.wrote},
+            {_("voted"): statistics.judged, _("only wrote"): statistics.wrote},
         ),
     ]
-    return [_draw_plot(found.first, *figure) for figure in figures]
+    return [_draw_plot(statistics.first, *figure) for figure in figures]
 
 
 def _draw_plot(
-    first: Sequence[date],
+    starts: Sequence[date],
     key: str,
     title: str,
     hint: str,
-    parts: Mapping[str, Sequence[float | None]],
+    series: Mapping[str, Sequence[float | None]],
 ) -> dict[str, Any]:
-    rows = list(zip(first, *parts.values(), strict=True))
+    rows = list(zip(starts, *series.values(), strict=True))
     totals = [sum(value or 0 for value in values) for _day, *values in rows]
     unit = " %" if key == "agreement" else ""
-    every = max(1, -(-len(first) // LABELS))
+    every = max(1, -(-len(starts) // LABELS))
     values_by_day = ", ".join(
         f"{date_format(day, _('j M Y'))}: {_format_value(total, unit)}"
-        for day, total in zip(first, totals, strict=True)
+        for day, total in zip(starts, totals, strict=True)
         if total
     )
     return {
         "key": key,
         "title": title,
         "hint": hint,
-        "parts": list(parts),
+        "parts": list(series),
         "rows": [
             (day, [_format_value(one, unit) for one in values]) for day, *values in reversed(rows)
         ],
-        "drawing": bar_chart(
+        "drawing": make_bar_chart(
             [
                 [(value, part > 0) for part, value in enumerate(values) if value]
                 for _day, *values in rows
             ],
             [
-                date_format(day, _("j M")) if (len(first) - 1 - at) % every == 0 else ""
-                for at, day in enumerate(first)
+                date_format(day, _("j M")) if (len(starts) - 1 - at) % every == 0 else ""
+                for at, day in enumerate(starts)
             ],
             f"{title}: {values_by_day or _('nothing yet')}",
             top=100.0 if unit else _round_up(max(totals, default=0)),
@@ -251,33 +251,33 @@ def _draw_plot(
 def _format_value(value: float | None, unit: str) -> str:
     if value is None:
         return "–"
-    return fixed(value, 1 if unit else 0) + unit
+    return to_fixed(value, 1 if unit else 0) + unit
 
 
-def _round_up(most: float) -> float:
+def _round_up(maximum: float) -> float:
     size = 1.0
     while True:
         for step in (2, 4, 10):
-            if most <= step * size:
+            if maximum <= step * size:
                 return step * size
         size *= 10
 
 
-def funnel_rows(found: Statistics) -> list[tuple[str, int, float | None]]:
-    """Return the numbers of submitted, decided and valid problems, with percentages of the decided.
+def make_funnel_rows(statistics: Statistics) -> list[tuple[str, int, float | None]]:
+    """Return the numbers of submitted, decided and valid problems, with percentages.
 
     Decided problems may have been submitted earlier, so they are not a fraction of the submitted
     ones.
     """
-    came, valid = sum(found.came), sum(found.valid)
-    decided = valid + sum(found.rejected)
+    came, valid = sum(statistics.came), sum(statistics.valid)
+    decided = valid + sum(statistics.rejected)
     rows = [(_("decided"), decided), (_("found valid"), valid)]
     shares = [(name, n, 100 * n / decided if decided else None) for name, n in rows]
     return [(_("submitted"), came, None), *shares]
 
 
 def _count_waiting() -> Entry[dict[str, int]]:
-    """Count the problems by state, and the votes that are waiting."""
+    """Count the problems by state, and the pending votes."""
     problems = Problem.objects.filter(gold=False)
     states = Counter(dict(problems.values_list("state").annotate(n=Count("pk")).order_by()))
     by_kind = {
@@ -285,20 +285,20 @@ def _count_waiting() -> Entry[dict[str, int]]:
         "judging": states[State.JUDGING],
         "votes": Slot.objects.filter(open=True, gold=False).count(),
         "waits": problems.filter(waits=True).count(),
-        "provisional": Slot.objects.waiting().count(),
+        "provisional": Slot.objects.pending().count(),
         "decided": sum(states[state] for state in DECIDED),
     }
     return Entry(states.total(), by_kind)
 
 
-def page_context(asked: str) -> dict[str, Any]:
-    """Return the context of the page for a view; unknown views give the default view."""
-    view = asked if asked in SPANS else next(iter(SPANS))
+def dashboard_context(requested_view: str) -> dict[str, Any]:
+    """Return the template context for a view of the dashboard; unknown views become the default."""
+    view = requested_view if requested_view in SPANS else next(iter(SPANS))
     found = load_statistics(view)
     return {
         "view": view,
         "plots": draw_plots(found),
-        "funnel": funnel_rows(found),
+        "funnel": make_funnel_rows(found),
         "now": cached("run.dashboard.now", _count_waiting).value,
         "since": found.first[0],
         "week": view == "weeks",

@@ -1,7 +1,7 @@
 """Files of problems that an admin uploads: reading, preview, and import after confirmation.
 
 `winosmith.formats` reads the files, and the functions of `winosmith admin import` and `gold` import
-them. Records that can't be imported are skipped and listed with their line.
+them. Records that can't be imported are skipped and listed with their line numbers.
 """
 
 from __future__ import annotations
@@ -21,18 +21,18 @@ from winosmith.problem import Problem
 from winosmith.web._import import (
     NUL,
     REASONS,
-    As,
+    Purpose,
     contains_nul,
     count_existing,
-    find_unfit,
+    find_unimportable,
     import_problems,
     with_free_ids,
 )
 from winosmith.web.jobs import IMPORT, Job, Progress, Reading
 from winosmith.web.pages import ROW_FAULTS, translate_message
 from winosmith.web.people.models import Person
-from winosmith.web.problems.lookalikes import remember_published
-from winosmith.web.run.uploads import CHUNK_BYTES, max_bytes, store_file
+from winosmith.web.problems.lookalikes import index_published_dataset
+from winosmith.web.run.uploads import CHUNK_BYTES, get_max_bytes, store_file
 
 LONGEST = 80
 """Maximum length of a stored file name, the same as for the source of a published sentence."""
@@ -69,9 +69,9 @@ FORMATS = [
 
 
 class FileForm(forms.Form):
-    """A form with a file; if the file is too large for a request, a script uploads it in chunks.
+    """A form with a file; a script uploads files that are too large for a request in chunks.
 
-    Then `sent` is the mark of the uploaded chunks, and the form contains no file.
+    In that case, `sent` is the id of the uploaded chunks, and the form contains no file.
 
     Attributes:
         kind: The kind of the resulting job.
@@ -108,7 +108,7 @@ class FileForm(forms.Form):
         return typed
 
     def propose_job(self, person: Person, **values: str) -> Job:
-        """Store the file; return a preview as an unsaved job.
+        """Store the file; return an unsaved job with a preview.
 
         This may take seconds, so it must be called outside of a transaction.
 
@@ -127,7 +127,7 @@ class FileForm(forms.Form):
 
 
 class DataForm(FileForm):
-    """A form with a file of problems."""
+    """A form with a problem file."""
 
     format = forms.ChoiceField(label=gettext_lazy("Format"), choices=FORMATS, required=False)
     new_ids = forms.BooleanField(
@@ -144,16 +144,16 @@ class DataForm(FileForm):
         super().__init__(*args, **kwargs)
         self.fields["file"].help_text = _(
             "A spreadsheet saved as CSV UTF-8, JSON Lines, or a published data set; at most %d MB."
-        ) % (max_bytes() // 1_000_000)
+        ) % (get_max_bytes() // 1_000_000)
 
 
 class ImportForm(DataForm):
-    """The form for importing a file of problems."""
+    """The form for importing a problem file."""
 
     kind = IMPORT
     asks = ("as_", "format", "new_ids", "embargo", "source")
     as_ = forms.ChoiceField(
-        label=gettext_lazy("What to do with them"),
+        label=gettext_lazy("What to do with the problems"),
         choices=PURPOSES,
         initial="judging",
         widget=forms.RadioSelect,
@@ -166,7 +166,7 @@ class ImportForm(DataForm):
     source = forms.CharField(
         label=gettext_lazy("Name of the published data set"),
         help_text=gettext_lazy("Only for comparison: shown to people who write something "
-"similar. If empty, the file’s name."),
+"similar. If empty, the file’s name is used."),
         max_length=80,
         required=False,
     )  # fmt: skip
@@ -174,7 +174,7 @@ class ImportForm(DataForm):
 
 @dataclass(frozen=True, slots=True)
 class FileContent:
-    """The content of a file.
+    """The content of an uploaded problem file.
 
     Attributes:
         format: The format in which it was read.
@@ -192,13 +192,13 @@ class FileContent:
 CLAIM = gettext_noop("a claim, not a problem")
 
 FAULTS = (*ROW_FAULTS, *REASONS, CLAIM)
-"""Reasons for which a record can't be imported."""
+"""Reasons why a record can't be imported."""
 
 _LOCATION = re.compile(r".*?:[0-9]+: ")
 
 
 def translate_fault(line: str) -> str:
-    """Return one of `first_faults`, or another text of a job, in the reader's language.
+    """Translate one of `first_faults`, or another message of a job, for the reader.
 
     Jobs store reasons in English, because the worker doesn't know the language of their readers.
     """
@@ -212,20 +212,20 @@ READ, IDENTIFIED = 0.6, 0.75
 
 
 def read_file(
-    path: Path, asked: dict[str, Any], as_: As | None, reading: Reading | None = None
+    path: Path, options: dict[str, Any], purpose: Purpose | None, reading: Reading | None = None
 ) -> FileContent:
-    """Read an uploaded file with the options of its form.
+    """Read an uploaded file according to the form's options.
 
     Args:
         path: The path of the uploaded file.
-        asked: "file", the original name; "format", "" to detect it; and "new_ids".
-        as_: The purpose of the problems; None if they are only read.
+        options: "file", the original name; "format", "" to detect it; and "new_ids".
+        purpose: The purpose of the problems; None if they are only read.
         reading: A function that is called with the progress, 0–1.
 
     Raises:
         InputError: The file can't be read; the message has its name, and the line if known.
     """
-    name, report = asked["file"], reading or (lambda _share: None)
+    name, report = options["file"], reading or (lambda _share: None)
     try:
         if _is_parquet(path):
             raise InputError(f"{name}: " + _("Only the command line can read Parquet"))
@@ -233,12 +233,12 @@ def read_file(
             formats.Source(
                 path, path.read_bytes()
             ),  # not decompressed: compressed files are rejected
-            asked["format"] or None,
+            options["format"] or None,
             on_progress=lambda share: report(READ * share),
         )
     except FormatError as error:
         location = name if error.line is None else f"{name}:{error.line}"
-        raise InputError(f"{location}: {_without_options(error.reason)}") from None
+        raise InputError(f"{location}: {_remove_option_advice(error.reason)}") from None
     found = [(n, e) for n, e in zip(contents.lines, contents.items, strict=True)]
     bad = [(entry.line, entry.reason or "") for entry in contents.bad]
     bad += [(line, CLAIM) for line, e in found if not isinstance(e, Problem)]
@@ -246,18 +246,18 @@ def read_file(
     bad += [(line, NUL) for line, e in problems if contains_nul(e)]
     problems = [(line, e) for line, e in problems if not contains_nul(e)]
     data = Dataset([problem for _line, problem in problems], PurePath(name).stem)
-    if asked["new_ids"]:
+    if options["new_ids"]:
         data = with_free_ids(data, settings.SITE.secret)
     report(IDENTIFIED)
     lines = {problem.id: line for (line, _p), problem in zip(problems, data, strict=True)}
-    while as_ and (unfit := list(find_unfit(data, as_))):
+    while purpose and (unfit := list(find_unimportable(data, purpose))):
         bad += [(lines[problem.id], str(error)) for problem, error in unfit]
         out = {problem.id for problem, _error in unfit}
         data = Dataset((problem for problem in data if problem.id not in out), data.name)
     return FileContent(contents.format.name, data, sorted(bad), contents.notes)
 
 
-def _without_options(reason: str) -> str:
+def _remove_option_advice(reason: str) -> str:
     for advice in ("; convert it first", "; name it with `encoding="):
         if advice in reason:
             return f"{reason.partition(advice)[0]}; save it as CSV UTF-8"
@@ -270,7 +270,7 @@ def _is_parquet(path: Path) -> bool:
 
 
 def preview_import(job: Job, reading: Reading) -> None:
-    """Read the file of an import, and store a preview in the job.
+    """Read the file to import, and store a preview in the job.
 
     Raises:
         InputError: The file can't be read, or has no problem that can be imported.
@@ -297,7 +297,7 @@ def preview_import(job: Job, reading: Reading) -> None:
 
 
 def job_file(job: Job) -> Path:
-    """Return the file of a job.
+    """Return the path of a job's file.
 
     Raises:
         InputError: The file no longer exists.
@@ -308,25 +308,25 @@ def job_file(job: Job) -> Path:
     return path
 
 
-def first_faults(asked: dict[str, Any], found: FileContent) -> list[str]:
-    """Return the first records that can't be imported, as "file:line: reason"."""
-    return [f"{asked['file']}:{line}: {reason}" for line, reason in found.refused[:LISTED]]
+def first_faults(options: dict[str, Any], content: FileContent) -> list[str]:
+    """List the first records that can't be imported, as "file:line: reason"."""
+    return [f"{options['file']}:{line}: {reason}" for line, reason in content.refused[:LISTED]]
 
 
-def _parse_purpose(asked: dict[str, Any]) -> As | None:
-    found: As | None = None if asked["as"] == "published" else asked["as"]
+def _parse_purpose(options: dict[str, Any]) -> Purpose | None:
+    found: Purpose | None = None if options["as"] == "published" else options["as"]
     return found
 
 
 def run_import(job: Job, progress: Progress) -> dict[str, Any]:
-    """Carry out an import; after an interruption, another call resumes."""
+    """Carry out an import; another call resumes an interrupted import."""
     asked = job.asked
     as_ = _parse_purpose(asked)
     found = read_file(job_file(job), asked, as_)
     left = {"refused": len(found.refused), "told": first_faults(asked, found)}
     if as_ is None:
         source = asked["source"] or found.dataset.name
-        added = remember_published(found.dataset, source, on_progress=progress)
+        added = index_published_dataset(found.dataset, source, on_progress=progress)
         return {**left, "added": added, "known": len(found.dataset) - added}
     embargo = asked["embargo"] and as_ != "gold"
     made = import_problems(found.dataset, as_, embargo=embargo, on_progress=progress)

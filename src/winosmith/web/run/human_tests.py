@@ -34,15 +34,15 @@ class TestForm(DataForm):
     title = forms.CharField(label=gettext_lazy("Heading"), max_length=100, initial=TITLE)
     orders = forms.IntegerField(
         label=gettext_lazy("Orders of each sheet"),
-        help_text=gettext_lazy("More orders spread the effect of the order over people."),
+        help_text=gettext_lazy("Several orders average out the effects of question order."),
         min_value=1,
         max_value=MOST_ORDERS,
         initial=1,
     )
     consent = forms.CharField(
-        label=gettext_lazy("Text that people agree to first"),
+        label=gettext_lazy("Consent text for respondents"),
         help_text=gettext_lazy(
-            "If empty, the built-in text. Lines without a full stop are headings."
+            "If empty, the built-in text is used. Lines without a full stop are headings."
         ),
         widget=forms.Textarea(attrs={"rows": 4}),
         max_length=LONGEST_CONSENT,
@@ -56,13 +56,13 @@ class TestForm(DataForm):
 
 
 def preview_test(job: Job, reading: Reading) -> None:
-    """Read the file of a test, and store a preview of its sheets in the job.
+    """Read the problem file of a test, and store a preview of its sheets in the job.
 
     Raises:
         InputError: The file has errors, or no test can be made from it.
     """
-    found = _read_all(job, reading)
-    made = rounds.plan_round(found.dataset, job.asked["name"], **_round_options(job.asked))
+    found = _read_complete_file(job, reading)
+    made = rounds.plan_round(found.dataset, job.asked["name"], **_get_round_options(job.asked))
     job.total = len(found.dataset)
     job.came = {
         "format": found.format,
@@ -73,7 +73,7 @@ def preview_test(job: Job, reading: Reading) -> None:
     }
 
 
-def _read_all(job: Job, reading: Reading | None = None) -> FileContent:
+def _read_complete_file(job: Job, reading: Reading | None = None) -> FileContent:
     found = read_file(job_file(job), job.asked, "valid", reading)
     if found.refused:
         raise InputError(
@@ -83,27 +83,27 @@ def _read_all(job: Job, reading: Reading | None = None) -> FileContent:
     return found
 
 
-def _round_options(asked: dict[str, Any]) -> dict[str, Any]:
-    return {"title": asked["title"], "orders": asked["orders"], "public": asked["public_too"]}
+def _get_round_options(options: dict[str, Any]) -> dict[str, Any]:
+    return {"title": options["title"], "orders": options["orders"], "public": options["public_too"]}
 
 
 def open_test(job: Job, progress: Progress) -> dict[str, Any]:
-    """Open a human test; after an interruption, another call resumes."""
+    """Open a human test; another call resumes an interrupted one."""
     asked = job.asked
     opened = None
     if job.state == job.State.RUNNING:  # the test may have been opened before an interrupt
         opened = Round.objects.filter(name=asked["name"], created__gte=job.at).first()
     if opened is None:
         consent = asked["consent"].replace("\r\n", "\n").strip() or None
-        data = _read_all(job).dataset
+        data = _read_complete_file(job).dataset
         opened, _left = rounds.open_round(
-            data, asked["name"], consent=consent, **_round_options(asked)
+            data, asked["name"], consent=consent, **_get_round_options(asked)
         )
     return {"sheets": [[sheet.code, len(sheet.record["items"])] for sheet in opened.sheets.all()]}
 
 
 def propose_publishing(person: Person, name: str) -> Job:
-    """Return a preview of publishing a closed test, as an unsaved job.
+    """Return an unsaved job with a preview of publishing a closed test.
 
     Raises:
         InputError: The test is open or published, or another open test uses its problems.
@@ -114,18 +114,18 @@ def propose_publishing(person: Person, name: str) -> Job:
         kind=TEST_PUBLISH,
         asked={"name": name},
         state=Job.State.SHOWN,
-        came=_release_counts(rounds.plan_publishing(name)),
+        came=_count_released(rounds.plan_publication(name)),
     )
 
 
 def publish_test(job: Job, progress: Progress) -> dict[str, Any]:
-    """Publish a human test; after an interruption, another call resumes."""
+    """Publish a human test; another call resumes an interrupted publication."""
     name = job.asked["name"]
     published = rounds.get_round(name).published if job.state == job.State.RUNNING else None
     if published is not None and published >= job.at:
         return dict(job.came)
-    return _release_counts(rounds.publish_round(name, by=job.decided))
+    return _count_released(rounds.publish_round(name, by=job.decided))
 
 
-def _release_counts(plan: rounds.Publication) -> dict[str, int]:
+def _count_released(plan: rounds.Publication) -> dict[str, int]:
     return {"used": plan.used, "alternates": plan.alternates, "withheld": plan.withheld}

@@ -9,34 +9,31 @@ from django.utils.translation import gettext as _, gettext_lazy
 
 from winosmith.web import jobs
 from winosmith.web.jobs import Job
-from winosmith.web.run.choices import setting_label, value_label
+from winosmith.web.run.choices import get_setting_label, get_value_label
 from winosmith.web.run.files import ImportForm, translate_fault
 from winosmith.web.run.human_tests import TestForm
-from winosmith.web.run.studies import ListForm, PaidForm, PlacesForm, StudyForm
+from winosmith.web.run.studies import DecisionForm, ListForm, PlacesForm, StudyForm
 
 register = template.Library()
 register.filter("fault", translate_fault)
 
 FORMS: dict[str, type[forms.Form]] = {
     jobs.STUDY: StudyForm,
-    **{form.kind: form for form in (ImportForm, TestForm, PlacesForm, ListForm, PaidForm)},
+    **{form.kind: form for form in (ImportForm, TestForm, PlacesForm, ListForm, DecisionForm)},
 }
 
-OTHERS = {
-    "name": gettext_lazy("Name"),
-    "drop": gettext_lazy("Treat unfinished sheets as given up"),
-}
+OTHERS = {"name": gettext_lazy("Name"), "drop": gettext_lazy("Treat unfinished sheets as given up")}
 
 
 @register.filter("told")
 def describe_request(job: Job) -> list[tuple[Any, str]]:
-    """Return the labels and values of the form that started a job; "" for a checked box.
+    """Describe a job's request by form labels and values; the value of a checked box is "".
 
     Empty fields are omitted, except for settings.
     """
     if job.kind == jobs.SETTINGS:
         return [
-            (setting_label(name), _describe_setting(name, value))
+            (get_setting_label(name), _describe_setting(name, value))
             for name, value in job.asked.items()
         ]
     texts = [(name, str(value)) for name, value in job.asked.items() if value is not None]
@@ -48,7 +45,7 @@ def _describe_setting(name: str, value: Any) -> str:
         return _("yes") if value else _("no")
     if isinstance(value, list):
         value = ", ".join(value)
-    return value_label(name, str(value)) or "–"
+    return get_value_label(name, str(value)) or "–"
 
 
 def _describe_field(kind: str, name: str, value: str) -> tuple[Any, str]:

@@ -13,14 +13,14 @@ from django.utils import timezone
 from django.utils.formats import date_format
 from django.utils.translation import gettext as _, ngettext
 
-from winosmith.web._rules import GROUPS, SiteRules, editable, settings_of
+from winosmith.web._rules import GROUPS, SiteRules, get_editable, get_settings
 from winosmith.web.jobs import BACKUP, SETTINGS, Job
-from winosmith.web.judge.trust import askable_questions, count_address_judges, has_enough_gold
+from winosmith.web.judge.trust import count_address_judges, get_askable_questions, has_enough_gold
 from winosmith.web.market.models import Study
 from winosmith.web.people import addresses
 from winosmith.web.people.models import Invitation, Person, pseudonym
-from winosmith.web.people.privacy import people_to_erase_again
-from winosmith.web.predict.asking import current_models, model_state
+from winosmith.web.people.privacy import find_people_to_erase_again
+from winosmith.web.predict.asking import get_current_models, model_state
 from winosmith.web.problems.models import Problem
 from winosmith.web.take.models import Round
 
@@ -51,37 +51,37 @@ class Step:
     act: str
 
 
-def setup_steps() -> list[Step]:
-    """Return the steps in the recommended order."""
+def list_setup_steps() -> list[Step]:
+    """List the setup steps in the recommended order."""
     return [
-        _name_step(),
-        _rules_step(),
-        _problems_step(),
-        _gold_step(),
-        _backup_step(),
-        _invitations_step(),
-        _model_step(),
-        _test_step(),
-        _study_step(),
+        _make_name_step(),
+        _make_rules_step(),
+        _make_problems_step(),
+        _make_gold_step(),
+        _make_backup_step(),
+        _make_invitations_step(),
+        _make_model_step(),
+        _make_test_step(),
+        _make_study_step(),
     ]
 
 
-def count_left(found: list[Step]) -> int:
-    """Return the number of needed steps that are not complete."""
-    return sum(step.needed and not step.done for step in found)
+def count_incomplete(steps: list[Step]) -> int:
+    """Count the required steps that are not complete."""
+    return sum(step.needed and not step.done for step in steps)
 
 
 def list_faults() -> list[str]:
-    """Return sentences on faults of the site that an admin must repair."""
+    """List the site's faults that an admin must repair, as sentences."""
     found = addresses.list_faults()
     if judges := count_address_judges():
         fault = _(
-            "All %d judges of an hour had the same address, so their votes decide nothing. If they "
-            "are in different places, add the missing proxy to `proxies` in site.toml; otherwise, "
-            "set `hold_accounts` to 0 for that time."
+            "All %d judges within an hour had the same address, so their votes decide nothing. If "
+            "they are in different places, add the missing proxy to `proxies` in site.toml; "
+            "otherwise, set `hold_accounts` to 0 for that time."
         )
         found.append(fault % judges)
-    if people := people_to_erase_again():
+    if people := find_people_to_erase_again():
         fault = _(
             "This site was restored from a backup. Erased since: %(names)s. Run on the server: "
             "winosmith admin erase-again %(folder)s"
@@ -91,7 +91,7 @@ def list_faults() -> list[str]:
     return found
 
 
-def _name_step() -> Step:
+def _make_name_step() -> Step:
     rules = settings.RULES
     named = rules.title != SiteRules().title
     return Step(
@@ -110,11 +110,11 @@ def _name_step() -> Step:
     )
 
 
-def _rules_step() -> Step:
+def _make_rules_step() -> Step:
     rules = settings.RULES
     judges = ngettext("%d judge per problem", "%d judges per problem", rules.judges) % rules.judges
     join = _("everyone can sign up") if rules.signup == "open" else _("accounts only by invitation")
-    others = editable().keys() - settings_of(GROUPS[0]).keys()
+    others = get_editable().keys() - get_settings(GROUPS[0]).keys()
     looked = bool(settings.SITE.fixed & others) or Job.objects.filter(kind=SETTINGS).exists()
     return Step(
         _("Check the rules"),
@@ -127,7 +127,7 @@ def _rules_step() -> Step:
     )
 
 
-def _problems_step() -> Step:
+def _make_problems_step() -> Step:
     counts = Problem.objects.filter(gold=False).aggregate(
         all=Count("pk"), public=Count("pk", filter=Q(public=True))
     )
@@ -147,9 +147,9 @@ def _problems_step() -> Step:
     )
 
 
-def _gold_step() -> Step:
+def _make_gold_step() -> Step:
     wanted = settings.RULES.training_questions
-    count = askable_questions().values("twin").distinct().count()
+    count = get_askable_questions().values("twin").distinct().count()
     if count < wanted:
         state = _("%(count)d of the %(wanted)d needed for training") % {
             "count": count,
@@ -168,7 +168,7 @@ def _gold_step() -> Step:
     )
 
 
-def _invitations_step() -> Step:
+def _make_invitations_step() -> Step:
     accounts = Person.objects.filter(anonymous=False, hired=False, erased=None).count()
     open_ = Invitation.objects.filter(used=None, person=None, expires__gt=timezone.now()).count()
     total = ngettext("%d account", "%d accounts", accounts) % accounts
@@ -184,8 +184,8 @@ def _invitations_step() -> Step:
     )
 
 
-def _model_step() -> Step:
-    models = current_models()
+def _make_model_step() -> Step:
+    models = get_current_models()
     alive = sum(model_state(model)[0] for model in models)
     return Step(
         _("Check that models answer"),
@@ -200,11 +200,11 @@ def _model_step() -> Step:
     )
 
 
-def _test_step() -> Step:
+def _make_test_step() -> Step:
     counts = Round.objects.aggregate(
         all=Count("pk"), open=Count("pk", filter=Q(state=Round.State.OPEN))
     )
-    return _counts_step(
+    return _make_count_step(
         _("Test problems on people"),
         _("A human test measures how well people solve problems that nobody has seen."),
         counts,
@@ -213,12 +213,12 @@ def _test_step() -> Step:
     )
 
 
-def _study_step() -> Step:
+def _make_study_step() -> Step:
     counts = Study.objects.aggregate(
         all=Count("pk"), open=Count("pk", filter=Q(closed__isnull=True))
     )
-    return _counts_step(
-        _("Pay people of a crowd market"),
+    return _make_count_step(
+        _("Pay people from a crowd market"),
         _("People judge or write here through a study link, and the ledger shows their pay."),
         counts,
         reverse("run:studies"),
@@ -226,16 +226,16 @@ def _study_step() -> Step:
     )
 
 
-def _counts_step(title: str, why: str, counts: dict[str, Any], to: str, act: str) -> Step:
+def _make_count_step(title: str, why: str, counts: dict[str, Any], url: str, action: str) -> Step:
     state = _("%(all)d created, %(open)d open") % counts if counts["all"] else _("none yet")
-    return Step(title, why, state, counts["all"] > 0, False, to, act)
+    return Step(title, why, state, counts["all"] > 0, False, url, action)
 
 
-def _backup_step() -> Step:
+def _make_backup_step() -> Step:
     last = Job.objects.filter(kind=BACKUP, state=Job.State.DONE).order_by("-pk").first()
     return Step(
         _("Make a backup"),
-        _("It contains the whole site with its key, and stays on the server."),
+        _("A backup contains the whole site with its key, and stays on the server."),
         _("last backup: %s") % f"{date_format(last.at, _('j M Y, H:i'))} UTC"
         if last
         else _("no backup made in the browser yet"),

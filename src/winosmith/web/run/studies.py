@@ -46,10 +46,7 @@ class StudyForm(forms.ModelForm):
     )
     kind = forms.ChoiceField(label=gettext_lazy("Work"), choices=Study.Kind.choices)
     amount = forms.IntegerField(
-        label=gettext_lazy("Number of problems or twins"),
-        min_value=1,
-        max_value=10_000,
-        initial=20,
+        label=gettext_lazy("Number of problems or twins"), min_value=1, max_value=10_000, initial=20
     )
 
     class Meta:
@@ -68,13 +65,13 @@ class StudyForm(forms.ModelForm):
             "code": gettext_lazy("Completion code"),
             "short_code": gettext_lazy("Code if no work is left"),
             "short_reward": gettext_lazy("Pay for that code"),
-            "market_study": gettext_lazy("The market’s id of the study"),
+            "market_study": gettext_lazy("The market’s study id"),
             "trust": gettext_lazy("Votes count immediately"),
         }
         help_texts: ClassVar = {
             "name": gettext_lazy("Letters, digits, dashes. Workers don’t see it."),
             "places": gettext_lazy(
-                "Up to half as many people more can start, to replace those who return their place."
+                "Up to 50 % more people can start, to replace people who return their place."
             ),
             "currency": gettext_lazy("GBP, USD, EUR …"),
             "least_wage": gettext_lazy("The ledger warns about lower pay."),
@@ -97,7 +94,7 @@ class StudyForm(forms.ModelForm):
 
 
 def create_study_for(person: Person, values: dict[str, Any]) -> tuple[Study, str]:
-    """Create a study and log who did so; return it with the secret part of its link.
+    """Create a study and log its creator; return the study and its link token.
 
     Raises:
         InputError: The name is taken, or a value is not valid.
@@ -114,7 +111,7 @@ _FIRST = ("name", "provider", "kind", "amount")
 
 
 def replace_study_link(person: Person, name: str) -> tuple[Study, str]:
-    """Replace the link of a study; return the study and the link's secret part.
+    """Replace the link of a study; return the study and its new link token.
 
     Raises:
         InputError: There is no such study, or it is closed.
@@ -127,7 +124,7 @@ def replace_study_link(person: Person, name: str) -> tuple[Study, str]:
 
 
 def end_study(person: Person, name: str) -> Job:
-    """Close a study to new people; those who have started can finish.
+    """Close a study to new people; people who have started can finish.
 
     Raises:
         InputError: There is no such study, or it is closed.
@@ -137,7 +134,7 @@ def end_study(person: Person, name: str) -> Job:
 
 
 class PlacesForm(forms.Form):
-    """The form for the number of people whom the market may send."""
+    """The form for the number of people that the crowd market may send."""
 
     kind = jobs.STUDY_PLACES
 
@@ -146,7 +143,7 @@ class PlacesForm(forms.Form):
     )
 
     def propose_job(self, person: Person, *, name: str) -> Job:
-        """Return a preview of the new number of people, as an unsaved job."""
+        """Return an unsaved job with a preview of the new number of people."""
         places = self.cleaned_data["places"]
         return Job(
             actor=person,
@@ -162,7 +159,7 @@ class PlacesForm(forms.Form):
 
 
 class ListForm(FileForm):
-    """The form for a list of people to admit or exclude."""
+    """The form for a list of people who are admitted or excluded."""
 
     kind = jobs.STUDY_LIST
     asks = ("allowed", "require")
@@ -190,7 +187,7 @@ class ListForm(FileForm):
         self.fields["file"].help_text = _("The market’s ids, one per line, or a table (CSV).")
 
     def clean_require(self) -> str:
-        """Reject a line that is not a requirement."""
+        """Reject lines that are not requirements."""
         text = str(self.cleaned_data["require"])
         try:
             _parse_requirements(text)
@@ -199,8 +196,8 @@ class ListForm(FileForm):
         return text
 
 
-class PaidForm(FileForm):
-    """The form for the market's decisions on submissions."""
+class DecisionForm(FileForm):
+    """The form for the crowd market's decisions on submissions."""
 
     kind = jobs.STUDY_PAID
     asks = ("final",)
@@ -216,57 +213,57 @@ class PaidForm(FileForm):
 
 
 def change_places(job: Job, progress: Progress) -> dict[str, Any]:
-    """Apply a change of the number of people whom the market may send."""
+    """Change the number of people that the crowd market may send."""
     set_places(get_study(job.asked["name"]), job.asked["places"])
     return dict(job.came)
 
 
 def preview_list(job: Job, _reading: Reading) -> None:
-    """Read a list of people, and store a preview of its effect in the job.
+    """Read a list of people, and store a preview of the effect in the job.
 
     Raises:
         InputError: The list can't be read, or is empty.
     """
     study = get_study(job.asked["name"])
-    listed = study.screens.filter(allowed=_admits_only(job)).count()
+    listed = study.screens.filter(allowed=_is_allowlist(job)).count()
     job.came = {
-        "people": len(_read_ids(job, study)),
+        "people": len(_read_listed_ids(job, study)),
         "listed": listed,
         "began": study.participations.count(),
     }
 
 
 def apply_list(job: Job, progress: Progress) -> dict[str, Any]:
-    """Admit only the people on a list, or exclude them; repeated calls have no effect."""
+    """Admit only the people on a list, or exclude these people; repeated calls have no effect."""
     study = get_study(job.asked["name"])
     return {
         **job.came,
-        "listed": add_screens(study, _read_ids(job, study), allowed=_admits_only(job)),
+        "listed": add_screens(study, _read_listed_ids(job, study), allowed=_is_allowlist(job)),
     }
 
 
 def preview_decisions(job: Job, _reading: Reading) -> None:
-    """Read the market's decisions, and store a preview of their effect in the job.
+    """Read the crowd market's decisions, and store a preview of the effect in the job.
 
     Raises:
         InputError: The file is not an export of this market; the message lists the lines.
     """
-    job.came = _plan_record(_make_plan(job))
+    job.came = _make_plan_record(_make_plan(job))
 
 
 def apply_decisions(job: Job, progress: Progress) -> dict[str, Any]:
-    """Apply the market's decisions; after an interruption, another call resumes."""
+    """Apply the crowd market's decisions; another call resumes an interrupted one."""
     found, study = _make_plan(job), get_study(job.asked["name"])
-    return {**_plan_record(found), "counted": apply_plan(study, found)}
+    return {**_make_plan_record(found), "counted": apply_plan(study, found)}
 
 
-def _plan_record(found: Plan) -> dict[str, Any]:
-    record = found.record()
+def _make_plan_record(plan: Plan) -> dict[str, Any]:
+    record = plan.record()
     lists = ("changes", "doubts", "notes", "unknown", "missing")
     return {
-        "same": found.unchanged,
+        "same": plan.unchanged,
         "unmatched": record["unmatched"],
-        "votes": sum(change.votes for change in found.changes),
+        "votes": sum(change.votes for change in plan.changes),
         **{name: record[name][:LISTED] for name in lists},
         **{f"all_{name}": len(record[name]) for name in lists},
     }
@@ -274,19 +271,19 @@ def _plan_record(found: Plan) -> dict[str, Any]:
 
 def _make_plan(job: Job) -> Plan:
     study, path = get_study(job.asked["name"]), job_file(job)
-    with _errors_with_name(job, path):
+    with _show_file_name_in_errors(job, path):
         rows = read_export(path, study.provider, study.currency)
     return plan_changes(study, rows, final=job.asked["final"], sent=job.at)
 
 
-def _read_ids(job: Job, study: Study) -> list[str]:
+def _read_listed_ids(job: Job, study: Study) -> list[str]:
     path = job_file(job)
-    with _errors_with_name(job, path):
+    with _show_file_name_in_errors(job, path):
         return read_ids(path, study.provider, _parse_requirements(job.asked["require"]))
 
 
 @contextmanager
-def _errors_with_name(job: Job, path: Path) -> Iterator[None]:
+def _show_file_name_in_errors(job: Job, path: Path) -> Iterator[None]:
     try:
         yield
     except InputError as error:
@@ -297,5 +294,5 @@ def _parse_requirements(text: str) -> list[Requirement]:
     return [Requirement.parse(line) for line in text.splitlines() if line.strip()]
 
 
-def _admits_only(job: Job) -> bool:
+def _is_allowlist(job: Job) -> bool:
     return bool(job.asked["allowed"] == "only")

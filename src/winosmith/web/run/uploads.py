@@ -17,11 +17,11 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from winosmith.errors import InputError
-from winosmith.outputs import write_error
+from winosmith.outputs import make_write_error
 from winosmith.web.jobs import BUSY, UPLOADS, Job, previews
 
 DAY = timedelta(days=1)
-"""Time after which a file that nobody has confirmed is deleted."""
+"""Time after which an unconfirmed file is deleted."""
 
 MAX_FILES = 5
 """Maximum total size of all waiting uploads, as a multiple of the maximum file size."""
@@ -31,20 +31,20 @@ ABANDONED_AFTER = timedelta(minutes=10)
 space is needed."""
 
 CHUNK_BYTES = 900_000
-"""Maximum bytes of a file in one request; a whole request may have at most a million."""
+"""Maximum file size in bytes per request; the whole request may have at most a million."""
 
 
-def max_bytes() -> int:
-    """Return the maximum size, in bytes, of a file uploaded in the browser."""
+def get_max_bytes() -> int:
+    """Return the maximum size in bytes for files uploaded in the browser."""
     return int(settings.RULES.upload_mb) * 1_000_000
 
 
-def store_chunk(mark: str, at: int, data: bytes) -> None:
-    """Store a chunk of a file, readable only by the server's user; repeated calls have no effect.
+def store_chunk(upload_id: str, offset: int, data: bytes) -> None:
+    """Store a chunk of an upload, readable only by the server's user; idempotent.
 
     Args:
-        mark: The mark of the future job, from `new_key`.
-        at: The offset of the chunk in bytes; 0 starts a new file.
+        upload_id: The `mark` of the future job, from `new_key`.
+        offset: The offset of the chunk in bytes; 0 starts a new file.
         data: `CHUNK_BYTES` bytes, or the rest of the file.
 
     Raises:
@@ -52,34 +52,34 @@ def store_chunk(mark: str, at: int, data: bytes) -> None:
             together would exceed the limit.
         OutputError: The chunk can't be written.
     """
-    path = Path(settings.SITE.folder, UPLOADS, mark)
-    if Job.objects.filter(mark=mark).exists():
+    path = Path(settings.SITE.folder, UPLOADS, upload_id)
+    if Job.objects.filter(mark=upload_id).exists():
         raise InputError(_("This file has already been sent; open the page again."))
-    if at + len(data) > max_bytes():
-        raise InputError(too_large_message(at + len(data)))
-    room = MAX_FILES * max_bytes() - at - len(data)
-    if _other_bytes(path) > room:
-        _delete_orphans(timezone.now() - ABANDONED_AFTER)
-    if _other_bytes(path) > room:
+    if offset + len(data) > get_max_bytes():
+        raise InputError(make_too_large_message(offset + len(data)))
+    room = MAX_FILES * get_max_bytes() - offset - len(data)
+    if _sum_other_sizes(path) > room:
+        _delete_orphaned_files(timezone.now() - ABANDONED_AFTER)
+    if _sum_other_sizes(path) > room:
         raise InputError(
             _(
                 "Earlier uploads use all the space; confirm, discard or stop some "
                 "of them. Cancelled uploads free their space after ten minutes."
             )
         )
-    if at and (not path.exists() or path.stat().st_size < at):
+    if offset and (not path.exists() or path.stat().st_size < offset):
         raise InputError(_("A part of the file is missing; send it again."))
     try:
         path.parent.mkdir(mode=0o700, exist_ok=True)
-        flags = os.O_WRONLY | os.O_CREAT | (0 if at else os.O_TRUNC)
+        flags = os.O_WRONLY | os.O_CREAT | (0 if offset else os.O_TRUNC)
         with os.fdopen(os.open(path, flags, 0o600), "wb") as file:
-            file.seek(at)
+            file.seek(offset)
             file.write(data)
     except OSError as error:
-        raise write_error(error, path) from error
+        raise make_write_error(error, path) from error
 
 
-def _other_bytes(excluded: Path) -> int:
+def _sum_other_sizes(excluded: Path) -> int:
     size = 0
     for path in excluded.parent.glob("*"):
         with suppress(FileNotFoundError):  # deleted in the meantime
@@ -87,27 +87,27 @@ def _other_bytes(excluded: Path) -> int:
     return size
 
 
-def too_large_message(size: int) -> str:
-    """Return the message for a file that is too large."""
+def make_too_large_message(size: int) -> str:
+    """Make the error message for a file that is too large."""
     return _("The file has %(size).1f MB; the limit in the browser is %(most)d MB.") % {
         "size": size / 1e6,
         "most": settings.RULES.upload_mb,
     }
 
 
-def store_file(job: Job, typed: dict[str, Any]) -> Job:
-    """Store the file of a form; a small file is read now, a file sent in chunks by the worker.
+def store_file(job: Job, values: dict[str, Any]) -> Job:
+    """Store a form's file; a small file is read now, a chunked file later by the worker.
 
     Args:
         job: A new job, saved by the caller; its kind has a function in `previews`.
-        typed: The form's data: `file`; or `sent`, the mark of an upload in chunks, and its size
+        values: The form's data: `file`; or `sent`, the id of a chunked upload, and its size
             `sent_bytes`.
 
     Raises:
         InputError: The file can't be read, or is incomplete.
         OutputError: The file can't be written.
     """
-    sent = typed.get("sent")
+    sent = values.get("sent")
     if sent:
         job.mark, job.state = sent, Job.State.READING
     else:
@@ -115,8 +115,8 @@ def store_file(job: Job, typed: dict[str, Any]) -> Job:
     path = job.file
     try:
         if not sent:
-            store_chunk(job.mark, 0, typed["file"].read())
-        elif not path.exists() or path.stat().st_size != typed["sent_bytes"]:
+            store_chunk(job.mark, 0, values["file"].read())
+        elif not path.exists() or path.stat().st_size != values["sent_bytes"]:
             raise InputError(_("The file did not arrive completely; send it again."))
         with path.open("rb") as file:
             os.fsync(file.fileno())  # the file must be on disk before the job is saved
@@ -129,8 +129,8 @@ def store_file(job: Job, typed: dict[str, Any]) -> Job:
     return job
 
 
-def forget_files(now: datetime, before: datetime) -> int:
-    """Delete jobs that nobody confirmed within a day, with their files; return their number.
+def delete_unconfirmed_jobs(now: datetime, cutoff: datetime) -> int:
+    """Delete jobs that nobody confirmed within a day, and their files; return the number of jobs.
 
     Files without a job, because their form was never submitted, are deleted, too.
     """
@@ -138,14 +138,14 @@ def forget_files(now: datetime, before: datetime) -> int:
     for job in old:
         with suppress(InputError):
             job.discard()
-    _delete_orphans(now - DAY)
+    _delete_orphaned_files(now - DAY)
     return len(old)
 
 
-def _delete_orphans(before: datetime) -> None:
+def _delete_orphaned_files(cutoff: datetime) -> None:
     states = (Job.State.SHOWN, *BUSY)
     open_ = set(Job.objects.filter(state__in=states).values_list("mark", flat=True))
     for path in Path(settings.SITE.folder, UPLOADS).glob("*"):
         with suppress(FileNotFoundError):  # deleted in the meantime
-            if path.name not in open_ and path.stat().st_mtime < before.timestamp():
+            if path.name not in open_ and path.stat().st_mtime < cutoff.timestamp():
                 path.unlink()

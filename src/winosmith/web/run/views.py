@@ -16,18 +16,18 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from winosmith.errors import InputError, RecipeError, WinosmithError
-from winosmith.web.jobs import BACKUP, BUSY, MAIL, TEST, Job, duties, worker_process_id
+from winosmith.web.jobs import BACKUP, BUSY, MAIL, TEST, Job, duties, get_worker_process_id
 from winosmith.web.market.models import Study
-from winosmith.web.market.providers import study_link
+from winosmith.web.market.providers import make_study_link
 from winosmith.web.market.studies import measure_progress
-from winosmith.web.pages import newest_rows, waiting_page
-from winosmith.web.people.gates import admins_only, form_once
+from winosmith.web.pages import get_newest_rows, render_waiting_page
+from winosmith.web.people.gates import admins_only, process_form
 from winosmith.web.people.models import Person
 from winosmith.web.run import backups, files, human_tests, studies
-from winosmith.web.run.choices import SettingsForm, change_settings, settings_lock
-from winosmith.web.run.dashboard import page_context
-from winosmith.web.run.steps import count_left, list_faults, setup_steps
-from winosmith.web.run.uploads import CHUNK_BYTES, max_bytes, store_chunk
+from winosmith.web.run.choices import SettingsForm, change_settings, lock_settings
+from winosmith.web.run.dashboard import dashboard_context
+from winosmith.web.run.steps import count_incomplete, list_faults, list_setup_steps
+from winosmith.web.run.uploads import CHUNK_BYTES, get_max_bytes, store_chunk
 from winosmith.web.take.models import Round
 from winosmith.web.take.rounds import end_round, round_progress
 
@@ -42,11 +42,11 @@ LAST = 5
 @admins_only
 def show_start(request: HttpRequest) -> HttpResponse:
     """Show the setup steps, and the latest actions of admins."""
-    found = setup_steps()
+    found = list_setup_steps()
     context = {
         "steps": found,
-        "left": count_left(found),
-        "jobs": _admin_jobs()[:LAST],
+        "left": count_incomplete(found),
+        "jobs": _get_admin_jobs()[:LAST],
         "faults": list_faults(),
     }
     return render(request, "run/start.html", context)
@@ -56,7 +56,7 @@ def show_start(request: HttpRequest) -> HttpResponse:
 @admins_only
 def show_dashboard(request: HttpRequest) -> HttpResponse:
     """Show the site's statistics, by day or week."""
-    context = {**page_context(request.GET.get("by", "")), "faults": list_faults()}
+    context = {**dashboard_context(request.GET.get("by", "")), "faults": list_faults()}
     return render(request, "run/dashboard.html", context)
 
 
@@ -64,7 +64,7 @@ def show_dashboard(request: HttpRequest) -> HttpResponse:
 @admins_only
 def show_log(request: HttpRequest) -> HttpResponse:
     """Show the admins' actions on these pages, newest first."""
-    jobs, older = newest_rows(_admin_jobs(), request.GET.get("before", ""), SIZE)
+    jobs, older = get_newest_rows(_get_admin_jobs(), request.GET.get("before", ""), SIZE)
     page = {"older": f"before={older}" if older else "", "newer": ""}
     return render(request, "run/log.html", {"jobs": jobs, "page": page})
 
@@ -72,57 +72,57 @@ def show_log(request: HttpRequest) -> HttpResponse:
 @require_safe
 @admins_only
 def show_jobs(request: HttpRequest) -> HttpResponse:
-    """Show waiting, running and failed jobs, and the site's regular tasks."""
-    rows = _visible_jobs()
+    """Show waiting, running and failed jobs, and the site's periodic tasks."""
+    rows = _get_visible_jobs()
     context = {
         "busy": rows.filter(state__in=BUSY).exclude(mark__in=list(duties)),
         "failed": rows.filter(state=Job.State.FAILED)[:SIZE],
         "duties": rows.filter(mark__in=list(duties)).order_by("at"),
-        "worker": worker_process_id(site_settings.SITE.folder),
+        "worker": get_worker_process_id(site_settings.SITE.folder),
     }
     return render(request, "run/running.html", context)
 
 
 @admins_only
 def edit_settings(request: HttpRequest) -> HttpResponseBase:
-    """Show the settings of the site, and save changes."""
+    """Show the site's settings; on POST, save changes."""
     form, person = SettingsForm(request.POST or None), request.user
     if request.method == "POST" and form.is_valid():
         changed = form.changed()
-        with settings_lock():
+        with lock_settings():
             chosen = _process_once(request, form, lambda: change_settings(person, changed).mark)
         if chosen:
             messages.success(request, _("The settings are saved."))
             return redirect("run:settings")
-    return _render(request, "run/settings.html", form)
+    return _render_form(request, "run/settings.html", form)
 
 
 @admins_only
 def import_problems(request: HttpRequest) -> HttpResponseBase:
-    """Show the import form; store an uploaded file of problems, and show its preview."""
+    """Show the import form; on POST, store the problem file and show a preview."""
     initial = {"as_": request.GET.get("as", "judging")}
     form = files.ImportForm(request.POST or None, request.FILES or None, initial=initial)
-    return _preview_page(request, form, "run/import.html")
+    return _render_preview_page(request, form, "run/import.html")
 
 
 @admins_only
 def show_tests(request: HttpRequest) -> HttpResponseBase:
-    """Show the human tests, and the form for another test; store its file, and show a preview."""
+    """List the human tests, with a form for a new one; on POST, store its file for a preview."""
     form = human_tests.TestForm(request.POST or None, request.FILES or None)
-    return _preview_page(request, form, "run/tests.html")
+    return _render_preview_page(request, form, "run/tests.html")
 
 
-def _preview_page(request: HttpRequest, form: files.FileForm, page: str) -> HttpResponseBase:
+def _render_preview_page(request: HttpRequest, form: files.FileForm, page: str) -> HttpResponseBase:
     if request.method == "POST" and form.is_valid() and (mark := _store_preview(request, form)):
         return redirect("run:job", mark)
-    jobs = _admin_jobs().filter(kind=form.kind)[:LAST]
-    return _render(request, page, form, jobs=jobs, **_kind_context(form.kind))
+    jobs = _get_admin_jobs().filter(kind=form.kind)[:LAST]
+    return _render_form(request, page, form, jobs=jobs, **_make_kind_context(form.kind))
 
 
 def _store_preview(request: HttpRequest, form: Any, part: str = "", **values: str) -> str:
-    """Store a job to be confirmed; return its mark, or "" if the form has errors."""
+    """Save a job that awaits confirmation; return its `mark`, or "" if the form has errors."""
     sent = form.cleaned_data.get("sent", "")
-    if sent and _admin_jobs().filter(mark=sent).exists():
+    if sent and _get_admin_jobs().filter(mark=sent).exists():
         return str(sent)
     try:
         job = form.propose_job(request.user, **values)
@@ -130,13 +130,13 @@ def _store_preview(request: HttpRequest, form: Any, part: str = "", **values: st
         _add_error(form, "file" if "file" in form.fields else None, error)
         return ""
 
-    def act() -> str:
+    def save_job() -> str:
         job.save()
         return job.mark
 
     mark = ""
     try:
-        mark = _process_once(request, form, act, part)
+        mark = _process_once(request, form, save_job, part)
     finally:
         # After a repeated submission or a write error, the chunks are kept for another attempt.
         if mark != job.mark and not sent:
@@ -147,7 +147,7 @@ def _store_preview(request: HttpRequest, form: Any, part: str = "", **values: st
 @require_POST
 @admins_only
 def upload_chunk(request: HttpRequest, mark: str) -> HttpResponse:
-    """Store a chunk, with the byte offset `at`, of a file that is too large for one request."""
+    """Store one chunk, at byte offset `at`, of a file that is too large for a single request."""
     at = request.GET.get("at", "")
     if not (re.fullmatch("[0-9a-f]{32}", mark) and re.fullmatch("[0-9]{1,12}", at)):
         raise Http404
@@ -168,7 +168,7 @@ def _add_error(form: Form, field: str | None, error: WinosmithError) -> None:
         form.add_error(field, files.translate_fault(line))
 
 
-def _kind_context(kind: str) -> dict[str, Any]:
+def _make_kind_context(kind: str) -> dict[str, Any]:
     if kind != TEST:
         return {}
     return {"rows": [round_progress(row) for row in Round.objects.order_by("-created")]}
@@ -187,62 +187,66 @@ def close_test(request: HttpRequest, name: str) -> HttpResponseBase:
 @require_POST
 @admins_only
 def publish_test(request: HttpRequest, name: str) -> HttpResponseBase:
-    """Show a preview of the publication of a closed human test."""
+    """Show a preview of publishing a closed human test."""
     person: Person = request.user
 
-    def propose() -> Job:
+    def save_preview() -> Job:
         job = human_tests.propose_publishing(person, name)
         job.save()
         return job
 
-    done = _act_on_test(request, name, propose)
+    done = _act_on_test(request, name, save_preview)
     return redirect("run:job", done) if isinstance(done, str) else done
 
 
-def _act_on_test(request: HttpRequest, name: str, act: Callable[[], Job]) -> HttpResponseBase | str:
-    """Carry out an action on a test, once per form; return the job's mark, or an error page."""
+def _act_on_test(
+    request: HttpRequest, name: str, action: Callable[[], Job]
+) -> HttpResponseBase | str:
+    """Carry out an action on a test, once per form; return the job's `mark` or an error page."""
     get_object_or_404(Round, name=name)
     try:
-        done = form_once(request, request.user, lambda: {"job": act().mark})
+        done = process_form(request, request.user, lambda: {"job": action().mark})
     except WinosmithError as error:
-        jobs = _admin_jobs().filter(kind=TEST)[:LAST]
-        context = {"jobs": jobs, "error": error, **_kind_context(TEST)}
-        return _render(request, "run/tests.html", human_tests.TestForm(), status=409, **context)
+        jobs = _get_admin_jobs().filter(kind=TEST)[:LAST]
+        context = {"jobs": jobs, "error": error, **_make_kind_context(TEST)}
+        return _render_form(
+            request, "run/tests.html", human_tests.TestForm(), status=409, **context
+        )
     return str(done["job"])
 
 
 @admins_only
 def show_studies(request: HttpRequest) -> HttpResponseBase:
-    """Show the studies, or create a study and show its link, which is not shown again."""
+    """List the studies, or create one and show its link, which is never shown again."""
     form, person = studies.StudyForm(request.POST or None), request.user
     made: list[tuple[Study, str]] = []
     if request.method == "POST" and form.is_valid():
 
-        def act() -> str:
+        def create_study() -> str:
             made.append(studies.create_study_for(person, form.cleaned_data))
             return made[0][0].name
 
-        if _process_once(request, form, act):
+        if _process_once(request, form, create_study):
             if not made:
                 messages.info(
                     request, _("This study already exists; its link was shown only once.")
                 )
                 return redirect("run:studies")
-            return _render_studies(request, studies.StudyForm(), made=made[0])
+            return _render_studies(request, studies.StudyForm(), created=made[0])
     return _render_studies(request, form)
 
 
 STUDY_FORMS: dict[str, type[Any]] = {
     "places": studies.PlacesForm,
     "list": studies.ListForm,
-    "paid": studies.PaidForm,
+    "paid": studies.DecisionForm,
 }
 """The forms on a study's page; each creates a job to be confirmed."""
 
 
 @admins_only
 def show_study(request: HttpRequest, name: str) -> HttpResponseBase:
-    """Show a study, and create previews of changes to its admissions or votes."""
+    """Show a study, and preview changes to its admissions or votes."""
     found = get_object_or_404(Study, name=name)
     which = request.POST.get("do", "")
     first = {"places": {"places": found.places}}
@@ -260,7 +264,7 @@ def show_study(request: HttpRequest, name: str) -> HttpResponseBase:
         mark = _store_preview(request, asked, which, name=name)
         if mark:
             return redirect("run:job", mark)
-    jobs = _admin_jobs().filter(asked__name=name, kind__startswith="study")[:LAST]
+    jobs = _get_admin_jobs().filter(asked__name=name, kind__startswith="study")[:LAST]
     context = {
         "row": measure_progress(found),
         "listed": found.screens.filter(allowed=True).count(),
@@ -268,48 +272,43 @@ def show_study(request: HttpRequest, name: str) -> HttpResponseBase:
         "jobs": jobs,
         **forms,
     }
-    return _render(
+    return _render_form(
         request, "run/study.html", forms["places"] if asked is None else asked, **context
     )
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
 @admins_only
-def new_link(request: HttpRequest, name: str) -> HttpResponseBase:
-    """After confirmation, replace the link of a study, and show the new one."""
+def replace_link(request: HttpRequest, name: str) -> HttpResponseBase:
+    """Ask for confirmation; on POST, replace a study's link and show the new one."""
     person: Person = request.user
     made: list[tuple[Study, str]] = []
-
-    def act() -> None:
-        made.append(studies.replace_study_link(person, name))
-
-    return _confirm_for_study(request, name, act, made)
+    return _confirm_study_action(
+        request, name, lambda: made.append(studies.replace_study_link(person, name)), made
+    )
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
 @admins_only
 def close_study(request: HttpRequest, name: str) -> HttpResponseBase:
-    """After confirmation, close a study to new people."""
+    """Ask for confirmation; on POST, close a study to new people."""
     person: Person = request.user
-    return _confirm_for_study(request, name, lambda: studies.end_study(person, name), [])
+    return _confirm_study_action(request, name, lambda: studies.end_study(person, name), [])
 
 
-def _confirm_for_study(
-    request: HttpRequest,
-    name: str,
-    act: Callable[[], object],
-    made: list[tuple[Study, str]],
+def _confirm_study_action(
+    request: HttpRequest, name: str, action: Callable[[], object], created: list[tuple[Study, str]]
 ) -> HttpResponseBase:
     study = get_object_or_404(Study, name=name)
     if request.method != "POST":
         page = {"row": measure_progress(study)}
         return render(request, "run/ask_study.html", page)
     try:
-        form_once(request, request.user, act)
+        process_form(request, request.user, action)
     except InputError as error:
         return _render_studies(request, studies.StudyForm(), error=error, status=409)
-    if made:
-        return _render_studies(request, studies.StudyForm(), made=made[0])
+    if created:
+        return _render_studies(request, studies.StudyForm(), created=created[0])
     return redirect("run:studies")
 
 
@@ -317,39 +316,35 @@ def _render_studies(
     request: HttpRequest,
     form: studies.StudyForm,
     *,
-    made: tuple[Study, str] | None = None,
+    created: tuple[Study, str] | None = None,
     error: InputError | None = None,
     status: int = 200,
 ) -> HttpResponse:
-    study, token = made or (None, "")
+    study, token = created or (None, "")
     context = {
         "rows": [measure_progress(one) for one in Study.objects.order_by("-pk")],
         "made": study,
-        "link": study_link(study.provider, token, _site_url(request)) if study else "",
+        "link": make_study_link(study.provider, token, _get_site_url(request)) if study else "",
         "error": error,
     }
-    return _render(request, "run/studies.html", form, status=status, **context)
+    return _render_form(request, "run/studies.html", form, status=status, **context)
 
 
 @admins_only
 def show_backups(request: HttpRequest) -> HttpResponseBase:
-    """Show the backups on the server, and request another backup."""
+    """List the backups on the server; on POST, request a new backup."""
     person, form = request.user, Form(request.POST or None)
     if request.method == "POST" and form.is_valid():
-
-        def act() -> str:
-            return backups.request_backup(person).mark
-
-        mark = _process_once(request, form, act)
+        mark = _process_once(request, form, lambda: backups.request_backup(person).mark)
         if mark:
             return redirect("run:job", mark)
     context = {
         "kept": backups.list_backups(),
         "most": backups.MAX_BACKUPS,
-        "folder": backups.backup_folder(),
-        "jobs": _admin_jobs().filter(kind=BACKUP)[:LAST],
+        "folder": backups.get_backup_folder(),
+        "jobs": _get_admin_jobs().filter(kind=BACKUP)[:LAST],
     }
-    return _render(request, "run/backups.html", form, **context)
+    return _render_form(request, "run/backups.html", form, **context)
 
 
 @require_safe
@@ -362,9 +357,9 @@ def show_job(request: HttpRequest, mark: str) -> HttpResponse:
 @require_safe
 @admins_only
 def show_progress(request: HttpRequest, mark: str) -> HttpResponse:
-    """Return the progress of a job to a waiting page, or make the page reload."""
+    """Return a job's progress to a polling page, or make the page reload."""
     found = _get_job(mark)
-    return waiting_page(request, "run/parts/progress.html", {"job": found}, found.busy)
+    return render_waiting_page(request, "run/parts/progress.html", {"job": found}, found.busy)
 
 
 @require_POST
@@ -377,50 +372,52 @@ def decide_job(request: HttpRequest, mark: str) -> HttpResponseBase:
     if act is None:
         return _render_job(request, job, status=422)
     try:
-        form_once(request, person, lambda: act(person))
+        process_form(request, person, lambda: act(person))
     except InputError as error:
         return _render_job(request, _get_job(mark), error, status=409)
     return redirect("run:job", mark)
 
 
 def _render_job(
-    request: HttpRequest, found: Job, error: InputError | None = None, status: int = 200
+    request: HttpRequest, job: Job, error: InputError | None = None, status: int = 200
 ) -> HttpResponse:
-    address = _site_url(request).rstrip("/")
-    context = {"job": found, "error": error, "address": address}
+    address = _get_site_url(request).rstrip("/")
+    context = {"job": job, "error": error, "address": address}
     return render(request, "run/job.html", context, status=status)
 
 
 def _get_job(mark: str) -> Job:
-    return get_object_or_404(_visible_jobs(), mark=mark)
+    return get_object_or_404(_get_visible_jobs(), mark=mark)
 
 
-def _admin_jobs() -> QuerySet[Job]:
-    return _visible_jobs().filter(actor__isnull=False)
+def _get_admin_jobs() -> QuerySet[Job]:
+    return _get_visible_jobs().filter(actor__isnull=False)
 
 
-def _visible_jobs() -> QuerySet[Job]:
+def _get_visible_jobs() -> QuerySet[Job]:
     rows = Job.objects.exclude(kind=MAIL, state__in=BUSY).order_by("-pk")
     return rows.select_related("actor", "decided")
 
 
-def _site_url(request: HttpRequest) -> str:
+def _get_site_url(request: HttpRequest) -> str:
     return site_settings.SITE.public_url or request.build_absolute_uri("/")
 
 
-def _process_once(request: HttpRequest, form: Form, act: Callable[[], str], part: str = "") -> str:
-    """Process a form once; return the result of `act`, or "" if the form has errors."""
+def _process_once(
+    request: HttpRequest, form: Form, action: Callable[[], str], part: str = ""
+) -> str:
+    """Process a form once; return the result of `action`, or "" if the form has errors."""
     try:
-        result = form_once(request, request.user, lambda: {"did": act()}, part)
+        result = process_form(request, request.user, lambda: {"did": action()}, part)
     except WinosmithError as error:
         _add_error(form, None, error)
         return ""
     return str(result["did"])
 
 
-def _render(
+def _render_form(
     request: HttpRequest, page: str, form: Form, *, status: int = 200, **context: Any
 ) -> HttpResponse:
-    address = _site_url(request).rstrip("/")
-    defaults = {"form": form, "piece": CHUNK_BYTES, "most": max_bytes(), "address": address}
+    address = _get_site_url(request).rstrip("/")
+    defaults = {"form": form, "piece": CHUNK_BYTES, "most": get_max_bytes(), "address": address}
     return render(request, page, {**defaults, **context}, status=422 if form.errors else status)

@@ -6,12 +6,12 @@ from django.apps import AppConfig
 
 
 class Config(AppConfig):
-    """The Django application; registers its job, and its functions to erase data."""
+    """The Django application; registers its job and its data erasers."""
 
     name = "winosmith.web.take"
 
     def ready(self) -> None:
-        """Register the functions for people who took tests."""
+        """Register the functions that concern people who take tests."""
         from winosmith.web.jobs import TEST_CLOSE, works
         from winosmith.web.judge import turns
         from winosmith.web.people import news, privacy
@@ -19,8 +19,8 @@ class Config(AppConfig):
 
         works[TEST_CLOSE] = rounds.run_results_job
         privacy.exporters["tests"] = (sheets.export_tests, "take.Subject")
-        privacy.cleaners["take"] = sheets.forget_times
+        privacy.cleaners["take"] = sheets.delete_old_times
         privacy.erasers.append(sheets.erase_subject)
         turns.test_checks.append(sheets.is_taking_test)
-        news.news_sources.append(sheets.test_news)
-        news.work_sources.append(sheets.test_work)
+        news.news_sources.append(sheets.iter_test_news)
+        news.work_sources.append(sheets.iter_test_reminders)

@@ -13,7 +13,7 @@ from winosmith.web.people.models import split_paragraphs
 
 
 class Round(models.Model):
-    """A human test of a set of problems, with its sheets and respondents.
+    """A human test of a data set, with sheets and respondents.
 
     Attributes:
         name: The name, which is part of the URLs of its pages.
@@ -26,7 +26,7 @@ class Round(models.Model):
     """
 
     class State(models.TextChoices):
-        """Whether people can take the test."""
+        """States of a test."""
 
         OPEN = "open", _("open")
         CLOSED = "closed", _("closed")
@@ -47,12 +47,12 @@ class Round(models.Model):
         return f"{self.name}, {self.get_state_display()}"
 
     def blocks(self) -> list[tuple[bool, str]]:
-        """Return the paragraphs of the consent text, and whether each is a heading."""
+        """Return the consent text's paragraphs, each with whether it is a heading."""
         return split_paragraphs(self.consent)
 
 
 class Material(models.Model):
-    """A problem in the data of a round, on a sheet or not; `place` is its position in the data."""
+    """A problem in a round's data, used on a sheet or not; `place` is its position in the data."""
 
     round = models.ForeignKey(Round, models.PROTECT, related_name="materials", db_index=False)
     problem = models.ForeignKey("problems.Problem", models.PROTECT, related_name="+")
@@ -69,7 +69,7 @@ class Material(models.Model):
 
 
 class Sheet(models.Model):
-    """The questions of a round's test in one of their orders.
+    """A sheet of questions: a round's test in one of its orders.
 
     Attributes:
         code: The code made by `humans.Sheet` from the items and their order.
@@ -94,7 +94,7 @@ class Sheet(models.Model):
 
 
 class Subject(models.Model):
-    """A respondent of a round, with a code that only this table links to the person.
+    """A respondent, whose code only this table links to the person.
 
     Attributes:
         person: The person; None once they are erased. The answers are kept anonymously.
@@ -121,13 +121,13 @@ class Subject(models.Model):
 
 
 class Sitting(models.Model):
-    """A sheet that is assigned to a respondent, and their progress.
+    """The assignment of a sheet to a respondent, and their progress.
 
     Attributes:
         ref: A random reference for URLs.
         state: The state, as in `humans.Assignment`; in every state, the person has seen the sheet.
         at: The number of the next question; at the end, the number of questions plus 1.
-        given: The time of its assignment; None after the retention time.
+        given: The time of its assignment; None after the retention period.
         ended: The time when it was submitted or given up; None before, or after retention.
         pace: The median seconds between answers; None before submission, or after retention.
         held: Whether the sheet was filled in faster than people read, and is excluded from results
@@ -167,11 +167,11 @@ class Sitting(models.Model):
 
 
 class Answer(models.Model):
-    """An answer to a question of a sheet, and the time for which the question was shown.
+    """An answer to a question, and the time for which the question was shown.
 
     Attributes:
         letter: The letter of an option, or "X"; empty if the question was only shown.
-        seconds: The seconds for which it was shown; None after the retention time.
+        seconds: The seconds for which it was shown; None after the retention period.
     """
 
     sitting = models.ForeignKey(Sitting, models.CASCADE, related_name="answers", db_index=False)

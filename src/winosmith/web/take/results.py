@@ -16,10 +16,10 @@ from django.utils.translation import gettext as _
 from winosmith import Dataset, Response, humans
 from winosmith.errors import DataError
 from winosmith.outputs import PRIVATE, OutputFolder
-from winosmith.records import canonical, problem_record
+from winosmith.records import dump_json, problem_record
 from winosmith.validate import write_votes
 from winosmith.web.judge.votes import translate_undefined_reason
-from winosmith.web.pages import fixed, percent
+from winosmith.web.pages import to_fixed, to_percent
 from winosmith.web.problems.models import Problem
 from winosmith.web.problems.records import as_problem
 from winosmith.web.take.models import Answer, Remark, Round, Sitting
@@ -30,7 +30,7 @@ ResultsInput = tuple[Dataset, tuple[Response, ...], tuple[humans.Subject, ...]]
 
 
 def load_dataset(round_: Round) -> Dataset:
-    """Return a round's problems in the order of its data, without erased texts."""
+    """Load a round's problems in data order, without erased texts."""
     rows = Problem.objects.filter(pk__in=round_.materials.values("problem"))
     of = {row.pk: row for row in rows.select_related("twin__contributor")}
     keys = round_.materials.order_by("place").values_list("problem", flat=True)
@@ -38,7 +38,7 @@ def load_dataset(round_: Round) -> Dataset:
 
 
 def load_ledger(round_: Round) -> humans.Ledger:
-    """Return the assignments of a round, in the order in which they were made."""
+    """Load a round's assignments, in the order in which they were made."""
     rows = Sitting.objects.filter(subject__round=round_).order_by("pk")
     given = rows.values_list("subject__code", "sheet__code", "state")
     sheets = round_.sheets.filter(sittings__isnull=False).distinct()
@@ -49,7 +49,7 @@ def load_ledger(round_: Round) -> humans.Ledger:
 
 
 def load_sittings(round_: Round) -> list[humans.Sitting]:
-    """Return the submitted sheets, sorted by the respondent's code and the sheet's code.
+    """Load the submitted sheets, sorted by respondent code and sheet code.
 
     Sheets that are on hold because of their pace are omitted.
     """
@@ -95,31 +95,31 @@ def _round_seconds(seconds: float | None) -> float | None:
     return None if seconds is None else round(seconds, 1)
 
 
-def _format_time(at: datetime | None) -> str | None:
-    return at.astimezone(UTC).isoformat(timespec="milliseconds") if at else None
+def _format_time(moment: datetime | None) -> str | None:
+    return moment.astimezone(UTC).isoformat(timespec="milliseconds") if moment else None
 
 
 def gather_input(dataset: Dataset, sittings: Sequence[humans.Sitting]) -> ResultsInput:
-    """Return the input of `humans.compute_results`, without questions whose text was erased."""
+    """Gather the input for `humans.compute_results`, omitting questions with erased texts."""
     asked = set(dataset.ids)
     responses = humans.make_responses(sittings)
     return (
         dataset,
         tuple(response for response in responses if response.problem_id in asked),
-        tuple(_without_erased(subject, asked) for subject in humans.make_subjects(sittings)),
+        tuple(_drop_erased(subject, asked) for subject in humans.make_subjects(sittings)),
     )
 
 
-def _without_erased(subject: humans.Subject, asked: Collection[str]) -> humans.Subject:
+def _drop_erased(subject: humans.Subject, known_ids: Collection[str]) -> humans.Subject:
     taken = (
-        replace(each, problems=tuple(p for p in each.problems if p in asked))
+        replace(each, problems=tuple(p for p in each.problems if p in known_ids))
         for each in subject.taken
     )
     return replace(subject, taken=tuple(taken))
 
 
 def compute_results(round_: Round, sittings: Sequence[humans.Sitting]) -> dict[str, Any] | None:
-    """Return the results of a round for JSON; None if there are no answers."""
+    """Compute the results of a round for JSON; None if there are no answers."""
     dataset, responses, subjects = gather_input(load_dataset(round_), sittings)
     if not responses:
         return None
@@ -130,7 +130,7 @@ def compute_results(round_: Round, sittings: Sequence[humans.Sitting]) -> dict[s
 
 
 def write_results(round_: Round, folder: str | Path, *, force: bool = False) -> dict[str, int]:
-    """Write the results of a round to a folder; return the number of items of each kind.
+    """Write a round's results to a folder; return the number of items by kind.
 
     Args:
         round_: An open or closed round; only submitted sheets are included.
@@ -142,7 +142,7 @@ def write_results(round_: Round, folder: str | Path, *, force: bool = False) -> 
     """
     records = [humans.make_answers_record(sitting) for sitting in load_sittings(round_)]
     given = [[one.subject, one.sheet, one.state] for one in load_ledger(round_).given]
-    digest = hashlib.sha256(canonical({"answers": records, "given": given}).encode())
+    digest = hashlib.sha256(dump_json({"answers": records, "given": given}).encode())
     recipe = {
         "command": "winosmith admin test results",
         "round": round_.name,
@@ -154,8 +154,8 @@ def write_results(round_: Round, folder: str | Path, *, force: bool = False) -> 
         return write_round(out, round_)
 
 
-def write_round(out: OutputFolder, round_: Round, under: str = "") -> dict[str, int]:
-    """Add a round to a folder's files; return the number of items of each kind.
+def write_round(out: OutputFolder, round_: Round, prefix: str = "") -> dict[str, int]:
+    """Write a round's data to a folder; return the number of items by kind.
 
     The files are `sheets/*.json`, `answers/*.json` (in the format of the form for a browser),
     `responses.jsonl`, `subjects.jsonl`, `ledger.json`, and the problems in `private/schemas.jsonl`:
@@ -165,22 +165,22 @@ def write_round(out: OutputFolder, round_: Round, under: str = "") -> dict[str, 
     Args:
         out: The output folder.
         round_: An open or closed round.
-        under: The prefix of the files' names, such as "private/tests/NAME/".
+        prefix: The prefix of the files' names, such as "private/tests/NAME/".
     """
     sittings = load_sittings(round_)
     dataset, responses, subjects = gather_input(load_dataset(round_), sittings)
     for sheet in map(read_sheet, round_.sheets.order_by("pk")):
-        _write_records(out, f"{under}sheets/{sheet.name}.json", [humans.make_sheet_record(sheet)])
+        _write_records(out, f"{prefix}sheets/{sheet.name}.json", [humans.make_sheet_record(sheet)])
     for record in map(humans.make_answers_record, sittings):
-        name = f"{under}answers/answers-{record['subject']}-{record['sheet']}.json"
+        name = f"{prefix}answers/answers-{record['subject']}-{record['sheet']}.json"
         with out.write(name) as file:
             file.write(json.dumps(record, ensure_ascii=False, indent=1) + "\n")
-    write_votes(responses, out.path / f"{under}responses.jsonl")
-    out.add(f"{under}responses.jsonl")
-    _write_records(out, f"{under}subjects.jsonl", map(humans.make_subject_record, subjects))
-    humans.write_ledger(load_ledger(round_), out.path / f"{under}ledger.json")
-    out.add(f"{under}ledger.json")
-    _write_records(out, f"{under}{PRIVATE}/schemas.jsonl", map(problem_record, dataset))
+    write_votes(responses, out.path / f"{prefix}responses.jsonl")
+    out.add(f"{prefix}responses.jsonl")
+    _write_records(out, f"{prefix}subjects.jsonl", map(humans.make_subject_record, subjects))
+    humans.write_ledger(load_ledger(round_), out.path / f"{prefix}ledger.json")
+    out.add(f"{prefix}ledger.json")
+    _write_records(out, f"{prefix}{PRIVATE}/schemas.jsonl", map(problem_record, dataset))
     held = Sitting.objects.filter(subject__round=round_, held=True).count()
     return {
         "sheets": round_.sheets.count(),
@@ -193,11 +193,11 @@ def write_round(out: OutputFolder, round_: Round, under: str = "") -> dict[str, 
 
 def _write_records(out: OutputFolder, name: str, records: Iterable[Any]) -> None:
     with out.write(name) as file:
-        file.writelines(canonical(record) + "\n" for record in records)
+        file.writelines(dump_json(record) + "\n" for record in records)
 
 
 def results_context(round_: Round) -> dict[str, Any]:
-    """Return the results for the page of a closed round: `fault`, or `tests` and the totals."""
+    """Return the template context for a closed round: `fault`, or `tests` and the totals."""
     figures = round_.figures
     if not figures:
         return {"fault": _("Nobody has submitted an answer.")}
@@ -206,14 +206,18 @@ def results_context(round_: Round) -> dict[str, Any]:
     asked = {item["problem"] for test in figures["tests"] for item in test["items"]}
     texts = {row.ref: row for row in Problem.objects.filter(ref__in=asked)}
     return {
-        "share": percent(figures["right"] / figures["answers"]),
+        "share": to_percent(figures["right"] / figures["answers"]),
         "right": figures["right"],
         "answers": figures["answers"],
         "subjects": figures["subjects"],
-        "tests": [_test_context(test, texts) for test in figures["tests"]],
-        "halves": [_halves_context(level) for level in figures["halves"]],
+        "tests": [_make_test_context(test, texts) for test in figures["tests"]],
+        "halves": [_make_halves_context(level) for level in figures["halves"]],
         "pace": [
-            {**pace, "seconds": fixed(pace["seconds"], 1), "times": fixed(pace["times_median"], 2)}
+            {
+                **pace,
+                "seconds": to_fixed(pace["seconds"], 1),
+                "times": to_fixed(pace["times_median"], 2),
+            }
             for pace in figures["pace"]
         ],
         "recognised": figures["recognised"],
@@ -221,53 +225,53 @@ def results_context(round_: Round) -> dict[str, Any]:
     }
 
 
-def _test_context(test: Mapping[str, Any], texts: Mapping[str, Problem]) -> dict[str, Any]:
+def _make_test_context(test: Mapping[str, Any], texts: Mapping[str, Problem]) -> dict[str, Any]:
     items = sorted(test["items"], key=lambda item: item["right"] / item["asked"])
     return {
         "name": test["name"],
-        "facts": _test_facts(test),
-        "subjects": [{**row, "percent": percent(row["share"])} for row in test["people"]],
+        "facts": _list_test_facts(test),
+        "subjects": [{**row, "percent": to_percent(row["share"])} for row in test["people"]],
         "histogram": test["histogram"],
         "items": [{**item, "row": texts.get(item["problem"])} for item in items],
         "flagged": sum(item["flagged"] for item in items),
     }
 
 
-def _test_facts(test: Mapping[str, Any]) -> list[tuple[str, str]]:
+def _list_test_facts(test: Mapping[str, Any]) -> list[tuple[str, str]]:
     share, chance = test["share"], test["chance"]
     facts = [
-        (_("intended answers"), f"{percent(share['value'])} ({share['right']} / {share['n']})"),
+        (_("intended answers"), f"{to_percent(share['value'])} ({share['right']} / {share['n']})"),
         (_("95 % interval"), _format_interval(share["interval"], 100, 1)),
-        (_("chance"), percent(chance["share"])),
-        (_("the item’s most frequent answer"), percent(test["same"])),
+        (_("chance"), to_percent(chance["share"])),
+        (_("the item’s most frequent answer"), to_percent(test["same"])),
         (_("answers “X”"), str(test["ambiguous"])),
         (_("Fleiss’ kappa"), _format_agreement(test["kappa"])),
         (_("Krippendorff’s alpha"), _format_agreement(test["alpha"])),
     ]
     if test["deviation"] is not None:
-        points = _("%s points") % fixed(100 * test["deviation"], 1)
+        points = _("%s points") % to_fixed(100 * test["deviation"], 1)
         facts.insert(2, (_("deviation of scores"), points))
     if groups := test["groups"]:
-        means = " / ".join(percent(mean) for mean in groups["means"])
+        means = " / ".join(to_percent(mean) for mean in groups["means"])
         facts.append((_("native speakers, others"), means))
     if without := test["without"]:
         left = ", ".join(without["left_out"])
-        facts.append((_("without %s") % left, percent(without["mean"])))
+        facts.append((_("without %s") % left, to_percent(without["mean"])))
     return facts
 
 
-def _format_agreement(found: Mapping[str, Any]) -> str:
-    if found["value"] is None or found["interval"] is None:
-        return _("not defined: %s") % translate_undefined_reason(found["reason"])
-    return f"{fixed(found['value'], 2)} ({_format_interval(found['interval'], 1, 2)})"
+def _format_agreement(estimate: Mapping[str, Any]) -> str:
+    if estimate["value"] is None or estimate["interval"] is None:
+        return _("not defined: %s") % translate_undefined_reason(estimate["reason"])
+    return f"{to_fixed(estimate['value'], 2)} ({_format_interval(estimate['interval'], 1, 2)})"
 
 
-def _halves_context(level: Mapping[str, Any]) -> dict[str, Any]:
+def _make_halves_context(level: Mapping[str, Any]) -> dict[str, Any]:
     better, other = (
         f"{right} / {of}" for right, of in zip(level["right"], level["of"], strict=True)
     )
     return {"better": better, "other": other, "schemas": level["schemas"]}
 
 
-def _format_interval(interval: list[float], scale: float, places: int) -> str:
-    return "–".join(fixed(scale * end, places) for end in interval)
+def _format_interval(interval: list[float], scale: float, digits: int) -> str:
+    return "–".join(to_fixed(scale * end, digits) for end in interval)

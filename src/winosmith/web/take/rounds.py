@@ -19,28 +19,28 @@ from winosmith import Dataset, humans
 from winosmith.errors import InputError
 from winosmith.web._import import import_problems
 from winosmith.web._lock import chunked, writing
-from winosmith.web.jobs import TEST_CLOSE, Job, Progress, create_job, wait_for
+from winosmith.web.jobs import TEST_CLOSE, Job, Progress, create_job, wait_for_job
 from winosmith.web.problems.family import lift_embargo, set_embargo
 from winosmith.web.problems.models import Problem, State
 from winosmith.web.problems.records import as_problem
 from winosmith.web.take.models import Material, Round, Sheet, Sitting
 from winosmith.web.take.results import compute_results, load_dataset, load_sittings
-from winosmith.web.take.sheets import estimate_minutes, problem_ids
+from winosmith.web.take.sheets import estimate_minutes, get_problem_ids
 
 if TYPE_CHECKING:
     from winosmith.dataset import Dropped
     from winosmith.web.people.models import Person
 
 
-def consent_text(questions: list[int]) -> str:
+def make_consent_text(question_counts: list[int]) -> str:
     """Return the default consent text for respondents.
 
     Headings are lines without a full stop.
 
     Args:
-        questions: The number of questions on each sheet.
+        question_counts: The number of questions on each sheet.
     """
-    least, most = min(questions), max(questions)
+    least, most = min(question_counts), max(question_counts)
     short, long = estimate_minutes(least), estimate_minutes(most)
     numbers = {
         "questions": str(most) if least == most else f"{least} to {most}",
@@ -64,7 +64,7 @@ def open_round(
     seed: int = 0,
     **options: Any,
 ) -> tuple[Round, tuple[Dropped, ...]]:
-    """Open a human test of problems on the site.
+    """Open a human test on the site.
 
     New problems are stored as valid and under embargo. Problems whose id exists on the site are put
     under embargo unless they are public. After an interruption, the same call resumes.
@@ -90,7 +90,7 @@ def open_round(
     options |= {"title": title, "seed": seed}
     plan_round(dataset, name, public=public, **options)
     import_problems(dataset, "valid", embargo=True)
-    rows = _find_known(dataset)
+    rows = _find_site_problems(dataset)
     for row in rows.values():
         row.embargo = row.embargo or not row.public
     stored = Dataset((as_problem(rows[problem_id]) for problem_id in dataset.ids), dataset.name)
@@ -103,7 +103,7 @@ def open_round(
             title=title,
             data=stored.blind().digest,
             seed=seed,
-            consent=consent or consent_text([len(sheet) for sheet in made.sheets]),
+            consent=consent or make_consent_text([len(sheet) for sheet in made.sheets]),
             declared=[
                 {"name": each.name, "asked": each.question, "choices": list(each.choices)}
                 for each in declared
@@ -129,15 +129,15 @@ def open_round(
 def plan_round(
     dataset: Dataset, name: str, *, public: bool = False, **options: Any
 ) -> humans.Sheets:
-    """Return the sheets that a round would have, without writing anything.
+    """Plan the sheets of a round, without writing anything.
 
     Arguments and errors are those of `open_round` and `humans.make_sheets`. If a problem is new,
     the order of its options may differ in the round.
     """
     _check_name(name)
-    _check_answers(dataset)
-    for row in _find_known(dataset).values():
-        _check_known(row, dataset, public)
+    _check_has_answers(dataset)
+    for row in _find_site_problems(dataset).values():
+        _check_site_problem(row, dataset, public)
     return humans.make_sheets(dataset, **options)
 
 
@@ -152,7 +152,7 @@ def _check_name(name: str) -> None:
         raise InputError(_("a round named %r exists already; choose another name") % name)
 
 
-def _check_answers(dataset: Dataset) -> None:
+def _check_has_answers(dataset: Dataset) -> None:
     for problem in dataset:
         if problem.answer is None:
             raise InputError(
@@ -160,13 +160,13 @@ def _check_answers(dataset: Dataset) -> None:
             )
 
 
-def _find_known(dataset: Dataset) -> dict[str, Problem]:
+def _find_site_problems(dataset: Dataset) -> dict[str, Problem]:
     rows = Problem.objects.select_related("twin__contributor")
     queries = (rows.filter(ref__in=refs) for refs in chunked(dataset.ids, CHUNK))
     return {row.ref: row for query in queries for row in query}
 
 
-def _check_known(row: Problem, dataset: Dataset, public: bool) -> None:
+def _check_site_problem(row: Problem, dataset: Dataset, allow_public: bool) -> None:
     if row.gold or row.state not in (State.VALID, State.JUDGING):
         values = {
             "ref": row.ref,
@@ -177,7 +177,7 @@ def _check_known(row: Problem, dataset: Dataset, public: bool) -> None:
         )
     if row.answer != dataset[dataset.row(row.ref)].answer:
         raise InputError(_("the problem %r has a different answer on this site") % row.ref)
-    if row.public and not public:
+    if row.public and not allow_public:
         raise InputError(
             _(
                 "the problem %r is public on this site, so people may have read "
@@ -187,8 +187,8 @@ def _check_known(row: Problem, dataset: Dataset, public: bool) -> None:
         )
 
 
-def _set_embargo(rows: Any) -> None:
-    for row in Problem.objects.filter(pk__in=[row.pk for row in rows if row.embargo]):
+def _set_embargo(problems: Any) -> None:
+    for row in Problem.objects.filter(pk__in=[row.pk for row in problems if row.embargo]):
         if not row.embargo:
             set_embargo(row)
             row.log_event("embargo", reason=_("it is in a human test"))
@@ -212,7 +212,7 @@ class Publication:
 
 
 def get_round(name: str) -> Round:
-    """Return the round with a name.
+    """Return the round with this name.
 
     Raises:
         InputError: There is no such round; the message lists the rounds.
@@ -225,14 +225,14 @@ def get_round(name: str) -> Round:
 
 
 def close_round(name: str, *, drop: bool = False) -> Round:
-    """Close a round, and wait for its results; the arguments are those of `end_round`.
+    """Close a round and wait for its results; takes the same arguments as `end_round`.
 
     Raises:
         InputError: There is no such round, it is closed, or sheets are in use; or the results can't
             be computed.
     """
     job = end_round(name, drop=drop)
-    wait_for(job)
+    wait_for_job(job)
     job.refresh_from_db()
     if job.state != Job.State.DONE:
         raise InputError(job.error)
@@ -265,11 +265,11 @@ def end_round(name: str, *, drop: bool = False, by: Person | None = None) -> Job
         return _queue_results(locked, by, drop=drop)
 
 
-def _queue_results(round_: Round, by: Person | None = None, **asked: bool) -> Job:
-    """Return a job that computes the results; must be called while the round is locked."""
+def _queue_results(round_: Round, by: Person | None = None, **options: bool) -> Job:
+    """Queue a job that computes the results; must be called while the round is locked."""
     if (waiting := results_job(round_)) and waiting.state == Job.State.WAITING:
         return waiting
-    return create_job(by, TEST_CLOSE, {"name": round_.name, **asked}, state=Job.State.WAITING)
+    return create_job(by, TEST_CLOSE, {"name": round_.name, **options}, state=Job.State.WAITING)
 
 
 def results_job(round_: Round) -> Job | None:
@@ -297,20 +297,20 @@ def store_results(round_: Round) -> None:
                 round_.save(update_fields=["figures"])
 
 
-def approve_sheet(round_: Round, ref: str, by: Person) -> None:
-    """Approve a sheet that is on hold because it was filled in too fast.
+def approve_sheet(round_: Round, ref: str, moderator: Person) -> None:
+    """Approve a sheet that is on hold because it was completed too fast.
 
     If the round is closed, the worker computes its results again.
 
     Raises:
-        InputError: The sheet is not on hold, or belongs to `by`.
+        InputError: The sheet is not on hold, or belongs to `moderator`.
     """
     with writing():
         locked = Round.objects.select_for_update(no_key=True).get(pk=round_.pk)
         rows = Sitting.objects.filter(subject__round=locked, ref=ref, held=True)
-        if rows.filter(subject__person=by).exists():
+        if rows.filter(subject__person=moderator).exists():
             raise InputError(_("Other moderators check your own sheet."))
-        if not rows.update(held=False, looked_by=by):
+        if not rows.update(held=False, looked_by=moderator):
             raise InputError(_("This sheet is not on hold; open the page again."))
         if locked.state == Round.State.CLOSED:
             _queue_results(locked)
@@ -332,9 +332,9 @@ def publish_round(name: str, *, by: Person | None = None) -> Publication:
     with writing():
         locked = Round.objects.select_for_update(no_key=True).get(pk=get_round(name).pk)
         used, after = _plan_publication(locked)
-        for row in _load_problems(after.withheld.ids):
+        for row in _lock_problems(after.withheld.ids):
             _add_canary(row, after.canary)
-        for row in _load_problems(after.released.ids):
+        for row in _lock_problems(after.released.ids):
             lift_embargo(row)
             row.released = True
             _add_canary(row, after.canary)
@@ -344,8 +344,8 @@ def publish_round(name: str, *, by: Person | None = None) -> Publication:
     return Publication(used, after.alternates, len(after.withheld), after.canary)
 
 
-def plan_publishing(name: str) -> Publication:
-    """Return the result that `publish_round` would have, without writing anything.
+def plan_publication(name: str) -> Publication:
+    """Return the expected result of `publish_round`, without writing anything.
 
     The canary differs, because it is drawn when the round is published.
 
@@ -365,13 +365,13 @@ def _plan_publication(round_: Round) -> tuple[int, humans.Published]:
         raise InputError(_("the round %(name)r was already published on %(at)s") % values)
     dataset = load_dataset(round_)
     given = Sheet.objects.filter(round=round_, sittings__isnull=False).distinct()
-    used = problem_ids(given) & set(dataset.ids)
+    used = get_problem_ids(given) & set(dataset.ids)
     after = humans.publish(dataset, used)
     _check_not_in_use(round_, after.released.ids)
     return len(used), after
 
 
-def _load_problems(ids: Iterable[str]) -> list[Problem]:
+def _lock_problems(ids: Iterable[str]) -> list[Problem]:
     return list(Problem.objects.filter(ref__in=list(ids)).select_for_update(no_key=True))
 
 
@@ -381,10 +381,10 @@ def _add_canary(row: Problem, canary: str) -> None:
     row.save(update_fields=["released", "record"])
 
 
-def _check_not_in_use(closed: Round, ids: Iterable[str]) -> None:
+def _check_not_in_use(closed_round: Round, ids: Iterable[str]) -> None:
     others = Round.objects.filter(
         state=Round.State.OPEN, materials__problem__ref__in=list(ids)
-    ).exclude(pk=closed.pk)
+    ).exclude(pk=closed_round.pk)
     if other := others.first():
         raise InputError(
             _("the round %r is open and has some of these problems; close it first") % other.name
@@ -398,7 +398,7 @@ _COUNTS = {
 
 
 def round_progress(round_: Round) -> dict[str, Any]:
-    """Return the progress of a round.
+    """Return the progress of a human test.
 
     It contains the `round`, the number of `problems` in its data, and its `sheets`: code, test,
     order, number of questions, and how often each is being taken (`given`), was submitted (`done`),
@@ -420,10 +420,10 @@ def round_progress(round_: Round) -> dict[str, Any]:
     return {"round": round_, "problems": problems, **totals, "sheets": sheets}
 
 
-def list_assignments(round_: Round, by: Person) -> list[dict[str, Any]]:
-    """Return the assigned sheets with their respondent's code and progress, without answers.
+def list_assignments(round_: Round, reader: Person) -> list[dict[str, Any]]:
+    """List the assigned sheets with the respondent's code and progress, without answers.
 
-    `own` marks the sheets of `by`, the reader.
+    `own` marks the reader's own sheets.
     """
     rows = Sitting.objects.filter(subject__round=round_).select_related("subject", "sheet")
     rows = rows.annotate(answered=Count("answers", filter=~Q(answers__letter="")))
@@ -438,7 +438,7 @@ def list_assignments(round_: Round, by: Person) -> list[dict[str, Any]]:
             "ended": row.ended,
             "pace": row.pace,
             "held": row.held,
-            "own": row.subject.person_id == by.pk,
+            "own": row.subject.person_id == reader.pk,
             "ref": row.ref,
         }
         for row in rows.order_by("pk")

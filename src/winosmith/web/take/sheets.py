@@ -29,7 +29,7 @@ from winosmith.errors import DataError, InputError
 from winosmith.problem import BLANK
 from winosmith.web._lock import writing
 from winosmith.web.judge.models import Seen, lock_reader, note_all
-from winosmith.web.judge.turns import current_slot
+from winosmith.web.judge.turns import get_current_slot
 from winosmith.web.judge.votes import return_slot
 from winosmith.web.pages import is_number
 from winosmith.web.people.news import MAX_ITEMS, Item, Work
@@ -44,76 +44,76 @@ SECONDS_A_QUESTION = 18.3
 """Mean seconds per question (Davis, Morgenstern & Ortiz 2016, section 4)."""
 
 
-def estimate_minutes(questions: int) -> int:
-    """Estimate the minutes that a number of questions takes; the minimum is 1.
+def estimate_minutes(question_count: int) -> int:
+    """Estimate the minutes needed for a number of questions; at least 1.
 
     >>> estimate_minutes(89)
     27
     """
-    return max(1, round(questions * SECONDS_A_QUESTION / 60))
+    return max(1, round(question_count * SECONDS_A_QUESTION / 60))
 
 
 def read_sheet(row: Sheet) -> humans.Sheet:
-    """Return the sheet stored in a row."""
+    """Convert a row to a sheet."""
     return humans.parse_sheet(row.record)
 
 
-def problem_ids(sheets: Iterable[Sheet]) -> set[str]:
+def get_problem_ids(sheets: Iterable[Sheet]) -> set[str]:
     """Return the ids of all problems on sheets."""
     return {item["problem"] for sheet in sheets for item in sheet.record["items"]}
 
 
 def get_instructions(sheet: humans.Sheet) -> dict[str, Any]:
     """Return the instructions for taking a sheet online."""
-    return humans.make_instructions(humans.has_blanks(sheet), (), paper=False, alone=True)
+    return humans.make_instructions(humans.has_blanks(sheet), (), on_paper=False, alone=True)
 
 
-def _add_family(rows: QuerySet[Problem]) -> QuerySet[Problem]:
-    """Annotate problems with `kin`: the root's twin if perturbed, otherwise their own twin."""
+def _annotate_family(rows: QuerySet[Problem]) -> QuerySet[Problem]:
+    """Annotate problems with `kin`: their root's twin if perturbed, or else their own twin."""
     return rows.annotate(kin=Coalesce(F("version__root__twin"), F("twin")))
 
 
-def known_problems(person: Person, round_: Round) -> set[str]:
-    """Return the ids of a round's problems that a person knows, or whose answers they could know.
+def find_known_problems(person: Person, round_: Round) -> set[str]:
+    """Find the ids of a round's problems that a person knows or whose answers they may know.
 
     The person knows all problems of a twin or family if they have written one of these or read it
     (`judge.models.Seen`), even if they read only its local context.
     """
     asked = Problem.objects.filter(pk__in=Material.objects.filter(round=round_).values("problem"))
-    family_of = dict(_add_family(asked).values_list("ref", "kin"))
+    family_of = dict(_annotate_family(asked).values_list("ref", "kin"))
     read = Seen.objects.filter(person=person).values("twin")
     own = Twin.objects.filter(contributor=person).values("pk")
-    met = _add_family(Problem.objects.filter(Q(twin__in=read) | Q(twin__in=own)))
+    met = _annotate_family(Problem.objects.filter(Q(twin__in=read) | Q(twin__in=own)))
     families = set(met.values_list("kin", flat=True))
     return {ref for ref, family in family_of.items() if family in families}
 
 
 def record_reading(person: Person, sheet: Sheet) -> None:
-    """Record that a person reads a sheet, so that they judge none of its twins.
+    """Record that a person reads a sheet, so that they won't judge its twins.
 
     The other halves are also recorded, even if the site lets one person judge both halves, because
     a test reveals more than a judgement does.
     """
-    asked = problem_ids([sheet])
+    asked = get_problem_ids([sheet])
     twins = set(Problem.objects.filter(ref__in=asked).values_list("twin", flat=True))
     halves = sorted(Problem.objects.filter(twin__in=twins), key=lambda row: row.ref not in asked)
     note_all(person, halves)
 
 
 CODE_CHARACTERS = "23456789BCDFGHJKLMNPQRSTVWXZ"
-"""The characters of respondents' codes, which don't look alike and form no words."""
+"""Characters for respondents' codes: they don't look alike and form no words."""
 
 LONGEST = 200
 """Maximum number of characters of a declared text or a note."""
 
 
 def may_take_tests(person: Person | None) -> bool:
-    """Return whether a person can take tests, which requires an active account."""
+    """Return whether a person may take tests, which requires an active account."""
     return person is not None and not person.anonymous and person.is_active and not person.erased
 
 
-def unfinished_sitting(person: Person) -> Sitting | None:
-    """Return the sheet of any round that a person is filling in, or None.
+def get_unfinished_sitting(person: Person) -> Sitting | None:
+    """Return the sheet that a person is filling in, of any round, or None.
 
     Until the sheet is submitted or given up, they get no other sheet and no problem to judge.
     """
@@ -134,22 +134,24 @@ def assign_sheet(person: Person, round_: Round, declared: Mapping[str, str]) -> 
             ignored.
 
     Raises:
-        InputError: The person has no account, has a sheet of another round, or knows part of every
-            test; the round is closed; or a declared value is not one of the choices.
+        InputError: The person has no account, has a sheet from another round, or knows part of
+            every test; the round is closed; or a declared value is not one of the choices.
     """
     if not may_take_tests(person):
         raise InputError(_("You need an account to take a test; log in first."))
     with writing():
         lock_reader(person)
-        out = unfinished_sitting(person)
+        out = get_unfinished_sitting(person)
         if out is not None and out.subject.round_id == round_.pk:
             return out
         if out is not None:
-            raise InputError(_("You have a sheet of another test; finish it or give it up first."))
+            raise InputError(
+                _("You have an unfinished sheet from another test; finish or abandon it first.")
+            )
         round_ = Round.objects.select_for_update(no_key=True).get(pk=round_.pk)
         sheet = choose_sheet(person, round_)
         checked = _clean_declared(round_, declared)
-        slot = current_slot(person)
+        slot = get_current_slot(person)
         if slot is not None:
             return_slot(slot)
         subject = _get_or_create_subject(person, round_)
@@ -160,7 +162,7 @@ def assign_sheet(person: Person, round_: Round, declared: Mapping[str, str]) -> 
 
 
 def choose_sheet(person: Person, round_: Round) -> Sheet:
-    """Choose the next sheet for a person by `humans.assign`, given all earlier assignments.
+    """Choose the next sheet for a person with `humans.assign`, given all earlier assignments.
 
     Raises:
         InputError: The round is closed, or the person knows part of each of its tests.
@@ -168,10 +170,10 @@ def choose_sheet(person: Person, round_: Round) -> Sheet:
     if round_.state != Round.State.OPEN:
         raise InputError(_("This test is closed."))
     rows = {sheet.code: sheet for sheet in round_.sheets.order_by("pk")}
-    met = known_problems(person, round_)
-    spoilt = {sheet.test for sheet in rows.values() if problem_ids([sheet]) & met}
+    met = find_known_problems(person, round_)
+    spoilt = {sheet.test for sheet in rows.values() if get_problem_ids([sheet]) & met}
     free = [read_sheet(sheet) for sheet in rows.values() if sheet.test not in spoilt]
-    ledger, mark = _load_ledger(person, rows.values()), _ledger_name(person.pk, 0)
+    ledger, mark = _load_ledger(person, rows.values()), _make_ledger_name(person.pk, 0)
     try:
         given = humans.assign(ledger, free, mark, another=True, seed=round_.seed)
     except DataError:
@@ -192,16 +194,16 @@ def _load_ledger(person: Person, sheets: Iterable[Sheet]) -> humans.Ledger:
     own = Sheet.objects.filter(sittings__subject__person=person)
     return humans.Ledger(
         tuple(
-            humans.Assignment(_ledger_name(who, row), code, state)
+            humans.Assignment(_make_ledger_name(who, row), code, state)
             for who, row, code, state in given
         ),
         {sheet.code: read_sheet(sheet) for sheet in (*sheets, *own)},
     )
 
 
-def _ledger_name(person: int | None, subject: int) -> str:
-    """Return a person's name in the ledger, which is the same in all rounds and never shown."""
-    return f"x{subject}" if person is None else f"p{person}"
+def _make_ledger_name(person_id: int | None, subject_id: int) -> str:
+    """Return a person's internal name in the ledger, which is the same in all rounds."""
+    return f"x{subject_id}" if person_id is None else f"p{person_id}"
 
 
 def _get_or_create_subject(person: Person, round_: Round) -> Subject:
@@ -214,7 +216,7 @@ def _get_or_create_subject(person: Person, round_: Round) -> Subject:
 
 
 def _clean_declared(round_: Round, declared: Mapping[str, str]) -> dict[str, str]:
-    """Return the declared values that the round asks for, with single spaces."""
+    """Validate the declared values that the round asks for; normalize their spaces."""
     checked = {}
     for each in round_.declared:
         value = " ".join(declared.get(each["name"], "").split())
@@ -231,28 +233,28 @@ MIN_ANSWERS = 5
 """Minimum number of answers for which a sheet's pace is measured."""
 
 LONGEST_UNSEEN = 600.0
-"""Maximum seconds recorded for a view if no script reports how long the page was visible."""
+"""Maximum seconds recorded for a page view if no script reports its visible time."""
 
 _SALT = "take.shown"
 
 
-def mark_shown(sitting: Sitting, number: int) -> str:
-    """Return a signed token with the time when a question's page was shown."""
+def sign_time_shown(sitting: Sitting, number: int) -> str:
+    """Return a signed token that contains the time when a question was shown."""
     return signing.dumps([sitting.pk, number, time.time()], salt=_SALT)
 
 
-def seconds_seen(mark: str, visible_seconds: str, sitting: Sitting, number: int) -> float:
-    """Return the number of seconds for which a question was visible before its form was sent.
+def measure_time_shown(token: str, visible_seconds: str, sitting: Sitting, number: int) -> float:
+    """Return for how many seconds a question was visible before its form was submitted.
 
     Args:
-        mark: The token from `mark_shown`.
+        token: The token from `sign_time_shown`.
         visible_seconds: The seconds for which the page was visible, as reported by its script.
             Without a script, this is "", and the result is the whole time, up to `LONGEST_UNSEEN`.
         sitting: The sitting of the form.
         number: The number of the question; for the token of another question, the result is 0.
     """
     try:
-        of, at, shown = signing.loads(mark, salt=_SALT)
+        of, at, shown = signing.loads(token, salt=_SALT)
     except (signing.BadSignature, ValueError, TypeError):
         return 0.0
     if [of, at] != [sitting.pk, number]:
@@ -268,7 +270,7 @@ def seconds_seen(mark: str, visible_seconds: str, sitting: Sitting, number: int)
 
 
 def measure_pace(sitting: Sitting) -> float | None:
-    """Return the median seconds between the answers of a sheet, by the server's clock.
+    """Measure the median seconds between a sheet's answers with the server's clock.
 
     The first interval starts when the sheet was assigned. The result is None for fewer than
     `MIN_ANSWERS` answers.
@@ -291,7 +293,7 @@ class SheetClosedError(InputError):
 
 
 def _lock_sitting(person: Person, ref: str) -> Sitting:
-    """Return a sheet that a person is filling in, locked until the transaction ends."""
+    """Lock and return a sheet that a person is filling in, until the transaction ends."""
     rows = Sitting.objects.select_for_update(of=("self",)).select_related("sheet", "subject__round")
     sitting = rows.filter(ref=ref, subject__person=person).first()
     if sitting is None or sitting.state != Sitting.State.GIVEN:
@@ -305,9 +307,9 @@ def _lock_sitting(person: Person, ref: str) -> Sitting:
 
 
 def store_answer(
-    person: Person, ref: str, number: int, letter: str, seconds: float, *, to: int | None = None
+    person: Person, ref: str, number: int, letter: str, seconds: float, *, goto: int | None = None
 ) -> Sitting:
-    """Store an answer, replacing an earlier one, and the time for which the question was shown.
+    """Store or replace an answer, and add the time for which the question was shown.
 
     Args:
         person: The respondent.
@@ -315,7 +317,7 @@ def store_answer(
         number: The number of the question.
         letter: "A", "B", … or "X"; "" keeps the earlier answer.
         seconds: The seconds for which it was shown now, added to earlier ones.
-        to: The number of the next question; None to stay.
+        goto: The number of the next question; None to stay.
 
     Raises:
         SheetClosedError: The sheet is closed.
@@ -326,13 +328,13 @@ def store_answer(
         sheet = read_sheet(sitting.sheet)
         letter = letter.strip().upper()
         if letter:
-            sheet[number].option(letter)
+            sheet[number].get_option_index(letter)
         row, _new = Answer.objects.get_or_create(sitting=sitting, number=sheet[number].number)
         if letter and letter != row.letter:
             row.letter, row.at = letter, timezone.now()
         row.seconds = (row.seconds or 0.0) + seconds
         row.save(update_fields=["letter", "at", "seconds"])
-        sitting.at = number if to is None else min(max(1, to), len(sheet) + 1)
+        sitting.at = number if goto is None else min(max(1, goto), len(sheet) + 1)
         sitting.save(update_fields=["at"])
         return sitting
 
@@ -409,7 +411,7 @@ def remove_note(person: Person, ref: str, key: str) -> None:
 
 
 def submit_sheet(person: Person, ref: str) -> Sitting:
-    """Submit a sheet; unanswered questions stay unanswered, and nothing can be changed.
+    """Submit a sheet; after that, it can't be changed, even if questions are unanswered.
 
     A sheet with a median of less than `SiteRules.hold_pace_seconds` per question is put on hold: it
     is excluded from results until a moderator approves it.
@@ -421,7 +423,7 @@ def submit_sheet(person: Person, ref: str) -> Sitting:
 
 
 def give_up_sheet(person: Person, ref: str) -> Sitting:
-    """Give up a sheet, so that others can take it; its problems stay recorded as read.
+    """Give up a sheet, so that others can take it; its problems still count as read.
 
     Raises:
         SheetClosedError: The sheet is closed.
@@ -441,8 +443,8 @@ def _end_sitting(person: Person, ref: str, state: str) -> Sitting:
         return sitting
 
 
-def test_news(person: Person, after: datetime) -> Iterator[Item]:
-    """Yield the new tests that a person may take."""
+def iter_test_news(person: Person, after: datetime) -> Iterator[Item]:
+    """Yield news about new tests that a person may take."""
     if not may_take_tests(person):
         return
     rows = Round.objects.filter(state=Round.State.OPEN, created__gt=after)
@@ -451,9 +453,9 @@ def test_news(person: Person, after: datetime) -> Iterator[Item]:
         yield Item(round_.created, _("A new test: %s") % round_.title, to)
 
 
-def test_work(person: Person) -> Iterator[Work]:
-    """Yield a reminder of the sheet that a person is filling in, if any."""
-    out = unfinished_sitting(person)
+def iter_test_reminders(person: Person) -> Iterator[Work]:
+    """Yield a reminder about the sheet that a person is filling in, if any."""
+    out = get_unfinished_sitting(person)
     if out is not None:
         left = len(out.sheet.record["items"]) - out.answers.exclude(letter="").count()
         text = ngettext(
@@ -465,7 +467,7 @@ def test_work(person: Person) -> Iterator[Work]:
 
 
 def erase_subject(person: Person, texts: bool) -> None:
-    """Unlink an erased person from their codes; their answers stay anonymous.
+    """Unlink an erased person from their codes; the answers are kept anonymously.
 
     Times, notes, and declared texts in their own words are deleted. A sheet that they are filling
     in is given up. If `texts`, their unreleased sentences are also blanked on all sheets.
@@ -483,7 +485,7 @@ def erase_subject(person: Person, texts: bool) -> None:
         subject.save(update_fields=["declared", "person"])
         _remove_from_results(subject)
     if texts:
-        _blank_sheets(person)
+        _blank_erased_items(person)
 
 
 def _remove_from_results(subject: Subject) -> None:
@@ -494,7 +496,7 @@ def _remove_from_results(subject: Subject) -> None:
         subject.round.save(update_fields=["figures"])
 
 
-def _blank_sheets(person: Person) -> None:
+def _blank_erased_items(person: Person) -> None:
     gone = set(
         Problem.objects.filter(twin__contributor=person, released=False).values_list(
             "ref", flat=True
@@ -510,23 +512,23 @@ def _blank_sheets(person: Person) -> None:
         round_.save(update_fields=["figures"])
 
 
-def _blank_items(sheet: Sheet, gone: Collection[str]) -> None:
-    """Blank items of a sheet; the sheet's code depends only on ids and orders, so it stays."""
+def _blank_items(sheet: Sheet, erased_ids: Collection[str]) -> None:
+    """Blank the erased items of a sheet; its code doesn't change, because it ignores texts."""
     for item in sheet.record["items"]:
-        if item["problem"] in gone:
+        if item["problem"] in erased_ids:
             item["text"] = item["snippet"] = ["", BLANK, ""]
             for at, option in enumerate(item["options"], start=1):
                 option["text"] = str(at)
     sheet.save(update_fields=["record"])
 
 
-def forget_times(_now: datetime, before: datetime) -> int:
-    """Delete the times of answers given before the site's retention time."""
+def delete_old_times(_now: datetime, cutoff: datetime) -> int:
+    """Delete the times of answers that are older than the site's retention period."""
     with writing():
-        timed = Answer.objects.filter(at__lt=before).exclude(seconds=None)
+        timed = Answer.objects.filter(at__lt=cutoff).exclude(seconds=None)
         changed = timed.update(seconds=None)
-        Sitting.objects.filter(ended__lt=before).update(given=None, ended=None, pace=None)
-        for round_ in Round.objects.filter(closed__lt=before, figures__isnull=False):
+        Sitting.objects.filter(ended__lt=cutoff).update(given=None, ended=None, pace=None)
+        for round_ in Round.objects.filter(closed__lt=cutoff, figures__isnull=False):
             if round_.figures.get("pace"):
                 round_.figures["pace"] = []
                 round_.save(update_fields=["figures"])
@@ -540,7 +542,7 @@ def is_taking_test(person: Person) -> bool:
 
 
 def export_tests(person: Person) -> list[dict[str, Any]]:
-    """Return a person's sheets with their answers, for the export of their data."""
+    """Export a person's sheets with their answers."""
     rows = Sitting.objects.filter(subject__person=person).order_by("pk")
     return [
         {

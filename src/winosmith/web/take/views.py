@@ -15,7 +15,7 @@ from winosmith import humans
 from winosmith.errors import InputError
 from winosmith.web.people import gates
 from winosmith.web.people.models import Person
-from winosmith.web.people.privacy import agree, missing_documents
+from winosmith.web.people.privacy import agree, get_missing_documents
 from winosmith.web.take import sheets
 from winosmith.web.take.models import Remark, Round, Sitting
 from winosmith.web.take.results import results_context
@@ -27,15 +27,15 @@ MAX_STARTS = 60
 
 @require_safe
 def show_tests(request: HttpRequest) -> HttpResponse:
-    """Show the available tests, and those that the person has taken."""
-    person = _current_person(request)
+    """Show the available tests, and the tests that the person has taken."""
+    person = _get_eligible_person(request)
     sittings = Sitting.objects.filter(subject__person=person) if person else Sitting.objects.none()
     page = {
         "rounds": [
-            {"round": round_, **_sheet_sizes(round_)}
+            {"round": round_, **_get_sheet_sizes(round_)}
             for round_ in Round.objects.filter(state=Round.State.OPEN).order_by("-created")
         ],
-        "out": sheets.unfinished_sitting(person) if person else None,
+        "out": sheets.get_unfinished_sitting(person) if person else None,
         "taken": sittings.exclude(state=Sitting.State.GIVEN)
         .select_related("subject__round", "sheet")
         .order_by("-pk"),
@@ -44,7 +44,7 @@ def show_tests(request: HttpRequest) -> HttpResponse:
 
 
 def show_test(request: HttpRequest, name: str) -> HttpResponseBase:
-    """Show a test with its consent text; on POST, start it."""
+    """Show a test with its consent text; on POST, start the test."""
     round_ = get_object_or_404(Round, name=name)
     if request.method == "POST":
         return _start_test(request, round_)
@@ -55,11 +55,11 @@ def show_test(request: HttpRequest, name: str) -> HttpResponseBase:
 def _start_test(request: HttpRequest, round_: Round) -> HttpResponseBase:
     person = cast(Person, request.user)
 
-    def act() -> dict[str, Any]:
+    def assign_sheet() -> dict[str, Any]:
         if not request.POST.get("agree"):
             raise InputError(_("Tick the box to agree; without it, you can’t take the test."))
-        gates.rate_limit(person, "enrol", MAX_STARTS)
-        agree(person, gates.shown_documents(request))
+        gates.rate_limit(person, "assign_all", MAX_STARTS)
+        agree(person, gates.read_shown_documents(request))
         prefix = "declared-"
         declared = {k[len(prefix) :]: v for k, v in request.POST.items() if k.startswith(prefix)}
         return {
@@ -67,22 +67,22 @@ def _start_test(request: HttpRequest, round_: Round) -> HttpResponseBase:
         }
 
     try:
-        done = gates.form_once(request, person, act)
+        done = gates.process_form(request, person, assign_sheet)
     except InputError as error:
         return _render_test(request, round_, error=str(error))
     return redirect("take:sheet", ref=done["ref"])
 
 
 def _render_test(request: HttpRequest, round_: Round, *, error: str = "") -> HttpResponse:
-    person = _current_person(request)
-    documents = missing_documents(person) if person else []
-    read = {document.pk for document in documents} <= gates.shown_documents(request)
+    person = _get_eligible_person(request)
+    documents = get_missing_documents(person) if person else []
+    read = {document.pk for document in documents} <= gates.read_shown_documents(request)
     page = {
         "round": round_,
-        **_sheet_sizes(round_),
+        **_get_sheet_sizes(round_),
         "person": person,
-        "hindrance": _why_not_startable(person, round_) if person else "",
-        "out": sheets.unfinished_sitting(person) if person else None,
+        "hindrance": _explain_unavailability(person, round_) if person else "",
+        "out": sheets.get_unfinished_sitting(person) if person else None,
         "declared": [
             {**each, "value": request.POST.get(f"declared-{each['name']}", "")}
             for each in round_.declared
@@ -97,8 +97,8 @@ def _render_test(request: HttpRequest, round_: Round, *, error: str = "") -> Htt
     return render(request, "take/about.html", page, status=422 if error else 200)
 
 
-def _why_not_startable(person: Person, round_: Round) -> str:
-    out = sheets.unfinished_sitting(person)
+def _explain_unavailability(person: Person, round_: Round) -> str:
+    out = sheets.get_unfinished_sitting(person)
     if out is not None:
         return ""  # the page links to it
     try:
@@ -108,12 +108,12 @@ def _why_not_startable(person: Person, round_: Round) -> str:
     return ""
 
 
-def _current_person(request: HttpRequest) -> Person | None:
+def _get_eligible_person(request: HttpRequest) -> Person | None:
     person = request.user if request.user.is_authenticated else None
     return cast(Person, person) if sheets.may_take_tests(person) else None
 
 
-def _sheet_sizes(round_: Round) -> dict[str, int]:
+def _get_sheet_sizes(round_: Round) -> dict[str, int]:
     counts = [len(sheet.record["items"]) for sheet in round_.sheets.all()]
     return {
         "fewest": min(counts),
@@ -128,7 +128,7 @@ MAX_FORMS = 4000
 are hidden and shown."""
 
 NOTES = {"source": "recognised", "word": "word"}
-"""Name of each field for notes on a question's page, and the kind of its notes."""
+"""Maps each note field on a question's page to the kind of its notes."""
 
 
 @gates.accounts_only
@@ -153,7 +153,7 @@ def show_sheet(request: HttpRequest, ref: str) -> HttpResponseBase:
 
 @gates.accounts_only
 def show_question(request: HttpRequest, ref: str, number: int) -> HttpResponseBase:
-    """Show a question, or store its answer and go to another question."""
+    """Show a question; on POST, store the answer and go to another question."""
     sitting = _get_sitting(request, ref)
     asked = sheets.read_sheet(sitting.sheet)
     if not 1 <= number <= len(asked):
@@ -169,27 +169,29 @@ def _process_answer(request: HttpRequest, sitting: Sitting, item: humans.Item) -
     person, sent = cast(Person, request.user), request.POST
     to = {"next": item.number + 1, "back": item.number - 1}.get(sent.get("do", "next"))
 
-    def act() -> dict[str, Any]:
+    def store_answer() -> dict[str, Any]:
         gates.rate_limit(person, "test", MAX_FORMS)
-        seconds = sheets.seconds_seen(
+        seconds = sheets.measure_time_shown(
             sent.get("shown", ""), sent.get("seconds", ""), sitting, item.number
         )
         for name, kind in NOTES.items():
             if name in sent:
                 sheets.store_question_note(person, sitting.ref, item.number, kind, sent[name])
         letter = sent.get("letter", "")
-        sheets.store_answer(person, sitting.ref, item.number, letter, seconds, to=to)
+        sheets.store_answer(person, sitting.ref, item.number, letter, seconds, goto=to)
         return {}
 
-    def again(error: str) -> HttpResponse:
+    def render_again(error: str) -> HttpResponse:
         return _render_question(
             request, sitting, sheets.read_sheet(sitting.sheet), item.number, error=error
         )
 
-    return _process_form(request, sitting, act, _question_url(sitting, to or item.number), again)
+    return _process_form(
+        request, sitting, store_answer, _get_question_url(sitting, to or item.number), render_again
+    )
 
 
-def _question_url(sitting: Sitting, number: int) -> str:
+def _get_question_url(sitting: Sitting, number: int) -> str:
     if number > len(sitting.sheet.record["items"]):
         return reverse("take:end", args=[sitting.ref])
     return reverse("take:question", args=[sitting.ref, max(1, number)])
@@ -198,36 +200,36 @@ def _question_url(sitting: Sitting, number: int) -> str:
 def _process_form(
     request: HttpRequest,
     sitting: Sitting,
-    act: Callable[[], dict[str, Any]],
-    to: str,
-    again: Callable[[str], HttpResponse],
+    action: Callable[[], dict[str, Any]],
+    next_url: str,
+    render_again: Callable[[str], HttpResponse],
 ) -> HttpResponseBase:
     try:
-        gates.form_once(request, cast(Person, request.user), act)
+        gates.process_form(request, cast(Person, request.user), action)
     except sheets.SheetClosedError as error:
         return render(request, "take/over.html", {"reason": str(error)}, status=409)
     except InputError as error:
-        return again(str(error))
+        return render_again(str(error))
     if request.POST.get("do") == "stay":
         return HttpResponse(status=204)
     if request.headers.get("Accept") == "application/json":
-        return JsonResponse({"to": to})
-    return redirect(to)
+        return JsonResponse({"to": next_url})
+    return redirect(next_url)
 
 
 def _render_question(
-    request: HttpRequest, sitting: Sitting, asked: humans.Sheet, number: int, *, error: str = ""
+    request: HttpRequest, sitting: Sitting, sheet: humans.Sheet, number: int, *, error: str = ""
 ) -> HttpResponse:
-    item, sent = asked[number], request.POST
+    item, sent = sheet[number], request.POST
     stored = sitting.answers.filter(number=number).first()
     noted = dict(sitting.remarks.filter(number=number).values_list("kind", "text"))
     letter = sent.get("letter", "") if error else stored.letter if stored else ""
     page = {
         "sitting": sitting,
         "item": item,
-        "of": len(asked),
+        "of": len(sheet),
         "answered": sitting.answers.exclude(letter="").count(),
-        "asks": sheets.get_instructions(asked)["question"],
+        "asks": sheets.get_instructions(sheet)["question"],
         "choices": [
             {"letter": sign, "text": text, "chosen": sign == letter}
             for sign, text in zip(item.letters, item.options, strict=True)
@@ -239,7 +241,7 @@ def _render_question(
             for name, kind in NOTES.items()
         },
         "longest": sheets.LONGEST,
-        "shown": sheets.mark_shown(sitting, number),
+        "shown": sheets.sign_time_shown(sitting, number),
         "error": error,
     }
     return render(request, "take/question.html", page, status=422 if error else 200)
@@ -247,7 +249,7 @@ def _render_question(
 
 @gates.accounts_only
 def show_end(request: HttpRequest, ref: str) -> HttpResponseBase:
-    """Show the unanswered questions and the notes; add a note, or submit the sheet."""
+    """Show unanswered questions and notes; on POST, change a note or submit the sheet."""
     sitting = _get_sitting(request, ref)
     if request.method != "POST":
         if sitting.state != Sitting.State.GIVEN:
@@ -256,7 +258,7 @@ def show_end(request: HttpRequest, ref: str) -> HttpResponseBase:
     person, sent = cast(Person, request.user), request.POST
     what, _, which = sent.get("do", "").partition(" ")
 
-    def act() -> dict[str, Any]:
+    def store_form() -> dict[str, Any]:
         gates.rate_limit(person, "test", MAX_FORMS)
         if what == "note":
             sheets.add_note(person, ref, which, sent.get("number", ""), sent.get("text", ""))
@@ -268,7 +270,7 @@ def show_end(request: HttpRequest, ref: str) -> HttpResponseBase:
 
     to = reverse("take:sheet" if what == "finish" else "take:end", args=[ref])
     return _process_form(
-        request, sitting, act, to, lambda error: _render_end(request, sitting, error=error)
+        request, sitting, store_form, to, lambda error: _render_end(request, sitting, error=error)
     )
 
 
@@ -303,30 +305,32 @@ def give_up_test(request: HttpRequest, ref: str) -> HttpResponseBase:
     sitting = _get_sitting(request, ref)
     person = cast(Person, request.user)
 
-    def ask(error: str = "") -> HttpResponse:
+    def render_confirmation(error: str = "") -> HttpResponse:
         page = {"sitting": sitting, "error": error}
         return render(request, "take/give_up.html", page, status=422 if error else 200)
 
-    def act() -> dict[str, Any]:
+    def give_up() -> dict[str, Any]:
         sheets.give_up_sheet(person, ref)
         return {}
 
     if request.method == "POST":
-        return _process_form(request, sitting, act, reverse("take:sheet", args=[ref]), ask)
+        return _process_form(
+            request, sitting, give_up, reverse("take:sheet", args=[ref]), render_confirmation
+        )
     if sitting.state != Sitting.State.GIVEN:
         return redirect("take:sheet", ref=ref)
-    return ask()
+    return render_confirmation()
 
 
 def _render_thanks(request: HttpRequest, sitting: Sitting) -> HttpResponse:
     round_ = sitting.subject.round
-    further = not _why_not_startable(cast(Person, request.user), round_)
+    further = not _explain_unavailability(cast(Person, request.user), round_)
     page = {"sitting": sitting, "round": round_, "further": further}
     return render(request, "take/thanks.html", page)
 
 
 def _get_sitting(request: HttpRequest, ref: str) -> Sitting:
-    """Return a person's own sheet; raise Http404 for sheets of other people."""
+    """Return a sheet if it belongs to the person; otherwise, raise Http404."""
     rows = Sitting.objects.select_related("sheet", "subject__round")
     return get_object_or_404(rows, ref=ref, subject__person=cast(Person, request.user))
 

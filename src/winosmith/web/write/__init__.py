@@ -6,17 +6,17 @@ from django.apps import AppConfig
 
 
 class Config(AppConfig):
-    """The Django application; registers its functions to delete and erase data."""
+    """The Django application; registers functions that delete old data and erase people's data."""
 
     name = "winosmith.web.write"
 
     def ready(self) -> None:
-        """Register the functions for drafts."""
+        """Register the functions that handle drafts."""
         from winosmith.web.people import accounts, news, privacy
         from winosmith.web.write import page, rules
 
-        privacy.cleaners["write"] = rules.drop_old_drafts
-        privacy.erasers.append(rules.drop_drafts)
-        accounts.adopters.append(rules.adopt_drafts)
-        news.news_sources.append(page.submission_news)
-        news.work_sources.append(page.draft_work)
+        privacy.cleaners["write"] = rules.delete_old_drafts
+        privacy.erasers.append(rules.delete_drafts)
+        accounts.adopters.append(rules.transfer_drafts)
+        news.news_sources.append(page.iter_submission_news)
+        news.work_sources.append(page.iter_draft_reminders)

@@ -12,7 +12,7 @@ from winosmith.web.people.gates import new_key
 
 
 class Draft(models.Model):
-    """A topic with a person's input for it.
+    """A person's draft of a twin on a topic.
 
     Attributes:
         ref: The reference in URLs, and the key of the submission, so that a draft becomes only one

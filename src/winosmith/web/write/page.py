@@ -14,19 +14,19 @@ from django.utils import timezone
 from django.utils.translation import gettext as _, ngettext
 
 from winosmith.problem import BLANK
-from winosmith.text import Change, changes, mark_differences
+from winosmith.text import Change, diff_text, mark_differences
 from winosmith.validate import DOMAINS
 from winosmith.web._kept import Entry, cached
 from winosmith.web.judge.submissions import (
+    get_contributor_reason,
+    get_own_halves,
     may_revise,
     may_withdraw,
-    own_problems,
-    reason_for_contributor,
 )
 from winosmith.web.judge.votes import Vote, list_votes
 from winosmith.web.moderate import decisions
-from winosmith.web.moderate.people import count_written
-from winosmith.web.pages import whole_percent
+from winosmith.web.moderate.people import count_problems_by_state
+from winosmith.web.pages import round_percent
 from winosmith.web.people.models import Person
 from winosmith.web.people.news import MAX_ITEMS, Item, Work
 from winosmith.web.problems import checks
@@ -38,11 +38,11 @@ from winosmith.web.problems.models import Event, Problem, State, Twin, Version
 from winosmith.web.problems.states import LATE, is_visible_to, latest_public_time, public_problems
 from winosmith.web.write import rules
 from winosmith.web.write.models import Draft
-from winosmith.web.write.rules import TwinInput, examine_twin
+from winosmith.web.write.rules import TwinInput, check_twin
 
 
 class Piece(NamedTuple):
-    """A piece of a sentence: plain text, the filled blank, or a difference between the halves."""
+    """A piece of a sentence: plain text, a filled blank, or a difference between the halves."""
 
     text: str
     kind: Literal["", "filled", "differs"]
@@ -50,7 +50,7 @@ class Piece(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class FilledHalf:
-    """A reading of a half: the half with one of the options in its blank.
+    """A reading of a half, in which an option fills the blank.
 
     Attributes:
         right: Whether this is the reading that the contributor intends.
@@ -62,8 +62,8 @@ class FilledHalf:
     pieces: tuple[Piece, ...]
 
 
-def preview_readings(typed: TwinInput) -> list[tuple[FilledHalf, ...]]:
-    """Return the readings of each half, one per option; a half without one blank has no reading."""
+def make_readings(typed: TwinInput) -> list[tuple[FilledHalf, ...]]:
+    """Fill each half's blank with each option; halves without exactly one blank have no reading."""
     first, second = typed.sentences
     return [
         tuple(
@@ -103,15 +103,15 @@ def draft_context(
     stored: Draft | None = None,
     error: str = "",
 ) -> dict[str, Any]:
-    """Return the context of the page of a draft.
+    """Return the template context for a draft's page.
 
     Args:
         draft: The draft as last read by this window.
         typed: The input in the form.
         person: The contributor.
-        faults: The advice for a rejected form, by field.
+        faults: The advice on a rejected form, by field.
         stored: The draft with newer input from another window, if any.
-        error: The reason that the action failed.
+        error: The reason why the action failed.
     """
     form, faults = typed.as_form(), faults or {}
     halves = [
@@ -146,8 +146,8 @@ def draft_context(
 def checks_context(
     draft: Draft, typed: TwinInput, person: Person, faults: dict[str, list[str]] | None = None
 ) -> dict[str, Any]:
-    """Return the context of the checklist, which is updated during typing."""
-    checks = mark_rejected(examine_twin(typed, draft.anchors), faults or {})
+    """Return the template context for the checklist, which is updated while the user types."""
+    checks = mark_rejected(check_twin(typed, draft.anchors), faults or {})
     typed = typed.without_long_texts()
     halves = typed.halves()
     meter = measure_association(halves)
@@ -158,14 +158,14 @@ def checks_context(
             (name, [check for check in checks if check.half == half]) for half, name in groups
         ],
         **summarize(checks),
-        "previews": preview_readings(typed),
-        "near": _near_duplicates(draft, typed, person),
+        "previews": make_readings(typed),
+        "near": _find_near_duplicates(draft, typed, person),
         "hints": text_hints(halves, settings.RULES.words_to_flag),
         "meter": meter,
         "readings": [
             {
                 "number": number,
-                "percent": whole_percent(reading.share),
+                "percent": round_percent(reading.share),
                 "words": ", ".join(reading.words),
                 "strong": reading.share >= 0.65,
             }
@@ -175,18 +175,18 @@ def checks_context(
     }
 
 
-def _near_duplicates(draft: Draft, typed: TwinInput, person: Person) -> list[dict[str, Any]]:
-    """Return the near-duplicates of both halves; halves of fewer than five words are skipped."""
+def _find_near_duplicates(draft: Draft, typed: TwinInput, person: Person) -> list[dict[str, Any]]:
+    """Find the near-duplicates of both halves; halves of fewer than five words are skipped."""
     begun = [half for half in typed.halves() if len(half.sentence.split()) >= 5]
     if not begun:
         return []
-    near = find_lookalikes(begun, without=draft.revises_id, reader=person, most=MOST_NEAR)
-    return [{"one": one, "percent": whole_percent(one.share)} for one in near]
+    near = find_lookalikes(begun, skip_twin=draft.revises_id, reader=person, limit=MOST_NEAR)
+    return [{"one": one, "percent": round_percent(one.share)} for one in near]
 
 
 @dataclass(frozen=True, slots=True)
 class ProblemCounts:
-    """The numbers of a person's problems, and the site's goal.
+    """A person's problem counts, and the site's goal.
 
     Attributes:
         today: The number of problems (halves) that the person wrote since midnight, in the time
@@ -206,32 +206,32 @@ class ProblemCounts:
     goal: int
 
     @property
-    def share(self) -> int:
-        """Return the percentage of the goal that is reached, 0–100."""
+    def percent(self) -> int:
+        """Return the percentage of the goal that has been reached, 0–100."""
         return min(100, self.site * 100 // self.goal) if self.goal else 0
 
 
 def count_problems(person: Person | None) -> ProblemCounts:
-    """Return the counts of a person; None for a visitor who has not written yet.
+    """Count a person's problems; None for a visitor who has not written yet.
 
     The count of the site's problems may be cached.
     """
-    site, goal = cached("write.public", _count_public).value, settings.RULES.goal
+    site, goal = cached("write.public", _count_public_problems).value, settings.RULES.goal
     if person is None:
         return ProblemCounts(0, 0, 0, 0, site, goal)
-    found = count_written(person)
+    found = count_problems_by_state(person)
     midnight = timezone.localtime().replace(hour=0, minute=0, second=0, microsecond=0)
     today = Problem.objects.filter(twin__contributor=person, gold=False, created__gte=midnight)
     return ProblemCounts(today.count(), found.held, found.judging, found.valid, site, goal)
 
 
-def _count_public() -> Entry[int]:
+def _count_public_problems() -> Entry[int]:
     count = public_problems().count()
     return Entry(count, count)
 
 
 def version_context(person: Person | None, twin: Twin) -> dict[str, Any] | None:
-    """Return the context of a person's own perturbed problem; None for other twins.
+    """Return the template context for a person's perturbed problem; None for other twins.
 
     It contains the problem, its version with the depths, and its parent with the edits since then.
     Parent and edits are None if the person may not see the parent.
@@ -240,7 +240,7 @@ def version_context(person: Person | None, twin: Twin) -> dict[str, Any] | None:
 
 
 def version_contexts(person: Person | None, twins: Iterable[Twin]) -> dict[int, dict[str, Any]]:
-    """Return the `version_context` of each perturbed problem among twins, by the twin's key."""
+    """Return the `version_context` of each perturbed problem, by the twin's key."""
     rows = Version.objects.filter(problem__twin__in=list(twins), parent__isnull=False)
     found: dict[int, dict[str, Any]] = {}
     for version in rows.select_related("problem", "parent__twin").order_by("problem"):
@@ -250,7 +250,7 @@ def version_contexts(person: Person | None, twins: Iterable[Twin]) -> dict[int, 
             "problem": problem,
             "version": version,
             "parent": parent,
-            "pieces": changes(parent.sentence, problem.sentence) if parent else None,
+            "pieces": diff_text(parent.sentence, problem.sentence) if parent else None,
         }
         found.setdefault(problem.twin_id, place)
     return found
@@ -260,76 +260,74 @@ SIZE = 20
 """Number of twins on a page."""
 
 
-def own_twins(person: Person | None) -> QuerySet[Twin]:
-    """Return a person's twins with their halves, newest first, without gold questions."""
+def list_own_twins(person: Person | None) -> QuerySet[Twin]:
+    """List a person's twins with their halves, newest first, without gold questions."""
     halves = Problem.objects.filter(twin=OuterRef("pk"), gold=False)
     mine = Twin.objects.filter(contributor=person) if person else Twin.objects.none()
     return mine.filter(Exists(halves)).prefetch_related("problems").order_by("-pk")
 
 
-def twin_context(person: Person, found: Twin, error: str = "", sent: Any = None) -> dict[str, Any]:
-    """Return the context of the page of a person's own twin.
+def twin_context(person: Person, twin: Twin, error: str = "", posted: Any = None) -> dict[str, Any]:
+    """Return the template context for the page of a person's own twin.
 
     Args:
         person: The contributor.
-        found: The twin.
-        error: The reason that the action failed.
-        sent: The submitted form, to be shown again.
+        twin: The twin.
+        error: The reason why the action failed.
+        posted: The submitted form, to be shown again.
     """
-    problems = own_problems(person, found)
+    problems = get_own_halves(person, twin)
     held = any(problem.state == State.HELD for problem in problems)
-    sent = sent or {}
-    readings = (
-        preview_readings(rules.read_twin(found)) if len(problems) == 2 else [()] * len(problems)
-    )
+    posted = posted or {}
+    readings = make_readings(rules.to_input(twin)) if len(problems) == 2 else [()] * len(problems)
     return {
-        "twin": found,
-        "version": version_context(person, found),
+        "twin": twin,
+        "version": version_context(person, twin),
         "halves": [
             {
                 "problem": problem,
                 "state": State(problem.state),
                 "until": latest_public_time(problem),
                 "readings": reading,
-                "votes": _visible_votes(problem),
-                "history": _history_rows(problem),
-                "appeal": decisions.open_appeal(problem),
+                "votes": _list_visible_votes(problem),
+                "history": _make_history_rows(problem),
+                "appeal": decisions.get_open_appeal(problem),
                 "may_appeal": decisions.may_appeal(person, problem),
-                "typed": sent.get("text", "") if sent.get("problem") == problem.ref else "",
+                "typed": posted.get("text", "") if posted.get("problem") == problem.ref else "",
             }
             for problem, reading in zip(problems, readings, strict=True)
         ],
         "held": held,
-        "hints": _current_hints(person, found, problems) if held else [],
+        "hints": _get_current_hints(person, twin, problems) if held else [],
         "anonymous": person.anonymous,
-        "may_withdraw": may_withdraw(person, found),
-        "may_revise": may_revise(person, found),
-        "later": Twin.objects.filter(revises=found).first(),
+        "may_withdraw": may_withdraw(person, twin),
+        "may_revise": may_revise(person, twin),
+        "later": Twin.objects.filter(revises=twin).first(),
         "error": error,
         "longest_appeal": decisions.MAX_REASON,
     }
 
 
-def _current_hints(person: Person, found: Twin, problems: list[Problem]) -> list[str]:
+def _get_current_hints(person: Person, twin: Twin, problems: list[Problem]) -> list[str]:
     family = find_root(problems[0])
-    return checks.contributor_hints(problems, person, without=found.pk, family=family)
+    return checks.contributor_hints(problems, person, skip_twin=twin.pk, family=family)
 
 
-def _visible_votes(problem: Problem) -> list[Vote]:
+def _list_visible_votes(problem: Problem) -> list[Vote]:
     undecided = problem.decided is None or problem.state == State.JUDGING
     return [] if undecided else list_votes(problem)
 
 
-def _history_rows(problem: Problem) -> list[Any]:
+def _make_history_rows(problem: Problem) -> list[Any]:
     entries = (
-        (event.at, _describe_event(event), reason_for_contributor(event))
+        (event.at, _describe_event(event), get_contributor_reason(event))
         for event in problem.events.order_by("pk")
     )
     return [entry for entry in entries if any(entry[1:])]
 
 
 def _describe_event(event: Event) -> str:
-    """Return the description of an event for its contributor; "" if the reason is enough."""
+    """Describe an event for the contributor; "" if the reason is enough."""
     if event.kind == "appeal":
         return _("You appealed")
     if event.kind == "exclude-vote":
@@ -345,8 +343,8 @@ def _describe_event(event: Event) -> str:
     return _describe_effect(event) if event.kind == "decline" or (moved and not own) else ""
 
 
-def submission_news(person: Person, after: datetime) -> Iterator[Item]:
-    """Yield news on the decisions of judges and moderators on a person's texts."""
+def iter_submission_news(person: Person, after: datetime) -> Iterator[Item]:
+    """Yield news on judges' and moderators' decisions about a person's texts."""
     rows = Event.objects.filter(problem__twin__contributor=person, problem__gold=False)
     is_news = ~Q(before="") & (~Q(before=F("after")) | Q(kind__in=("decline", LATE)))
     rows = rows.filter(is_news, at__gt=after).exclude(actor=person)
@@ -357,7 +355,7 @@ def submission_news(person: Person, after: datetime) -> Iterator[Item]:
             _describe_effect(event),
             to,
             event.problem.sentence,
-            reason_for_contributor(event),
+            get_contributor_reason(event),
         )
 
 
@@ -388,8 +386,8 @@ def _describe_effect(event: Event) -> str:
     return texts.get(State(event.after), _("Your sentence: %s") % State(event.after).label)
 
 
-def draft_work(person: Person) -> Iterator[Work]:
-    """Yield a reminder of a person's drafts, if any."""
+def iter_draft_reminders(person: Person) -> Iterator[Work]:
+    """Yield a reminder about a person's drafts, if any."""
     n = len(rules.list_drafts(person))
     if n:
         text = ngettext("%d draft is not submitted yet", "%d drafts are not submitted yet", n)

@@ -24,7 +24,7 @@ from winosmith.topics import Topic, open_topics
 from winosmith.validate import DOMAINS, Examination, StructureRules, examine_structure
 from winosmith.web._lock import writing
 from winosmith.web.judge.submissions import may_revise, retire_replaced_halves, submit_twin
-from winosmith.web.people.gates import act_once, stored_result
+from winosmith.web.people.gates import get_stored_result, process_once
 from winosmith.web.people.models import Person, check_still_active
 from winosmith.web.people.privacy import has_agreed
 from winosmith.web.problems import checks
@@ -37,7 +37,7 @@ MAX_DRAFTS = 50
 """Maximum number of drafts per person."""
 
 MAX_UNUSED_AGE = timedelta(hours=1)
-"""Age after which a topic without input is deleted when the person draws another topic."""
+"""Age after which an empty draft is deleted when the person draws another topic."""
 
 
 class StaleDraftError(InputError):
@@ -59,7 +59,7 @@ def draw_topic() -> Topic:
 
 
 def start_draft(person: Person, topic: Topic) -> Draft:
-    """Start a draft on a topic; the person's drafts without input for an hour are deleted.
+    """Start a draft on a topic, and delete the person's drafts left empty for an hour.
 
     Raises:
         InputError: The person has the maximum number of drafts.
@@ -69,7 +69,7 @@ def start_draft(person: Person, topic: Topic) -> Draft:
         mine.filter(version=0, revises=None, saved__lt=since).delete()
         if mine.count() >= MAX_DRAFTS:
             raise InputError(_("You have %d drafts; finish or discard some first.") % MAX_DRAFTS)
-        return Draft.objects.create(person=person, **_topic_fields(topic))
+        return Draft.objects.create(person=person, **_make_topic_fields(topic))
 
 
 def get_draft(person: Person | None, ref: str) -> Draft | None:
@@ -80,7 +80,7 @@ def get_draft(person: Person | None, ref: str) -> Draft | None:
 
 
 def list_drafts(person: Person | None) -> list[Draft]:
-    """Return a person's drafts, last saved first, without drafts that have no input yet."""
+    """List a person's drafts that have input, last saved first."""
     if person is None:
         return []
     mine = Draft.objects.filter(person=person).exclude(version=0, revises=None)
@@ -101,7 +101,7 @@ def save_draft(draft: Draft, typed: TwinInput, version: int) -> Draft:
     """
     check_length(typed)
     with writing():
-        now = _lock(draft)
+        now = _lock_draft(draft)
         if TwinInput.from_form(now.typed) == typed:
             return now
         if now.version != version:
@@ -110,27 +110,27 @@ def save_draft(draft: Draft, typed: TwinInput, version: int) -> Draft:
 
 
 def check_length(typed: TwinInput) -> None:
-    """Check that input is not too long for a draft.
+    """Check that the input is not too long for a draft.
 
     Raises:
         InputError: The input is too long.
     """
-    if typed.size > checks.MAX_CHARACTERS:
+    if typed.character_count > checks.MAX_CHARACTERS:
         fault = _("This is far too long for a twin: more than %d characters.")
         raise InputError(fault % checks.MAX_CHARACTERS)
 
 
-def redraw_topic(draft: Draft, what: Literal["topic", "words"]) -> Draft:
-    """Draw another topic, or other anchor words from the same topic; the input is kept.
+def redraw_topic(draft: Draft, part: Literal["topic", "words"]) -> Draft:
+    """Draw another topic, or other anchor words from the same topic; keep the input.
 
     Raises:
         InputError: The draft is a revision, or the source has no topics.
     """
     if draft.revises_id:
         raise InputError(_("A revision keeps the topic and the anchor words of its twin."))
-    topic = draw_topic() if what == "topic" else _draw_other_words(draft)
+    topic = draw_topic() if part == "topic" else _draw_other_words(draft)
     with writing():
-        return _save_fields(_lock(draft), **_topic_fields(topic))
+        return _save_fields(_lock_draft(draft), **_make_topic_fields(topic))
 
 
 def discard_draft(draft: Draft) -> None:
@@ -140,7 +140,7 @@ def discard_draft(draft: Draft) -> None:
 
 
 def get_or_create_revision(person: Person, twin: Twin, typed: TwinInput) -> Draft:
-    """Return the draft that revises a twin, or create one with the twin's text."""
+    """Return the draft that revises a twin; if there is none, create it from the twin's text."""
     with writing():
         draft, _new = Draft.objects.get_or_create(
             revises=twin,
@@ -154,7 +154,7 @@ def get_or_create_revision(person: Person, twin: Twin, typed: TwinInput) -> Draf
         return draft
 
 
-def _lock(draft: Draft) -> Draft:
+def _lock_draft(draft: Draft) -> Draft:
     now = Draft.objects.select_for_update().filter(pk=draft.pk).first()
     if now is None:
         raise InputError(_("This draft was submitted or discarded in another window."))
@@ -170,7 +170,7 @@ def _save_fields(draft: Draft, **columns: object) -> Draft:
     return draft
 
 
-def _topic_fields(topic: Topic) -> dict[str, object]:
+def _make_topic_fields(topic: Topic) -> dict[str, object]:
     return {"topic": topic.title[:200], "text": topic.text, "anchors": list(topic.anchors)}
 
 
@@ -184,19 +184,19 @@ def _draw_other_words(draft: Draft) -> Topic:
     return drawn
 
 
-def drop_old_drafts(_now: datetime, before: datetime) -> int:
-    """Delete the drafts last saved before the site's retention time."""
+def delete_old_drafts(_now: datetime, cutoff: datetime) -> int:
+    """Delete drafts that are older than the site's retention period."""
     with writing():
-        deleted, _rows = Draft.objects.filter(saved__lt=before).delete()
+        deleted, _rows = Draft.objects.filter(saved__lt=cutoff).delete()
     return int(deleted)
 
 
-def drop_drafts(person: Person, _texts: bool) -> None:
+def delete_drafts(person: Person, _texts: bool) -> None:
     """Delete all drafts of an erased person."""
     Draft.objects.filter(person=person).delete()
 
 
-def adopt_drafts(account: Person, anonymous: Person) -> None:
+def transfer_drafts(account: Person, anonymous: Person) -> None:
     """Move the drafts of an anonymous person to an account."""
     Draft.objects.filter(person=anonymous).update(person=account)
 
@@ -205,17 +205,13 @@ SOURCE = "crowd"
 """The source of texts written on the site, as stated in the data."""
 
 FORM_RULES = ("domain", "options differ")
-"""Rules on fields outside the halves; all other rules on the whole twin need both halves."""
+"""Rules on fields outside the halves; other rules on the whole twin need both halves."""
 
 
 def submit_draft(
-    person: Person,
-    typed: TwinInput,
-    draft: Draft,
-    *,
-    before: Callable[[], object] | None = None,
+    person: Person, typed: TwinInput, draft: Draft, *, precheck: Callable[[], object] | None = None
 ) -> Twin:
-    """Create a twin from the input, once per draft, and pass it to the judges or a moderator.
+    """Create a twin from the input, once per draft, for judging or moderation.
 
     The same transaction deletes the draft.
 
@@ -224,7 +220,7 @@ def submit_draft(
         typed: Both halves.
         draft: The draft, with the topic, the anchor words, and the twin that the new one replaces.
             Its `ref` is the key, so that a repeated submission returns the same twin.
-        before: A check that must succeed first, in the same transaction (a rate limit).
+        precheck: A check that must succeed first, in the same transaction (a rate limit).
 
     Raises:
         RefusedError: The twin violates a rule; nothing was written.
@@ -233,32 +229,32 @@ def submit_draft(
     # Checked before the database is locked, so that others need not wait.
     faults = _find_faults(typed, draft.anchors)
     found = (
-        [] if faults else checks.moderator_hints(typed.halves(), person, without=draft.revises_id)
+        [] if faults else checks.moderator_hints(typed.halves(), person, skip_twin=draft.revises_id)
     )
 
-    def act() -> dict[str, str]:
+    def store_twin() -> dict[str, str]:
         if not has_agreed(person):
             raise InputError(_("First agree to the site’s texts; your text is kept."))
         if faults:
             raise RefusedError(faults)
-        if before:
-            before()
+        if precheck:
+            precheck()
         made.append(_create_twin(person, typed, draft, found))
         Draft.objects.filter(person=person, ref=draft.ref).delete()
         return {"twin": made[0].ref}
 
     made: list[Twin] = []
-    result, _new = act_once(person, draft.ref, "twin", act)
+    result, _new = process_once(person, draft.ref, "twin", store_twin)
     return made[0] if made else Twin.objects.get(ref=result["twin"])
 
 
-def submitted_twin(person: Person | None, key: str) -> str:
+def find_submitted(person: Person | None, key: str) -> str:
     """Return the `ref` of the twin that a form created; "" if it was not submitted."""
-    return str(stored_result(person, key).get("twin", ""))
+    return str(get_stored_result(person, key).get("twin", ""))
 
 
-def revise(person: Person, twin: Twin) -> Draft:
-    """Return the draft that revises a twin, filled with the twin's text.
+def open_revision(person: Person, twin: Twin) -> Draft:
+    """Open a draft for revising a twin, filled with the twin's text.
 
     Raises:
         InputError: The person can't revise the twin.
@@ -269,11 +265,11 @@ def revise(person: Person, twin: Twin) -> Draft:
             raise InputError(
                 _("This twin can’t be revised: it was decided, replaced or withdrawn.")
             )
-        return get_or_create_revision(person, twin, read_twin(twin))
+        return get_or_create_revision(person, twin, to_input(twin))
 
 
-def read_twin(twin: Twin) -> TwinInput:
-    """Convert a twin to the input of the form; a missing half is empty."""
+def to_input(twin: Twin) -> TwinInput:
+    """Convert a twin to form input; a missing half is empty."""
     problems = list(twin.problems.order_by("pk"))
     options = tuple(problems[0].options[:2]) if problems else ("", "")
     form: dict[str, object] = {"domain": twin.domain, "answer_1": "", "answer_2": ""}
@@ -285,9 +281,9 @@ def read_twin(twin: Twin) -> TwinInput:
 
 
 def _find_faults(typed: TwinInput, anchors: Sequence[str]) -> dict[str, list[str]]:
-    """Return a submitted form's advice by field; an empty half gets only the advice to write it."""
+    """Find a submitted form's faults, as advice by field; an empty half gets only one."""
     open_checks = [
-        check for check in examine_twin(typed, anchors) if check.verdict in ("fail", "todo")
+        check for check in check_twin(typed, anchors) if check.verdict in ("fail", "todo")
     ]
     first = [
         check
@@ -295,7 +291,7 @@ def _find_faults(typed: TwinInput, anchors: Sequence[str]) -> dict[str, list[str
         if (check.half is None or typed.sentences[check.half] or check.rule == "blank")
         and (check.verdict == "fail" or check.half is not None or check.rule in FORM_RULES)
     ]
-    return checks.group_by_field(first or open_checks)
+    return checks.group_advice_by_field(first or open_checks)
 
 
 def _create_twin(person: Person, typed: TwinInput, draft: Draft, found: Sequence[str]) -> Twin:
@@ -316,7 +312,7 @@ def _create_twin(person: Person, typed: TwinInput, draft: Draft, found: Sequence
 
 @dataclass(frozen=True, slots=True)
 class TwinInput:
-    """The input of the form for a twin.
+    """The form input for a twin.
 
     Attributes:
         domain: One of `DOMAINS`, or "".
@@ -335,10 +331,10 @@ class TwinInput:
 
     @classmethod
     def from_form(cls, form: Mapping[str, Any]) -> TwinInput:
-        """Read the input from a form or a stored draft, without invalid values."""
+        """Read the input from a form or a stored draft; invalid values are dropped."""
 
-        def answer(name: str, preset: int) -> int | None:
-            return {"0": 0, "1": 1, "": None}.get(str(form.get(name, preset)))
+        def parse_answer(name: str, default: int) -> int | None:
+            return {"0": 0, "1": 1, "": None}.get(str(form.get(name, default)))
 
         domain = read_field(form, "domain")
         first, second = (read_field(form, f"sentence_{number}") for number in (1, 2))
@@ -347,12 +343,12 @@ class TwinInput:
             domain if domain in DOMAINS else "",
             (read_field(form, "option_1"), read_field(form, "option_2")),
             separated,
-            (answer("answer_1", 0), answer("answer_2", 1)),
+            (parse_answer("answer_1", 0), parse_answer("answer_2", 1)),
             (separated[0] != first, separated[1] != second),
         )
 
     def as_form(self) -> dict[str, str]:
-        """Return the values of the form's fields by name, for JSON."""
+        """Return the input as a JSON object with the form's field names."""
         (option_1, option_2), (sentence_1, sentence_2) = self.options, self.sentences
         answers = ("" if answer is None else str(answer) for answer in self.answers)
         answer_1, answer_2 = answers
@@ -367,7 +363,7 @@ class TwinInput:
         }
 
     def halves(self) -> tuple[Half, Half]:
-        """Return both halves with the options."""
+        """Return both halves, each with the options."""
         options = tuple(option for option in self.options if option)
         first, second = (
             Half(sentence, options, answer if len(options) == 2 else None)
@@ -376,23 +372,18 @@ class TwinInput:
         return first, second
 
     def without_long_texts(self) -> TwinInput:
-        """Return the input without texts that are too long for the rules."""
+        """Return a copy without texts that are too long to check."""
         first, second = (
-            checks.read_if_short(one, checks.LONGEST_SENTENCE) for one in self.sentences
+            checks.empty_if_long(one, checks.LONGEST_SENTENCE) for one in self.sentences
         )
         one, other = (
-            checks.read_if_short(option, checks.LONGEST_OPTION) for option in self.options
+            checks.empty_if_long(option, checks.LONGEST_OPTION) for option in self.options
         )
         return TwinInput(self.domain, (one, other), (first, second), self.answers, self.separated)
 
     @property
-    def empty(self) -> bool:
-        """Return whether nothing has been typed yet."""
-        return not any((*self.options, *self.sentences))
-
-    @property
-    def size(self) -> int:
-        """Return the number of characters in all texts."""
+    def character_count(self) -> int:
+        """Return the total number of characters."""
         return sum(map(len, (*self.options, *self.sentences)))
 
 
@@ -406,11 +397,11 @@ WORD_RULES, ENGLISH_RULES = ("length", "overlap", "edit distance"), ("anchor", "
 """Rules that are not checked in text without spaces, and rules not checked in other scripts."""
 
 PLACEHOLDERS = ("option 1", "option 2")
-"""Options used while the typed options are not valid; rules on options are then ignored."""
+"""Options used while the typed options are invalid; rules on options are ignored meanwhile."""
 
 
 def find_anchor(sentences: Sequence[str], anchors: Sequence[str]) -> str:
-    """Return the anchor words that occur in all sentences, or else the word in most sentences.
+    """Find the anchor words used in all sentences, or else the word used in most sentences.
 
     >>> find_anchor(["Boil the water now.", "Cool the water now."], ["boil", "water"])
     'water'
@@ -421,13 +412,13 @@ def find_anchor(sentences: Sequence[str], anchors: Sequence[str]) -> str:
     return " ".join(both) or max(anchors, key=lambda word: times[word], default="")
 
 
-def examine_twin(typed: TwinInput, anchors: Sequence[str]) -> list[Check]:
-    """Check a twin against all rules; return the results in the order of the form.
+def check_twin(typed: TwinInput, anchors: Sequence[str]) -> list[Check]:
+    """Check a twin against all rules; return the results in form order.
 
     A separate rule reports text that is too long, in which case the other rules are not checked.
     """
     whole, typed = typed, typed.without_long_texts()
-    usable = checks.are_distinct(typed.options)
+    usable = checks.are_usable_options(typed.options)
     anchor = find_anchor(typed.sentences, anchors)
     rows: dict[int, int] = {}
     problems: list[Problem] = []
@@ -435,7 +426,7 @@ def examine_twin(typed: TwinInput, anchors: Sequence[str]) -> list[Check]:
         if sentence.count(BLANK) == 1 and sentence != BLANK:
             rows[half] = len(problems)
             problems.append(_make_problem(half, typed, usable, anchor))
-    seen = _Checked(
+    seen = _CheckedInput(
         typed, tuple(anchors), usable, rows, examine_structure(Dataset(problems), RULES)
     )
     return [
@@ -447,8 +438,8 @@ def examine_twin(typed: TwinInput, anchors: Sequence[str]) -> list[Check]:
 
 
 @dataclass(frozen=True, slots=True)
-class _Checked:
-    """The examined input with the findings."""
+class _CheckedInput:
+    """The checked input, with the findings."""
 
     typed: TwinInput
     anchors: tuple[str, ...]
@@ -456,11 +447,11 @@ class _Checked:
     rows: dict[int, int]
     found: Examination
 
-    def verdict(self, rule: str, half: int | None = None) -> Verdict:
+    def get_verdict(self, rule: str, half: int | None = None) -> Verdict:
         needed = self.rows.keys() if half is not None else {0, 1}
         if (half is not None and half not in self.rows) or needed != needed & self.rows.keys():
             return "todo"
-        failed = self.found.failed_rows(rule)
+        failed = self.found.find_failed_rows(rule)
         if self.rows[half] in failed if half is not None else failed:
             return "fail"
         if self.is_unreadable(rule, half):
@@ -468,16 +459,16 @@ class _Checked:
         return "pass" if self.found.checked.get(rule) else "todo"
 
     def is_unreadable(self, rule: str, half: int | None = None) -> bool:
-        """Return whether a rule can't be checked in the script of a half, or of either half."""
+        """Return whether a rule can't be checked because of a half's writing system."""
         sentences = [self.typed.sentences[half]] if half is not None else self.typed.sentences
         if rule in ENGLISH_RULES:
-            return any(text.kind_of_script(one) != "latin" for one in (*sentences, *self.anchors))
+            return any(text.detect_script(one) != "latin" for one in (*sentences, *self.anchors))
         if rule not in WORD_RULES:
             return False
-        return any(text.kind_of_script(one) == "unspaced" for one in sentences)
+        return any(text.detect_script(one) == "unspaced" for one in sentences)
 
     def is_short(self, half: int) -> bool:
-        if text.kind_of_script(self.typed.sentences[half]) == "unspaced":
+        if text.detect_script(self.typed.sentences[half]) == "unspaced":
             return False
         return len(text.words(self.typed.sentences[half])) < LEAST_WORDS
 
@@ -516,16 +507,16 @@ def _check_options(typed: TwinInput, usable: bool) -> Check:
     return Check("options differ", verdict, _("Two different options"), "", advice, field)
 
 
-def _check_half(seen: _Checked, half: int, written: str) -> list[Check]:
+def _check_half(data: _CheckedInput, half: int, typed_text: str) -> list[Check]:
     field = f"sentence_{half + 1}"
     found = [
-        _check_blank(seen, half, field),
-        _check_length(seen, half, field),
-        _check_options_named(seen, half, field),
+        _check_blank(data, half, field),
+        _check_length(data, half, field),
+        _check_options_named(data, half, field),
     ]
-    if seen.anchors:
-        found.append(_check_anchor(seen, half, field))
-    if written == seen.typed.sentences[half]:
+    if data.anchors:
+        found.append(_check_anchor(data, half, field))
+    if typed_text == data.typed.sentences[half]:
         return found
     advice = _("A half has at most %d characters.") % checks.LONGEST_SENTENCE
     return [
@@ -536,30 +527,30 @@ def _check_half(seen: _Checked, half: int, written: str) -> list[Check]:
     ]
 
 
-def _check_blank(seen: _Checked, half: int, field: str) -> Check:
-    sentence = seen.typed.sentences[half]
+def _check_blank(data: _CheckedInput, half: int, field: str) -> Check:
+    sentence = data.typed.sentences[half]
     count = sentence.count(BLANK)
-    verdict: Verdict = "pass" if half in seen.rows else "fail" if count > 1 else "todo"
+    verdict: Verdict = "pass" if half in data.rows else "fail" if count > 1 else "todo"
     if not sentence:
         advice = _("Write this half.")
     elif count > 1:
         advice = _("Use only one blank; there are %d.") % count
     else:
         advice = _("Put the blank, an underscore “_”, where one of the options belongs.")
-    figure = _("separated from the words next to it") if seen.typed.separated[half] else ""
+    figure = _("separated from the words next to it") if data.typed.separated[half] else ""
     return Check("blank", verdict, _("One blank “_”"), figure, advice, field, half)
 
 
-def _check_length(seen: _Checked, half: int, field: str) -> Check:
-    sentence = seen.typed.sentences[half]
+def _check_length(data: _CheckedInput, half: int, field: str) -> Check:
+    sentence = data.typed.sentences[half]
     count = len(text.words(sentence))
-    verdict = seen.verdict("length", half)
+    verdict = data.get_verdict("length", half)
     if verdict == "todo" and count > MOST_WORDS:
         verdict = "fail"
     if verdict == "fail" and count < LEAST_WORDS:
         verdict = "todo"
     figure = str(count)
-    if seen.is_unreadable("length", half):
+    if data.is_unreadable("length", half):
         verdict, figure = "unchecked", ""
     label = _("%(least)d–%(most)d words") % {"least": LEAST_WORDS, "most": MOST_WORDS}
     if count < LEAST_WORDS:
@@ -571,10 +562,10 @@ def _check_length(seen: _Checked, half: int, field: str) -> Check:
     return Check("length", verdict, label, figure, advice, field, half)
 
 
-def _check_options_named(seen: _Checked, half: int, field: str) -> Check:
-    typed = seen.typed
-    verdict = seen.verdict("options", half) if seen.usable else "todo"
-    if verdict == "fail" and seen.is_short(half):
+def _check_options_named(data: _CheckedInput, half: int, field: str) -> Check:
+    typed = data.typed
+    verdict = data.get_verdict("options", half) if data.usable else "todo"
+    if verdict == "fail" and data.is_short(half):
         verdict = "todo"
     sentence = typed.sentences[half].casefold()
     absent = [option for option in typed.options if option.casefold() not in sentence]
@@ -584,37 +575,37 @@ def _check_options_named(seen: _Checked, half: int, field: str) -> Check:
     return Check("options", verdict, _("Both options are named"), "", advice, field, half)
 
 
-def _check_anchor(seen: _Checked, half: int, field: str) -> Check:
-    anchor = find_anchor(seen.typed.sentences, seen.anchors)
-    verdict = seen.verdict("anchor", half)
-    words = set(map(str.lower, text.tokens(seen.typed.sentences[half])))
-    used = [word for word in seen.anchors if _contains_word(word, words)]
-    if verdict == "fail" and (seen.is_short(half) or (not used and seen.is_short(1 - half))):
+def _check_anchor(data: _CheckedInput, half: int, field: str) -> Check:
+    anchor = find_anchor(data.typed.sentences, data.anchors)
+    verdict = data.get_verdict("anchor", half)
+    words = set(map(str.lower, text.tokens(data.typed.sentences[half])))
+    used = [word for word in data.anchors if _contains_word(word, words)]
+    if verdict == "fail" and (data.is_short(half) or (not used and data.is_short(1 - half))):
         verdict = "todo"
     if used and verdict == "fail":
         advice = _("The halves must contain the same anchor word; use “%s”.") % anchor
     else:
-        advice = _("Use one of the anchor words: %s.") % ", ".join(seen.anchors)
+        advice = _("Use one of the anchor words: %s.") % ", ".join(data.anchors)
     return Check("anchor", verdict, _("An anchor word"), ", ".join(used), advice, field, half)
 
 
-def _check_twin(seen: _Checked) -> list[Check]:
-    checks = [_check_answers_differ(seen), _check_overlap(seen), _check_edit(seen)]
-    if seen.anchors:
-        verdict = seen.verdict("function word")
+def _check_twin(data: _CheckedInput) -> list[Check]:
+    checks = [_check_answers_differ(data), _check_overlap(data), _check_edit(data)]
+    if data.anchors:
+        verdict = data.get_verdict("function word")
         advice = _("Draw other words: these are function words.")
         label = _("The anchor is not a function word")
         checks.append(Check("function word", verdict, label, "", advice, "sentence_1"))
-    same = seen.verdict("same options") if seen.usable else "todo"
+    same = data.get_verdict("same options") if data.usable else "todo"
     label, advice = _("Both halves have the same options"), _("Write both halves.")
     return [*checks, Check("same options", same, label, "", advice, "option_2")]
 
 
-def _check_answers_differ(seen: _Checked) -> Check:
-    verdict = seen.verdict("flipped answers") if seen.usable else "todo"
-    if verdict == "todo" and None not in seen.typed.answers and len(set(seen.typed.answers)) == 1:
+def _check_answers_differ(data: _CheckedInput) -> Check:
+    verdict = data.get_verdict("flipped answers") if data.usable else "todo"
+    if verdict == "todo" and None not in data.typed.answers and len(set(data.typed.answers)) == 1:
         verdict = "fail"
-    if None in seen.typed.answers:
+    if None in data.typed.answers:
         advice = _("Choose the correct option for each half.")
     elif verdict == "fail":
         advice = _("Change the answer of one half, or the words that decide it.")
@@ -623,30 +614,32 @@ def _check_answers_differ(seen: _Checked) -> Check:
     return Check("flipped answers", verdict, _("Opposite answers"), "", advice, "answer_2")
 
 
-def _check_overlap(seen: _Checked) -> Check:
-    first, second = map(text.words, seen.typed.sentences)
+def _check_overlap(data: _CheckedInput) -> Check:
+    first, second = map(text.words, data.typed.sentences)
     share = text.overlap(first, second) if first and second else 0.0
-    is_shown = first and second and not seen.is_unreadable("overlap")
+    is_shown = first and second and not data.is_unreadable("overlap")
     figure = f"{int(share * 100)} %" if is_shown else ""
     label = _("At least %d %% of the words shared") % round(OVERLAP * 100)
-    advice = _("The second half must repeat the first, except for the words that decide.")
-    return Check("overlap", _verdict_on_both(seen, "overlap"), label, figure, advice, "sentence_2")
+    advice = _(
+        "The second half must repeat the first, except for the words that decide the answer."
+    )
+    return Check("overlap", _joint_verdict(data, "overlap"), label, figure, advice, "sentence_2")
 
 
-def _check_edit(seen: _Checked) -> Check:
-    first, second = map(text.tokens, seen.typed.sentences)
+def _check_edit(data: _CheckedInput) -> Check:
+    first, second = map(text.tokens, data.typed.sentences)
     figure = ""
     distance = text.edit_distance(first, second)
     longer = max(len(first), len(second))
-    if first and second and not seen.is_unreadable("edit distance"):
+    if first and second and not data.is_unreadable("edit distance"):
         figure = _("%(distance)d of %(longer)d") % {"distance": distance, "longer": longer}
     advice = _("The halves are the same; change the words that decide the answer.")
-    verdict = _verdict_on_both(seen, "edit distance")
+    verdict = _joint_verdict(data, "edit distance")
     return Check("edit distance", verdict, _("The halves differ"), figure, advice, "sentence_2")
 
 
-def _verdict_on_both(seen: _Checked, rule: str) -> Verdict:
-    """Return the verdict on both halves; an unfinished half does not fail."""
-    verdict = seen.verdict(rule)
-    unfinished = any(seen.is_short(half) for half in (0, 1))
+def _joint_verdict(data: _CheckedInput, rule: str) -> Verdict:
+    """Return the verdict on both halves together; an unfinished half does not fail."""
+    verdict = data.get_verdict(rule)
+    unfinished = any(data.is_short(half) for half in (0, 1))
     return "todo" if verdict == "fail" and unfinished else verdict

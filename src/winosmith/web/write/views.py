@@ -17,9 +17,9 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from winosmith.errors import InputError
-from winosmith.web.judge.submissions import get_own_twin, own_problems, withdraw_twin as withdraw
+from winosmith.web.judge.submissions import get_own_halves, get_own_twin, withdraw_twin as withdraw
 from winosmith.web.moderate import decisions
-from winosmith.web.pages import adjacent_pages, clock, is_number
+from winosmith.web.pages import format_clock, is_number, list_adjacent_pages
 from winosmith.web.people import gates
 from winosmith.web.people.models import Person
 from winosmith.web.people.privacy import has_agreed
@@ -35,51 +35,47 @@ STARTS = 5
 @require_http_methods(["GET", "HEAD", "POST"])
 @gates.consent_required
 def show_start(request: HttpRequest) -> HttpResponse:
-    """Show how to write a twin, and the person's drafts; on POST, draw a topic and open a draft."""
+    """Show instructions and the person's drafts; on POST, draw a topic and open a draft."""
     error = ""
     if request.method == "POST":
         try:
             return redirect(_open_draft(request))
         except InputError as refused:
             error = str(refused)
-    person = gates.existing_writer(request)
+    person = gates.get_current_writer(request)
     shown = [(one, rules.TwinInput.from_form(one.typed)) for one in rules.list_drafts(person)]
-    context = {
-        "drafts": shown,
-        "counts": pages.count_problems(person),
-        "error": error,
-    }
+    context = {"drafts": shown, "counts": pages.count_problems(person), "error": error}
     return render(request, "write/start.html", context, status=422 if error else 200)
 
 
 def _open_draft(request: HttpRequest) -> str:
-    """Open a draft on a new topic, once per form; return its URL."""
+    """Open a draft on a new topic, once per form; return the draft's URL."""
     person, topic = gates.get_or_create_writer(request), rules.draw_topic()
 
-    def act() -> dict[str, str]:
+    def start_draft() -> dict[str, str]:
         gates.rate_limit(request, "topic", STARTS * settings.RULES.writes_per_hour)
         return {"draft": rules.start_draft(person, topic).ref}
 
-    result, new = gates.act_once(person, request.POST.get("key", ""), request.path, act)
+    result, new = gates.process_once(person, request.POST.get("key", ""), request.path, start_draft)
     ref = str(result["draft"])
-    exists = new or rules.get_draft(person, ref) is not None or rules.submitted_twin(person, ref)
+    exists = new or rules.get_draft(person, ref) is not None or rules.find_submitted(person, ref)
     return reverse("write:draft", args=[ref]) if exists else reverse("write:start")
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
 def show_draft(request: HttpRequest, ref: str) -> HttpResponse:
-    """Show a draft to its writer, and process its buttons."""
-    person = gates.existing_writer(request)
+    """Show a draft to its writer, and handle the form's buttons."""
+    person = gates.get_current_writer(request)
     found = rules.get_draft(person, ref)
     if found is None or person is None:
         return _redirect_to_twin(request, person, ref)
     if request.method != "POST":
-        return _render(
+        return _render_draft(
             request, pages.draft_context(found, rules.TwinInput.from_form(found.typed), person)
         )
     typed, do = rules.TwinInput.from_form(request.POST), request.POST.get("do", "check")
     if do != "submit":
-        _count_typing(request, "save")
+        _rate_limit_typing(request, "save")
     if do == "copy":
         typed = _copy_first_half(typed)
     try:
@@ -90,40 +86,44 @@ def show_draft(request: HttpRequest, ref: str) -> HttpResponse:
         ):
             raise rules.StaleDraftError(found)
         if do == "submit":
-            return _submit(request, person, found, typed)
+            return _submit_draft(request, person, found, typed)
         saved = rules.save_draft(found, typed, _parse_version(request))
         if do in ("topic", "words"):
             rules.redraw_topic(saved, "topic" if do == "topic" else "words")
     except rules.StaleDraftError as stale:
-        return _render(request, pages.draft_context(found, typed, person, stored=stale.draft), 409)
+        return _render_draft(
+            request, pages.draft_context(found, typed, person, stored=stale.draft), 409
+        )
     except RefusedError as refused:
         kept = _save_if_current(request, found, typed)
-        return _render(
+        return _render_draft(
             request, pages.draft_context(kept, typed, person, faults=refused.faults), 422
         )
     except gates.RateLimitError:
         _save_if_current(request, found, typed)
         raise
     except InputError as refused:
-        return _render(request, pages.draft_context(found, typed, person, error=str(refused)), 422)
+        return _render_draft(
+            request, pages.draft_context(found, typed, person, error=str(refused)), 422
+        )
     place = "topic" if do in ("topic", "words") else "checks"
     return redirect(f"{reverse('write:draft', args=[ref])}#{place}")
 
 
 @require_POST
 def check_draft(request: HttpRequest, ref: str) -> HttpResponse:
-    """Return the checklist for the input of a form, as a part of the page; nothing is stored.
+    """Render the checklist for the form's input as part of the page; nothing is stored.
 
     If the twin was submitted in the meantime, the status is 204, and the page does not change.
     """
-    person = gates.existing_writer(request)
+    person = gates.get_current_writer(request)
     found = rules.get_draft(person, ref)
     if person is None or found is None:
-        if rules.submitted_twin(person, ref):
+        if rules.find_submitted(person, ref):
             return HttpResponse(status=204)
         raise Http404
     try:
-        _count_typing(request, "check")
+        _rate_limit_typing(request, "check")
     except gates.RateLimitError as many:
         return gates.render_paused_part(request, many)
     return render(
@@ -135,76 +135,76 @@ def check_draft(request: HttpRequest, ref: str) -> HttpResponse:
 
 @require_POST
 def save_draft(request: HttpRequest, ref: str) -> HttpResponse:
-    """Save a window's input; return the new version, or the newer input of another window."""
-    person = gates.existing_writer(request)
+    """Save a window's input; return the new version, or another window's newer input."""
+    person = gates.get_current_writer(request)
     found = rules.get_draft(person, ref)
     if person is None:
         return JsonResponse({"reason": _("Not saved: you are logged out.")}, status=401)
     if found is None:
-        twin = rules.submitted_twin(person, ref)
+        twin = rules.find_submitted(person, ref)
         where = reverse("write:twin", args=[twin]) if twin else reverse("write:start")
         return JsonResponse({"sent": bool(twin), "where": where}, status=410)
     typed = rules.TwinInput.from_form(request.POST)
     try:
-        _count_typing(request, "save")
+        _rate_limit_typing(request, "save")
         saved = rules.save_draft(found, typed, _parse_version(request))
     except rules.StaleDraftError as stale:
         other = rules.TwinInput.from_form(stale.draft.typed)
         context = {"draft": found, "stored": stale.draft, "stored_typed": other, "typed": typed}
         return render(request, "write/conflict.html", context, status=409)
     except gates.RateLimitError as many:
-        wait = _("Not saved: too many requests. Saving is retried in %d minutes.")
+        wait = _("Not saved: too many requests. Saving will be retried in %d minutes.")
         answer = JsonResponse({"reason": wait % many.minutes}, status=429)
         answer.headers["Retry-After"] = str(many.seconds)
         return answer
     except InputError as refused:
         return JsonResponse({"reason": str(refused)}, status=422)
-    message = format_html(_("Saved at {}."), clock(saved.saved))
+    message = format_html(_("Saved at {}."), format_clock(saved.saved))
     return JsonResponse({"version": saved.version, "said": message})
 
 
 @require_POST
 def discard_draft(request: HttpRequest, ref: str) -> HttpResponse:
-    """Delete a draft; repeated calls have no effect."""
-    found = rules.get_draft(gates.existing_writer(request), ref)
+    """Delete a draft; idempotent."""
+    found = rules.get_draft(gates.get_current_writer(request), ref)
     if found is not None:
         rules.discard_draft(found)
         messages.info(request, _("The draft on “%s” is discarded.") % found.topic)
     return redirect("write:start")
 
 
-def _submit(
-    request: HttpRequest, person: Person, found: Draft, typed: rules.TwinInput
+def _submit_draft(
+    request: HttpRequest, person: Person, draft: Draft, typed: rules.TwinInput
 ) -> HttpResponse:
     if not has_agreed(person):
-        rules.save_draft(found, typed, _parse_version(request))
+        rules.save_draft(draft, typed, _parse_version(request))
         return redirect(f"{reverse('people:consent')}?{urlencode({'next': request.path})}")
     twin = rules.submit_draft(
         person,
         typed,
-        found,
-        before=lambda: gates.rate_limit(request, "write", settings.RULES.writes_per_hour),
+        draft,
+        precheck=lambda: gates.rate_limit(request, "write", settings.RULES.writes_per_hour),
     )
     messages.success(request, _("Thank you: the twin is submitted. This page shows its progress."))
     return redirect("write:twin", twin.ref)
 
 
 def _redirect_to_twin(request: HttpRequest, person: Person | None, ref: str) -> HttpResponse:
-    twin = rules.submitted_twin(person, ref)
+    twin = rules.find_submitted(person, ref)
     if not twin:
         raise Http404
     messages.info(request, _("This twin was already submitted; nothing was submitted twice."))
     return redirect("write:twin", twin)
 
 
-def _count_typing(request: HttpRequest, what: str) -> None:
-    gates.rate_limit_typing(request, what, settings.RULES.writes_per_hour)
+def _rate_limit_typing(request: HttpRequest, action: str) -> None:
+    gates.rate_limit_typing(request, action, settings.RULES.writes_per_hour)
 
 
-def _save_if_current(request: HttpRequest, found: Draft, typed: rules.TwinInput) -> Draft:
+def _save_if_current(request: HttpRequest, draft: Draft, typed: rules.TwinInput) -> Draft:
     with suppress(InputError):
-        return rules.save_draft(found, typed, _parse_version(request))
-    return found
+        return rules.save_draft(draft, typed, _parse_version(request))
+    return draft
 
 
 def _parse_version(request: HttpRequest) -> int:
@@ -217,19 +217,21 @@ def _copy_first_half(typed: rules.TwinInput) -> rules.TwinInput:
     return rules.TwinInput(typed.domain, typed.options, (first, first), typed.answers)
 
 
-def _render(request: HttpRequest, context: dict[str, object], status: int = 200) -> HttpResponse:
+def _render_draft(
+    request: HttpRequest, context: dict[str, object], status: int = 200
+) -> HttpResponse:
     return render(request, "write/draft.html", context, status=status)
 
 
 @require_safe
 def show_twins(request: HttpRequest) -> HttpResponse:
     """Show the person's twins, newest first."""
-    person = gates.existing_writer(request)
-    page = Paginator(pages.own_twins(person), pages.SIZE).get_page(request.GET.get("page"))
+    person = gates.get_current_writer(request)
+    page = Paginator(pages.list_own_twins(person), pages.SIZE).get_page(request.GET.get("page"))
     places = pages.version_contexts(person, page.object_list)
     context = {
         "twins": [(twin, places.get(twin.pk)) for twin in page.object_list],
-        "page": adjacent_pages(page),
+        "page": list_adjacent_pages(page),
         "counts": pages.count_problems(person),
     }
     return render(request, "write/mine.html", context)
@@ -237,7 +239,7 @@ def show_twins(request: HttpRequest) -> HttpResponse:
 
 @require_safe
 def show_twin(request: HttpRequest, ref: str) -> HttpResponse:
-    """Show a person's own twin; once it is decided, also the judges' votes."""
+    """Show a person's own twin and, once it is decided, the judges' votes."""
     person, found = _get_own_twin(request, ref)
     return render(request, "write/twin.html", pages.twin_context(person, found))
 
@@ -246,11 +248,11 @@ def show_twin(request: HttpRequest, ref: str) -> HttpResponse:
 def withdraw_twin(request: HttpRequest, ref: str) -> HttpResponse:
     """Withdraw a twin."""
 
-    def act(person: Person, found: Twin) -> str:
-        withdraw(person, found, request.POST.get("reason", "").strip()[:500])
+    def withdraw_and_confirm(person: Person, twin: Twin) -> str:
+        withdraw(person, twin, request.POST.get("reason", "").strip()[:500])
         return _("The text is withdrawn: only you and the moderators still see it.")
 
-    return _act_on(request, ref, act)
+    return _apply(request, ref, withdraw_and_confirm)
 
 
 @require_POST
@@ -261,7 +263,7 @@ def revise_twin(request: HttpRequest, ref: str) -> HttpResponse:
     if version is not None:
         return redirect("perturb:revise", version["problem"].ref)
     try:
-        return redirect("write:draft", rules.revise(person, found).ref)
+        return redirect("write:draft", rules.open_revision(person, found).ref)
     except InputError as refused:
         return render(
             request, "write/twin.html", pages.twin_context(person, found, str(refused)), status=422
@@ -272,30 +274,30 @@ def revise_twin(request: HttpRequest, ref: str) -> HttpResponse:
 def appeal_decision(request: HttpRequest, ref: str) -> HttpResponse:
     """Ask a moderator to check one half again."""
 
-    def act(person: Person, found: Twin) -> str:
+    def appeal(person: Person, twin: Twin) -> str:
         wanted = request.POST.get("problem", "")
-        half = next((one for one in own_problems(person, found) if one.ref == wanted), None)
+        half = next((one for one in get_own_halves(person, twin) if one.ref == wanted), None)
         if half is None:
             raise InputError(_("This half is not part of the twin; open the page again."))
         decisions.appeal(person, half, request.POST.get("text", ""))
         return _("A moderator will read your appeal and answer here.")
 
-    return _act_on(request, ref, act)
+    return _apply(request, ref, appeal)
 
 
-def _act_on(request: HttpRequest, ref: str, act: Callable[[Person, Twin], str]) -> HttpResponse:
-    person, found = _get_own_twin(request, ref)
+def _apply(request: HttpRequest, ref: str, action: Callable[[Person, Twin], str]) -> HttpResponse:
+    person, twin = _get_own_twin(request, ref)
     try:
-        result = gates.form_once(request, person, lambda: {"said": act(person, found)})
+        result = gates.process_form(request, person, lambda: {"said": action(person, twin)})
     except InputError as refused:
-        context = pages.twin_context(person, found, str(refused), request.POST)
+        context = pages.twin_context(person, twin, str(refused), request.POST)
         return render(request, "write/twin.html", context, status=422)
     messages.success(request, str(result["said"]))
     return redirect("write:twin", ref)
 
 
 def _get_own_twin(request: HttpRequest, ref: str) -> tuple[Person, Twin]:
-    person = gates.existing_writer(request)
+    person = gates.get_current_writer(request)
     if person is None:
         raise Http404
     return person, get_own_twin(person, ref)
