@@ -739,7 +739,7 @@ def _others(n: int) -> list[Problem]:
         ("m.csv", "x,choice\nq0,A\n", "m.csv:1: the table has no column 'id'"),
         ("m.csv", "q0,A\nq1,B\n", "'q0' is the id of an item: add a first line with names"),
         ("m.csv", "model,q0,q1\nm,A,B\n", "the columns are items; write a row per item"),
-        ("m.csv", "id,gold,label\nq0,A,B\n", "'gold', 'label' are names of keys: name a model's"),
+        ("m.csv", "id,gold,label\nq0,A,B\n", "'gold', 'label' are names of keys: name each"),
         ("m.csv", "id,model,pred\nq0,m,A\nq0,,B\n", "m.csv:3: the row has no 'model'"),
         ("m.csv", "id,model,pred\nq0,m,A\nq0,m,B\n", "csv:3: the model 'm': the id 'q0' occurs"),
         ("m.csv", "id,model,x,y\nq0,m,A,A\nq0,n,B,A\n", "the model 'm': its answers may be in 'x'"),
@@ -801,7 +801,7 @@ def test_columns_that_are_not_answers_are_omitted_with_a_note(tmp_path: Path) ->
         (found,) = answers.read(path, DATA).values()
     assert (found.solver, {one.choice for one in found.predictions}) == ("m", {2})
     assert [str(note.message).split("column ")[-1] for note in notes] == [
-        f"{name!r} has numbers, and others have letters, not a model's answers; it is omitted"
+        f"{name!r} has numbers (other columns have letters), not a model's answers; it is omitted"
         for name in ("Unnamed: 0", "correct", "time")
     ]
     path = _text(tmp_path / "k.csv", "id,answer,m\nq0,A,2\nq1,B,2\n")
@@ -991,7 +991,7 @@ def test_numbers_from_1_are_not_ids_from_0(tmp_path: Path) -> None:
     """Answers to items numbered from 0 by numbers from 1 would all be those of another item."""
     items = Dataset(replace(p, id=str(at)) for at, p in enumerate(DATA))
     path = _text(tmp_path / "m.csv", "id,m\n" + "".join(f"{at + 1},A\n" for at in range(12)))
-    with pytest.raises(FormatError, match="the ids count from 1, those of the items do not"):
+    with pytest.raises(FormatError, match="the ids start at 1, but the items' ids don't"):
         answers.read(path, items)
     path.write_text(path.read_text("utf-8").replace("12,A", "0,A"), "utf-8")
     assert len(answers.read(path, items)["m"].predictions) == 12

@@ -50,7 +50,7 @@ def test_keys_are_texts_or_letters(
         ("id,old,new,evidence\nq1,A,a dog,\n", r"errata.csv:2: .*no evidence"),
         ("id,old,new,evidence\nq3,A,B,x\n", r"errata.csv:2: 'q3' has no key"),
         ("id,old,new,evidence\nq1,A,a dog,x\nq1,A,a dog,x\n",
-         r"errata.csv:3: 'q1' has another erratum \(.*errata.csv:2\)"),
+         r"errata.csv:3: 'q1' already has an erratum \(.*errata.csv:2\)"),
     ],
 )  # fmt: skip
 def test_errata_of_other_data_are_refused(text: str, fault: str, tmp_path: Path) -> None:

@@ -7,14 +7,14 @@ solver could not decide between are listed in `metadata.tied`, and are read as s
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from winosmith.answers._answers import Answers, Log
 from winosmith.answers._file import AnswerFile
-from winosmith.answers._items import Items, Row, look_up, options_in_order
-from winosmith.answers._rules import choose_entries, read_rows
+from winosmith.answers._items import Items, Row, look_up, order_options
+from winosmith.answers._rules import choose_filters, read_rows
 from winosmith.data import Place, Record
 from winosmith.dataset import Dataset
 from winosmith.outputs import atomic_write
@@ -25,8 +25,8 @@ from winosmith.records import dump_json
 _KEYS = {"evaluation_id", "model_id", "sample_id", "interaction_type"}
 
 
-def recognise(file: AnswerFile) -> bool:
-    """Return whether a file's records are instance records."""
+def can_read(file: AnswerFile) -> bool:
+    """Return whether a file contains instance records of Every Eval Ever."""
     return file.rows.first.keys() >= _KEYS
 
 
@@ -35,9 +35,6 @@ def read(file: AnswerFile) -> list[Answers]:
 
     If a model has several records for an item, only the records of one result are read: of the
     first result, or of the wanted `evaluation_result_id` or `evaluation_name`.
-
-    Raises:
-        FormatError: as `read_rows`.
     """
     models: dict[str, list[tuple[Place, Record]]] = {}
     for place, record in file.records():
@@ -48,7 +45,7 @@ def read(file: AnswerFile) -> list[Answers]:
         log = Log()
         if len({record.get("sample_id") for _, record in records}) < len(records):
             results = [*dict.fromkeys(_get_result(record) for _, record in records)]
-            (used,), log = choose_entries(file, results)
+            (used,), log = choose_filters(file, results)
             records = [(place, record) for place, record in records if _get_result(record) == used]
         rows = [_parse_row(place, record, items) for place, record in records]
         found.append(read_rows(rows, file, model, log))
@@ -76,7 +73,7 @@ def _parse_row(place: Place, record: Record, items: Items) -> Row:
         place,
         str(record.get("sample_id")),
         problem.sentence if problem else asked,
-        options_in_order(asked, problem) if problem else options,
+        order_options(asked, problem) if problem else options,
         asked,
         None if record.get("error") else reply,
         tuple(float(at in ties) for at in range(len(options))) if ties else (),
@@ -111,21 +108,16 @@ def write_instance_records(
     """
     with atomic_write(path) as file:
         for model, own in answers.items():
-            for record in _iterate_records(dataset, model, own):
-                file.write(dump_json(record) + "\n")
-
-
-def _iterate_records(dataset: Dataset, model: str, answers: Answers) -> Iterator[dict[str, Any]]:
-    for problem in dataset:
-        prediction = answers.by_id.get(problem.id)
-        if prediction is not None:
-            yield {
+            head = {
                 "schema_version": "0.3.0",
                 "evaluation_id": f"{dataset.name}/{model}/{dataset.digest}",
                 "model_id": model,
                 "evaluation_name": dataset.name,
-                **_make_record(problem, prediction),
             }
+            for problem in dataset:
+                if (prediction := own.by_id.get(problem.id)) is not None:
+                    record = head | _make_record(problem, prediction)
+                    file.write(dump_json(record) + "\n")
 
 
 def _make_record(problem: Problem, prediction: Prediction) -> dict[str, Any]:

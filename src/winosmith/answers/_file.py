@@ -19,8 +19,8 @@ _WHOLE = re.compile(r"([0-9]+)(?:\.0+|,0)?")
 """An id that is a whole number, also as tables with gaps store it."""
 
 
-def _simplify(name: str) -> str:
-    """Return a whole number without leading zeros and fraction, or a text with single spaces."""
+def _normalise_id(name: str) -> str:
+    """Remove the leading zeros and decimals of a number, or the extra spaces of other ids."""
     plain = " ".join(name.split())
     whole = _WHOLE.fullmatch(plain)
     return whole[1].lstrip("0") or "0" if whole else plain
@@ -60,25 +60,21 @@ class AnswerFile:
         except (ValueError, RecursionError):
             return {}
 
-    def match_id(self, value: Any) -> str:
-        """Return the id that a value means: "7.0" and "007" mean "7", a sentence its item."""
-        name = cell(value)
-        return self._ids.get(_simplify(name), name)
+    def resolve_id(self, name_or_text: Any) -> str:
+        """Return the item id for an id such as "7.0" or "007", or for the item's sentence."""
+        name = cell(name_or_text)
+        return self._ids_by_text.get(_normalise_id(name), name)
 
     @cached_property
-    def _ids(self) -> dict[str, str]:
-        """The ids by their simplified forms and by their sentences, if these are unique."""
-        found = [(_simplify(name), name) for name in self.dataset.ids]
-        found += [(_simplify(one.sentence), one.id) for one in self.dataset]
+    def _ids_by_text(self) -> dict[str, str]:
+        """The ids by normalised id and by sentence, if these are unique."""
+        found = [(_normalise_id(name), name) for name in self.dataset.ids]
+        found += [(_normalise_id(one.sentence), one.id) for one in self.dataset]
         times = Counter(form for form, _ in found)
         return {form: name for form, name in found if times[form] == 1}
 
     def records(self) -> list[tuple[Place, Record]]:
-        """Return the records with their locations.
-
-        Raises:
-            FormatError: a record can't be read.
-        """
+        """Return the records with their locations."""
         found = []
         for row in self.rows:
             if row.values is None:

@@ -16,25 +16,22 @@ from typing import Any
 from winosmith.answers._answers import Answers
 from winosmith.answers._file import AnswerFile
 from winosmith.answers._items import Row
-from winosmith.answers._rules import choose_entries, read_rows, repeated_rows_error
+from winosmith.answers._rules import choose_filters, make_repeated_rows_error, read_rows
 from winosmith.errors import FormatError
 
 _Trial = dict[str, list[Mapping[str, Any]]]
 
 
-def recognise(file: AnswerFile) -> bool:
-    """Return whether a file is a scenario state of HELM."""
+def can_read(file: AnswerFile) -> bool:
+    """Return whether a file is a HELM scenario state."""
     return "request_states" in file.document
 
 
 def read(file: AnswerFile) -> list[Answers]:
     """Return the answers in a scenario state for one perturbation and one training trial.
 
-    By default, the unperturbed items and the first trial are read. Failed requests count as missing
+    By default, the unperturbed items and the first trial are read. Failed requests are missing
     answers.
-
-    Raises:
-        FormatError: there are no requests, or they are not in HELM's format; see also `read_rows`.
     """
     trials: dict[str, _Trial] = defaultdict(lambda: defaultdict(list))
     try:
@@ -43,7 +40,7 @@ def read(file: AnswerFile) -> list[Answers]:
             name = perturbed.get("name", f"trial {state.get('train_trial_index', 0)}")
             trials[str(name)][str(state["instance"].get("id", len(trials[name])))].append(state)
         names = sorted(trials, key=lambda name: (not name.startswith("trial "), len(name), name))
-        (used,), log = choose_entries(file, names)
+        (used,), log = choose_filters(file, names)
         rows = [_make_row(name, states, file) for name, states in trials[used].items()]
         folder = Path(file.path).absolute().parent.name
         model = str(file.document.get("adapter_spec", {}).get("model", folder))
@@ -55,10 +52,10 @@ def read(file: AnswerFile) -> list[Answers]:
     return [read_rows(rows, file, model, log)]
 
 
-def _make_row(name: str, states: list[Mapping[str, Any]], file: AnswerFile) -> Row:
+def _make_row(item_id: str, states: list[Mapping[str, Any]], file: AnswerFile) -> Row:
     asked = Counter((one.get("reference_index"), one.get("request_mode")) for one in states)
     if (most := max(asked.values())) > 1:
-        raise repeated_rows_error(file, most, name)
+        raise make_repeated_rows_error(file, most, item_id)
     instance = states[0]["instance"]
     options = tuple(str(one["output"]["text"]) for one in instance["references"])
     correct = [at for at, one in enumerate(instance["references"]) if "correct" in one["tags"]]
@@ -79,7 +76,7 @@ def _make_row(name: str, states: list[Mapping[str, Any]], file: AnswerFile) -> R
         reply = options.index(mapped) if mapped in options else said
     return Row(
         None,
-        name,
+        item_id,
         question,
         options,
         question,

@@ -10,8 +10,8 @@ from typing import Any
 from winosmith import formats
 from winosmith.answers._answers import Answers
 from winosmith.answers._file import AnswerFile
-from winosmith.answers._items import Items, Row, look_up, options_in_order
-from winosmith.answers._rules import choose_entries, read_rows
+from winosmith.answers._items import Items, Row, look_up, order_options
+from winosmith.answers._rules import choose_filters, read_rows
 from winosmith.errors import FormatError
 
 _HEADER_FILES = ("header.json", "_journal/start.json")
@@ -24,8 +24,8 @@ _VERDICTS = {"C": True, "I": False, "1": True, "0": False, "1.0": True, "0.0": F
 _STATUS = {"cancelled": "was cancelled", "error": "failed", "started": "did not finish"}
 
 
-def recognise(file: AnswerFile) -> bool:
-    """Return whether a file is a log of inspect_ai, or results without samples."""
+def can_read(file: AnswerFile) -> bool:
+    """Return whether a file is an inspect_ai log, or has results without samples."""
     is_archive = any(part.path.endswith(_HEADER_FILES) for part in file.rows.parts)
     return is_archive or bool(file.document.keys() & {"eval", "configs"})
 
@@ -34,9 +34,6 @@ def read(file: AnswerFile) -> list[Answers]:
     """Return the answers in a log for one scorer and one epoch.
 
     Answers are missing for samples that failed or were not scored.
-
-    Raises:
-        FormatError: the log has no samples; see also `read_rows`.
     """
     log = _unpack_log(file) if file.rows.parts else file.document
     samples, head = log.get("samples"), log.get("eval")
@@ -55,16 +52,16 @@ def read(file: AnswerFile) -> list[Answers]:
         why = _describe_status(log, head, [])
         raise file.error("the log has no samples" + (f": {why}" if why else ""))
     samples = sorted(samples, key=lambda one: (str(one.get("epoch")), str(one.get("id")).zfill(9)))
-    epochs = [*dict.fromkeys(_get_epoch(sample) for sample in samples)]
+    epochs = [f"epoch {sample.get('epoch', 1)}" for sample in samples]
     scorers = [*dict.fromkeys(name for sample in samples for name in _get_scores(sample))]
-    (epoch, scorer), facts = choose_entries(file, epochs, scorers)
-    own = [sample for sample in samples if _get_epoch(sample) == epoch]
+    (epoch, scorer), facts = choose_filters(file, [*dict.fromkeys(epochs)], scorers)
+    own = [sample for sample, name in zip(samples, epochs, strict=True) if name == epoch]
     facts = replace(
-        facts, status=_describe_status(log, head, own), reported=_get_reported(log, scorer)
+        facts, status=_describe_status(log, head, own), reported=_get_reported_accuracy(log, scorer)
     )
     items = Items(file.dataset)
     rows = [_parse_row(sample, scorer, items) for sample in own]
-    if _are_marks([row for row in rows if row.reply]):
+    if _are_grades([row for row in rows if row.reply]):
         raise file.error(
             f"the answers of the scorer {scorer!r} are its marks, such as C and I, not the options "
             "that the model chose: choose another scorer with `filters=`, or write a table of the "
@@ -90,10 +87,6 @@ def _unpack_log(file: AnswerFile) -> dict[str, Any]:
     return {"status": "started", **head, "samples": samples}
 
 
-def _get_epoch(sample: Mapping[str, Any]) -> str:
-    return f"epoch {sample.get('epoch', 1)}"
-
-
 def _get_scores(sample: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
     scores = sample.get("scores") or {"score": sample.get("score")}
     given = scores.items() if isinstance(scores, dict) else ()
@@ -115,7 +108,7 @@ def _describe_status(
     return None
 
 
-def _get_reported(log: Mapping[str, Any], scorer: str) -> dict[str, float]:
+def _get_reported_accuracy(log: Mapping[str, Any], scorer: str) -> dict[str, float]:
     scores = look_up(log, "results", "scores")
     for score in scores if isinstance(scores, list) else ():
         value = look_up(score, "metrics", "accuracy", "value")
@@ -127,7 +120,7 @@ def _get_reported(log: Mapping[str, Any], scorer: str) -> dict[str, float]:
 def _parse_row(sample: Mapping[str, Any], scorer: str, items: Items) -> Row:
     choices, attachments = sample.get("choices"), sample.get("attachments")
     options = tuple(map(str, choices)) if isinstance(choices, list) else ()
-    asked = _get_question(sample.get("input"), attachments if isinstance(attachments, dict) else {})
+    asked = _get_prompt(sample.get("input"), attachments if isinstance(attachments, dict) else {})
     score = _get_scores(sample).get(scorer)
     target = sample.get("target")
     target = target[0] if isinstance(target, list) and len(target) == 1 else target
@@ -136,7 +129,7 @@ def _parse_row(sample: Mapping[str, Any], scorer: str, items: Items) -> Row:
         None,
         str(sample.get("id", "")),
         problem.sentence if problem else asked,
-        options_in_order(asked, problem) if problem else options,
+        order_options(asked, problem) if problem else options,
         asked,
         None if score is None or sample.get("error") else str(score.get("answer") or ""),
         target=target if isinstance(target, str) else None,
@@ -144,8 +137,8 @@ def _parse_row(sample: Mapping[str, Any], scorer: str, items: Items) -> Row:
     )
 
 
-def _are_marks(rows: Sequence[Row]) -> bool:
-    """Return whether all answers are marks, and one of them contradicts that it is a letter."""
+def _are_grades(rows: Sequence[Row]) -> bool:
+    """Return whether all answers are grades, such as C and I, and one can't be a letter."""
     return {row.reply for row in rows} <= {*"CIPN"} and any(
         (row.reply == "I" and not formats.interpret_answer("I", row.options))
         or (row.reply == "C" and row.correct and row.target in ("A", "B", "D"))
@@ -153,12 +146,12 @@ def _are_marks(rows: Sequence[Row]) -> bool:
     )
 
 
-def _get_question(given: Any, attachments: Mapping[str, str]) -> str:
-    if isinstance(given, list):
+def _get_prompt(content: Any, attachments: Mapping[str, str]) -> str:
+    if isinstance(content, list):
         return " ".join(
-            _get_question(message.get("content" if "role" in message else "text", ""), attachments)
-            for message in given
+            _get_prompt(message.get("content" if "role" in message else "text", ""), attachments)
+            for message in content
             if isinstance(message, dict) and message.get("role", "user") == "user"
         )
-    text = str(given)
+    text = str(content)
     return attachments.get(text.removeprefix("attachment://"), text)

@@ -47,7 +47,7 @@ class Row:
 
 
 class Items:
-    """An index of items by their words; an id only breaks ties between matching items."""
+    """An index of items by their text; ids only break ties between matching items."""
 
     def __init__(self, dataset: Dataset):
         self.dataset = dataset
@@ -77,10 +77,7 @@ class Items:
         return found if len(found) == 1 else [one for one in found if one is own]
 
     def find_in_text(self, text: str) -> Problem | None:
-        """Return the last item whose question and options occur in a text, or None.
-
-        A prompt may contain other items as examples before the item to be answered.
-        """
+        """Return the last item in a text, after any examples; None if the text contains no item."""
         text = normalise(text)
         near = {
             id(one): one for word in {*_split_words(text)} for one in self._by_rarest.get(word, ())
@@ -122,10 +119,10 @@ def normalise(text: str) -> str:
     return " ".join(text.split()).casefold()
 
 
-def options_in_order(text: str, problem: Problem) -> tuple[str, ...]:
+def order_options(text: str, problem: Problem) -> tuple[str, ...]:
     """Return the options in the order in which a prompt lists them with letters.
 
-    >>> options_in_order("Who? A) ann B) bob", Problem("q", "Who?", ("bob", "ann"), blank=None))
+    >>> order_options("Who? A) ann B) bob", Problem("q", "Who?", ("bob", "ann"), blank=None))
     ('ann', 'bob')
     """
     text = normalise(text)
@@ -149,7 +146,6 @@ def _has_question(text: str, problem: Problem) -> bool:
 
 
 def _locate_question_end(text: str, problem: Problem) -> tuple[int, int]:
-    """Return the end of the question's last occurrence in a text, and the question's length."""
     last = normalise(problem.sentence if problem.blank is None else problem.after or problem.before)
     return text.rfind(last) + len(last), len(problem.sentence)
 

@@ -38,8 +38,8 @@ _HEADER = re.compile(r"(?!(?i:nan?|none|null)$)[A-Za-z_ ]{2,}")
 _Label = tuple[Place, Any, tuple[float, ...]]
 
 
-def recognise(file: AnswerFile) -> bool:
-    """Return whether a file is an array of labels, or starts with a label."""
+def can_read(file: AnswerFile) -> bool:
+    """Return whether a file is a list of labels: a JSON array, or text that starts with a label."""
     first = file.rows.start.split("\n", 1)[0].strip()
     if file.rows.kind == "array" and first != INVALID:
         return not file.rows.first
@@ -50,15 +50,10 @@ def recognise(file: AnswerFile) -> bool:
 
 
 def read(file: AnswerFile) -> list[Answers]:
-    """Return the answers in a list of labels.
-
-    Raises:
-        FormatError: the numbers of labels and problems differ, labels start at 0, or most lines
-            aren't labels.
-    """
+    """Return the answers in a list of labels."""
     source, dataset = file.rows.source or Source(file.path), file.dataset
     is_array = file.rows.kind == "array" and not source.start.startswith(INVALID)
-    given = [*_read_array(source)] if is_array else _read_lines(source, dataset)
+    given = [*_read_json_labels(source)] if is_array else _read_label_lines(source, dataset)
     if file.omitted and len(given) == len(dataset) + len(file.omitted):
         given = [label for at, label in enumerate(given) if at not in file.omitted]
     if len(given) != len(dataset):
@@ -86,7 +81,7 @@ def read(file: AnswerFile) -> list[Answers]:
     return [Answers(tuple(found), file.rows.name)]
 
 
-def _read_array(source: Source) -> Iterator[_Label]:
+def _read_json_labels(source: Source) -> Iterator[_Label]:
     try:
         labels = parse_json(source.text)
     except ValueError as error:
@@ -95,7 +90,7 @@ def _read_array(source: Source) -> Iterator[_Label]:
         yield Place(str(source.path), number, "row"), label, ()
 
 
-def _read_lines(source: Source, dataset: Dataset) -> list[_Label]:
+def _read_label_lines(source: Source, dataset: Dataset) -> list[_Label]:
     found: list[_Label] = []
     for number, text in source.lines():
         place, line = Place(str(source.path), number), text.strip()

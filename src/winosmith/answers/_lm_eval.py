@@ -14,7 +14,7 @@ from winosmith import formats
 from winosmith.answers._answers import Answers
 from winosmith.answers._file import AnswerFile
 from winosmith.answers._items import Row, normalise
-from winosmith.answers._rules import choose_entries, read_rows
+from winosmith.answers._rules import choose_filters, read_rows
 from winosmith.data import Place, Record
 from winosmith.errors import FormatError, InputError
 from winosmith.problem import Problem
@@ -26,7 +26,7 @@ _IDS = ("id", "qID", "qid", "question_id", "uid", "ind", "idx")
 """The fields that may contain a record's id."""
 
 
-def recognise(file: AnswerFile) -> bool:
+def can_read(file: AnswerFile) -> bool:
     """Return whether a file's records contain a model's replies."""
     return bool(file.rows.first.keys() & {"resps", "filtered_resps"})
 
@@ -36,9 +36,6 @@ def read(file: AnswerFile) -> list[Answers]:
 
     If there are scores, the choice is the option with the highest log-likelihood, as in `acc`;
     otherwise it is the option whose letter or text the filter returned.
-
-    Raises:
-        FormatError: a line is not a sample; see also `read_rows`.
     """
     by_filter: dict[str, list[tuple[Place, Record]]] = defaultdict(list)
     for place, sample in file.records():
@@ -47,29 +44,26 @@ def read(file: AnswerFile) -> list[Answers]:
         if not isinstance(_get_replies(sample), list):
             raise FormatError("this is not a sample: it has no 'filtered_resps'", *place[:3])
         by_filter[str(sample.get("filter", ""))].append((place, sample))
-    (used,), log = choose_entries(file, [*by_filter])
+    (used,), log = choose_filters(file, [*by_filter])
     places, samples = zip(*by_filter[used], strict=True)
     items, because = _read_docs([sample["doc"] for sample in samples], file.columns)
-    by_letter = _scores_letters(samples, items)
+    by_letter = _are_letters_scored(samples, items)
     rows = [
         _parse_row(place, sample, item, by_letter=by_letter)
         for place, sample, item in zip(places, samples, items, strict=True)
     ]
-    log = replace(log, reported=_compute_means(samples))
+    means = {
+        name: sum(float(one[name]) for one in samples) / len(samples)
+        for name in _METRICS
+        if all(isinstance(one.get(name), int | float) for one in samples)
+    }
     model = Path(file.path).absolute().parent.name
+    log = replace(log, reported=means)
     return [read_rows(rows, file, model, log, problem_with_rows=because)]
 
 
 def _get_replies(sample: Record) -> Any:
     return sample.get("filtered_resps", sample.get("resps"))
-
-
-def _compute_means(samples: Sequence[Record]) -> dict[str, float]:
-    return {
-        name: sum(float(one[name]) for one in samples) / len(samples)
-        for name in _METRICS
-        if all(isinstance(one.get(name), int | float) for one in samples)
-    }
 
 
 def _read_docs(
@@ -94,7 +88,7 @@ def _get_continuations(sample: Record) -> list[str]:
     return [end for one in requests if isinstance(end := one.get("arg_1"), str)]
 
 
-def _scores_letters(samples: Sequence[Record], items: Sequence[Problem | None]) -> bool:
+def _are_letters_scored(samples: Sequence[Record], items: Sequence[Problem | None]) -> bool:
     letters = texts = 0
     for sample, item in zip(samples, items, strict=True):
         if item is not None:
@@ -108,14 +102,14 @@ def _parse_row(place: Place, sample: Record, item: Problem | None, *, by_letter:
     given = _get_replies(sample)
     requests = _get_requests(sample.get("arguments") or {})
     doc, target = sample["doc"], str(sample.get("target", ""))
-    scores = [_parse_score(one, place) for one in given]
+    scores = [_parse_log_likelihood(one, place) for one in given]
     reply: str | None = ""
     placed: tuple[float, ...] = ()
     if any(score is not None for score in scores):
         reply = None
         known = [math.nan if score is None else score for score in scores]
-        placed = _order_scores(known, _get_continuations(sample), item, target, by_letter=by_letter)
-    elif len(replies := [*_iterate_texts(given)]) > 1:
+        placed = _sort_scores(known, _get_continuations(sample), item, target, by_letter=by_letter)
+    elif len(replies := [*_flatten_texts(given)]) > 1:
         what = f"{len(replies)} replies per item: add a filter that selects one, such as take_first"
         raise FormatError(what, *place[:3])
     elif replies:
@@ -149,38 +143,34 @@ def _get_requests(arguments: Any) -> list[Mapping[str, Any]]:
     return [{f"arg_{at}": part for at, part in enumerate(one)} for one in parts]
 
 
-def _parse_score(given: Any, place: Place) -> float | None:
+def _parse_log_likelihood(result: Any, place: Place) -> float | None:
     """Return the log-likelihood of a (log-likelihood, is_greedy) pair; None for other values."""
-    while isinstance(given, list) and len(given) == 1:
-        given = given[0]
-    if not (isinstance(given, list) and len(given) == 2 and str(given[1]) in ("True", "False")):
+    while isinstance(result, list) and len(result) == 1:
+        result = result[0]
+    if not (isinstance(result, list) and len(result) == 2 and str(result[1]) in ("True", "False")):
         return None
     try:
-        return float(given[0])
+        return float(result[0])
     except (TypeError, ValueError):
-        raise FormatError(f"{given[0]!r} is not a log-likelihood", *place[:3]) from None
+        raise FormatError(f"{result[0]!r} is not a log-likelihood", *place[:3]) from None
 
 
-def _iterate_texts(given: Any) -> Iterator[str]:
-    for one in given if isinstance(given, list) else ():
+def _flatten_texts(replies: Any) -> Iterator[str]:
+    for one in replies if isinstance(replies, list) else ():
         yield from (
-            _iterate_texts(one) if isinstance(one, list) else ("" if one is None else str(one),)
+            _flatten_texts(one) if isinstance(one, list) else ("" if one is None else str(one),)
         )
 
 
-def _order_scores(
+def _sort_scores(
     scores: Sequence[float],
-    ends: Sequence[str],
+    continuations: Sequence[str],
     item: Problem | None,
     target: str,
     *,
     by_letter: bool,
 ) -> tuple[float, ...]:
-    """Return the scores in the order of the item's options, matched by their texts or letters.
-
-    If neither texts nor letters were scored, as in a cloze, scores are assumed to be in the order
-    of the options if the target agrees. If the order is unknown, no scores are returned.
-    """
+    """Return the scores in the order of the item's options; empty if the order is unknown."""
     if item is None:
         return tuple(scores)
     count = len(item.options)
@@ -188,7 +178,7 @@ def _order_scores(
         scores = scores[:count]
     if len(scores) != count:
         return ()
-    scored = ends[:count]
+    scored = continuations[:count]
     places: list[int | None] = [*range(count)]
     letters = [formats.interpret_answer(end, [""] * count).get("letter") for end in scored]
     if not by_letter and {*map(normalise, scored)} == {*map(normalise, item.options)}:
@@ -196,6 +186,6 @@ def _order_scores(
     elif sorted(at for at in letters if at is not None) == list(range(count)):
         places = [*letters]
     elif target.isdecimal() and item.answer is not None and _parse_index(target) != item.answer:
-        return ()
+        return ()  # the options' order differs from that of a cloze's scores
     placed = dict(zip(places, scores, strict=True))
     return tuple(placed[at] for at in range(count)) if {*placed} == {*range(count)} else ()

@@ -7,12 +7,12 @@ from typing import Any
 
 from winosmith.answers._answers import Answers, Log
 from winosmith.answers._file import AnswerFile
-from winosmith.answers._items import Items, Row, look_up, options_in_order
-from winosmith.answers._rules import read_rows, repeated_rows_error
+from winosmith.answers._items import Items, Row, look_up, order_options
+from winosmith.answers._rules import make_repeated_rows_error, read_rows
 
 
-def recognise(file: AnswerFile) -> bool:
-    """Return whether a file's records are a run's specification, report or events."""
+def can_read(file: AnswerFile) -> bool:
+    """Return whether a file is a log of OpenAI evals: a specification, a report or events."""
     keys = file.rows.first.keys()
     return bool(keys & {"spec", "final_report"}) or {"sample_id", "type", "data"} <= keys
 
@@ -22,9 +22,6 @@ def read(file: AnswerFile) -> list[Answers]:
 
     Each item is identified by the question and options in the prompt. The model is the first of the
     run's `completion_fns`.
-
-    Raises:
-        FormatError: the log has no `match` events; see also `read_rows`.
     """
     run: dict[str, Any] = {}
     events: dict[str, dict[str, Any]] = {}
@@ -35,7 +32,7 @@ def read(file: AnswerFile) -> list[Answers]:
             name = str(record.get("sample_id"))
             own = events.setdefault(name, {})
             if kind == "match" and "match" in own:
-                raise repeated_rows_error(file, 2, name, [own["place"], place])
+                raise make_repeated_rows_error(file, 2, name, [own["place"], place])
             own |= {kind: data, "place": place}
     items = Items(file.dataset)
     rows = [_make_row(name, own, items) for name, own in events.items()]
@@ -51,7 +48,7 @@ def read(file: AnswerFile) -> list[Answers]:
     return [read_rows(rows, file, model, log)]
 
 
-def _make_row(name: str, events: Mapping[str, Any], items: Items) -> Row:
+def _make_row(sample_id: str, events: Mapping[str, Any], items: Items) -> Row:
     match, sampling = events.get("match", {}), events.get("sampling", {})
     prompt = match.get("prompt", sampling.get("prompt", ""))
     if isinstance(prompt, list):
@@ -64,9 +61,9 @@ def _make_row(name: str, events: Mapping[str, Any], items: Items) -> Row:
     correct = match.get("correct")
     return Row(
         events["place"],
-        name,
+        sample_id,
         problem.sentence if problem else "",
-        options_in_order(str(prompt), problem) if problem else (),
+        order_options(str(prompt), problem) if problem else (),
         str(prompt),
         str(said or "") if match else None,
         target=None if expected is None else str(expected),

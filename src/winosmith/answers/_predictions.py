@@ -35,7 +35,7 @@ from winosmith.records import dump_json
 
 
 def prediction_header(dataset: Dataset, solver: str, parameters: Mapping[str, Any]) -> str:
-    """Return the first line of a file of predictions for `dataset`, without its newline."""
+    """Return the header line of a file of predictions for `dataset`, without a newline."""
     header = {
         "predictions": solver,
         "parameters": dict(parameters),
@@ -47,7 +47,7 @@ def prediction_header(dataset: Dataset, solver: str, parameters: Mapping[str, An
 
 
 def prediction_record(prediction: Prediction) -> str:
-    """Return the line of one prediction, without its newline."""
+    """Return a prediction as a line of a file of predictions, without a newline."""
     record: dict[str, Any] = {"id": prediction.problem_id, "choice": prediction.choice}
     if prediction.scores:
         record["scores"] = list(prediction.scores)
@@ -85,8 +85,8 @@ def write_predictions(
         file.writelines(f"{line}\n" for line in (header, *map(prediction_record, aligned)))
 
 
-def recognise(file: AnswerFile) -> bool:
-    """Return whether a file's first JSON records are a header or predictions without letters."""
+def can_read(file: AnswerFile) -> bool:
+    """Return whether a file is in our format: a header, or predictions without letters."""
     keys = file.rows.first.keys()
     first = [row.values or {} for row in islice(file.rows, 20)] if "choice" in keys else []
     is_letter = any(isinstance(one.get("choice"), str) for one in first)
@@ -96,18 +96,14 @@ def recognise(file: AnswerFile) -> bool:
 
 
 def read(file: AnswerFile) -> list[Answers]:
-    """Return the predictions of a file.
-
-    Raises:
-        FormatError: a record is not a prediction, an id occurs twice, or the file is truncated.
-    """
+    """Return the predictions of a file."""
     records = file.records()
     has_header = bool(records) and "predictions" in records[0][1]
-    head = _validate(_Header, "header", *records.pop(0)) if has_header else _Header()
+    head = _validate_record(_HeaderLine, "header", *records.pop(0)) if has_header else _HeaderLine()
     found: dict[str, Prediction] = {}
     for place, record in records:
-        line = _validate(_Line, "prediction", place, record)
-        name = file.match_id(line.id)
+        line = _validate_record(_PredictionLine, "prediction", place, record)
+        name = file.resolve_id(line.id)
         if name in found:
             raise file.error(f"the id {name!r} already has a prediction", place)
         if "choice" not in record and not line.scores:
@@ -143,14 +139,14 @@ def read_predictions(path: str | Path, dataset: Dataset | None = None) -> Answer
     return found if dataset is None else found.align_with(dataset)
 
 
-class _Header(BaseModel, strict=True):
+class _HeaderLine(BaseModel, strict=True):
     predictions: str = ""
     parameters: dict[str, Any] = Field(default_factory=dict)
     data: str | None = None
     n: int = 0
 
 
-class _Line(BaseModel, strict=True, extra="forbid"):
+class _PredictionLine(BaseModel, strict=True, extra="forbid"):
     id: Annotated[str, Field(pattern=r"\S")] | int | float
     choice: Annotated[int, Field(ge=0)] | None = None
     scores: Annotated[tuple[float, ...], Field(strict=False)] = ()
@@ -160,14 +156,14 @@ class _Line(BaseModel, strict=True, extra="forbid"):
 _Model = TypeVar("_Model", bound=BaseModel)
 
 
-def _validate(model: type[_Model], what: str, place: Place, record: Record) -> _Model:
+def _validate_record(model: type[_Model], kind: str, place: Place, record: Record) -> _Model:
     try:
         return model.model_validate(record)
     except ValidationError as error:
         found = error.errors(include_url=False)[0]
         key, value = found["loc"][0], found["input"]
         reason = {
-            "missing": f"the {what} has no {key!r}",
-            "extra_forbidden": f"the {what} has an unknown key {key!r}",
-        }.get(found["type"], f"the {what}'s {key!r} can't have {value!r}: {found['msg']}")
+            "missing": f"the {kind} has no {key!r}",
+            "extra_forbidden": f"the {kind} has an unknown key {key!r}",
+        }.get(found["type"], f"the {kind}'s {key!r} can't have {value!r}: {found['msg']}")
         raise FormatError(reason, *place[:3]) from None

@@ -29,7 +29,7 @@ _LOGS = ("samples_*.jsonl", "*.eval", "scenario_state.json")
 """Patterns of the names of files to read from a folder."""
 
 _SOURCES = (_labels, _helm, _lm_eval, _openai, _eee, _predictions, _tables)
-"""Kinds of sources; a kind comes before other kinds that would also recognise its files."""
+"""Kinds of sources; a kind comes before other kinds that would also can_read its files."""
 
 
 def read(
@@ -85,26 +85,26 @@ def read(
     for one in path if are_several else [path]:
         for file, answers in _read_files(one, open_file):
             known = found.get(answers.solver)
-            found[answers.solver] = _join_answers(known, answers, file) if known else answers
+            found[answers.solver] = _merge_answers(known, answers, file) if known else answers
     check_same_filters(found.values())
     if not omitted:
         return found
-    return {name: _drop_omitted(own, dataset, len(omitted)) for name, own in found.items()}
+    return {name: _drop_omitted_answers(own, dataset, len(omitted)) for name, own in found.items()}
 
 
-def _drop_omitted(own: Answers, dataset: Dataset, omitted: int) -> Answers:
+def _drop_omitted_answers(answers: Answers, dataset: Dataset, omitted_count: int) -> Answers:
     """Drop answers to unknown ids if there are at most as many as omitted records."""
     known = {*dataset.ids}
-    kept = tuple(one for one in own.predictions if one.problem_id in known)
-    if not kept or not 0 < len(own.predictions) - len(kept) <= omitted:
-        return own
-    return replace(own, predictions=kept, data=None)
+    kept = tuple(one for one in answers.predictions if one.problem_id in known)
+    if not kept or not 0 < len(answers.predictions) - len(kept) <= omitted_count:
+        return answers
+    return replace(answers, predictions=kept, data=None)
 
 
-def check_same_filters(found: Iterable[Answers]) -> None:
+def check_same_filters(answers: Iterable[Answers]) -> None:
     """Raise FormatError if different filters were used for logs with the same filters."""
     first: dict[frozenset[str], Answers] = {}
-    for one in found:
+    for one in answers:
         known = first.setdefault(frozenset(one.log.filters), one)
         if known.log.filter != one.log.filter:
             what = (
@@ -113,16 +113,16 @@ def check_same_filters(found: Iterable[Answers]) -> None:
             raise FormatError(f"{what}{one.log.filter!r}; choose one filter with `filters=`")
 
 
-def _join_answers(known: Answers, more: Answers, file: str) -> Answers:
-    twice = next((name for name in more.by_id if name in known.by_id), None)
+def _merge_answers(first: Answers, second: Answers, path: str) -> Answers:
+    twice = next((name for name in second.by_id if name in first.by_id), None)
     if twice is not None:
         raise FormatError(
-            f"the model {more.solver!r} has already answered {twice!r} in another file: pass one "
+            f"the model {second.solver!r} has already answered {twice!r} in another file: pass one "
             "run of each model; the model is named by the file for a list, and by the folder for "
             "samples of lm-evaluation-harness",
-            file,
+            path,
         )
-    one, other = known.log, more.log
+    one, other = first.log, second.log
     log = replace(
         other,
         status=one.status or other.status,
@@ -133,7 +133,7 @@ def _join_answers(known: Answers, more: Answers, file: str) -> Answers:
         scores_differ=one.scores_differ + other.scores_differ,
         reported={},  # the harness reports accuracies per file
     )
-    return replace(known, predictions=known.predictions + more.predictions, log=log)
+    return replace(first, predictions=first.predictions + second.predictions, log=log)
 
 
 def _read_files(
@@ -161,14 +161,14 @@ def _read_files(
         warnings.warn(f"{left}; the file is omitted", formats.ReadingNote, stacklevel=3)
 
 
-def _read_file(whole: AnswerFile) -> list[Answers]:
-    if _inspect.recognise(whole):
-        return _inspect.read(whole)
+def _read_file(container: AnswerFile) -> list[Answers]:
+    if _inspect.can_read(container):
+        return _inspect.read(container)
     found = []
-    for part in whole.rows.parts or (whole.rows,):
-        file = replace(whole, rows=part)
-        source = next((one for one in _SOURCES if one.recognise(file)), None)
-        if source in (_predictions, _tables, None) and (several := _read_models(file)):
+    for part in container.rows.parts or (container.rows,):
+        file = replace(container, rows=part)
+        source = next((one for one in _SOURCES if one.can_read(file)), None)
+        if source in (_predictions, _tables, None) and (several := _read_long_table(file)):
             found += several
             continue
         if source is None:
@@ -180,12 +180,12 @@ def _read_file(whole: AnswerFile) -> list[Answers]:
     return found
 
 
-def _read_models(file: AnswerFile) -> list[Answers]:
-    """Return the answers in a table with a row for each model and item; empty for other tables."""
+def _read_long_table(file: AnswerFile) -> list[Answers]:
+    """Return the answers in a table with a row per model and item; empty for other tables."""
     found = []
     models = _tables.split_models(file)
     for model, own in models.items():
-        source = _predictions if _predictions.recognise(own) else _tables
+        source = _predictions if _predictions.can_read(own) else _tables
         try:
             answers = source.read(own)
             if len(answers) > 1 and len(models) == 1:

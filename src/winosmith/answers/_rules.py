@@ -62,7 +62,7 @@ def detect_kind(
     kinds: Sequence[str],
     keys: Sequence[int | None] = (),
 ) -> AnswerKind:
-    """Return the kind that fits the most answers, or of tied kinds the one that matches most keys.
+    """Return the kind that fits most answers; of tied kinds, the one that matches most keys.
 
     Args:
         values: the answers or targets.
@@ -86,17 +86,17 @@ def detect_kind(
 
 
 def read_option(
-    value: Any, readings: Mapping[str, int], kind: AnswerKind, kinds: Sequence[str]
+    value: Any, readings: Mapping[str, int], kind: AnswerKind, others: Sequence[str]
 ) -> int | None:
     """Return the option that an answer names; None if the answer is invalid.
 
-    An answer of another kind than the source's is accepted if it fits one of `kinds`. In a source
-    that uses letters of a script, a letter of that script is always read as a letter, and a letter
-    of another script never: the Cyrillic В is third, the Latin B second.
+    If the answer is not of the source's kind, `others` are tried. In a source that uses
+    letters of a script, a letter of that script is always read as a letter, and a letter of another
+    script never: the Cyrillic В is third, the Latin B second.
     """
     if (letter := formats.parse_letter(value)) and kind.script:
         return readings.get("letter" if letter[0] == kind.script else "text")
-    return next((readings[one] for one in (kind.name, *kinds) if one and one in readings), None)
+    return next((readings[one] for one in (kind.name, *others) if one and one in readings), None)
 
 
 def read_choices(
@@ -111,9 +111,6 @@ def read_choices(
         labels: letters, numbers from 1 or texts of options, by item id.
         file: the file of answers.
         places: the location of each label, if known.
-
-    Raises:
-        FormatError: labels start at 0, or a label is one option's number and another option's text.
     """
     texts = {problem.id: problem.options for problem in file.dataset}
     given = {
@@ -146,62 +143,59 @@ def read_choices(
     return {name: read_option(given[name], fits, kind, _LABELS) for name, fits in readings.items()}
 
 
-def check_known(names: Collection[str], file: AnswerFile, what: str, hint: str = "") -> None:
-    """Raise FormatError if fewer than half of the names are ids of items or omitted records.
+def check_ids(ids: Collection[str], file: AnswerFile, noun: str, hint: str = "") -> None:
+    """Raise FormatError if fewer than half of the ids belong to items or omitted records.
 
     Numbers from 1 are not ids of items that are numbered from 0.
     """
     known = {*file.dataset.ids}
     numbers = [*map(str, range(len(known) + 1))]
-    if len(names) == len(known) > 1 and {*names} ^ known == {numbers[0], numbers[-1]}:
+    if len(ids) == len(known) > 1 and {*ids} ^ known == {numbers[0], numbers[-1]}:
         first = "1" if "0" in known else "0"
-        raise file.error(f"the ids count from {first}, those of the items do not: write their ids")
-    lost = [name for name in names if name not in known]
-    if not names or 2 * (len(lost) - len(file.omitted)) > len(names):
-        found = len(names) - len(lost)
+        raise file.error(f"the ids start at {first}, but the items' ids don't: use the items' ids")
+    lost = [name for name in ids if name not in known]
+    if not ids or 2 * (len(lost) - len(file.omitted)) > len(ids):
+        found = len(ids) - len(lost)
         raise file.error(
-            f"only {found:,} of {len(names):,} {what} have the id of an item"
+            f"only {found:,} of {len(ids):,} {noun} have the id of an item"
             + (f"; {first_ids(lost)} do not. Is this another data set?" if lost else "")
             + (f" {hint}" if hint else "")
         )
 
 
-def choose_entries(file: AnswerFile, *kinds: Sequence[str]) -> tuple[list[str], Log]:
-    """Return the filter, scorer or epoch to use, one per kind, and a `Log` with these names.
+def choose_filters(file: AnswerFile, *groups: Sequence[str]) -> tuple[list[str], Log]:
+    """Choose one filter, scorer or epoch of each kind; return their names, and a `Log` with them.
 
     For each kind, the user's choice or else the first name is used; "" for a kind without names. A
     number stands for an epoch or trial: "2" for "epoch 2".
-
-    Raises:
-        FormatError: of the names that the user chose, the log has none, or two of one kind.
     """
-    wanted = [[name for name in kind if _is_wanted(name, file.filters)] for kind in kinds]
-    every = [name for kind in kinds for name in kind]
+    wanted = [[name for name in kind if _is_selected(name, file.filters)] for kind in groups]
+    every = [name for kind in groups for name in kind]
     twice = next((own for own in wanted if len(own) > 1), None)
     if twice or (file.filters and {*every} - {"", "none"} and not any(wanted)):
         what = f"both {' and '.join(map(repr, twice))}" if twice else "none of the chosen filters"
         raise file.error(
             f"the log has {what}; name one of {', '.join(map(repr, every))} with `filters=`"
         )
-    chosen = [next(iter([*own, *kind]), "") for own, kind in zip(wanted, kinds, strict=True)]
-    several = [at for at, kind in enumerate(kinds) if len(kind) > 1]
+    chosen = [next(iter([*own, *kind]), "") for own, kind in zip(wanted, groups, strict=True)]
+    several = [at for at, kind in enumerate(groups) if len(kind) > 1]
     used = ", ".join(chosen[at] for at in several)
-    names = tuple(name for at in several for name in kinds[at])
+    names = tuple(name for at in several for name in groups[at])
     return chosen, Log(filter=used if several else None, filters=names)
 
 
-def _is_wanted(name: str, wanted: Collection[str]) -> bool:
+def _is_selected(name: str, filters: Collection[str]) -> bool:
     number = name.rpartition(" ")[2]
-    return name in wanted or (number.isdecimal() and number in wanted)
+    return name in filters or (number.isdecimal() and number in filters)
 
 
-def repeated_rows_error(
-    file: AnswerFile, count: int, name: str, places: Sequence[Place | None] = ()
+def make_repeated_rows_error(
+    file: AnswerFile, count: int, item_id: str, places: Sequence[Place | None] = ()
 ) -> FormatError:
     """Return the error for an item with several rows."""
     at = ", ".join(place.inside for place in places[:3] if place) or "repeated"
     return file.error(
-        f"{count} rows per item that don't differ in their filter or epoch, such as {name!r} "
+        f"{count} rows per item that don't differ in their filter or epoch, such as {item_id!r} "
         f"({at}): write a log of one filter"
     )
 
@@ -222,20 +216,16 @@ def read_rows(
         solver: the model's name.
         log: the facts that are known before rows are matched to items.
         problem_with_rows: why some rows may have no item, for the error message.
-
-    Raises:
-        FormatError: fewer than half of the rows belong to an item, an item has several rows, or no
-            answer can be read.
     """
     dataset = file.dataset
-    of_items = _assign_rows(rows, file, problem_with_rows)
+    of_items = _assign_rows_to_items(rows, file, problem_with_rows)
     kind = _detect_log_kind([rows[at] for at in of_items.values()], dataset)
     found: list[Prediction] = []
     compared, differ, contradicted = 0, [], []
     for name, at in of_items.items():
         row, problem = rows[at], dataset[dataset.row(name)]
         options = row.options or problem.options
-        target = _find_target(row, options, kind)
+        target = _find_target_index(row, options, kind)
         own = None if target is None else formats.match_option(options[target], problem.options)
         if own is not None and problem.answer is not None:
             compared += 1
@@ -253,16 +243,8 @@ def read_rows(
             "that is a letter or an option",
             rows[0].place,
         )
-    return Answers(
-        tuple(found),
-        solver,
-        log=replace(
-            log,
-            keys_differ=tuple(differ),
-            keys_compared=compared,
-            scores_differ=tuple(contradicted),
-        ),
-    )
+    log = replace(log, keys_differ=tuple(differ), keys_compared=compared)
+    return Answers(tuple(found), solver, log=replace(log, scores_differ=tuple(contradicted)))
 
 
 def _detect_log_kind(rows: Sequence[Row], dataset: Dataset) -> AnswerKind:
@@ -278,7 +260,7 @@ def _detect_log_kind(rows: Sequence[Row], dataset: Dataset) -> AnswerKind:
     return detect_kind([row.reply for row in replied], said, ("letter", "text"))
 
 
-def _find_target(row: Row, options: Sequence[str], kind: AnswerKind) -> int | None:
+def _find_target_index(row: Row, options: Sequence[str], kind: AnswerKind) -> int | None:
     """Return the index of the row's target among the row's options, or else the row's key."""
     target = row.target
     if isinstance(target, str):
@@ -290,7 +272,6 @@ def _find_target(row: Row, options: Sequence[str], kind: AnswerKind) -> int | No
 def _make_prediction(
     row: Row, options: Sequence[str], kind: AnswerKind, problem: Problem
 ) -> Prediction | None:
-    """Return the prediction in a row, in the order of the problem's options; None if missing."""
     if (row.reply is None and not row.scores) or len(row.scores) not in (0, len(options)):
         return None
     places = [formats.match_option(option, problem.options) for option in options]
@@ -314,12 +295,8 @@ def _make_prediction(
     return Prediction(problem.id, None if reply is None else places[reply])
 
 
-def _assign_rows(rows: Sequence[Row], file: AnswerFile, because: str) -> dict[str, int]:
-    """Assign rows to items, and return the row's index for each item id.
-
-    If an item has as many rows as duplicates, each row belongs to one duplicate; a single row
-    belongs to all duplicates.
-    """
+def _assign_rows_to_items(rows: Sequence[Row], file: AnswerFile, reason: str) -> dict[str, int]:
+    """Return the index of each item's row; a single row belongs to all duplicates of an item."""
     items = Items(file.dataset)
     of_copies: dict[tuple[str, ...], list[int]] = defaultdict(list)
     lost = []
@@ -331,7 +308,7 @@ def _assign_rows(rows: Sequence[Row], file: AnswerFile, because: str) -> dict[st
     if 2 * len(lost) > len(rows) or not rows:
         raise file.error(
             f"only {len(rows) - len(lost):,} of {len(rows):,} rows have the question and the "
-            f"options of an item: is this another data set?{because}",
+            f"options of an item: is this another data set?{reason}",
             lost[0].place if lost else None,
         )
     found: dict[str, int] = {}
@@ -340,7 +317,7 @@ def _assign_rows(rows: Sequence[Row], file: AnswerFile, because: str) -> dict[st
             places = places * len(names)
         if len(places) != len(names) or any(name in found for name in names):
             count = max(2, len(places) // len(names))
-            raise repeated_rows_error(file, count, names[0], [rows[at].place for at in places])
+            raise make_repeated_rows_error(file, count, names[0], [rows[at].place for at in places])
         found |= zip(names, places, strict=True)
     if lost:
         first = lost[0].place.inside if lost[0].place else repr(lost[0].id)

@@ -23,7 +23,7 @@ from typing import Any
 from winosmith import formats
 from winosmith.answers._answers import Answers
 from winosmith.answers._file import AnswerFile
-from winosmith.answers._rules import NO_LETTER, SOURCES, check_known, read_choices
+from winosmith.answers._rules import NO_LETTER, SOURCES, check_ids, read_choices
 from winosmith.data import Delimited, Place, Record, Row, cell, columns_to_rows, is_missing
 from winosmith.errors import FormatError, ProblemError, first_ids
 from winosmith.prediction import Prediction, find_best_options
@@ -44,7 +44,7 @@ _SCORE = re.compile(r"score_?(\d\d?)")
 _Rows = Mapping[str, tuple[Place, Record]]
 
 
-def recognise(file: AnswerFile) -> bool:
+def can_read(file: AnswerFile) -> bool:
     """Return whether a file is a table, a JSON object, or records with ids."""
     has_ids = _find_column(_IDS, file.rows.first) is not None
     return file.rows.kind in ("table", "delimited", "object") or has_ids
@@ -55,10 +55,6 @@ def read(file: AnswerFile) -> list[Answers]:
 
     Columns without answers, and columns named like a key next to models' columns, are omitted with
     a note. Columns that repeat an option's text for every item are omitted without a note.
-
-    Raises:
-        FormatError: a column or an id occurs twice, a row and the header differ in length, fewer
-            than half of the ids belong to items, or no cell is an answer.
     """
     is_object = file.rows.kind == "object"
     file = _unpack_object(file) if is_object else file
@@ -73,13 +69,13 @@ def read(file: AnswerFile) -> list[Answers]:
     others = [name for name in names if name not in (at, "")]
     models = [name for name in others if name.lower() not in _RUNS] or others
     models = models if choice is None else [choice]
-    rows = _rows_by_id(file, records, [at, *models])
+    rows = _map_ids_to_rows(file, records, [at, *models])
     known = {*file.dataset.ids}
-    if file.match_id(at) in known and not is_object:
+    if file.resolve_id(at) in known and not is_object:
         raise file.error(f"{at!r} is the id of an item: add a first line with names, such as id,m")
-    if known.isdisjoint(rows) and not known.isdisjoint(map(file.match_id, models)):
+    if known.isdisjoint(rows) and not known.isdisjoint(map(file.resolve_id, models)):
         raise file.error("the columns are items; write a row per item and a column per model")
-    check_known(rows, file, *(("keys of this object", SOURCES) if is_object else ("rows",)))
+    check_ids(rows, file, *(("keys of this object", SOURCES) if is_object else ("rows",)))
     numbers = {name: int(one[1]) for name in names if (one := _SCORE.fullmatch(name.lower()))}
     scored = sorted(numbers, key=lambda name: numbers[name])
     if sorted(numbers.values()) != [*range(1, len(numbers) + 1)]:
@@ -91,8 +87,8 @@ def read(file: AnswerFile) -> list[Answers]:
     if choice is None and scored:
         best = {name: find_best_options(own)[0] for name, own in scores.items() if own}
         return [Answers(_make_predictions(best, scores, places), file.rows.name)]
-    graded = [name for name in models if _is_graded(name, rows)]
-    unlike = _find_numbers(models, graded, rows, file)
+    graded = [name for name in models if _has_only_grades(name, rows)]
+    unlike = _explain_numeric_columns(models, graded, rows, file)
     found: dict[str, tuple[Prediction, ...]] = dict.fromkeys(unlike, ())
     for column in [name for name in models if name not in unlike]:
         labels = {name: row.get(column) for name, (_, row) in rows.items()}
@@ -134,9 +130,6 @@ def split_models(file: AnswerFile) -> dict[str, AnswerFile]:
     The result is empty for other tables: without columns of models and ids, or with a row per item
     and answers or several names in the column of models. If some columns named like keys differ
     between models, the other ones have keys and are omitted.
-
-    Raises:
-        FormatError: a row has no model, or can't be read.
     """
     file = _unpack_object(file) if file.rows.kind == "object" else file
     names = file.rows.names
@@ -149,7 +142,7 @@ def split_models(file: AnswerFile) -> dict[str, AnswerFile]:
     first: dict[tuple[str, str], str] = {}
     differ, times = set[str](), Counter[str]()
     for place, record in file.records():
-        name, item = cell(record.get(model)).strip(), file.match_id(record.get(ids))
+        name, item = cell(record.get(model)).strip(), file.resolve_id(record.get(ids))
         said = {key: cell(record.get(key)) for key in keys}
         differ |= {key for key in keys if first.setdefault((item, key), said[key]) != said[key]}
         times[item] += 1
@@ -172,11 +165,7 @@ def split_models(file: AnswerFile) -> dict[str, AnswerFile]:
 
 
 def _unpack_object(file: AnswerFile) -> AnswerFile:
-    """Return a file whose records, each with an id, are the answers in a JSON object.
-
-    The object has answers by id, or by id and model in any order, or columns of answers, with a
-    column of ids or in the order of the items.
-    """
+    """Convert a JSON object of answers by id, by id and model, or by column to records with ids."""
     given, known = file.rows.first, {*file.dataset.ids}
     by_key = {str(key): one for key, one in given.items() if isinstance(one, Mapping)}
     columns = columns_to_rows(given) if len(given) > 1 else None
@@ -186,7 +175,7 @@ def _unpack_object(file: AnswerFile) -> AnswerFile:
         rows = [{"id": name, **row} for name, row in zip(file.dataset.ids, columns, strict=True)]
     elif by_key and len(by_key) == len(given):
         rows = [{"id": key, **one} for key, one in by_key.items()]
-        if known.isdisjoint(map(file.match_id, by_key)):
+        if known.isdisjoint(map(file.resolve_id, by_key)):
             names = dict.fromkeys(name for one in by_key.values() for name in one)
             rows = [
                 {"id": name} | {key: one.get(name) for key, one in by_key.items()} for name in names
@@ -197,7 +186,7 @@ def _unpack_object(file: AnswerFile) -> AnswerFile:
     return replace(file, rows=replace(file.rows, kind="array", read=partial(iter, found)))
 
 
-def _find_numbers(
+def _explain_numeric_columns(
     columns: Sequence[str], graded: Sequence[str], rows: _Rows, file: AnswerFile
 ) -> dict[str, str]:
     """Return why columns of numbers that are not all options are no models.
@@ -215,16 +204,16 @@ def _find_numbers(
     read = formats.interpret_answer
     lettered = any(sum("letter" in read(*o) for o in own) >= 0.9 * len(own) for own in others)
     left = numbers if lettered else [n for n in numbers if graded and n not in graded]
-    left = [name for name in left if _are_other_numbers(given[name])]
+    left = [name for name in left if _are_unlike_options(given[name])]
     return dict.fromkeys(
         left, f"has numbers, and others have {'letters' if lettered else 'grades'}"
     )
 
 
-def _are_other_numbers(given: Sequence[tuple[str, Sequence[str]]]) -> bool:
-    """Return whether numbers are grades of 0 and 1, or more than a tenth are no options."""
-    fits = [not {"1", "text"}.isdisjoint(formats.interpret_answer(*one)) for one in given]
-    are_grades = {text.strip().removesuffix(".0") for text, _ in given} == {"0", "1"}
+def _are_unlike_options(answers: Sequence[tuple[str, Sequence[str]]]) -> bool:
+    """Return whether numbers are grades (0 and 1), or more than a tenth match no option."""
+    fits = [not {"1", "text"}.isdisjoint(formats.interpret_answer(*one)) for one in answers]
+    are_grades = {text.strip().removesuffix(".0") for text, _ in answers} == {"0", "1"}
     return are_grades or sum(fits) < 0.9 * len(fits)
 
 
@@ -240,7 +229,7 @@ def _repeats_one_option(
     return all(str(labels[name]).strip() == text.strip() for name, text in own.items())
 
 
-def _is_graded(column: str, rows: _Rows) -> bool:
+def _has_only_grades(column: str, rows: _Rows) -> bool:
     """Return whether a column has only true and false, or 1 and 0 if it is named like a grade."""
     cells = [row.get(column) for _, row in rows.values()]
     given = {str(one).strip().casefold() for one in cells if not is_missing(one)}
@@ -248,13 +237,13 @@ def _is_graded(column: str, rows: _Rows) -> bool:
 
 
 def _read_grades(
-    labels: Mapping[str, Any], file: AnswerFile, grades: Mapping[str, bool]
+    labels: Mapping[str, Any], file: AnswerFile, values: Mapping[str, bool]
 ) -> tuple[Prediction, ...]:
     """Return predictions if all labels are grades and not option texts, or else an empty tuple."""
     given = {
         name: str(one).strip().casefold() for name, one in labels.items() if not is_missing(one)
     }
-    if not {*given.values()} <= grades.keys():
+    if not {*given.values()} <= values.keys():
         return ()
     known = {problem.id: problem for problem in file.dataset if problem.answer is not None}
     found = []
@@ -265,20 +254,20 @@ def _read_grades(
         if grade in texts or (grade in _TRUTH and texts & {"yes", "no", *_TRUTH}):
             return ()
         options = tuple(
-            at for at in range(len(problem.options)) if (at == problem.answer) == grades[grade]
+            at for at in range(len(problem.options)) if (at == problem.answer) == values[grade]
         )
         found.append(Prediction(name, options[0], tied=options if len(options) > 1 else ()))
     return tuple(found)
 
 
-def _rows_by_id(
+def _map_ids_to_rows(
     file: AnswerFile, records: Sequence[tuple[Place, Record]], columns: Sequence[str]
 ) -> dict[str, tuple[Place, Record]]:
     """Map ids in the first column to their rows, without empty rows of unknown ids."""
     found: dict[str, tuple[Place, Record]] = {}
     known = {*file.dataset.ids}
     for place, row in records:
-        name = file.match_id(row.get(columns[0]))
+        name = file.resolve_id(row.get(columns[0]))
         name = name if name in known else name.strip()
         if name not in known and all(is_missing(row.get(column)) for column in columns):
             continue
@@ -293,9 +282,9 @@ def _rows_by_id(
 
 
 def _read_scores(
-    row: Record, columns: Sequence[str], place: Place, comma: str
+    row: Record, columns: Sequence[str], place: Place, decimal_point: str
 ) -> tuple[float, ...]:
-    """Return the scores of a row, in which a decimal comma is read as `comma`."""
+    """Return the scores of a row, with each comma in a number replaced by `decimal_point`."""
     cells: list[Any] = [row.get(name) for name in columns]
     while cells and is_missing(cells[-1]):
         cells.pop()
@@ -303,7 +292,7 @@ def _read_scores(
         raise FormatError("a score is empty, but a later score is not", *place[:3])
     try:
         return tuple(
-            float(one.replace(",", comma) if isinstance(one, str) else one) for one in cells
+            float(one.replace(",", decimal_point) if isinstance(one, str) else one) for one in cells
         )
     except (ValueError, TypeError) as error:
         raise FormatError(f"a score is not a number: {error}", *place[:3]) from None
@@ -324,21 +313,21 @@ def _make_predictions(
 
 
 def _drop_other_columns(
-    found: Mapping[str, tuple[Prediction, ...]], unlike: Mapping[str, str], file: AnswerFile
+    predictions: Mapping[str, tuple[Prediction, ...]], reasons: Mapping[str, str], file: AnswerFile
 ) -> dict[str, tuple[Prediction, ...]]:
     omitted = {
-        name: unlike.get(name, "has no letter of an option")
-        for name, own in found.items()
+        name: reasons.get(name, "has no letter of an option")
+        for name, own in predictions.items()
         if not any(prediction.chosen for prediction in own)
     }
-    keys = [n for n in found if n not in {*omitted, *unlike} and formats.is_answer_name(n)]
-    if len(found) > len(omitted) + len(keys):
+    keys = [n for n in predictions if n not in {*omitted, *reasons} and formats.is_answer_name(n)]
+    if len(predictions) > len(omitted) + len(keys):
         omitted |= dict.fromkeys(keys, "has keys")
-        omitted |= unlike if found.keys() - omitted - unlike.keys() else {}
+        omitted |= reasons if predictions.keys() - omitted - reasons.keys() else {}
     elif _IN_MARKS in omitted.values():
         raise file.error("all answers are C or I; write correct and incorrect if they are marks")
     elif len(keys) != 1:
-        several = f"{first_ids(keys)} are names of keys: name a model's column after it"
+        several = f"{first_ids(keys)} are names of keys: name each column after its model"
         raise file.error(several if keys else NO_LETTER)
     for name, why in omitted.items():
         warnings.warn(
@@ -346,4 +335,4 @@ def _drop_other_columns(
             formats.ReadingNote,
             stacklevel=5,
         )
-    return {name: own for name, own in found.items() if name not in omitted}
+    return {name: own for name, own in predictions.items() if name not in omitted}

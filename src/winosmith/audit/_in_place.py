@@ -462,8 +462,8 @@ def _make_record_reader(source: data.Source) -> Callable[[Place], Value]:
         return lambda place: records[place.start or 0]
     if data.read(source).kind == "delimited":
         table = data.Delimited(source)
-        return lambda place: data.row_value(source.text, place.start or 0, place.end or 0, table)
-    return lambda place: data.json_value(source.text, source.text.index("{", place.start))
+        return lambda place: data.parse_row(source.text, place.start or 0, place.end or 0, table)
+    return lambda place: data.parse_json_value(source.text, source.text.index("{", place.start))
 
 
 def _find_options(record: Value, problem: Problem, text: str) -> _LocatedOptions:

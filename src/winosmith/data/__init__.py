@@ -16,13 +16,12 @@ from winosmith.data._json import (
     column_records,
     columns_to_rows,
     id_records,
-    line_records,
     members,
 )
 from winosmith.data._place import Place, Row
 from winosmith.data._rows import Kind, Readable, Rows, join_rows, read
 from winosmith.data._source import CONTROLS, Source
-from winosmith.data._spans import Value, json_value, row_value
+from winosmith.data._spans import Value, parse_json_value, parse_row
 from winosmith.data._tables import cell, is_missing, is_table, table_name
 from winosmith.data._workbook import strip_sheet
 from winosmith.data._yaml import is_yaml, yaml_records
@@ -50,12 +49,11 @@ __all__ = [
     "is_table",
     "is_yaml",
     "join_rows",
-    "json_value",
-    "line_records",
     "members",
+    "parse_json_value",
+    "parse_row",
     "read",
     "read_content",
-    "row_value",
     "stem",
     "strip_sheet",
     "table_name",

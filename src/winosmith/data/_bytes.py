@@ -80,30 +80,24 @@ class File(NamedTuple):
 
 
 def unpack(path: str | Path) -> list[File]:
-    """Read and unpack a file, or the files of a zip archive sorted by name.
-
-    The path "-" is standard input.
-
-    Raises:
-        FormatError: the file can't be opened or unpacked, or its unpacked size is suspicious.
-    """
+    """Read and unpack a file or standard input ("-"), or all files of a zip archive by name."""
     try:
         is_input = str(path) == STANDARD_INPUT
-        raw = _read_all(sys.stdin.buffer) if is_input else Path(path).read_bytes()
+        raw = _read_standard_input(sys.stdin.buffer) if is_input else Path(path).read_bytes()
     except OSError as error:
         raise FormatError(error.strerror or str(error), path) from error
-    return _unpack(File(str(path), raw), max_unpacked_bytes(len(raw)))
+    return _unpack_file(File(str(path), raw), get_size_limit(len(raw)))
 
 
 @lru_cache(maxsize=1)
-def _read_all(stream: IO[bytes]) -> bytes:
+def _read_standard_input(stream: IO[bytes]) -> bytes:
     """Return the bytes of standard input, which are cached because they can be read only once."""
     return stream.read()
 
 
-def max_unpacked_bytes(packed: int) -> int:
+def get_size_limit(packed_size: int) -> int:
     """Return the maximum unpacked size, in bytes, for a file's packed size."""
-    return max(_ALWAYS_ALLOWED, _RATIO * packed)
+    return max(_ALWAYS_ALLOWED, _RATIO * packed_size)
 
 
 def read_content(path: str | Path) -> bytes:
@@ -134,12 +128,9 @@ def stem(path: str | Path) -> str:
 
 
 def expand_path(path: str | Path) -> list[str]:
-    """Return the files at a path: the file itself, or all files of a folder or glob.
+    """Return the files at a path: the file itself, or all files of a folder or glob, sorted.
 
-    Files are sorted by name. Hidden files and files in hidden folders are omitted.
-
-    Raises:
-        FormatError: there are no files.
+    Hidden files and files in hidden folders are omitted.
     """
     given = Path(path)
     if given.is_dir():
@@ -191,26 +182,24 @@ def _is_hidden(parts: Sequence[str]) -> bool:
     return any(part.startswith((".", "__MACOSX")) for part in parts)
 
 
-def _unpack(file: File, most: int) -> list[File]:
-    """Unpack a file or archive to at most `most` bytes in total."""
+def _unpack_file(file: File, limit: int) -> list[File]:
     try:
         if file.raw.startswith(ZIP):
-            return _unpack_archive(file, most)
+            return _unpack_archive(file, limit)
         if file.raw.startswith(_ZSTANDARD):
-            return [File(file.path, _join_pieces(_unpack_zstandard(file), most, file.path))]
+            return [File(file.path, _join_chunks(_unpack_zstandard(file), limit, file.path))]
         for sign, opened in _OPENERS.items():
             if file.raw.startswith(sign):
                 with opened(io.BytesIO(file.raw)) as stream:
-                    return [File(file.path, _join_pieces(_read_pieces(stream), most, file.path))]
+                    return [File(file.path, _join_chunks(_read_chunks(stream), limit, file.path))]
     except InputError:
         raise
-    except _unpacking_errors() as error:
+    except _get_unpacking_errors() as error:
         raise FormatError(f"the file can't be unpacked: {error}", file.path) from error
     return [file]
 
 
-def _unpacking_errors() -> tuple[type[Exception], ...]:
-    """Return the exceptions that libraries raise for a damaged file or an unknown compression."""
+def _get_unpacking_errors() -> tuple[type[Exception], ...]:
     zstandard = sys.modules.get("zstandard")
     return (
         *(EOFError, OSError, ValueError, NotImplementedError),
@@ -219,22 +208,19 @@ def _unpacking_errors() -> tuple[type[Exception], ...]:
     )
 
 
-def _unpack_archive(file: File, most: int) -> list[File]:
+def _unpack_archive(file: File, limit: int) -> list[File]:
     found = []
     with zipfile.ZipFile(io.BytesIO(file.raw)) as archive:
         names = archive.namelist()
         if "xl/workbook.xml" in names:
-            if sum(member.file_size for member in archive.infolist()) > most:
-                raise size_error(file.path)
+            if sum(member.file_size for member in archive.infolist()) > limit:
+                raise make_size_error(file.path)
             return [file]
         if not {"[Content_Types].xml", "META-INF/manifest.xml"}.isdisjoint(names):
             raise FormatError("the file is a document; save its table as XLSX or CSV", file.path)
         members = sorted(archive.infolist(), key=lambda one: one.filename)
-        shown = [
-            one
-            for one in members
-            if not one.is_dir() and not _is_hidden(PurePosixPath(one.filename).parts)
-        ]
+        files = [one for one in members if not one.is_dir()]
+        shown = [one for one in files if not _is_hidden(PurePosixPath(one.filename).parts)]
         for member in [one for one in shown if is_data_file(one.filename)] or shown:
             path = f"{file.path}/{member.filename}"
             if member.flag_bits & 1:
@@ -242,16 +228,16 @@ def _unpack_archive(file: File, most: int) -> list[File]:
             if member.compress_type == _ZSTANDARD_OF_ZIP and not hasattr(zipfile, "ZIP_ZSTANDARD"):
                 require("zipfile_zstd", "inspect")  # built into Python 3.14
             with archive.open(member) as stream:
-                raw = _join_pieces(_read_pieces(stream, _PIECE), most, file.path)
-            inside = _unpack(File(path, raw), most)
-            most -= sum(len(one.raw) for one in inside)
+                raw = _join_chunks(_read_chunks(stream, _PIECE), limit, file.path)
+            inside = _unpack_file(File(path, raw), limit)
+            limit -= sum(len(one.raw) for one in inside)
             found += inside
     if not found:
         raise FormatError("the archive has no files", file.path)
     return [File(file.path, found[0].raw)] if len(found) == 1 else found
 
 
-def _read_pieces(stream: IO[bytes], size: int = _READ_SIZE) -> Iterable[bytes]:
+def _read_chunks(stream: IO[bytes], size: int = _READ_SIZE) -> Iterable[bytes]:
     while piece := stream.read(size):
         yield piece
 
@@ -269,16 +255,16 @@ def _unpack_zstandard(file: File) -> Iterable[bytes]:
         raise FormatError("the file can't be unpacked: it is truncated", file.path)
 
 
-def _join_pieces(pieces: Iterable[bytes], most: int, path: str) -> bytes:
+def _join_chunks(chunks: Iterable[bytes], limit: int, path: str) -> bytes:
     found = bytearray()
-    for piece in pieces:
+    for piece in chunks:
         found += piece
-        if len(found) > most:
-            raise size_error(path)
+        if len(found) > limit:
+            raise make_size_error(path)
     return bytes(found)
 
 
-def size_error(path: str) -> FormatError:
+def make_size_error(path: str) -> FormatError:
     """Return the error for a file with a suspiciously large unpacked size."""
     return FormatError(
         f"the file unpacks to more than {_RATIO} times its size; if you trust it, unpack it first",

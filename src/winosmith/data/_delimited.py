@@ -66,7 +66,7 @@ class Delimited:
         if '"' not in self._first_line:
             cells = _split_cells(self._first_line.rstrip("\r"), self.separator)
             if any(map(str.strip, cells)):
-                return tuple(_clean_names(cells))
+                return tuple(_clean_header(cells))
         reader = self._make_reader(quoted=self.is_quoted)
         while True:
             with suppress(csv.Error):
@@ -74,7 +74,7 @@ class Delimited:
                 if row is None:
                     return ()
                 if any(map(str.strip, row)):
-                    return tuple(_clean_names(row))
+                    return tuple(_clean_header(row))
 
     @cached_property
     def is_quoted(self) -> bool:
@@ -110,9 +110,6 @@ class Delimited:
         Args:
             header: the column names, if the file starts with a row instead of a header.
             is_quoted: whether quotation marks enclose cells; None to detect it.
-
-        Raises:
-            FormatError: two columns have the same name.
         """
         source, path = self.source, str(self.source.path)
         is_quoted = self.is_quoted if is_quoted is None else is_quoted
@@ -157,13 +154,13 @@ class Delimited:
         )
 
     def _locate_lines(
-        self, starts: list[int], first: int, last: int, above: int, path: str
+        self, starts: list[int], first: int, last: int, skipped_lines: int, path: str
     ) -> tuple[Place, str]:
         """Return the location and the text of the lines after `first` up to `last`."""
         start = starts[min(first, len(starts) - 1)]
         end = starts[last] if last < len(starts) else len(self.source.text)
         raw = self.source.text[start:end].rstrip("\r\n")
-        return Place(path, first + above + 1, "line", start, start + len(raw)), raw
+        return Place(path, first + skipped_lines + 1, "line", start, start + len(raw)), raw
 
 
 def _split_cells(line: str, separator: str) -> list[str]:
@@ -173,7 +170,7 @@ def _split_cells(line: str, separator: str) -> list[str]:
         return []
 
 
-def _clean_names(cells: Sequence[str]) -> list[str]:
+def _clean_header(cells: Sequence[str]) -> list[str]:
     """Return the stripped names in a header, without unnamed columns at its end."""
     full = next(n for n in range(len(cells), 0, -1) if cells[n - 1].strip())
     # Spreadsheets write empty columns; a single one at the end may be an unnamed data column.
@@ -184,12 +181,8 @@ def _clean_names(cells: Sequence[str]) -> list[str]:
 def parse_header(
     cells: Sequence[str], path: str, number: int, unit: Literal["line", "row"] = "line"
 ) -> list[str]:
-    """Return the column names in the cells of a header.
-
-    Raises:
-        FormatError: two columns have the same name.
-    """
-    names = _clean_names(cells)
+    """Return the column names in the cells of a header; refuse repeated names."""
+    names = _clean_header(cells)
     twice = next((name for name, n in Counter(names).items() if n > 1), None)
     if twice is not None:
         raise FormatError(f"the column {twice!r} occurs twice", path, number, unit)
@@ -203,7 +196,6 @@ def map_cells(
     while len(cells) > len(names) and not cells[-1].strip():
         cells.pop()
     if len(cells) != len(names):
-        reason = f"the row has {len(cells)} cells; the header has {len(names)}"
-        return Row(place, raw, None, reason)
+        return Row(place, raw, None, f"the row has {len(cells)} cells; the header has {len(names)}")
     texts = map(unguard_cell, cells) if "'" in raw else cells
     return Row(place, raw, dict(zip(names, texts, strict=True)))

@@ -25,10 +25,6 @@ def load_task_tables(address: str) -> dict[str, list[Record]]:
     The questions are the documents that the harness scores: the test split, or the validation split
     if there is no test split. Each question's answer is a letter. If the choices are contexts with
     the same continuation, as in WinoGrande, the continuation is the question.
-
-    Raises:
-        FormatError: the task does not exist, can't be loaded, or has no choices.
-        MissingExtraError: lm_eval is not installed.
     """
     name = address.removeprefix(LM_EVAL)
     tasks = require("lm_eval.tasks", "lm-eval")
@@ -47,7 +43,7 @@ def load_task_tables(address: str) -> dict[str, list[Record]]:
             raise FormatError("there is no such task; see: lm_eval ls tasks", address)
         loaded = manager.load([name])["tasks"]
         return {
-            f"{LM_EVAL}{of}": list(_task_questions(task, address)) for of, task in loaded.items()
+            f"{LM_EVAL}{of}": list(_iterate_questions(task, address)) for of, task in loaded.items()
         }
     except FormatError:
         raise
@@ -57,7 +53,7 @@ def load_task_tables(address: str) -> dict[str, list[Record]]:
         raise FormatError(f"the task can't be loaded: {error}", address) from error
 
 
-def _task_questions(task: Any, address: str) -> Iterator[Record]:
+def _iterate_questions(task: Any, address: str) -> Iterator[Record]:
     docs = task.test_docs() if task.has_test_docs() else task.validation_docs()
     if task.OUTPUT_TYPE != "multiple_choice" or docs is None:
         raise FormatError(
@@ -76,9 +72,9 @@ def _task_questions(task: Any, address: str) -> Iterator[Record]:
         yield _make_question(number, text, choices, target)
 
 
-def _make_question(number: object, text: str, choices: list[str], target: object) -> Record:
+def _make_question(question_id: object, text: str, choices: list[str], target: object) -> Record:
     answer = ascii_uppercase[target] if isinstance(target, int) else target
-    return {"id": str(number), "question": text, "choices": list(choices), "answer": answer}
+    return {"id": str(question_id), "question": text, "choices": list(choices), "answer": answer}
 
 
 def is_inspect_data(data: object) -> bool:
@@ -88,11 +84,7 @@ def is_inspect_data(data: object) -> bool:
 
 
 def convert_samples(data: Any) -> list[Record]:
-    """Convert the samples of an inspect_ai task or data set to questions.
-
-    Raises:
-        FormatError: a sample has no choices.
-    """
+    """Convert the samples of an inspect_ai task or data set to questions."""
     samples = getattr(data, "dataset", data)
     rows = []
     for number, sample in enumerate(samples, 1):

@@ -19,13 +19,7 @@ _ADDRESS = re.compile(r"hf:([^:\[\]]+)(?::([^:\[\]]+))?(?:\[([^\[\]]+)\])?")
 
 
 def load_hub_table(address: str) -> Any:
-    """Load the `datasets.Dataset` at an address.
-
-    Raises:
-        FormatError: the address is malformed; the data set does not exist, or can't be reached or
-            read; or the address does not name one of several configurations or splits.
-        MissingExtraError: datasets is not installed.
-    """
+    """Load the `datasets.Dataset` at an address."""
     found = _ADDRESS.fullmatch(address)
     if not found:
         raise FormatError("the address must be hf:ORG/NAME or hf:ORG/NAME:CONFIG[SPLIT]", address)
@@ -45,14 +39,11 @@ def load_hub_table(address: str) -> Any:
     except FormatError:
         raise
     except problems as error:
-        raise FormatError(f"{first_line(error)}; {_give_advice(error)}", address) from error
+        raise FormatError(f"{first_line(error)}; {_suggest_remedy(error)}", address) from error
 
 
 def _check_connection(name: str) -> None:
-    """Raise ConnectionError if a data set is not cached and the Hub can't be reached.
-
-    `datasets` would repeat each request for half a minute. The library reports all other errors.
-    """
+    # `datasets` would repeat each request for half a minute before it reports the lost connection.
     hub = require("huggingface_hub", "hub")
     with suppress(hub.errors.HfHubHTTPError):
         try:
@@ -68,19 +59,19 @@ _TIMEOUT = 10
 
 
 def _choose_name(
-    given: str | None, names: Sequence[str], what: str, example: str, address: str
+    given: str | None, names: Sequence[str], kind: str, template: str, address: str
 ) -> str:
     """Return the given name if it exists, or the only name if none is given."""
     if given in names:
         return str(given)
     if given is None and len(names) == 1:
         return names[0]
-    wrong = f"there is no {what} {given!r}" if given else f"there are {len(names)} {what}s"
+    wrong = f"there is no {kind} {given!r}" if given else f"there are {len(names)} {kind}s"
     listed = ", ".join(names)
-    raise FormatError(f"{wrong} ({listed}); name one: {example.format(names[0])}", address)
+    raise FormatError(f"{wrong} ({listed}); name one: {template.format(names[0])}", address)
 
 
-def _give_advice(error: BaseException) -> str:
+def _suggest_remedy(error: BaseException) -> str:
     if isinstance(error, ConnectionError):
         return "connect to the internet, or download the data set and use hf:FOLDER"
     if "gated" in str(error):

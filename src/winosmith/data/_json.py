@@ -31,8 +31,8 @@ class Member(NamedTuple):
     """An element of a JSON array, or a key or value of a JSON object.
 
     Attributes:
-        start: offset of the member's start in the text.
-        end: offset of the member's end in the text (exclusive).
+        start: start offset in the text.
+        end: end offset in the text (exclusive).
         value: the parsed value.
         fault: why the member, and possibly all following text, can't be read; "" if it can be read.
     """
@@ -43,7 +43,7 @@ class Member(NamedTuple):
     fault: str = ""
 
 
-def line_records(source: Source) -> Iterator[Row[Record]]:
+def read_json_lines(source: Source) -> Iterator[Row[Record]]:
     """Yield the JSON object in each line."""
     path = str(source.path)
     for number, at, line in source.numbered_lines():
@@ -90,13 +90,13 @@ _LENIENT = json.JSONDecoder()
 """A decoder that finds the end of an invalid value, such as NaN."""
 
 
-def split_elements(text: str, begin: int, *, is_whole: bool = False) -> Iterator[Member]:
+def split_elements(text: str, start: int, *, is_whole: bool = False) -> Iterator[Member]:
     """Yield the elements of the array at an offset, or the keys and values of the object there.
 
     Keys and values alternate. With `is_whole`, text after the array or object is a fault.
     """
-    close, marks = ("]", ",,") if text[begin] == "[" else ("}", ":,")
-    at, n = _skip_space(text, begin + 1), 0
+    close, marks = ("]", ",,") if text[start] == "[" else ("}", ":,")
+    at, n = _skip_space(text, start + 1), 0
     while text[at : at + 1] != close or (n % 2 and close == "}"):
         try:
             value, end = DECODER.raw_decode(text, at)
@@ -128,9 +128,9 @@ def _explain_non_object(raw: str) -> str:
     return f"this is not a JSON object: {raw[:40]!r}"
 
 
-def _skip_space(text: str, at: int) -> int:
-    found = _SPACE.match(text, at)
-    return found.end() if found else at
+def _skip_space(text: str, offset: int) -> int:
+    found = _SPACE.match(text, offset)
+    return found.end() if found else offset
 
 
 def has_lines(source: Source) -> bool:
@@ -143,7 +143,7 @@ def has_lines(source: Source) -> bool:
 
 
 def members(source: Source) -> dict[str, Member]:
-    """Return the members of a file that is a single JSON object; empty for other files."""
+    """Return the values of a file's only JSON object by key; empty for other files."""
     text = source.text
     if not source.start.startswith("{") or has_lines(source):
         return {}
@@ -160,11 +160,11 @@ def members(source: Source) -> dict[str, Member]:
     return {} if text[end:].strip() != "}" else held
 
 
-def object_record(source: Source, held: Mapping[str, Member]) -> Iterator[Row[Record]]:
+def read_json_object(source: Source, held: Mapping[str, Member]) -> Iterator[Row[Record]]:
     """Yield a file's JSON object as a single record."""
     text = source.text
     start, end = text.index("{"), text.rindex("}") + 1
-    place = Place(str(source.path), line_number(source, start), "line", start, end)
+    place = Place(str(source.path), find_line_number(source, start), "line", start, end)
     yield Row(place, text[start:end], {name: member.value for name, member in held.items()})
 
 
@@ -172,13 +172,13 @@ def id_records(source: Source, held: Mapping[str, Member]) -> Iterator[Row[Recor
     """Yield each value of an object of objects as a record, with its key as `id`."""
     for name, (start, end, value, _) in held.items():
         row = {"id": name, **value}
-        place = Place(str(source.path), line_number(source, start), "line", start, end)
+        place = Place(str(source.path), find_line_number(source, start), "line", start, end)
         yield Row(place, dump_json(row), row)
 
 
-def column_records(path: str, columns: Sequence[Record]) -> Iterator[Row[Record]]:
+def column_records(path: str, rows: Sequence[Record]) -> Iterator[Row[Record]]:
     """Yield the rows from `columns_to_rows` with their 1-based numbers."""
-    for number, row in enumerate(columns, 1):
+    for number, row in enumerate(rows, 1):
         yield Row(Place(path, number, "row"), dump_json(row), row)
 
 
@@ -219,6 +219,6 @@ def are_records(value: Any) -> bool:
     return isinstance(value, list) and bool(value) and all(isinstance(one, dict) for one in value)
 
 
-def line_number(source: Source, at: int) -> int:
+def find_line_number(source: Source, offset: int) -> int:
     """Return the 1-based number of the line that contains an offset."""
-    return bisect_right(source.starts, at)
+    return bisect_right(source.starts, offset)

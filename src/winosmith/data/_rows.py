@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
-from itertools import islice
+from functools import cached_property, partial
+from itertools import chain, islice
 from os import PathLike
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
@@ -15,20 +15,20 @@ from winosmith.data._bytes import HUB, STANDARD_INPUT, File, data_files, is_addr
 from winosmith.data._delimited import Delimited
 from winosmith.data._harness import convert_samples, is_inspect_data, load_task_tables
 from winosmith.data._hub import load_hub_table
-from winosmith.data._json import Record, array_records, line_records, members, object_record
+from winosmith.data._json import Record, array_records, members, read_json_lines, read_json_object
 from winosmith.data._place import Row
 from winosmith.data._source import Source
 from winosmith.data._tables import (
+    get_named_tables,
     is_columnar_file,
     is_table,
-    named_tables,
-    stored_rows,
+    read_columns,
+    read_table,
     table_name,
-    table_rows,
 )
-from winosmith.data._workbook import SHEET, is_workbook, sheet_rows
+from winosmith.data._workbook import SHEET, is_workbook, read_sheet
 from winosmith.data._xml import elements
-from winosmith.data._yaml import is_yaml, yaml_rows
+from winosmith.data._yaml import is_yaml, read_yaml
 from winosmith.errors import FormatError
 
 Readable: TypeAlias = "str | PathLike[str] | Source | Rows | Sequence[str | PathLike[str]] | Any"
@@ -140,77 +140,67 @@ def read(data: Readable, *, encoding: str | None = None) -> Rows:
     if isinstance(data, Rows):
         return data
     if isinstance(data, Source):
-        return _source_rows(data)
+        return _open_source(data)
     if isinstance(data, str | PathLike):
-        return _path_rows([str(data)], str(data), encoding)
+        return join_rows(_open_path(str(data), encoding), str(data))
     if is_inspect_data(data):
-        return _table_rows(convert_samples(data), table_name(data))
+        return _open_table(convert_samples(data), table_name(data))
     if is_table(data):
-        return _table_rows(data, table_name(data))
+        return _open_table(data, table_name(data))
     if isinstance(data, Sequence) and data and all(isinstance(one, str | PathLike) for one in data):
-        paths = [str(one) for one in data]
-        return _path_rows(paths, paths[0], encoding)
+        parts = [part for one in data for part in _open_path(str(one), encoding)]
+        return join_rows(parts, str(data[0]))
     raise FormatError(f"the data must be a path or a table, not {data!r}"[:200])
 
 
-def _table_rows(data: Any, path: str) -> Rows:
-    if tables := named_tables(data):
+def _open_table(data: Any, path: str) -> Rows:
+    if tables := get_named_tables(data):
         names = {name: path if len(tables) == 1 else f"{path}/{name}" for name in tables}
-        return join_rows([_table_rows(tables[name], part) for name, part in names.items()], path)
-    return Rows(path, "table", lambda: table_rows(data, path))
-
-
-def _path_rows(paths: Sequence[str], name: str, encoding: str | None) -> Rows:
-    return join_rows([rows for path in paths for rows in _open_path(path, encoding)], name)
+        return join_rows([_open_table(tables[name], part) for name, part in names.items()], path)
+    return Rows(path, "table", lambda: read_table(data, path))
 
 
 def _open_path(path: str, encoding: str | None) -> list[Rows]:
-    if not is_address(path):
-        return [_file_rows(file, encoding) for file in _open_files(path)]
-    if path.startswith(HUB):
-        return [_table_rows(load_hub_table(path), path)]
-    return [_table_rows(records, task) for task, records in load_task_tables(path).items()]
-
-
-def _open_files(path: str) -> list[File]:
+    if is_address(path):
+        if path.startswith(HUB):
+            return [_open_table(load_hub_table(path), path)]
+        return [_open_table(records, task) for task, records in load_task_tables(path).items()]
     if path == STANDARD_INPUT:
-        return [File("<stdin>", one.raw) for one in unpack(path)]
-    if sheet := SHEET.fullmatch(path):
-        return [File(f"{file.path}#{sheet[2]}", file.raw) for file in unpack(sheet[1])]
-    return [file for one in data_files(path) for file in unpack(one)]
+        files = [File("<stdin>", one.raw) for one in unpack(path)]
+    elif sheet := SHEET.fullmatch(path):
+        files = [File(f"{file.path}#{sheet[2]}", file.raw) for file in unpack(sheet[1])]
+    else:
+        files = [file for one in data_files(path) for file in unpack(one)]
+    return [_open_file(file, encoding) for file in files]
 
 
 def join_rows(parts: Sequence[Rows], path: str) -> Rows:
     """Combine the rows of several containers into one data set."""
     if len(parts) == 1:
         return parts[0]
-    return Rows(
-        path,
-        parts[0].kind,
-        lambda: (row for part in parts for row in part),
-        parts=tuple(parts),
-    )
+    read = partial(chain.from_iterable, parts)
+    return Rows(path, parts[0].kind, read, parts=tuple(parts))
 
 
-def _file_rows(file: File, encoding: str | None) -> Rows:
+def _open_file(file: File, encoding: str | None) -> Rows:
     if is_columnar_file(file.raw):
-        return Rows(file.path, "table", lambda: stored_rows(file))
+        return Rows(file.path, "table", lambda: read_columns(file))
     if is_workbook(file.raw):
-        path, header, rows = sheet_rows(file)
+        path, header, rows = read_sheet(file)
         return Rows(path, "delimited", lambda: iter(rows), header=header)
-    return _source_rows(Source(file.path, file.raw, encoding))
+    return _open_source(Source(file.path, file.raw, encoding))
 
 
-def _source_rows(source: Source) -> Rows:
+def _open_source(source: Source) -> Rows:
     path = str(source.path)
     if is_yaml(source):
-        return Rows(path, "array", lambda: yaml_rows(source), source)
+        return Rows(path, "array", lambda: read_yaml(source), source)
     if source.start.startswith("["):
         return Rows(path, "array", lambda: array_records(source), source)
     if source.start.startswith("{"):
         if held := members(source):
-            return Rows(path, "object", lambda: object_record(source, held), source)
-        return Rows(path, "lines", lambda: line_records(source), source)
+            return Rows(path, "object", lambda: read_json_object(source, held), source)
+        return Rows(path, "lines", lambda: read_json_lines(source), source)
     if source.start.startswith("<"):
         return Rows(path, "xml", lambda: iter(()), source)
     return Rows(path, "delimited", Delimited(source).rows, source)

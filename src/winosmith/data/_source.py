@@ -180,9 +180,9 @@ _BYTES_SHOWN = 20
 """Number of bytes to show before and after the first byte that is not UTF-8."""
 
 
-def _encoding_error(what: str, codec: str, path: Path, line: int | None = None) -> FormatError:
+def _encoding_error(fault: str, codec: str, path: Path, line: int | None = None) -> FormatError:
     return FormatError(
-        f"the file is not UTF-8, but {what}; convert it first, for example with: iconv -f {codec} "
+        f"the file is not UTF-8, but {fault}; convert it first, for example with: iconv -f {codec} "
         f"-t utf-8, or name its encoding with `encoding={codec!r}`",
         path,
         line,
@@ -202,10 +202,10 @@ def _is_western(raw: bytes) -> bool:
     return _MOST_FOREIGN * sum(byte >= 0x80 for byte in raw[:_SAMPLE]) <= len(raw[:_SAMPLE])
 
 
-def _decode_as(raw: bytes, encoding: str, path: Path, why: str) -> str:
+def _decode_as(raw: bytes, encoding: str, path: Path, reason: str) -> str:
     try:
         return raw.decode(encoding).removeprefix("\ufeff")
     except LookupError:
         raise FormatError(f"{encoding!r} is not an encoding, such as 'cp1252'", path) from None
     except ValueError as error:  # LookupError: unknown encoding
-        raise FormatError(f"the text is not {encoding}, although {why}", path) from error
+        raise FormatError(f"the text is not {encoding}, although {reason}", path) from error

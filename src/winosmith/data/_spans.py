@@ -20,14 +20,14 @@ _JSON_CHARACTER = re.compile(
 
 @dataclass(frozen=True)
 class Value:
-    """A value of a record, with its offsets in the file's text.
+    """A record's value with its offsets in the file's text.
 
     Attributes:
         start: 0-based offset of the value in the file's text.
         end: offset of the value's end (exclusive).
         value: the parsed value.
-        inside: elements by index, or members by name; empty for a string, a number, true, false or
-            null.
+        inside: the elements of an array by index, or the values of an object by key; empty for
+            other values.
     """
 
     start: int
@@ -36,14 +36,14 @@ class Value:
     inside: Mapping[int | str, Value]
 
     def leaves(self, name: int | str = "") -> Iterator[tuple[int | str, Value]]:
-        """Yield each value without elements or members, and the nearest enclosing name."""
+        """Yield each string, number or other scalar, with the nearest enclosing key."""
         if not self.inside:
             yield name, self
-        for own, value in self.inside.items():
-            yield from value.leaves(own if isinstance(own, str) else name)
+        for key, value in self.inside.items():
+            yield from value.leaves(key if isinstance(key, str) else name)
 
     def walk(self) -> Iterator[Value]:
-        """Yield the value, and recursively all values inside it."""
+        """Yield this value and, recursively, all values inside it."""
         yield self
         for value in self.inside.values():
             yield from value.walk()
@@ -76,7 +76,7 @@ class Value:
         return found
 
 
-def json_value(text: str, start: int) -> Value:
+def parse_json_value(text: str, start: int) -> Value:
     """Parse the JSON value that begins at an offset of a text.
 
     Raises:
@@ -90,7 +90,6 @@ def json_value(text: str, start: int) -> Value:
 
 
 def _locate_members(text: str, start: int, end: int, value: Any) -> Value:
-    """Return a parsed JSON value with the offsets of its members."""
     inside: dict[int | str, Value] = {}
     if isinstance(value, dict | list):
         parts = [*split_elements(text, start)]
@@ -101,8 +100,8 @@ def _locate_members(text: str, start: int, end: int, value: Any) -> Value:
     return Value(start, end, value, inside)
 
 
-def row_value(text: str, start: int, end: int, table: Delimited) -> Value:
-    """Return a row of delimited text as a value, with a member for each column.
+def parse_row(text: str, start: int, end: int, table: Delimited) -> Value:
+    """Parse a row of delimited text as an object with a key for each column.
 
     Raises:
         DataError: the row and the header have different numbers of cells.

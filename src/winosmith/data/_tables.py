@@ -16,7 +16,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from datetime import date, time, timedelta
 from typing import Any
 
-from winosmith.data._bytes import File, max_unpacked_bytes, size_error
+from winosmith.data._bytes import File, get_size_limit, make_size_error
 from winosmith.data._json import Record, are_records, columns_to_rows
 from winosmith.data._place import Place, Row
 from winosmith.errors import FormatError, require
@@ -51,7 +51,7 @@ def table_name(data: object) -> str:
     return f"<{type(data).__name__}>"
 
 
-def named_tables(data: object) -> dict[str, Any]:
+def get_named_tables(data: object) -> dict[str, Any]:
     """Return the tables in a mapping, such as the splits of a `DatasetDict`, by name."""
     if not isinstance(data, Mapping) or not all(map(is_table, data.values())):
         return {}
@@ -61,12 +61,8 @@ def named_tables(data: object) -> dict[str, Any]:
     return {str(name): table for name, table in data.items()}
 
 
-def table_rows(data: Any, path: str) -> Iterator[Row[Record]]:
-    """Yield the rows of a table in memory with their 1-based numbers.
-
-    Raises:
-        FormatError: the data has neither rows nor columns.
-    """
+def read_table(data: Any, path: str) -> Iterator[Row[Record]]:
+    """Yield the rows of a table in memory with their 1-based numbers."""
     classes: Classes = {}
     records: Iterable[Record] | None = data
     if isinstance(data, Mapping):
@@ -94,17 +90,12 @@ def table_rows(data: Any, path: str) -> Iterator[Row[Record]]:
     yield from _number_rows(path, records, classes)
 
 
-def stored_rows(file: File) -> Iterator[Row[Record]]:
-    """Yield the rows of a Parquet, Feather or Arrow file with their 1-based numbers.
-
-    Raises:
-        FormatError: the file can't be read, or has a suspicious unpacked size.
-        MissingExtraError: pyarrow is not installed.
-    """
+def read_columns(file: File) -> Iterator[Row[Record]]:
+    """Yield the rows of a Parquet, Feather or Arrow file with their 1-based numbers."""
     pyarrow = require("pyarrow", "release")
     try:
         batches, schema = _read_batches(file, pyarrow)
-        classes = _class_names(schema.metadata or {})
+        classes = _get_class_names(schema.metadata or {})
         records = (record for batch in _limit_size(batches, file) for record in batch.to_pylist())
         yield from _number_rows(file.path, records, classes)
     except (OSError, ValueError) as error:
@@ -119,8 +110,8 @@ def _read_batches(file: File, pyarrow: Any) -> tuple[Iterable[Any], Any]:
         stored = require("pyarrow.parquet", "release").ParquetFile(buffer)
         groups = range(stored.metadata.num_row_groups)
         unpacked = sum(stored.metadata.row_group(n).total_byte_size for n in groups)
-        if unpacked > max_unpacked_bytes(len(file.raw)):
-            raise size_error(file.path)
+        if unpacked > get_size_limit(len(file.raw)):
+            raise make_size_error(file.path)
         return stored.iter_batches(), stored.schema_arrow
     if file.raw.startswith(_FEATHER):  # version 1; version 2 is an Arrow file
         table = require("pyarrow.feather", "release").read_table(buffer)
@@ -135,11 +126,11 @@ def _read_batches(file: File, pyarrow: Any) -> tuple[Iterable[Any], Any]:
 
 def _limit_size(batches: Iterable[Any], file: File) -> Iterator[Any]:
     """Yield the batches; raise FormatError if the total size far exceeds the file's size."""
-    most, size = max_unpacked_bytes(len(file.raw)), 0
+    most, size = get_size_limit(len(file.raw)), 0
     for batch in batches:
         size += batch.nbytes
         if size > most:
-            raise size_error(file.path)
+            raise make_size_error(file.path)
         yield batch
 
 
@@ -153,8 +144,7 @@ def _number_rows(path: str, records: Iterable[Record], classes: Classes) -> Iter
         yield Row(Place(path, number, "row"), raw, row)
 
 
-def _class_names(metadata: Mapping[bytes, bytes]) -> Classes:
-    """Return the class names in the metadata that Hugging Face writes to a schema."""
+def _get_class_names(metadata: Mapping[bytes, bytes]) -> Classes:
     try:
         features = parse_json(metadata.get(b"huggingface", b"{}"))["info"]["features"]
         return {
@@ -200,7 +190,7 @@ def is_missing(value: object) -> bool:
 
 
 def cell(value: Any) -> str:
-    """Convert a value to the text of a cell.
+    """Format a value as the text of a table cell.
 
     >>> [cell(value) for value in ("a", 2, 2.0, None, True, ["a"])]
     ['a', '2', '2', '', 'true', '["a"]']

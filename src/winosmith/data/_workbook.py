@@ -20,7 +20,7 @@ from typing import Any
 
 from defusedxml.ElementTree import fromstring
 
-from winosmith.data._bytes import ZIP, File, max_unpacked_bytes, size_error
+from winosmith.data._bytes import ZIP, File, get_size_limit, make_size_error
 from winosmith.data._delimited import map_cells, parse_header
 from winosmith.data._place import Place, Row
 from winosmith.data._tables import cell, to_plain
@@ -63,16 +63,11 @@ def is_workbook(raw: bytes) -> bool:
     return raw.startswith(ZIP)
 
 
-def sheet_rows(file: File) -> tuple[str, tuple[str, ...], list[Row[Mapping[str, str]]]]:
+def read_sheet(file: File) -> tuple[str, tuple[str, ...], list[Row[Mapping[str, str]]]]:
     """Return the path, the header and the rows of a sheet, with cells as text.
 
     Args:
         file: the workbook; its path may end in "#" and the name of a sheet.
-
-    Raises:
-        FormatError: the workbook is damaged, two columns have the same name, or no sheet is named
-            and there isn't exactly one visible sheet with data.
-        MissingExtraError: openpyxl is not installed.
     """
     openpyxl = require("openpyxl", "xlsx")
     try:
@@ -117,7 +112,7 @@ def _read_sheet(file: File, openpyxl: Any) -> tuple[str, Grid, Grid]:
     full = (
         [named]
         if named
-        else [name for name in shown if any(map(any, _sheet_values(sheets[name], file)))]
+        else [name for name in shown if any(map(any, _iterate_sheet_rows(sheets[name], file)))]
     )
     if named not in ("", *sheets):
         raise FormatError(f"there is no sheet {named!r}; the sheets are {', '.join(sheets)}", path)
@@ -127,8 +122,8 @@ def _read_sheet(file: File, openpyxl: Any) -> tuple[str, Grid, Grid]:
         )
     if not full:
         raise FormatError("the workbook has no visible sheet with data", path)
-    grid = [*_sheet_values(sheets[full[0]], file)]
-    xml = _sheet_xml(file.raw, full[0])
+    grid = [*_iterate_sheet_rows(sheets[full[0]], file)]
+    xml = _read_sheet_xml(file.raw, full[0])
     for column, top, bottom in _MERGED.findall(xml):
         at = openpyxl.utils.column_index_from_string(column.decode()) - 1
         merged = [row for row in grid[int(top) - 1 : int(bottom)] if at < len(row)]
@@ -137,22 +132,20 @@ def _read_sheet(file: File, openpyxl: Any) -> tuple[str, Grid, Grid]:
     if b"<f" not in xml:
         return file.path, grid, []
     book = openpyxl.load_workbook(io.BytesIO(file.raw), read_only=True)
-    return file.path, grid, [*_sheet_values(book[full[0]], file)]
+    return file.path, grid, [*_iterate_sheet_rows(book[full[0]], file)]
 
 
-def _sheet_values(sheet: Any, file: File) -> Iterator[list[Any]]:
-    """Yield the values in each row of a sheet, up to the row's last cell."""
+def _iterate_sheet_rows(sheet: Any, file: File) -> Iterator[list[Any]]:
     sheet.reset_dimensions()  # the file may declare wrong dimensions
-    left = max_unpacked_bytes(len(file.raw)) // 8  # a value in a list takes eight bytes
+    left = get_size_limit(len(file.raw)) // 8  # a value in a list takes eight bytes
     for row in sheet.iter_rows(max_row=_MOST_ROWS, values_only=True):
         left -= len(row)
         if left < 0:
-            raise size_error(file.path)
+            raise make_size_error(file.path)
         yield list(row)
 
 
-def _sheet_xml(raw: bytes, sheet: str) -> bytes:
-    """Return a sheet's XML, at the path stated in the workbook's relationships."""
+def _read_sheet_xml(raw: bytes, sheet: str) -> bytes:
     with zipfile.ZipFile(io.BytesIO(raw)) as archive:
         book = fromstring(archive.read("xl/workbook.xml"))
         parts = fromstring(archive.read("xl/_rels/workbook.xml.rels"))

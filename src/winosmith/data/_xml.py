@@ -17,7 +17,7 @@ _DECLARATION = re.compile(r"\s*<\?xml[^>]*\?>")
 
 
 def elements(source: Source, tag: str) -> Iterator[Row[Element]]:
-    """Yield the elements with a tag, and a bad row with a reason if the XML is malformed.
+    """Yield the elements with a tag, followed by a bad row if the XML is malformed.
 
     A document type is skipped without being fetched; declared entities are refused. According to
     XML's rules, nothing after an error can be read.

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from winosmith.data._json import are_records, line_number
+from winosmith.data._json import are_records, find_line_number
 from winosmith.data._place import Place, Row
 from winosmith.data._source import Source
 from winosmith.data._spans import Value
@@ -29,14 +29,10 @@ def is_yaml(source: Source) -> bool:
     return source.path.suffix.lower() in (".yaml", ".yml")
 
 
-def yaml_rows(source: Source) -> Iterator[Row[Mapping[str, Any]]]:
-    """Yield the records of a YAML file.
-
-    Raises:
-        FormatError: the file is not YAML, contains an alias, or has several lists of records.
-    """
+def read_yaml(source: Source) -> Iterator[Row[Mapping[str, Any]]]:
+    """Yield the records of a YAML file."""
     for record in yaml_records(source):
-        number = line_number(source, record.start)
+        number = find_line_number(source, record.start)
         place = Place(str(source.path), number, "line", record.start, record.end)
         raw = source.text[record.start : record.end]
         if isinstance(record.value, dict):
@@ -46,20 +42,16 @@ def yaml_rows(source: Source) -> Iterator[Row[Mapping[str, Any]]]:
 
 
 def yaml_records(source: Source) -> list[Value]:
-    """Return a YAML file's records with the offsets of their values.
-
-    Raises:
-        FormatError: see `yaml_rows`.
-    """
+    """Return a YAML file's records with the offsets of their values; refuse aliases."""
     yaml: Any = require("yaml", "yaml")
-    path = source.path
+    path, loader = source.path, getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     try:
-        for event in yaml.parse(source.text, Loader=_yaml_loader(yaml)):
+        for event in yaml.parse(source.text, Loader=loader):
             if isinstance(event, yaml.AliasEvent):
                 number = event.start_mark.line + 1
                 raise FormatError("aliases (*name) are not allowed; write the value", path, number)
-        nodes = [*yaml.compose_all(source.text, Loader=_yaml_loader(yaml))]
-        documents = [_node_value(node, path) for node in nodes if node is not None]
+        nodes = [*yaml.compose_all(source.text, Loader=loader)]
+        documents = [_convert_node(node, path) for node in nodes if node is not None]
     except yaml.MarkedYAMLError as error:
         number = error.problem_mark.line + 1 if error.problem_mark else None
         raise FormatError(f"this is not YAML: {error.problem}", path, number) from None
@@ -79,12 +71,7 @@ def yaml_records(source: Source) -> list[Value]:
     return documents
 
 
-def _yaml_loader(yaml: Any) -> Any:
-    return getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-
-
-def _node_value(node: Any, path: object) -> Value:
-    """Convert a YAML node to a value with its offsets."""
+def _convert_node(node: Any, path: object) -> Value:
     start, end = node.start_mark.index, node.end_mark.index
     if node.id == "scalar":
         if node.style in ("|", ">"):
@@ -93,7 +80,7 @@ def _node_value(node: Any, path: object) -> Value:
         return Value(start, end, node.value if is_text else _parse_scalar(node.value), {})
     if node.id == "sequence":
         inside: dict[int | str, Value] = {
-            at: _node_value(one, path) for at, one in enumerate(node.value)
+            at: _convert_node(one, path) for at, one in enumerate(node.value)
         }
         value: Any = [one.value for one in inside.values()]
     else:
@@ -104,7 +91,7 @@ def _node_value(node: Any, path: object) -> Value:
                 raise FormatError("each key must be a string and unique", str(path), number)
             if name.value == "<<" and not name.style:
                 raise FormatError("merge keys (<<) are not allowed", str(path), number)
-            inside[name.value] = _node_value(one, path)
+            inside[name.value] = _convert_node(one, path)
         value = {name: one.value for name, one in inside.items()}
     if not node.flow_style and inside:
         end = max(one.end for one in inside.values())  # without the comments that follow

@@ -75,7 +75,7 @@ def interpret_answer(
         alike = [*map(normalise, labels)]
         if alike.count(normalise(said)) == 1:
             found["label"] = alike.index(normalise(said))
-        elif len(both := [*_match_labelled(said, options, labels)]) == 1:
+        elif len(both := [*_find_labelled(said, options, labels)]) == 1:
             found["label"] = both[0]
     text = match_option(said, options)
     if text is None and original_options:
@@ -124,11 +124,11 @@ def match_choices(value: Any, options: Sequence[str], labels: Sequence[str]) -> 
     return sorted({at for own in texts for at, text in enumerate(own) if text == said})
 
 
-def _match_labelled(said: str, options: Sequence[str], labels: Sequence[str]) -> Iterator[int]:
+def _find_labelled(answer: str, options: Sequence[str], labels: Sequence[str]) -> Iterator[int]:
     """Yield each choice whose label and text form the answer, as in "option 2: a cup"."""
     for at, (label, text) in enumerate(zip(labels, options, strict=False)):
-        rest = said.removeprefix(label)
-        if rest != said and rest.lstrip(" .:)-").casefold() == " ".join(text.split()).casefold():
+        rest = answer.removeprefix(label)
+        if rest != answer and rest.lstrip(" .:)-").casefold() == " ".join(text.split()).casefold():
             yield at
 
 
@@ -167,10 +167,7 @@ def find_repeated_keys(
         columns: the answers in each column, by column name.
         key_column: the column of the key.
         min_rows: minimum number of rows for which another column with different answers may be the
-            key; None to rule out other columns.
-
-    Raises:
-        FormatError: another column may be the key.
+            key, which is an error; None to rule out other columns.
     """
     repeats, notes = list[str](), list[str]()
     for name, rows in columns.items():
@@ -182,7 +179,7 @@ def find_repeated_keys(
             repeats.append(name)
             note = f"{name!r} repeats the key, and is omitted"
             if places:
-                note += f"; it differs in {len(places):,} of {count:,} rows ({list_places(places)})"
+                note += f"; it differs in {len(places):,} of {count:,} rows ({join_places(places)})"
             notes.append(note)
         elif fits:
             places = min((differ[kind] for kind in fits), key=len)
@@ -194,7 +191,7 @@ def find_repeated_keys(
                 )
             notes.append(
                 f"{name!r} has another answer in {len(places):,} of {count:,} rows "
-                f"({list_places(places)})"
+                f"({join_places(places)})"
             )
     return repeats, notes
 
@@ -252,27 +249,23 @@ class Classes:
         for label in sorted(labels, key=lambda one: -len(labels[one])):
             folded = _normalise_label(label)
             if (same := self._usual.setdefault(folded, label)) != label:
-                where = list_places(labels[label])
+                where = join_places(labels[label])
                 self.notes.append(f"the label {label!r} ({where}) is read as {same!r}")
             elif named or len(labels) > _MAX_LABELS or _TYPO_RATIO * counts[folded] > most:
                 continue
             elif any(_may_be_typo(folded, one, counts) for one in counts):
                 self._typos.add(folded)
             elif counts[folded] <= _RARE:
-                self.notes.append(f"the label {label!r} ({list_places(labels[label])}) is rare")
+                self.notes.append(f"the label {label!r} ({join_places(labels[label])}) is rare")
         usual = [one for folded, one in self._usual.items() if folded not in self._typos]
         numbers = all(re.fullmatch(r"-?[0-9]+", one) for one in usual)
         self.options = tuple(sorted(usual, key=int if numbers else None))
 
     def get_usual(self, label: str) -> str:
-        """Return the most frequent spelling of a label.
-
-        Raises:
-            ProblemError: the label may be a typo.
-        """
+        """Return the most frequent spelling of a label; refuse a label that may be a typo."""
         if _normalise_label(label) in self._typos:
             raise ProblemError(
-                f"the label {label!r} ({list_places(self._places[label])}) is rare: correct it, or "
+                f"the label {label!r} ({join_places(self._places[label])}) is rare: correct it, or "
                 "name its column with `choices=` if it is a class"
             )
         return self._usual[_normalise_label(label)]
@@ -281,10 +274,8 @@ class Classes:
 def _normalise_label(label: str) -> str:
     """Normalise a label, so that all its spellings become equal.
 
-    >>> (_normalise_label("Yes."), _normalise_label("‘ＹＥＳ’"), _normalise_label("not_so"),
-    ...  _normalise_label("是。"), _normalise_label("C++"),
-    ...  _normalise_label("5!"))
-    ('yes', 'yes', 'not so', '是', 'c++', '5!')
+    >>> [*map(_normalise_label, ("Yes.", "‘ＹＥＳ’", "not_so", "是。", "C++", "5!"))]
+    ['yes', 'yes', 'not so', '是', 'c++', '5!']
     """
     folded = unicodedata.normalize("NFKC", remove_invisible(label)).casefold()
     word = re.sub(r"[\s_-]+", " ", folded.strip(_PUNCTUATION))
@@ -302,33 +293,28 @@ _MAX_LABELS, _TYPO_RATIO, _RARE = 100, 5, 3
 frequent one; number of occurrences that a typo stays below, and up to which a label gets a note."""
 
 
-def _may_be_typo(label: str, other: str, counts: Mapping[str, int]) -> bool:
+def _may_be_typo(label: str, frequent: str, counts: Mapping[str, int]) -> bool:
     """Return whether a rare label may be a misspelling of a frequent label; both are normalised.
 
     A misspelling has one letter added, missing or different, or is another word for yes or no.
-
-    >>> _may_be_typo("yse", "yes", {"yse": 1, "yes": 10})
-    True
-    >>> _may_be_typo("true", "yes", {"true": 1, "yes": 10})
-    True
     """
-    if label == other or _TYPO_RATIO * counts[label] > counts[other]:
+    if label == frequent or _TYPO_RATIO * counts[label] > counts[frequent]:
         return False
-    if any(label in words and other in words for words in (_YES, _NO)):
+    if any(label in words and frequent in words for words in (_YES, _NO)):
         return True
-    is_short = max(len(label), len(other)) < 3
-    if is_short or not (label + other).isalpha() or counts[label] >= _RARE:
+    is_short = max(len(label), len(frequent)) < 3
+    if is_short or not (label + frequent).isalpha() or counts[label] >= _RARE:
         return False
-    swapped = sorted(label) == sorted(other) and sum(map(str.__ne__, label, other)) == 2
-    return swapped or edit_distance(label, other) == 1
+    swapped = sorted(label) == sorted(frequent) and sum(map(str.__ne__, label, frequent)) == 2
+    return swapped or edit_distance(label, frequent) == 1
 
 
-def list_places(places: Sequence[Place]) -> str:
+def join_places(places: Sequence[Place]) -> str:
     """Format line or row numbers as a list for messages.
 
-    >>> list_places([Place("a.csv", 7)]), list_places([Place("a.csv", n) for n in (7, 9)])
+    >>> join_places([Place("a.csv", 7)]), join_places([Place("a.csv", n) for n in (7, 9)])
     ('line 7', 'lines 7 and 9')
-    >>> list_places([Place("<DataFrame>", n, "row") for n in range(1, 23)])[-21:]
+    >>> join_places([Place("<DataFrame>", n, "row") for n in range(1, 23)])[-21:]
     '18, 19, 20 and 2 more'
     """
     unit = places[0].unit

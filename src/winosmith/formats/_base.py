@@ -132,15 +132,8 @@ def combine_rows(
 def parse_option_number(value: object, options: int, first: int = 1) -> int | None:
     """Return the 0-based answer for an option's number, or None if the answer is withheld.
 
-    As written by pandas, 1.0 is read as 1; -1 or a missing value is a withheld answer.
-
-    Args:
-        value: the number, as a string or number.
-        options: number of options.
-        first: the number of the first option.
-
-    Raises:
-        ProblemError: the value is neither empty nor the number of an option.
+    As written by pandas, 1.0 is read as 1; -1 or a missing value is a withheld answer. The first
+    option has the number `first`.
 
     >>> (parse_option_number("2", 2), parse_option_number(2.0, 2), parse_option_number("", 2),
     ...  parse_option_number("nan", 2), parse_option_number(1, 2, 0))
@@ -158,11 +151,7 @@ def parse_option_number(value: object, options: int, first: int = 1) -> int | No
 
 
 def make_extra_items(record: Iterable[tuple[str, object]], format_key: str) -> dict[str, Scalar]:
-    """Return a format's own fields as items of `Extra`, with keys such as `format_key.field`.
-
-    Raises:
-        ProblemError: a value is not a scalar, or two fields get the same key.
-    """
+    """Return a format's own fields as items of `Extra`, with keys such as `format_key.field`."""
     kept: dict[str, Scalar] = {}
     for name, value in record:
         if value is not None and not isinstance(value, str | int | float | bool):
@@ -174,9 +163,9 @@ def make_extra_items(record: Iterable[tuple[str, object]], format_key: str) -> d
     return kept
 
 
-def unwritable_error(item: Item, why: str) -> FormatError:
+def unwritable_error(item: Item, reason: str) -> FormatError:
     """Return the error for an item that a format can't store."""
-    return FormatError(f"{get_item_id(item)!r} can't be written: {why}")
+    return FormatError(f"{get_item_id(item)!r} can't be written: {reason}")
 
 
 def get_item_id(item: Item) -> str:
@@ -185,11 +174,7 @@ def get_item_id(item: Item) -> str:
 
 
 def require_problems(items: Iterable[Item]) -> Iterator[Problem]:
-    """Yield the items as problems.
-
-    Raises:
-        FormatError: an item is a claim.
-    """
+    """Yield the items as problems; refuse claims."""
     for item in items:
         if isinstance(item, Claim):
             raise unwritable_error(item, "the format can't store true-or-false claims")
@@ -223,11 +208,7 @@ def replace_pronoun(before: str, pronoun: str, after: str) -> tuple[str, str | N
 
 
 def find_option(options: Iterable[str], answer: str) -> int:
-    """Return the index of the option that equals the answer, ignoring white space.
-
-    Raises:
-        ProblemError: no option equals the answer.
-    """
+    """Return the index of the option that equals the answer, ignoring white space."""
     tidied = [tidy(option) for option in options]
     if tidy(answer) not in tidied:
         raise ProblemError(f"the answer {answer!r} is none of the options {tidied}")
@@ -266,11 +247,7 @@ Row = Mapping[str, str]
 
 
 def read_cells(rows: Rows, needed: Iterable[str] = ()) -> Iterator[data.Row[Row]]:
-    """Yield rows whose values are all text, with "" for missing values.
-
-    Raises:
-        FormatError: a required column is missing.
-    """
+    """Yield rows whose values are all text, with "" for missing values."""
     missing = [name for name in needed if name not in rows.names]
     if missing and rows.kind != "xml":
         raise FormatError(
@@ -283,11 +260,7 @@ def read_cells(rows: Rows, needed: Iterable[str] = ()) -> Iterator[data.Row[Row]
 
 
 def get_text_field(record: Record, key: str) -> str:
-    """Return the value of a text or number field as text.
-
-    Raises:
-        ProblemError: the field is missing or has another type.
-    """
+    """Return the value of a text or number field as text; refuse other types."""
     if key not in record:
         raise ProblemError(f"the record has no {key!r}")
     value = record[key]
@@ -299,11 +272,7 @@ def get_text_field(record: Record, key: str) -> str:
 
 
 def get_child_text(element: Element, path: str) -> str:
-    """Return the text of a child element, or "" if the child is empty.
-
-    Raises:
-        ProblemError: the element has no such child.
-    """
+    """Return the text of a child element, which must exist but may be empty."""
     child = element.find(path)
     if child is None:
         raise ProblemError(f"the record has no <{path.split('/')[-1]}>")

@@ -70,9 +70,6 @@ def parse_choices(value: Any, name: str, *, answered: bool = False) -> Choices:
         name: name of the column.
         answered: whether another column has the row's answer; if so, a mapping of letters to
             numbers contains choices, not scores.
-
-    Raises:
-        ProblemError: the cell has no choices.
     """
     if isinstance(value, str):
         if cut := _split_choices(value):
@@ -82,14 +79,14 @@ def parse_choices(value: Any, name: str, *, answered: bool = False) -> Choices:
         if {*map(type, value)} == {str}:
             return Choices(tuple(value))
         if value and all(isinstance(one, Mapping) for one in value):
-            return _parse_mappings(value, name)
-        return Choices(tuple(map(get_cell_text, _strip_padding(value))))
+            return _parse_records(value, name)
+        return Choices(tuple(map(get_cell_text, _strip_none(value))))
     if isinstance(value, Mapping):
         return _parse_mapping(value, name, answered)
     raise ProblemError(f"{name!r} must be a list of choices, not {str(value)[:60]!r}")
 
 
-def _strip_padding(values: Sequence[Any]) -> Sequence[Any]:
+def _strip_none(values: Sequence[Any]) -> Sequence[Any]:
     last = next((at for at, one in enumerate(reversed(values)) if one is not None), len(values))
     return values[: len(values) - last]
 
@@ -133,29 +130,31 @@ _TURN = re.compile(r"(?:^|\n)\s*[A-Z][A-Za-z ]{0,20}: ?")
 """The speaker's name at the start of a line in a chat that is stored as one text."""
 
 
-def split_chats(right: Any, wrong: Any) -> tuple[str, str, str] | None:
-    r"""Return the common start of two chats, and the rest of each chat.
+def split_chats(correct: Any, incorrect: Any) -> tuple[str, str, str] | None:
+    r"""Return the common start of two chats and the rest of each; None if there is none.
 
     >>> split_chats("Human: Why?\n\nAssistant: As so.", "Human: Why?\n\nAssistant: As it is.")
     ('Why?', 'As so.', 'As it is.')
     """
-    one, other = get_turns(right), get_turns(wrong)
+    one, other = get_turns(correct), get_turns(incorrect)
     if one and other:
-        same = _common_prefix_length(one, other)
+        same = _count_common(one, other)
         rests = (one[same:], other[same:])
         return (" ".join(one[:same]), rests[0][-1], rests[1][-1]) if same and all(rests) else None
-    if not (isinstance(right, str) and isinstance(wrong, str)):
+    if not (isinstance(correct, str) and isinstance(incorrect, str)):
         return None
-    shared = right[: _common_prefix_length(right, wrong)]
+    shared = correct[: _count_common(correct, incorrect)]
     signs = list(_TURN.finditer(shared))
     if len(signs) < 2 or shared[: signs[0].start()].strip():
         return None
     end = signs[-1].end()
-    return shared[signs[0].end() : signs[-1].start()].strip(), right[end:], wrong[end:]
+    return shared[signs[0].end() : signs[-1].start()].strip(), correct[end:], incorrect[end:]
 
 
-def _common_prefix_length(one: Sequence[str], other: Sequence[str]) -> int:
-    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(one, other, strict=False)))
+def _count_common(first: Sequence[str], second: Sequence[str]) -> int:
+    return sum(
+        1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(first, second, strict=False))
+    )
 
 
 def may_list_choices(cell: str) -> bool:
@@ -164,11 +163,7 @@ def may_list_choices(cell: str) -> bool:
 
 
 def get_cell_text(value: Any) -> str:
-    """Return the text of a cell, or "" if the cell is empty.
-
-    Raises:
-        ProblemError: the cell is a list or a mapping.
-    """
+    """Return the text of a cell, or "" if the cell is empty; refuse a list or mapping."""
     if isinstance(value, str):
         return value
     if value is None:
@@ -196,7 +191,7 @@ _WORDS = {"true": True, "yes": True, "false": False, "no": False}
 
 
 def find_flagged(values: Any, count: int) -> tuple[int, ...] | None:
-    """Return the indices of the flags that are 1; None unless there are `count` flags of 0 or 1."""
+    """Return the indices of the flags equal to 1; None if the values are not `count` flags."""
     if not isinstance(values, list | tuple) or len(values) != count:
         return None
     if not all(isinstance(one, bool | int | float) and one in (0, 1) for one in values):
@@ -211,7 +206,7 @@ def _parse_mapping(value: Mapping[Any, Any], name: str, answered: bool) -> Choic
         signs = value[labels]
         if not isinstance(signs, list) or len(signs) != len(value[text]):
             raise ProblemError(f"{name!r} has a different number of labels and texts")
-        options = tuple(map(get_cell_text, _strip_padding(value[text])))
+        options = tuple(map(get_cell_text, _strip_none(value[text])))
         right = find_flagged(signs := signs[: len(options)], len(options))
         return Choices(options, tuple(map(str, signs)), right or ())
     scores = {key: one for key, one in value.items() if one is not None}
@@ -228,19 +223,14 @@ def _parse_mapping(value: Mapping[Any, Any], name: str, answered: bool) -> Choic
 
 
 def _find_best_scores(values: Sequence[Any]) -> tuple[int, ...] | None:
-    """Return the indices of the highest scores; empty if all are 0, None if not all are numbers.
-
-    >>> (_find_best_scores([0, 1, 0]), _find_best_scores([0.25, 0.75]), _find_best_scores([0, 0]),
-    ...  _find_best_scores(["0", "1"]))
-    ((1,), (1,), (), None)
-    """
+    """Return the indices of the highest scores; empty if all are 0, None if not all are numbers."""
     if not values or not all(isinstance(one, bool | int | float) for one in values):
         return None
     best = max(values)
     return tuple(at for at, one in enumerate(values) if one == best) if best else ()
 
 
-def _parse_mappings(value: Sequence[Mapping[str, Any]], name: str) -> Choices:
+def _parse_records(value: Sequence[Mapping[str, Any]], name: str) -> Choices:
     if all(
         one.keys() == {"output", "tags"}  # HELM's references
         and isinstance(one["output"], Mapping)
@@ -248,10 +238,10 @@ def _parse_mappings(value: Sequence[Mapping[str, Any]], name: str) -> Choices:
         for one in value
     ):
         outputs = ({**one["output"], "correct": "correct" in one["tags"]} for one in value)
-        return _parse_mappings([*outputs], name)
+        return _parse_records([*outputs], name)
     keys = [key for key in map(str, value[0]) if all(key in one for one in value)]
-    text = find_first(_TEXTS, keys) or _find_suffix(_TEXTS, keys)
-    label = find_first(_LABELS, keys) or _find_suffix(_LABELS, keys)
+    text = find_first(_TEXTS, keys) or _find_key_by_suffix(_TEXTS, keys)
+    label = find_first(_LABELS, keys) or _find_key_by_suffix(_LABELS, keys)
     if text is None:
         raise ProblemError(
             f"{name!r} must be a list of choices, each with a 'text'; it contains "
@@ -268,7 +258,7 @@ def _parse_mappings(value: Sequence[Mapping[str, Any]], name: str) -> Choices:
     )
 
 
-def _find_suffix(wanted: Sequence[str], keys: Sequence[str]) -> str | None:
+def _find_key_by_suffix(wanted: Sequence[str], keys: Sequence[str]) -> str | None:
     """Return the first key that ends in a wanted word, such as "text" in `option_text`."""
     return next((key for key in keys if re.split(r"[\W_]+", key.casefold())[-1] in wanted), None)
 
@@ -295,13 +285,12 @@ def _insert_commas(cell: str) -> str:
     """
     parts = _PYTHON.split(cell)  # texts are at odd places
     between = [re.sub(r"array\(|,\s*dtype=\w+\)", "", part) for part in parts[::2]]
-    inner = [part if part.strip() else "," for part in between[1:-1]]
-    between[1:-1] = inner
+    between[1:-1] = [part if part.strip() else "," for part in between[1:-1]]
     parts[::2] = between
     return "".join(parts)
 
 
-def _split_choices(text: str, signs: Sequence[re.Match[str]] | None = None) -> Choices | None:
+def _split_choices(text: str, markers: Sequence[re.Match[str]] | None = None) -> Choices | None:
     """Split a text into choices at their letters or numbers; return None if that is ambiguous.
 
     A letter is part of a choice if it doesn't continue the series, or if it is inside a line and
@@ -312,13 +301,13 @@ def _split_choices(text: str, signs: Sequence[re.Match[str]] | None = None) -> C
     >>> _split_choices("A) (M) 10. B) 18) iron").options, _split_choices("A) vitamin A) B) iron")
     (('(M) 10.', '18) iron'), None)
     """
-    if signs is None:
-        signs = [*_SIGN.finditer(text)]
-        if not signs or text[: signs[0].start()].strip():
+    if markers is None:
+        markers = [*_SIGN.finditer(text)]
+        if not markers or text[: markers[0].start()].strip():
             return None
-    series = next((one for one in SERIES if signs[0]["sign"] == one[0]), ())
-    lines = [one for one in signs if one["line"] is not None]
-    for some in (lines, signs) if signs[0] in lines else (signs,):
+    series = next((one for one in SERIES if markers[0]["sign"] == one[0]), ())
+    lines = [one for one in markers if one["line"] is not None]
+    for some in (lines, markers) if markers[0] in lines else (markers,):
         rest = iter(some)
         found = [
             one for sign in series if (one := next((s for s in rest if s["sign"] == sign), None))
@@ -331,10 +320,10 @@ def _split_choices(text: str, signs: Sequence[re.Match[str]] | None = None) -> C
     return None
 
 
-def several_correct_error(right: Sequence[Any]) -> ProblemError:
+def several_correct_error(answers: Sequence[Any]) -> ProblemError:
     """Return the error for an item that has several correct answers."""
     return ProblemError(
-        f"it has {len(right)} correct answers ({str(list(right))[:60]}); keep one of them, or "
+        f"it has {len(answers)} correct answers ({str(list(answers))[:60]}); keep one of them, or "
         "make each of them a separate question"
     )
 
@@ -347,9 +336,8 @@ def shuffle_by_hash(
     if isinstance(correct, str) and normalise(plan.answer or "").endswith("s"):
         own = _parse_distractors(correct, plan.answer or "")
     else:
-        own = get_turns(correct)[-1:] or (
-            correct if isinstance(correct, list | tuple) else [correct]
-        )
+        listed = correct if isinstance(correct, list | tuple) else [correct]
+        own = get_turns(correct)[-1:] or listed
     if len(own) > 1:
         raise several_correct_error(own)
     texts = [get_cell_text(own[0] if own else None)]
@@ -357,15 +345,14 @@ def shuffle_by_hash(
     if not texts[0].strip():
         raise ProblemError(f"the row has no {plan.answer!r}")
 
-    def hash_of(text: str) -> bytes:
+    def hash_text(text: str) -> bytes:
         return hashlib.sha256(f"{question}\n{text}".encode("utf-8", "surrogatepass")).digest()
 
-    options = tuple(sorted(texts, key=hash_of))
+    options = tuple(sorted(texts, key=hash_text))
     return options, options.index(texts[0])
 
 
 def _parse_distractors(cell: Any, name: str) -> Sequence[Any]:
-    """Return the distractors in a cell: a list, a chat's last turn, or texts separated by ";"."""
     if turns := get_turns(cell):
         return turns[-1:]
     if not isinstance(cell, str):
@@ -375,9 +362,6 @@ def _parse_distractors(cell: Any, name: str) -> Sequence[Any]:
             return parse_choices(cell, name).options if cell.lstrip()[:1] in ("[", "{") else [cell]
         except ProblemError:  # "[Name], …"
             return [cell]
-    # "Incorrect Answers", as TruthfulQA's table has them
-    return (
-        parse_choices(cell, name).options
-        if may_list_choices(cell)
-        else [one.strip() for one in cell.split(";")]
-    )
+    if may_list_choices(cell):
+        return parse_choices(cell, name).options
+    return [one.strip() for one in cell.split(";")]  # TruthfulQA's "Incorrect Answers"

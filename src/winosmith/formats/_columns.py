@@ -30,8 +30,8 @@ from winosmith.formats._names import (
     find_existing,
     find_first,
     is_answer_name,
-    list_groups,
-    list_names,
+    join_groups,
+    join_names,
     normalise,
 )
 from winosmith.problem import BLANK, make_extra_key
@@ -134,35 +134,24 @@ class Plan:
 
 
 def make_extra_keys(
-    prefix: str, names: Iterable[str], own: re.Pattern[str] | None = None
+    prefix: str, names: Iterable[str], kept_names: re.Pattern[str] | None = None
 ) -> dict[str, str]:
-    """Return the key in `extra` for each additional column.
-
-    Raises:
-        ProblemError: two columns have the same key.
-    """
-    keys, taken = dict[str, str](), set[str]()
+    """Return the key in `extra` for each additional column; refuse equal keys."""
+    columns = dict[str, str]()
     for name in names:
-        key = name if own and own.fullmatch(name) else make_extra_key(prefix, name)
-        if key in taken:
+        key = name if kept_names and kept_names.fullmatch(name) else make_extra_key(prefix, name)
+        if columns.setdefault(key, name) != name:
             raise ProblemError(f"two columns would both be {key!r}; rename {name!r}")
-        keys[name] = key
-        taken.add(key)
-    return keys
+    return {name: key for key, name in columns.items()}
 
 
 def make_plan(names: Iterable[str], given: Columns, rows: Sequence[Row]) -> Plan:
-    """Find the role of each column.
-
-    Raises:
-        FormatError: a named column does not exist, or the columns of questions or choices are
-            missing or ambiguous.
-    """
+    """Find the role of each column; refuse unknown, missing or ambiguous columns."""
     table = _Table(as_names(names), rows)
     names = table.names
     for name in (*given.question, *given.choices, *filter(None, [given.answer])):
         if name not in names.normalised:
-            raise FormatError(f"there is no column {name!r}; there are {list_names(names)}")
+            raise FormatError(f"there is no column {name!r}; there are {join_names(names)}")
     if find_first(["premise"], names) and find_first(["question"], names) and not given.question:
         raise FormatError(
             "the columns include a premise and a question: name one or both with `question=`"
@@ -178,7 +167,7 @@ def make_plan(names: Iterable[str], given: Columns, rows: Sequence[Row]) -> Plan
     choices = given.choices or table.find_choices(given.question, answer)
     if answer is None and choices and (named := find_first(["answers"], names)) not in choices:
         answer = named
-    answer = answer or table.find_other_answers() or _find_matching_answers(question, names)
+    answer = answer or table.find_other_answers() or _find_answer_by_prefix(question, names)
     classes = bool(answer) and choices == (answer,)
     distractors: tuple[str, ...] = ()
     if not choices:
@@ -193,7 +182,7 @@ def make_plan(names: Iterable[str], given: Columns, rows: Sequence[Row]) -> Plan
     if not (choices or distractors or classes) and answer is not None:
         choices, before = table.find_numbered_choices(answer, given.question)
         question, guessed = question or before, bool(choices)
-    shown = f"; the columns are {list_names(names)}"
+    shown = f"; the columns are {join_names(names)}"
     several = find_first(["questions"], names)
     if not question and any(isinstance(one, list) for one in table.column(several)):
         raise FormatError(
@@ -201,11 +190,11 @@ def make_plan(names: Iterable[str], given: Columns, rows: Sequence[Row]) -> Plan
             f"each{shown}"
         )
     may_have_blanks = bool(given.question or given.choices)
-    if not question and (len(choices) == 1 or table.have_words(choices)):
+    if not question and (len(choices) == 1 or table.has_words(choices)):
         blanks = [name for name in names if table.most_pass(has_blank, name)]
         if len(blanks) > 1:
             raise FormatError(
-                f"several columns have sentences with a blank: {list_names(blanks)}; name one with "
+                f"several columns have sentences with a blank: {join_names(blanks)}; name one with "
                 "`question=`, and its options with `choices=`"
             )
         if blanks:
@@ -226,7 +215,7 @@ def make_plan(names: Iterable[str], given: Columns, rows: Sequence[Row]) -> Plan
             f"answer column there if its labels are the choices{shown}"
         )
     if given.choices and not given.question and len(names.families) > 1:
-        _refuse_other_family(names, given.choices, question)
+        _refuse_unmatched_question(names, given.choices, question)
     taken = {*question, *choices, *distractors, answer}
     own_id = next((name for name in find_existing(ID, names) if name not in taken), None)
     return Plan(
@@ -236,7 +225,7 @@ def make_plan(names: Iterable[str], given: Columns, rows: Sequence[Row]) -> Plan
 
 
 def try_plan(names: Iterable[str], given: Columns, rows: Sequence[Row]) -> Plan | None:
-    """Find the role of each column; return None if roles are unclear or no question is found."""
+    """Find the role of each column; return None if the roles are unclear."""
     try:
         return make_plan(names, given, rows)
     except FormatError:
@@ -267,7 +256,7 @@ class _Table:
         return next(filter(self.values, known), known[0] if known else None)
 
     def find_other_answers(self) -> str | None:
-        """Return the first column with one value per row and a less usual answer name."""
+        """Return the first column with single values and an unusual name for answers, or None."""
         found = ((name, self.values(name)) for name in self.names.answers)
         lists = (list, dict)
         return next(
@@ -313,7 +302,7 @@ class _Table:
         return ()
 
     def find_numbered_choices(
-        self, answer: str, asked: Sequence[str] = ()
+        self, answer: str, question: Sequence[str] = ()
     ) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """Return the columns of choices to which the answers' numbers refer, and of their question.
 
@@ -329,7 +318,7 @@ class _Table:
             return (), ()
         groups: dict[str, list[str]] = {}
         for name in self.names:
-            if name not in (answer, *asked) and (found := re.fullmatch(r"(.*\D)([0-9])", name)):
+            if name not in (answer, *question) and (found := re.fullmatch(r"(.*\D)([0-9])", name)):
                 groups.setdefault(found[1], []).append(name)
         least, most = min(map(int, said)), max(map(int, said))
         texts = []
@@ -346,8 +335,8 @@ class _Table:
             fits = [own for own in fits if most - least == len(own) - 1]
         if not fits:
             return (), ()
-        if asked and len(fits) > 1:
-            raise FormatError(f"the choices may be {list_groups(fits)}; name them with `choices=`")
+        if question and len(fits) > 1:
+            raise FormatError(f"the choices may be {join_groups(fits)}; name them with `choices=`")
         before = texts[: texts.index(fits[-1])]
         return tuple(fits[-1]), tuple(before[0]) if len(before) == 1 else ()
 
@@ -357,7 +346,7 @@ class _Table:
         known = sum(str(one).strip().casefold() in _YES_OR_NO for one in said)
         return known > 0 and known >= _NEARLY_ALL * len(said)
 
-    def find_choices(self, asked: Sequence[str], answer: str | None) -> tuple[str, ...]:
+    def find_choices(self, question: Sequence[str], answer: str | None) -> tuple[str, ...]:
         """Return the column with lists of choices, or else the columns with one choice each.
 
         If both exist, a column with lists of one value contains answers, not choices.
@@ -377,8 +366,8 @@ class _Table:
             found, is_plain = families[0].names, families[0].is_plain
             alike = [own.names for own in families[1:]]
             alike += self.names.find_similar_groups(families[0])
-            taken = {*asked, *found}
-            others = [own for own in alike if taken.isdisjoint(own) and self.have_words(own)]
+            taken = {*question, *found}
+            others = [own for own in alike if taken.isdisjoint(own) and self.has_words(own)]
         elif one is not None:
             found = (one,)
         elif others:  # "multiple_choices"
@@ -386,15 +375,15 @@ class _Table:
         else:
             return ()
         if not others or (
-            is_plain and all(_has_no_family_word(name, self.names) for name in asked)
+            is_plain and all(_has_no_family_word(name, self.names) for name in question)
         ):
             return found
         raise FormatError(
-            f"the choices may be {list_groups((found, *others))}; name the question with "
+            f"the choices may be {join_groups((found, *others))}; name the question with "
             "`question=`, and its choices with `choices=`"
         )
 
-    def have_words(self, names: Sequence[str]) -> bool:
+    def has_words(self, names: Sequence[str]) -> bool:
         """Return whether columns contain words other than yes and no."""
         said = (row.get(name) for row in self.rows for name in names)
         texts = (one.strip().casefold() for one in said if isinstance(one, str))
@@ -439,12 +428,8 @@ def has_blank(value: Any) -> bool:
     return isinstance(value, str) and value.count(BLANK) == 1 and separate_blank(value) == value
 
 
-def _find_matching_answers(question: Sequence[str], names: Names) -> str | None:
-    """Return the answer column whose name has the same prefix as the question column's.
-
-    >>> _find_matching_answers(["q_text"], Names(["q_no", "q_text", "q_op1", "q_op2", "q_ans"]))
-    'q_ans'
-    """
+def _find_answer_by_prefix(question: Sequence[str], names: Names) -> str | None:
+    """Return the answer column with the question column's prefix, such as q_ans for q_text."""
     stem, sign, _ = question[-1].partition("_") if question else ("", "", "")
     own = [name for name in names if name.startswith(stem + sign)] if sign else []
     rests = ((name, normalise(name.removeprefix(stem + sign))) for name in own)
@@ -453,23 +438,25 @@ def _find_matching_answers(question: Sequence[str], names: Names) -> str | None:
     )
 
 
-def _has_no_family_word(asked: str, names: Names) -> bool:
-    """Return whether the question's name contains no family's words, such as a language name."""
-    if any(family.includes(asked) for family in names.families):
+def _has_no_family_word(question: str, names: Names) -> bool:
+    """Return whether no family's words, such as a language, are part of the question's name."""
+    if any(family.includes(question) for family in names.families):
         return False
-    return normalise(asked) in QUESTION or any(
-        not own.is_plain and f"{own.before}{asked}{own.after}" in names.normalised
+    return normalise(question) in QUESTION or any(
+        not own.is_plain and f"{own.before}{question}{own.after}" in names.normalised
         for own in names.families
     )
 
 
-def _refuse_other_family(names: Names, choices: Collection[str], question: Sequence[str]) -> None:
+def _refuse_unmatched_question(
+    names: Names, choices: Collection[str], question: Sequence[str]
+) -> None:
     """Raise FormatError if the choices' names match a column other than the question."""
     own = next((family for family in names.families if {*family.names} == {*choices}), None)
     if own is None or any(map(own.includes, question)):
         return
     if alike := [name for name in names if own.includes(name) and name not in choices]:
         raise FormatError(
-            f"the question of {list_names([*choices])} may be {list_names(alike)}; name it with "
+            f"the question of {join_names([*choices])} may be {join_names(alike)}; name it with "
             "`question=`"
         )

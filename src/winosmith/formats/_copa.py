@@ -40,13 +40,14 @@ def _make_problem(
     return Problem(
         id=problem_id,
         sentence=f"{premise.removesuffix('.')} {_LINKS[question]} {BLANK}{stop}",
-        options=tuple(_lower_first_letter(choice.removesuffix(stop)) for choice in tidied),
+        options=tuple(
+            (choice if _SPEAKER.match(choice) else choice[:1].lower() + choice[1:]).removesuffix(
+                stop
+            )
+            for choice in tidied
+        ),
         answer=answer,
     )
-
-
-def _lower_first_letter(choice: str) -> str:
-    return choice if _SPEAKER.match(choice) else choice[:1].lower() + choice[1:]
 
 
 def _parse_superglue_record(record: Mapping[str, Any], position: int) -> Problem:

@@ -85,7 +85,11 @@ def _parse_problem(cells: Row, position: int) -> Problem:
     for name in filter(cells.get, fields):
         path, cell = _FIELDS[name], cells[name]
         inside = record.setdefault(path[0], {}) if len(path) > 1 else record
-        inside[path[-1]] = _parse_typed_cell(name, cell) if name in _TYPED else cell
+        try:
+            text = cell.lower() if name == "embargo" else cell
+            inside[path[-1]] = parse_json(text) if name in _TYPED else cell
+        except ValueError:
+            raise ProblemError(f"{name!r} must be {_TYPED[name]}, not {cell!r}") from None
     return parse_problem(record)
 
 
@@ -96,13 +100,6 @@ _TYPED = {
     "blank": "an offset, or null for a question",
 }
 """The columns whose cells are JSON, with a phrase for their valid values."""
-
-
-def _parse_typed_cell(name: str, cell: str) -> Any:
-    try:
-        return parse_json(cell.lower() if name == "embargo" else cell)
-    except ValueError:
-        raise ProblemError(f"{name!r} must be {_TYPED[name]}, not {cell!r}") from None
 
 
 def _parse_scalar(cell: str) -> Scalar:
@@ -119,10 +116,8 @@ def _write(items: Sequence[Item], file: IO[str]) -> None:
     problems = list(_base.require_problems(items))
     found = [_make_cells(problem) for problem in problems]
     used = {"id", "sentence", "option1", "option2", "answer"}.union(*found)
-    if not used & {"twin_id", "root"} and would_be_paired(
-        problems
-    ):  # empty: marks that there are no twins
-        used.add("twin_id")
+    if not used & {"twin_id", "root"} and would_be_paired(problems):
+        used.add("twin_id")  # an empty column marks that there are no twins
     known = ["id", "sentence", *_OPTIONS, "answer", *_FIELDS]
     header = [name for name in known if name in used] + sorted(used - set(known))
     writer = csv.writer(file, lineterminator="\r\n")  # RFC 4180
@@ -148,19 +143,14 @@ def _make_cells(problem: Problem) -> dict[str, str]:
     for key, value in problem.extra.items():
         name = key.removeprefix("csv.")
         is_taken = name in _KNOWN or EXTRA_KEY.fullmatch(name)
-        cells[key if is_taken else name] = _format_scalar(value)
-    if any(not cell and name not in ("answer",) for name, cell in cells.items()):
+        is_read_back = isinstance(value, str) and value and _parse_scalar(value) == value
+        text = str(value) if is_read_back else json.dumps(value, ensure_ascii=False)
+        cells[key if is_taken else name] = text
+    if any(not cell and name != "answer" for name, cell in cells.items()):
         raise _base.unwritable_error(
             problem, "a table can't distinguish an empty text from a missing one"
         )
     return cells
-
-
-def _format_scalar(value: Scalar) -> str:
-    """Format a value as a cell that `_parse_scalar` converts back to it."""
-    if isinstance(value, str) and value and _parse_scalar(value) == value:
-        return value
-    return json.dumps(value, ensure_ascii=False)
 
 
 def has_key_elsewhere(rows: Rows) -> bool:
@@ -189,7 +179,7 @@ def is_plain_table(rows: Rows) -> bool:
     return not names.isdisjoint(own) or not (rows.is_typed or "qID" in names)
 
 
-def _recognises(rows: Rows) -> bool:
+def _is_csv(rows: Rows) -> bool:
     is_form = {*_NEEDS} <= set(rows.names)
     is_other = is_form and (is_evograd(rows) or has_key_elsewhere(rows))
     return is_form and not is_other and is_plain_table(rows)
@@ -198,7 +188,7 @@ def _recognises(rows: Rows) -> bool:
 CSV = Format(
     name="csv",
     title="a plain table: sentence, option1, option2, answer …",
-    sign=_recognises,
+    sign=_is_csv,
     needs=frozenset(_NEEDS),
     read=lambda rows: _base.build_entries(_base.read_cells(rows, _NEEDS), _parse_problem),
     writer=Writer(

@@ -79,7 +79,7 @@ def get_writer(name: str) -> Writer:
 
 
 class Detected(NamedTuple):
-    """The detected format, with a note for each assumption about the location of the rows."""
+    """A detected format, its rows, and notes on assumptions about the location of the rows."""
 
     format: Format
     rows: Rows
@@ -94,7 +94,7 @@ def detect(rows: Rows, name: str | None = None) -> Detected:
             different formats.
     """
     known = get_format(name) if name else None
-    parts = [_detect_part(part, known) for part in rows.parts or (rows,)]
+    parts = [_detect_container(part, known) for part in rows.parts or (rows,)]
     first = parts[0]
     if len(parts) == 1:
         return first
@@ -109,7 +109,7 @@ def detect(rows: Rows, name: str | None = None) -> Detected:
     return Detected(first.format, join_rows([part.rows for part in parts], rows.path), notes)
 
 
-def _detect_part(rows: Rows, known: Format | None) -> Detected:
+def _detect_container(rows: Rows, known: Format | None) -> Detected:
     if known is not QUESTIONS:
         fitting = _find_matching_formats(
             rows, [known] if known else [f for f in FORMATS if f is not QUESTIONS]
@@ -120,16 +120,16 @@ def _detect_part(rows: Rows, known: Format | None) -> Detected:
             return Detected(known, rows, [])
         if fitting:
             names = [one.format.name for one in fitting]
-            raise _ambiguous_error("several formats fit its content", names, rows)
+            raise _make_detection_error("several formats fit its content", names, rows)
     if known or QUESTIONS.recognises(rows):
         return Detected(QUESTIONS, *get_question_rows(rows))
-    what = f"no known format fits its content{_advise_on_rows(rows)}"
-    raise _ambiguous_error(what, [one.name for one in FORMATS], rows)
+    what = f"no known format fits its content{_explain_no_match(rows)}"
+    raise _make_detection_error(what, [one.name for one in FORMATS], rows)
 
 
-def _ambiguous_error(what: str, names: Sequence[str], rows: Rows) -> FormatError:
+def _make_detection_error(reason: str, names: Sequence[str], rows: Rows) -> FormatError:
     return FormatError(
-        f"{what}; name one with `format_name=` ({', '.join(names)}), or the columns of questions "
+        f"{reason}; name one with `format_name=` ({', '.join(names)}), or the columns of questions "
         "with `question=`, `choices=` and `answer=`",
         rows.path,
         next(rows.source.lines())[0] if rows.source else None,
@@ -137,10 +137,7 @@ def _ambiguous_error(what: str, names: Sequence[str], rows: Rows) -> FormatError
 
 
 def _find_matching_formats(rows: Rows, formats: Sequence[Format]) -> list[Detected]:
-    """Return the formats that match a container in its first matching interpretation.
-
-    The result is empty if several lists in one object match, because choosing one would be a guess.
-    """
+    """Return the formats of a container's first matching reading; empty if several lists match."""
     fitting = [
         [Detected(known, way.rows, [way.note] if way.note else []) for known in formats
          if known.recognises(way.rows)]
@@ -151,8 +148,7 @@ def _find_matching_formats(rows: Rows, formats: Sequence[Format]) -> list[Detect
     return some[0] if some and (len(in_lists) < 2 or some[0] is not in_lists[0]) else []
 
 
-def _advise_on_rows(rows: Rows) -> str:
-    """Return advice for rows that match no format, to append to a message."""
+def _explain_no_match(rows: Rows) -> str:
     if advice := _advise_on_values(rows):
         return advice
     why, asks = explain_mismatch(rows)

@@ -71,17 +71,16 @@ def _is_dpr(rows: Rows) -> bool:
     return bool(find_occurrences(pronoun, sentence)) and answer in _split_options(listed)
 
 
-def _note_repetition(found: Entry) -> Entry:
-    """Add a note if a text without spaces contains the pronoun more than once."""
-    problem = found.item
+def _note_repetition(entry: Entry) -> Entry:
+    problem = entry.item
     if not isinstance(problem, Problem) or detect_script(problem.sentence) != "unspaced":
-        return found
+        return entry
     if not find_occurrences(problem.pronoun or "", problem.sentence):
-        return found
+        return entry
     what = (
         "the pronoun occurs several times, and the file has no index: the first occurrence is used"
     )
-    return replace(found, note=what)
+    return replace(entry, note=what)
 
 
 DPR = Format(
@@ -99,32 +98,29 @@ _ANSWERS = {("1", "0"): 0, ("0", "1"): 1, ("", ""): None}
 _COLUMNS = ("index", "sentence1", "sentence2", "label", "candidate0", "candidate1")
 
 
-def _parse_rows(found: Sequence[Row]) -> Problem:
-    if len(found) != 2:
-        raise ProblemError(f"the index has {len(found)} rows; 2 are required, one per option")
-    options = (found[0]["candidate0"], found[0]["candidate1"])
+def _parse_rows(rows: Sequence[Row]) -> Problem:
+    if len(rows) != 2:
+        raise ProblemError(f"the index has {len(rows)} rows; 2 are required, one per option")
+    options = (rows[0]["candidate0"], rows[0]["candidate1"])
+    for row, option in zip(rows, options, strict=True):
+        if not row["sentence1"].endswith(option):
+            raise ProblemError(f"sentence1 does not end with the candidate {option!r}")
     before, other_before = (
-        _remove_option(row["sentence1"], option) for row, option in zip(found, options, strict=True)
+        row["sentence1"].removesuffix(option) for row, option in zip(rows, options, strict=True)
     )
     if before != other_before:
         raise ProblemError("the two rows differ before their options")
-    after, other_after = (row["sentence2"] for row in found)
-    labels = (found[0]["label"], found[1]["label"])
+    after, other_after = (row["sentence2"] for row in rows)
+    labels = (rows[0]["label"], rows[1]["label"])
     if labels not in _ANSWERS:
         raise ProblemError(f"the labels are {[*labels]}; one must be 1 and the other 0")
     return Problem(
-        id=found[0]["index"],
+        id=rows[0]["index"],
         sentence=before + BLANK + after,
         options=options,
         answer=_ANSWERS[labels],
         extra=Extra({_OTHER_END: other_after} if other_after != after else {}),
     )
-
-
-def _remove_option(text: str, option: str) -> str:
-    if not text.endswith(option):
-        raise ProblemError(f"sentence1 does not end with the candidate {option!r}")
-    return text.removesuffix(option)
 
 
 def _read_table(rows: Rows) -> list[Entry]:

@@ -45,7 +45,7 @@ def iterate_readings(rows: Rows) -> Iterator[Reading]:
     for name, value in values.items():
         if are_records(value):
             yield _read_list(rows, name)
-    if _has_ids(values):
+    if _has_records_by_id(values):
         yield _read_records_by_id(rows)
 
 
@@ -55,14 +55,14 @@ def find_questions(rows: Rows) -> Reading | None:
     if columns := _find_question_columns(values):
         return _read_columns(rows, columns)
     lists = find_record_lists(values)
-    asked = [name for name in lists if is_row(values[name][0])]
-    if is_row(values) and not (len(asked) == 1 and is_row(values, answered=False)):
+    asked = [name for name in lists if is_question(values[name][0])]
+    if is_question(values) and not (len(asked) == 1 and is_question(values, answered=False)):
         return Reading(rows)
     if has_nested_questions(values):
         return Reading(rows, "the file has one record")
     if len(name := lists if len(lists) == 1 else asked) == 1:
         return _read_list(rows, name[0])
-    return _read_records_by_id(rows) if _has_ids(values) else None
+    return _read_records_by_id(rows) if _has_records_by_id(values) else None
 
 
 def _read_columns(rows: Rows, columns: Sequence[Record]) -> Reading:
@@ -82,17 +82,12 @@ def _read_records_by_id(rows: Rows) -> Reading:
     return Reading(Rows(rows.path, "array", read, source), "the file stores its rows by their ids")
 
 
-def _has_ids(values: Record) -> bool:
+def _has_records_by_id(values: Record) -> bool:
     return len(values) > 1 and all(isinstance(value, dict) for value in values.values())
 
 
-def is_row(values: Mapping[str, Any], *, answered: bool | None = None) -> bool:
-    """Return whether an object is a question.
-
-    Args:
-        values: the object's values.
-        answered: True to require an answer, False to require a missing answer, None for either.
-    """
+def is_question(values: Mapping[str, Any], *, answered: bool | None = None) -> bool:
+    """Return whether an object is a question, with or without an answer as `answered` states."""
     found = try_plan(values, Columns(), [values])
     return found is not None and answered in (None, found.answer is not None)
 
@@ -111,18 +106,13 @@ def find_record_lists(values: Mapping[str, Any]) -> list[str]:
 
 
 def _find_question_columns(values: Record) -> list[Record] | None:
-    """Return the rows of an object that maps column names to columns; None for other objects.
-
-    >>> _find_question_columns({"q1": {"question": "Why?", "options": ["a", "b"]},
-    ...                        "q2": {"question": "When?", "options": ["c", "d"]}}) is None
-    True
-    """
+    """Return the rows of an object that maps column names to columns; None for other objects."""
     found = columns_to_rows(values)
-    if not found or is_row(found[0]):
+    if not found or is_question(found[0]):
         return found
     columns = [*values.values()]
     if all(isinstance(one, dict) for one in columns):
         numbered = all(name.isdecimal() for name in columns[0])
-        return found if numbered and not is_row(columns[0]) else None
+        return found if numbered and not is_question(columns[0]) else None
     # Lists may have the same length by chance, or belong to one text.
     return None if any(map(are_records, columns)) or has_nested_questions(values) else found

@@ -79,7 +79,7 @@ def read_errata(source: Readable, problems: Iterable[Problem]) -> tuple[Erratum,
         try:
             erratum = _read_row(row, items)
             if erratum.id in places:
-                raise DataError(f"{erratum.id!r} has another erratum ({places[erratum.id]})")
+                raise DataError(f"{erratum.id!r} already has an erratum ({places[erratum.id]})")
         except InputError as error:
             raise FormatError(str(error), row.place.path, *row.place[1:3]) from None
         places[erratum.id] = str(row.place)

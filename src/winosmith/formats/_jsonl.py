@@ -39,7 +39,7 @@ _RELEASED = frozenset({*_ORIGIN, *_RELEASE_COLUMNS, "root", "parent", "declared"
 """Columns of a release's Parquet files that are not keys in our JSON Lines."""
 
 
-def _is_ours(rows: Rows) -> bool:
+def _is_winosmith(rows: Rows) -> bool:
     names = {*rows.names}
     is_release = names >= {*_QUESTION} and str(rows.first.get("extra")).startswith("{")
     return is_release or names >= {*_PROBLEM} or names >= {*_CLAIM}
@@ -133,7 +133,7 @@ def to_lines(items: Iterable[Item], marked: bool | None = None) -> Iterator[str]
     """  # noqa: E501
     if marked is None:
         items = list(items)
-        marked = _needs_marks([item for item in items if isinstance(item, Problem)])
+        marked = _needs_twin_marks([item for item in items if isinstance(item, Problem)])
     for item in items:
         record = problem_record(item) if isinstance(item, Problem) else claim_record(item)
         if marked and isinstance(item, Problem) and not (item.twin_id or item.lineage):
@@ -141,8 +141,8 @@ def to_lines(items: Iterable[Item], marked: bool | None = None) -> Iterator[str]
         yield dump_json(record) + "\n"
 
 
-def _needs_marks(problems: Sequence[Problem]) -> bool:
-    """Return whether to mark problems, because no problem has a twin but some look like twins."""
+def _needs_twin_marks(problems: Sequence[Problem]) -> bool:
+    """Return whether no problem has a twin, but some look like twins and must be marked."""
     silent = not any(problem.twin_id or problem.lineage for problem in problems)
     return silent and would_be_paired(problems)
 
@@ -162,7 +162,7 @@ def to_frame(problems: Iterable[Problem]) -> Any:
     pandas = require("pandas", "pandas")
     problems = list(problems)
     records = [{"answer": None, **problem_record(p), "blank": p.blank} for p in problems]
-    if _needs_marks(problems):
+    if _needs_twin_marks(problems):
         records = [{"twin_id": None, **record} for record in records]
     named = dict.fromkeys(name for record in records for name in record)
     first = [name for name in ("id", "sentence", "blank", "options", "answer") if name in named]
@@ -183,7 +183,7 @@ JSONL = Format(
     title="winosmith's own JSON Lines: one record per line, all fields",
     read=_read,
     needs=frozenset({"id", "sentence", "options"}),
-    sign=_is_ours,
+    sign=_is_winosmith,
     writer=Writer(
         _write,
         suffix=".jsonl",

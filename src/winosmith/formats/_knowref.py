@@ -56,7 +56,6 @@ def _get_only_text(record: Mapping[str, Any], key: str) -> str:
 
 
 def _unwrap_list(value: object) -> object:
-    """Return the only element of a list, or "" if the list is empty."""
     if isinstance(value, list) and len(value) < 2:
         return value[0] if value else ""
     return value

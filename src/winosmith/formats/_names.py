@@ -214,18 +214,18 @@ def is_answer_name(name: str) -> bool:
     return normalise(name) in _ANSWERS or _UNUSUAL.fullmatch(normalise(name)) is not None
 
 
-def list_names(names: Sequence[str]) -> str:
+def join_names(names: Sequence[str]) -> str:
     """Format names for a message: the first few, then the number of the remaining names.
 
-    >>> list_names(["a", "b"]), list_names(["a"] * 1020)[-19:]
+    >>> join_names(["a", "b"]), join_names(["a"] * 1020)[-19:]
     ("'a', 'b'", "'a', and 1,000 more")
     """
     shown = ", ".join(map(repr, names[:_MAX_NAMES]))
     return f"{shown}, and {len(names) - _MAX_NAMES:,} more" if len(names) > _MAX_NAMES else shown
 
 
-def list_groups(several: Iterable[Sequence[str]]) -> str:
+def join_groups(groups_of_names: Iterable[Sequence[str]]) -> str:
     """Format groups of columns for a message."""
-    groups = [*dict.fromkeys(map(tuple, several))]
+    groups = [*dict.fromkeys(map(tuple, groups_of_names))]
     more = f" or one of {len(groups) - _GROUPS:,} more groups" if len(groups) > _GROUPS else ""
-    return " or ".join(map(list_names, groups[:_GROUPS])) + more
+    return " or ".join(map(join_names, groups[:_GROUPS])) + more

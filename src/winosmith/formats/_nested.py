@@ -107,19 +107,18 @@ def _split_row(row: SourceRow, nesting: _Nesting) -> Iterator[SourceRow]:
         yield data.Row(row.place, data.cell(one) if nesting.several else row.raw, one)
 
 
-def _find_questions(rows: Sequence[Row], given: Columns, depth: int) -> _Nesting | None:
+def _find_questions(rows: Sequence[Row], given: Columns, max_depth: int) -> _Nesting | None:
     """Return the location of nested questions; None if there are none or the rows are questions."""
-    if not rows or not depth or try_plan(collect_names(rows), given, rows):
+    if not rows or not max_depth or try_plan(collect_names(rows), given, rows):
         return None
     may = [*islice(_iterate_possible_columns(rows), _MAX_COLUMNS + 1)]
     if len(may) > _MAX_COLUMNS:
         return None
-    nestings = [nesting for nesting in may if _has_questions(rows, nesting, given, depth - 1)]
+    nestings = [nesting for nesting in may if _has_questions(rows, nesting, given, max_depth - 1)]
     return nestings[0] if len(nestings) == 1 else None
 
 
 def _has_questions(rows: Sequence[Row], nesting: _Nesting, given: Columns, depth: int) -> bool:
-    """Return whether a column contains questions, directly or nested more deeply."""
     inside = _sample_nested_rows(rows, nesting)
     if inside and try_plan(collect_names(inside), given, inside):
         return True
@@ -130,7 +129,6 @@ def _has_questions(rows: Sequence[Row], nesting: _Nesting, given: Columns, depth
 
 
 def _iterate_possible_columns(rows: Sequence[Row]) -> Iterator[_Nesting]:
-    """Yield each column that may contain questions, as objects or lists of texts."""
     columns: dict[str, list[Any]] = {name: [row.get(name) for row in rows] for name in rows[0]}
     sizes: dict[str, tuple[int, ...]] = {}
     known: defaultdict[tuple[int, ...], dict[str, str]] = defaultdict(dict)

@@ -24,13 +24,13 @@ from winosmith.errors import ProblemError
 from winosmith.formats import _base
 from winosmith.formats._base import Entry, Format, Row
 from winosmith.formats._twins import pair_neighbours
-from winosmith.formats._wsc import letter_index
+from winosmith.formats._wsc import parse_letter_index
 from winosmith.problem import BLANK, Extra, Lineage, Problem
 
 _ABSENT = "-"
 
 
-class _Kind(NamedTuple):
+class _ChangeKind(NamedTuple):
     """A kind of change, with the prefix of its ids and the names of its columns."""
 
     id: str
@@ -41,17 +41,17 @@ class _Kind(NamedTuple):
 
 
 _KINDS = {
-    "original": _Kind("q0", "text_original", "pron_index"),
-    "voice": _Kind("q1", "text_voice", "pron_index_voice"),
-    "tense": _Kind("q2", "text_tense", "pron_index_tense"),
-    "number": _Kind("q3", "text_number", "pron_index_number", "pron_number", "_number"),
-    "gender": _Kind("q4", "text_gender", "pron_index_gender", "pron_gender", "_gender"),
-    "relative": _Kind("q5", "text_rel_clause", "pron_index_rel"),
-    "synonym": _Kind("q6", "text_syn", "pron_index_syn", options="_syn"),
-    "adverb": _Kind("q7", "text_adverb", "pron_index_adverb"),
-    "context": _Kind("context-", "text_random_context", "pron_index_context"),
-    "scrambled": _Kind("scrambled-", "text_scrambled", "pron_index_scrambled"),
-    "freqnoun": _Kind("freqnoun-", "text_freqnoun", "pron_index_freqnoun"),
+    "original": _ChangeKind("q0", "text_original", "pron_index"),
+    "voice": _ChangeKind("q1", "text_voice", "pron_index_voice"),
+    "tense": _ChangeKind("q2", "text_tense", "pron_index_tense"),
+    "number": _ChangeKind("q3", "text_number", "pron_index_number", "pron_number", "_number"),
+    "gender": _ChangeKind("q4", "text_gender", "pron_index_gender", "pron_gender", "_gender"),
+    "relative": _ChangeKind("q5", "text_rel_clause", "pron_index_rel"),
+    "synonym": _ChangeKind("q6", "text_syn", "pron_index_syn", options="_syn"),
+    "adverb": _ChangeKind("q7", "text_adverb", "pron_index_adverb"),
+    "context": _ChangeKind("context-", "text_random_context", "pron_index_context"),
+    "scrambled": _ChangeKind("scrambled-", "text_scrambled", "pron_index_scrambled"),
+    "freqnoun": _ChangeKind("freqnoun-", "text_freqnoun", "pron_index_freqnoun"),
 }
 
 
@@ -71,7 +71,7 @@ def _parse_problem(row: Row, position: int, name: str) -> Problem:
             _base.tidy(row[f"answer_a{kind.options}"]),
             _base.tidy(row[f"answer_b{kind.options}"]),
         ),
-        answer=letter_index(row["correct_answer"], 2),
+        answer=parse_letter_index(row["correct_answer"], 2),
         pronoun=pieces[at],
         lineage=None if name == "original" else Lineage(root, root),
         extra=Extra(_base.make_extra_items(further, "perturbed_wsc")),
@@ -79,7 +79,6 @@ def _parse_problem(row: Row, position: int, name: str) -> Problem:
 
 
 def _find_pronoun(pieces: list[str], pronoun: str, index: str) -> int:
-    """Return the index of the pronoun nearest to the index that the table states."""
     found = [at for at, piece in enumerate(pieces) if piece.casefold() == pronoun.casefold()]
     if not found or not index.isdecimal():
         raise ProblemError(f"the pronoun {pronoun!r} is not in the text at {index!r}")
@@ -99,10 +98,10 @@ def _read_kind(table: Sequence[data.Row[Row]], name: str) -> Iterator[Entry]:
     for position, (place, raw, row, _) in enumerate(table):
         if row is not None and row[_KINDS[name].text].strip() not in ("", _ABSENT):
             found = _base.build_entry(place, raw, partial(_parse_problem, row, position, name))
-            yield replace(found, note=_note_other_word(row, name)) if found.item else found
+            yield replace(found, note=_describe_wrong_index(row, name)) if found.item else found
 
 
-def _note_other_word(row: Row, name: str) -> str | None:
+def _describe_wrong_index(row: Row, name: str) -> str | None:
     kind = _KINDS[name]
     pieces, at = row[kind.text].split(), int(row[kind.place])
     there = pieces[at] if at < len(pieces) else None

@@ -26,7 +26,7 @@ from winosmith.formats._answers import (
     Classes,
     find_repeated_keys,
     interpret_answer,
-    list_places,
+    join_places,
     match_choices,
     parse_letter,
 )
@@ -51,7 +51,7 @@ from winosmith.formats._columns import (
 )
 from winosmith.formats._letters import SERIES
 from winosmith.formats._names import TAKEN, collect_names, is_answer_name, normalise
-from winosmith.formats._rows import DRAFTED, EVERY, PARSED, get_question_rows, recognise, shape_rows
+from winosmith.formats._rows import DRAFTED, EVERY, PARSED, get_question_rows, is_quiz, shape_rows
 from winosmith.problem import BLANK, Extra, Problem
 from winosmith.records import dump_json
 
@@ -116,19 +116,13 @@ def read_questions(
     path: str | Path | None = None,
     on_progress: Callable[[float], object] | None = None,
 ) -> tuple[list[Entry], list[str]]:
-    """Read rows as questions.
+    """Read rows as questions; also return one sentence for each assumption.
 
     Args:
         rows: the rows.
         columns: the columns that the user named; the other columns are detected.
         path: path of the file, for messages.
         on_progress: called regularly with the finished fraction after all rows are parsed.
-
-    Returns:
-        The entries, and one sentence for each assumption.
-
-    Raises:
-        FormatError: a named column does not exist, or the kind of the answers is ambiguous.
     """
     try:
         return _read_questions(rows, columns or Columns(), on_progress)
@@ -169,15 +163,15 @@ def _read_questions(
             entries.append(Entry(place, raw, reason=str(error)))
     del found  # frees memory; the drafts have the texts
     if plan.labels_are_choices:
-        notes += _set_label_choices(entries, named=given.choices == (plan.answer,))
+        notes += _set_label_choices(entries, is_declared=given.choices == (plan.answer,))
     good = [one for one in entries if isinstance(one, _Draft)]
     if not plan.labels_are_choices:
-        notes += _remove_signs(good)
+        notes += _remove_markers(good)
     if plan.may_have_blanks:
         notes += _mark_blanks(good)
     kind = given.answer_is or _detect_kind(good)
     if kind == "letter":
-        _refuse_mixed_letters(good)
+        _refuse_mixed_scripts(good)
     withheld = sum(draft.answer is None and draft.key is None for draft in good)
     if good and withheld == len(good):
         why = f"the column {plan.answer!r} has none" if plan.answer else "no column was found"
@@ -213,17 +207,17 @@ def _read_questions(
 def _report_progress(
     items: Sequence[T], start: float, end: float, on_progress: Callable[[float], object] | None
 ) -> Iterator[T]:
-    """Yield items, and report progress between two fractions, `start` and `end`, of all work."""
+    """Yield items, and report progress from the fraction `start` to the fraction `end`."""
     for at, one in enumerate(items):
         if on_progress and at % EVERY == 0:
             on_progress(start + (end - start) * at / len(items))
         yield one
 
 
-def _drop_repeated_ids(plan: Plan, found: Sequence[SourceRow]) -> tuple[Plan, list[str]]:
+def _drop_repeated_ids(plan: Plan, rows: Sequence[SourceRow]) -> tuple[Plan, list[str]]:
     if plan.id is None:
         return plan, []
-    named = [row[plan.id] for _, _, row, _ in found if row and not is_empty(row.get(plan.id))]
+    named = [row[plan.id] for _, _, row, _ in rows if row and not is_empty(row.get(plan.id))]
     ids = [data.cell(name) for name in named]
     again = len(ids) - len({*ids})
     if again < max(_MIN_REPEATED, _MAX_REPEATED * len(ids)):
@@ -267,14 +261,14 @@ def _get_answer_and_choices(row: Row, plan: Plan) -> tuple[Any, dict[str, int]]:
 
 
 def _make_draft(
-    plan: Plan, used: Collection[str | None], row: Row, place: Place, raw: str, at: int,
-    na_is_empty: bool,
+    plan: Plan, used: Collection[str | None], row: Row, place: Place, raw: str,
+    position: int, na_is_empty: bool,
 ) -> _Draft:  # fmt: skip
     if plan.passages:
-        texts = (_get_text(row, name, name in plan.passages) for name in plan.question)
+        texts = (_get_question_text(row, name, name in plan.passages) for name in plan.question)
         question = " ".join(filter(None, texts))
     else:
-        question = " ".join([_get_text(row, name, False) for name in plan.question])
+        question = " ".join([_get_question_text(row, name, False) for name in plan.question])
     answer = None if plan.answer is None else row.get(plan.answer)
     labels: tuple[str, ...] = ()
     options: tuple[str, ...] = ()
@@ -314,18 +308,18 @@ def _make_draft(
         answer = answer if is_class or is_choice else None
     own_id = None if plan.id is None else row.get(plan.id)
     return _Draft(
-        place, raw, str(at) if own_id in (None, "") else data.cell(own_id), question, options,
+        place, raw, str(position) if own_id in (None, "") else data.cell(own_id), question, options,
         labels, answer, key,
         {name: value for name, value in row.items() if name not in used},
     )  # fmt: skip
 
 
-def _get_text(row: Row, name: str, is_optional: bool) -> str:
-    value = row.get(name)
+def _get_question_text(row: Row, column: str, is_optional: bool) -> str:
+    value = row.get(column)
     if isinstance(value, str):
         return value
     if value is None and not is_optional:
-        raise ProblemError(f"the row has no {name!r}")
+        raise ProblemError(f"the row has no {column!r}")
     if turns := get_turns(value):
         return " ".join(turns)
     if isinstance(value, Mapping) and value.keys() == {"text"}:  # of HELM
@@ -336,7 +330,6 @@ def _get_text(row: Row, name: str, is_optional: bool) -> str:
 
 
 def _clean_answer(value: Any) -> Any:
-    """Strip an answer; return None if it is withheld."""
     if isinstance(value, list | tuple):
         if len(value) > 1:
             raise several_correct_error(value)
@@ -350,7 +343,7 @@ def _clean_answer(value: Any) -> Any:
     return value
 
 
-def _set_label_choices(entries: list[Entry | _Draft], *, named: bool) -> list[str]:
+def _set_label_choices(entries: list[Entry | _Draft], *, is_declared: bool) -> list[str]:
     """Use all labels in the file as each draft's choices; reject drafts with misspelt labels."""
     places: defaultdict[str, list[Place]] = defaultdict(list)
     drafts = [(at, one) for at, one in enumerate(entries) if isinstance(one, _Draft)]
@@ -360,7 +353,7 @@ def _set_label_choices(entries: list[Entry | _Draft], *, named: bool) -> list[st
             if (whole := draft.answer.removesuffix(".0")).removeprefix("-").isdecimal():
                 draft.answer = whole
             places[draft.answer].append(draft.place)
-    classes = Classes(places, named=named)
+    classes = Classes(places, named=is_declared)
     if not 2 <= len(classes.options) <= len(ascii_uppercase):
         count = len(classes.options)
         raise FormatError(f"there are {count} different labels; 2 to 26 are needed")
@@ -373,9 +366,9 @@ def _set_label_choices(entries: list[Entry | _Draft], *, named: bool) -> list[st
     return classes.notes
 
 
-def _remove_signs(drafts: Sequence[_Draft]) -> list[str]:
+def _remove_markers(drafts: Sequence[_Draft]) -> list[str]:
     """Remove the letters or numbers before the choices ("A.", "(2)") if all choices have them."""
-    found = [_find_removable_signs(draft) for draft in drafts]
+    found = [_find_markers(draft) for draft in drafts]
     if not any(found):
         return []
     if not all(found):
@@ -389,7 +382,7 @@ def _remove_signs(drafts: Sequence[_Draft]) -> list[str]:
     return [f"the letters or numbers before choices ({found[0][0]!r}, …) are removed"]
 
 
-def _find_removable_signs(draft: _Draft) -> tuple[str, ...]:
+def _find_markers(draft: _Draft) -> tuple[str, ...]:
     """Return the letters or numbers before the choices; empty if they don't form a series."""
     if draft.labels or not draft.options:
         return ()
@@ -403,7 +396,7 @@ def _find_removable_signs(draft: _Draft) -> tuple[str, ...]:
 
 
 def _mark_blanks(drafts: Sequence[_Draft]) -> list[str]:
-    """Mark each text's `_` as its blank if at least half of the texts have one between words."""
+    """Read `_` between words as a text's blank if at least half of the texts have one."""
     some = [draft for draft in drafts if has_blank(draft.question)]
     if not some or 2 * len(some) < len(drafts):
         return []
@@ -445,7 +438,7 @@ def _detect_kind(drafts: Sequence[_Draft]) -> str | None:
     return best
 
 
-def _refuse_mixed_letters(drafts: Sequence[_Draft]) -> None:
+def _refuse_mixed_scripts(drafts: Sequence[_Draft]) -> None:
     """Raise FormatError for letters of two scripts: the Cyrillic В is third, the Latin B second."""
     places: defaultdict[str, list[Place]] = defaultdict(list)
     for draft in drafts:
@@ -453,7 +446,7 @@ def _refuse_mixed_letters(drafts: Sequence[_Draft]) -> None:
             places[letter[0]].append(draft.place)
     if len(places) > 1:
         usual, *others = sorted(places, key=lambda script: -len(places[script]))
-        where = "; ".join(f"{script} in {list_places(places[script])}" for script in others)
+        where = "; ".join(f"{script} in {join_places(places[script])}" for script in others)
         raise FormatError(
             f"the answers are letters of several scripts, which look alike: {usual} in most rows, "
             f"{where}; use one script",
@@ -536,7 +529,7 @@ def _write(items: Sequence[Item], file: IO[str]) -> None:
 QUESTIONS = Format(
     name="questions",
     title="rows with question, choices, answer: JSON Lines, one JSON value, a table, Parquet",
-    sign=recognise,
+    sign=is_quiz,
     read=lambda rows: read_questions(get_question_rows(rows)[0], None, rows.path)[0],
     writer=Writer(
         _write,

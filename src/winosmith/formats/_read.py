@@ -29,7 +29,7 @@ from winosmith.formats._jsonl import JSONL, find_lost_blanks
 from winosmith.formats._questions import QUESTIONS, read_questions
 from winosmith.formats._rows import PARSED, report_progress
 from winosmith.formats._twins import (
-    clear_lists,
+    clear_list_ids,
     pair_by_column,
     pair_by_ids,
     pair_lookalikes,
@@ -88,7 +88,7 @@ def find_losses(written: Sequence[Item], read_back: Sequence[Item]) -> Losses:
     Twin ids are compared as groups: renaming a twin is not a change.
     """
     found = Losses(missing=len(written) - len(read_back))
-    twins_are_same = _have_same_twins(written, read_back)
+    twins_are_same = _are_twins_preserved(written, read_back)
     for before, after in zip(written, read_back, strict=False):
         if before == after:
             continue
@@ -104,7 +104,6 @@ def find_losses(written: Sequence[Item], read_back: Sequence[Item]) -> Losses:
 
 
 def _flatten_fields(item: Item) -> dict[str, Any]:
-    """Return the non-empty fields of an item, including the parts of nested fields."""
     record = problem_record(item) if isinstance(item, Problem) else claim_record(item)
     parts = {name: value for name, value in record.items() if not isinstance(value, dict)}
     for name in record.keys() - parts:
@@ -112,8 +111,7 @@ def _flatten_fields(item: Item) -> dict[str, Any]:
     return parts
 
 
-def _have_same_twins(written: Sequence[Item], read_back: Sequence[Item]) -> bool:
-    """Return whether the same items are twins, whatever their twin ids."""
+def _are_twins_preserved(written: Sequence[Item], read_back: Sequence[Item]) -> bool:
     pairs = {
         (getattr(before, "twin_id", None), getattr(after, "twin_id", None))
         for before, after in zip(written, read_back, strict=False)
@@ -238,7 +236,7 @@ def scan(
         notes += said
     else:
         entries = list(report_progress(known.read(rows), rows.source, on_progress))
-        entries = clear_lists(entries) if known is WINOGRANDE else entries
+        entries = clear_list_ids(entries) if known is WINOGRANDE else entries
         notes += find_lost_blanks(rows, entries) if known is JSONL else []
     entries = list(
         _reject_repeated_ids(_replace_ids_by_places(entries) if ids_are_places else entries)
@@ -278,7 +276,6 @@ def _have_blanks(entries: Iterable[Entry]) -> bool:
 
 
 def _summarise_notes(entries: Sequence[Entry]) -> list[str]:
-    """Summarise the notes on records: the first note, its location, and the number of notes."""
     noted = [one for one in entries if one.note]
     if not noted:
         return []
@@ -379,27 +376,27 @@ def separate_blanks(entries: Iterable[Entry]) -> tuple[list[Entry], list[str]]:
     ]
 
 
-def _recompute_edits(entries: list[Entry], before: dict[str, str]) -> list[Entry]:
+def _recompute_edits(entries: list[Entry], original_texts: dict[str, str]) -> list[Entry]:
     known = {one.item.id: one.item for one in entries if isinstance(one.item, Problem)}
     for row, one in enumerate(entries):
         problem = one.item
         if not isinstance(problem, Problem) or not problem.lineage or not problem.lineage.edits:
             continue
         lineage = problem.lineage
-        if before.keys().isdisjoint((problem.id, lineage.parent)):
+        if original_texts.keys().isdisjoint((problem.id, lineage.parent)):
             continue
         edits = lineage.edits
         if (parent := known.get(lineage.parent)) is None:
             edits = ()  # without the parent, edits of the old words can't be adapted
-        elif _edits_fit(parent, problem, before):
+        elif _do_edits_match(parent, problem, original_texts):
             edits = find_edits(tokens(parent.sentence), tokens(problem.sentence))
         entries[row] = replace(one, item=replace(problem, lineage=replace(lineage, edits=edits)))
     return entries
 
 
-def _edits_fit(parent: Problem, problem: Problem, before: dict[str, str]) -> bool:
+def _do_edits_match(parent: Problem, problem: Problem, original_texts: dict[str, str]) -> bool:
     """Return whether the stated edits turn the original parent into the original problem."""
-    then, now = (before.get(one.id, one.sentence) for one in (parent, problem))
+    then, now = (original_texts.get(one.id, one.sentence) for one in (parent, problem))
     edits = problem.lineage.edits if problem.lineage else ()
     try:
         return apply_edits(tokens(then), edits) == tuple(tokens(now))
@@ -408,7 +405,7 @@ def _edits_fit(parent: Problem, problem: Problem, before: dict[str, str]) -> boo
 
 
 def _find_twins(entries: list[Entry]) -> tuple[list[Entry], list[str]]:
-    """Pair problems by ids or texts, with a note, if no problem has a twin id or a lineage."""
+    """Pair problems by ids or texts, and return a note, unless some have a twin id or lineage."""
     problems = [one.item for one in entries if isinstance(one.item, Problem)]
     if any(problem.twin_id or problem.lineage for problem in problems):
         return entries, []

@@ -34,19 +34,19 @@ P = TypeVar("P", Entry, data.Row[Record])
 
 
 def report_progress(
-    found: Iterable[P],
+    items: Iterable[P],
     source: Source | None,
     on_progress: Callable[[float], object] | None,
-    share: float = 1.0,
+    fraction: float = 1.0,
 ) -> Iterator[P]:
-    """Yield rows or entries, and report progress: the fraction of lines read, times `share`.
+    """Yield items, and report the fraction of lines read, multiplied by `fraction`, as progress.
 
     No progress is reported if the source is not a text file.
     """
     lines = source.text.count("\n") + 1 if source and on_progress else 0
-    for n, one in enumerate(found):
+    for n, one in enumerate(items):
         if on_progress and lines and n % EVERY == 0:
-            on_progress(min(1.0, one.place.number / lines) * share)
+            on_progress(min(1.0, one.place.number / lines) * fraction)
         yield one
 
 
@@ -55,15 +55,15 @@ def get_question_rows(rows: Rows) -> tuple[Rows, list[str]]:
     if rows.kind == "object":
         way = find_questions(rows)
         return (way.rows, [way.note] if way.note else []) if way else (rows, [])
-    if rows.kind != "delimited" or rows.source is None or not (named := _name_columns(rows.source)):
+    if rows.kind != "delimited" or rows.source is None or not (named := _guess_names(rows.source)):
         return rows, []
     read = partial(Delimited(rows.source).rows, named, is_quoted=True)
     note = f"the table has no header; its columns are read as {', '.join(map(repr, named))}"
     return Rows(rows.path, "delimited", read, rows.source, header=named), [note]
 
 
-def _name_columns(source: Source) -> tuple[str, ...]:
-    """Return names for the columns of a table without a header; empty if it may have a header.
+def _guess_names(source: Source) -> tuple[str, ...]:
+    """Return column names for a table without a header; empty if it may have a header.
 
     Each row of a table without a header, as in MMLU, has a question, the choices and the correct
     choice's letter; every letter is the key of some row.
@@ -88,7 +88,7 @@ def _name_columns(source: Source) -> tuple[str, ...]:
 def shape_rows(
     rows: Iterable[data.Row[Record]], given: Columns
 ) -> tuple[list[data.Row[Record]], list[str]]:
-    """Split nested questions and combined columns; also return a sentence about each step."""
+    """Expand nested questions and split combined columns; also return a note on each step."""
     found = [
         row
         if row.values is None or not isinstance(row.values.get("question"), Mapping)
@@ -144,7 +144,7 @@ def _split_column(
     return [one and {**row, **one} for row, one in zip(rows, new, strict=True)], [told], lacks
 
 
-def recognise(rows: Rows) -> bool:
+def is_quiz(rows: Rows) -> bool:
     """Return whether rows have columns of questions."""
     names, record = _read_first_row(rows)
     found = try_plan(dict.fromkeys([*names, *record]), Columns(), [record])

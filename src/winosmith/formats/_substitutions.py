@@ -58,10 +58,10 @@ def _is_correct(row: Row) -> bool:
     return right
 
 
-def _order_fillings(fillings: Sequence[str], right: str | None) -> list[str]:
+def _order_fillings(fillings: Sequence[str], correct: str | None) -> list[str]:
     pairs = zip(fillings[::2], fillings[1::2], strict=False)
-    before = [first for first, second in pairs if second == right != first]
-    return list(dict.fromkeys([*before, *([right] if right else []), *fillings]))
+    before = [first for first, second in pairs if second == correct != first]
+    return list(dict.fromkeys([*before, *([correct] if correct else []), *fillings]))
 
 
 def _split_common_words(fillings: Sequence[Sequence[str]]) -> tuple[str, str]:

@@ -46,7 +46,7 @@ def _parse_claim(record: Record, position: int, units: Sequence[Unit]) -> Claim:
         raise ProblemError("the text contains a blank ('_')")
     candidate, pronoun = (_base.get_text_field(target, f"span{n}_text") for n in (1, 2))
     index = _parse_index(target, "span2_index")
-    at = _find_pronoun(text, pronoun, index, units)
+    at = _locate_pronoun(text, pronoun, index, units)
     kept: dict[str, Scalar] = {
         "idx": record.get("idx", position),
         "span1_index": _parse_index(target, "span1_index"),
@@ -100,21 +100,21 @@ def _parse_label(record: Record) -> bool | None:
     return known[said]
 
 
-def _get_index(text: str, at: int, unit: Unit) -> int:
+def _get_index(text: str, offset: int, unit: Unit) -> int:
     """Convert a character's offset to an index in the given unit."""
-    return at if unit == "character" else text.count(" ", 0, at)
+    return offset if unit == "character" else text.count(" ", 0, offset)
 
 
-def _find_indexed(text: str, span: str, index: int, unit: Unit) -> int | None:
-    """Return the offset of the occurrence of a span at an index; None if it is not there."""
+def _find_span(text: str, span: str, index: int, unit: Unit) -> int | None:
+    """Return the offset of the span at an index; None if the text there differs."""
     found = find_occurrences(span, text, attached=True)
     there = [at for at in found if _get_index(text, at, unit) == index]
     return there[0] if len(there) == 1 else None
 
 
-def _find_pronoun(text: str, pronoun: str, index: int, units: Sequence[Unit]) -> int:
+def _locate_pronoun(text: str, pronoun: str, index: int, units: Sequence[Unit]) -> int:
     """Return the pronoun's offset at the stated index, or else that of its only occurrence."""
-    pointed = {_find_indexed(text, pronoun, index, unit) for unit in units} - {None}
+    pointed = {_find_span(text, pronoun, index, unit) for unit in units} - {None}
     found = [at for at in pointed if at is not None] or find_occurrences(pronoun, text)
     if len(found) == 1:
         return found[0]
@@ -137,7 +137,7 @@ def _describe_text_at(text: str, index: int, pronoun: str, units: Sequence[Unit]
 
 
 def _detect_units(records: Iterable[Record]) -> Sequence[Unit]:
-    """Return the unit that fits more of a file's spans, or both units if tied."""
+    """Return the index unit that fits more of a file's spans, or both units if tied."""
     fits = Counter(dict.fromkeys(_UNITS, 0))
     for record in records:
         target = record.get("target", record)
@@ -145,14 +145,13 @@ def _detect_units(records: Iterable[Record]) -> Sequence[Unit]:
             try:
                 text, wanted = record["text"], target[f"{span}_text"]
                 index = _parse_index(target, f"{span}_index")
-                fits.update(u for u in _UNITS if _find_indexed(text, wanted, index, u) is not None)
+                fits.update(u for u in _UNITS if _find_span(text, wanted, index, u) is not None)
             except (ProblemError, KeyError, TypeError, AttributeError):
                 continue  # a record that can't be read
     return [unit for unit in _UNITS if fits[unit] == max(fits.values())]
 
 
 def _read(rows: Rows) -> Iterator[Entry]:
-    """Yield the claims; claims about the same blank get the first claim's `problem_id`."""
     first: dict[tuple[str, str | None], str] = {}
     records = list(_base.read_records(rows, ("target", "label", "idx")))
     units = _detect_units(row.values for row in records if row.values is not None)
@@ -160,12 +159,12 @@ def _read(rows: Rows) -> Iterator[Entry]:
         claim = found.item
         if isinstance(claim, Claim):
             shared = first.setdefault((claim.sentence, claim.pronoun), claim.problem_id)
-            note = _note_other_word(claim, units)
+            note = _describe_wrong_index(claim, units)
             found = replace(found, item=replace(claim, problem_id=shared), note=note)
         yield found
 
 
-def _note_other_word(claim: Claim, units: Sequence[Unit]) -> str | None:
+def _describe_wrong_index(claim: Claim, units: Sequence[Unit]) -> str | None:
     index, pronoun = claim.extra.get(f"{_KEY}.span2_index"), claim.pronoun or ""
     if not isinstance(index, int):
         return None
@@ -187,7 +186,7 @@ def _write(items: Sequence[Item], file: IO[str]) -> None:
     if len(claims) < len(items):
         item = next(item for item in items if not isinstance(item, Claim))
         raise _base.unwritable_error(item, "the format can store only true-or-false claims")
-    unit: Unit = "word" if all(map(_fits_words, claims)) else "character"
+    unit: Unit = "word" if all(map(_has_unique_word_index, claims)) else "character"
     records = [_make_record(claim, position, unit) for position, claim in enumerate(claims)]
     units = _detect_units(records)
     for claim, record in zip(claims, records, strict=True):
@@ -205,11 +204,11 @@ def _restore_text(claim: Claim) -> tuple[str, int, str]:
     return before + claim.pronoun + after, len(before), claim.pronoun
 
 
-def _fits_words(claim: Claim) -> bool:
+def _has_unique_word_index(claim: Claim) -> bool:
     text, at, pronoun = _restore_text(claim)
     if f"{_KEY}.unit" in claim.extra or detect_script(text) == "unspaced":
         return False
-    return _find_indexed(text, pronoun, _get_index(text, at, "word"), "word") == at
+    return _find_span(text, pronoun, _get_index(text, at, "word"), "word") == at
 
 
 def _make_record(claim: Claim, position: int, unit: Unit) -> dict[str, Any]:
@@ -222,7 +221,7 @@ def _make_record(claim: Claim, position: int, unit: Unit) -> dict[str, Any]:
     if kept.get("unit", "word") != unit:
         kept = {key: value for key, value in kept.items() if not key.endswith("_index")}
     if "span1_index" not in kept:
-        kept["span1_index"] = _get_index(text, _find_candidate(claim, text), unit)
+        kept["span1_index"] = _get_index(text, _locate_candidate(claim, text), unit)
     record: dict[str, Any] = {
         "text": text,
         "target": {
@@ -238,11 +237,8 @@ def _make_record(claim: Claim, position: int, unit: Unit) -> dict[str, Any]:
     return record
 
 
-def _find_candidate(claim: Claim, text: str) -> int:
-    """Return the offset of the candidate in the text, or else of its last word.
-
-    In "the brown suitcase", "the suitcase" is located at "suitcase".
-    """
+def _locate_candidate(claim: Claim, text: str) -> int:
+    """Return the candidate's offset in the text, or else that of the candidate's last word."""
     candidate = claim.candidate.rstrip(" .,;:!?")
     for wanted in (candidate, *candidate.split()[-1:]):
         found = find_occurrences(wanted, text)

@@ -25,7 +25,7 @@ from string import digits
 from winosmith.data import Place, cell
 from winosmith.errors import FormatError
 from winosmith.formats._base import Entry, tidy
-from winosmith.formats._names import collect_names, list_names
+from winosmith.formats._names import collect_names, join_names
 from winosmith.problem import BLANK, Problem, Scalar, make_extra_key
 from winosmith.text import detect_script, overlap, pieces, tokens, words
 
@@ -101,10 +101,8 @@ def would_be_paired(problems: Sequence[Problem]) -> bool:
 def refuse_unread_pairs(problems: Sequence[Problem], path: str | Path) -> None:
     """Raise FormatError if an unused column seems to mark twins.
 
-    Raises:
-        FormatError: a column puts at least half of the problems into pairs; at least 90 % of these
-            pairs have different texts, a common option and, if known, different answers; and some
-            of these pairs are not yet twins.
+    Such a column puts at least half of the problems into pairs; at least 90 % of these pairs have
+    different texts, a common option and, if known, different answers; and some are not yet twins.
     """
     found = _find_unread_pairs(problems)
     if found is not None:
@@ -125,10 +123,10 @@ def _find_unread_pairs(problems: Sequence[Problem]) -> tuple[str, int] | None:
         values = [problem.extra.get(key) for problem in problems]
         if 2 * len({*values}) < min_paired:  # a pair shares a value
             continue
-        marks = _find_marks(problems, values)
+        marks = _derive_labels(problems, values)
         if _count_paired(marks) < min_paired:
             continue
-        twos = _find_twos(problems, marks)
+        twos = _find_pairs(problems, marks)
         if len(twos) > 1 and any(
             a.root != b.root and (a.twin_id or a.id) != b.twin_id
             for a, b in ((problems[one], problems[other]) for one, other in twos)
@@ -137,22 +135,22 @@ def _find_unread_pairs(problems: Sequence[Problem]) -> tuple[str, int] | None:
     return None
 
 
-def _find_twos(problems: Sequence[Problem], marks: Sequence[str | None]) -> list[Pair]:
-    """Return the pairs of rows that share a mark, or none if fewer than 90 % look like twins."""
-    twos = _group_in_twos(marks)
+def _find_pairs(problems: Sequence[Problem], labels: Sequence[str | None]) -> list[Pair]:
+    """Return the pairs of rows with the same label, or none if under 90 % look like twins."""
+    twos = _group_in_pairs(labels)
     halves = sum(_may_be_halves(problems[one], problems[other]) for one, other in twos)
     return twos if halves >= _MIN_ALIKE * len(twos) else []
 
 
-def _group_in_twos(marks: Iterable[str | None]) -> list[Pair]:
+def _group_in_pairs(labels: Iterable[str | None]) -> list[Pair]:
     rows: defaultdict[str | None, list[int]] = defaultdict(list)
-    for row, mark in enumerate(marks):
+    for row, mark in enumerate(labels):
         rows[mark].append(row)
     return [(two[0], two[1]) for mark, two in rows.items() if mark is not None and len(two) == 2]
 
 
-def _find_marks(problems: Sequence[Problem], values: Sequence[Scalar]) -> list[str | None]:
-    """Return the twin mark of each problem, derived from a column's values.
+def _derive_labels(problems: Sequence[Problem], values: Sequence[Scalar]) -> list[str | None]:
+    """Return the twin label of each problem, derived from a column's values.
 
     Four interpretations are tried, and the one with the most pairs is used: the value is the mark;
     the value is the other half's id; the value is the other half's row, counted from 0, 1 or the
@@ -160,10 +158,8 @@ def _find_marks(problems: Sequence[Problem], values: Sequence[Scalar]) -> list[s
     """
     places = {problem.id: at for at, problem in enumerate(problems)}
     texts = [cell(value).strip() or None for value in values]
-    plain = [
-        None
-        if text and " " in text and text in problem.sentence
-        else text  # quoted from the sentence
+    plain = [  # without quotations from the sentence
+        None if text and " " in text and text in problem.sentence else text
         for problem, text in zip(problems, texts, strict=True)
     ]
     if 2 * _count_paired(plain) >= len(problems):
@@ -176,16 +172,16 @@ def _find_marks(problems: Sequence[Problem], values: Sequence[Scalar]) -> list[s
             mark = f"twin-{min(problem.id, text)}"
             for one in (problem.id, text):
                 partners[places[one]] = partners[places[one]] or mark
-    rows = (_find_partner_rows(texts, first) for first in (0, 1, 2))
-    marks = max(plain, partners, *rows, _get_stems(plain, _HALF), key=_count_paired)
+    rows = (_label_by_partner_row(texts, first) for first in (0, 1, 2))
+    marks = max(plain, partners, *rows, _extract_labels(plain, _HALF), key=_count_paired)
     if _count_paired(plain) or _count_paired(marks) == len(problems):
         return marks
-    stems = _get_best_stems(plain)
-    return max(marks, stems if len(_group_in_twos(stems)) >= _FEWEST else [], key=_count_paired)
+    stems = _get_best_labels(plain)
+    return max(marks, stems if len(_group_in_pairs(stems)) >= _FEWEST else [], key=_count_paired)
 
 
-def _find_partner_rows(texts: Sequence[str | None], first: int) -> list[str | None]:
-    """Return twin marks if each text is the number of the other half's row, or else only None."""
+def _label_by_partner_row(texts: Sequence[str | None], first: int) -> list[str | None]:
+    """Return twin labels if each text is the row number of the other half, or else only None."""
     numbers = [(text or "").removesuffix(".0") for text in texts]
     rows = [int(one) - first if one.isdecimal() else None for one in numbers]
     marks: list[str | None] = [None] * len(rows)
@@ -198,33 +194,37 @@ def _find_partner_rows(texts: Sequence[str | None], first: int) -> list[str | No
     return marks
 
 
-def _get_best_stems(texts: Sequence[str | None]) -> list[str | None]:
-    return max((_get_stems(texts, pattern) for pattern in _HALVES), key=_count_paired)
+def _get_best_labels(texts: Sequence[str | None]) -> list[str | None]:
+    return max((_extract_labels(texts, pattern) for pattern in _HALVES), key=_count_paired)
 
 
-def _get_stems(texts: Iterable[str | None], pattern: str | re.Pattern[str]) -> list[str | None]:
+def _extract_labels(
+    texts: Iterable[str | None], pattern: str | re.Pattern[str]
+) -> list[str | None]:
     found = (re.fullmatch(pattern, text) if text else None for text in texts)
     return [one and one[one.lastindex or 0] for one in found]
 
 
-def _count_paired(marks: Sequence[str | None]) -> int:
-    counts = Counter(mark for mark in marks if mark is not None)
+def _count_paired(labels: Sequence[str | None]) -> int:
+    counts = Counter(mark for mark in labels if mark is not None)
     return 2 * sum(count == 2 for count in counts.values())
 
 
-def clear_lists(entries: list[Entry]) -> list[Entry]:
+def clear_list_ids(entries: list[Entry]) -> list[Entry]:
     """Clear the twin ids of problems whose ids are numbers of a list."""
     problems = _get_problems(entries)
     rows, every = [*problems], [*problems.values()]
     times = Counter(one.id.rstrip(digits) for one in every)
-    twos = _group_in_twos(one.twin_id for one in every)
+    twos = _group_in_pairs(one.twin_id for one in every)
     listed = [two for two in twos if _are_listed(every[two[0]], every[two[1]], times)]
     return _set_twin_ids(entries, {rows[at]: None for two in listed for at in two})
 
 
 def _are_listed(one: Problem, other: Problem, times: Mapping[str, int]) -> bool:
     """Return whether a third id differs only in its number, and two texts are not alike."""
-    return times[one.id.rstrip(digits)] > 2 and not _are_alike(one, other, _MIN_OVERLAP_FAR)
+    return times[one.id.rstrip(digits)] > 2 and not _have_similar_texts(
+        one, other, _MIN_OVERLAP_FAR
+    )
 
 
 def pair_by_ids(entries: Iterable[Entry]) -> list[Entry]:
@@ -240,18 +240,18 @@ def pair_by_ids(entries: Iterable[Entry]) -> list[Entry]:
     problems = [every[row] for row in rows]
     ids = [problem.id for problem in problems]
     times = Counter(name.rstrip(digits) for name in ids)
-    marks = _get_stems(ids, _HALF)
-    twos = [(a, b) for a, b in _group_in_twos(marks) if _may_be_halves(problems[a], problems[b])]
+    marks = _extract_labels(ids, _HALF)
+    twos = [(a, b) for a, b in _group_in_pairs(marks) if _may_be_halves(problems[a], problems[b])]
     twos = [(a, b) for a, b in twos if not _are_listed(problems[a], problems[b], times)]
     if not twos:
-        marks = _get_best_stems(ids)
-        twos = _find_twos(problems, marks)
+        marks = _get_best_labels(ids)
+        twos = _find_pairs(problems, marks)
         some = [problems[row] for two in twos for row in two]
         are_named = all(one.options[0].casefold() in one.sentence.casefold() for one in some)
         are_sure = are_named and all(one.answer is not None for one in some)
         if not are_sure or len(twos) < max(_FEWEST, _MIN_PAIRED * len(problems) / 2):
             return found
-        if marks != _get_stems(ids, _HALVES[0]) and not _are_closest(problems, twos):
+        if marks != _extract_labels(ids, _HALVES[0]) and not _are_closest(problems, twos):
             return found
     return _set_twin_ids(found, {rows[row]: marks[row] for two in twos for row in two})
 
@@ -269,20 +269,16 @@ def _are_closest(problems: Sequence[Problem], twos: Sequence[Pair]) -> bool:
     return sum(own[0] == max(own) for own in close) >= _MIN_ALIKE * len(twos)
 
 
-def _may_be_halves(one: Problem, other: Problem) -> bool:
+def _may_be_halves(first: Problem, second: Problem) -> bool:
     """Return whether two problems differ in text and answer, and have an option in common."""
-    mine, its = _normalise_options(one), _normalise_options(other)
-    if not set(mine) & set(its) or not _are_unequal(one, other):
+    mine, its = _normalise_options(first), _normalise_options(second)
+    if not set(mine) & set(its) or not _differ_in_words(first, second):
         return False
-    return one.answer is None or other.answer is None or mine[one.answer] != its[other.answer]
+    return first.answer is None or second.answer is None or mine[first.answer] != its[second.answer]
 
 
 def pair_by_column(entries: Iterable[Entry], column: str) -> list[Entry]:
-    """Give problems the same `twin_id` if a column marks them as twins; clear all other twin ids.
-
-    Raises:
-        FormatError: no problem has the column, or the column marks no two problems as twins.
-    """
+    """Give problems the same `twin_id` if a column marks them as twins; clear all other ids."""
     found = list(entries)
     wanted = make_extra_key("", column)[1:]
     problems = _get_problems(found)
@@ -292,17 +288,17 @@ def pair_by_column(entries: Iterable[Entry], column: str) -> list[Entry]:
         values.append(problem.extra[names[0]] if names else None)
     if all(value is None for value in values):
         keys = {key.partition(".")[2] for problem in problems.values() for key in problem.extra}
-        known = list_names(sorted(keys)) or "none"
+        known = join_names(sorted(keys)) or "none"
         raise FormatError(f"there is no column {column!r} to pair by; further columns are: {known}")
     every = [*problems.values()]
     homes: defaultdict[str, dict[int, Problem]] = defaultdict(dict)
     for at, (row, problem) in enumerate(problems.items()):
         homes[found[row].place.path][at] = problem
-    marks = _find_marks(every, values)
+    marks = _derive_labels(every, values)
     if len(homes) > 1:  # values may count from 1 in each file
         own: list[str | None] = [None] * len(every)
         for number, home in enumerate(homes.values()):
-            inside = _find_marks([*home.values()], [values[at] for at in home])
+            inside = _derive_labels([*home.values()], [values[at] for at in home])
             for at, mark in zip(home, inside, strict=True):
                 own[at] = None if mark is None else f"{number}-{mark}"
         marks = max(own, marks, key=_count_paired)
@@ -383,7 +379,7 @@ def _find_neighbours(entries: Sequence[Entry]) -> list[Pair]:
     for row in problems:
         if row + 1 not in problems or (pairs and pairs[-1][1] == row):
             continue
-        if _are_opposites(problems[row], problems[row + 1], _MIN_OVERLAP):
+        if _are_opposite_twins(problems[row], problems[row + 1], _MIN_OVERLAP):
             pairs.append((row, row + 1))
     return pairs
 
@@ -409,7 +405,7 @@ def _find_mutual_pairs(
 def _iterate_candidate_pairs(
     group: Sequence[int], problems: dict[int, Problem], partners: Counter[int]
 ) -> Iterator[Pair]:
-    """Yield, once each, the pairs in a group that may share a fraction `_MIN_OVERLAP_FAR` of words.
+    """Yield each pair in a group that may share a fraction `_MIN_OVERLAP_FAR` of words.
 
     If two texts of n words share a fraction t of them, each has a shared word among its n - ⌈t n⌉ +
     1 rarest words (prefix filtering: Chaudhuri, Ganti and Kaushik 2006, "A primitive operator for
@@ -418,7 +414,7 @@ def _iterate_candidate_pairs(
     """
     if len(group) == 1:
         return
-    cut = {row: _number_repetitions(pieces(problems[row].sentence)) for row in group}
+    cut = {row: _number_repeated_parts(pieces(problems[row].sentence)) for row in group}
     times = Counter(piece for row in group for piece in cut[row])
     holders: dict[tuple[str, int], list[int]] = defaultdict(list)
     for row in group:
@@ -432,7 +428,7 @@ def _iterate_candidate_pairs(
             holders[piece].append(row)
 
 
-def _number_repetitions(parts: Sequence[str]) -> list[tuple[str, int]]:
+def _number_repeated_parts(parts: Sequence[str]) -> list[tuple[str, int]]:
     """Pair each part with its repetition number, so that a set can represent a multiset."""
     before: Counter[str] = Counter()
     numbered = []
@@ -446,8 +442,7 @@ def _normalise_options(problem: Problem) -> list[str]:
     return [tidy(option).casefold() for option in problem.options]
 
 
-def _are_opposites(first: Problem, second: Problem, min_overlap: float) -> bool:
-    """Return whether two unmarked problems are twins according to `pair_neighbours`."""
+def _are_opposite_twins(first: Problem, second: Problem, min_overlap: float) -> bool:
     if first.twin_id or second.twin_id or first.answer is None or second.answer is None:
         return False
     one, other = _normalise_options(first), _normalise_options(second)
@@ -457,50 +452,51 @@ def _are_opposites(first: Problem, second: Problem, min_overlap: float) -> bool:
         min_overlap, flipped = _MIN_OVERLAP_CHANGED, (right in shared) != (other_right in shared)
     else:
         flipped = right != other_right
-    return flipped and _are_alike(first, second, min_overlap)
+    return flipped and _have_similar_texts(first, second, min_overlap)
 
 
 def _are_twins(first: Problem, second: Problem) -> bool:
-    return _are_unequal(first, second) and _are_opposites(first, second, _MIN_OVERLAP_FAR)
+    return _differ_in_words(first, second) and _are_opposite_twins(first, second, _MIN_OVERLAP_FAR)
 
 
 def _may_be_twins(first: Problem, second: Problem) -> bool:
-    """Return whether two unmarked problems look like a twin, even if answers are withheld."""
     if first.twin_id or second.twin_id or first.lineage or second.lineage:
         return False
     if first.answer is not None and second.answer is not None:
         return _are_twins(first, second)
-    is_alike = _are_unequal(first, second) and _are_alike(first, second, _MIN_OVERLAP_FAR)
+    is_alike = _differ_in_words(first, second) and _have_similar_texts(
+        first, second, _MIN_OVERLAP_FAR
+    )
     return is_alike and sorted(_normalise_options(first)) == sorted(_normalise_options(second))
 
 
-def _are_alike(first: Problem, second: Problem, min_overlap: float) -> bool:
+def _have_similar_texts(first: Problem, second: Problem, min_overlap: float) -> bool:
     """Return whether two texts share enough words and differ in more than the blank's position."""
     if overlap(pieces(first.sentence), pieces(second.sentence)) < min_overlap:
         return False
     if detect_script(first.sentence) == "unspaced":
-        return not _is_same_text(first.sentence, second.sentence, _LONGEST_PRONOUN)
+        return not _differ_only_in_pronoun(first.sentence, second.sentence, _LONGEST_PRONOUN)
     one, other = (
         " ".join(
             token for token in tokens(problem.sentence) if token[0].isalnum() or token == BLANK
         )
         for problem in (first, second)
     )
-    return not _is_same_text(one, other, max(len(one), len(other)))
+    return not _differ_only_in_pronoun(one, other, max(len(one), len(other)))
 
 
-def _are_unequal(first: Problem, second: Problem) -> bool:
+def _differ_in_words(first: Problem, second: Problem) -> bool:
     return words(first.sentence.casefold()) != words(second.sentence.casefold())
 
 
-def _is_same_text(one: str, other: str, longest: int) -> bool:
+def _differ_only_in_pronoun(first_text: str, second_text: str, max_length: int) -> bool:
     """Return whether two sentences differ only in which of their pronouns is the blank.
 
-    For example, "a _ m her z" and "a him m _ z". A pronoun has at most `longest` letters.
+    For example, "a _ m her z" and "a him m _ z". A pronoun has at most `max_length` letters.
     """
-    if one.count(BLANK) != 1 or other.count(BLANK) != 1:
+    if first_text.count(BLANK) != 1 or second_text.count(BLANK) != 1:
         return False
-    start, rest, longer, end = *one.split(BLANK), *other.split(BLANK)
+    start, rest, longer, end = *first_text.split(BLANK), *second_text.split(BLANK)
     if len(start) > len(longer):
         start, rest, longer, end = longer, end, start, rest
     if not longer.startswith(start) or not rest.endswith(end):
@@ -508,6 +504,6 @@ def _is_same_text(one: str, other: str, longest: int) -> bool:
     shown, hidden = longer[len(start) :], rest[: len(rest) - len(end)]
     first, last = len(shown.partition(" ")[0]), len(hidden.rpartition(" ")[2])
     return any(
-        hidden.startswith(shown[n:]) and 1 <= len(hidden) - len(shown[n:]) <= min(last, longest)
-        for n in range(1, min(first, longest) + 1)
+        hidden.startswith(shown[n:]) and 1 <= len(hidden) - len(shown[n:]) <= min(last, max_length)
+        for n in range(1, min(first, max_length) + 1)
     )

@@ -86,10 +86,8 @@ def _write(items: Sequence[Item], file: IO[str]) -> None:
             why = f"the format has 2 options per problem, not {len(problem.options)}"
             raise _base.unwritable_error(problem, why)
         if not problem.blank_is_unique:
-            has_none = problem.blank is None
-            why = (
-                "needs a blank in each text" if has_none else "can't mark the blank among other '_'"
-            )
+            why = "can't mark the blank with '_', which also occurs in the text"
+            why = "needs a blank in each text" if problem.blank is None else why
             why = f"the format {why}; winosmith's own JSON Lines can store it"
             raise _base.unwritable_error(problem, why)
         option1, option2 = problem.options

@@ -37,15 +37,8 @@ _MISTAKEN_SPACE = re.compile(r"Â(?=\s)")
 _COUNTS = re.compile(r"\s*(\d+) out of (\d+) subjects? got this answer\.?\s*")
 
 
-def letter_index(letter: str, options: int) -> int | None:
-    """Return the 0-based index of an answer's letter; None if the answer is empty.
-
-    Raises:
-        ProblemError: the answer is not the letter of an option.
-
-    >>> letter_index(" B.  ", 2)
-    1
-    """
+def parse_letter_index(letter: str, options: int) -> int | None:
+    """Return the 0-based index of an answer's letter; None if the answer is empty."""
     bare = letter.strip(" \n\t.")
     if not bare:
         return None
@@ -57,9 +50,9 @@ def letter_index(letter: str, options: int) -> int | None:
     return _LETTERS.index(bare)
 
 
-def _parse_schema(schema: Element, problem_id: str, mistaken: bool) -> Problem:
+def _parse_schema(schema: Element, problem_id: str, has_mistaken_spaces: bool) -> Problem:
     before, pronoun, after = (
-        _MISTAKEN_SPACE.sub("", text) if mistaken else text
+        _MISTAKEN_SPACE.sub("", text) if has_mistaken_spaces else text
         for text in (_base.get_child_text(schema, f"text/{p}") for p in ("txt1", "pron", "txt2"))
     )
     sentence, pronoun_or_none = _base.replace_pronoun(before, pronoun, after)
@@ -68,7 +61,7 @@ def _parse_schema(schema: Element, problem_id: str, mistaken: bool) -> Problem:
         id=problem_id,
         sentence=sentence,
         options=options,
-        answer=letter_index(schema.findtext("correctAnswer") or "", len(options)),
+        answer=parse_letter_index(schema.findtext("correctAnswer") or "", len(options)),
         pronoun=pronoun_or_none,
         extra=Extra(_parse_extra(schema)),
     )
@@ -101,24 +94,24 @@ def _read_schemas(rows: Rows, first_id: int) -> Iterator[Entry]:
     )
 
 
-def _is_collection(rows: Rows, *, counted: bool) -> bool:
+def _is_collection(rows: Rows, *, has_human_counts: bool) -> bool:
     if "<collection" not in rows.start or "<schema" not in rows.start:
         return False
-    return counted == any("<humanSubjects" in source.text for source in rows.sources)
+    return has_human_counts == any("<humanSubjects" in source.text for source in rows.sources)
 
 
 WSC_XML = Format(
     name="wsc-xml",
     title="the Winograd Schema Challenge, 285 schemas as XML",
     read=lambda rows: pair_neighbours(_read_schemas(rows, 0)),
-    sign=lambda rows: _is_collection(rows, counted=False),
+    sign=lambda rows: _is_collection(rows, has_human_counts=False),
 )
 
 PDP_XML = Format(
     name="pdp-xml",
     title="Pronoun Disambiguation Problems, with human counts",
     read=lambda rows: _read_schemas(rows, 1),
-    sign=lambda rows: _is_collection(rows, counted=True),
+    sign=lambda rows: _is_collection(rows, has_human_counts=True),
 )
 
 
