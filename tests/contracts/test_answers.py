@@ -1024,7 +1024,7 @@ def test_grades_may_be_next_to_times(tmp_path: Path) -> None:
     """Seconds are no options, even if one is 1.0, and the grades are read."""
     rows = [f"{name},{at / 2 + 0.5},{at % 2}" for at, name in enumerate(DATA.ids)]
     path = _text(tmp_path / "m.csv", "\n".join(["id,time,correct", *rows]))
-    with pytest.warns(formats.ReadingNote, match="'time' has numbers, and others have grades"):
+    with pytest.warns(formats.ReadingNote, match="'time' has numbers .other columns have grades"):
         found = answers.read(path, DATA)["m"].by_id
     assert [found[p.id].credit(p.answer) for p in DATA] == [0.0, 1.0] * 6
 

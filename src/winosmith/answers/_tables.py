@@ -206,7 +206,7 @@ def _explain_numeric_columns(
     left = numbers if lettered else [n for n in numbers if graded and n not in graded]
     left = [name for name in left if _are_unlike_options(given[name])]
     return dict.fromkeys(
-        left, f"has numbers, and others have {'letters' if lettered else 'grades'}"
+        left, f"has numbers (other columns have {'letters' if lettered else 'grades'})"
     )
 
 

@@ -42,7 +42,7 @@ def _stability(
         else Prediction(p.ref, (p.answer + (name in wrong)) % len(p.options))
         for name, p in found.items()
     ]
-    return m.stability(m.grade(data, answers), depth=kind, draws=10)
+    return m.measure_stability(m.grade(data, answers), depth=kind, draws=10)
 
 
 @pytest.mark.parametrize("wrong", [{"old_big"}, {"old", "pot"}, set(), {"root", "old_big"}])
@@ -113,7 +113,7 @@ def test_a_path_of_ties_ends_as_the_metrics_say(
     answers = load_answers(found[0], load_tree(found[0], None), alpha)
     data = Dataset(as_problem(problem) for problem in found)
     said = [Prediction(problem.ref, 0, tied=tuple(range(options))) for problem in found]
-    curve = m.stability(m.grade(data, said), depth="edit", draws=10).survival
+    curve = m.measure_stability(m.grade(data, said), depth="edit", draws=10).survival
     ends = count_first_errors(answers, "edit")
     assert tuple(end.depth for end in ends) == curve.depths == (0, 1, 2, 3, 4, 5)
     assert [end.before for end in ends] == pytest.approx(curve.at_risk)
@@ -186,7 +186,7 @@ def test_the_public_download_gives_the_figures_of_a_family_with_hidden_ones(
     names = {problem.ref: name for name, problem in found.items()}
     said = [Prediction(one.id, ((one.answer or 0) + (names[one.id] in wrong)) % 2) for one in data]
     for kind, of in zip(DEPTHS, compute_error_depths(answers), strict=True):
-        measured = m.stability(m.grade(data, said), depth=kind, draws=10)
+        measured = m.measure_stability(m.grade(data, said), depth=kind, draws=10)
         assert (of.n, of.errors, of.mean, of.first) == (
             measured.n, measured.mean.errors, measured.mean.value, measured.first.value,
         )  # fmt: skip
