@@ -115,5 +115,5 @@ def test_records_of_others_are_read_by_their_answers(tmp_path: Path) -> None:
     assert {p.choice for p in found.predictions} == {1}
     assert len(found.predictions) == len(DATA) - 1
     assert (found.log.keys_differ, found.log.scores_differ) == ((), ())
-    with pytest.raises(FormatError, match="0 of 26 rows have the question"):
+    with pytest.raises(FormatError, match="0 of 26 rows match the question"):
         answers.read(path, Dataset(make_twins(4, seed=9).problems))

@@ -274,7 +274,7 @@ def test_samples_of_our_own_export_are_told_by_id_and_words(tmp_path: Path) -> N
     path = _written(tmp_path / "m" / "samples_quiz.jsonl", rows)
     assert _chosen(path, data) == {"m": dict.fromkeys(data.ids, 1)}
     moved = Dataset(replace(p, id=str(3 - int(p.id))) for p in data)
-    with pytest.raises(FormatError, match="only 0 of 4 rows have the question"):
+    with pytest.raises(FormatError, match="only 0 of 4 rows match the question"):
         _chosen(path, moved)
 
 
@@ -284,7 +284,7 @@ def test_rows_of_no_item_are_told(tmp_path: Path) -> None:
     rows = [_sample(_doc(p), [-1, -2, -3, -4][: len(p.options)], "ABCD"[: len(p.options)])
             for p in (*data, other)]  # fmt: skip
     path = _written(tmp_path / "samples_quiz.jsonl", rows)
-    with pytest.warns(formats.ReadingNote, match="1 of 7 rows belong to no item \\(line 7, …\\)"):
+    with pytest.warns(formats.ReadingNote, match="1 of 7 rows match no item \\(line 7, …\\)"):
         found = _chosen(path, data)
     assert found == {tmp_path.name: dict.fromkeys(data.ids, 0)}
 
@@ -317,7 +317,7 @@ def test_a_folder_holds_several_tasks_of_a_model(tmp_path: Path) -> None:
         ('{"doc": {}, "resps": []}\n{"doc', ":2: the line is not JSON"),
         ('{"doc": [], "resps": []}', ":1: this is not a sample: it has no 'doc'"),
         ('{"doc": {"q": 1}, "resps": [["x", "True"]]}', ":1: 'x' is not a log-likelihood"),
-        ('{"doc": {"q": 1}, "resps": [["A", "B"]]}', ":1: 2 replies per item: add a filter"),
+        ('{"doc": {"q": 1}, "resps": [["A", "B"]]}', ":1: the item has 2 replies; add a filter"),
         ('{"doc": {"q": 1}, "resps": ["A"]}', "The 'doc' fields can't be read as items: no known"),
         ('{"doc": {"q": "\\ud800"}, "resps": ["A"]}', "The 'doc' fields can't be read as items"),
         ('{"doc": {}, "resps": [], "arguments": [1], "target": "²"}', "0 of 1 rows"),
@@ -330,7 +330,7 @@ def test_a_folder_holds_several_tasks_of_a_model(tmp_path: Path) -> None:
         ('{"eval": {},\n "samples": [{"choices": 3, "scores": [1]}]}', "0 of 1 rows"),
         ('{"eval": {},\n "samples": [{"attachments": [1], "input": "?"}]}', "0 of 1 rows"),
         ("id,m\nq0," + 200_000 * "A", ":2: this is not a row of a table: field larger"),
-        ("0\n1\n" * 6, ":1: 'q0': 0 is not a label: options are counted from 1"),
+        ("0\n1\n" * 6, ":1: 'q0': 0 is not a label: options are numbered from 1"),
     ],
 )
 def test_a_log_that_tells_nothing_is_refused(text: str, message: str, tmp_path: Path) -> None:

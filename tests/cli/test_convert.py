@@ -77,7 +77,7 @@ def test_errata_correct_keys(ours: Path, tmp_path: Path, cli: Cli) -> None:
     assert (told["corrected"], told["lost"], told["changed"]) == (1, {}, {})
     assert [problem.answer for problem in formats.read(out)] == [0, 0]
     again = cli.refused("convert", out, tmp_path / "again.jsonl", "--errata", errata)
-    assert "errata.csv:2: the key of 't-a' is 'the cup' in the data, and not 'the jug'" in again
+    assert "errata.csv:2: the key of 't-a' is 'the cup' in the data, not 'the jug'" in again
     assert not (tmp_path / "again.jsonl").exists()
     assert "--errata must be different files" in cli.refused(
         "convert", ours, errata, "--to", "csv", "--errata", errata, "--force"
@@ -180,7 +180,7 @@ def test_what_does_not_fit_is_set_aside_too(data_dir: Path, tmp_path: Path, cli:
         (["--recast", "problems"], "the file already contains problems; omit --recast problems"),
         (
             ["--to", "superglue-wsc"],
-            "'superglue-wsc' stores only claims; convert the others",
+            "'superglue-wsc' stores only claims; convert the other items",
         ),
         (["--from", "copa-xml"], "the XML is not well-formed"),
         (["--to", "wsc-xml"], "'wsc-xml' is not one of 'winosmith', 'csv', 'winogrande', 'superg"),

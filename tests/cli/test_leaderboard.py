@@ -67,7 +67,7 @@ def test_the_page_draws_the_five(cli: Cli) -> None:
 @pytest.mark.parametrize(
     ("line", "told"),
     [
-        ("1,2,1,2", "submission.lst:41: '1,2,1,2' is not 5 comma-separated labels, each 1 or 2"),
+        ("1,2,1,2", "submission.lst:41: '1,2,1,2' is not 5 comma-separated labels (1 or 2)"),
         ("1,2,1,2,3", "submission.lst:41: '1,2,1,2,3' is not 5 comma-separated labels"),
         ("1,2,1,2,1", "submission.lst: there are 41 lines of predictions for 40 answers"),
     ],

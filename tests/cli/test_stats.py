@@ -243,7 +243,7 @@ def test_questions_are_read_by_the_columns_that_are_named(tmp_path: Path, cli: C
     named = ["--question", "Q", "--choices", "yes,no", "--answer", "K"]
     report = cli.told("stats", path, *named)
     assert (report["problems"], report["missing_options"]["count"]) == (8, 0)
-    assert "there is no column 'R'; there are 'Q', 'yes', 'no', 'K'" in cli.refused(
+    assert "there is no column 'R'; the columns are 'Q', 'yes', 'no', 'K'" in cli.refused(
         "stats", path, "--question", "R", "--choices", "yes,no"
     )
     shown = cli("stats", path, *named)

@@ -662,7 +662,7 @@ def test_items_whose_key_differs_in_the_log_are_listed(
     assert _audit(data, path)["log"]["keys_differ"] == [f"q{at}" for at in other]
     _, shown, _ = _typed("score", data, path)
     count = f"{len(other)} item{'s' * (len(other) > 1)}"
-    assert f"in {count} the log's own key differs" in " ".join(shown.split())
+    assert f"in {count} the log's key differs" in " ".join(shown.split())
 
 
 def test_scores_that_contradict_the_answer_are_counted(data: Path, tmp_path: Path) -> None:
@@ -678,7 +678,7 @@ def test_scores_that_contradict_the_answer_are_counted(data: Path, tmp_path: Pat
     [
         ("cancelled", "the run was cancelled after 5 of 12"),
         ("error", "the run failed after 5 of 12"),
-        ("success", "the log has the answers to 5 of 12"),
+        ("success", "the log contains answers to only 5 of 12"),
     ],
 )
 def test_the_status_of_an_incomplete_log_is_reported(
@@ -734,33 +734,33 @@ def _others(n: int) -> list[Problem]:
     [
         ("m.csv", "id,m,m\nq0,A,B\n", "csv:1: the column 'm' occurs twice"),
         ("m.csv", "id,m\nq0,A\nq0,B\n", "csv:3: the id 'q0' occurs twice"),
-        ("m.csv", "id,m\nq0,0\nq2,1\n", "csv:2: 'q0': 0 is not a label: options are counted"),
+        ("m.csv", "id,m\nq0,0\nq2,1\n", "csv:2: 'q0': 0 is not a label: options are numbered"),
         ("m.csv", "id,m\nq0,A,B\n", "m.csv:2: the row has 3 cells; the header has 2"),
         ("m.csv", "x,choice\nq0,A\n", "m.csv:1: the table has no column 'id'"),
-        ("m.csv", "q0,A\nq1,B\n", "'q0' is the id of an item: add a first line with names"),
-        ("m.csv", "model,q0,q1\nm,A,B\n", "the columns are items; write a row per item"),
-        ("m.csv", "id,gold,label\nq0,A,B\n", "'gold', 'label' are names of keys: name each"),
+        ("m.csv", "q0,A\nq1,B\n", "'q0' is an item's id: add a header line"),
+        ("m.csv", "model,q0,q1\nm,A,B\n", "the columns are items; write one row per item"),
+        ("m.csv", "id,gold,label\nq0,A,B\n", "'gold', 'label' are names of key columns: name each"),
         ("m.csv", "id,model,pred\nq0,m,A\nq0,,B\n", "m.csv:3: the row has no 'model'"),
         ("m.csv", "id,model,pred\nq0,m,A\nq0,m,B\n", "csv:3: the model 'm': the id 'q0' occurs"),
         ("m.csv", "id,model,x,y\nq0,m,A,A\nq0,n,B,A\n", "the model 'm': its answers may be in 'x'"),
         ("m.csv", "id,epoch,model,target,score\nq0,1,m,A,C\nq1,1,m,B,I\n",
-         "the model 'm': all answers are C or I; write correct and incorrect if they are marks"),
+         "the model 'm': all answers are C or I; write correct and incorrect if they are grades"),
         ("m.csv", 'id,score1,score2,score3,score4\nq0,"1,5",2,3,4\n', "a score is not a number"),
-        ("m.csv", "id,m\nq0,I see\nq1,Why?\n", "no answer is the letter of an option"),
+        ("m.csv", "id,m\nq0,I see\nq1,Why?\n", "no answer is an option letter"),
         ("m.csv", "id,m\nq0,C\nq1,I\n", "all answers are C or I; write correct and incorrect if"),
-        ("m.json", '{"q0": "A", "x": "B", "y": "B"}', "1 of 3 keys of this object have the id of "
+        ("m.json", '{"q0": "A", "x": "B", "y": "B"}', "1 of 3 keys of this object match the id of "
          "an item; 'x', 'y' do not. Is this another data set? answers are read from a table"),
-        ("m.json", '{"q0": 0, "q2": 1}', "'q0': 0 is not a label: options are counted from 1"),
-        ("m.json", '{"q0": "I see", "q1": null}', "no answer is the letter of an option"),
+        ("m.json", '{"q0": 0, "q2": 1}', "'q0': 0 is not a label: options are numbered from 1"),
+        ("m.json", '{"q0": "I see", "q1": null}', "no answer is an option letter"),
         ("m.json", '{"q0": "A", "q0": "B"}', "the key 'q0' occurs twice"),
         ("m.json", '{"question": "Who?"}\n{"question": "Why?"}\n', ":1: these are not answers"),
         ("m.json", '["A", "B"', "the list is not JSON"),
         ("m.csv", "id,score1,score2,score3,score4\nq0,1,2,,4\n",
          "m.csv:2: a score is empty, but a later score is not"),
         ("m.csv", "id,score0,score1,score2,score3\nq0,1,2,3,4\n",
-         "scores are in 'score0', 'score1', 'score2', …; number these columns from score1"),
-        ("m.json", json.dumps([True] * 12), 'row 1: a list has labels, such as 1 or "A", not true'),
-        ("m.json", json.dumps([1, [2]] * 6), "row 2: a list has labels"),
+         "columns are 'score0', 'score1', 'score2', …; number them from score1"),
+        ("m.json", json.dumps([True] * 12), 'list must contain labels, such as 1 or "A", not t'),
+        ("m.json", json.dumps([1, [2]] * 6), "row 2: the list must contain labels"),
         ("m.json", json.dumps([1, 2, 2.5] * 4), 'such as 1 or "A", not 2.5'),
         ("m.lst", "1\n?\nx y\nNo\n", ":2: '?' is not a label, such as 1 or A"),
         ("m.lst", "1;[ 0.5 abc ]\n", ":1: the scores ' 0.5 abc ' are not numbers"),
@@ -781,7 +781,7 @@ def test_a_label_that_is_a_number_and_another_options_text_is_refused(tmp_path: 
     """Of the options 3, 2 and 1 nobody knows which one "1" names, but which one "2" names."""
     items = Dataset([Problem("q", "How many?", ("3", "2", "1"), 0, blank=None)])
     path = _text(tmp_path / "gpt.json", '{"q": "1"}')
-    with pytest.raises(FormatError, match="text of another"):
+    with pytest.raises(FormatError, match="another option's text"):
         answers.read(path, items)
     assert answers.read(_text(path, '{"q": "2"}'), items)["gpt"].predictions[0].choice == 1
 
@@ -984,7 +984,7 @@ def test_the_marks_of_a_scorer_are_not_letters(marks: str, data: Path, tmp_path:
     ]
     for command in ("score", "audit"):
         refused = _run(command, data, _log(tmp_path / "log.json", samples))
-        assert "the answers of the scorer 's' are its marks, such as C and I" in refused
+        assert "the answers of the scorer 's' are grades, such as C and I" in refused
 
 
 def test_numbers_from_1_are_not_ids_from_0(tmp_path: Path) -> None:

@@ -102,7 +102,7 @@ def test_a_gated_data_set_is_explained(monkeypatch: pytest.MonkeyPatch, tmp_path
         raise error
 
     monkeypatch.setattr(datasets, "get_dataset_config_names", refuse)
-    with pytest.raises(FormatError, match="accept its terms on its page, and log in"):
+    with pytest.raises(FormatError, match="accept the terms on the data set's page, then log in"):
         data.read(f"hf:{tmp_path}")
 
 

@@ -69,7 +69,7 @@ def test_two_columns_of_one_name_are_refused(tmp_path: Path) -> None:
     header = "sentence,option1,option2,answer"
     with pytest.raises(FormatError, match=r"table\.csv:1: the column 'answer' occurs twice"):
         read(tmp_path, f"{header},answer\nA _ b.,x,y,1,2\n")
-    with pytest.raises(FormatError, match=r"two columns would both be 'csv\.colour'"):
+    with pytest.raises(FormatError, match=r"two columns would both be named 'csv\.colour'"):
         read(tmp_path, f"{header},colour,csv.colour\nA _ b.,x,y,1,2,3\n")
 
 

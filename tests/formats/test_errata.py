@@ -45,7 +45,7 @@ def test_keys_are_texts_or_letters(
         ("id,old,new,evidence\n", r"errata.csv: .*no errata"),
         ("id,old,new,evidence\nq9,A,B,x\n", r"errata.csv:2: .*'q9'.*no item has this id"),
         ("id,old,new,evidence\nq1,A,B,x\nq2,B,C,x\n",
-         r"errata.csv:3: the key of 'q2' is 'a cat' in the data, and not 'a dog'"),
+         r"errata.csv:3: the key of 'q2' is 'a cat' in the data, not 'a dog'"),
         ("id,old,new,evidence\nq1,A,D,x\n", r"errata.csv:2: 'D' is not an option of 'q1'"),
         ("id,old,new,evidence\nq1,A,a dog,\n", r"errata.csv:2: .*no evidence"),
         ("id,old,new,evidence\nq3,A,B,x\n", r"errata.csv:2: 'q3' has no key"),

@@ -180,7 +180,9 @@ def test_columns_can_be_named(tmp_path: Path) -> None:
     [problem] = formats.read(path, columns=columns)
     assert (problem.sentence, problem.options, problem.answer) == ("Tea. Hot?", ("yes", "no"), 1)
     assert dict(problem.extra) == {"questions.Nr": "7", "questions.Level of it": "3"}
-    with pytest.raises(FormatError, match="there is no column 'Frage'; there are 'Nr', 'About"):
+    with pytest.raises(
+        FormatError, match="there is no column 'Frage'; the columns are 'Nr', 'About"
+    ):
         formats.read(path, columns=Columns(("Frage",)))
     with pytest.raises(FormatError, match="name it with `question=`"):
         formats.read(path, "questions")
@@ -243,7 +245,7 @@ def test_a_table_that_lost_the_places_of_blanks_says_so() -> None:
     found = formats.scan(table)
     assert [item.blank for item in found.items] == [None, None]
     assert found.notes[0].startswith(
-        "1 of the texts have one '_' ('a', …) and are read as questions"
+        "1 of the texts have one '_' ('a', …) but are read as questions"
     )
     table["blank"] = [None, 8.0]
     found = formats.scan(table)

@@ -519,21 +519,21 @@ REFUSED = {
     "Python's dicts": ("\n".join(map(str, ROWS)).encode(), r"json\.dumps"),
     "lists of another length": (
         jsonl([{"article": "A.", "questions": ["Why?"], "options": TEXTS[:2], "answers": [*"AB"]}]),
-        "'questions' contains several questions without matching lists"),
+        "'questions' contains several questions, but no other column"),
     "no header": (b"Why?,w,x,y,z,A\nWhen?,w,x,y,z,B\n", "does the first line name the columns"),
     "marks between": (jsonl([{"question": "Why?", "options": "w | x", "answer": "A"}]),
-                      "the choices of its first row are not a list: write a JSON list"),
+                      "the first row's choices are not a list: write a JSON list"),
     "lists as records": (json.dumps([["Why?", "w", "x", "A"]]).encode(),
                          "its records are lists, not objects: give each value a name"),
     "signs that stand twice": (
         jsonl([{"question": "Why?", "options": "A) vitamin A) B) iron", "answer": "A"}]),
-        "the choices of its first row are not a list"),
+        "the first row's choices are not a list"),
     "free answers": (jsonl([{"question": "Why?", "answer": "It is 42."}]), "name them with"),
     "letters and numbers": (jsonl([{**row, "answer": n} if n % 2 else row
                                    for n, row in enumerate(ROWS)]), ":1: the answers may be"),
     "an answer in a sentence": (
         jsonl([{"question": "Why?", "choices": TEXTS[0], "answer": "The answer is A."}]),
-        ":1: the answer 'The answer is A.' is not a choice.* or write only the letters in it"),
+        ":1: the answer 'The answer is A.' is neither a choice.* only letters in that column"),
     "several chosen": (jsonl([{"prompt": "Why?", "chosen": ["w", "x"], "rejected": ["y"]}]),
                        ":1: it has 2 correct answers"),
     "several right texts": (jsonl([{"question": "Why?", "Correct Answers": "w; x",
@@ -605,10 +605,7 @@ def test_an_id_that_many_rows_share_is_that_of_a_text(tmp_path: Path) -> None:
     found = formats.scan(put(tmp_path, jsonl(rows)))
     assert [item.id for item in found.items[:2]] == ["0", "1"]
     assert len(found.items) == 40
-    assert (
-        "30 of 40 rows repeat the value of another row; the questions are numbered"
-        in found.notes[0]
-    )
+    assert "30 of 40 rows repeat another row's value; the questions are numbered" in found.notes[0]
     rows = [{**row, "id": max(1, n)} for n, row in enumerate(rows)]
     [bad] = formats.scan(put(tmp_path, jsonl(rows))).bad
     assert bad.reason == "the id '1' was already used at line 1"
@@ -627,12 +624,12 @@ def test_a_second_column_of_answers_is_compared_with_the_first(
         ]  # fmt: skip
     found = formats.scan(put(tmp_path, jsonl(rows)))
     assert not any(item.extra for item in found.items)
-    assert found.notes[0] == "'answer_index' repeats the key, and is omitted"
+    assert found.notes[0] == "'answer_index' repeats the key and is omitted"
     rows[6]["answer_index"] = 1
     found = formats.scan(put(tmp_path, jsonl(rows)))
     assert not any(item.extra for item in found.items)
     assert found.notes[0] == (
-        "'answer_index' repeats the key, and is omitted; it differs in 1 of 40 rows (line 7)"
+        "'answer_index' repeats the key and is omitted; it differs in 1 of 40 rows (line 7)"
     )
 
 
@@ -642,16 +639,16 @@ def test_a_second_column_of_other_answers_is_asked_about(tmp_path: Path) -> None
         {**ROWS[n % 4], "answer": "ABCD"[n % 3], "gold": "ABCD"[n % 4]} for n in range(40)
     ]
     path = put(tmp_path, jsonl(rows))
-    told = "'answer' and 'gold' may both be the answers, and differ in 28 of 40 rows, the first at "
+    told = "'answer' and 'gold' may both be the answers but differ in 28 of 40 rows, first at "
     with pytest.raises(FormatError, match=told + "line 4; choose one with `answer='answer'` or"):
         formats.read(path)
     assert formats.read(path, columns=Columns(answer="gold")).answers == (0, 1, 2, 3) * 10
     rows = [{**row, "gold": row["gold"] if n in (3, 7) else None} for n, row in enumerate(rows)]
     found = formats.scan(put(tmp_path, jsonl(rows)))
-    assert found.notes == ("'gold' has another answer in 2 of 2 rows (lines 4 and 8)",)
+    assert found.notes == ("'gold' has a different answer in 2 of 2 rows (lines 4 and 8)",)
     rows = [{**ROWS[n % 4], "gold": str((n + 1) % 4) if n < 4 else None} for n in range(40)]
     found = formats.scan(put(tmp_path, jsonl(rows)))
-    assert found.notes == ("'gold' has another answer in 4 of 4 rows (lines 1, 2, 3 and 4)",)
+    assert found.notes == ("'gold' has a different answer in 4 of 4 rows (lines 1, 2, 3 and 4)",)
 
 
 def test_numbers_from_one_on_do_not_claim_to_fit_all(tmp_path: Path) -> None:
@@ -660,7 +657,7 @@ def test_numbers_from_one_on_do_not_claim_to_fit_all(tmp_path: Path) -> None:
     found = formats.scan(put(tmp_path, jsonl([*rows, {**ROWS[0], "answer": 0}])))
     assert len(found.bad) == 1
     assert found.notes == (
-        "the answers are read as numbers from 1, which fits 40 of 41 of them; numbers from 0 fit "
+        "the answers are read as 1-based numbers, which fit 40 of 41 answers; 0-based numbers fit "
         "31",
     )
 
@@ -713,7 +710,7 @@ def test_a_text_in_windows_encoding_is_read_if_it_is_named(tmp_path: Path) -> No
     path = put(tmp_path, rows.encode("cp1252"), "rows.csv")
     plain = formats.read(put(tmp_path, rows.encode(), "plain.csv"))
     assert formats.read(path, encoding="cp1252").problems == plain.problems
-    with pytest.raises(FormatError, match="'cp9999' is not an encoding, such as 'cp1252'"):
+    with pytest.raises(FormatError, match="unknown encoding 'cp9999'; use a name such as 'cp1252'"):
         formats.read(path, encoding="cp9999")
     [note] = formats.scan(path, encoding="latin1").notes
     assert note.startswith(

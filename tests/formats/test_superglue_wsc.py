@@ -130,7 +130,7 @@ def test_characters_are_counted_if_they_fit_the_spans(tmp_path: Path) -> None:
     [
         (
             row("Tom hit it because it ran.", "it", 3, True),
-            "'span2_index' is 3, where the text has 'because'; .* the pronoun 'it' 2 times",
+            "'span2_index' is 3, where the text has 'because'; .* the pronoun 'it' occurs 2 times",
         ),
         (row("Tom hit it.", "she", 2, True), "the pronoun 'she' is not in the text"),
         (row("Tom says he ran.", "he", 2, 1), "the label must be true or false, not 1"),
@@ -153,7 +153,7 @@ def test_an_index_in_a_text_without_spaces_counts_characters(tmp_path: Path) -> 
 def test_an_index_that_fits_two_places_is_refused(tmp_path: Path) -> None:
     """If words and characters fit all spans alike, a place in which they differ is not guessed."""
     (tmp_path / "in.jsonl").write_text(row("- I I", "I", 2, True))
-    with pytest.raises(FormatError, match=r":1: .* 'I' fits both as a word index and as a char"):
+    with pytest.raises(FormatError, match=r":1: .* fits 'I' both as a word index and as a char"):
         formats.read_claims(tmp_path / "in.jsonl")
 
 

@@ -57,7 +57,7 @@ def test_a_submission_has_a_column_for_each_size(data_dir: Path) -> None:
 def test_bad_labels_are_named(tmp_path: Path) -> None:
     """A label other than 1 and 2, or a wrong number of columns, is told with its line."""
     (tmp_path / "labels.lst").write_text("1\n2\n3\n")
-    with pytest.raises(FormatError, match=r"labels\.lst:3: '3' is not one label, each 1 or 2"):
+    with pytest.raises(FormatError, match=r"labels\.lst:3: '3' is not one label \(1 or 2\)"):
         answers.read_labels(tmp_path / "labels.lst")
     with pytest.raises(FormatError, match=r":1: '1' is not 5 comma-separated labels"):
         answers.read_submission(tmp_path / "labels.lst")

@@ -50,8 +50,8 @@ def test_plain_texts_stay_texts(tmp_path: Path) -> None:
     [
         ("answer: 2", "answer: &two 2\n    also: *two", r"aliases \(\*name\) are not allowed"),
         ("answer: 2", "<<: {answer: 2}", r"merge keys \(<<\) are not allowed"),
-        ("answer: 2", "answer: 2\n    answer: 3", "each key must be a string and unique"),
-        ("title:", "more: [{question: x}]\ntitle:", "several lists of records; keep one"),
+        ("answer: 2", "answer: 2\n    answer: 3", "each key must be a unique string"),
+        ("title:", "more: [{question: x}]\ntitle:", "several lists of records; write only one"),
         ("answer: 2", "answer: [2", r"quiz.yml:\d+: this is not YAML: "),
         ("answer: 2", "answer: \x07", "this is not YAML: "),
     ],

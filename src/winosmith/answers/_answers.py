@@ -52,13 +52,13 @@ class Log(Result):
             differ = len(self.keys_differ)
             count = f"all {differ:,}" if differ == self.keys_compared else f"{differ:,}"
             notes.append(
-                f"in {count} item{'s' * (differ > 1)} the log's own key differs "
+                f"in {count} item{'s' * (differ > 1)} the log's key differs from the data's "
                 f"({first_ids(self.keys_differ, 10)}); the data's key is used"
             )
         if self.scores_differ:
             differ = len(self.scores_differ)
             notes.append(
-                f"in {differ:,} item{'s' * (differ > 1)} the log's own score contradicts its "
+                f"in {differ:,} item{'s' * (differ > 1)} the log's score contradicts the logged "
                 f"answer ({first_ids(self.scores_differ, 10)}); the answer is used"
             )
         if self.reported:

@@ -16,7 +16,7 @@ from winosmith.dataset import Dataset
 from winosmith.errors import FormatError
 
 _WHOLE = re.compile(r"([0-9]+)(?:\.0+|,0)?")
-"""An id that is a whole number, also as tables with gaps store it."""
+"""Pattern of a whole-number id, possibly with a decimal zero, as in columns with missing values."""
 
 
 def _normalise_id(name: str) -> str:

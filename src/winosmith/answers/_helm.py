@@ -47,7 +47,7 @@ def read(file: AnswerFile) -> list[Answers]:
     except FormatError:
         raise
     except (KeyError, TypeError, AttributeError, IndexError, ValueError) as error:
-        what = f"this is not a scenario state of HELM: {type(error).__name__}: {error}"
+        what = f"this is not a HELM scenario state: {type(error).__name__}: {error}"
         raise file.error(what) from None
     return [read_rows(rows, file, model, log)]
 

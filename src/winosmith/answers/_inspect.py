@@ -63,9 +63,9 @@ def read(file: AnswerFile) -> list[Answers]:
     rows = [_parse_row(sample, scorer, items) for sample in own]
     if _are_grades([row for row in rows if row.reply]):
         raise file.error(
-            f"the answers of the scorer {scorer!r} are its marks, such as C and I, not the options "
-            "that the model chose: choose another scorer with `filters=`, or write a table of the "
-            "ids and correct or incorrect"
+            f"the answers of the scorer {scorer!r} are grades, such as C and I, not the options "
+            "that the model chose: choose another scorer with `filters=`, or write a table with "
+            "each id and 'correct' or 'incorrect'"
         )
     return [read_rows(rows, file, str(head.get("model")), facts)]
 
@@ -104,7 +104,7 @@ def _describe_status(
     if how := _STATUS.get(str(log.get("status"))):
         return f"the run {how} after {share}"
     if (isinstance(of, int) and scored < of) or scored < len(samples):
-        return f"the log has the answers to {share}"
+        return f"the log contains answers to only {share}"
     return None
 
 

@@ -13,7 +13,7 @@ from winosmith.dataset import Dataset
 from winosmith.problem import Problem
 
 _MAX_ALIKE = 50
-"""Maximum number of items with the same options to compare with a row."""
+"""Maximum number of items with identical options to which a row is compared."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -33,7 +33,7 @@ _SUBMISSION_LINE = re.compile(r"[12](\s*,\s*[12])+")
 """Pattern of a line in a leaderboard submission."""
 
 _HEADER = re.compile(r"(?!(?i:nan?|none|null)$)[A-Za-z_ ]{2,}")
-"""Pattern of a first line that names the column of labels."""
+"""Pattern of a header line that names the label column."""
 
 _Label = tuple[Place, Any, tuple[float, ...]]
 
@@ -70,7 +70,7 @@ def read(file: AnswerFile) -> list[Answers]:
             continue
         choice, text = choices[problem.id], cell(label)
         if choice is None and not (isinstance(label, str) or text.lstrip("-").isdecimal()):
-            what = f'a list has labels, such as 1 or "A", not {text[:40]}'
+            what = f'the list must contain labels, such as 1 or "A", not {text[:40]}'
             raise FormatError(what, *place[:3])
         try:
             prediction = Prediction(problem.id, choice, () if choice is None else scores)
@@ -158,6 +158,6 @@ def _read_label_rows(path: str | Path, columns: int) -> list[tuple[int, ...]]:
         labels = [label.strip() for label in line.split(",")]
         if len(labels) != columns or not set(labels) <= {"1", "2"}:
             wanted = "one label" if columns == 1 else f"{columns} comma-separated labels"
-            raise FormatError(f"{line[:40]!r} is not {wanted}, each 1 or 2", path, number)
+            raise FormatError(f"{line[:40]!r} is not {wanted} (1 or 2)", path, number)
         rows.append(tuple(int(label) - 1 for label in labels))
     return rows

@@ -110,7 +110,7 @@ def _parse_row(place: Place, sample: Record, item: Problem | None, *, by_letter:
         known = [math.nan if score is None else score for score in scores]
         placed = _sort_scores(known, _get_continuations(sample), item, target, by_letter=by_letter)
     elif len(replies := [*_flatten_texts(given)]) > 1:
-        what = f"{len(replies)} replies per item: add a filter that selects one, such as take_first"
+        what = f"the item has {len(replies)} replies; add a filter that selects one (take_first)"
         raise FormatError(what, *place[:3])
     elif replies:
         reply = replies[0]

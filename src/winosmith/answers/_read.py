@@ -26,10 +26,10 @@ from winosmith.dataset import Dataset
 from winosmith.errors import FormatError
 
 _LOGS = ("samples_*.jsonl", "*.eval", "scenario_state.json")
-"""Patterns of the names of files to read from a folder."""
+"""Name patterns of files to read from a folder."""
 
 _SOURCES = (_labels, _helm, _lm_eval, _openai, _eee, _predictions, _tables)
-"""Kinds of sources; a kind comes before other kinds that would also can_read its files."""
+"""Kinds of sources; a kind precedes others whose `can_read` would also accept its files."""
 
 
 def read(
@@ -117,9 +117,9 @@ def _merge_answers(first: Answers, second: Answers, path: str) -> Answers:
     twice = next((name for name in second.by_id if name in first.by_id), None)
     if twice is not None:
         raise FormatError(
-            f"the model {second.solver!r} has already answered {twice!r} in another file: pass one "
-            "run of each model; the model is named by the file for a list, and by the folder for "
-            "samples of lm-evaluation-harness",
+            f"the model {second.solver!r} has already answered {twice!r} in another file; pass "
+            "only one run per model. A model is named after the file of its list, or the folder of "
+            "its lm-evaluation-harness samples",
             path,
         )
     one, other = first.log, second.log

@@ -25,23 +25,23 @@ from winosmith.errors import FormatError, first_ids
 from winosmith.prediction import Prediction, find_best_options
 from winosmith.problem import Problem
 
-NO_LETTER = "no answer is the letter of an option; write A for the first, B for the second"
+NO_LETTER = "no answer is an option letter; write A for the first option and B for the second"
 
 SOURCES = (
     'answers are read from a table of ids and letters, a list of labels, an object such as {"q1": '
-    '"A"}, predictions of winosmith solve, samples of lm-evaluation-harness, or a log of '
-    "inspect_ai, HELM, OpenAI evals or Every Eval Ever; convert another log to a table with a row "
-    "per item, its id, and a column for each model with the letters that it chose"
+    '"A"}, predictions of winosmith solve, lm-evaluation-harness samples, or logs of inspect_ai, '
+    "HELM, OpenAI evals or Every Eval Ever; convert other logs to a table with one row per item: "
+    "its id, and a column for each model with the letter that the model chose"
 )
 
 INVALID = "[invalid]"
-"""The text that filters of lm-evaluation-harness return if a reply contains no answer."""
+"""The string that lm-evaluation-harness filters return if a reply contains no answer."""
 
 _LABELS = ("letter", "1", "text")
 """Kinds of labels that users write; numbers start at 1."""
 
 _REPLIES = ("letter", "0", "text", "1")
-"""Kinds of answers in logs; if several fit equally many targets and keys, the first is used."""
+"""Kinds of answers in logs; the first of those that fit equally many targets and keys is used."""
 
 
 class AnswerKind(NamedTuple):
@@ -132,11 +132,11 @@ def read_choices(
             continue
         why = ""
         if "0" in fits and "1" not in fits and "text" not in fits:
-            why = "options are counted from 1"
+            why = "options are numbered from 1"
         elif "1" in fits and "text" in fits and fits["1"] != fits["text"]:
-            why = f"options are counted from 1, and {given[name]!r} is the text of another"
+            why = f"options are numbered from 1, but {given[name]!r} is another option's text"
         if why:
-            what = f"{name!r}: {given[name]} is not a label: {why}; write A for the first"
+            what = f"{name!r}: {given[name]} is not a label: {why}; write A for the first option"
             if {str(label).strip().removesuffix(".0") for label in given.values()} <= {"0", "1"}:
                 what += ", or write incorrect and correct if 0 and 1 mean that"
             raise file.error(what, places.get(name))
@@ -157,7 +157,7 @@ def check_ids(ids: Collection[str], file: AnswerFile, noun: str, hint: str = "")
     if not ids or 2 * (len(lost) - len(file.omitted)) > len(ids):
         found = len(ids) - len(lost)
         raise file.error(
-            f"only {found:,} of {len(ids):,} {noun} have the id of an item"
+            f"only {found:,} of {len(ids):,} {noun} match the id of an item"
             + (f"; {first_ids(lost)} do not. Is this another data set?" if lost else "")
             + (f" {hint}" if hint else "")
         )
@@ -195,8 +195,8 @@ def make_repeated_rows_error(
     """Return the error for an item with several rows."""
     at = ", ".join(place.inside for place in places[:3] if place) or "repeated"
     return file.error(
-        f"{count} rows per item that don't differ in their filter or epoch, such as {item_id!r} "
-        f"({at}): write a log of one filter"
+        f"{count} rows per item have the same filter and epoch, such as {item_id!r} "
+        f"({at}): write a log for one filter"
     )
 
 
@@ -239,8 +239,8 @@ def read_rows(
     are_marked = all(rows[at].reply == INVALID for at in of_items.values())
     if not are_marked and not any(prediction.chosen for prediction in found):
         raise file.error(
-            "no answer can be read; the log-likelihoods of all options are required, or an answer "
-            "that is a letter or an option",
+            "no answer can be read; a row needs either an answer that is a letter or an option, "
+            "or the log-likelihoods of all options",
             rows[0].place,
         )
     log = replace(log, keys_differ=tuple(differ), keys_compared=compared)
@@ -307,7 +307,7 @@ def _assign_rows_to_items(rows: Sequence[Row], file: AnswerFile, reason: str) ->
             lost.append(row)
     if 2 * len(lost) > len(rows) or not rows:
         raise file.error(
-            f"only {len(rows) - len(lost):,} of {len(rows):,} rows have the question and the "
+            f"only {len(rows) - len(lost):,} of {len(rows):,} rows match the question and "
             f"options of an item: is this another data set?{reason}",
             lost[0].place if lost else None,
         )
@@ -322,7 +322,7 @@ def _assign_rows_to_items(rows: Sequence[Row], file: AnswerFile, reason: str) ->
     if lost:
         first = lost[0].place.inside if lost[0].place else repr(lost[0].id)
         warnings.warn(
-            f"{file.path}: {len(lost):,} of {len(rows):,} rows belong to no item ({first}, …); "
+            f"{file.path}: {len(lost):,} of {len(rows):,} rows match no item ({first}, …); "
             "they are omitted",
             formats.ReadingNote,
             stacklevel=3,

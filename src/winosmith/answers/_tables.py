@@ -39,7 +39,7 @@ _TRUTH = {"true": True, "false": False}
 _GRADES = {"correct": True, "incorrect": False}
 _BITS = {one + end: one == "1" for one in "10" for end in ("", ".0", ",0")}
 _NUMBER = re.compile(r"\s*-?[0-9]+(?:[.,][0-9]+)?\s*")
-_IN_MARKS = "has only C, I, P or N, which are marks"
+_IN_MARKS = "contains only the grades C, I, P or N"
 _SCORE = re.compile(r"score_?(\d\d?)")
 _Rows = Mapping[str, tuple[Place, Record]]
 
@@ -62,7 +62,7 @@ def read(file: AnswerFile) -> list[Answers]:
     names = [*dict.fromkeys(name for _, row in records for name in row)] or [*file.rows.names]
     ids, choice = _find_column(_IDS, names), _find_column(_CHOICES, names)
     if len(names) < 2 or (choice is not None and ids is None):
-        needs = "needs a column of ids and a column for each model"
+        needs = "needs an id column and a column for each model"
         lacks = f"has no column {first_ids(_IDS)}" if choice else needs
         raise FormatError(f"the table {lacks}", file.path, 1)
     at = names[0] if ids is None else ids
@@ -72,14 +72,14 @@ def read(file: AnswerFile) -> list[Answers]:
     rows = _map_ids_to_rows(file, records, [at, *models])
     known = {*file.dataset.ids}
     if file.resolve_id(at) in known and not is_object:
-        raise file.error(f"{at!r} is the id of an item: add a first line with names, such as id,m")
+        raise file.error(f"{at!r} is an item's id: add a header line, such as id,model")
     if known.isdisjoint(rows) and not known.isdisjoint(map(file.resolve_id, models)):
-        raise file.error("the columns are items; write a row per item and a column per model")
+        raise file.error("the columns are items; write one row per item and one column per model")
     check_ids(rows, file, *(("keys of this object", SOURCES) if is_object else ("rows",)))
     numbers = {name: int(one[1]) for name in names if (one := _SCORE.fullmatch(name.lower()))}
     scored = sorted(numbers, key=lambda name: numbers[name])
     if sorted(numbers.values()) != [*range(1, len(numbers) + 1)]:
-        raise file.error(f"the scores are in {first_ids(scored)}; number these columns from score1")
+        raise file.error(f"the score columns are {first_ids(scored)}; number them from score1")
     places = {name: place for name, (place, _) in rows.items()}
     source = file.rows.source if file.rows.kind == "delimited" else None
     comma = "." if source and scored and Delimited(source).separator != "," else ","
@@ -274,7 +274,7 @@ def _map_ids_to_rows(
         if name in found:
             raise FormatError(
                 f"the id {name!r} occurs twice; write one row per item, with a column for each "
-                "model, or name the column of models 'model'",
+                "model, or name the column of model names 'model'",
                 *place[:3],
             )
         found[name] = place, row
@@ -325,9 +325,9 @@ def _drop_other_columns(
         omitted |= dict.fromkeys(keys, "has keys")
         omitted |= reasons if predictions.keys() - omitted - reasons.keys() else {}
     elif _IN_MARKS in omitted.values():
-        raise file.error("all answers are C or I; write correct and incorrect if they are marks")
+        raise file.error("all answers are C or I; write correct and incorrect if they are grades")
     elif len(keys) != 1:
-        several = f"{first_ids(keys)} are names of keys: name each column after its model"
+        several = f"{first_ids(keys)} are names of key columns: name each column after its model"
         raise file.error(several if keys else NO_LETTER)
     for name, why in omitted.items():
         warnings.warn(

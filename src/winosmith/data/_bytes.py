@@ -25,8 +25,8 @@ from typing import IO, Any, NamedTuple
 from winosmith.errors import FormatError, InputError, require
 
 _ALWAYS_ALLOWED, _RATIO, _READ_SIZE = 1 << 26, 300, 1 << 20
-"""Maximum unpacked size: this number of bytes, or this multiple of the packed size if that is more;
-and the bytes per read. Records shrink to about a fiftieth, a decompression bomb to a thousandth."""
+"""Maximum unpacked size in bytes and as a multiple of the packed size (the larger applies); and the
+bytes per read. Compression shrinks records about 50-fold, decompression bombs 1,000-fold."""
 
 _PIECE = 1 << 12
 """Number of compressed bytes to unpack in one step; they unpack to at most 128 MiB."""
@@ -39,7 +39,7 @@ _OPENERS: dict[bytes, Any] = {
 _ZSTANDARD, ZIP = b"\x28\xb5\x2f\xfd", b"PK\x03\x04"
 
 _ZSTANDARD_OF_ZIP = 93
-"""Zip's number for the compression method Zstandard (APPNOTE 6.3.8, section 4.4.5)."""
+"""Zip's code for the Zstandard compression method (APPNOTE 6.3.8, section 4.4.5)."""
 
 _SUFFIXES = (".gz", ".bz2", ".xz", ".zst", ".zip")
 
@@ -55,7 +55,7 @@ _DOCUMENTATION = frozenset(("readme", "license", "licence", "notice", "changelog
 STANDARD_INPUT = "-"
 
 HUB, LM_EVAL = "hf:", "lm-eval:"
-"""Prefixes of addresses of data sets on the Hugging Face Hub and tasks of lm-evaluation-harness."""
+"""Address prefixes for Hugging Face Hub data sets and lm-evaluation-harness tasks."""
 
 
 def is_address(path: str | Path) -> bool:
@@ -109,7 +109,7 @@ def read_content(path: str | Path) -> bytes:
     found = unpack(path)
     if len(found) > 1:
         raise FormatError(
-            f"the archive has {len(found)} files ({found[0].path}, …); it must have one", path
+            f"the archive has {len(found)} files ({found[0].path}, …); it must have only one", path
         )
     return found[0].raw
 
@@ -162,7 +162,8 @@ def data_files(path: str | Path) -> list[str]:
     found = [one for one in given if is_data_file(one)]
     if not found:
         raise FormatError(
-            f"the folder has no data files; their extensions are {', '.join(sorted(DATA))}", path
+            f"the folder has no data files; supported extensions are {', '.join(sorted(DATA))}",
+            path,
         )
     return found
 

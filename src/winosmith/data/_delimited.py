@@ -24,7 +24,7 @@ from winosmith.outputs import unguard_cell
 
 _SEPARATORS = (",", ";", "\t")
 _DECLARED = re.compile(r'\ufeff?"?sep=(.)"?\r?\n', re.IGNORECASE)
-"""A first line that declares the separator, as in files for Excel."""
+"""Pattern of a first line that declares the separator, as in CSV files for Excel."""
 
 _NEWLINE = re.compile(r"\r\n?|\n")
 _QUOTED_CELL = re.compile(r'"(?:[^"]|"")*"')

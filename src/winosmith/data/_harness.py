@@ -48,7 +48,7 @@ def load_task_tables(address: str) -> dict[str, list[Record]]:
     except FormatError:
         raise
     except StopIteration:
-        raise FormatError("this is not a task of lm-evaluation-harness", address) from None
+        raise FormatError("this is not an lm-evaluation-harness task", address) from None
     except Exception as error:
         raise FormatError(f"the task can't be loaded: {error}", address) from error
 
@@ -57,8 +57,8 @@ def _iterate_questions(task: Any, address: str) -> Iterator[Record]:
     docs = task.test_docs() if task.has_test_docs() else task.validation_docs()
     if task.OUTPUT_TYPE != "multiple_choice" or docs is None:
         raise FormatError(
-            f"the task has no choices (output_type: {task.OUTPUT_TYPE}); only multiple choice can "
-            "be read",
+            f"the task has no choices (output_type: {task.OUTPUT_TYPE}); only multiple-choice "
+            "tasks are supported",
             address,
         )
     for number, doc in enumerate(docs):
@@ -90,7 +90,7 @@ def convert_samples(data: Any) -> list[Record]:
     for number, sample in enumerate(samples, 1):
         if not sample.choices:
             raise FormatError(
-                f"sample {sample.id or number} has no choices; only multiple choice can be read",
+                f"sample {sample.id or number} has no choices; only multiple choice is supported",
                 f"<{type(data).__name__}>",
             )
         text = sample.input

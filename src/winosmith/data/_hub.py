@@ -75,5 +75,5 @@ def _suggest_remedy(error: BaseException) -> str:
     if isinstance(error, ConnectionError):
         return "connect to the internet, or download the data set and use hf:FOLDER"
     if "gated" in str(error):
-        return "accept its terms on its page, and log in: hf auth login"
-    return "check the name; a private data set needs: hf auth login"
+        return "accept the terms on the data set's page, then log in: hf auth login"
+    return "check the name; for a private data set, log in: hf auth login"

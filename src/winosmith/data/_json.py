@@ -115,7 +115,7 @@ def split_elements(text: str, start: int, *, is_whole: bool = False) -> Iterator
         if text[at : at + 1] == marks[n % 2]:
             at = _skip_space(text, at + 1)
         elif text[at : at + 1] != close or marks[n % 2] == ":":
-            why = "the array has no end; the file may be truncated"
+            why = "the array is not closed; the file may be truncated"
             yield Member(at, len(text), None, why)
             return
         n += 1

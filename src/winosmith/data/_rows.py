@@ -32,8 +32,8 @@ from winosmith.data._yaml import is_yaml, read_yaml
 from winosmith.errors import FormatError
 
 Readable: TypeAlias = "str | PathLike[str] | Source | Rows | Sequence[str | PathLike[str]] | Any"
-"""A file, a folder, a glob, "-" for standard input, an address (`hf:ORG/NAME`, `lm-eval:TASK`);
-several of these; or a table in memory."""
+"""A file, folder, glob, "-" for standard input, or address (`hf:ORG/NAME`, `lm-eval:TASK`); a
+sequence of these; or a table in memory."""
 
 Kind = Literal["lines", "array", "object", "delimited", "xml", "table"]
 """Kinds of containers: JSON Lines, JSON array, JSON object, delimited text, XML, or table."""

@@ -29,19 +29,19 @@ _WIDE = {
     codecs.BOM_UTF16_LE: "utf-16",
     codecs.BOM_UTF16_BE: "utf-16",
 }
-"""Encodings by byte-order mark; UTF-32 is first because its mark begins with that of UTF-16."""
+"""Map byte-order marks to encodings; UTF-32 comes first because its mark begins with UTF-16's."""
 
 _BLOCK = re.compile(r"(?:^[^\S\n]*\S.*\n?)+", re.MULTILINE)
-"""Consecutive lines that are not empty."""
+"""Pattern of consecutive lines that are not empty."""
 
 _UNMARKED = {"0111": "utf-32le", "1110": "utf-32be", "0101": "utf-16le", "1010": "utf-16be"}
-"""Encodings without a byte-order mark, by which of the first four bytes are zero (1)."""
+"""Map patterns of zero bytes (1) in the first four bytes to encodings without a byte-order mark."""
 
 CONTROLS = re.compile(r"[\x80-\x9f]")
 """Latin-1's control characters, whose bytes are quotes and dashes in cp1252."""
 
 _SAMPLE, _MOST_FOREIGN = 1 << 20, 4
-"""Number of bytes to examine; at most 1 / 4 of the bytes of a cp1252 text are not ASCII."""
+"""Number of bytes to examine; in a cp1252 text, at most 1 in this many bytes is not ASCII."""
 
 
 class Source:
@@ -125,10 +125,10 @@ _NO_TEXT = {
     **dict.fromkeys(
         (b"ARROW1", b"FEA1", b"\xff\xff\xff\xff"), "the file is an Arrow table, not text"
     ),
-    b"%PDF": "the file is a PDF; rows with columns are needed",
+    b"%PDF": "the file is a PDF; data in rows and columns is required",
     b"version https://git-lfs": "the file is only a Git LFS pointer; run: git lfs pull",
 }
-"""First bytes of files without readable text, with the message for each."""
+"""Map the first bytes of files without readable text to error messages."""
 
 _NO_DATA = ("<!doctype html", "<html")
 
@@ -141,7 +141,7 @@ def _decode(raw: bytes, path: Path, encoding: str | None) -> str:
         raise FormatError("the file is a web page, not data; download the data file itself", path)
     for mark, wide in _WIDE.items():
         if raw.startswith(mark):
-            return _decode_as(raw, wide, path, "its byte-order mark says so")
+            return _decode_as(raw, wide, path, "its byte-order mark indicates it")
     if encoding is not None:
         with suppress(UnicodeDecodeError):
             if not raw.isascii() and b"\0" not in raw:
@@ -155,7 +155,7 @@ def _decode(raw: bytes, path: Path, encoding: str | None) -> str:
     except UnicodeDecodeError as error:
         declared = _DECLARED.match(raw)
         if declared and declared[1].lower() not in (b"utf-8", b"utf8"):
-            return _decode_as(raw, declared[1].decode("ascii"), path, "the file declares so")
+            return _decode_as(raw, declared[1].decode("ascii"), path, "the file declares it")
         at = error.start
         line = raw.count(b"\n", 0, at) + 1
     if _is_western(raw):
@@ -206,6 +206,8 @@ def _decode_as(raw: bytes, encoding: str, path: Path, reason: str) -> str:
     try:
         return raw.decode(encoding).removeprefix("\ufeff")
     except LookupError:
-        raise FormatError(f"{encoding!r} is not an encoding, such as 'cp1252'", path) from None
+        raise FormatError(
+            f"unknown encoding {encoding!r}; use a name such as 'cp1252'", path
+        ) from None
     except ValueError as error:  # LookupError: unknown encoding
-        raise FormatError(f"the text is not {encoding}, although {reason}", path) from error
+        raise FormatError(f"the text is not valid {encoding}, although {reason}", path) from error

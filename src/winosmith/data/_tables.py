@@ -29,7 +29,7 @@ _METHODS = ("reset_index", "with_format", "__arrow_c_stream__")
 """Attributes that identify tables of pandas, `datasets`, and Arrow (pyarrow, polars)."""
 
 Classes = Mapping[str, Mapping[int, str]]
-"""Map each column to its class names by number."""
+"""Map each column to its class names, keyed by number."""
 
 
 def is_table(data: object) -> bool:
@@ -86,7 +86,7 @@ def read_table(data: Any, path: str) -> Iterator[Row[Record]]:
     elif hasattr(data, "__arrow_c_stream__"):
         records = require("pyarrow", "release").table(data).to_pylist()
     if records is None:
-        raise FormatError("the table has neither rows nor columns of the same length", path)
+        raise FormatError("the table has neither rows nor columns of equal length", path)
     yield from _number_rows(path, records, classes)
 
 

@@ -55,7 +55,7 @@ def strip_sheet(path: str) -> str:
 
 
 Grid = list[list[Any]]
-"""The values of a sheet by row and column."""
+"""A sheet's values by row and column."""
 
 
 def is_workbook(raw: bytes) -> bool:

@@ -36,7 +36,7 @@ def elements(source: Source, tag: str) -> Iterator[Row[Element]]:
         reason = f"the XML is not well-formed, and nothing after it can be read: {error}"
     except DefusedXmlException as error:
         line = parser.parser.CurrentLineNumber
-        reason = f"the XML declares entities, which are refused: {type(error).__name__}"
+        reason = f"the XML declares entities, which are not allowed: {type(error).__name__}"
     for first, last, element in builder.found:
         yield Row(*_locate_lines(source, first, last), element)
     if reason:

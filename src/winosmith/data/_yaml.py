@@ -67,7 +67,9 @@ def yaml_records(source: Source) -> list[Value]:
         if len(lists) == 1:
             return [*lists[0].inside.values()]
         if len(lists) > 1:
-            raise FormatError("the file has several lists of records; keep one per file", path)
+            raise FormatError(
+                "the file has several lists of records; write only one per file", path
+            )
     return documents
 
 
@@ -88,7 +90,7 @@ def _convert_node(node: Any, path: object) -> Value:
         for name, one in node.value:
             number = name.start_mark.line + 1
             if name.id != "scalar" or name.value in inside:
-                raise FormatError("each key must be a string and unique", str(path), number)
+                raise FormatError("each key must be a unique string", str(path), number)
             if name.value == "<<" and not name.style:
                 raise FormatError("merge keys (<<) are not allowed", str(path), number)
             inside[name.value] = _convert_node(one, path)

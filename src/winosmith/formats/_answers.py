@@ -26,7 +26,7 @@ KINDS = {
     "text": "texts of choices",
     "label": "labels of choices",
 }
-"""Names of the kinds of answers, for messages."""
+"""Names of the answer kinds for use in messages."""
 
 AnswerRow = tuple[Place, Mapping[str, int], int | None]
 """An answer in an additional column: its location, its interpretations and the row's key."""
@@ -39,7 +39,7 @@ _MARKED = re.compile(
     r"(?:(?:final )?answer: |(?:option|choice)[ _]?)(.+)",
     re.IGNORECASE,
 )
-"""An answer in the markup that models write, such as \\boxed{B}, **B**, "B" or "Answer: B"."""
+"""An answer in markup that models often use, such as \\boxed{B}, **B**, "B" or "Answer: B"."""
 
 
 def interpret_answer(
@@ -155,7 +155,7 @@ def match_option(text: str, options: Sequence[str]) -> int | None:
 
 
 _RATIO = 10
-"""A column repeats the key if the two differ in fewer than 1 in this many rows."""
+"""A column counts as a copy of the key if they differ in fewer than 1 in this many rows."""
 
 
 def find_repeated_keys(
@@ -177,7 +177,7 @@ def find_repeated_keys(
         fits = [kind for kind in KINDS if rows and all(kind in read for _, read, _ in rows)]
         if _RATIO * len(places) < count:
             repeats.append(name)
-            note = f"{name!r} repeats the key, and is omitted"
+            note = f"{name!r} repeats the key and is omitted"
             if places:
                 note += f"; it differs in {len(places):,} of {count:,} rows ({join_places(places)})"
             notes.append(note)
@@ -185,12 +185,12 @@ def find_repeated_keys(
             places = min((differ[kind] for kind in fits), key=len)
             if min_rows is not None and count >= min_rows:
                 raise FormatError(
-                    f"{key_column!r} and {name!r} may both be the answers, and differ in "
-                    f"{len(places):,} of {count:,} rows, the first at {places[0].inside}; choose "
+                    f"{key_column!r} and {name!r} may both be the answers but differ in "
+                    f"{len(places):,} of {count:,} rows, first at {places[0].inside}; choose "
                     f"one with `answer={key_column!r}` or `answer={name!r}`"
                 )
             notes.append(
-                f"{name!r} has another answer in {len(places):,} of {count:,} rows "
+                f"{name!r} has a different answer in {len(places):,} of {count:,} rows "
                 f"({join_places(places)})"
             )
     return repeats, notes
@@ -284,13 +284,13 @@ def _normalise_label(label: str) -> str:
 
 
 _PUNCTUATION = " .,;:!¡?¿'\"`‘’“”„«»‹›()[]。、「」『』【】《》।؟،؛"
-"""Punctuation around a label that does not make it a different label."""
+"""Punctuation that is ignored around a label."""
 
 _YES, _NO = {"yes", "true", "y", "t"}, {"no", "false", "n", "f"}
 
 _MAX_LABELS, _TYPO_RATIO, _RARE = 100, 5, 3
-"""Maximum number of labels in a search for typos; factor by which a rare label is rarer than a
-frequent one; number of occurrences that a typo stays below, and up to which a label gets a note."""
+"""Maximum number of labels to search for typos; minimum ratio of a frequent label's count to a rare
+label's; maximum count of a label that is noted as rare (typos occur less often)."""
 
 
 def _may_be_typo(label: str, frequent: str, counts: Mapping[str, int]) -> bool:

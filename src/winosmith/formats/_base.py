@@ -158,7 +158,7 @@ def make_extra_items(record: Iterable[tuple[str, object]], format_key: str) -> d
             raise ProblemError(f"{name!r} must be text, a number, true or false, not {value!r}")
         key = make_extra_key(format_key, name)
         if key in kept:
-            raise ProblemError(f"two columns would both be {key!r}; rename {name!r}")
+            raise ProblemError(f"two columns would both be named {key!r}; rename {name!r}")
         kept[key] = value
     return kept
 
@@ -211,7 +211,7 @@ def find_option(options: Iterable[str], answer: str) -> int:
     """Return the index of the option that equals the answer, ignoring white space."""
     tidied = [tidy(option) for option in options]
     if tidy(answer) not in tidied:
-        raise ProblemError(f"the answer {answer!r} is none of the options {tidied}")
+        raise ProblemError(f"the answer {answer!r} is not one of the options {tidied}")
     return tidied.index(tidy(answer))
 
 

@@ -45,20 +45,20 @@ _TEXTS = ("text", "texts", "choices", "options", "atext", "option", "choice", "a
 _LABELS = ("label", "labels", "aid", "key", "letter", "id")
 
 _SCORE_COLUMN = re.compile("score|target", re.IGNORECASE)
-"""Columns in which numbers are scores even if the options are named a and b, as in BIG-bench."""
+"""Columns whose numbers are scores even if the options are named a and b, as in BIG-bench."""
 
 _PYTHON = re.compile(r"""('(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")""", re.DOTALL)
 _SIGN = re.compile(
     r"(?P<line>^|\n[ \t]*)?(?:(?<=[\s,;|/])|^)[(（\[]?(?P<sign>\d{1,2}|\w)"
     r"(?:\s?(?:[)．、）\]]|[.:：](?=\s))|(?<=[①-⑳]))(?=\s*\S)"
 )
-"""The letter or number before a choice in a text; `line` matches if it starts a line."""
+"""Pattern of the letter or number before a choice in a text; `line` matches at a line's start."""
 
 PREFIX = re.compile(
     r"\s*[(（\[]?(?:([^\W\d_])\u0640?[.):．、：）\]]\s*|(\d{1,2})(?:[)．、：）\]]\s*|[.:]\s+)|([①-⑳])\s*)"
     r"(?=\S)"
 )
-"""The letter or number before a choice: "A.", "(2)", "③", "Б)"."""
+"""Pattern of the letter or number before a choice: "A.", "(2)", "③", "Б)"."""
 
 
 def parse_choices(value: Any, name: str, *, answered: bool = False) -> Choices:
@@ -120,7 +120,7 @@ def split_question(text: str) -> tuple[str, Choices] | None:
 
 
 _FIRST_INSIDE = frozenset(sign for sign in FIRST if sign != "1")
-"""Letters and numbers that can mark the first choice in a text; "1" may also start another list."""
+"""Letters and numbers that can mark the first choice in a text; "1" may start a different list."""
 
 _MAX_STARTS = 8
 """Maximum number of possible first choices to try in one text, starting from the last."""
@@ -170,7 +170,7 @@ def get_cell_text(value: Any) -> str:
         return ""
     if isinstance(value, int | float):
         return str(value)
-    raise ProblemError(f"a text is needed, not {str(value)[:60]!r}")
+    raise ProblemError(f"a string is required, not {str(value)[:60]!r}")
 
 
 def get_turns(value: Any) -> list[str]:
@@ -187,7 +187,7 @@ def get_turns(value: Any) -> list[str]:
 
 
 _WORDS = {"true": True, "yes": True, "false": False, "no": False}
-"""Flags that are written as words."""
+"""Words that represent flags."""
 
 
 def find_flagged(values: Any, count: int) -> tuple[int, ...] | None:
@@ -205,7 +205,7 @@ def _parse_mapping(value: Mapping[Any, Any], name: str, answered: bool) -> Choic
     if text and labels and isinstance(value[text], list):
         signs = value[labels]
         if not isinstance(signs, list) or len(signs) != len(value[text]):
-            raise ProblemError(f"{name!r} has a different number of labels and texts")
+            raise ProblemError(f"{name!r} has different numbers of labels and texts")
         options = tuple(map(get_cell_text, _strip_none(value[text])))
         right = find_flagged(signs := signs[: len(options)], len(options))
         return Choices(options, tuple(map(str, signs)), right or ())
@@ -323,8 +323,8 @@ def _split_choices(text: str, markers: Sequence[re.Match[str]] | None = None) ->
 def several_correct_error(answers: Sequence[Any]) -> ProblemError:
     """Return the error for an item that has several correct answers."""
     return ProblemError(
-        f"it has {len(answers)} correct answers ({str(list(answers))[:60]}); keep one of them, or "
-        "make each of them a separate question"
+        f"it has {len(answers)} correct answers ({str(list(answers))[:60]}); keep only one of "
+        "them, or write a separate question for each"
     )
 
 

@@ -40,7 +40,7 @@ from winosmith.text import separate_blank
 Row = Mapping[str, Any]
 
 AnswerIs = Literal["letter", "0", "1", "text", "label"]
-"""Kinds of answers: a letter, a number from 0 or from 1, the text of a choice, or its label."""
+"""Kinds of answers: a letter, a 0-based or 1-based number, a choice's text, or its label."""
 
 
 @dataclass(frozen=True)
@@ -50,14 +50,14 @@ class Columns:
     __pydantic_config__ = {"use_attribute_docstrings": True}  # noqa: RUF012 - of a recipe's schema
 
     question: tuple[str, ...] = ()
-    """Columns of the question, joined in the given order; detected by default."""
+    """Columns that form the question, joined in the given order; detected by default."""
     choices: tuple[str, ...] = ()
-    """Columns of the choices: one with lists, or one per choice; the answer column if its labels
-    are the choices. Detected by default."""
+    """Columns of the choices: one column of lists, one column per choice, or the answer column if
+    its labels are the choices. Detected by default."""
     answer: str | None = None
     """Column of the correct choice; detected by default."""
     answer_is: AnswerIs | None = None
-    """Content of the answer column: a letter, a number from 0 or from 1, a choice's text or its
+    """Content of the answer column: a letter, a 0-based or 1-based number, a choice's text or its
     label. By default it is detected from the whole file."""
 
     def __post_init__(self) -> None:
@@ -115,20 +115,20 @@ class Plan:
         if self.labels_are_choices:
             asked = " and ".join(map(repr, self.question))
             read = f"{asked} {'are' if len(self.question) > 1 else 'is'} read as one question"
-            return [f"{read}, the labels in {self.answer!r} as its choices"]
+            return [f"{read}, and the labels in {self.answer!r} as its choices"]
         notes = []
         if self.passages:
-            notes.append(f"each question is read after its {self.passages[0]!r}")
+            notes.append(f"each question is appended to its {self.passages[0]!r}")
         elif not given.question and normalise(self.question[0]) in PASSAGE:
             notes.append(f"{self.question[0]!r} is read as the question")
         if self.choices_are_guessed:
             asked, choices = (", ".join(map(repr, own)) for own in (self.question, self.choices))
-            notes.append(f"{choices} are read as the choices, the question is {asked}")
+            notes.append(f"{choices} are read as the choices, and {asked} as the question")
         if self.distractors:
             wrong = " and ".join(map(repr, self.distractors))
             notes.append(
-                f"{self.answer!r} has the correct choice, {wrong} the distractors; they are put in "
-                "random order"
+                f"{self.answer!r} has the correct choice, and {wrong} the distractors; they are "
+                "put in random order"
             )
         return notes
 
@@ -141,7 +141,7 @@ def make_extra_keys(
     for name in names:
         key = name if kept_names and kept_names.fullmatch(name) else make_extra_key(prefix, name)
         if columns.setdefault(key, name) != name:
-            raise ProblemError(f"two columns would both be {key!r}; rename {name!r}")
+            raise ProblemError(f"two columns would both be named {key!r}; rename {name!r}")
     return {name: key for key, name in columns.items()}
 
 
@@ -151,7 +151,7 @@ def make_plan(names: Iterable[str], given: Columns, rows: Sequence[Row]) -> Plan
     names = table.names
     for name in (*given.question, *given.choices, *filter(None, [given.answer])):
         if name not in names.normalised:
-            raise FormatError(f"there is no column {name!r}; there are {join_names(names)}")
+            raise FormatError(f"there is no column {name!r}; the columns are {join_names(names)}")
     if find_first(["premise"], names) and find_first(["question"], names) and not given.question:
         raise FormatError(
             "the columns include a premise and a question: name one or both with `question=`"
@@ -186,8 +186,8 @@ def make_plan(names: Iterable[str], given: Columns, rows: Sequence[Row]) -> Plan
     several = find_first(["questions"], names)
     if not question and any(isinstance(one, list) for one in table.column(several)):
         raise FormatError(
-            f"{several!r} contains several questions without matching lists: write a row for "
-            f"each{shown}"
+            f"{several!r} contains several questions, but no other column has matching lists: "
+            f"write one row per question{shown}"
         )
     may_have_blanks = bool(given.question or given.choices)
     if not question and (len(choices) == 1 or table.has_words(choices)):

@@ -56,10 +56,10 @@ _FIELDS = {
 
 _KNOWN = {"id", "qID", "sentence", *_OPTIONS, "answer", *_FIELDS}
 _MAX_SEARCHED = 20
-"""Number of rows to search for an answer column with another name."""
+"""Number of rows to search for an answer column with a different name."""
 
 _MAY_BE_JSON = re.compile(r'[\s"\d\-tfn]')
-"""The first characters of JSON scalars; to save time, other cells are not parsed."""
+"""Pattern of a JSON scalar's first character; to save time, other cells are not parsed."""
 
 
 @lru_cache(maxsize=16)
@@ -99,7 +99,7 @@ _TYPED = {
     "embargo": "true or false",
     "blank": "an offset, or null for a question",
 }
-"""The columns whose cells are JSON, with a phrase for their valid values."""
+"""Map each column with JSON cells to a description of its valid values."""
 
 
 def _parse_scalar(cell: str) -> Scalar:
@@ -148,7 +148,7 @@ def _make_cells(problem: Problem) -> dict[str, str]:
         cells[key if is_taken else name] = text
     if any(not cell and name != "answer" for name, cell in cells.items()):
         raise _base.unwritable_error(
-            problem, "a table can't distinguish an empty text from a missing one"
+            problem, "a table can't distinguish an empty string from a missing value"
         )
     return cells
 

@@ -101,8 +101,8 @@ def detect(rows: Rows, name: str | None = None) -> Detected:
     other = next((part for part in parts if part.format is not first.format), None)
     if other:
         raise FormatError(
-            f"{first.rows.path} is in the format {first.format.name!r}, and {other.rows.path} in "
-            f"{other.format.name!r}: give files of one format",
+            f"{first.rows.path} is in the format {first.format.name!r}, but {other.rows.path} "
+            f"is in {other.format.name!r}: use files of the same format",
             rows.path,
         )
     notes = list(dict.fromkeys(note for part in parts for note in part.notes))
@@ -129,7 +129,7 @@ def _detect_container(rows: Rows, known: Format | None) -> Detected:
 
 def _make_detection_error(reason: str, names: Sequence[str], rows: Rows) -> FormatError:
     return FormatError(
-        f"{reason}; name one with `format_name=` ({', '.join(names)}), or the columns of questions "
+        f"{reason}; name one with `format_name=` ({', '.join(names)}), or the question columns "
         "with `question=`, `choices=` and `answer=`",
         rows.path,
         next(rows.source.lines())[0] if rows.source else None,

@@ -109,7 +109,7 @@ def _parse_rows(rows: Sequence[Row]) -> Problem:
         row["sentence1"].removesuffix(option) for row, option in zip(rows, options, strict=True)
     )
     if before != other_before:
-        raise ProblemError("the two rows differ before their options")
+        raise ProblemError("the two rows have different text before their options")
     after, other_after = (row["sentence2"] for row in rows)
     labels = (rows[0]["label"], rows[1]["label"])
     if labels not in _ANSWERS:

@@ -67,7 +67,7 @@ def find_questions(rows: Rows) -> Reading | None:
 
 def _read_columns(rows: Rows, columns: Sequence[Record]) -> Reading:
     read = partial(column_records, rows.path, columns)
-    return Reading(Rows(rows.path, "table", read), "the file stores its rows by columns")
+    return Reading(Rows(rows.path, "table", read), "the file stores its rows as columns")
 
 
 def _read_list(rows: Rows, name: str) -> Reading:
@@ -79,7 +79,7 @@ def _read_list(rows: Rows, name: str) -> Reading:
 def _read_records_by_id(rows: Rows) -> Reading:
     (source,) = rows.sources
     read = partial(id_records, source, members(source))
-    return Reading(Rows(rows.path, "array", read, source), "the file stores its rows by their ids")
+    return Reading(Rows(rows.path, "array", read, source), "the file's rows are keyed by id")
 
 
 def _has_records_by_id(values: Record) -> bool:

@@ -95,18 +95,18 @@ def _read_row(row: Row[data.Record], items: Mapping[str, Sequence[Problem]]) -> 
     name, old, new, evidence = (data.cell(row.values.get(one, "")).strip() for one in _COLUMNS)
     if len(own := items.get(name, ())) != 1:
         where = "no item has this id" if not own else f"{len(own)} items have this id"
-        raise DataError(f"the erratum of {name!r} can't be applied: {where}")
+        raise DataError(f"the erratum for {name!r} can't be applied: {where}")
     problem = own[0]
     if problem.answer is None:
-        raise DataError(f"{name!r} has no key in the data to correct")
+        raise DataError(f"{name!r} has no key in the data that can be corrected")
     key = _find_option(old, problem)
     if key != problem.answer:
         raise DataError(
-            f"the key of {name!r} is {problem.options[problem.answer]!r} in the data, and not "
-            f"{problem.options[key]!r}: are the errata for another version of the data?"
+            f"the key of {name!r} is {problem.options[problem.answer]!r} in the data, not "
+            f"{problem.options[key]!r}: are the errata for a different version of the data?"
         )
     if not evidence:
-        raise DataError(f"the erratum of {name!r} has no evidence; state a source or a reason")
+        raise DataError(f"the erratum for {name!r} has no evidence; state a source or a reason")
     found = Erratum(name, key, _find_option(new, problem), evidence)
     apply_errata([problem], [found])
     return found

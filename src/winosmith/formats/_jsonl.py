@@ -28,10 +28,10 @@ from winosmith.records import (
 
 _PROBLEM, _CLAIM = ("id", "sentence", "options"), ("problem_id", "sentence", "candidate")
 _QUESTION = ("id", "question", "options", "extra")
-"""The columns of a release of questions; `extra` contains at least the canary."""
+"""Columns of a question release; `extra` contains at least the canary."""
 
 _TEXT_KEYS = {"id", "sentence", "twin_id", "pronoun", "problem_id", "candidate"}
-"""The keys whose values are text in every container."""
+"""Keys whose values are strings in every container."""
 
 _ORIGIN = tuple(known.name for known in fields(Origin))
 _RELEASE_COLUMNS = ("judges", "judged_by", "removed_by", "phase")
@@ -111,10 +111,10 @@ def find_lost_blanks(rows: Rows, entries: Iterable[Entry]) -> list[str]:
     if not lone:
         return []
     return [
-        f"{len(lone):,} of the texts have one '_' ({lone[0].id!r}, …) and are read as "
-        "questions, because their 'blank' is empty; if they are sentences, remove the column "
-        "'blank' from the table, or read the JSON Lines that it was made from: in a table, an "
-        "omitted key looks like null"
+        f"{len(lone):,} of the texts have one '_' ({lone[0].id!r}, …) but are read as "
+        "questions because their 'blank' is empty; if they are sentences, remove the column "
+        "'blank' from the table, or read the JSON Lines from which it was made: a table can't "
+        "distinguish a missing key from null"
     ]
 
 

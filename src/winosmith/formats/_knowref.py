@@ -51,7 +51,7 @@ def _parse_problem(record: Mapping[str, Any], position: int) -> Problem:
 def _get_only_text(record: Mapping[str, Any], key: str) -> str:
     value = _unwrap_list(record.get(key, ""))
     if not isinstance(value, str):
-        raise ProblemError(f"{key!r} must be one text, not {value!r}")
+        raise ProblemError(f"{key!r} must be a single string, not {value!r}")
     return _base.tidy(value)
 
 

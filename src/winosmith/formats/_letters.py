@@ -26,9 +26,9 @@ LETTERS = {
     "Georgian": "აბგდევზთიკლმნოპჟრსტუფქღყშჩცძწჭხჯჰ",
     "Armenian": "ԱԲԳԴԵԶԷԸԹԺԻԼԽԾԿՀՁՂՃՄՅՆՇՈՉՊՋՌՍՎՏՐՑՒՓՔ",
 }
-"""The letters of each script in their order as list markers (W3C 2024, "Ready-made Counter Styles":
+"""Each script's letters in the order of list markers (W3C 2024, "Ready-made Counter Styles":
 `upper-alpha`, `upper-russian`, `arabic-abjad`, `hindi`, `thai-alphabetic`, `cjk-heavenly-stem`,
-`hiragana`, `katakana`, `hangul-consonant`, `hangul`) or in the alphabet."""
+`hiragana`, `katakana`, `hangul-consonant`, `hangul`) or in alphabetical order."""
 
 _DIGITS = ("0123456789", "٠١٢٣٤٥٦٧٨٩", "۰۱۲۳۴۵۶۷۸۹", "०१२३४५६७८९", "০১২৩৪৫৬৭৮৯")
 

@@ -37,8 +37,8 @@ _CHOICE = re.compile(
     r"(?P<after>[.)]?(?(noun)(?:[ _./(-].+)?))",
     re.IGNORECASE,
 )
-"""The first of several columns with one choice each; `before` and `after` match words around the
-noun and number, such as a language: "Dutch Option 1", "option1_nl"."""
+"""Pattern of the first of several columns with one choice each; `before` and `after` match words
+around the noun and number, such as a language: "Dutch Option 1", "option1_nl"."""
 
 ANSWER = tuple(
     "answer answerkey label gold goldlabel target correct correctanswer correctoption cop answeridx"
@@ -52,7 +52,7 @@ _UNUSUAL = re.compile(
     r"|index|num|number|letter|text|key|label|option|choice)"
     r"|(?:gold|correct|right)(?:id|idx|index|letter|text|key|label)|answerrightending|solution"
 )
-"""Less usual names of answer columns."""
+"""Less common names of answer columns."""
 CORRECT = ("bestanswer", *ANSWER, "chosen", "right")
 _WRONG = re.compile(
     r"(?:distractor|(?:best)?(?:incorrect|wrong|false)(?:answer|option|choice)?|rejected)([0-9]*)"
@@ -75,10 +75,10 @@ FLAGS = ("correct", "iscorrect", "right", "isright", "isanswer")
 """Keys whose values flag the correct choice."""
 
 TAKEN = frozenset({*QUESTION, *PASSAGE, *CHOICES, *ID, *chain.from_iterable(PAIRS)})
-"""Names that readers use for roles; additional columns can't have these names."""
+"""Column names that readers reserve for a role; additional columns can't use them."""
 
 _MAX_NAMES, _GROUPS = 20, 4
-"""Maximum numbers of columns, and of groups of columns, to list in a message."""
+"""Maximum numbers of columns and of column groups to list in a message."""
 
 
 @dataclass(frozen=True, slots=True)

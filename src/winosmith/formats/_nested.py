@@ -29,8 +29,8 @@ from winosmith.formats._names import (
 SourceRow = data.Row[Row]
 
 _MAX_ROWS, _MAX_DEPTH, _MAX_COLUMNS = 20, 3, 8
-"""Maximum numbers of rows to examine, of nesting levels, and of columns that may contain questions;
-an object with more columns is not a set of questions."""
+"""Maximum numbers of rows to examine, nesting levels, and columns that may contain questions; an
+object with more columns is not treated as a set of questions."""
 
 _STEMS = ("stem", "text", "question", "body", "content")
 
@@ -100,7 +100,7 @@ def _split_row(row: SourceRow, nesting: _Nesting) -> Iterator[SourceRow]:
     for name in nesting.parallel.values():
         other = row.values.get(name)
         if not isinstance(other, list) or len(other) != len(questions):
-            missing = f"{name!r} doesn't have a value for each of the {len(questions)}"
+            missing = f"{name!r} doesn't have a value for each of the {len(questions)} questions"
             yield row._replace(values=None, reason=f"{missing} in {nesting.column!r}")
             return
     for one in _iterate_nested_rows(row.values, nesting):

@@ -81,7 +81,7 @@ def _parse_problem(row: Row, position: int, name: str) -> Problem:
 def _find_pronoun(pieces: list[str], pronoun: str, index: str) -> int:
     found = [at for at, piece in enumerate(pieces) if piece.casefold() == pronoun.casefold()]
     if not found or not index.isdecimal():
-        raise ProblemError(f"the pronoun {pronoun!r} is not in the text at {index!r}")
+        raise ProblemError(f"the text has no pronoun {pronoun!r} with the index {index!r}")
     return min(found, key=lambda at: abs(at - int(index)))
 
 

@@ -56,14 +56,14 @@ from winosmith.problem import BLANK, Extra, Problem
 from winosmith.records import dump_json
 
 _FAILURE_RATIO = 5
-"""If no kind fits all answers, other kinds must fail this many times as often as the best kind."""
+"""If no kind fits all answers, others must fail at least this many times as often as the best."""
 
 _MAX_REPEATED, _MIN_REPEATED = 0.05, 10
-"""If more than this fraction of rows, and at least this number, repeat another row's id, the ids
-are those of texts with several questions, not of questions."""
+"""If more than this fraction and at least this number of rows repeat another row's id, the ids
+identify texts with several questions, not single questions."""
 
 _WITHHELD = {"-", "-1.0", "?", "n/a", "none", "null"}
-"""Answers that state that there is none, unless they are choices."""
+"""Values that mean that there is no answer, unless they are choices."""
 
 SourceRow = data.Row[Record]
 T = TypeVar("T")
@@ -185,8 +185,8 @@ def _read_questions(
     if kind == "1" and given.answer_is is None:
         fits = Counter(k for d in good if d.answer is not None for k in d.get_readings())
         notes.append(
-            f"the answers are read as numbers from 1, which fits {fits['1']:,} of "
-            f"{len(good) - withheld:,} of them; numbers from 0 fit {fits['0']:,}"
+            f"the answers are read as 1-based numbers, which fit {fits['1']:,} of "
+            f"{len(good) - withheld:,} answers; 0-based numbers fit {fits['0']:,}"
         )
     further = collect_names(draft.extra for draft in good)
     if kind is not None:
@@ -223,8 +223,8 @@ def _drop_repeated_ids(plan: Plan, rows: Sequence[SourceRow]) -> tuple[Plan, lis
     if again < max(_MIN_REPEATED, _MAX_REPEATED * len(ids)):
         return plan, []
     note = (
-        f"{plan.id!r} is not an id of questions, because {again:,} of {len(ids):,} rows repeat "
-        "the value of another row; the questions are numbered"
+        f"{plan.id!r} is not used as the question id, because {again:,} of {len(ids):,} rows "
+        "repeat another row's value; the questions are numbered instead"
     )
     return replace(plan, id=None), [note]
 
@@ -356,7 +356,7 @@ def _set_label_choices(entries: list[Entry | _Draft], *, is_declared: bool) -> l
     classes = Classes(places, named=is_declared)
     if not 2 <= len(classes.options) <= len(ascii_uppercase):
         count = len(classes.options)
-        raise FormatError(f"there are {count} different labels; 2 to 26 are needed")
+        raise FormatError(f"there are {count} different labels; 2 to 26 are allowed")
     for at, draft in drafts:
         draft.options = draft.labels = classes.options
         try:
@@ -374,7 +374,7 @@ def _remove_markers(drafts: Sequence[_Draft]) -> list[str]:
     if not all(found):
         return [
             f"the choices of {sum(map(bool, found)):,} of {len(drafts):,} questions begin with "
-            "letters such as 'A.', which are kept, because other questions have none"
+            "letters such as 'A.', which are kept because other questions have none"
         ]
     for draft, signs in zip(drafts, found, strict=True):
         draft.original_options, draft.labels = draft.options, signs
@@ -419,8 +419,8 @@ def _detect_kind(drafts: Sequence[_Draft]) -> str | None:
     if not fits:
         draft = read[0][0]
         raise FormatError(
-            f"the answer {draft.answer!r} is not a choice, nor a choice's letter or number; name "
-            "the answer column with `answer=`, or write only the letters in it",
+            f"the answer {draft.answer!r} is neither a choice nor a choice's letter or number; "
+            "name the answer column with `answer=`, or write only letters in that column",
             *draft.place[:3],
         )
     (best, most), *others = fits.most_common()
@@ -431,7 +431,7 @@ def _detect_kind(drafts: Sequence[_Draft]) -> str | None:
         if unequal:
             raise FormatError(
                 f"the answers may be {KINDS[best]} or {KINDS[other]}, which differ for "
-                f"{unequal[0].answer!r} here and in {len(unequal) - 1:,} more; choose with "
+                f"{unequal[0].answer!r} here and in {len(unequal) - 1:,} other rows; choose with "
                 f"`answer_is={best!r}` or `answer_is={other!r}`",
                 *unequal[0].place[:3],
             )
@@ -448,7 +448,7 @@ def _refuse_mixed_scripts(drafts: Sequence[_Draft]) -> None:
         usual, *others = sorted(places, key=lambda script: -len(places[script]))
         where = "; ".join(f"{script} in {join_places(places[script])}" for script in others)
         raise FormatError(
-            f"the answers are letters of several scripts, which look alike: {usual} in most rows, "
+            f"the answers are letters of several scripts that look alike: {usual} in most rows, "
             f"{where}; use one script",
             *places[others[0]][0][:3],
         )
@@ -510,7 +510,7 @@ def _write(items: Sequence[Item], file: IO[str]) -> None:
     for problem in _base.require_problems(items):
         if problem.blank is not None:
             raise _base.unwritable_error(
-                problem, "it has a blank, and the format stores only questions"
+                problem, "it has a blank, but the format stores only questions"
             )
         signs = list(ascii_uppercase[: len(problem.options)])
         record: dict[str, Any] = {

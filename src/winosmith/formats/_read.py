@@ -177,7 +177,7 @@ class Contents:
             advice = "no record is left" if skip_bad else SKIP_BAD
             raise FormatError(f"{first.reason}{others}; {advice}", *first.place[:3])
         if not self.items:
-            raise FormatError("the file has no record that can be read", self.path)
+            raise FormatError("the file has no readable records", self.path)
 
     def warn(self) -> None:
         """Issue a `ReadingNote` warning for each note."""
@@ -225,7 +225,7 @@ def scan(
     if columns is not None:
         if format_name not in (None, QUESTIONS.name):
             raise FormatError(
-                f"columns can be named for the format {QUESTIONS.name!r}, not for {format_name!r}",
+                f"only the format {QUESTIONS.name!r} lets you name columns, not {format_name!r}",
                 rows.path,
             )
         format_name = QUESTIONS.name
@@ -371,8 +371,8 @@ def separate_blanks(entries: Iterable[Entry]) -> tuple[list[Entry], list[str]]:
         return found, []
     what = "sentence has a blank" if changed == 1 else "sentences have a blank"
     return _recompute_edits(found, before), [
-        f"{changed:,} {what} that touches a word ({example!r}); a space was added, so that "
-        "the option does not run into the word"
+        f"{changed:,} {what} that touches a word ({example!r}); a space was added to "
+        "separate the option from the word"
     ]
 
 
@@ -583,7 +583,7 @@ def write(items: Sequence[Item], path: str | Path, format_name: str = "winosmith
     if not all(isinstance(item, writer.item_types) for item in items):
         kind = "claims" if writer.item_types is Claim else "problems"
         raise FormatError(
-            f"the format {format_name!r} stores only {kind}; convert the others with "
+            f"the format {format_name!r} stores only {kind}; convert the other items with "
             f"`winosmith convert --recast {kind}`"
         )
     with atomic_write(path) as file:
@@ -610,6 +610,6 @@ def _write(writer: Writer, items: Sequence[Item], file: IO[str]) -> None:
     for item in items:
         if isinstance(item, Problem) and item.embargo and "embargo" not in writer.kept_fields:
             raise unwritable_error(
-                item, "it is under embargo, and the format can't store embargoes"
+                item, "it is under embargo, but the format can't store embargoes"
             )
     writer.write(items, file)

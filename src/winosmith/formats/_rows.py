@@ -27,7 +27,7 @@ EVERY = 250
 """Number of records between progress reports."""
 
 PARSED, DRAFTED = 0.3, 0.7
-"""Fractions of the work that are finished after the rows are parsed, and after drafts are made."""
+"""Fractions of the work finished after the rows are parsed and after the drafts are made."""
 
 
 P = TypeVar("P", Entry, data.Row[Record])
@@ -125,7 +125,7 @@ def _split_column(
         return rows, [], None
     if asked:
         lacks = f"its {asked!r} contains no choices after letters such as 'A.' and 'B.'"
-        told = f"the choices are those at the end of each {asked!r}"
+        told = f"the choices are read from the end of each {asked!r}"
         asks = (row.get(asked) for row in rows)
         said = [(get_turns(one) or (one,))[-1] for one in asks]
         cut = [split_question(text) if isinstance(text, str) else None for text in said]
@@ -136,7 +136,7 @@ def _split_column(
         ]
     else:
         lacks = f"its {two[0]!r} and {two[1]!r} do not start with the same text"
-        told = f"the common start of {two[0]!r} and {two[1]!r} is the question"
+        told = f"the question is the common prefix of {two[0]!r} and {two[1]!r}"
         both = [split_chats(*map(row.get, two)) for row in rows]
         new = [one and dict(zip(("question", *two), one, strict=True)) for one in both]
     if 2 * sum(map(bool, new)) <= len(rows):
@@ -180,6 +180,6 @@ def explain_mismatch(rows: Rows) -> tuple[str, bool]:
         notes = "".join(f"{note}; " for note in get_question_rows(rows)[1])
         return f"{notes}{error.reason}{where}", bool(asks)
     return (
-        "the choices of its first row are not a list: write a JSON list, or one column per choice",
+        "the first row's choices are not a list: write a JSON list, or one column per choice",
         True,
     )

@@ -32,7 +32,7 @@ _KEY = "superglue_wsc"
 _SPANS = frozenset({"span1_text", "span1_index", "span2_text", "span2_index"})
 
 Unit = Literal["word", "character"]
-"""Units of an index: the pieces of `text.split(" ")`, or characters."""
+"""Index units: the words in `text.split(" ")`, or characters."""
 
 _UNITS: tuple[Unit, ...] = ("word", "character")
 
@@ -120,11 +120,11 @@ def _locate_pronoun(text: str, pronoun: str, index: int, units: Sequence[Unit]) 
         return found[0]
     if not found:
         raise ProblemError(f"the pronoun {pronoun!r} is not in the text")
-    there = f"{pronoun!r} fits both as a word index and as a character index"
+    there = f"which fits {pronoun!r} both as a word index and as a character index"
     if not pointed:
         there = (
-            f"{_describe_text_at(text, index, pronoun, units)}; the text has the pronoun "
-            f"{pronoun!r} {len(found)} times, and it is unclear which one is meant"
+            f"{_describe_text_at(text, index, pronoun, units)}; the pronoun {pronoun!r} "
+            f"occurs {len(found)} times, and it is unclear which occurrence is meant"
         )
     raise ProblemError(f"'span2_index' is {index}, {there}")
 
@@ -169,7 +169,7 @@ def _describe_wrong_index(claim: Claim, units: Sequence[Unit]) -> str | None:
     if not isinstance(index, int):
         return None
     there = _describe_text_at(claim.sentence.replace(BLANK, pronoun), index, pronoun, units)
-    return f"'span2_index' is {index}, {there}; {pronoun!r} is read at its only occurrence"
+    return f"'span2_index' is {index}, {there}; the only occurrence of {pronoun!r} is used"
 
 
 def _is_superglue(rows: Rows) -> bool:

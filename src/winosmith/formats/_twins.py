@@ -34,33 +34,33 @@ _MIN_OVERLAP, _MIN_OVERLAP_CHANGED = 0.3, 0.7
 0.32), and with one different option (WinoGrande's rule, section 2)."""
 
 _MIN_OVERLAP_FAR = 0.7
-"""Minimum fraction of shared words if the order has no meaning. In WinoGrande's dev,
+"""Minimum fraction of shared words if the problems' order is arbitrary. In WinoGrande's dev,
 train_debiased and train_xl, with shuffled lines and without ids, this finds 284 of 284, 1,999 of
-2,011 and 19,993 of 20,199 twins, and no pair that is not a twin."""
+2,011 and 19,993 of 20,199 twins, and no false pairs."""
 
 _MIN_ALIKE, _MIN_PAIRED = 0.9, 0.5
-"""Minimum fractions of pairs that look like twins, and of problems in pairs, if a column seems to
-mark twins. The second is low because validation removes one half of many twins."""
+"""For a column that may mark twins: minimum fractions of its pairs that look like twins, and of
+problems in pairs. The second is low because validation removes one half of many twins."""
 
 _ROUNDING = 1e-9
-"""Maximum rounding error of 70 % of a whole number."""
+"""Maximum rounding error when 70 % of a whole number is computed."""
 
 _LONGEST_PRONOUN = 4
-"""Maximum number of letters of a pronoun in text without spaces, such as "彼女たち"."""
+"""Maximum number of letters in a pronoun of a text without spaces, such as "彼女たち"."""
 
 TASK = re.compile(r"(.+)-[12]")
-"""WinoGrande's ids: the id of the crowd task, then the number of the half."""
+"""Pattern of WinoGrande's ids: the crowd task's id, then the number of the twin's half."""
 
 _HALF = re.compile(r"(.+)[-_./: ][0-2abAB]|(.*\d)[abAB]")
-"""Ids of halves in files other than WinoGrande's: "q7_2", "7/0", "q7b"."""
+"""Pattern of the ids of twin halves in files other than WinoGrande's: "q7_2", "7/0", "q7b"."""
 
 _HALVES = (r"(.+)[-_./:# ][^-_./:# ]+", r"[^-_./:# ]+[-_./:# ](.+)",
            r"\D*+(?>0*+(?=[1-9])|0*(?=0))?(\d++)\D*+")  # fmt: skip
-"""Marks of halves that are used only if they pair most of a file: "7_pos", "left-7", "7"."""
+"""Patterns of half labels, used only if they pair most of a file: "7_pos", "left-7", "7"."""
 
 _FEWEST = 8
-"""Minimum number of such pairs. Their answers are known and their sentences name the options: pairs
-of true/false questions may have different answers by chance."""
+"""Minimum number of such pairs with known answers and with sentences that contain the options,
+because pairs of true/false questions may have different answers by chance."""
 
 Pair = tuple[int, int]
 
@@ -289,7 +289,7 @@ def pair_by_column(entries: Iterable[Entry], column: str) -> list[Entry]:
     if all(value is None for value in values):
         keys = {key.partition(".")[2] for problem in problems.values() for key in problem.extra}
         known = join_names(sorted(keys)) or "none"
-        raise FormatError(f"there is no column {column!r} to pair by; further columns are: {known}")
+        raise FormatError(f"there is no column {column!r} to pair by; available columns: {known}")
     every = [*problems.values()]
     homes: defaultdict[str, dict[int, Problem]] = defaultdict(dict)
     for at, (row, problem) in enumerate(problems.items()):
@@ -304,7 +304,7 @@ def pair_by_column(entries: Iterable[Entry], column: str) -> list[Entry]:
         marks = max(own, marks, key=_count_paired)
     shared = Counter(mark for mark in marks if mark is not None)
     if max(shared.values(), default=0) < 2:
-        raise FormatError(f"no two problems share a value of {column!r}, so it marks no twins")
+        raise FormatError(f"no two problems share a value of {column!r}, so it can't mark twins")
     ids = (mark if mark is not None and shared[mark] > 1 else None for mark in marks)
     return _set_twin_ids(found, dict(zip(problems, ids, strict=True)))
 

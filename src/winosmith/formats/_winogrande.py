@@ -43,7 +43,7 @@ _NO_EXTRA = Extra()
 _NUMBERS = ("pair_number", "associative", "switchable")
 
 PERTURBED_QID = re.compile(r"q([0-7])(\d+)")
-"""A digit for the kind of change, then the schema's 0-based number in the WSC."""
+"""Pattern of a qID: a digit for the kind of change, then the schema's 0-based number in the WSC."""
 
 
 def _is_winogrande(rows: Rows, *further: str) -> bool:
@@ -73,7 +73,7 @@ def _parse_perturbed_problem(record: Mapping[str, Any], position: int) -> Proble
     problem = _parse_problem(record, position, "perturbed_wsc")
     qid = PERTURBED_QID.fullmatch(problem.id)
     if not qid:
-        raise ProblemError(f"the qID {problem.id!r} is not 'q', a digit from 0 to 7, and a number")
+        raise ProblemError(f"the qID {problem.id!r} must be 'q', a digit (0 to 7) and a number")
     if qid[1] == "0":
         return problem
     root = f"q0{qid[2]}"
@@ -83,7 +83,7 @@ def _parse_perturbed_problem(record: Mapping[str, Any], position: int) -> Proble
 def _write(items: Sequence[Item], file: IO[str]) -> None:
     for problem in _base.require_problems(items):
         if len(problem.options) != 2:
-            why = f"the format has 2 options per problem, not {len(problem.options)}"
+            why = f"the format requires 2 options per problem, not {len(problem.options)}"
             raise _base.unwritable_error(problem, why)
         if not problem.blank_is_unique:
             why = "can't mark the blank with '_', which also occurs in the text"

@@ -76,7 +76,9 @@ def _parse_extra(schema: Element) -> dict[str, Scalar]:
     if people is not None:
         counts = _COUNTS.fullmatch(people)
         if not counts:
-            raise ProblemError(f"{people.strip()!r} is not 'N out of M subjects got this answer'")
+            raise ProblemError(
+                f"{people.strip()!r} must read 'N out of M subjects got this answer'"
+            )
         kept["pdp.agree"], kept["pdp.subjects"] = int(counts[1]), int(counts[2])
     return kept
 

@@ -226,7 +226,7 @@ ROW_FAULTS = (
     gettext_noop(
         "the answer is %(answer)s; with %(n)s options it must be a number from 1 to %(last)s"
     ),
-    gettext_noop("the answer %(answer)s is none of the options %(options)s"),
+    gettext_noop("the answer %(answer)s is not one of the options %(options)s"),
     gettext_noop("the id %(id)s was already used at %(place)s"),
 )
 """The toolkit's messages for a row that can't be read, or is not a problem."""
