@@ -220,7 +220,7 @@ def test_neither_prompts_nor_keys_are_stored(
 def test_a_cache_that_is_none_is_told(client: Make, tmp_path: Path) -> None:
     """A file that is no database, or a folder that can't be made, is named with what to do."""
     (tmp_path / "replies.sqlite").write_text("not a database, but long enough to be looked at")
-    with pytest.raises(ChatError, match=r"replies.sqlite: the cache of replies can't be used"):
+    with pytest.raises(ChatError, match=r"replies.sqlite: the reply cache can't be used"):
         client(cache=tmp_path)(user("hi"))
     (tmp_path / "file").write_text("")
     with pytest.raises(ChatError, match="choose another folder"):

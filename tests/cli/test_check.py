@@ -65,8 +65,10 @@ def test_the_first_line_says_which_rules_were_used(
     assert first_line(evolved) == (
         "WinoGrande's rules for authors were not applied to 5 (perturbed or their roots)"
     )
-    assert first_line(evolved, "--rules", "winogrande").endswith("all 5 problems, as set")
-    assert first_line(twins, "--rules", "none").endswith("for authors were not applied, as set")
+    assert first_line(evolved, "--rules", "winogrande").endswith("all 5 problems, as configured")
+    assert first_line(twins, "--rules", "none").endswith(
+        "for authors were not applied, as configured"
+    )
     assert cli.told("check", evolved)["rules_used"]["not_applied"] == {
         "perturbed or their roots": 5
     }

@@ -122,7 +122,7 @@ def test_both_halves_for_one_subject_are_refused_and_named(folder: str, cli: Cli
     before = (Path(folder) / "ledger.json").read_bytes()
     told = cli.refused("humans", "assign", folder, "S2", "S1", "--test", "b")
     assert "S1 can't take any" in told
-    assert "related to questions of a-" in told
+    assert "related to questions on a-" in told
     assert (Path(folder) / "ledger.json").read_bytes() == before
 
 

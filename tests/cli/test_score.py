@@ -143,7 +143,7 @@ def test_a_way_past_bad_records_is_named(cli: Cli) -> None:
     Path("more.csv").write_text(Path("answers.csv").read_text() + "\nx,A")
     told = cli.refused(*command[:2], "more.csv", *command[3:])
     assert "2 predictions match no problem" in told
-    assert "--partial measures the problems of both" in told
+    assert "--partial scores the shared problems" in told
 
 
 def test_labels_answer_a_test_set(cli: Cli) -> None:

@@ -117,8 +117,8 @@ def test_a_damaged_or_used_ledger_is_refused(
     ledger = private / "looks.jsonl"
     line = ledger.read_text()
     for text, message in (
-        (line.replace('"look":1', '"look":2'), "looks.jsonl:1: the ledger of looks is damaged"),
-        (line.replace('"models"', '"model"'), "looks.jsonl:1: the ledger of looks is damaged"),
+        (line.replace('"look":1', '"look":2'), "looks.jsonl:1: the ledger is damaged"),
+        (line.replace('"models"', '"model"'), "looks.jsonl:1: the ledger is damaged"),
         (line[:-1], "last line is incomplete"),
     ):
         ledger.write_text(text)
@@ -174,7 +174,7 @@ BAD: dict[str, tuple[Callable[[list[Any]], object], str]] = {
     "mixed": (lambda lines: lines[2].update(a="A", b="B"), ":3: .*use finite numbers"),
     "no option's letter": (
         lambda lines: [line.update(a="C", b="A") for line in lines[1:]],
-        "use letters of options",
+        "use option letters",
     ),
 }
 

@@ -110,7 +110,7 @@ def test_both_layouts_of_a_table_give_the_same_answers(tmp_path: Path) -> None:
         ("subject,1,5\nS1,A,B\n", 2, "questions 1 to 4, not 5"),
         ("subject,1,1\nS1,A,B\n", 1, "the column '1' occurs twice"),
         ("subject,1,age\nS1,A,30\n", 1, "unknown column 'age'"),
-        ("subject,sheet\nS1,CODE\n", 1, "no column of answers"),
+        ("subject,sheet\nS1,CODE\n", 1, "no answer column"),
         ("number,answer\n1,A\n", 1, "needs a column 'subject'"),
         ('""subject,number,answer\nS1,1,A\n', 1, "needs a column 'subject'"),
         ('{"subject": "S1", "1": "A"}\n{"1": "A"}\n', 2, "the row has no subject"),
@@ -165,7 +165,7 @@ def test_the_time_of_all_sheets_is_told_where_each_has_one(
         ({"winosmith": "sheet"}, "not an answers file from a form"),
         ({"version": 9}, "unknown version 9"),
         ({"sheet": "a-1-ZZZZ"}, "the sheet 'a-1-ZZZZ' is unknown"),
-        ({"subject": " "}, "the answers have no subject"),
+        ({"subject": " "}, "the answers don't name a subject"),
         ({"answers": {"1": {"letter": "E"}}}, "question 1 has no answer 'E'"),
         ({"answers": {"7": {"letter": "A"}}}, "questions 1 to 4, not 7"),
         ({"answers": {"one": {"letter": "A"}}}, "'one' is not the number"),
@@ -233,7 +233,7 @@ def test_a_file_of_subjects_says_what_it_knows(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("rows", "line", "reason"),
     [
-        ("S1,yes\nS1,no\n", 3, "two subjects have the code 'S1'; the other is in line 2"),
+        ("S1,yes\nS1,no\n", 3, "two subjects have the code 'S1'; the first is in line 2"),
         ("S1,maybe\n", 2, "native is 'maybe'"),
         (",yes\n", 2, "the subject has no code"),
         ("S1\n", 2, "has 1 cells; the header has 2"),

@@ -42,7 +42,8 @@ def test_every_problem_carries_the_canary() -> None:
 
 
 @pytest.mark.parametrize(
-    ("used", "message"), [([], "no problem was used"), (["?"], "no problem with the id")]
+    ("used", "message"),
+    [([], "the list of used problems is empty"), (["?"], "no problem with the id")],
 )
 def test_a_round_must_have_used_known_problems(used: list[str], message: str) -> None:
     """Nothing used, or something unknown, is refused."""

@@ -104,7 +104,7 @@ def test_alpha_is_that_of_nltk(counts: list[list[int]]) -> None:
 @pytest.mark.parametrize(
     ("table", "reason"),
     [
-        ([[3, 0], [2, 0]], "everybody always gave the same one answer"),
+        ([[3, 0], [2, 0]], "all answers are the same"),
         ([[1, 0], [0, 1], [0, 0]], "no item has two answers or more"),
     ],
 )

@@ -225,7 +225,7 @@ def test_nothing_changes_when_the_answers_stay() -> None:
 def test_forgetting_is_measured_on_one_data_set() -> None:
     """Answers to different problems are refused."""
     other = make_twins(50, seed=1)
-    with pytest.raises(DataError, match="needs answers to one data set"):
+    with pytest.raises(DataError, match="is measured on one data set"):
         measure_forgetting(right_but(BEFORE), grade(other, [Prediction(p.id, 0) for p in other]))
 
 

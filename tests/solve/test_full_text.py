@@ -200,7 +200,7 @@ def test_a_damaged_index_says_what_to_do(collection: Path, tmp_path: Path) -> No
     index.path.write_bytes(b"nonsense " * 1000)
     with pytest.raises(OutputError, match=f"{index.path.name}: the index can't be used"):
         index.search(["fox"], 3)
-    with pytest.raises(OutputError, match="remove it, then repeat"):
+    with pytest.raises(OutputError, match="remove it and try again"):
         FullTextIndex.open(collection, tmp_path / "index").search(["fox"], 3)
     index.path.unlink()
     with pytest.raises(OutputError, match="unable to open"):

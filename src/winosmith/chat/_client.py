@@ -83,7 +83,7 @@ class Cache:
                 yield db
         except (sqlite3.Error, OSError, ValueError, TypeError) as error:
             raise ChatError(
-                f"{self.path}: the cache of replies can't be used ({error}); free disk space, "
+                f"{self.path}: the reply cache can't be used ({error}); free disk space, "
                 "change the permissions, or choose another folder"
             ) from error
 
@@ -207,13 +207,13 @@ class Budget:
             spent += f" ({self.spent_money:.4g} in money)"
         return (
             f"the budget of {' and '.join(limits)} does not allow the next request, which may "
-            f"take {cost.tokens_in:,} tokens in and {cost.tokens_out:,} out; {spent} were spent. "
+            f"use {cost.tokens_in:,} tokens in and {cost.tokens_out:,} out; {spent} were used. "
             "Raise the budget to continue"
         )
 
 
 _FIRST_WAIT, _LONGEST_WAIT = 0.5, 30.0
-"""Minimum and maximum seconds between retries; they double, with jitter to separate threads."""
+"""Minimum and maximum seconds between retries, which double each time, with random jitter."""
 
 
 @dataclass
@@ -354,8 +354,8 @@ class RequestBatch:
         patience = self.client.patience
         if error.after is not None and error.after >= patience:
             return ChatError(
-                f"{error.reason}; the server requests a wait of {error.after:,.0f} s, which is "
-                f"more than the patience of {patience:g} s"
+                f"{error.reason}; the server requests a wait of {error.after:,.0f} s, which "
+                f"exceeds the client's patience of {patience:g} s"
             )
         return ChatError(f"after {count_noun(attempts, 'attempt')}, {error.reason}")
 

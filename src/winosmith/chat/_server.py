@@ -30,7 +30,7 @@ class Message(NamedTuple):
 
 
 Messages = Sequence[Message]
-"""A conversation, the oldest turn first; the model writes the next turn."""
+"""A conversation, starting with the oldest turn; the model writes the next turn."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +72,7 @@ class BudgetError(ChatError):
 
 
 UNLIMITED = 1_000_000
-"""Number of attempts if they are limited only by the client's patience."""
+"""Number of attempts when only the client's patience limits them."""
 
 
 class RetryableError(Exception):
@@ -101,10 +101,10 @@ class RetryableError(Exception):
 
 
 _MAX_LENGTH = 300
-"""Maximum length of a server's message in an error."""
+"""Maximum length of a server's message that is quoted in an error, in characters."""
 
 _NONSENSE_TRIES = 3
-"""Number of attempts if the reply is not JSON, for example a proxy's page."""
+"""Number of attempts if the reply is not JSON (for example, an HTML page from a proxy)."""
 
 
 def parse_reply(body: bytes) -> Reply:
@@ -180,7 +180,7 @@ _TRANSIENT_STATUSES = {408, 409, 425, 429}
 _NOT_IMPLEMENTED = 501
 
 _MODELS_SHOWN = 8
-"""Maximum number of model names in a message."""
+"""Maximum number of model names to list in an error message."""
 
 _TOO_LONG = re.compile(
     r"context.{0,20}(length|window|size)|maximum.{0,20}(length|tokens)|too (long|many tokens)"
@@ -302,7 +302,7 @@ class Connection:
         why = self._redact_key(str(cause)) or type(cause).__name__
         if refused and not self.reached:
             return RetryableError(
-                f"no server answers ({why}); start it, or check the base URL",
+                f"no server answers ({why}); start one, or check the base URL",
                 tries=_UNREACHED_TRIES,
             )
         return RetryableError(f"the connection broke ({why})", charged=not refused)
@@ -326,7 +326,7 @@ class Connection:
         if status == 402 or _QUOTA.search(message):
             return f"the account has no credit left ({refusal}); add credit and try again"
         if 300 <= status < 400:
-            return f"the server redirects ({refusal}); use the final URL"
+            return f"the server redirects the request ({refusal}); use the final URL"
         if status == 404:
             return self._explain_not_found(refusal)
         if status == 413 or _TOO_LONG.search(message):
@@ -346,7 +346,7 @@ class Connection:
         if models is None:
             return f"there is no chat model at this address ({refusal}); most base URLs end in /v1"
         if self.model in models:
-            return f"it lists {self.model!r}, but can't chat with it ({refusal})"
+            return f"the server lists {self.model!r}, but can't chat with it ({refusal})"
         near = difflib.get_close_matches(self.model, models, _MODELS_SHOWN, 0.4)
         there = list(dict.fromkeys([*near, *models]))
         has = f"it has {join_names(there, _MODELS_SHOWN)}" if there else "it has no models"
@@ -443,7 +443,7 @@ def check_url(url: str, *, insecure: bool) -> None:
     if parts.scheme == "http" and not insecure and not is_loopback(url):
         raise ChatError(
             f"{url} is not encrypted, so others could read the problems and the key; use https, a "
-            "tunnel to this machine, or allow it explicitly (insecure)"
+            "tunnel to this machine, or allow unencrypted HTTP (insecure)"
         )
 
 
@@ -461,7 +461,7 @@ def find_api_key(url: str, variable: str | None) -> str | None:
     name = variable or KEY_VARIABLE
     key = os.environ.get(name, "").strip()
     if variable is not None and not key:
-        raise ChatError(f"the environment variable {name} is empty; set it, or choose another")
+        raise ChatError(f"the environment variable {name} is empty; set it or name another")
     if not (key.isascii() and key.isprintable()):
         raise ChatError(
             f"the environment variable {name} contains characters that are not allowed in a key"

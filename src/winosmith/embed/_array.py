@@ -198,7 +198,7 @@ def copy_rows(X: npt.NDArray[Any], rows: npt.NDArray[np.intp]) -> npt.NDArray[np
     shape = len(rows), X.shape[1]
     size, folder = 4 * shape[0] * shape[1], tempfile.gettempdir()
     logging.getLogger(__name__).info(
-        "the vectors, in the order of the problems, take %s MiB in %s", size >> 20, folder
+        "the vectors, reordered to match the problems, take %s MiB in %s", size >> 20, folder
     )
     try:
         if size > shutil.disk_usage(folder).free:

@@ -70,7 +70,7 @@ def check_two_options(problems: Sequence[Problem]) -> None:
 
 
 LETTERS = (3, 4)
-"""Lengths of the letter sequences that are features."""
+"""Lengths of the letter n-grams that are used as features."""
 
 
 @checked_class

@@ -33,8 +33,8 @@ from winosmith.problem import Problem
 Item = TypeVar("Item", Problem, str)
 
 CHUNK = 2048
-"""Number of problems to embed and cache at a time: enough for batches of similar length, and few
-enough to lose little work if interrupted."""
+"""Number of problems to embed and cache at a time: large enough for batches of similar length, and
+small enough that an interruption loses little work."""
 
 
 @checked_class
@@ -186,7 +186,7 @@ class EncoderEmbedder:
             finite = np.isfinite(vectors).all(axis=1)
             if not finite.all():
                 raise DataError(
-                    f"the encoder {self.model} gives values that are not finite, first for "
+                    f"the encoder {self.model} produces non-finite values, first for "
                     f"{get_names(chunk)[int(np.argmin(finite))]!r}; its weights are damaged"
                 )
             yield chunk, vectors
@@ -261,7 +261,7 @@ class EncoderEmbedder:
 
 
 _load_once = lru_cache(maxsize=1)(models.load_encoder)
-"""Keeps a worker's last encoder in memory."""
+"""The encoder that a worker used last, kept in memory for the next call."""
 
 
 def _encode_texts(

@@ -34,19 +34,19 @@ Matrix = Any
 """A scipy.sparse matrix."""
 
 NEAR_TIE = 1e-3
-"""Relative difference below which two consecutive singular values are tied. Rounding errors, about
-1e-16, rotate a subspace by their ratio to this gap, so that different machines agree to much
-better than 1e-4. Of 32 values for real twins, one or two are tied with the next."""
+"""Relative difference below which two consecutive singular values are treated as tied. Rounding
+errors, about 1e-16, rotate a subspace by their ratio to this gap, so that different machines agree
+to much better than 1e-4. Of 32 values for real twins, one or two are tied with the next."""
 
 ZERO_FRACTION = 1e-5
-"""Fraction of the largest singular value below which other values are rounding errors."""
+"""Fraction of the largest singular value below which others count as rounding errors."""
 
 DENSE_LIMIT = 800
-"""Number of words or contrasts up to which all singular vectors are computed (LAPACK); above it,
-only the leading ones."""
+"""Maximum number of words or contrasts for which all singular vectors are computed (with LAPACK);
+for more, only the leading ones are computed."""
 
 ROUNDING = 1e-9
-"""Relative difference below which eigenvalues are equal."""
+"""Relative difference below which eigenvalues are treated as equal."""
 
 
 @dataclass(frozen=True)
@@ -198,23 +198,23 @@ def _count_words(bags: Sequence[Bag], columns: Mapping[str, int], weights: Float
 
 
 BEFORE, AFTER = 4, 2
-"""Numbers of tokens before and after an option's mention whose content words are its attributes, up
-to the mention of the other option. Words about an option are mostly before it ("praised the
-captain"). With windows of 3–8 tokens before and 0–4 after, linear models had the same accuracy on
-WinoGrande's train_xl, within half a point."""
+"""Numbers of tokens before and after an option's mention whose content words become its attributes.
+The window stops at a mention of the other option. Words about an option are mostly before it
+("praised the captain"). With windows of 3–8 tokens before and 0–4 after, linear models had the same
+accuracy on WinoGrande's train_xl, within half a point."""
 
 CUE_WINDOW = 8
-"""Number of tokens after the blank that are cues; in most twins these include the trigger."""
+"""Number of tokens after the blank used as cues; in most twins, they include the trigger."""
 
 UNITS_PER_TOKEN = 4
-"""Number of units per token in text without spaces: a word has about two characters, and each
-begins a bigram, which is also a unit."""
+"""Number of units per token in text without spaces. A word has about two characters; each is a unit
+and begins a bigram, which is another unit."""
 
 FIRST, LONGER = "<first>", "<longer>"
-"""Attributes of the option that is mentioned first, and of the option with more letters."""
+"""Attributes that mark the option mentioned first, and the option with more letters."""
 
 PRIOR = 0.2
-"""Weight of a cue that is in no twin: about the fraction of all cues that are in a trigger."""
+"""Weight of a cue that occurs in no twin: about the fraction of cues that belong to a trigger."""
 
 FAINT_FRACTION = 1e-2
 """If the projection keeps much less than this fraction of a problem's cues, their vector is near 0

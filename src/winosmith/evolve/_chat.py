@@ -106,7 +106,7 @@ class ChatPerturber:
                 have = f"{len(dialogue.accepted)} of {self.rules.wanted} children of {problem.id!r}"
                 state = "had been accepted"
                 if transcript:
-                    state = f"are saved in {transcript.folder}; the same call resumes there"
+                    state = f"are saved in {transcript.folder}; repeat the call to resume"
                 raise type(error)(f"{error}. {have} {state}") from error
             if transcript:
                 transcript.add_turn(dialogue.messages[-1], reply)
@@ -210,8 +210,8 @@ class Transcript:
                 turn = (str(record["said"]), Reply(**record["reply"])) if number > 1 else None
             except (ValueError, KeyError, TypeError):
                 raise OutputError(
-                    f"{path}:{number}: this line is not a turn of a dialogue; move the folder away "
-                    "to start again"
+                    f"{path}:{number}: this line is not a turn of a dialogue; move the folder "
+                    "elsewhere to start again"
                 ) from None
             if turn:
                 yield turn

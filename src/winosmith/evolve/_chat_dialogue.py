@@ -35,7 +35,7 @@ class DialogueRules:
     """Number of children of each problem."""
     batches: Annotated[tuple[Count, ...], Field(strict=False, min_length=1)] = (10, 10, 30, 30, 20)
     """Number of rows to request in each turn; the last number applies to all later turns. The
-    default has the sizes of EvoGrad's accepted batches (2024, A.1)."""
+    default numbers are the sizes of EvoGrad's accepted batches (2024, A.1)."""
     distances: Literal["correct", "refuse"] = "correct"
     """Whether to correct ("correct") or refuse ("refuse") a row with an incorrect distance. The
     model is informed in both cases."""
@@ -46,7 +46,7 @@ class DialogueRules:
     fruitless: Count = 3
     """Number of consecutive turns without an accepted row after which a problem is abandoned."""
     memory: OrFalse[Count] = None
-    """Number of earlier turns that the model sees after the first message; by default all."""
+    """Number of earlier turns that the model sees in addition to the first one; by default, all."""
 
 
 _TRIAL = 10
@@ -56,7 +56,7 @@ _MIN_ROWS = 3
 """Minimum number of rows to request after a reply was cut off."""
 
 _MAX_FAULTS = 3
-"""Maximum number of kinds of faults in a message."""
+"""Maximum number of kinds of faults to explain in one message."""
 
 
 class Ending(NamedTuple):
@@ -216,7 +216,7 @@ class Dialogue:
 
 
 _MAX_MEAN_DISTANCE = 4.0
-"""Mean distance above which smaller distances are requested, as EvoGrad's author did."""
+"""Mean distance above which the prompt asks for smaller ones, as EvoGrad's author did."""
 
 _MAX_IMBALANCE = 0.1
 """Imbalance of answers, as a fraction of children, above which the rarer answer is requested."""

@@ -305,8 +305,8 @@ def draw_roots(
     unsolved = unsolved or [frozenset()] * len(datasets)
     if not len(datasets) == len(counts) == len(unsolved) or min(counts, default=0) < 0:
         raise InputError(
-            f"there are {len(datasets)} data sets and {len(counts)} numbers of roots; give one "
-            "number, 0 or more, for each data set"
+            f"there are {len(datasets)} data sets and {len(counts)} root counts; give one "
+            "count, 0 or more, for each data set"
         )
     names = [dataset.name for dataset in datasets]
     if len(set(names)) < len(names):
@@ -368,7 +368,7 @@ def _reject_as_root(problem: Problem, unsolved: frozenset[str], options: int | N
     if problem.embargo:
         return "it is under embargo"
     if not problem.blank_is_unique:
-        return "it is a question" if problem.blank is None else "it has a '_' besides its blank"
+        return "it is a question" if problem.blank is None else "it has a '_' that isn't its blank"
     if problem.answer is None:
         return "its answer is withheld"
     if options is not None and len(problem.options) != options:
@@ -384,7 +384,7 @@ SHARES = (10, 2, 2)
 """Relative sizes of train, dev and test: roots 1–10, 11–12 and 13–14 of EvoGrad's table 1."""
 
 LETTERS = ascii_uppercase[:MAX_OPTIONS]
-"""The letters of the options in a report."""
+"""Letters that label the options in a report."""
 
 
 @dataclass(frozen=True)
@@ -426,7 +426,7 @@ def split_roots(roots: Dataset, shares: Sequence[int] = SHARES, seed: int = 0) -
     [('dev', 2), ('test', 2), ('train', 10)]
     """
     if len(shares) != len(PARTS) or min(shares) < 1:
-        raise InputError("the shares of train, dev and test must be three positive whole numbers")
+        raise InputError("the relative split sizes must be three positive whole numbers")
     if len(roots) < len(PARTS):
         raise DataError(f"{len(roots)} roots can't be split into train, dev and test")
     held = [max(1, round(len(roots) * share / sum(shares))) for share in shares[1:]]

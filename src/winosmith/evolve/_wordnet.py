@@ -107,7 +107,7 @@ class WordNetPerturber:
 
 
 COMMON = -13.1
-"""Minimum frequency of a synonym, as a natural logarithm: twice in a million words."""
+"""Minimum frequency of a synonym, as a natural logarithm: two per million words."""
 
 USUAL = 0.1
 """Minimum count of a multi-word synonym, as a fraction of its sense's count. It excludes, for
@@ -119,7 +119,7 @@ _LIGHT_VERBS = frozenset(
     """be have do get make take go put give keep let come say tell see want need try use ask seem
     like know think feel find leave look turn run set become start begin end help""".split()
 )
-"""Light verbs: their meaning depends on their object."""
+"""Light verbs, whose meaning depends on their object."""
 
 _WITH_PREPOSITION = frozenset(
     """refer bask revel consist depend rely belong comply insist object listen look aspire cater
@@ -165,7 +165,7 @@ WIDE = SynonymThresholds(certainty=0.4, min_fraction=0.15, max_rarity=4.5)
 
 
 Replacements = Iterator[tuple[int, tuple[str, ...]]]
-"""The index of a token that may be replaced, and the token's synonyms, the most frequent first."""
+"""The index of a replaceable token, and the token's synonyms, starting with the most frequent."""
 
 
 def find_fitting_synonyms(

@@ -44,7 +44,7 @@ COINS, PRESENTATIONS = "coins.json", "presentations.jsonl"
 _VERSION = 1
 """Format version of the private files."""
 
-_RESTORE = "restore the private files from your copy; coins can't be drawn again"
+_RESTORE = "restore the private files from a backup, because coins can't be drawn again"
 
 
 @dataclass(frozen=True, slots=True)
@@ -224,7 +224,7 @@ def _parse_key(record: Mapping[str, Any], path: Path) -> bytes:
     except (KeyError, TypeError, ValueError):
         key = b""
     if len(key) != SIZE:
-        raise FormatError(f"it lacks the {SIZE} bytes as hexadecimal digits; {_RESTORE}", path)
+        raise FormatError(f"it needs {SIZE} bytes as hexadecimal digits; {_RESTORE}", path)
     return key
 
 

@@ -19,7 +19,7 @@ from winosmith.report import fixed, probability
 from winosmith.results import Result, shown
 
 MIN_BLOCKS = 50
-"""Minimum number of blocks with different scores for a test."""
+"""Minimum number of blocks with different scores that a significance test requires."""
 
 
 def _format_interval(interval: tuple[float, float]) -> str:

@@ -89,7 +89,7 @@ def _parse_ledger(text: str, path: Path) -> list[Look]:
             look = None
         if look is None or look.look != 1 + sum(one.release == look.release for one in looks):
             raise FormatError(
-                "the ledger of looks is damaged; restore it from a backup, because its levels "
+                "the ledger is damaged; restore it from a backup, because its levels "
                 "depend on all looks",
                 path,
                 number,

@@ -7,7 +7,7 @@ import math
 from winosmith.errors import DataError
 
 LEVEL = 0.05
-"""Maximum probability of a false detection in all looks at a release together."""
+"""Maximum probability of any false detection over all looks at a release."""
 
 EFFICIENCY = 3 / math.pi
 """Pitman efficiency of signed ranks relative to the mean of normal differences (Hodges and Lehmann

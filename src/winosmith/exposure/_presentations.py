@@ -20,7 +20,7 @@ from winosmith.text import is_content
 from winosmith.validate import find_gender
 
 Kind = Literal["names", "options"]
-"""Difference between two presentations: swapped names, or reversed options."""
+"""How two presentations differ: in swapped names or in reversed options."""
 
 _ABOUT_NAMES = re.compile(
     r"\b(?:names?|named|namesakes?|nick\w*|spell\w*|initials?|alphabet\w*|syllables?|rhym\w*)\b",
@@ -31,7 +31,7 @@ _ABOUT_NAMES = re.compile(
 _WORD = re.compile(r"\w+")
 
 _PLAIN = re.compile(r"(?<![\w'’-])(?<!\b[Aa] )(?<!\b[Aa]n )(\w+)(?:['’]s)?(?![\w'’-]|\s+[A-Z])")
-"""A word or its possessive, without an article, a hyphen, another apostrophe or a surname."""
+"""A word or its possessive that has no article, hyphen, other apostrophe or following surname."""
 
 _TITLED = re.compile(r"(?<=[^\s.!?:\"“])\s+[A-Z]\w*\.?\s+(?=(\w+))")
 """A word that follows a capitalised word within a sentence, as in "met Aunt Mary"."""

@@ -145,7 +145,7 @@ def score_presentations(
     if not np.isfinite(values).all():
         row = int(np.flatnonzero(~np.isfinite(values))[0]) // 2
         raise DataError(
-            f"the model {model} gives values that are not finite, first for {pairs[row].a.id!r}; "
+            f"the model {model} produces non-finite values, first for {pairs[row].a.id!r}; "
             "its weights are damaged"
         )
     header = {
@@ -189,7 +189,7 @@ def read_scores(path: str | Path, pairs: Sequence[Pair], release: str) -> Scores
         kinds = {_get_score_kind(score, options) for score in (a, b)}
         of = of or min(kinds)
         if kinds != {of}:
-            wanted = "finite numbers" if of == LOG else "letters of options (null if invalid)"
+            wanted = "finite numbers" if of == LOG else "option letters (null if invalid)"
             raise FormatError(
                 f"the scores of {name!r} are {a!r} and {b!r}; use {wanted} for both presentations "
                 "of all items",

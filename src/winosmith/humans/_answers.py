@@ -99,8 +99,8 @@ def check_sittings(sittings: Sequence[Sitting]) -> None:
             raise DataError(
                 f"{sitting.where or sheet.code}: {sitting.subject!r} already took test "
                 f"{sheet.test} ({before.where or before.sheet.code}, sheet {before.sheet.code}); "
-                "it was entered twice, or two subjects have the same code: remove one, or give the "
-                "other its own code"
+                "it was entered twice, or two subjects have the same code: remove one sheet, or "
+                "give one subject a different code"
             )
         for item in sheet.items:
             met = schemas.setdefault((sitting.subject, item.schema), (sitting, item.number))
@@ -231,7 +231,7 @@ def parse_sitting(record: Any, sheets: Mapping[str, Sheet], path: str | Path) ->
 def _make_sitting(record: Mapping[str, Any], sheet: Sheet, path: Path) -> Sitting:
     subject = str(record.get("subject") or "").strip()
     if not subject:
-        raise FormatError("the answers have no subject", path)
+        raise FormatError("the answers don't name a subject", path)
     attributes = {str(k): str(v) for k, v in (record.get("attributes") or {}).items() if v}
     native = attributes.pop("native", None)
     if native not in (None, "yes", "no"):
@@ -370,7 +370,7 @@ def _check_columns(columns: list[str], is_long: bool, path: str | Path) -> None:
         if columns.count(name) > 1:
             raise FormatError(f"the column {name!r} occurs twice", path, 1)
     if not is_long and not any(map(_parse_question_number, columns)):
-        raise FormatError("the table has no column of answers", path, 1)
+        raise FormatError("the table has no answer column", path, 1)
 
 
 def _check_column_names(columns: Iterable[str], is_long: bool) -> None:
@@ -422,10 +422,10 @@ def _parse_seconds(cell: str) -> float | None:
 
 
 SKIP = " "
-"""The key for a question that the subject left empty."""
+"""Key to press for a question that the subject left blank."""
 
 UNDO = ("\x7f", "\b", "-")
-"""Keys that undo the last answer: the two backspace codes, and minus."""
+"""Keys that undo the last answer: the two backspace codes and the minus sign."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -490,7 +490,7 @@ class Entry:
         except (OSError, ValueError) as error:
             raise FormatError(f"this is not a saved entry: {error}", path) from error
         if not isinstance(record, dict) or record.get("winosmith") not in ("entry", "answers"):
-            raise FormatError("this is not a saved entry; move the file away", path)
+            raise FormatError("this is not a saved entry; move the file elsewhere", path)
         at = record.get("next", len(sheet) + 1)
         sitting = parse_sitting({**record, "winosmith": "answers"}, {sheet.code: sheet}, path)
         if sitting.subject != subject:

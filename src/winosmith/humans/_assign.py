@@ -46,8 +46,8 @@ TITLE = "Who or what is meant?"
 """The default title of a sheet."""
 
 ALIKE = 0.5
-"""Fraction of shared words above which consecutive texts are easily confused. Halves of a schema
-share 70 % (WinoGrande, section 2), but are never on the same sheet."""
+"""Fraction of shared words above which consecutive texts are considered easy to confuse. Halves of
+a schema share 70 % (WinoGrande, section 2), but are never on the same sheet."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,7 +186,7 @@ def _choose_label(previous: Problem | None, problem: Problem, alike: float) -> L
 _STAGE = "sheets"
 
 _MIN_QUESTIONS = 10
-"""Minimum number of single questions for a common test; fewer are added to every version."""
+"""Minimum number of unpaired questions for a common test; fewer are added to every version."""
 
 
 def make_sort_key(*keys: object) -> bytes:
@@ -451,9 +451,9 @@ def _explain_exclusion(
     (item, where), *more = _find_seen_items(sheet, seen, group)
     before = ledger.sheets[where]
     if (before.data, before.test) == (sheet.data, name):
-        return f"test {name} was already taken as {where}"
+        return f"test {name} was already taken with sheet {where}"
     others = f" and {len(more)} more" if more else ""
-    return f"test {name} has {item.problem_id!r}{others}, related to questions of {where}"
+    return f"test {name} has {item.problem_id!r}{others}, related to questions on {where}"
 
 
 def _choose_least_taken(

@@ -114,7 +114,7 @@ def make_instructions(
         "example_letter": "A",
         "example_why": "A ladder that is too short does not reach the window. So the answer is A.",
         "begin": "Please write down the time, turn the page, and begin.",
-        "footer": "Write the letter of your answer in the box; X if it is genuinely ambiguous.",
+        "footer": "Write the letter of your answer in the box, or X if it is genuinely ambiguous.",
         "end_title": "After the last question",
         "end": [
             [
@@ -207,7 +207,7 @@ _PROBE = """\
 """A typst document with a page for each character, plain and bold, in the fonts of a sheet."""
 
 _NO_CHARACTER = "\ufffe"
-"""A character that no font contains, for which typst draws the box of a missing character."""
+"""A character that no font contains, so typst draws a box in its place."""
 
 _GLYPH = re.compile(rb'href="(#[^"]*)"')
 

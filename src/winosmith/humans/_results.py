@@ -107,7 +107,7 @@ def compute_results(
     """
     said = [response for response in responses if response.purpose == "test"]
     if not said:
-        raise DataError("there are no test responses; `winosmith humans enter` makes them")
+        raise DataError("there are no test responses; `winosmith humans enter` creates them")
     people = {subject.code: subject for subject in subjects}
     _tally.tally(dataset, said)  # checks the responses
     given: Answered = {}

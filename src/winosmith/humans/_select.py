@@ -43,7 +43,7 @@ Chosen = npt.NDArray[np.bool_]
 
 
 Balanced = Literal["answer", "domain", "options"]
-"""Properties to balance: the position of the answer, the domain, the number of options."""
+"""Properties to balance: the answer's position, the domain, and the number of options."""
 
 
 @declaration
@@ -53,15 +53,15 @@ class Rules:
     size: OrFalse[Count] = None
     """Number of problems to choose; by default as many as possible."""
     floor: Fraction = 0.8
-    """Minimum fraction of intended answers to a problem. The lowest in the challenge of 2016 were
-    84 % and 89 % (Davis et al. 2016, section 5)."""
+    """Minimum fraction of people who gave a problem's intended answer. The lowest in the 2016
+    challenge were 84 % and 89 % (Davis et al. 2016, section 5)."""
     subjects: Count = 3
     """Minimum number of people who answered a problem."""
     per_text: Count = 3
-    """Maximum number of problems on the same text; 3 in the challenge of 2016."""
+    """Maximum number of problems about the same text (3 in the 2016 challenge)."""
     both_halves: bool = True
-    """Require that both halves of a schema are suitable. In any case only one half, drawn at
-    random, is chosen (section 4.4)."""
+    """Require that both halves of a schema are suitable. With or without this rule, only one half,
+    drawn at random, is chosen (section 4.4)."""
     balance: Mapping[Balanced, Fraction] = field(default_factory=dict)
     """Maximum deviation of a fraction among the chosen problems from its target, for "answer" (each
     option's position as often as under guessing), "domain" and "options" (as among the suitable
@@ -245,7 +245,7 @@ def _explain_omissions(
         broken = dict.fromkeys(
             limit.reason for limit in limits if limit.weights[at] > 0 and not limit.allows(with_it)
         )
-        full = f"the set of {rules.size} is full, with the same or higher agreement"
+        full = f"the set of {rules.size} is full of problems with the same or higher agreement"
         reasons[row] = "; ".join(broken) or full
     return reasons
 
@@ -307,7 +307,7 @@ def _make_balance_limits(problems: Sequence[Problem], rules: Rules) -> Iterator[
     """
     for name, tolerance in rules.balance.items():
         for value, excess in _compute_excesses(problems, name):
-            words = f"choosing it would exceed the balance for {name} {value}"
+            words = f"choosing it would violate the balance limit for {name} {value}"
             yield Limit(excess - tolerance, 0, words)
             yield Limit(-excess - tolerance, 0, words)
 
@@ -333,7 +333,7 @@ def _compute_excesses(problems: Sequence[Problem], field: str) -> Iterator[tuple
 
 
 _ROUNDING = 1e-7
-"""Tolerance for the sum of agreement when breaking ties; HiGHS's tolerance is 1e-6 per row."""
+"""Tolerance for the total agreement when breaking ties; HiGHS's tolerance is 1e-6 per row."""
 
 _TIME_LIMIT = 60.0
 """Time limit for one integer program, in seconds."""
@@ -356,12 +356,12 @@ def choose(agreement: Floats, limits: Sequence[Limit], size: int | None, ranks: 
     """
     if not len(agreement):
         if size:
-            raise InputError(f"can't choose {size} problems: none is suitable; loosen the rules")
+            raise InputError(f"can't choose {size} problems: none is suitable; relax the rules")
         return np.zeros(0, bool)
     every = np.ones(len(agreement))
     most = int(_maximize_choice(every, limits).sum())
     if size is not None and size > most:
-        advice = f"choose {most}, or loosen a constraint" if most else "loosen a constraint"
+        advice = f"choose {most}, or relax a constraint" if most else "relax a constraint"
         raise InputError(
             f"can't choose {size} problems: the constraints allow {most} of {len(agreement)} "
             f"suitable ones; {advice}"
@@ -388,10 +388,10 @@ def _maximize_choice(values: Floats, limits: Sequence[Limit]) -> Chosen:
     )
     if found.status == 2:
         raise InputError(
-            "no choice of this size satisfies the constraints; loosen a balance or the size"
+            "no choice of this size satisfies the constraints; relax a balance or change the size"
         )
     if found.status != 0:
-        raise InputError(f"no optimal choice was found in {_TIME_LIMIT:g} s; loosen a balance")
+        raise InputError(f"no optimal choice was found in {_TIME_LIMIT:g} s; relax a balance")
     return np.asarray(found.x) > 0.5
 
 
@@ -425,7 +425,7 @@ def cross_fit(
     *,
     folds: Annotated[
         TwoOrMore,
-        Field(description="Number of folds of people for cross-fitting."),
+        Field(description="Number of folds to divide people into for cross-fitting."),
     ] = 10,
     seed: int = 0,
     on_fold: Callable[[int, int], None] | None = None,
@@ -546,7 +546,7 @@ def publish(dataset: Dataset, used: Iterable[str], *, canary: str | None = None)
     """
     rows = {dataset.row(problem_id) for problem_id in used}
     if not rows:
-        raise DataError("no problem was used; give at least one id")
+        raise DataError("the list of used problems is empty; give at least one id")
     public = {row for group in dataset.groups if rows & set(group) for row in group}
     canary = canary or make_canary(dataset)
     return Published(

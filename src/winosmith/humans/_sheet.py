@@ -20,7 +20,7 @@ from winosmith.problem import BLANK, Problem
 from winosmith.records import dump_json, parse_json
 
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVW"
-"""The letters of the options, in order; X is `AMBIGUOUS`."""
+"""The letters of the options, in order; X is reserved for `AMBIGUOUS`."""
 
 AMBIGUOUS = "X"
 """The letter for a genuinely ambiguous question (Davis et al. 2016, section 3)."""
@@ -31,7 +31,7 @@ Label = Literal["SAME TEXT AS PREVIOUS QUESTION", "TEXT IS DIFFERENT FROM PREVIO
 Pieces = tuple[str, str, str]
 """The text before the pronoun, the pronoun, and the text after it.
 
-White space between them is kept; the pronoun is the blank "_" if it is unknown.
+White space between them is preserved; the pronoun is the blank "_" if it is unknown.
 """
 
 
@@ -67,7 +67,7 @@ class Item:
         if self.number < 1:
             raise ProblemError(f"items are numbered from 1, not {self.number}")
         if sorted(self.shown) != list(range(len(self.options))):
-            raise ProblemError(f"{self.shown} is not an order of {len(self.options)} options")
+            raise ProblemError(f"{self.shown} is not a permutation of {len(self.options)} options")
         if not 2 <= len(self.options) <= len(LETTERS):
             raise ProblemError(
                 f"item {self.number} has {len(self.options)} options, not 2 to {len(LETTERS)}"
@@ -112,7 +112,7 @@ COMMON = "common"
 _CHECK_CHARACTERS = "23456789BCDFGHJKLMNPQRSTVWXZ"
 _CHECK_LENGTH = 4
 """The characters of a code's checksum, and its length. No two characters are easily confused, and
-there are no vowels, so that no word appears. A misread code is accepted in 1 of 600,000 cases."""
+there are no vowels, so no code spells a word. A misread code is accepted in 1 of 600,000 cases."""
 
 
 @dataclass(frozen=True)
@@ -185,7 +185,7 @@ def get_text(problem: Problem) -> str:
 
 
 _MAX_WORDS_AFTER, _MIN_WORDS = 6, 3
-"""Maximum number of a snippet's words after the pronoun, and minimum length of a snippet."""
+"""Maximum number of words after the pronoun in a snippet, and minimum number of words in it."""
 
 _CLAUSE_END = re.compile(r"[.,;:?!—–][\"'”’)]*$")
 _SENTENCE_END = re.compile(r"[.?!][\"'”’)]*$")
@@ -366,7 +366,7 @@ def parse_sheet(record: Mapping[str, Any], path: str | Path | None = None) -> Sh
         raise FormatError(f"the sheet can't be read: {error!r}; make it again", path) from error
     if sheet.code != code:
         raise FormatError(
-            f"the sheet was changed: its code is {code!r}, its items give {sheet.code!r}; "
+            f"the sheet was changed: its code is {code!r}, but its items give {sheet.code!r}; "
             "make it again from the data",
             path,
         )

@@ -53,9 +53,9 @@ class Subject:
     native: bool | None = None
     """Whether English is the subject's first language; null if unknown."""
     attributes: Mapping[str, str] = field(default_factory=dict)
-    """Other answers about themselves, by name."""
+    """Other answers that the subjects gave about themselves, by name."""
     seconds: float | None = None
-    """Time for all sheets in seconds; null if unknown."""
+    """Total time for all sheets, in seconds; null if unknown."""
     taken: tuple[TakenSheet, ...] = ()
     """Sheets, in the order of entry; empty if unknown."""
     recognised: tuple[Remark, ...] = ()
@@ -80,7 +80,7 @@ def make_subjects(
         own.setdefault(sitting.subject, []).append(sitting)
     if missing := [code for code in known if code not in own]:
         raise DataError(
-            f"the subject {missing[0]!r} has no answers; those with answers are "
+            f"the subject {missing[0]!r} has no answers; the subjects with answers are "
             f"{', '.join(sorted(own))}"
         )
     return tuple(_make_subject(code, mine, known.get(code)) for code, mine in own.items())
@@ -126,7 +126,7 @@ def _merge_subjects(subject: Subject, declared: Subject, sittings: Sequence[Sitt
     for name, value in declared.attributes.items():
         if subject.attributes.get(name, value) != value:
             raise DataError(
-                f"{subject.code!r} has {name} {value!r} in the file of subjects and "
+                f"{subject.code!r} has {name} {value!r} in the subjects file and "
                 f"{subject.attributes[name]!r} on the form; do two subjects have the same code?"
             )
     return replace(
@@ -200,7 +200,7 @@ def read_subjects(path: str | Path) -> tuple[Subject, ...]:
             raise FormatError("the subject has no code", path, line)
         if subject.code in found:
             raise FormatError(
-                f"two subjects have the code {subject.code!r}; the other is in line "
+                f"two subjects have the code {subject.code!r}; the first is in line "
                 f"{first[subject.code]}",
                 path,
                 line,
@@ -242,7 +242,7 @@ def _parse_remarks(cell: str) -> Iterator[Remark]:
 Floats = npt.NDArray[np.float64]
 
 SMALL_GROUP = 10
-"""Group size below which results get a caution; Davis et al. (2016, section 4.1) had 7 and 12."""
+"""Minimum group size without a caution; Davis et al. (2016, section 4.1) had groups of 7 and 12."""
 
 _DRAWS = 9_999
 

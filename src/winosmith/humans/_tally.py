@@ -210,7 +210,7 @@ def summarize_agreement(dataset: Dataset, tally: Tally) -> Counts:
     for row in asked:
         right, of = pairs[row]
         if right > of:
-            raise DataError(f"{dataset[row].id!r} has {right} intended answers of only {of}")
+            raise DataError(f"{dataset[row].id!r} has {right} intended answers but {of} in all")
         size = len(dataset[row].options)
         before = by_options.get(size, (0, 0))
         by_options[size] = before[0] + right, before[1] + of
@@ -245,10 +245,10 @@ def measure_accuracy(is_correct: Floats, problems: Ints | None = None) -> Propor
 
 
 _PARTS = 8
-"""Number of equal parts of a sheet in the chart."""
+"""Number of equal parts into which the chart divides a sheet."""
 
 _FAST, _SLOW = 0.5, 2.0
-"""Ratios to the median time per question at which a subject is flagged. The one fast subject of
+"""Multiples of the median time per question at which a subject is flagged. The one fast subject of
 Davis et al. (2016, section 3) took 7.6 s, 0.42 of the 18.3 s that an hour allows."""
 
 

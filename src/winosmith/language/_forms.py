@@ -25,7 +25,7 @@ MASS = frozenset(
     software stuff sugar tea thunder timber traffic trash underwear violence water wealth weather
     wheat wool""".split()
 )
-"""Common nouns without a plural."""
+"""Common nouns that have no plural form."""
 
 PLURAL_ONLY = frozenset(
     """binoculars clothes goggles jeans knickers leggings overalls pajamas pants pincers pliers
@@ -136,13 +136,13 @@ _IRREGULAR_DEGREES = {
 }
 
 _TAKE_ENDING = frozenset("clever quiet simple narrow shallow gentle able noble humble".split())
-"""Two-syllable words, not in -y, that take an ending more often than "more"."""
+"""Two-syllable words, other than those in -y, that take -er more often than "more"."""
 
 _TAKE_MORE = frozenset(
     "fun real right wrong worth ill just like fake eager proper bitter tender sober upset alive "
     "alone awake asleep aware afraid alike unique spent lost worn torn".split()
 )
-"""Short words that take "more" (Quirk et al. 1985, 7.81)."""
+"""Short words that form the comparative with "more" (Quirk et al. 1985, 7.81)."""
 
 
 def inflect_degree(lemma: str, tag: str) -> str:
@@ -202,7 +202,7 @@ _VOWEL_LETTERS = frozenset("AEFHILMNORSX")
 """Letters whose names begin with a vowel: "an MP", "an X-ray"."""
 
 _READ_AS_WORDS = frozenset("NASA NATO NAFTA FIFA LEGO MIDI RAM ROM SIM SWAT".split())
-"""Acronyms with one of these first letters that are pronounced as words: "a NATO base"."""
+"""Acronyms that begin with one of these letters but are pronounced as words: "a NATO base"."""
 
 
 def choose_article(next_word: str) -> str:

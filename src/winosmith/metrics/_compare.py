@@ -479,7 +479,7 @@ def measure_forgetting(before: Graded, after: Graded, *, seed: int = 0) -> Forge
     (-0.5, 10, 0, 0.002)
     """
     if before.dataset.digest != after.dataset.digest:
-        raise DataError("forgetting needs answers to one data set, but these are for two")
+        raise DataError("forgetting is measured on one data set, but these answers are for two")
     compared = compare({"after": after, "before": before}, seed=seed)
     pair: Pair = compared.pairs[0]
     return Forgetting(

@@ -340,8 +340,8 @@ FORMS = (
     Form("power law", "A = 1 − a·N^(−b)", _power_curve, _init_power, 2),
     Form("power law, asymptote", "A = 1 − c − a·N^(−b), 0 ≤ c", _limit_curve, _init_limit, 3),
 )  # fmt: skip
-"""Forms in the order in which reports list them. The first two exceed 100 % at some size; the last
-may stay far below 100 %. Fitted to WinoGrande's table 4 (dev, up to 40,398 problems), only the
+"""Curve forms in the order in which reports list them. The first two exceed 100 % at some size; the
+last may never approach 100 %. Fitted to WinoGrande's table 4 (dev, up to 40,398 problems), only the
 first reproduces the paper's "over 118K" for the human accuracy of 94.1; the paper does not state
 how it computed this number."""
 
@@ -377,6 +377,6 @@ def area_under_curve(
             "one accuracy per size, for two sizes or more"
         )
     if min(sizes) <= 0 or not (np.diff(sizes) > 0).all():
-        raise DataError(f"the sizes must be above 0 and increase: {', '.join(map(str, sizes))}")
+        raise DataError(f"the sizes must be positive and increasing: {', '.join(map(str, sizes))}")
     places = np.log2(np.asarray(sizes, dtype=np.float64))
     return float(trapezoid(accuracies, places) / (places[-1] - places[0]))

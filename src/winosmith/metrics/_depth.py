@@ -85,7 +85,7 @@ def compute_error_free_probabilities(
 
 
 Ending = tuple[int, bool, float]
-"""A family's ending: its depth, whether it is an error, and its probability, 0–1."""
+"""One way in which a family ends: the depth, whether it is an error, and the probability (0–1)."""
 
 
 @dataclass(frozen=True)
@@ -246,7 +246,7 @@ def _make_family(
 
 
 MIN_CLUSTERS = 5
-"""Minimum number of clusters for a bootstrap interval; fewer give too few distinct draws."""
+"""Minimum number of clusters for a bootstrap interval; with fewer, too few draws are distinct."""
 
 NULL_DRAWS = 2_000
 """Number of draws from each null distribution, which is smooth with more than 30 families."""
@@ -260,7 +260,7 @@ Errors = tuple[npt.NDArray[Any], npt.NDArray[Any]]
 """The number of errors at each depth, and the probability of no error, both (draws, levels)."""
 
 _RATIO_COLUMNS = ((0, 1), (2, 4), (3, 4))
-"""Columns of `Sums` to divide for the pooled mean, the mean over families, and the first error."""
+"""Pairs of `Sums` columns whose ratios are the pooled mean, family mean and mean first error."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -434,7 +434,7 @@ def _shuffle_errors(family: Family, counts: Ints, level: Ints, rng: np.random.Ge
 
 
 MOST_FREQUENT = 3
-"""Number of most frequent kinds to report, as in EvoGrad's figure 3."""
+"""Number of kinds to report, starting with the most frequent, as in EvoGrad's figure 3."""
 
 Tags = Mapping[str, Sequence[str]]
 Bools = npt.NDArray[np.bool_]

@@ -212,7 +212,7 @@ def grade_models(
         except OtherDataError as error:
             if partial is None or not error.common:
                 raise
-            raise DataError(f"{error} (`partial=True` measures the problems of both)") from None
+            raise DataError(f"{error} (`partial=True` scores the shared problems)") from None
         missing = len(dataset) - len(asked)
         unknown = sum(one not in known for one in own.by_id)
         notes = [
@@ -220,8 +220,8 @@ def grade_models(
             f"{unknown:,} predictions match no problem"
         ] * bool(missing or unknown)
         if own.data not in (None, asked.blind().digest) and not partial:
-            notes.append("the answers are for data with another digest: the ids fit, but sentences "
-                         "may differ")  # fmt: skip
+            notes.append("the answers are for data with another digest: the ids match, but "
+                         "sentences may differ")  # fmt: skip
         for note in notes:
             warnings.warn(f"{name}: {note}", formats.ReadingNote, stacklevel=3)
         found[name] = grade(asked, fitting.predictions, shared, own.parameters, missing)
@@ -274,7 +274,7 @@ SCORE_TOLERANCE = 1e-4
 """Maximum difference between scores that are treated as equal, because batching changes scores."""
 
 NOTE_FRACTION = 0.5
-"""Minimum fraction of equal inputs in two groups for adding a note."""
+"""Fraction of equal inputs in two groups at or above which a note is added."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,7 +26,7 @@ from winosmith.results import HIDDEN, Result, computed
 
 Ints = NDArray[np.intp]
 Tell = tuple[str, Sequence[Hashable]]
-"""The name of a tell, and its value for each row or None."""
+"""The name of a tell, and its value (or None) for each row."""
 
 ALPHA = 0.001
 """Probability of reporting a leak in a clean data set, after Bonferroni correction over tells."""
@@ -242,10 +242,10 @@ def _describe_values(values: Sequence[Hashable], counts: Ints) -> tuple[tuple[st
 
 
 MAX_CHARACTERS = 8
-"""Number of characters that are tested separately from either end of a text."""
+"""Number of characters at each end of a text that are tested separately."""
 
 MAX_PARTS = 4
-"""Number of parts separated by punctuation that are tested from either end of a text."""
+"""Number of punctuation-separated parts at each end of a text that are tested."""
 
 MAX_BLOCKS, MIN_BLOCK_ROWS = 64, 25
 """A sorted field is divided into at most 64 blocks of at least 25 rows."""

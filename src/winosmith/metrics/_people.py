@@ -83,7 +83,7 @@ def measure_human_accuracy(
     if not counted:
         raise DataError(
             f"no problem has test responses of {subjects} people or more; validation votes don't "
-            "count, because a problem is only kept if they are correct"
+            "count, because only problems with correct votes are kept"
         )
     right = [
         2 * sum(response.choice == dataset[row].answer for response in given) > len(given)
@@ -180,8 +180,8 @@ def measure_person_accuracy(dataset: Dataset, responses: Iterable[Response]) -> 
     ]
     if not found:
         raise DataError(
-            "there is no test response; validation votes don't count, because a problem is only "
-            "kept if they are correct"
+            "there is no test response; validation votes don't count, because only problems "
+            "with correct votes are kept"
         )
     rows, people, right = zip(*found, strict=True)
     by_problem = find_clusters(dataset)[list(rows)]
@@ -273,7 +273,7 @@ def measure_annotators(
     >>> data = Dataset([Problem("a", "The cup hit the jug and the _ broke.", ("cup", "jug"), 1)])
     >>> found = measure_annotators(data, [Response("a", who, "test", 1) for who in "xyz"])
     >>> found.accuracy, found.alpha.value, found.alpha.reason.partition(",")[0]
-    (1.0, None, 'everybody always gave the same one answer')
+    (1.0, None, 'all answers are the same')
     """
     far = [None] * len(dataset) if depths is None else list(depths)
     if len(far) != len(dataset):
@@ -284,7 +284,7 @@ def measure_annotators(
     if not answers:
         raise DataError(
             "there is no test response to a problem with an answer; validation votes "
-            "don't count, because a problem is only kept if they are correct"
+            "don't count, because only problems with correct votes are kept"
         )
     labels = find_clusters(dataset)
     names = sorted({name for given in answers.values() for name in given})
@@ -424,7 +424,7 @@ def krippendorff_alpha(
     >>> round(found.value, 3), found.items, found.answers
     (0.667, 4, 11)
     >>> krippendorff_alpha([[3, 0], [2, 0]]).reason
-    'everybody always gave the same one answer, so that nothing is left to chance'
+    'all answers are the same, so agreement beyond chance is undefined'
     """
     counts, labels = _check_table(table, clusters)
     reason = _explain_undefined(counts)
@@ -554,5 +554,5 @@ def _explain_undefined(counts: Ints) -> str:
     if not len(counts):
         return "no item has two answers or more"
     if np.count_nonzero(counts.sum(axis=0)) < 2:
-        return "everybody always gave the same one answer, so that nothing is left to chance"
+        return "all answers are the same, so agreement beyond chance is undefined"
     return ""

@@ -71,7 +71,7 @@ INTERVAL = ("95 %", lambda found: span(found.interval))
 """Heading and formatter of the column with a fraction's interval."""
 
 SIZE = attrgetter("n")
-"""Function that returns the number of cases of a fraction."""
+"""Function that returns the number of cases on which a fraction is based."""
 
 
 def round_count(total: float) -> float:
@@ -290,8 +290,8 @@ def resample(
 
 
 DIFFERENCE_WEIGHTS = (0.5, 0.5, 1.0)
-"""Weights of the pseudo-clusters of a difference: half a cluster in each direction, and one without
-a difference (Agresti & Min 2005, section 3)."""
+"""Weights of the pseudo-clusters that are added to a difference: half a cluster in each direction,
+and one without a difference (Agresti & Min 2005, section 3)."""
 
 
 def make_pseudo_clusters(

@@ -30,7 +30,7 @@ from winosmith.report import Signature, fixed, percent, probability, signature_o
 from winosmith.results import Result, shown
 
 MAX_GROUPS = 30
-"""Maximum number of values of a field that is scored by value."""
+"""Maximum number of values that a field can have to be scored by value."""
 
 
 @dataclass(frozen=True)
@@ -95,7 +95,7 @@ class Score(Result):
             report.ConfidenceBin(b.confidence, b.accuracy.value, *b.accuracy.interval, b.accuracy.n)
             for b in own.bins
         ]
-        note = f"calibration error {own.ece:.3f}, if calibrated {own.ece_null[0]:.3f}"
+        note = f"calibration error {own.ece:.3f}; expected if calibrated: {own.ece_null[0]:.3f}"
         return [report.draw_reliability(rows, name=name, note=note)]
 
 
@@ -122,8 +122,8 @@ def describe_below_chance(accuracy: Proportion) -> str:
     """
     return (
         f"below chance: {accuracy.in_words} valid answers are correct, and guessing gives "
-        f"{percent(accuracy.chance or 0)}; its options may be in another order, or counted from "
-        "another number"
+        f"{percent(accuracy.chance or 0)}; its options may be in a different order, or "
+        "numbered from a different start"
     )
 
 
@@ -250,7 +250,7 @@ def score_comparisons(graded: Graded) -> Proportion | None:
 
 
 Groups = tuple[dict[str, dict[str, Proportion]], dict[str, str], dict[str, str]]
-"""By field: the accuracies by value, the reasons for refusing the field, and the notes."""
+"""For each field: the accuracies by value, the reasons for refusing the field, and the notes."""
 
 
 def _score_groups(graded: Graded, by: Sequence[str]) -> Groups:
@@ -363,7 +363,7 @@ def guessing_p_value(graded: Graded, *, lower_tail: bool = False) -> float:
 
 
 _MAX_EXACT_SUM, _ROTATION_DRAWS = 2_000_000, 20_000
-"""Maximum sum in credit units with an exact distribution; number of rotations drawn above it."""
+"""Maximum sum in credit units for an exact distribution; rotations to draw for larger sums."""
 
 
 def _measure_distances(graded: Graded, row: int) -> list[int]:

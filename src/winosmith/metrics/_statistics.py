@@ -22,7 +22,7 @@ from winosmith.report import Signature, join_names, signature_of
 from winosmith.results import Result, computed, shown
 
 MAX_EXAMPLES = 5
-"""Maximum number of examples of a fault in the record of `Statistics`."""
+"""Maximum number of examples of each fault in the record of `Statistics`."""
 
 
 def _summarize_faults(faults: Sequence[str]) -> dict[str, Any]:
@@ -187,7 +187,7 @@ def _contains_options(sentence: str, options: tuple[str, ...]) -> bool:
 
 
 MAX_LISTED = 3
-"""Maximum number of groups of ids that are listed."""
+"""Maximum number of id groups to list."""
 
 Groups = tuple[tuple[str, ...], ...]
 """Groups of problem ids."""
@@ -475,7 +475,7 @@ ROWS: dict[str, tuple[Table5, ...]] = {
         ),
     ),
 }
-"""Rows of table 5, by the names of data sets in `winosmith.published`."""
+"""Rows of table 5, keyed by the data sets' names in `winosmith.published`."""
 
 
 class TokenCounts(NamedTuple):

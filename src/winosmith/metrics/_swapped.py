@@ -181,7 +181,7 @@ def _find_original_row(switched: Problem, dataset: Dataset) -> int:
     if original.options != switched.options or original.answer == switched.answer:
         raise DataError(
             f"the switched problem {switched.id!r} must have the options of the original, in the "
-            "same order, and the other answer"
+            "same order, and the opposite answer"
         )
     return row
 

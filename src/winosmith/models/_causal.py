@@ -319,8 +319,8 @@ MIN_CACHED_TOKENS = 16
 prefix again in each tree is cheaper."""
 
 TOLERANCE = {"float32": 1e-4, "bfloat16": 0.3, "float16": 0.05}
-"""Maximum difference between a token's log-probabilities in a tree and in its separate text, by
-precision; if it is larger, the architecture can't read trees."""
+"""Maximum difference between a token's log-probabilities in a tree and in a separately read text,
+by precision. If the difference is larger, the architecture can't read trees."""
 
 _REJECTIONS = (TypeError, ValueError, AttributeError, IndexError, RuntimeError, NotImplementedError)
 """Exceptions raised by architectures that don't accept a mask, positions or a cache."""

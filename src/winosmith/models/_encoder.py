@@ -157,7 +157,7 @@ HEAD_NAME = "choice_head"
 """Name of winosmith's head, for architectures without a head in transformers."""
 
 INPUT_FORMAT_FILE = "winosmith_choice.json"
-"""Name of the file with the input format in a model's folder."""
+"""Name of the file in a model's folder that stores the input format."""
 
 
 @dataclass(frozen=True)

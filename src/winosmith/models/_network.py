@@ -329,7 +329,7 @@ OnProgress = Callable[[int, int], None]
 """A callback that receives the number of finished texts and the total number."""
 
 _MEMORY_MESSAGES = ("out of memory", "can't allocate memory", "not enough memory")
-"""Parts of torch's out-of-memory messages that have no error class of their own, as on a CPU."""
+"""Substrings of torch's out-of-memory messages that have no error class, as on a CPU."""
 
 
 def is_out_of_memory(error: BaseException) -> bool:

@@ -73,10 +73,10 @@ class TrainingSettings:
     local: OrFalse[Annotated[int, Field(ge=0)]] = None
     """Number of words to keep before the blank (2 in WinoGrande's baseline); by default all."""
     patience: OrFalse[Annotated[int, Field(ge=1)]] = None
-    """Number of epochs without improvement on dev after which a run stops; by default never."""
+    """Number of epochs without improvement on dev after which a run stops; by default, never."""
     last: OrFalse[Annotated[int, Field(ge=1)]] = None
-    """Number of epochs to train before keeping the last one, regardless of dev. Use it for a run on
-    all data with a previously selected number of epochs. By default, the best is kept."""
+    """Number of epochs to train and then keep the last one, regardless of dev. Use it for a run on
+    all data with a previously selected number of epochs. By default, the best epoch is kept."""
     sees: Sees = "blank"
     """Input of the encoder: "blank" fills in each option; "pronoun" has the original sentence,
     followed by each option."""
@@ -180,7 +180,7 @@ class FinishedRun(TrainingRun):
 MODEL, RECORD, STATE = "model", "training.json", "state.safetensors"
 
 OnStep = Callable[[int, int, str], None]
-"""A callback for the number of finished steps, their total, and a message with epoch and loss."""
+"""A callback that receives the finished steps, their total, and a message with epoch and loss."""
 
 
 def train_multiple_choice(

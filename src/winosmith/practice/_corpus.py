@@ -146,7 +146,7 @@ DOMAINS: tuple[Domain, ...] = ("social", "physical")
 
 
 MAX_DRAWS = 500
-"""Maximum number of times that a twin is drawn to get new sentences."""
+"""Maximum number of attempts to draw a twin with new sentences."""
 
 DRAWS_PER_HABIT = 10
 """Number of draws without new sentences after which a habit is added."""

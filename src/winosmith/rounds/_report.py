@@ -124,12 +124,12 @@ def _make_solver_blocks(record: Mapping[str, Any]) -> list[report.Block]:
         ]
         for name, solver in record["solvers"].items()
     ]
-    note = ["Problems that a solver may have been trained on are removed from the previous dev."]
+    note = ["Problems that solvers may have been trained on are removed from the last round's dev."]
     note += [f"{line}." for line in describe_seen_problems(record)]
     last = "previous dev"
     return [
         report.Table(
-            "Accuracy of the reference solvers, with 95 % intervals by clusters",
+            "Accuracy of the reference solvers, with cluster-based 95 % intervals",
             ["solver", "kind", "this round", "whole twins", last, "removed from it", "revision"],
             rows,
             note=" ".join(note),
@@ -173,8 +173,8 @@ def _make_next_blocks(next_round: NextRound) -> list[report.Block]:
     blocks: list[report.Block] = [
         report.Text(
             [
-                f"{drawn} roots were drawn from the problems of dev that every solver answers "
-                f"correctly{short}. {len(next_round.fooling)} perturbed problems of dev fool a "
+                f"{drawn} roots were drawn from the dev problems that every solver answers "
+                f"correctly{short}. {len(next_round.fooling)} perturbed dev problems fool a "
                 "solver."
             ]
         )
@@ -183,11 +183,11 @@ def _make_next_blocks(next_round: NextRound) -> list[report.Block]:
     fools = {id_: f"fools {', '.join(names)}" for id_, names in next_round.fooled.items()}
     for title, name, problems, status in (
         ("Roots to perturb", "roots", next_round.roots, right),
-        ("Found by people, failed by models", "fooling", next_round.fooling, fools),
+        ("Solved by people but not by models", "fooling", next_round.fooling, fools),
     ):
         if len(problems):
             passages = [[_make_passage(problem, status[problem.id])] for problem in problems[:MOST]]
-            more = f"The first {MOST}; {name}.jsonl has all." if len(problems) > MOST else ""
+            more = f"Only {MOST} are shown; {name}.jsonl has all." if len(problems) > MOST else ""
             blocks.append(report.Passages(title, passages, note=more))
     return blocks
 
@@ -258,9 +258,9 @@ def read_record(folder: str | Path) -> dict[str, Any]:
     except FileNotFoundError:
         raise InputError(f"{folder} has no finished round: {path} is missing") from None
     except (OSError, ValueError) as error:
-        raise InputError(f"{path} is not the record of a round: {error}") from None
+        raise InputError(f"{path} is not a round record: {error}") from None
     if record.get("winosmith") != "round" or record.get("version") != VERSION:
-        raise InputError(f"{path} is not the record of a round in version {VERSION}")
+        raise InputError(f"{path} is not a round record in format version {VERSION}")
     return record
 
 

@@ -48,14 +48,14 @@ class RoundRecipe:
     """The recipe of a round: everything that determines its results."""
 
     build: Recipe
-    """Recipe of the build of this round's release from the pool."""
+    """Recipe for building this round's release from the pool."""
     solvers: tuple[SolverRule, ...]
     """The reference solvers, with distinct names. Solvers with `learn` are trained on this round's
     train_xl; the others are used as they are."""
     roots: Annotated[int, Field(ge=0)] = 14
     """Maximum number of roots to draw for the next round; EvoGrad drew 14 (section 3.1)."""
     redraw: bool = False
-    """Draw train, dev and test again; by default problems stay in their split of the last round."""
+    """Draw train, dev and test again; by default, problems stay in the previous round's split."""
     folder: Path = field(default=Path(), compare=False)
     """Base folder for the paths of solvers."""
 
@@ -66,7 +66,7 @@ class RoundRecipe:
         if twice := sorted({name for name in names if names.count(name) > 1}):
             raise ValueError(f"two solvers are named {twice[0]!r}; each needs its own name")
         if self.build.split.dev <= 0:
-            raise ValueError("split.dev is 0; a round measures its solvers on dev")
+            raise ValueError("split.dev is 0, but a round measures its solvers on dev")
 
 
 def read_round(path: str | Path) -> RoundRecipe:

@@ -327,9 +327,9 @@ this pronoun refers to. Reply with the number of that option, and nothing else."
 Each question below has several options. Choose the option that answers the question. Reply with \
 the letter of that option, and nothing else.""",
 }
-"""The beginning of a conversation, by `sees` or for a question; EvoGrad (2024, section 4.1) does
-not print its instruction. The question about a pronoun is from GPT-3's SuperGLUE-WSC (Brown et al.
-2020, appendix G)."""
+"""The instruction at the start of a conversation, for each value of `sees` and for questions.
+EvoGrad (2024, section 4.1) does not print its own. The question about a pronoun is from GPT-3's
+SuperGLUE-WSC (Brown et al. 2020, appendix G)."""
 
 Order = tuple[int, ...]
 """The indices of the options in the order shown."""
@@ -399,7 +399,7 @@ _ORDINALS = (
     ("5", "five", "fifth", "5th", "e"),
     *((str(place), letter) for place, letter in enumerate(ascii_lowercase[5:], 6)),
 )
-"""The names of each position; "former" and "latter" apply only to two options."""
+"""The words that name each position; "former" and "latter" apply only to two options."""
 
 _PLACES = {name: place for place, names in enumerate(_ORDINALS) for name in names}
 _NAME = "|".join(sorted(_PLACES, key=len, reverse=True))
@@ -409,7 +409,7 @@ _LABEL = rf"(?:option|choice|answer|number|no\.|#)\s*[#:]?\s*\(?({_NAME})\b\)?"
 _NTH = r"(?:the\s+)?(first|second|third|fourth|fifth|1st|2nd|3rd|4th|5th|former|latter)\b"
 _LABELLED = re.compile(rf"\b{_LABEL}|\b{_NTH}\s+{_THING}\b|\bthe\s+(former|latter)\b")
 _HEAD = re.compile(rf"(?:the\s+)?(?:{_LABEL}|{_NTH}|\(?({_NAME})\b\)?)(?:\s+{_THING}\b)?")
-"""A position at the beginning of a line: with a label, as an ordinal, or only a name."""
+"""A position at the beginning of a line: with a label, as an ordinal, or only as a name."""
 
 _SET_OFF = re.compile(
     r"\W*$|\s*[.,:;=)\]}!–—-]|\s+\(?(?:because|since|as|explanation|reason)\b|\s+is\s+(?!not\b|wrong\b|incorrect\b)"
@@ -449,7 +449,7 @@ _AFTER = 3
 """Number of words on each side of the blank that a filled-in sentence must repeat."""
 
 _CLAUSE = 500
-"""Number of characters after an announcement in which the answer is searched for."""
+"""Number of characters after an announcement that are searched for the answer."""
 
 
 def parse_answer(text: str, options: Sequence[str], sentence: str = "") -> int | None:

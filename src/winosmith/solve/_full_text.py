@@ -30,7 +30,7 @@ _BATCH = 10_000
 _TABLE = "CREATE VIRTUAL TABLE passages USING fts5(text, tokenize='porter unicode61')"
 
 Progress = Callable[[int, int, int], None]
-"""Called with the numbers of finished texts, all texts, and passages so far."""
+"""A callback that receives the numbers of finished texts, of all texts, and of passages so far."""
 
 
 @dataclass(frozen=True)
@@ -146,19 +146,19 @@ def _convert_errors(path: Path) -> Iterator[None]:
     except (sqlite3.Error, OSError) as error:
         hints = {
             "no such module: fts5": "this Python's SQLite has no full-text search (FTS5)",
-            "database or disk is full": "the disk is full; free some space and repeat",
+            "database or disk is full": "the disk is full; free some space and try again",
         }
-        hint = hints.get(str(error), f"the index can't be used ({error}); remove it, then repeat")
+        hint = hints.get(str(error), f"the index can't be used ({error}); remove it and try again")
         raise OutputError(f"{path}: {hint}") from error
 
 
 _SUFFIXES = (".txt", ".jsonl", ".txt.gz", ".jsonl.gz")
 
 _WRAPPED = 100
-"""Minimum length, in characters, of a line that is a paragraph; shorter lines are joined."""
+"""Minimum length, in characters, of a line that counts as a paragraph; shorter lines are joined."""
 
 _MAX_WORDS, _MIN_WORDS = 80, 4
-"""Number of words in a passage; longer sentences (tables, lists) are cut, shorter omitted."""
+"""Maximum and minimum words in a passage; longer sentences are cut, shorter ones omitted."""
 
 _TITLES = "".join(rf"(?<!\b{title}\.)" for title in ("Mr", "Mrs", "Ms", "Dr", "Prof", "St"))
 _END = re.compile(rf"(?:(?<=[.!?])|(?<=[.!?][\"'”’)])){_TITLES}\s+(?=[\"'“‘(]?[A-Z0-9])")

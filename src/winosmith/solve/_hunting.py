@@ -37,7 +37,7 @@ _MAX_WORDS = 5
 """Maximum number of words in a search term; longer terms would never be found."""
 
 _COPY = 0.7
-"""Minimum fraction of a problem's content words that makes a snippet a copy of the problem."""
+"""Minimum fraction of a problem's content words in a snippet that counts as a copy of it."""
 
 
 class Retriever(Protocol):

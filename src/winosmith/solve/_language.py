@@ -64,7 +64,7 @@ def collect_scores(
             own = [next(rows) for _ in problem.options]
             if not all(np.isfinite(one).all() for one in own):
                 raise DataError(
-                    f"the model {model} gives values that are not finite, first for "
+                    f"the model {model} produces non-finite values, first for "
                     f"{problem.id!r}; its weights are damaged, or the dtype is too imprecise"
                 )
             sums.append(tuple(float(one.sum()) for one in own))

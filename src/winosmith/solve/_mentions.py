@@ -27,7 +27,7 @@ PRONOUNS = {form: group for group, forms in _GROUPS.items() for form in forms.sp
 """Maps each form of a personal pronoun to its group."""
 
 POSSESSIVES = frozenset("my your his her its our their".split())
-"""The forms before a noun; "his" and "her" are also used without a noun."""
+"""The possessive forms used before a noun; "his" and "her" are also used without a noun."""
 
 _BOUNDARIES = frozenset(
     """although and as because before but if or since so that though unless until when whereas

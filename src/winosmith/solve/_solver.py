@@ -162,7 +162,7 @@ _CHUNK = 256
 twins are separated."""
 
 _MAX_SHOWN = 4
-"""Maximum number of differences in a message."""
+"""Maximum number of differences to list in a message."""
 
 
 def predict_to_file(
@@ -209,7 +209,7 @@ def predict_to_file(
     part = path.with_name(f".{path.name}.part")
     with part.open("a+", encoding="utf-8", newline="\n") as file:
         if not try_lock(file.fileno()):
-            raise OutputError(f"{part}: another process is writing it; wait for it")
+            raise OutputError(f"{part}: another process is writing this file; try again later")
         done = _keep_complete_chunks(part, file, header, force)
         starts = range(done, len(dataset), _CHUNK)
         chunks = (dataset[start : start + _CHUNK] for start in starts)

@@ -325,7 +325,7 @@ MARKS = (
     "* zero-shot; -ft fine-tuned on the target's train and dev, after X for RoBERTa-X; † evaluated "
     "on other data; ‡ not reproduced with SuperGLUE's leaderboard"
 )
-"""Explanation of the marks in the tables."""
+"""Explanation of the symbols in the tables."""
 
 
 def make_transfer_sections(

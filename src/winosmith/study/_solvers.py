@@ -181,7 +181,7 @@ _MAKERS: dict[str, Callable[[_SolverInputs], Parts]] = {
 # that `winosmith train` saved next to the weights, and `--trained-on`.
 
 OTHER = "other:"
-"""Prefix of the name of a corpus that is not available."""
+"""Prefix for the name of an unavailable corpus."""
 
 
 @dataclass(frozen=True)

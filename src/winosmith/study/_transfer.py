@@ -33,7 +33,7 @@ TARGETS = {
 """The data sets by name, in the order of table 6."""
 
 WSC_SIZE, PDP_SIZE = 273, 60
-"""Number of Winograd schemas in published results, the first of 285; number of PDPs of 2016."""
+"""Number of Winograd schemas in published results (the first of 285), and of PDPs of 2016."""
 
 _BY_FORMAT = {
     "wsc-xml": "wsc",

@@ -143,9 +143,9 @@ class AppliedRules:
         """
         were = "WinoGrande's rules for authors were"
         if self.rules == "none":
-            return f"{were} not applied, as set"
+            return f"{were} not applied, as configured"
         if self.rules == "winogrande":
-            return f"{were} applied to all {self.n:,} problems, as set"
+            return f"{were} applied to all {self.n:,} problems, as configured"
         if not self.exempt:
             return f"{were} applied; no problem is exempt"
         why = Counter(self.exempt.values()).most_common()
@@ -219,7 +219,7 @@ def _find_exempt_rows(dataset: Dataset) -> dict[int, str]:
 
 def _validate_length(length: tuple[int, int]) -> tuple[int, int]:
     if not 1 <= length[0] <= length[1]:
-        raise ValueError("it must be a range of words such as [15, 30]")
+        raise ValueError("it must be a range of word counts such as [15, 30]")
     return length
 
 
@@ -308,7 +308,7 @@ def _is_active(rule: Rule, rules: StructureRules) -> bool:
 
 
 _TWIN_ID = "twin id"
-"""Name of the rule that a twin id has at most two problems; listed only if the rule is broken."""
+"""Name of the rule that a twin id has at most two problems; listed only if the rule is violated."""
 
 
 def _run_rules(dataset: Dataset, rules: StructureRules, applied: AppliedRules) -> Iterator[Outcome]:

@@ -207,7 +207,7 @@ def translate_verdict(reason: str) -> str:
 
 UNDEFINED = (
     gettext_noop("no item has two answers or more"),
-    gettext_noop("everybody always gave the same one answer, so that nothing is left to chance"),
+    gettext_noop("all answers are the same, so agreement beyond chance is undefined"),
     gettext_noop(
         "the items have %(least)s to %(most)s answers; Fleiss' kappa needs the same number for each"
     ),
