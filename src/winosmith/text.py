@@ -103,7 +103,7 @@ def normalize(text: str, form: Literal["NFC", "NFKC"] = "NFC") -> str:
 
 _TITLES = "".join(rf"(?<!\b{title}\.)" for title in ("Mr", "Mrs", "Ms", "Dr", "Prof", "St"))
 _SENTENCE_END = re.compile(rf"(?:(?<=[.?!][\"')])|(?<=[.?!]){_TITLES})\s+(?![a-z])")
-"""Space after a full stop, but not after a title ("Mr. Moncrieff") or before lower case."""
+"""Space after a full stop, except after a title ("Mr. Moncrieff") or before lower-case letters."""
 
 _APART: tuple[tuple[re.Pattern[str], str], ...] = (
     (re.compile(r"\.\.\.|--|[;@#$%&?!\[\](){}<>“”\"]"), r" \g<0> "),
@@ -113,10 +113,10 @@ _APART: tuple[tuple[re.Pattern[str], str], ...] = (
     (re.compile(r"(?<=[^' ])('(?:s|m|d|ll|re|ve)|n't)(?=\s|$)", re.IGNORECASE), r" \1"),
     (re.compile(r"\b(can)(not)\b|\b(gon|wan)(na)\b", re.IGNORECASE), r"\1\3 \2\4"),
 )
-"""The Penn Treebank's conventions (Marcus et al. 1993 and its tokenisation page), in order."""
+"""The Penn Treebank's tokenisation rules (Marcus et al. 1993 and its web page), in order of use."""
 
 _PARTED = ("cannot", "gonna", "wanna")
-"""Words without punctuation that these patterns split."""
+"""Words that these patterns split although they contain no punctuation."""
 
 _SPACED = "A-Za-z0-9\u00c0-\u024f\u0370-\u058f\u10a0-\u10ff\u1e00-\u1fff"
 """Digits and letters of scripts with separate words: Latin, Greek, Cyrillic, Armenian, Georgian. In

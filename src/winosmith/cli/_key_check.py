@@ -33,7 +33,7 @@ _TITLE = "Which option is correct?"
 """Title of the forms."""
 
 _LISTED_KEYS = 20
-"""Number of keys per verdict that are listed in a terminal."""
+"""Maximum number of keys per verdict that are listed in a terminal."""
 
 
 def write_check(

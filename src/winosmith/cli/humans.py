@@ -8,7 +8,7 @@ from winosmith.cli._main import LazyGroup
 
 COMMANDS = {
     "sheets": "make test sheets, as PDFs and as forms for a browser",
-    "assign": "give subjects their sheets, so that nobody sees both halves",
+    "assign": "give subjects their sheets, so that nobody sees both halves of a schema",
     "enter": "type answers from paper, or read the answers in forms",
     "results": "print results by subject and by item, agreement, and a report",
     "keys": "estimate the number of wrong keys from people's checks",
