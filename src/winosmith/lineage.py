@@ -164,7 +164,7 @@ MEASURED = {"lineage": "depth.lineage", "edit": "depth.edit"}
 root is missing from the data, for example because it is not public."""
 
 DISTANCE = "evograd.distance"
-"""Key in `extra` of the declared depth if the root is not in the file (as in EvoGrad's format)."""
+"""Key in `extra` for the declared depth if the root is not in the file (as in EvoGrad's format)."""
 
 
 class Depths(NamedTuple):

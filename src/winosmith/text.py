@@ -72,7 +72,8 @@ UNSPACED_SHARE, LATIN_SHARE = 0.2, 0.5
 not matter. The first is smaller, because a Chinese word has fewer letters than a Latin one."""
 
 _MARKS = 256
-"""Number of combining marks in a row after which a text is split; real letters have a few."""
+"""Number of consecutive combining marks after which a text is split; real letters have only a
+few."""
 
 _NO_ASCII = re.compile(rf"[^\x00-\x7f]{{{_MARKS},}}")
 
@@ -148,8 +149,8 @@ _INVISIBLE = re.compile(
     r"[\0-\x08\x0e-\x1b\x7f\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f"
     r"\u202a-\u202e\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff9-\ufffb\U000e0100-\U000e01ef]"
 )
-"""Control characters and characters that are not shown (Unicode's Default_Ignorable_Code_Point,
-except for the tags of flags)."""
+"""Control characters and invisible characters (Unicode's Default_Ignorable_Code_Point, except for
+the tags of flags)."""
 
 _LOOKALIKES = str.maketrans(
     "авекмнорстухѕіјһԁԛԝαβεικνορτυχγօոսհցɑɡ", "abekmhopctyxsijhdqwabeikvoptuxyonuhgag"

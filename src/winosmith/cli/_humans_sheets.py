@@ -360,8 +360,8 @@ SECOND_ENTRY = "again-"
 @click.option("--answers", multiple=True, type=_PATH, metavar="FILE", help="Answers to read: a CSV "
               "table, a file that a form saved, or a folder of these; may be "
               "repeated.")  # fmt: skip
-@click.option("--subjects", type=_options.FILE, metavar="FILE", help="Data on the subjects: "
-              "a CSV table with the columns subject, native, started, ended, recognised and "
+@click.option("--subjects", type=_options.FILE, metavar="FILE", help="Data about the subjects: a "
+              "CSV table with the columns subject, native, started, ended, recognised and "
               "words.")  # fmt: skip
 @click.option("--out", default=".", show_default=True, type=click.Path(file_okay=False),
               metavar="DIR", help="Output folder.")  # fmt: skip

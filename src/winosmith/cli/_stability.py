@@ -353,7 +353,7 @@ def _make_annotator_tables(annotators: metrics.Annotators, depth: str) -> Iterat
     people = table(
         f"Annotators, and their error depth ({depth})",
         annotators.people,
-        note="Errors are counted on perturbed problems with a known depth.",
+        note="Errors are counted only on perturbed problems with a known depth.",
     )
     mean = ["mean", None, percent(annotators.accuracy), *[None] * 5]
     yield replace(people, rows=[*people.rows, mean])

@@ -42,7 +42,7 @@ from winosmith.text import count_noun
               "two equivalent presentations, chosen by secret coins, so that `winosmith exposure` "
               "can test whether a model depends on the published texts.")  # fmt: skip
 @click.option("--from", "format_name", metavar="FORMAT",
-              help="Format of files; detected from their content by default.")  # fmt: skip
+              help="Format of the files; by default detected from their content.")  # fmt: skip
 @click.option("--pair-by", metavar="COLUMN",
               help="Additional column of files that has the same value in both halves of a "
               "twin.")  # fmt: skip

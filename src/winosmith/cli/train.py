@@ -61,8 +61,8 @@ _DECLARED_SETTINGS = ("weight_decay", "dropout", "split_point", "max_length", "p
               "DIR/curve.csv.")  # fmt: skip
 @click.option("--claims", is_flag=True, help="Recast problems as true-or-false claims, as in "
               "SuperGLUE-WSC (not needed for a file of claims).")  # fmt: skip
-@click.option("--local-context", is_flag=True, help="Show only the words from two before the blank "
-              "to the end.")  # fmt: skip
+@click.option("--local-context", is_flag=True, help="Show only the text from two words before the "
+              "blank to the end.")  # fmt: skip
 @declared_options(TrainingSettings, only=_DECLARED_SETTINGS)
 @_options.device_option
 @click.option("--force", is_flag=True, help="Overwrite the files of different settings in DIR.")
