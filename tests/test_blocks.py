@@ -183,7 +183,7 @@ def test_drawing_takes_whole_blocks_and_leaves_some():
 def test_drawing_everything_is_refused():
     """A draw that leaves nothing to filter says so."""
     data = make_twins(5)
-    with pytest.raises(DataError, match="nothing would be left"):
+    with pytest.raises(DataError, match="no problems would remain"):
         draw(shuffle_blocks(data, 0), range(10), [6, 4])
 
 

@@ -278,7 +278,7 @@ def test_a_declared_depth_may_differ_but_not_be_impossible() -> None:
     )
     assert check_lineages(data) == {
         2: "the declared depth is 0, but the root is 2 edits away",
-        3: "the declared depth is 1, but sentence and options are the root's",
+        3: "the declared depth is 1, but the sentence and the options are the same as the root's",
     }
     assert check_lineages(data, complete=False) == {}
 
@@ -335,7 +335,7 @@ def test_the_id_of_a_child_does_not_tell_its_answer() -> None:
 def test_a_perturbation_that_changes_nothing_is_refused() -> None:
     """A child with its parent's sentence and options is an error."""
     root = problem("The cup hit the _ .")
-    with pytest.raises(ProblemError, match="changes neither sentence nor options"):
+    with pytest.raises(ProblemError, match="changes neither the sentence nor the options"):
         make_child(root, root.sentence, root.options, 1, source="person")
 
 

@@ -69,7 +69,7 @@ CLAIM = Claim("p", "A _ b.", "x", holds=True)
         ),
         (
             [CLAIM, replace(CLAIM, candidate="y", holds=None)],
-            "some claims of its problem have a label and some have none",
+            "only some claims of its problem have a label",
         ),
         (
             [CLAIM, replace(CLAIM, candidate="y", sentence="C _ d.", holds=False)],

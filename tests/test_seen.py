@@ -100,5 +100,5 @@ def test_questions_are_refused_by_name_where_a_blank_is_needed() -> None:
         check_blanks(some, "a test sheet")
     with pytest.raises(DataError, match="the local context needs sentences with a blank"):
         build_inputs(some, "blank", local=2)
-    with pytest.raises(DataError, match="another '_'"):
+    with pytest.raises(DataError, match="an additional '_'"):
         check_blanks([Problem("a", "A _ b _.", ("x", "y"), blank=2)], "a claim", unique=True)

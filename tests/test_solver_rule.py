@@ -29,7 +29,7 @@ def test_what_is_taught_changes_the_digest_and_the_same_gives_the_same(tmp_path)
 def test_only_solvers_that_can_be_taught_are(kind):
     """`learn` is refused where nothing would come of it."""
     options = {"model": "m"} if kind in ("masked", "encoder") else {}
-    with pytest.raises(RecipeError, match="learn is only for"):
+    with pytest.raises(RecipeError, match="learn applies only to"):
         SolverRule("a", kind, options, learn=True)
 
 

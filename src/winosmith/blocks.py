@@ -50,9 +50,9 @@ MIN_OVERLAP = 0.7
 """Minimum fraction of words that the halves of a twin share (WinoGrande, section 2)."""
 
 MIN_OVERLAP_UNIQUE = 0.4
-"""Minimum fraction of shared words if only two texts have these options. It finds 635 of DPR's 661
-training twins without their ids, instead of 302. In WinoGrande's train_s, dev and test without ids
-(3,674 problems), it joins 2 pairs across splits that are not twins; 0.3 would join 9."""
+"""Minimum fraction of shared words if only two texts have these options. With it, 635 (not
+302) of DPR's 661 training twins are found without their ids. In WinoGrande's train_s, dev and test
+without ids (3,674 problems), it joins 2 pairs across splits that are not twins; 0.3 joins 9."""
 
 
 _PUNCTUATION = r"""[.,;:!?'"()\[\]{}«»¿¡、。〈-】·‐-‧‹›-]++"""
@@ -422,7 +422,7 @@ def draw(
     allowed = set(rows)
     if sum(sizes) >= len(allowed):
         raise DataError(
-            f"{sum(sizes)} problems can't be drawn from {len(allowed)}; nothing would be left"
+            f"{sum(sizes)} problems can't be drawn from {len(allowed)}; no problems would remain"
         )
     drawn: list[list[int]] = [[] for _ in sizes]
     parts = iter(zip(drawn, sizes, strict=True))
@@ -440,8 +440,8 @@ def draw(
 SplitName = Literal["train", "dev", "test"]
 
 SPLITS: tuple[SplitName, ...] = ("train", "dev", "test")
-"""The splits. A block that was in several splits stays in the first of them, because training data
-can't measure a model, and published answers are not secret."""
+"""The splits in order of precedence. A block that was in several splits stays in the first one,
+because training data can't measure a model, and published answers are not secret."""
 
 Key = Literal["author", "source"]
 """A field of a problem's origin; blocks with the same value can be joined."""
@@ -453,10 +453,10 @@ KEY_FIELDS: Mapping[str, Key] = {"contributor": "author", "source": "source"}
 """The field of a problem's origin that identifies its contributor or source."""
 
 SLACK = 0.1
-"""Fraction by which dev or test may exceed the wanted size to keep contributors whole."""
+"""Fraction by which dev or test may exceed its target size so that contributors are not divided."""
 
 BLOCK_SLACK = 0.5
-"""Fraction by which dev or test may exceed the wanted size to keep large blocks whole."""
+"""Fraction by which dev or test may exceed its target size so that large blocks are not divided."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -654,7 +654,7 @@ def choose_kept_split(splits: Iterable[SplitName]) -> SplitName | None:
 
 
 _NamedProblem = tuple[Problem, str, str | None]
-"""A problem, with root and twin ids that old and new problems may share."""
+"""A problem, with the ids of its root and its twin, which old and new problems may share."""
 
 
 def _iter_current_ids(dataset: Dataset) -> Iterable[_NamedProblem]:

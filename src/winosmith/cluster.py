@@ -31,7 +31,7 @@ TIMEOUT = 20.0
 """Seconds to wait for the first worker."""
 
 HANDSHAKE = 10.0
-"""Seconds to wait for the scheduler's answer, also after the connection is lost."""
+"""Seconds to wait for the scheduler's response, including after a lost connection."""
 
 Result = TypeVar("Result")
 

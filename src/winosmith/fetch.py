@@ -29,7 +29,7 @@ CHUNK = 64 * 1024
 """Number of bytes per chunk of a download."""
 
 TIMEOUT = 30.0
-"""Seconds to wait for each response of a server."""
+"""Seconds to wait for each response from a server."""
 
 
 @dataclass(frozen=True)

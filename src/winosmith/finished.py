@@ -61,7 +61,7 @@ class BuildFiles:
             path = self.folder / name
             if not name or not path.resolve().is_relative_to(self.folder.resolve()):
                 raise FormatError(
-                    f"this line is not a checksum of a file of the build; {again}",
+                    f"this line is not the checksum of a build file; {again}",
                     self.folder / LAST,
                     number,
                 )

@@ -39,7 +39,7 @@ UNVALIDATED = "evolve.unvalidated"
 """Key in `extra`: True for a generated problem until people have judged it."""
 
 _DIGITS = 10
-"""Hexadecimal digits of the digest in an id; 100,000 children collide with p = 0.005."""
+"""Number of hex digits of the digest in an id; 100,000 children collide with probability 0.005."""
 
 _NOTHING: Mapping[str, Scalar] = {}
 
@@ -81,7 +81,7 @@ def make_child(
     check_blanks([parent], "a perturbation", unique=True)
     if (sentence, options) == (parent.sentence, parent.options):
         raise ProblemError(
-            f"the perturbation changes neither sentence nor options of {parent.id!r}"
+            f"the perturbation changes neither the sentence nor the options of {parent.id!r}"
         )
     origin = parent.origin or Origin()
     return Problem(
@@ -160,11 +160,11 @@ def apply_edits(tokens: Sequence[str], edits: Iterable[Edit]) -> tuple[str, ...]
 
 
 MEASURED = {"lineage": "depth.lineage", "edit": "depth.edit"}
-"""Keys in `extra` of depths that were measured with the whole family. They are used if a parent or
+"""Keys in `extra` for depths that were measured with the whole family. They are used if a parent or
 root is missing from the data, for example because it is not public."""
 
 DISTANCE = "evograd.distance"
-"""Key in `extra` of the declared depth if the root is not in the file (as in EvoGrad's format)."""
+"""Key in `extra` for the declared depth if the root is not in the file (as in EvoGrad's format)."""
 
 
 class Depths(NamedTuple):
@@ -396,7 +396,7 @@ class _ChangedPositions:
 
 
 _SHOWN = 5
-"""Maximum number of a cycle's ids in a message."""
+"""Maximum number of ids from a cycle that a message lists."""
 
 
 def check_lineages(dataset: Dataset, *, complete: bool = True) -> dict[int, str]:
@@ -468,6 +468,7 @@ def _find_family_faults(dataset: Dataset) -> dict[int, str]:
             )
         elif of.declared and of.edit == 0 and dataset[root].options == problem.options:
             found[row] = (
-                f"the declared depth is {of.declared}, but sentence and options are the root's"
+                f"the declared depth is {of.declared}, but the sentence and the options are the "
+                "same as the root's"
             )
     return found

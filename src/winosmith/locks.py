@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, Self
 
 NOTE_BYTES = 4096
-"""Length of a note in bytes; it is written in one call, so it is never read partially."""
+"""Length of a note in bytes. A note is written in one call, so it is never read partially."""
 
 _TRIES, _LOOK = 20, 0.005
 """Number of attempts to lock a file, and seconds between them; `read_lock` holds a shared lock for

@@ -28,7 +28,7 @@ _MANY = 1000
 """Number of rows above which neighbours are compared first."""
 
 _MORE = 16
-"""A row's prefix has one more word for each 16 words, so that similar rows share more of them."""
+"""A row's prefix has one more word per 16 words, so that similar rows share more prefix words."""
 
 _NEIGHBOURS = 20
 """Number of neighbours of each row."""

@@ -61,7 +61,7 @@ TwoOrMore = Annotated[int, Field(ge=2)]
 """A whole number, 2 or more, such as the number of folds of cross-fitting."""
 
 Draws = Annotated[int, Field(ge=20)]
-"""Number of random draws for a null or bootstrap; an interval needs at least 20."""
+"""Number of random draws for a null distribution or a bootstrap; an interval needs at least 20."""
 
 Seed = Annotated[int, Field(ge=0)]
 """A random seed."""
@@ -313,7 +313,7 @@ def describe_values(part: Mapping[str, Any]) -> str:
         "string": "text",
     }[part["type"]]
     if part.get("minLength") and "maxLength" not in part:
-        return "text that is not empty"
+        return "non-empty text"
     if "maxLength" in part:
         return f"{kind} of {part.get('minLength', 0)} to {part['maxLength']:,} characters"
     return kind + _describe_range(part)
@@ -379,15 +379,15 @@ class EmbedRecipe:
     dimensions: Annotated[int, Field(ge=2)] = 512
     """Dimensions of the light embedder."""
     finetune_train: Annotated[int, Field(ge=0)] = 0
-    """Number of problems, in whole twins, that fine-tune the encoder and are then removed (the
-    paper: 5,000); 0 uses the encoder as it is."""
+    """Number of problems, in whole twins, on which the encoder is fine-tuned and which are then
+    removed (5,000 in the paper); 0 uses the encoder unchanged."""
     finetune_dev: Annotated[int, Field(ge=0)] = 0
-    """Number of problems, in whole twins, that choose the best epoch of the fine-tuning and are
-    then removed (the paper: 1,000)."""
+    """Number of problems, in whole twins, that are used to select the best fine-tuning epoch and
+    are then removed (1,000 in the paper)."""
     finetune_weight_decay: Annotated[float, Field(ge=0)] = 0.01
-    """Weight decay of AdamW, on matrices (the released code: 0)."""
+    """Weight decay of AdamW for matrices (0 in the released code)."""
     finetune_dropout: OrFalse[Annotated[float, Field(ge=0, lt=1)]] = 0.0
-    """Dropout rate everywhere in the encoder; false is the encoder's own (as in the released
+    """Dropout rate throughout the encoder; false uses the encoder's own rates (as in the released
     code)."""
 
     def __post_init__(self) -> None:
@@ -411,10 +411,10 @@ class FilterRecipe:
     """The filter."""
     aim: Aim = "error"
     """Objective of "mirror": "error" finds problems that give their answer away, with a stated
-    fraction of sound problems among them; "chance" keeps as many problems that agree with a model
-    as that disagree, at every margin."""
+    fraction of sound problems among them; "chance" keeps equal numbers of problems that agree and
+    disagree with a model at every margin."""
     error: FalseShare = 0.1
-    """Fraction of sound problems among those that "mirror" removes, with the aim "error"."""
+    """Fraction of sound problems among those that "mirror" removes with aim = "error"."""
     folds: TwoOrMore = 10
     """Number of folds for "mirror"; each fold is predicted by a model trained on the others."""
     repeats: Count = 1
@@ -422,11 +422,11 @@ class FilterRecipe:
     ensemble_size: Count = 64
     """n, the number of linear classifiers per phase."""
     train_size: OrFalse[Count] = None
-    """m, the number of problems that train each classifier; by default the paper's 10,000, or the
-    same fraction of fewer than 47,000."""
+    """m, the number of training problems per classifier; by default 10,000 as in the paper, or the
+    same fraction if there are fewer than 47,000 problems."""
     cutoff: OrFalse[Count | Part] = None
-    """k, the maximum removed in a phase: a number of problems, or a fraction of the remaining
-    ones; by default the paper's 500, or the same fraction of fewer than 47,000."""
+    """k, the maximum number (or fraction of the remaining problems) to remove in a phase; by
+    default 500 as in the paper, or the same fraction if there are fewer than 47,000 problems."""
     threshold: Annotated[float, Field(gt=0, le=1)] = 0.75
     """tau, the minimum score at which a problem may be removed."""
     C: Positive = 1.0
@@ -435,13 +435,13 @@ class FilterRecipe:
     """Number of problems at which the filter stops; by default none."""
     remove: Literal["problems", "twins"] = "problems"
     """Units that are removed: "problems" one by one, or "twins" whole, with the copies of their
-    halves, but not their families; each twin is then on one side of every partition."""
+    halves, but not their families; each twin is then in a single part of every partition."""
     null: Literal["off", "report"] = "off"
     """Whether to "report", for every phase, how many problems reach the threshold by chance (with
     the answers of whole blocks flipped)."""
     whole_twins: bool = False
-    """Keep both halves, and the rest of their block (copies, families, look-alikes), on one side of
-    each partition; with remove = "twins", only the halves and copies."""
+    """Keep both halves, and the rest of their block (copies, families, look-alikes), in the same
+    part of each partition; with remove = "twins", only the halves and copies."""
     keep: OrFalse[Count] = None
     """Number of problems that "random" and "pmi" keep; by default as many as AFLite would."""
     pmi: PmiVariant = "signed"
@@ -450,8 +450,8 @@ class FilterRecipe:
     """Correct option that is coded as y = 1 for "pmi": "first-mentioned" in the sentence, or
     "option-1", as in the paper, whose result depends on the order of options."""
     null_draws: Draws = 20
-    """Number of draws of twin-flipped labels for every null; an interval needs 20. With the null
-    "report" a phase takes this many times longer."""
+    """Number of draws of twin-flipped labels for every null distribution; an interval needs at
+    least 20. With the null "report" a phase takes this many times longer."""
     again: bool = True
     """Filter again with another seed, and with vectors perturbed by a ten-thousandth, and report
     the fraction of removed problems that are removed again; the filter takes three times as

@@ -95,7 +95,7 @@ def atomic_write(path: str | Path, mode: str = "w") -> Iterator[IO[Any]]:
 
 
 _ASIDE = ".part"
-"""Extension of an unfinished file, which stays locked while it is written."""
+"""Extension of unfinished files, which stay locked while they are written."""
 
 
 def remove_stale_files(paths: Iterable[Path]) -> None:

@@ -65,7 +65,7 @@ def ordered_map(
     executor: Executor | None = None,
     *,
     max_pending: int = 8,
-    advice: str = "pass a new executor and run the same again",
+    advice: str = "pass a new executor and repeat the call",
 ) -> Iterator[Result]:
     """Yield `function(item)` for each item, in the order of the items.
 
@@ -140,7 +140,7 @@ Advance = Callable[[int, str], None]
 """A callback that reports how much of a step is finished, with a note."""
 
 Step = Callable[[str, int | None], AbstractContextManager[Advance]]
-"""A function that starts to show the progress of a step, given its title and its total if known."""
+"""A function that starts the progress display of a step, given its title and any known total."""
 
 
 def no_progress(title: str, total: int | None) -> AbstractContextManager[Advance]:

@@ -49,7 +49,7 @@ Scalar = str | int | float | bool | None
 
 _BREAKS = r"\x00-\x1f\x7f-\x9f\u2028\u2029"
 EXTRA_KEY = re.compile(rf"[a-z][a-z0-9_]*\.[^\s{_BREAKS}](?:[^{_BREAKS}]*[^\s{_BREAKS}])?")
-"""A format and the name of a field, on one line and in any script."""
+"""A format and a field name on one line, in any script."""
 
 _BROKEN = re.compile(rf"[{_BREAKS}\ud800-\udfff]+")
 

@@ -37,7 +37,7 @@ __all__ = [
 ]
 
 PUBLISHED = "published.npz"
-"""Name of the file with the arrays `NAME/whole` and `NAME/sides` for each data set."""
+"""Name of the file that contains the arrays `NAME/whole` and `NAME/sides` for each data set."""
 
 NEARLY_ALL = 0.9
 """Minimum fraction of known sentences for a data set to be recognised."""
@@ -115,7 +115,7 @@ def compute_digests(name: str, items: Iterable[Problem | Claim]) -> Digests:
 
 
 DIGESTS_FILE = "trained_on.npz"
-"""Name of the file with the digests of a model's training data, in the model's folder."""
+"""Name of the file that contains the digests of a model's training data, in the model's folder."""
 
 
 def write_digests(folder: Path, items: Iterable[Problem | Claim], *base_digests: Digests) -> Path:

@@ -158,7 +158,7 @@ def _find_group_fault(group: Sequence[Claim]) -> str | None:
         return f"its problem has {len(group)} claims; a problem has at most {MAX_OPTIONS}"
     labels = [claim.holds for claim in group]
     if None in labels and any(label is not None for label in labels):
-        return "some claims of its problem have a label and some have none"
+        return "only some claims of its problem have a label"
     if None not in labels and labels.count(True) != 1:
         return f"{labels.count(True) or 'no'} claims of its problem are true, not 1"
     return None

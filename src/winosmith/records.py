@@ -65,7 +65,7 @@ def _parse_finite(digits: str) -> float:
 DECODER = json.JSONDecoder(
     object_pairs_hook=_build_object, parse_float=_parse_finite, parse_constant=_reject_constant
 )
-"""A strict decoder of JSON (RFC 8259) that refuses repeated keys in an object."""
+"""A strict JSON decoder (RFC 8259) that rejects repeated keys in an object."""
 
 
 def parse_json(text: str | bytes) -> Any:

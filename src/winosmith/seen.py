@@ -79,7 +79,7 @@ def check_blanks(
         wrong = "problem is a question" if one else "problems are questions"
         wrong = f"{len(ids):,} {wrong} without one"
     else:
-        wrong = f"{len(ids):,} problem{' has' if one else 's have'} another '_'"
+        wrong = f"{len(ids):,} problem{' contains' if one else 's contain'} an additional '_'"
     raise DataError(
         f"{subject} needs sentences with a blank ('_'); {wrong} ({first_ids(ids)})"
         + (advice and f"; {advice}")

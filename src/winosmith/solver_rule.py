@@ -123,7 +123,7 @@ class _LocalModelOptions(_ModelOption):
     """Number of processor threads on a site."""
     memory_gb: OrFalse[Annotated[int, Field(ge=1, le=4096)]] = None
     """Memory in GB beyond which a site restarts the model's process; by default 1.5 GB more than at
-    its start."""
+    startup."""
 
     def build_models(self, solve: Any, kind: Any, parts: SolverParts, settings: Options) -> Any:
         """Construct the solver for one model, or an ensemble for several models."""
@@ -214,7 +214,7 @@ class _Encoder(Kind, _LocalModelOptions):
     """An encoder that was fine-tuned for multiple choice, such as by `winosmith train`."""
 
     sees: OrFalse[Literal["blank", "pronoun"]] = None
-    """Input of the encoder; by default that of its training."""
+    """Input of the encoder; by default the input that it was trained on."""
 
     def build(self, solve: Any, parts: SolverParts) -> Any:
         return self.build_models(solve, solve.EncoderSolver, parts, {"sees": self.sees})
@@ -245,7 +245,7 @@ class _Chat(Kind, _ShotOptions, _SeesOption, _ServerOption, _ModelOption):
     draws: Annotated[int, Field(ge=1)] = 1
     """Number of times to draw the solved problems; the replies are votes."""
     swap: bool = False
-    """Ask again with the options in other orders, and measure the preference for a position."""
+    """Ask again with the options in other orders, and measure the preference for positions."""
     scoring: Literal["reply", "logprobs"] = "reply"
     """What to score: the reply, or the probabilities of its first token."""
     concurrency: Annotated[int, Field(ge=1, le=1000)] = 8
@@ -276,7 +276,7 @@ KINDS: dict[str, Any] = {
 Random, majority and hunting see no pronoun (`winosmith.seen`)."""
 
 LEARNERS = tuple(kind for kind, of in KINDS.items() if of.learns)
-"""Kinds that learn by counting, or from solved problems in the prompt (`shots`)."""
+"""Kinds of solvers that learn by counting, or from solved problems in the prompt (`shots`)."""
 
 
 def _check_kind(kind: str) -> str:
@@ -300,7 +300,7 @@ class SolverRule:
     ]
     """Kind of solver."""
     options: Mapping[str, Any] = field(default_factory=dict)
-    """Options of this kind, such as `model`."""
+    """Options for this kind of solver, such as `model`."""
     learn: bool = False
     """Whether the solver learns from the site's or round's own problems; otherwise it learns
     from the twins that are installed with winosmith."""
@@ -308,7 +308,7 @@ class SolverRule:
     def __post_init__(self) -> None:
         settings = self.settings
         if self.learn and not KINDS[self.solver].learns:
-            raise ValueError(f"learn is only for {', '.join(LEARNERS)}")
+            raise ValueError(f"learn applies only to {', '.join(LEARNERS)}")
         if self.solver == "chat":
             from winosmith.chat import Client
 
@@ -334,7 +334,7 @@ class SolverRule:
             RecipeError: it is not a table, lacks `name` or `solver`, or is not a valid rule.
         """
         if not isinstance(table, dict) or not {"name", "solver"} <= set(table):
-            raise RecipeError('each table of a solver needs name = "…" and solver = "…"')
+            raise RecipeError('each solver table needs name = "…" and solver = "…"')
         own = {key: table[key] for key in ("name", "solver", *["learn"] * learns) if key in table}
         options = {key: value for key, value in table.items() if key not in own}
         try:

@@ -72,7 +72,8 @@ UNSPACED_SHARE, LATIN_SHARE = 0.2, 0.5
 not matter. The first is smaller, because a Chinese word has fewer letters than a Latin one."""
 
 _MARKS = 256
-"""Number of combining marks in a row after which a text is split; real letters have a few."""
+"""Number of consecutive combining marks after which a text is split; real letters have only a
+few."""
 
 _NO_ASCII = re.compile(rf"[^\x00-\x7f]{{{_MARKS},}}")
 
@@ -103,7 +104,7 @@ def normalize(text: str, form: Literal["NFC", "NFKC"] = "NFC") -> str:
 
 _TITLES = "".join(rf"(?<!\b{title}\.)" for title in ("Mr", "Mrs", "Ms", "Dr", "Prof", "St"))
 _SENTENCE_END = re.compile(rf"(?:(?<=[.?!][\"')])|(?<=[.?!]){_TITLES})\s+(?![a-z])")
-"""Space after a full stop, but not after a title ("Mr. Moncrieff") or before lower case."""
+"""Space after a full stop, except after a title ("Mr. Moncrieff") or before lower-case letters."""
 
 _APART: tuple[tuple[re.Pattern[str], str], ...] = (
     (re.compile(r"\.\.\.|--|[;@#$%&?!\[\](){}<>“”\"]"), r" \g<0> "),
@@ -113,10 +114,10 @@ _APART: tuple[tuple[re.Pattern[str], str], ...] = (
     (re.compile(r"(?<=[^' ])('(?:s|m|d|ll|re|ve)|n't)(?=\s|$)", re.IGNORECASE), r" \1"),
     (re.compile(r"\b(can)(not)\b|\b(gon|wan)(na)\b", re.IGNORECASE), r"\1\3 \2\4"),
 )
-"""The Penn Treebank's conventions (Marcus et al. 1993 and its tokenisation page), in order."""
+"""The Penn Treebank's tokenisation rules (Marcus et al. 1993 and its web page), in order of use."""
 
 _PARTED = ("cannot", "gonna", "wanna")
-"""Words without punctuation that these patterns split."""
+"""Words that these patterns split although they contain no punctuation."""
 
 _SPACED = "A-Za-z0-9\u00c0-\u024f\u0370-\u058f\u10a0-\u10ff\u1e00-\u1fff"
 """Digits and letters of scripts with separate words: Latin, Greek, Cyrillic, Armenian, Georgian. In
@@ -148,8 +149,8 @@ _INVISIBLE = re.compile(
     r"[\0-\x08\x0e-\x1b\x7f\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f"
     r"\u202a-\u202e\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff9-\ufffb\U000e0100-\U000e01ef]"
 )
-"""Control characters and characters that are not shown (Unicode's Default_Ignorable_Code_Point,
-except for the tags of flags)."""
+"""Control characters and invisible characters (Unicode's Default_Ignorable_Code_Point, except for
+the tags of flags)."""
 
 _LOOKALIKES = str.maketrans(
     "авекмнорстухѕіјһԁԛԝαβεικνορτυχγօոսհցɑɡ", "abekmhopctyxsijhdqwabeikvoptuxyonuhgag"

@@ -125,7 +125,7 @@ class Topics(Protocol):
 
 
 _MOST_TRIES = 50
-"""Number of unusable topics in a row after which a source is refused."""
+"""Number of consecutive unusable topics after which a source is rejected."""
 
 
 def _draw_topic(count: int, read: Callable[[int], Topic], seed: int, source: str) -> Topic:

@@ -65,7 +65,7 @@ def test_a_round_goes_from_a_file_to_what_is_published(site: Any, tmp_path: Path
     assert [(r["round"], r["state"], r["done"]) for r in listed] == [("spring", "open", 4)]
     assert "open; close it first" in _run(*test, "publish", "spring", code=2)
     closed = _run(*test, "close", "spring")
-    assert "4 sheets handed in, 0 given up" in closed
+    assert "4 sheets submitted, 0 abandoned" in closed
     share = re.search(r"([\d.]+ %) of the answers", closed)
     assert share
     out = tmp_path / "out"

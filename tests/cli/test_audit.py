@@ -165,7 +165,9 @@ def test_answers_of_files_that_share_ids_are_refused(
     """Nobody knows which of two items of one id a model has answered; the error says what to do."""
     other = tmp_path / "other.csv"
     other.write_text("id,question,A,B,answer\nq4,What is it?,x,y,A\n", encoding="utf-8")
-    assert "two of the files have the id 'q4'; audit the" in cli.refused("audit", other, *doubted)
+    assert "two of the files contain the id 'q4'; audit the" in cli.refused(
+        "audit", other, *doubted
+    )
 
 
 def test_people_are_asked_only_what_models_doubt(
@@ -325,7 +327,7 @@ def test_a_folder_without_a_file_that_is_read_is_told_so(tmp_path: Path, cli: Cl
     """No pattern is suggested that nothing fits, but the endings of files that are read."""
     (tmp_path / "notes.md").touch()
     told = " ".join(cli.refused("audit", tmp_path).replace("│", " ").split())
-    assert "no file in it ends in .jsonl, .json, .csv, .tsv, .xlsx, .parquet; give" in told
+    assert "no file in it ends in .jsonl, .json, .csv, .tsv, .xlsx, .parquet; name" in told
     assert "*" not in told
 
 

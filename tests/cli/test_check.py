@@ -174,7 +174,7 @@ def test_validators_votes_are_no_human_performance(
     ]
     everyone = tmp_path / "everyone.jsonl"
     write_votes([*read_votes(votes), *fresh], everyone)
-    assert "Human accuracy, by the majority on 7 problems: 100.0 %" in cli(
+    assert "Human accuracy, by majority vote on 7 problems: 100.0 %" in cli(
         "check", twins, "--votes", everyone
     )
 

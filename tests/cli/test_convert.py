@@ -205,7 +205,7 @@ def test_nothing_left_to_write_is_an_error(tmp_path: Path, cli: Cli) -> None:
     """When every record is bad, no empty file is written."""
     (tmp_path / "in.csv").write_text("sentence,option1,option2,answer\nno blank,x,y,1\n")
     command = ["convert", str(tmp_path / "in.csv"), str(tmp_path / "out.jsonl")]
-    assert "no record is left to write (1 x the sentence has no blanks" in cli.refused(
+    assert "no records are left to write (1 x the sentence has no blanks" in cli.refused(
         *command, "--skip-bad", tmp_path / "bad.jsonl"
     )
     assert not (tmp_path / "out.jsonl").exists()

@@ -85,8 +85,8 @@ def test_the_page_has_the_drawing_and_the_sizes(cli: Cli) -> None:
             "n,acc\n1,2\n",
             "bad.csv:1: the table needs the columns size and accuracy; it has 'n', 'acc'",
         ),
-        (TABLE_4 + "99999,\n", "bad.csv:7: '99999,' has no size and accuracy"),
-        (TABLE_4 + "many,80\n", "bad.csv:7: 'many,80' has no size"),
+        (TABLE_4 + "99999,\n", "bad.csv:7: '99999,' needs a size and an accuracy"),
+        (TABLE_4 + "many,80\n", "bad.csv:7: 'many,80' needs a size"),
         (TABLE_4 + "99999,180\n", "bad.csv:7: the size 99999 must be 1 or more, and the accuracy"),
         (
             "size,accuracy\n160,51\n640,58\n",

@@ -146,7 +146,7 @@ def test_both_halves_and_one_sheet_twice_are_refused(sheet: Path) -> None:
     ("words", "reason"),
     [
         ((), "give --subject CODE to type answers, or --answers FILE"),
-        (("--subject", "../S1"), "must be letters, digits"),
+        (("--subject", "../S1"), "may contain only letters, digits"),
         (("--subject", "S1", "--answers", "."), "use only one of them"),
     ],
 )

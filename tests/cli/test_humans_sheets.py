@@ -131,7 +131,7 @@ def test_who_drops_out_is_not_counted_and_gets_no_other_half(folder: str, cli: C
     cli("humans", "assign", folder, "S1")
     assert set(cli.told("humans", "assign", folder, "S1", "--dropped")["takers"].values()) == {0}
     cli.refused("humans", "assign", folder, "S1")
-    assert "S1 has no sheet to give up" in cli.refused(
+    assert "S1 has no sheet to abandon" in cli.refused(
         "humans", "assign", folder, "S1", "--dropped"
     )
 
@@ -139,7 +139,7 @@ def test_who_drops_out_is_not_counted_and_gets_no_other_half(folder: str, cli: C
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
-        (["S1", "S1"], "the subject 'S1' is given twice"),
+        (["S1", "S1"], "the subject 'S1' is listed twice"),
         (["Ann Smith"], "it must be up to 16 letters"),
         (["S1", "--test", "c"], "unknown test 'c'; the tests are a, b"),
         (["S1", "--dropped", "--another"], "--dropped can't be combined"),

@@ -281,7 +281,7 @@ def test_what_training_may_have_shown_is_not_solved(data_dir: Path, tmp_path: Pa
     assert [one["data"] for one in results["systems"]["random"]] == ["copa"]
     assert "564 of 564" in results["withheld"]["dpr"]
     assert "No accuracy is shown for random" in (tmp_path / "t" / "report.html").read_text()
-    with pytest.raises(DataError, match="nothing is left to solve: DPR"):
+    with pytest.raises(DataError, match="no problems are left to solve: DPR"):
         _run("transfer", files[0], *asked[2:])
     with pytest.raises(InputError, match="the contents of 'xyzzy' are unknown"):
         _run("transfer", *asked, "--trained-on", "xyzzy")
@@ -293,7 +293,7 @@ def test_what_a_model_was_trained_on_is_not_solved(data_dir: Path, tmp_path: Pat
     dpr, tuned = data_dir / "dpr" / "test.c.txt", tmp_path / "tuned"
     tuned.mkdir()
     write_digests(tuned, formats.read(dpr))
-    with pytest.raises(DataError, match=r"nothing is left to solve: DPR.* 564 of 564"):
+    with pytest.raises(DataError, match=r"no problems are left to solve: DPR.* 564 of 564"):
         _run("transfer", dpr, "--model", tuned, "--out", tmp_path / "t")
 
 

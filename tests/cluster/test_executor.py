@@ -85,7 +85,7 @@ def test_after_shutdown_nothing_is_taken(local_cluster):
     """Work given to an executor that was closed is refused, with what to do."""
     with cluster.connect(local_cluster.scheduler_address) as closed:
         pass
-    with pytest.raises(InputError, match=r"was shut down.*run the same again"):
+    with pytest.raises(InputError, match=r"was shut down.*repeat the call"):
         list(ordered_map(abs, [1], closed))
 
 

@@ -317,7 +317,7 @@ def test_the_card_has_the_audit_of_public_answers(tmp_path: Path) -> None:
         ({"name": "a b"}, "name is 'a b'"),
         ({"version": "one"}, "version is 'one'"),
         ({"date": "21.11.2026"}, "date is '21.11.2026'"),
-        ({"title": ""}, "title is ''; it must be text that is not empty"),
+        ({"title": ""}, "title is ''; it must be non-empty text"),
         ({"licence": "Ours"}, "licence is 'Ours'; it is unknown; use an SPDX identifier"),
         (
             {"licence": "LicenseRef-x", "terms": ["money"]},

@@ -249,7 +249,7 @@ def test_the_report_opens_without_loading_anything(two):
         ("", "needs at least one \\[\\[solvers\\]\\]"),
         ('[[solvers]]\nname = "a"\n', "needs name"),
         ('[[solvers]]\nname = "a"\nsolver = "oracle"\n', "solver is 'oracle'"),
-        ('[[solvers]]\nname = "a"\nsolver = "random"\nlearn = true\n', "learn is only for"),
+        ('[[solvers]]\nname = "a"\nsolver = "random"\nlearn = true\n', "learn applies only to"),
         ('[[solvers]]\nname = "a"\nsolver = "random"\nlearn = "yes"\n', "true or false"),
         ('[[solvers]]\nname = "a"\nsolver = "random"\n' * 2, "two solvers are named 'a'"),
         ('[[solvers]]\nname = "a"\nsolver = "encoder"\n', "'model' is missing"),

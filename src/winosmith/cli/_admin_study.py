@@ -66,8 +66,8 @@ def _parse_amount(ctx: click.Context, param: click.Parameter, text: str | None) 
 @click.option("--minutes", type=click.IntRange(min=1), required=True,
               help="Expected duration in minutes.")  # fmt: skip
 @click.option("--places", type=click.IntRange(min=1), metavar="N", required=True, help="Number of "
-              "participants that the market sends; half as many more may start, because some "
-              "return their submission.")  # fmt: skip
+              "participants that the market sends; up to half as many again may start, because "
+              "some return their submissions.")  # fmt: skip
 @click.option("--least-wage", callback=_parse_amount, metavar="AMOUNT",
               help="Minimum hourly pay; the ledger warns about lower pay.")  # fmt: skip
 @click.option("--code", default="", help="The market's completion code. On generic, each worker "
@@ -76,7 +76,7 @@ def _parse_amount(ctx: click.Context, param: click.Parameter, text: str | None) 
               "no work is left.")  # fmt: skip
 @click.option("--short-reward", callback=_parse_amount, metavar="AMOUNT",
               help="The market's reward for --short-code.")  # fmt: skip
-@click.option("--market-study", default="", metavar="ID", help="The market's id of the study; if "
+@click.option("--market-study", default="", metavar="ID", help="The study's id on the market; if "
               "given, links must contain it.")  # fmt: skip
 @click.option("--only", type=FILE, metavar="FILE", help="Ids of the people who may take part: one "
               "per line, or a table with qualifications.")  # fmt: skip
@@ -150,7 +150,7 @@ def list_(site: Site, as_json: bool) -> None:
     print_list("Studies", rows, names, as_json=as_json, hint=hint)
 
 
-@command.command("show", short_help="show a study, renew its link, or change its places")
+@command.command("show", short_help="show a study, renew its link, or change its capacity")
 @click.argument("name")
 @click.option("--new-link", is_flag=True, help="Create a new link, and disable the old one.")
 @click.option("--places", type=click.IntRange(min=1), metavar="N",
@@ -225,9 +225,9 @@ def reconcile(
 @click.option("--csv", "table", type=click.Path(dir_okay=False), metavar="FILE",
               help="Also write the ledger, with pseudonyms, to this file.")  # fmt: skip
 @click.option("--bonuses", type=click.Path(dir_okay=False), metavar="FILE",
-              help="Write the bonuses that are due to FILE: the market's ids and amounts in the "
-              "market's format, then currencies and payment ids. Delete FILE after the "
-              "payment.")  # fmt: skip
+              help="Write the bonuses that are due to FILE: worker ids and amounts in the market's "
+              "format, followed by currencies and payment ids. Delete FILE after "
+              "the payment.")  # fmt: skip
 @click.option("--paid", type=FILE, metavar="FILE",
               help="Record the payments listed in FILE, which --bonuses wrote; each is recorded "
               "only once.")  # fmt: skip
@@ -281,8 +281,7 @@ def pay(
         for note in entry.notes:
             echo(f"{entry.name}: {note}")
     median = "–" if book.median_wage is None else f"{book.median_wage} {study.currency}"
-    echo(f"Paid {book.total} {study.currency}; due in addition {book.due}; median hourly "
-               f"pay: {median}")  # fmt: skip
+    echo(f"Paid {book.total} {study.currency}; still due: {book.due}; median hourly pay: {median}")
     for warning in book.warnings:
         echo(f"Warning: {warning}")
 

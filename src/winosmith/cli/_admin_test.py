@@ -139,7 +139,7 @@ def close(site: Site, name: str, drop: bool) -> None:
             f"{percent(share)} of the answers are the intended ones ({figures['right']:,} of "
             f"{figures['answers']:,}), {figures['subjects']} people"
         )
-    echo("{done} sheets handed in, {dropped} given up".format_map(row))
+    echo("{done} sheets submitted, {dropped} abandoned".format_map(row))
     say(f"Moderators can see more at /tests/progress/{name}/ on the site.")
 
 
@@ -165,7 +165,7 @@ def results(site: Site, name: str, out: str, force: bool, as_json: bool) -> None
         return
     print_counts(counts)
     if not counts["answers"]:
-        say("Nobody has handed in an answer yet.")
+        say("Nobody has submitted answers yet.")
         return
     say(
         f"Now:  winosmith humans results {out}/private/schemas.jsonl {out}/responses.jsonl "

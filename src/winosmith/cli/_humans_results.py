@@ -40,7 +40,7 @@ from winosmith.validate import iterate_votes, read_votes
 @_options.data_argument()
 @click.argument("responses", nargs=-1, required=True, type=_options.FILE)
 @_options.format_option
-@click.option("--subjects", type=_options.FILE, metavar="FILE", help="Data on the subjects: "
+@click.option("--subjects", type=_options.FILE, metavar="FILE", help="Data about the subjects: "
               "subjects.jsonl from `winosmith humans enter`, or a CSV table.")  # fmt: skip
 @declared_options(humans.compute_results, option_names={"weakest": "--without"})
 @_options.page_option
@@ -51,7 +51,7 @@ def print_results(**options: Any) -> None:
     For each test, it prints the fraction of intended answers with its interval and the chance
     level; scores by subject; the number of people who got each item right; native speakers compared
     with others; results without the weakest subjects; agreement (Fleiss' kappa, Krippendorff's
-    alpha); badly built items with their most frequent answer; X (ambiguous) answers; and learning
+    alpha); flawed items with their most frequent answer; X (ambiguous) answers; and learning
     and fatigue over the sheet. Across tests, it compares both halves of the schemas, and lists
     unusually fast people and recognised texts.
 
@@ -112,7 +112,7 @@ def _read_responses(paths: Sequence[str]) -> tuple[Response, ...]:
 
 
 _LISTED_ITEMS = 12
-"""Number of items listed in a terminal; the page lists all."""
+"""Maximum number of items listed in a terminal; the page lists all items."""
 
 
 def _make_summary_rows(test: TestResult) -> Iterator[list[report.Value]]:
@@ -182,7 +182,7 @@ def _get_cautions(test: TestResult) -> str:
 
 
 _BAR = 0.9
-"""The bar for "near human" (Davis et al. 2016, section 7)."""
+"""The accuracy required for "near human" (Davis et al. 2016, section 7)."""
 
 
 def _make_sections(
@@ -194,7 +194,7 @@ def _make_sections(
     over: list[report.Block] = [*_make_overall_tables(results)]
     if results.pace:
         pace = table(
-            "Time per question, the fastest first",
+            "Time per question, fastest first",
             results.pace,
             note="Fast: half the median or less; slow: twice the median or more. In 2016, one hour "
             "meant 18.3 s per question, and one subject took 7.6 s.",
@@ -214,7 +214,7 @@ def _make_key_figures(results: Results) -> report.Cards:
             report.KeyFigure("intended answers", share, f"{results.right:,} of {results.answers:,}",
                              ".1%"),
             report.KeyFigure("people", results.subjects, count_noun(len(results.tests), "test")),
-            report.KeyFigure("badly built items", len(results.flagged), "fewer than half agree"),
+            report.KeyFigure("flawed items", len(results.flagged), "fewer than half agree"),
             *(
                 report.KeyFigure(f"test {test.name}", test.share.value,
                                  f"{span(test.share.interval)}; guessing "
@@ -231,9 +231,9 @@ def _note_human_level(accuracy: float) -> Iterator[report.Block]:
             f"The bar for “near human” on the challenge of 2016 was {percent(_BAR)}; its subjects "
             "gave 3,347 of 3,654 answers as intended, 91.6 % (Davis, Morgenstern & Ortiz 2016). "
             f"The people here are {'above' if accuracy >= _BAR else 'below'} that bar. The results "
-            "hold for these people and these items. On items that these people selected, the same "
-            "answers are too optimistic; “winosmith humans select” measures people who had no "
-            "part in the selection.",
+            "apply only to these people and these items. On items that these people selected, the "
+            "same answers are too optimistic; “winosmith humans select” measures people who had "
+            "no part in the selection.",
         ],
         "note",
     )
@@ -307,7 +307,7 @@ def _draw_trend(test: TestResult) -> Iterator[report.Svg]:
     slope = test.course.right
     note = ""
     if slope is not None and slope.interval is not None:
-        note = f"start to end {points(slope.change)} points ({points_span(slope.interval)})"
+        note = f"from start to end: {points(slope.change)} points ({points_span(slope.interval)})"
     yield report.draw_sheet_accuracy(parts, title="Learning and fatigue", note=note)
 
 
@@ -317,7 +317,8 @@ def _describe_trend(test: TestResult) -> str:
     how = (
         "each answer was compared with other people's answers to the same item"
         if test.course.items_set_aside
-        else "all had the same order, so the effects of position and item can't be separated"
+        else "all subjects had the same order, so the effects of position and item can't be "
+        "separated"
     )
     return f"; and the fraction correct from the first question to the last ({how})."
 
@@ -326,7 +327,7 @@ def _list_badly_built_items(dataset: Dataset, test: TestResult) -> Iterator[repo
     flagged = [item for item in test.items if item.flagged]
     if flagged:
         yield table(
-            f"Test {test.name}: badly built items",
+            f"Test {test.name}: flawed items",
             flagged,
             "problem right same ambiguous asked reading".split(),
             note="Fewer than half gave the intended answer. Same: the number of people with the "
@@ -363,7 +364,7 @@ def _count_choices(item: ItemRow) -> Iterator[str]:
 def _make_item_table(test: TestResult) -> report.Table:
     ordered = sorted(test.items, key=lambda item: (item.right / item.asked, item.row))
     return report.Table(
-        "All items, those with the least agreement first",
+        "All items, starting with the least agreement",
         ["item", "intended", "same answer", "X", "asked", "X rate", "people read"],
         [
             [item.problem, item.right, item.same, item.ambiguous, item.asked,
@@ -408,10 +409,10 @@ def _make_overall_tables(results: Results) -> Iterator[report.Table]:
 
 
 _SIGNED = ("floor", "subjects", "per_text", "both_halves")
-"""Constraints that are in the signature."""
+"""Constraints that are included in the signature."""
 
 _REASONS = 10
-"""Number of reasons that are printed, the most frequent first."""
+"""Maximum number of reasons that are printed, starting with the most frequent."""
 
 
 @click.command("select")
@@ -475,7 +476,7 @@ def _cross_fit_agreement(
 ) -> tuple[CrossFit | None, str | None]:
     """Return the cross-fitted agreement, or the reason why it can't be estimated."""
     try:
-        with progress("Selecting without one fold of the people", options["folds"]) as advance:
+        with progress("Selection without one fold of the people", options["folds"]) as advance:
             fit = humans.cross_fit(
                 dataset,
                 responses,
@@ -518,19 +519,21 @@ def _print_selection(
     print_table("Omitted", ("problems", "because"), [(n, why) for why, n in reasons[:_REASONS]])
     if chosen.answers:
         echo(
-            f"Agreement in the answers used to choose:   {percent(chosen.naive, 2)} "
+            f"Agreement in the answers used for the selection:   {percent(chosen.naive, 2)} "
             f"({chosen.right} of {chosen.answers}; optimistic)"
         )
     if fit is not None:
         low, high = fit.agreement.interval
         echo(
-            f"Agreement of people not used to choose:    {percent(fit.agreement.value, 2)} "
+            f"Agreement of people not used for the selection:    {percent(fit.agreement.value, 2)} "
             f"({percent(low)} to {percent(high)}; {fit.folds} folds)"
         )
         share = percent(fit.kept, 0)
-        echo(f"{share} of the chosen problems are also chosen without one fold of the people.")
+        echo(
+            f"{share} of the chosen problems are also chosen if one fold of the people is left out."
+        )
     else:
-        echo(f"Agreement of people not used to choose:    unknown\n  ({reason})")
+        echo(f"Agreement of people not used for the selection:    unknown\n  ({reason})")
     echo(f"\n{signature}")
 
 

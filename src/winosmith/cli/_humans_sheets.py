@@ -31,7 +31,7 @@ from winosmith.text import count_noun
 _SUFFIXES = (".ttf", ".otf", ".ttc", ".otc")
 
 _LISTED_REASONS = 5
-"""Number of omitted problems that are printed with their reason."""
+"""Maximum number of omitted problems that are printed with a reason."""
 
 
 @click.command("sheets")
@@ -54,8 +54,8 @@ _LISTED_REASONS = 5
 @click.option("--paper", type=click.Choice(["a4", "us-letter"]), default="a4", show_default=True,
               help="Paper size.")  # fmt: skip
 @click.option("--fonts", type=_options.FOLDER, metavar="DIR",
-              help="Folder of fonts, for scripts without a font on this machine.")  # fmt: skip
-@click.option("--no-pdf", is_flag=True, help="Do not make PDFs, for example with --form.")
+              help="Folder with fonts for scripts that have no font on this machine.")  # fmt: skip
+@click.option("--no-pdf", is_flag=True, help="Do not make PDFs, if you need only forms.")
 @click.option("--force", is_flag=True, help="Overwrite the sheets of different data in DIR.")
 @_options.json_option
 def print_sheets(**options: Any) -> None:
@@ -221,7 +221,7 @@ def print_omitted_problems(omitted: Sequence[Dropped]) -> None:
 
 
 LEDGER = "ledger.json"
-"""Name of the default ledger, in the folder of the sheets."""
+"""Name of the default ledger in the sheets' folder."""
 
 
 @click.command("assign")
@@ -233,7 +233,8 @@ LEDGER = "ledger.json"
 @click.option("--dropped", is_flag=True, help="Record that the subjects abandoned their sheets, "
               "which then count as seen but not as taken.")  # fmt: skip
 @click.option("--ledger", "ledger_file", type=click.Path(dir_okay=False), metavar="FILE",
-              help=f"Ledger with the sheets of all sessions; by default DIR/{LEDGER}.")  # fmt: skip
+              help=f"Ledger that lists the sheets of all sessions; by default "
+              f"DIR/{LEDGER}.")  # fmt: skip
 @_options.seed_option("Random seed for breaking ties.")
 @_options.json_option
 def assign_sheets(
@@ -293,7 +294,7 @@ def assign_all(
     """Assign a sheet to each subject, or to nobody if one subject can't get a sheet."""
     twice = [subject for subject, count in Counter(subjects).items() if count > 1]
     if twice:
-        raise InputError(f"the subject {twice[0]!r} is given twice; use one code per person")
+        raise InputError(f"the subject {twice[0]!r} is listed twice; use one code per person")
     given = []
     for subject in subjects:
         ledger, sheet = humans.assign(ledger, sheets, subject, **criteria)
@@ -304,7 +305,7 @@ def assign_all(
 def _record_abandoned_sheets(ledger: Ledger, subjects: Sequence[str]) -> Ledger:
     for subject in subjects:
         if not any(given.state == "given" for given in ledger.get_assignments(subject)):
-            raise InputError(f"{subject} has no sheet to give up")
+            raise InputError(f"{subject} has no sheet to abandon")
         ledger = ledger.with_state(subject, "dropped")
     return ledger
 
@@ -347,20 +348,20 @@ def _print_ledger(report: dict[str, Any], folder: str) -> None:
 
 _PATH = click.Path(exists=True)
 SECOND_ENTRY = "again-"
-"""Prefix of the files of second entries; files of first entries begin with "answers-"."""
+"""Filename prefix of second entries; filenames of first entries start with "answers-"."""
 
 
 @click.command("enter")
 @click.argument("sheets", nargs=-1, required=True, type=_PATH, metavar="SHEETS...")
 @click.option("--subject", metavar="CODE", help="Type this subject's answers from paper, one key "
-              "per answer; SHEETS must be one sheet.")  # fmt: skip
+              "per answer; SHEETS must be a single sheet.")  # fmt: skip
 @click.option("--again", is_flag=True, help="Type the answers a second time without seeing the "
               "first entry, and compare both entries.")  # fmt: skip
 @click.option("--answers", multiple=True, type=_PATH, metavar="FILE", help="Answers to read: a CSV "
               "table, a file that a form saved, or a folder of these; may be "
               "repeated.")  # fmt: skip
-@click.option("--subjects", type=_options.FILE, metavar="FILE", help="Data on the subjects: "
-              "a CSV table with the columns subject, native, started, ended, recognised and "
+@click.option("--subjects", type=_options.FILE, metavar="FILE", help="Data about the subjects: a "
+              "CSV table with the columns subject, native, started, ended, recognised and "
               "words.")  # fmt: skip
 @click.option("--out", default=".", show_default=True, type=click.Path(file_okay=False),
               metavar="DIR", help="Output folder.")  # fmt: skip
@@ -467,7 +468,7 @@ def read_sittings(paths: Iterable[str], sheets: Mapping[str, Sheet]) -> list[Sit
         if differences:
             listed = "; ".join(map(str, differences))
             raise FormatError(
-                f"the two entries of {again.subject!r} differ: {listed}. Look at the paper, and "
+                f"the two entries of {again.subject!r} differ: {listed}. Check the paper, and "
                 "correct one of them",
                 file,
             )
@@ -485,7 +486,7 @@ def _find_answer_files(path: Path) -> Iterator[Path]:
         or (file.suffix == ".json" and (_is_record(file, "answers") or _is_record(file, "entry")))
     ]
     if not found:
-        raise InputError(f"{path} has no answers, neither tables nor files saved by forms")
+        raise InputError(f"{path} contains no answers, neither tables nor files saved by forms")
     yield from found
 
 
@@ -508,7 +509,7 @@ def _enter_sheet(sheets: Mapping[str, Sheet], out: Path, options: Mapping[str, A
     (sheet,) = sheets.values()
     subject = options["subject"].strip()
     if not subject or not all(c.isalnum() or c in "-_." for c in subject) or subject[0] == ".":
-        raise InputError(f"the code {subject!r} must be letters, digits, '-', '_' and '.'")
+        raise InputError(f"the code {subject!r} may contain only letters, digits, '-', '_' and '.'")
     out.mkdir(parents=True, exist_ok=True)
     first = out / f"answers-{subject}-{sheet.code}.json"
     second = out / f"{SECOND_ENTRY}{subject}-{sheet.code}.json"
@@ -531,8 +532,8 @@ def _enter_sheet(sheets: Mapping[str, Sheet], out: Path, options: Mapping[str, A
             echo(str(difference)[0].upper() + str(difference)[1:])
         if not options["as_json"]:
             echo(
-                f"{len(differences)} of {len(sheet)} questions differ; look at the paper, and type "
-                f"one of the files again" if differences else "Both entries are the same",
+                f"{len(differences)} of {len(sheet)} questions differ; check the paper, and enter "
+                "one of the files again" if differences else "Both entries are the same",
                 bold=True,
             )  # fmt: skip
     if options["as_json"]:
@@ -564,8 +565,8 @@ def read_typed_answers(sheet: Sheet, subject: str, path: Path) -> Sitting:
         echo("", err=True)
     if entry.next_item is not None:
         raise Interrupted(
-            f"Question {entry.next_number} of {len(sheet)} is next; {path} has the answers so far, "
-            "and the same command resumes"
+            f"Question {entry.next_number} of {len(sheet)} is next; {path} contains the answers so "
+            "far; run the same command to resume"
         )
     echo(f"The answers of {subject} to all {len(sheet)} questions are in {path}.", err=True)
     return entry.sitting
@@ -575,9 +576,9 @@ def _print_instructions(entry: Entry, path: Path) -> None:
     sheet = entry.sitting.sheet
     verb = "Resuming" if entry.next_number > 1 else "Typing"
     echo(
-        f"{verb} {entry.sitting.subject} on {sheet.code}, {len(sheet)} questions. A letter is an "
-        "answer, X ambiguous,\nspace an empty one; backspace undoes; Ctrl-C stops and keeps the "
-        f"answers.\n({path})\n",
+        f"{verb} {entry.sitting.subject} on {sheet.code}, {len(sheet)} questions. Type a letter "
+        "for an answer,\nX for an ambiguous one or a space for an empty one; backspace undoes; "
+        f"Ctrl-C stops and saves the answers.\n({path})\n",
         err=True,
     )
     _show_next_question(entry)

@@ -33,7 +33,7 @@ _TITLE = "Which option is correct?"
 """Title of the forms."""
 
 _LISTED_KEYS = 20
-"""Number of keys per verdict that are listed in a terminal."""
+"""Maximum number of keys per verdict that are listed in a terminal."""
 
 
 def write_check(
@@ -93,7 +93,7 @@ def write_check(
         sent = hosting.import_problems(on_site, "judging", embargo=True)
         say(f"Added to the site for judging: {sent.added:,}; already there: {sent.known:,}.")
     for name, reason in omitted.items():
-        say(f"Undecided, because it is on no form: {name}: {reason}")
+        say(f"Undecided, because it is not on any form: {name}: {reason}")
     items = sum(stratum.items for stratum in check.strata)
     first = check.strata[0]
     drawn = f", among them {first.name}" if len(check.strata) > 1 else ""

@@ -21,7 +21,7 @@ from winosmith.cli._printing import echo, say, translate_settings
 from winosmith.errors import Interrupted, WinosmithError
 
 _FAILED_COMMANDS: WeakKeyDictionary[WinosmithError, click.Command] = WeakKeyDictionary()
-"""Maps an error to its command, because the advice in the message uses its options."""
+"""Maps an error to its command, so that the message can suggest the command's options."""
 
 
 class Group(click.Group):
@@ -96,7 +96,7 @@ class LazyGroup(Group):
                 formatter.write_dl([(name.ljust(width), line) for name, line in lines.items()])
 
 
-RESUME_ADVICE = "Run the same command again to resume: finished files are kept, none is partial."
+RESUME_ADVICE = "Run the same command again to resume. Finished files are kept; no file is partial."
 
 SECTIONS = {
     "Build a benchmark": {
@@ -135,7 +135,7 @@ SECTIONS = {
         "convert": "convert a data set to another format",
     },
 }
-"""The commands by section, in the order of the help, each with its summary."""
+"""The commands in each section of the help, in the order shown, each with its summary."""
 
 LOCATIONS = {
     "practice": "demo:practice",
@@ -143,7 +143,7 @@ LOCATIONS = {
     "verify": "release:verify",
     "work": "serve:work",
 }
-"""Locations of the commands whose module has another name."""
+"""Modules of the commands whose name differs from the module's name."""
 
 
 @click.command(

@@ -274,8 +274,8 @@ def describe_unmarked_twins(dataset: Dataset) -> tuple[int, str]:
     if len(pairs) > 1:
         look = "pairs of singles look like unmarked twins"
     return len(pairs), (
-        f"{len(pairs):,} {look} (such as {first!r} and {second!r}): name a column that both halves "
-        "share with `pair_by=`, or give both the same twin_id"
+        f"{len(pairs):,} {look} (such as {first!r} and {second!r}): use `pair_by=` to name a "
+        "column with the same value in both halves, or give both the same twin_id"
     )
 
 
@@ -305,7 +305,7 @@ def cluster_option(function: Any) -> Any:
         "--cluster",
         metavar="ADDRESS",
         help="Distribute the work to the workers of the Dask scheduler at this address, such as "
-        "tcp://head:8786; use it only in a network that you trust.",
+        "tcp://head:8786; use it only in a trusted network.",
     )(function)
 
 

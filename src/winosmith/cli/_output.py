@@ -192,7 +192,7 @@ class Output:
         )
 
 
-INVALID = "Invalid answers match none of the options, and are incorrect"
+INVALID = "Invalid answers match none of the options and count as incorrect"
 
 TIES = (
     "A tie that includes the correct option counts as 1 / (options tied), as a random choice does "
@@ -218,7 +218,7 @@ def explain_overruled_scores(counts: Mapping[str, int]) -> list[str]:
     """
     return [
         f"{count:,} of {format_value(name)}'s choices {'is' if count == 1 else 'are'} not the "
-        "option with its best score; the choices count, not the scores"
+        "option with its best score; the choices are used, not the scores"
         for name, count in counts.items()
         if count
     ]

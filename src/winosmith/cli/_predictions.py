@@ -80,7 +80,7 @@ def read_problems(
     how = get_answer_arguments() | {"omitted": omitted}
     keys, *others = answers.read(labels, dataset.blind(), **how).values()
     if others:
-        raise FormatError("the file has several columns of labels; one is needed", labels)
+        raise FormatError("the file has several label columns; only one is allowed", labels)
     chosen = {one.problem_id: one.choice for one in keys.predictions}
     if lost := [name for name in dataset.ids if chosen.get(name, 0) is None]:
         raise FormatError(f"the labels of {first_ids(lost)} are not options", labels)
@@ -130,8 +130,8 @@ def depth_option(function: Any) -> Any:
         "--depth",
         type=click.Choice(["declared", "lineage", "edit"]),
         help="Kind of depth for --by lineage: declared in the file, the token positions changed on "
-        "the way from the root, or the token edit distance to the root; by default the first kind "
-        "that most problems have.",
+        "the way from the root, or the token edit distance to the root; by default the first of "
+        "these that is known for most problems.",
     )(function)
 
 

@@ -187,13 +187,13 @@ def _print_progress_lines(title: str, total: int | None) -> Iterator[Callable[[i
 _SETTING = re.compile(r"`([a-z]\w*)=([^`]*)`")
 
 _OPTION_NAMES = {"format_name": "--from", "filters": "--filter"}
-"""Options whose names differ from those of the parameters."""
+"""Options whose names differ from the names of their parameters."""
 
 _SETTING_OPTIONS = {
     ("new_ids", "True"): "--ids digest",
     ("probe_draws", "0"): "--no-probes",
 }
-"""Settings with a separate option."""
+"""Settings that have an option of their own."""
 
 OTHER_COMMANDS = {
     "convert": "`winosmith convert` has {}, and writes a file that this command reads",

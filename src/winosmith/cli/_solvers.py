@@ -27,7 +27,7 @@ SHOTS = 30
 Options = dict[str, Any]
 
 _FILE_ONLY = {"revision", "trained_on", "threads", "memory_gb"}
-"""Settings that only solver rules in files have."""
+"""Settings that can be used only in solver files."""
 
 _DECLARED = {
     kind: {name: key for name, key in schema(of)["properties"].items() if name not in _FILE_ONLY}
@@ -172,7 +172,7 @@ MAX_SPENT = click.option(
     "--max-spent", type=click.IntRange(min=1), metavar="TOKENS",
     help="For chat: maximum number of tokens to spend, input and output together.",
 )  # fmt: skip
-"""Options of every command that asks a chat model."""
+"""Options of every command that uses a chat model."""
 
 
 def solver_options(function: Any) -> Any:
@@ -189,8 +189,9 @@ def solver_options(function: Any) -> Any:
                      "--train, otherwise none."),
         click.option("--sees", type=click.Choice(["blank", "pronoun"]), help="Whether the solver "
                      "sees the blank, or sees the pronoun and is asked whom it refers to. By "
-                     "default the pronoun if the problems differ in nothing else, as in "
-                     "Winogender, otherwise the blank; for encoder, what it was trained to see."),
+                     "default the pronoun if the problems differ only in their pronouns, as in "
+                     "Winogender, otherwise the blank; for encoder, the input that it was trained "
+                     "on."),
     ]  # fmt: skip
     stated = {"model", "combine", "base_url", "shots", "sees"}
     declared = dict.fromkeys(name for known in _DECLARED.values() for name in known)

@@ -165,7 +165,7 @@ def make_stability_sections(results: Stabilities) -> list[report.Section]:
 
 
 ROWS = 24
-"""Number of depths shown in a terminal; the report and the JSON contain all of them."""
+"""Maximum number of depths shown in a terminal; the report and the JSON contain all depths."""
 
 EDITS = (
     "Edits: tokens added to the root or removed from it; a replaced token counts as both. In "
@@ -196,7 +196,7 @@ def _make_depth_table(results: Stabilities) -> report.Table:
         ["solver", "mean over", "depth", "95 %", "n", "guessing", "p"],
         rows,
         "Mean depth of all errors, of the family means, and of each family's first error. "
-        "Guessing: the same for random answers; a depth near it shows nothing. p: the "
+        "Guessing: the same for random answers; a depth close to this value shows nothing. p: the "
         "probability of errors this early or late if each family's errors were on random problems "
         f"of the family.{left}",
     )
@@ -234,7 +234,7 @@ def _make_tables_by_depth(results: Stabilities) -> Iterator[report.Table]:
         ["depth", "problems", *heads],
         rows,
         most=ROWS + len(rows) - len(every),
-        beyond="The report and the JSON have {:,} greater depths.",
+        beyond="The report and the JSON contain {:,} greater depths.",
     )
 
 
@@ -262,7 +262,7 @@ def _make_survival_table(solvers: Mapping[str, metrics.Stability]) -> report.Tab
         "Families without an error",
         ["solver", "families", "failed", "median", *(f"to {depth}" for depth in shown)],
         rows,
-        "Kaplan-Meier estimates: a family without an error counts up to its greatest depth. "
+        "Kaplan-Meier estimates: a family without an error is censored at its maximum depth. "
         "Median: the depth by which half of the families have an error. To: the fraction without "
         "an error up to that depth.",
     )
@@ -353,7 +353,7 @@ def _make_annotator_tables(annotators: metrics.Annotators, depth: str) -> Iterat
     people = table(
         f"Annotators, and their error depth ({depth})",
         annotators.people,
-        note="Errors are counted on perturbed problems with a known depth.",
+        note="Errors are counted only on perturbed problems with a known depth.",
     )
     mean = ["mean", None, percent(annotators.accuracy), *[None] * 5]
     yield replace(people, rows=[*people.rows, mean])
@@ -389,9 +389,9 @@ def _draw_stability(results: Stabilities) -> Iterator[report.Drawing]:
     depth = results.depth
     for panels in metrics.draw_stability(results.solvers):
         yield report.Drawing(
-            f"Left: families without an error, by {depth} depth; a tick marks the end of a family "
-            "without an error. Right: accuracy at each depth with at least "
-            f"{metrics.MIN_PLOTTED} problems, roots at 0; the dashed line is guessing. "
-            "Bands are 95 % intervals.",
+            f"Left: families without an error, by {depth} depth; a tick marks the maximum depth of "
+            "a family without an error. Right: accuracy at each depth with at least "
+            f"{metrics.MIN_PLOTTED} problems, roots at 0; the dashed line is guessing. Bands are "
+            "95 % intervals.",
             panels,
         )

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 COMMANDS = {
     "backup": "back up the whole site to one archive, even while it is in use",
     "restore": "restore a site from an archive to a new folder",
-    "erase-again": "erase people again who were erased after the backup",
+    "erase-again": "repeat the erasures that were made after the backup",
     "export": "export all data as files: problems, judgements, states, the log",
     "import": "import problems, or published sentences for comparison",
     "gold": "import gold questions, which check attention",
@@ -533,14 +533,14 @@ def _print_round_progress(folder: Path, round_: Round) -> None:
 
     progress = get_round_progress(round_)
     if progress is None or not progress["at_work"]:
-        echo(f"no process is running it; resume it with: winosmith round --site {folder}")
+        echo(f"no process is running this round; resume it with: winosmith round --site {folder}")
     elif "step" not in progress:
         echo("it is starting")
     else:
         echo("step {number} of {of}: {step}, {percent} % of all".format_map(progress))
         if progress["until"] is not None:
             end = f"{progress['until']:%Y-%m-%d %H:%M} UTC"
-            echo(f"it will end at about {end} if it takes as long as the last round")
+            echo(f"it will finish at about {end} if it takes as long as the last round")
 
 
 @rounds.command("cancel", short_help="cancel a waiting or running round")

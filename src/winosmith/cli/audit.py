@@ -59,11 +59,12 @@ def _check_paths(
             common = next((end for end, _ in endings if end.startswith(_SUFFIXES)), None)
             if common is None:
                 raise click.BadParameter(
-                    f"{path} is a folder, and no file in it ends in {', '.join(_SUFFIXES)}; give "
-                    "the files by name, each a split"
+                    f"{path} is a folder, and no file in it ends in {', '.join(_SUFFIXES)}; name "
+                    "the files, each of which is a split"
                 )
             raise click.BadParameter(
-                f"{path} is a folder; give its files, each a split: {Path(path) / f'*{common}'}"
+                f"{path} is a folder; name its files, each of which is a split: "
+                f"{Path(path) / f'*{common}'}"
             )
         from winosmith.data import is_address, strip_sheet
 
@@ -106,10 +107,9 @@ _SUFFIXES = (".jsonl", ".json", ".csv", ".tsv", ".xlsx", ".parquet")
               help="Also train models on this encoder's vectors, in addition to word models; light "
               "uses hashed words and needs no download.")  # fmt: skip
 @click.option("--fail-on", "rules", default="", metavar="RULES",
-              help="Exit with code 1 if one of these rules is broken: cue=3pt, borderline, "
-              "probe=3pt, duplicates, contradictions, leak, options, unfilled, refused, texts, "
-              "licence, canary; separated by "
-              "commas.")  # fmt: skip
+              help="Exit with code 1 if one of these comma-separated rules is broken: cue=3pt, "
+              "borderline, probe=3pt, duplicates, contradictions, leak, options, unfilled, "
+              "refused, texts, licence, canary.")  # fmt: skip
 @click.option("--baseline", type=FILE, metavar="OLD.json",
               help="Output of an earlier audit with --json: only new findings break rules and "
               "appear in annotations, --sarif and --badge.")  # fmt: skip
@@ -131,15 +131,15 @@ _SUFFIXES = (".jsonl", ".json", ".csv", ".tsv", ".xlsx", ".parquet")
               metavar="FILE", help="Texts that may contain the items, as JSON Lines or plain text, "
               "gzipped or not; may be repeated.")  # fmt: skip
 @click.option("--suspects", default=100, show_default=True, type=click.IntRange(1, 10_000),
-              help="Number of suspects: the keys that models doubt most, for people to "
-              "check.")  # fmt: skip
+              help="Number of suspects, that is, keys that models doubt most and that people "
+              "should check.")  # fmt: skip
 @click.option("--to-judge", "site", type=click.Path(exists=True, file_okay=False), metavar="DIR",
               help="Send the suspects to the judges of the site in this folder.")  # fmt: skip
 @click.option("--to-sheet", "sheet", type=click.Path(dir_okay=False), metavar="FILE.jsonl",
               help="Write the suspects to this file, for `winosmith humans sheets`.")  # fmt: skip
 @click.option("--check", type=click.IntRange(MIN_CHECKS), metavar="N",
-              help="Draw N items whose keys people check: a quarter are the first suspects, the "
-              "others are drawn at random. `winosmith humans keys` then estimates the number of "
+              help="Select N items whose keys people will check: a quarter are the first suspects, "
+              "the rest are drawn at random. `winosmith humans keys` then estimates the number of "
               "wrong keys. With --to-judge, the site's judges get these items in place of the "
               "suspects.")  # fmt: skip
 @click.option("--check-to", default="check", show_default=True, metavar="DIR",
@@ -147,15 +147,15 @@ _SUFFIXES = (".jsonl", ".json", ".csv", ".tsv", ".xlsx", ".parquet")
               "people fill in.")  # fmt: skip
 @click.option("--errata", type=FILE, metavar="FILE",
               help="Table of corrected keys, which are applied first; its columns are id, old, new "
-              "and evidence. A repair does not set its items aside.")  # fmt: skip
+              "and evidence. A repair does not set aside the items in this table.")  # fmt: skip
 @click.option("--repair", "repaired", type=click.Path(file_okay=False), metavar="DIR",
               help="Remove items until no cue predicts the answers, and write the remaining items "
               "to this folder, with the removed items and the reasons; each of several files gets "
-              "its own subfolder. Copies in several files stay only in the last file, so give the "
-              "test set last.")  # fmt: skip
+              "its own subfolder. Items that occur in several files stay only in the last file, so "
+              "give the test set last.")  # fmt: skip
 @declared_options(RepairSettings, only=("set_aside", "least_kept"), prefix="With --repair: ")
 @click.option("--todo", type=click.Path(dir_okay=False), metavar="FILE.md|FILE.csv",
-              help="Write a work list: the fewest options to lengthen so that the longest option "
+              help="Write a work list of the fewest options to lengthen so that the longest option "
               "is correct only by chance, starting with those that need the fewest "
               "characters.")  # fmt: skip
 @click.option("--force", is_flag=True, help="Overwrite a different repair or check in the folder.")
@@ -420,7 +420,7 @@ def _read_answers(
     name, times = ids.most_common(1)[0]
     if times > 1:
         raise DataError(
-            f"answers are matched by id, and two of the files have the id {name!r}; audit the "
+            f"answers are matched by id, and two of the files contain the id {name!r}; audit the "
             "files one by one, or give the items unique ids"
         )
     items = Dataset(problem for split in splits.values() for problem in split)

@@ -49,7 +49,7 @@ STRUCTURE_OPTIONS = ("rules", "length", "overlap", "edit", "complete")
 """The options that are fields of `StructureRules`."""
 
 _LISTED_PARENTS = 3
-"""Number of missing parents that are listed."""
+"""Maximum number of missing parents that are listed."""
 
 
 @click.command()
@@ -272,7 +272,7 @@ def _describe_votes(
     if isinstance(people, HumanAccuracy):
         low, high = people.interval
         sentence = (
-            f"Human accuracy, by the majority on {people.problems:,} problems: "
+            f"Human accuracy, by majority vote on {people.problems:,} problems: "
             f"{percent(people.accuracy)} ({fixed(100 * low)} to {percent(high)})"
         )
     else:

@@ -117,7 +117,7 @@ def _restrict_to_shared_problems(solvers: Mapping[str, Graded]) -> dict[str, Gra
     first = next(iter(solvers.values())).dataset
     shared = set.intersection(*(set(found.dataset.ids) for found in solvers.values()))
     if not shared:
-        raise InputError("there is no problem that all solvers were asked")
+        raise InputError("no problem was given to all solvers")
     dataset = first.select(first.row(key) for key in first.ids if key in shared)
     return {
         name: grade(
@@ -155,7 +155,7 @@ def _make_accuracy_table(name: str, result: Comparison, log_notes: Sequence[str]
     notes += explain_overruled_scores(result.against_scores)
     if result.missing:
         notes.append(
-            "Only problems that all solvers were asked are compared; others count as missing"
+            "Only problems that were given to all solvers are compared; the rest count as missing"
         )
     if result.invalid:
         notes.append(INVALID)
@@ -182,12 +182,13 @@ def _make_difference_tables(pairs: Mapping[str, Pair]) -> Iterator[report.Table]
     )
     agreement = ("agreement.share", "agreement.kappa", "agreement.kappa_interval")
     yield table(
-        "How often both choose the same option",
+        "How often both solvers choose the same option",
         pairs,
         [*agreement, "both", "neither", "agreement.same_wrong"],
         head="pair",
-        note="Kappa (Brennan and Prediger): 0 for agreement by chance, 1 for always the same. "
-        "Alike: of problems that both get wrong, those with the same option.",
+        note="Kappa (Brennan and Prediger): 0 for agreement by chance, 1 for identical choices. "
+        "Alike: of the problems that both solvers get wrong, those on which they choose the same "
+        "option.",
     )
 
 
@@ -206,6 +207,6 @@ def _make_survival_table(comparisons: Mapping[str, SurvivalComparison]) -> repor
         ["pair", "failed", "failed", "half", "half", "later", "log-rank", "p", "Holm"],
         rows,
         "Failed: families with an error, for the 1st and the 2nd solver; half: the depth by which "
-        "half of the families have an error. The log-rank test assumes different families; p swaps "
-        "the solvers in each family: report p.",
+        "half of the families have an error. The log-rank test assumes that the solvers have "
+        "different families; p is based on swapping the solvers within each family, so report p.",
     )

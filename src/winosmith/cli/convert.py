@@ -27,7 +27,7 @@ WRITERS = {known.name: known.writer for known in formats.FORMATS if known.writer
 HARNESSES = ("lm-eval", "inspect-ai")
 
 _REASONS = 5
-"""Number of reasons that are printed, the most frequent first."""
+"""Maximum number of reasons that are printed, starting with the most frequent."""
 
 
 @click.command()
@@ -42,10 +42,10 @@ _REASONS = 5
 @click.option("--recast", "kind", type=click.Choice(["problems", "claims"]), help="Convert "
               "true-or-false claims into problems, or problems into claims.")  # fmt: skip
 @click.option("--errata", type=_options.FILE, metavar="FILE", help="Table of corrected keys with "
-              "the columns id, old, new and evidence; keys are letters or texts of "
-              "options.")  # fmt: skip
-@click.option("--with-embargo", is_flag=True, help="Keep problems under embargo, in a format that "
-              "keeps the mark (winosmith, csv).")  # fmt: skip
+              "the columns id, old, new and evidence; keys are letters or option "
+              "texts.")  # fmt: skip
+@click.option("--with-embargo", is_flag=True, help="Keep problems under embargo; the format must "
+              "be able to mark them (winosmith, csv).")  # fmt: skip
 @click.option("--force", is_flag=True, help="Overwrite existing files.")
 @_options.json_option
 def command(
@@ -165,7 +165,7 @@ def _write_items(recast: _Converted, target: str, format_: str, skip_bad: str | 
         if recast.embargoed:
             reasons.append(f"{recast.embargoed} under embargo; `with_embargo=True` keeps them")
         why = "; ".join(reasons) or "the file contains none"
-        raise FormatError(f"no record is left to write ({why})")
+        raise FormatError(f"no records are left to write ({why})")
     try:
         formats.write(recast.items, target, format_)
     except FormatError as error:
@@ -257,8 +257,8 @@ def _recast_items(contents: Contents, kind: str | None, with_embargo: bool) -> _
 def _correct_keys(contents: Contents, errata: str) -> tuple[Contents, int]:
     if len(contents.problems) < len(contents.items):
         raise FormatError(
-            "errata correct the keys of problems, and the file has claims; convert them with "
-            "--recast problems first"
+            "errata correct the keys of problems, but the file contains claims; first convert them "
+            "with --recast problems"
         )
     read = formats.read_errata(errata, contents.problems)
     changed = sum(one.old != one.new for one in read)

@@ -21,7 +21,7 @@ from winosmith.report import fixed, percent, points, probability, span
 from winosmith.results import table
 
 ALPHA = 0.05
-"""A run is at chance if the probability that guessing does as well exceeds this."""
+"""A run counts as at chance if the probability that guessing does as well exceeds this limit."""
 
 Run = tuple[int, int, float]
 """Line, training size, accuracy."""
@@ -35,7 +35,7 @@ Run = tuple[int, int, float]
 @click.option("--take", type=click.Choice(["best", "mean"]), default="best", show_default=True,
               help="How to summarise several runs with the same training size.")  # fmt: skip
 @click.option("--problems", type=click.IntRange(min=1), metavar="N", help="Number of problems on "
-              "which accuracies were measured; if given, runs at chance are shown.")  # fmt: skip
+              "which accuracies were measured; if given, runs at chance are flagged.")  # fmt: skip
 @_options.page_option
 @_options.json_option
 def command(
@@ -91,12 +91,12 @@ def _read_runs(path: Path) -> list[Run]:
             size = int(cells["size"].replace("_", ""))
             accuracy = float(cells["accuracy"].strip().removesuffix("%"))
         except (KeyError, ValueError):
-            reason = row.reason or f"{row.raw!r} has no size and accuracy, such as 160,51.5"
+            reason = row.reason or f"{row.raw!r} needs a size and an accuracy, such as 160,51.5"
             raise FormatError(reason, path, line) from None
         if size < 1 or not 0 <= accuracy <= 100:
             raise FormatError(
-                f"the size {size} must be 1 or more, and the accuracy {accuracy:g} a fraction of "
-                "0–1 or a percentage",
+                f"the size {size} must be 1 or more, and the accuracy {accuracy:g} a fraction from "
+                "0 to 1 or a percentage",
                 path,
                 line,
             )
@@ -124,8 +124,8 @@ def _find_runs_at_chance(runs: list[Run], problems: int) -> list[dict[str, Any]]
 
 CAUTION = (
     "No form is known to be the correct one. `without last` is the prediction for the largest size "
-    "when the form is fitted without it; the interval shows only how well the points determine the "
-    "form."
+    "when the form is fitted without that size; the interval shows only how well the points "
+    "determine the form."
 )
 
 
@@ -220,8 +220,8 @@ def _describe_runs(curve: LearningCurve) -> str:
     metavar="LABELS.lst",
     help="The answers: one label per line, with 1 for the first option.",
 )
-@click.option("--data", type=_options.MORE_DATA, metavar="DATA", help="The problems, which give "
-              "the answers instead of --labels, and the twins for the intervals.")  # fmt: skip
+@click.option("--data", type=_options.MORE_DATA, metavar="DATA", help="The problems, which provide "
+              "the answers (instead of --labels) and the twins for the intervals.")  # fmt: skip
 @_options.seed_option("Random seed of the bootstrap.")
 @_options.page_option
 @_options.json_option

@@ -25,8 +25,8 @@ def command() -> None:
 
 @command.command("get")
 @click.argument("name")
-@click.option("--out", type=click.Path(file_okay=False), metavar="DIR", help="Folder to write to; "
-              "by default NAME.")  # fmt: skip
+@click.option("--out", type=click.Path(file_okay=False), metavar="DIR", help="Output folder; by "
+              "default NAME.")  # fmt: skip
 @json_option
 def get(name: str, out: str | None, as_json: bool) -> None:
     """Download a data set over HTTPS, check it, and unpack it.

@@ -30,7 +30,7 @@ METHODS_BY_OPTION = {
     "pmi_label": ("pmi",),
     "keep": ("pmi", "random"),
 }
-"""Options that apply only to some methods, with these methods."""
+"""Options that apply only to some methods, mapped to these methods."""
 
 
 @click.command()
@@ -43,7 +43,7 @@ METHODS_BY_OPTION = {
 @declared_options(MeasureRecipe)
 @_options.cluster_option
 @click.option("--scratch", metavar="DIR", type=click.Path(exists=True, file_okay=False),
-              help="Folder for the rotated copy of the vectors, to save memory.")  # fmt: skip
+              help="Folder for the rotated copy of the vectors, which saves memory.")  # fmt: skip
 @_options.seed_option()
 @click.option("--force", is_flag=True, help="Overwrite the files of a different run in DIR.")
 @_options.format_option

@@ -23,7 +23,7 @@ from winosmith.options import EmbedRecipe
 from winosmith.report import signature_of
 
 FINE_TUNING = ("learning_rate", "epochs", "batch_size", "weight_decay", "dropout")
-"""Settings of fine-tuning with generated options."""
+"""Fine-tuning settings whose options are generated."""
 
 Options = dict[str, Any]
 
@@ -34,7 +34,7 @@ Options = dict[str, Any]
 @declared_options(EmbedRecipe, only=("encoder", "combine", "pooling", "dimensions"))
 @click.option("--finetune", metavar="TRAIN:DEV", help="Fine-tune the encoder first on these "
               "numbers of training and development problems (whole twins), which then get no "
-              "vectors; the paper: 5000:1000.")  # fmt: skip
+              "vectors; 5000:1000 in the paper.")  # fmt: skip
 @declared_options(TrainingSettings, only=FINE_TUNING, prefix="For fine-tuning: ")
 @click.option("--split-point", type=click.Choice(["before_option", "after_option"]),
               help="Where to split an encoder's sentences in two; by default "

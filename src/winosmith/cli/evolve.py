@@ -45,25 +45,25 @@ Options = Mapping[str, Any]
 @click.command()
 @click.argument("data", nargs=-1, required=True, metavar="DATA...", type=_options.MORE_DATA)
 @click.option("--with", "kinds", multiple=True, required=True, type=click.Choice(KINDS),
-              help="Perturber; may be repeated: each further one also perturbs the results of the "
+              help="Perturber; may be repeated: each perturber also perturbs the results of the "
               "previous one.")  # fmt: skip
 @click.option("--out", required=True, metavar="DIR", type=click.Path(file_okay=False),
               help="Output folder.")  # fmt: skip
 @click.option("--roots", type=click.IntRange(min=1), multiple=True, metavar="N",
-              help="Number of roots to draw from each DATA; give it once for all, or once for "
-              "each.")  # fmt: skip
+              help="Number of roots to draw from each DATA; give it once for all files, or once "
+              "for each file.")  # fmt: skip
 @click.option("--right", multiple=True, metavar="PREDICTIONS", type=click.Path(exists=True),
               help="Draw only problems that this solver answers correctly, according to its "
               "answers in any format that `winosmith score` reads; may be repeated.")  # fmt: skip
-@click.option("--sets", is_flag=True, help="Write the sets small, medium and large, split by "
-              "root; the first --with makes medium, the second large.")  # fmt: skip
-@click.option("--people", metavar="FILE", type=_options.MORE_DATA, help="With --sets: file of "
-              "problems that people made from the roots, with lineage, for small.")  # fmt: skip
+@click.option("--sets", is_flag=True, help="Write the sets small, medium and large, split by root; "
+              "the first --with creates the set medium, the second creates large.")  # fmt: skip
+@click.option("--people", metavar="FILE", type=_options.MORE_DATA, help="With --sets: problems "
+              "for the set small that people made from the roots, with lineage.")  # fmt: skip
 @click.option("--grow", type=click.Choice(["roots", "small"]), default="roots", show_default=True,
               help="With --sets: problems from which the set medium is grown.")  # fmt: skip
 @click.option("--augment", type=click.Choice(["train+dev", "all"]), default="train+dev",
               show_default=True,
-              help="With --sets: part of the set medium from which large is grown.")  # fmt: skip
+              help="With --sets: splits of medium from which the set large is grown.")  # fmt: skip
 @click.option("--split", type=click.IntRange(min=1), nargs=3, default=(10, 2, 2),
               show_default=True, metavar="TRAIN DEV TEST",
               help="With --sets: ratio of the roots in train, dev and test.")  # fmt: skip
@@ -72,7 +72,7 @@ Options = Mapping[str, Any]
               help="For wordnet and wordnet-paper: folder of the dictionary files; by default, the "
               "usual folders are searched.")  # fmt: skip
 @click.option("--wide", is_flag=True, help="For wordnet: also use less certain synonyms, which "
-              "makes twice as many children, more of them incorrect.")  # fmt: skip
+              "doubles the number of children but makes more of them incorrect.")  # fmt: skip
 @click.option("--model", metavar="NAME", help="For chat: name of the model on the server; by "
               "default OPENAI_MODEL.")  # fmt: skip
 @_solvers.BASE_URL
@@ -282,9 +282,9 @@ def _make_small_set(roots: Dataset, people: str | None) -> Dataset:
     ids = set(roots.ids)
     mine = [p for p in made if p.lineage is not None and p.root in ids]
     if not mine:
-        raise DataError(f"{people} has no problem whose root is among those drawn")
+        raise DataError(f"{people} contains no problem whose root was drawn")
     if len(mine) < len(made):
-        say(f"{people}: {len(made) - len(mine):,} of {len(made):,} problems have other roots")
+        say(f"{people}: {len(made) - len(mine):,} of {len(made):,} problems have no drawn root")
     return evolve.merge_children(roots, [mine, *([] for _ in roots[1:])]).dataset
 
 

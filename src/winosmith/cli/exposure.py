@@ -19,8 +19,8 @@ from winosmith.results import table
 from winosmith.text import count_noun
 
 PROVIDER_CAUTION = (
-    "A provider that answers or scores the items sees both presentations of each item; if it keeps "
-    "them, its later models can't be tested with this release."
+    "A provider that answers or scores the items sees both presentations of each item; if the "
+    "provider stores them, its later models can't be tested with this release."
 )
 
 
@@ -74,8 +74,8 @@ def command(
         return
     if not model and not scores:
         raise InputError(
-            "name a model with `model=` or a file with `scores=`; --export writes the presentations"
-            " for a scorer of your own"
+            "name a model with `model=` or a file with `scores=`; --export writes the "
+            "presentations for your own scorer"
         )
     files = [*scores, *(_score_presentations(keyed, name, owner, device) for name in model)]
     read = [exposures.read_scores(file, keyed.pairs, keyed.digest) for file in files]
@@ -135,9 +135,11 @@ def _make_blocks(exposure: Exposure) -> list[report.Block]:
     equal = {name: f"{one.equal:,}" for name, one in exposure.models.items()}
     shifts = {name: fixed(one.detectable, ".2f") for name, one in exposure.models.items()}
     numbers = [
-        f"Look {exposure.look} at this release, at the level {exposure.level:.4f}.",
-        f"{count_noun(exposure.blocks, 'block')} with a coin, and {exposure.without:,} without an "
-        f"equivalent presentation; {join_by_solver(equal)} have equal scores and are omitted.",
+        f"This is look {exposure.look} at this release, at the significance level "
+        f"{exposure.level:.4f}.",
+        f"{count_noun(exposure.blocks, 'block')} decided by a coin flip, and {exposure.without:,} "
+        f"without an equivalent presentation; {join_by_solver(equal)} have equal scores and are "
+        "omitted.",
         f"The smallest shift that is detected in 80 % of cases is {join_by_solver(shifts)}.",
     ]
     if exposure.reference:

@@ -8,9 +8,9 @@ from winosmith.cli._main import LazyGroup
 
 COMMANDS = {
     "sheets": "make test sheets, as PDFs and as forms for a browser",
-    "assign": "give subjects their sheets, so that nobody sees both halves",
-    "enter": "type answers from paper, or read the answers in forms",
-    "results": "print results by subject and by item, agreement, and a report",
+    "assign": "give subjects their sheets, so that nobody sees both halves of a schema",
+    "enter": "type answers from paper, or read answers saved by forms",
+    "results": "print results by subject and item, measure agreement, and write a report",
     "keys": "estimate the number of wrong keys from people's checks",
     "select": "select the reliable subset, and estimate the agreement of new people",
     "publish": "release the items of a round, and put the rest under embargo",

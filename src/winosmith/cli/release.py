@@ -26,7 +26,7 @@ from winosmith.text import count_noun
 @click.option("--template", is_flag=True, help="Print a release.toml to fill in, and exit.")
 @click.option("--previous", type=FOLDER, metavar="RELEASE",
               help="Folder of the previous release, used for the changelog, the withdrawn "
-              "problems, and the former splits of a file.")  # fmt: skip
+              "problems, and the previous splits of a file's problems.")  # fmt: skip
 @click.option("--version", "version", metavar="X", help="Version, instead of the one in "
               "release.toml.")  # fmt: skip
 @declared_options(Splitting)
@@ -34,15 +34,15 @@ from winosmith.text import count_noun
               help="File with the judges' votes, for the number of judges of each problem; may be "
               "repeated.")  # fmt: skip
 @click.option("--ids", type=click.Choice(["keep", "digest"]), default="keep", show_default=True,
-              help="Keep the ids of files, or derive ids from what a solver sees. Problems of a "
-              "build always get derived ids.")  # fmt: skip
+              help="Keep the ids in the files, or derive ids from what a solver sees. Problems of "
+              "a build always get derived ids.")  # fmt: skip
 @click.option("--leave-out", is_flag=True, help="Omit problems that were withdrawn, and test "
               "problems whose answers were published, instead of refusing them.")  # fmt: skip
 @click.option("--keyed", is_flag=True, help="Publish each block (twin, family, copies) in one of "
               "two equivalent presentations, chosen by secret coins, so that `winosmith exposure` "
               "can test whether a model depends on the published texts.")  # fmt: skip
 @click.option("--from", "format_name", metavar="FORMAT",
-              help="Format of files; detected from their content by default.")  # fmt: skip
+              help="Format of the files; by default detected from their content.")  # fmt: skip
 @click.option("--pair-by", metavar="COLUMN",
               help="Additional column of files that has the same value in both halves of a "
               "twin.")  # fmt: skip
@@ -143,31 +143,32 @@ def _print_release(released: Released) -> None:
     if content.keyed:
         coins = content.keyed
         say(
-            f"{count_noun(coins.blocks, 'block')} with a coin: {coins.names:,} exchange names, "
-            f"{coins.options:,} reverse options; {coins.without:,} have no equivalent presentation"
+            f"{count_noun(coins.blocks, 'block')} decided by a coin flip: {coins.names:,} exchange "
+            f"names, {coins.options:,} reverse options; {coins.without:,} have no equivalent "
+            "presentation"
         )
         for models, shift in coins.detectable.items():
             say(f"detectable shift, {count_noun(models, 'model')}: {shift:.3f} standard deviations")
         say(f"commitment {coins.commitment}")
     if released.key is not None:
-        say(f"Your private files, such as the answers of test, are in {released.key}.")
+        say(f"Your private files, such as the answers of the test split, are in {released.key}.")
     if content.keyed:
         say("Keep a copy of coins.json and presentations.jsonl: coins can't be drawn again.")
     if not released.is_new:
-        say("The release already existed, with the same bytes.")
+        say("An identical release already existed.")
     echo(f"The release is {Path(released.folder).resolve()}", bold=True)
     say(f"signature {content.signature}")
 
 
 _LISTED_FAULTS = 10
-"""Number of faults listed for each file."""
+"""Maximum number of faults listed for each file."""
 
 
 @click.command()
 @click.argument("release", type=click.Path(exists=True, file_okay=False))
 @click.option("--private", type=click.Path(exists=True, file_okay=False), metavar="FOLDER",
-              help="Folder private/ of the build, or private/NAME next to the release; nothing in "
-              "it may be published.")  # fmt: skip
+              help="Folder private/ of the build, or private/NAME next to the release; do not "
+              "publish any of its files.")  # fmt: skip
 @json_option
 def verify(release: str, private: str | None, as_json: bool) -> None:
     """Verify a RELEASE, and list its faults; the exit code is 1 if there are any.

@@ -35,8 +35,8 @@ if TYPE_CHECKING:
 @click.option("--redraw", is_flag=True, help="Split all problems again, as without --last; "
               "problems with published answers may then be in test.")  # fmt: skip
 @click.option("--stored", metavar="DIR", type=FOLDER,
-              help="Folder of the same round, finished: use its vectors and predictions instead of "
-              "models, and report whether every file has the same bytes.")  # fmt: skip
+              help="Folder of the same round after it finished: use its vectors and predictions "
+              "instead of models, and report whether all files are identical.")  # fmt: skip
 @click.option("--force", is_flag=True, help="Overwrite the results of a different recipe.")
 @json_option
 @click.pass_context
@@ -96,7 +96,7 @@ def command(
         _run_on_site(recipe, name)
         return
     if recipe is None or out is None:
-        raise InputError("name a recipe and a folder to write (--out), or a site (--site)")
+        raise InputError("name a recipe and an output folder (--out), or a site (--site)")
     if name is not None:
         raise InputError("--name needs --site; otherwise the recipe names the round")
     if "database" in find_given_options(ctx):
@@ -129,7 +129,7 @@ def _run_on_site(recipe: str | None, name: str | None) -> None:
     wait_for_job(queue_round(row))
     now = Row.objects.get(pk=row.pk)
     if now.state == Row.State.FAILED or now.busy:
-        reason = now.error or "the worker ended during the round; see its log and the jobs page"
+        reason = now.error or "the worker stopped during the round; see its log and the jobs page"
         raise InputError(f"{now.name} failed: {reason}")
     echo(f"{now.name} is {now.get_state_display()}")
     say(f"Its files are in {now.folder / 'results'}; moderators can see it at /rounds/.")
@@ -164,7 +164,7 @@ def _print_round(round_: Round) -> None:
         echo(line)
     roots, fooling = round_.record["roots"], round_.record["fooling"]
     asked = "" if roots["drawn"] == roots["asked"] else f" ({roots['asked']} were requested)"
-    echo(f"{roots['drawn']} roots for the next round, which every solver gets right{asked};")
+    echo(f"{roots['drawn']} roots for the next round, which every solver answers correctly{asked};")
     echo(f"{len(fooling)} perturbed problems that fool a solver")
     echo(f"The report is {round_.report.resolve()}", bold=True)
     say(f"signature {round_.record['build']['signature']}")

@@ -292,7 +292,7 @@ def read_women_by_occupation(path: str) -> dict[str, dict[str, float]]:
 
 
 MAJORITY, PERSON = "people, majority", "a single person"
-"""Names of respondents in tables of solvers."""
+"""Names of the human respondents in the solvers' tables."""
 
 
 def make_score_tables(
@@ -320,7 +320,7 @@ def make_score_tables(
             "Pairwise comparisons of the correct option with each incorrect one",
             ["solver", "comparisons", "won", "95 %"],
             [[solver, of.n, *make_cells(of)] for solver, of in compared.items()],
-            "A guesser wins half of them.",
+            "A guesser wins half of the comparisons.",
         )
     yield from _make_group_tables(scores)
     calibrated = {solver: of for solver, of in scores.items() if of.calibration}
@@ -402,7 +402,9 @@ def _collect_notes(scores: Mapping[str, Score], twins: Mapping[str, Proportion])
     for solver, found in scores.items():
         name = report.format_value(solver)
         if found.possible:
-            notes.append(f"{name}: with the missing answers, {span(found.possible)} % is possible")
+            notes.append(
+                f"{name}: possible accuracy with missing answers: {span(found.possible)} %"
+            )
         if found.below_chance:
             notes.append(f"{name}: {metrics.describe_below_chance(found.below_chance)}")
     if any(found.invalid for found in scores.values()):

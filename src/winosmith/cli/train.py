@@ -31,7 +31,7 @@ _DECLARED_SETTINGS = ("weight_decay", "dropout", "split_point", "max_length", "p
 
 @click.command()
 @click.argument("train", metavar="TRAIN...", nargs=-1, required=True, type=_options.MORE_DATA)
-@click.option("--dev", required=True, metavar="DATA|N", help="Development data, which select the "
+@click.option("--dev", required=True, metavar="DATA|N", help="Development data used to select the "
               "epoch and the run: a file, or a number of problems to draw from TRAIN in whole "
               "twins.")  # fmt: skip
 @click.option("--model", required=True, metavar="HUB_ID|FOLDER",
@@ -51,8 +51,8 @@ _DECLARED_SETTINGS = ("weight_decay", "dropout", "split_point", "max_length", "p
 @click.option("--seeds", type=click.IntRange(min=1), metavar="N", help="Use the seeds 0 to N − 1 "
               "instead of the grid's.")  # fmt: skip
 @click.option("--then", metavar="TARGET", multiple=True, type=_options.MORE_DATA, help="Then train "
-              "the result on this data, with the same grid; the models are in DIR/first and "
-              "DIR/then.")  # fmt: skip
+              "the resulting model on this data, with the same grid; the models are in DIR/first "
+              "and DIR/then.")  # fmt: skip
 @click.option("--then-dev", metavar="DATA|N", help="Development data for TARGET.")
 @click.option("--on-all", is_flag=True, help="Finally train on train and dev with the settings "
               "selected on dev; this model is in DIR/all.")  # fmt: skip
@@ -60,9 +60,9 @@ _DECLARED_SETTINGS = ("weight_decay", "dropout", "split_point", "max_length", "p
               "subsets of one file (160, 640, 2,560 … problems); winosmith curve reads "
               "DIR/curve.csv.")  # fmt: skip
 @click.option("--claims", is_flag=True, help="Recast problems as true-or-false claims, as in "
-              "SuperGLUE-WSC (a file of claims needs no option).")  # fmt: skip
-@click.option("--local-context", is_flag=True, help="Show only the words from two before the blank "
-              "to the end.")  # fmt: skip
+              "SuperGLUE-WSC (not needed for a file of claims).")  # fmt: skip
+@click.option("--local-context", is_flag=True, help="Show only the text from two words before the "
+              "blank to the end.")  # fmt: skip
 @declared_options(TrainingSettings, only=_DECLARED_SETTINGS)
 @_options.device_option
 @click.option("--force", is_flag=True, help="Overwrite the files of different settings in DIR.")
@@ -230,8 +230,8 @@ def choose_dev(train: Trainable, dev: str, options: Options) -> tuple[Trainable,
     shared = study.find_shared_sentences(train, dev_set)
     if shared:
         say(
-            f"Warning: {len(shared):,} texts of {dev} are in the training data, too, such as "
-            f"{shared[0]!r}; the accuracy on these data is too high"
+            f"Warning: {len(shared):,} texts of {dev} are also in the training data, such as "
+            f"{shared[0]!r}; the accuracy on this data is too high"
         )
     return train, dev_set
 

@@ -135,7 +135,7 @@ def _exclude_overlapping(
         why = "; ".join(
             f"{study.TARGETS[data]}: {_describe_overlap(name, f)}" for data, f in seen.items()
         )
-        raise DataError(f"nothing is left to solve: {why}")
+        raise DataError(f"no problems are left to solve: {why}")
     return left, seen
 
 
@@ -265,7 +265,7 @@ def _tune_and_solve(targets: list[Target], out: Path, options: Options) -> list[
             raise InputError(f"{path} is {training.name}, which is not among DATA; add it to DATA")
         shared = study.find_shared_sentences(training.asked, target.asked)
         if shared:
-            say(f"{len(shared):,} texts of {target.file} are in {path}, too, such as {shared[0]!r}")
+            say(f"{len(shared):,} texts of {target.file} are also in {path}, such as {shared[0]!r}")
         train, dev = study.split_as_in_paper(training.name, training.asked)
         folder = out / "tuned" / training.name
         with progress(f"Fine-tuning on {training.name}, step") as advance:
@@ -305,6 +305,7 @@ def _make_output(runs: Found, withheld: Mapping[str, str]) -> Output:
         "Transfer",
         record,
         study.make_transfer_sections(runs, tuple(withheld.values())),
-        subtitle=f"{', '.join(runs)} next to the tables of WinoGrande (AAAI 2020). {study.MARKS}.",
+        subtitle=f"{', '.join(runs)} compared with the tables of WinoGrande (AAAI 2020). "
+        f"{study.MARKS}.",
         spaced=True,
     )

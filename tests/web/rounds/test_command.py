@@ -82,7 +82,7 @@ def test_a_round_that_was_broken_off_goes_on_or_is_given_up(
     rules.create_round(
         "one", {"solvers": [{"name": "none", "solver": "encoder", "model": "not-there"}]}
     )
-    assert "no process is running it" in run("show", "one")
+    assert "no process is running this round" in run("show", "one")
     assert "is not finished" in carry_out("--name", "two", code=1)
     assert "one failed" in carry_out(code=1)
     rules.resume_round(Round.objects.get())
