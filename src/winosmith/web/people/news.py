@@ -199,8 +199,8 @@ def send_address_link(person: Person, email: str, news: bool, request: HttpReque
 
 
 STALE = timedelta(hours=1)
-"""Age after which an unsent mail is not sent, because the site or the mail server was down, or the
-row comes from a backup."""
+"""Age after which an unsent mail is no longer sent. A mail gets this old if the site or the mail
+server was down, or if its row comes from a backup."""
 
 
 class MailError(WinosmithError):
