@@ -94,8 +94,8 @@ def count_gold_answers(
 
 
 CONTESTS = 3
-"""Maximum number of a judge's pending contests for which the contested answers are ignored. With
-more contests, all contested answers count, so that nobody gains by contesting each one."""
+"""If a judge has at most this many pending contests, the contested answers are ignored. With more
+contests, all contested answers count, so that nobody gains by contesting each one."""
 
 
 def _filter_gold_answers(

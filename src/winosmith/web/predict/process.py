@@ -49,7 +49,7 @@ if TYPE_CHECKING:
 
 
 MAX_TRIES = 3
-"""Number of process crashes on a problem after which its prediction fails."""
+"""Number of process crashes on a problem after which its prediction is marked as failed."""
 
 CRASHED = gettext_noop("The model crashed several times on this sentence.")
 

@@ -160,7 +160,9 @@ class ImportForm(DataForm):
     )
     embargo = forms.BooleanField(
         label=gettext_lazy("Hide them from the public"),
-        help_text=gettext_lazy("Puts them under embargo for tests; not for gold questions."),
+        help_text=gettext_lazy(
+            "Puts them under embargo for tests. Not possible for gold questions."
+        ),
         required=False,
     )
     source = forms.CharField(

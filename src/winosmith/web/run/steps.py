@@ -76,15 +76,15 @@ def list_faults() -> list[str]:
     found = addresses.list_faults()
     if judges := count_address_judges():
         fault = _(
-            "All %d judges within an hour had the same address, so their votes decide nothing. If "
-            "they are in different places, add the missing proxy to `proxies` in site.toml; "
-            "otherwise, set `hold_accounts` to 0 for that time."
+            "All %d judges within an hour had the same address, so their votes can’t decide "
+            "problems. If they are in different places, add the missing proxy to `proxies` in "
+            "site.toml; otherwise, set `hold_accounts` to 0 for that time."
         )
         found.append(fault % judges)
     if people := find_people_to_erase_again():
         fault = _(
-            "This site was restored from a backup. Erased since: %(names)s. Run on the server: "
-            "winosmith admin erase-again %(folder)s"
+            "This site was restored from a backup. People erased since then: %(names)s. Run on "
+            "the server: winosmith admin erase-again %(folder)s"
         )
         names = ", ".join(pseudonym(person) for person, _texts in people)
         found.append(fault % {"names": names, "folder": settings.SITE.folder})

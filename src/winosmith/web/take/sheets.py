@@ -458,8 +458,8 @@ def iter_test_reminders(person: Person) -> Iterator[Work]:
     if out is not None:
         left = len(out.sheet.record["items"]) - out.answers.exclude(letter="").count()
         text = ngettext(
-            "A test that you started: %d question remains",
-            "A test that you started: %d questions remain",
+            "You started a test: %d question remains",
+            "You started a test: %d questions remain",
             left,
         )
         yield Work(text % left, reverse("take:sheet", args=[out.ref]))
