@@ -174,7 +174,7 @@ def draw_plots(statistics: Statistics) -> list[dict[str, Any]]:
         (
             "decided",
             _("Outcome of problems"),
-            _("Decided problems: valid (dark) and rejected (pale)."),
+            _("Decided problems: valid (solid) and rejected (pale)."),
             {_("valid"): statistics.valid, _("not valid"): statistics.rejected},
         ),
         (
@@ -199,7 +199,7 @@ def draw_plots(statistics: Statistics) -> list[dict[str, Any]]:
             "people",
             _("Active people"),
             _(
-                "People who voted (dark) and people who wrote but did not vote (pale). Each "
+                "People who voted (solid) and people who wrote but did not vote (pale). Each "
                 "person is counted once."
             ),
             {_("voted"): statistics.judged, _("only wrote"): statistics.wrote},
