@@ -306,7 +306,7 @@ def test_the_log_of_erasures_is_found_by_where_a_backup_lies(
     shutil.copy(site / "erased.jsonl", other)
     _backup.restore(other / "one.tar", tmp_path / "beside")
     assert (tmp_path / "beside" / "erased.jsonl").exists()
-    with pytest.raises(InputError, match="name the folder of the site"):
+    with pytest.raises(InputError, match="give the folder of the site"):
         _backup.restore(other / "one.tar", tmp_path / "x", erased=tmp_path)
 
 

@@ -177,7 +177,7 @@ def _find_erasure_logs(file: Path, erased: str | Path | None) -> list[Path]:
         return [log for home in homes if (log := home / ERASURES).is_file()]
     log = Path(erased) / ERASURES if Path(erased).is_dir() else Path(erased)
     if not log.is_file():
-        raise InputError(f"{log} does not exist; name the folder of the site that was backed up")
+        raise InputError(f"{log} does not exist; give the folder of the site that was backed up")
     return [log]
 
 
@@ -187,7 +187,7 @@ REVOCATIONS = (
     "UPDATE people_invitation SET used = CURRENT_TIMESTAMP WHERE used IS NULL",
     "DELETE FROM run_job WHERE kind = 'mail'",
 )
-"""SQL statements, for both databases, that revoke all access without a password."""
+"""SQL statements, valid in SQLite and PostgreSQL, that revoke all access without a password."""
 
 
 def _revoke_access(path: Path) -> None:
@@ -268,7 +268,7 @@ def _extract_archive(path: Path, folder: Path) -> Manifest:
                     continue
                 if member.name not in wanted or not member.isfile():
                     raise InputError(
-                        f"{path} contains {member.name!r}, which is not a file of a site's backup"
+                        f"{path} contains {member.name!r}, which does not belong in a site backup"
                     )
                 _create_parent_folders(folder, member.name)
                 _extract_member(path, tar, member, folder / member.name, wanted.pop(member.name))
@@ -277,7 +277,7 @@ def _extract_archive(path: Path, folder: Path) -> Manifest:
             raise
         if isinstance(error, FileNotFoundError) and not path.exists():
             raise InputError(
-                f"{path} does not exist; name a file from `winosmith admin backup`"
+                f"{path} does not exist; give a file written by `winosmith admin backup`"
             ) from (None)
         raise InputError(f"{path} is not a readable backup ({error}); use another one") from None
     if wanted:
@@ -290,7 +290,7 @@ def _extract_archive(path: Path, folder: Path) -> Manifest:
 
 def _read_manifest(path: Path, tar: tarfile.TarFile, member: tarfile.TarInfo | None) -> Manifest:
     no_backup = InputError(
-        f"{path} is not a backup of a site; name a file from `winosmith admin backup`"
+        f"{path} is not a backup of a site; give a file written by `winosmith admin backup`"
     )
     if member is None or member.name != MANIFEST or not 0 < member.size < MAX_MANIFEST_SIZE:
         raise no_backup

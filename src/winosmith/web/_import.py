@@ -35,10 +35,10 @@ from winosmith.web.problems.states import update_waits
 Purpose = Literal["judging", "valid", "gold"]
 
 CHUNK = 250
-"""Number of problems per transaction; other users can write between transactions."""
+"""Number of problems per transaction. Other users can write between two transactions."""
 
 EXPLANATION, ATTENTION = "gold.explanation", "gold.attention"
-"""Keys that describe a gold question in `extra`."""
+"""Keys in `extra` that describe a gold question."""
 
 ROWS = 500
 """Number of family rows per query."""
@@ -49,7 +49,7 @@ MOST_OPTIONS = 5
 LONGEST = 80
 """Maximum number of characters in an id, which becomes part of a URL."""
 
-NUL = gettext_noop("it contains NUL, the character 0, which PostgreSQL can't store")
+NUL = gettext_noop("it contains a NUL character, which PostgreSQL can't store")
 _BAD_ID = gettext_noop(
     "the id %(id)s can't be part of a URL (up to %(most)s characters, no /); import with new ids"
 )

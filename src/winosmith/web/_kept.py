@@ -12,8 +12,8 @@ from typing import Generic, Protocol, TypeVar
 from django.core.cache import cache
 
 PROBLEMS_PER_SECOND = 1000
-"""Number of problems per second of caching. Counting 1,000 problems takes 1 to 20 ms, so statistics
-take at most 2 % of a process's time."""
+"""Statistics are cached for one second per this many problems. Counting 1,000 problems takes 1 to
+20 ms, so statistics take at most 2 % of a process's time."""
 
 MAX_AGE = 600
 """Maximum age of statistics in seconds."""
@@ -76,14 +76,14 @@ def cached_each(
 
 
 QUICK_SECONDS = 0.03
-"""Maximum duration in seconds of a computation whose value is not cached."""
+"""Values that take at most this many seconds to compute are not cached."""
 
 CACHE_FACTOR = 20
 """Factor by which the caching time exceeds the computing time, so that a value takes at most 5 % of
 a core."""
 
 RETRY_SECONDS = 10
-"""Seconds until a failed computation is tried again."""
+"""Seconds before a failed computation is retried."""
 
 
 class RefreshedValue(Generic[Value]):

@@ -27,15 +27,15 @@ MAX_WAIT = 5.0
 """Maximum number of seconds that a write waits for other writes."""
 
 MIN_WAIT = 0.1
-"""Minimum seconds that a write waits, and the seconds for which a write polls a locked SQLite
-database before the next write may poll."""
+"""Minimum number of seconds that a write waits; also the time for which one write polls a locked
+SQLite database before the next write may poll it."""
 
 _WRITER = threading.Lock()
 """Lock between the writing threads of one process, which share the process's file locks."""
 
 _THREAD = threading.local()
-"""Thread-local `is_writing`, whether the thread is inside `writing()`, and `deadline`, until which
-its request may wait."""
+"""Thread-local state: `is_writing` is true inside `writing()`, and `deadline` is the time until
+which the thread's request may wait."""
 
 
 @contextmanager

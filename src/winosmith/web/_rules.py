@@ -60,7 +60,7 @@ class Group:
 
 
 GROUPS = (
-    Group("name", _("Name and contact"), _("People see these on the pages of the site.")),
+    Group("name", _("Name and contact"), _("These appear on the pages of the site.")),
     Group(
         "people",
         _("Who takes part"),
@@ -82,13 +82,13 @@ GROUPS = (
         _("How much one person may submit in an hour, and which words moderators read first."),
     ),
 )
-"""The groups of settings in the browser's form."""
+"""Groups of settings in the browser form."""
 
 SERVER = Group(
     "server",
     "On the server",
-    "Only site.toml sets these: they name files, addresses and programs, or change what people "
-    "agreed to.",
+    "These can be set only in site.toml, because they name files, addresses and programs, or "
+    "change what people agreed to.",
 )
 """The settings that can't be changed in the browser."""
 
@@ -175,9 +175,9 @@ class Mail:
     sender: Annotated[str, _IS_MAIL_ADDRESS, Field(examples=["twins@example.org"])]
     """Sender address of the mails."""
     port: Annotated[int, Field(ge=1, le=65535)] = 587
-    """Port: usually 587 for "starttls" and 465 for "tls"."""
+    """Port of the mail server, usually 587 for "starttls" and 465 for "tls"."""
     user: Annotated[str, Field(examples=["twins"])] = ""
-    """User name for the log-in at the server; empty for no log-in."""
+    """User name for logging in to the server; empty for no log-in."""
     password_file: Annotated[str, Field(examples=["mail-password"])] = ""
     """File with the password on its first line, relative to the site's folder. If this is empty,
     the password is read from the environment variable WINOSMITH_MAIL_PASSWORD."""
@@ -244,7 +244,7 @@ class SiteRules:
     """One person may judge both halves of a twin. A person who has seen one half may read the other
     half as its opposite."""
     lease_minutes: Annotated[int, _setting("judging", more=True, ge=1, le=24 * 60)] = 20
-    """Minutes for which a problem is reserved for a judge. Then another judge can get it."""
+    """Minutes for which a problem is reserved for a judge. Then it can be assigned again."""
     wait_days: Annotated[int, _setting("judging", more=True, ge=0, le=3650)] = 14
     """Days that a valid half waits for the other half. The halves become public together, because
     the answer of one reveals the answer of the other; 0 for no wait."""
@@ -256,15 +256,15 @@ class SiteRules:
     """Number of correct answers that judges need to pass the training. At most the number of
     questions."""
     gold_every: Annotated[int, _setting("trust", ge=0, le=1000)] = 10
-    """One problem in this many is a gold question. Judges don't see which; 0 for none."""
+    """One in this many problems is a gold question. Judges don't see which one; 0 for none."""
     hold_pace_seconds: Annotated[int, _setting("trust", more=True, ge=0, le=60)] = 3
-    """Seconds per problem below which a judge's votes are put on hold. The votes wait for a
-    moderator if half of the judge's last answers took less time; 0 for never."""
+    """Minimum number of seconds per problem. If half of a judge's last answers took less time, the
+    judge's votes wait for a moderator; 0 for no minimum."""
     hold_gold_percent: Annotated[int, _setting("trust", more=True, ge=0, le=100)] = 70
-    """Percentage of correct gold questions below which votes are put on hold. Measured on a judge's
-    last gold questions; 0 for never."""
+    """Minimum percentage of correct gold questions. If a judge's last gold questions are below it,
+    the judge's votes wait for a moderator; 0 for no minimum."""
     hold_accounts: Annotated[int, _setting("trust", more=True, ge=0, le=1000), _MUST_NOT_BE_ONE] = 3
-    """Number of accounts with one address on one problem that puts their votes on hold. Counted
+    """Number of accounts at one address whose votes on the same problem are put on hold. Counted
     within an hour; fewer accounts with one address never get a majority of a problem's votes. 2 or
     more; 0 for never, for example for a class in one building."""
 
@@ -288,12 +288,12 @@ class SiteRules:
     """Source of the topics: a folder of texts, a JSON Lines file or an https URL. By default, the
     articles that ship with winosmith."""
     hold_pace_over: Annotated[int, _setting("server", ge=5, le=1000)] = 20
-    """Number of a judge's last answers on which `hold_pace_seconds` is measured."""
+    """Number of a judge's most recent answers that are compared with `hold_pace_seconds`."""
     hold_gold_over: Annotated[int, _setting("server", ge=5, le=1000)] = 10
-    """Number of a judge's last gold questions on which `hold_gold_percent` is measured."""
+    """Number of a judge's most recent gold questions that are compared with `hold_gold_percent`."""
     held_most: Annotated[int, _setting("server", ge=0, le=1_000_000)] = 50
-    """Number of a judge's votes that may wait for a moderator. A judge who reaches it gets no more
-    problems."""
+    """Number of a judge's votes that may wait for a moderator. A judge who reaches this number gets
+    no more problems."""
     model_seconds: Annotated[int, _setting("server", ge=1, le=3600)] = 20
     """Number of seconds after which a model that has not answered is shown as too slow."""
     upload_mb: Annotated[int, _setting("server", ge=1, le=10_000)] = 20
@@ -367,8 +367,8 @@ def _parse_models(tables: Any) -> tuple[SolverRule, ...]:
     for rule in rules:
         if rule.options.get("sees") == "pronoun":
             raise RecipeError(
-                f"the solver {rule.name}: sentences on a site have a blank and no pronoun; "
-                "remove sees"
+                f"the solver {rule.name}: sentences on a site have a blank and no pronoun; remove "
+                f"the key sees"
             )
     names = [rule.name for rule in rules]
     if twice := {name for name in names if names.count(name) > 1}:

@@ -15,7 +15,7 @@ from winosmith.errors import InputError, require
 from winosmith.web._rules import CHOSEN, SiteRules, read_settings
 
 FOLDER, DATABASE, ADDRESS = "WINOSMITH_SITE", "WINOSMITH_DATABASE", "WINOSMITH_PUBLIC_URL"
-"""Environment variables from which Django's settings read the site of a process."""
+"""Environment variables that specify the site of a process; Django's settings read them."""
 
 MIN_KEY_LENGTH = 50
 """Minimum number of characters in the key; Django warns about shorter keys."""
@@ -217,16 +217,16 @@ def _is_loopback(host: str) -> bool:
 
 
 RECIPES = "recipes"
-"""Folder in the site's folder for the admins' recipes."""
+"""Subfolder of the site's folder for the admins' recipes."""
 
 ROUNDS = "rounds"
-"""Folder in the site's folder with a subfolder for each round."""
+"""Subfolder of the site's folder with one folder for each round."""
 
 DONE = Path("results", "round.json")
 """The last file that a round writes."""
 
 BACKUPS = "backups"
-"""Folder in the site's folder for backups that admins requested in the browser."""
+"""Subfolder of the site's folder for backups that admins request in the browser."""
 
 ERASURES = "erased.jsonl"
 """File in the site's folder with the erasure log, which outlives the database."""

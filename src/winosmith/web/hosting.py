@@ -72,7 +72,7 @@ __all__ = [
 ]
 
 STATIC_DIGEST = "gathered.txt"
-"""File in the static folder with a digest of the source files that were collected."""
+"""File in the static folder that contains a digest of the collected source files."""
 
 MIGRATION_LOCK = 0x77696E6F
 """Key ("wino") of the PostgreSQL advisory lock under which a server creates or migrates tables."""

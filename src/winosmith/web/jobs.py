@@ -75,20 +75,20 @@ class Job(models.Model):
         IMPORT = "import", gettext_lazy("import")
         TEST = "test", gettext_lazy("opening of a human test")
         TEST_CLOSE = "test-close", gettext_lazy("results of a closed human test")
-        TEST_PUBLISH = "test-publish", gettext_lazy("publishing of a human test")
+        TEST_PUBLISH = "test-publish", gettext_lazy("publication of a human test")
         STUDY = "study", gettext_lazy("new study")
         STUDY_LINK = "study-link", gettext_lazy("new link of a study")
         STUDY_CLOSE = "study-close", gettext_lazy("closing of a study")
-        STUDY_PLACES = "study-places", gettext_lazy("places of a study")
-        STUDY_LIST = "study-list", gettext_lazy("list of people for a study")
+        STUDY_PLACES = "study-places", gettext_lazy("change of a study’s places")
+        STUDY_LIST = "study-list", gettext_lazy("participant list of a study")
         STUDY_PAID = "study-paid", gettext_lazy("market’s decisions on a study")
         BACKUP = "backup", gettext_lazy("backup")
         MAIL = "mail", gettext_lazy("mail")
-        NEWS = "news", gettext_lazy("mails about news")
-        PUBLISH = "publish", gettext_lazy("publishing of problems that have waited long enough")
+        NEWS = "news", gettext_lazy("news by e-mail")
+        PUBLISH = "publish", gettext_lazy("publication of halves after their wait")
         ORIGINS = "origins", gettext_lazy("deletion of judges’ network digests")
         TIDY = "tidy", gettext_lazy("deletion of old data")
-        LEARN = "learn", gettext_lazy("training of the word-association meter")
+        LEARN = "learn", gettext_lazy("update of the word-association meter")
         MEASURE = "measure", gettext_lazy("measurement of families")
         ROUND = "round", gettext_lazy("round")
         BATCH = "batch", gettext_lazy("action on many problems")
@@ -239,7 +239,8 @@ IN_PARTS = (IMPORT, *CONTINUABLE)
 """Kinds of jobs that can be stopped while they run."""
 
 BEFORE = (State.READING, State.WAITING)
-"""States before the job has changed anything: the worker reads its file, or has not run it yet."""
+"""States before the job has changed anything: the worker is reading its file, or has not started
+the job yet."""
 
 BUSY = (*BEFORE, State.RUNNING)
 
@@ -446,7 +447,7 @@ ONE_WORKER = 0x776F726B
 """Key ("work") of the worker's PostgreSQL advisory lock, for servers that share only a database."""
 
 EVERY, AWAY, PUT_OFF = 0.5, 5.0, 30.0
-"""Seconds until the next poll for jobs: normally, after an error, and for a postponed job."""
+"""Polling intervals in seconds: normally, after an error, and for a postponed job."""
 
 ROUND_LOCK, ROUND_KEY = "rounds.lock", ONE_WORKER + 1
 """Lock file and key of the process that runs rounds: the worker, or a command if there is none."""
@@ -490,7 +491,7 @@ def run_worker() -> None:
             with connection.cursor() as cursor:
                 cursor.execute("SELECT 1")
     except DatabaseError:  # on PostgreSQL, the lock ends with the connection
-        logging.getLogger(__name__).exception("the worker ends: it has lost its database")
+        logging.getLogger(__name__).exception("the worker is stopping: it has lost its database")
         os._exit(1)  # the threads must not continue while the next worker runs
     with suppress(OperationalError), writing():  # no job caused the end of this worker
         Job.objects.filter(state__in=BEGUN, tries__gt=0).update(tries=F("tries") - 1)
@@ -626,8 +627,8 @@ class Child:
     """
 
     LONGEST, SOUND, GRACE = 60.0, 20.0, 10.0
-    """Seconds: the maximum wait before a restart, the run time after which a process is considered
-    healthy, and the time in which it must end."""
+    """Times in seconds: the maximum delay before a restart, the run time after which a process is
+    considered healthy, and the maximum time for shutting down."""
 
     def __init__(self, arguments: list[str], environment: dict[str, str]) -> None:
         self.arguments, self.environment = arguments, environment

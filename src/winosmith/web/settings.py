@@ -163,7 +163,8 @@ ALLOWED_HOSTS = [urlsplit(SITE.public_url).hostname] if SITE.public_url else []
 ALLOWED_HOSTS += ["127.0.0.1", "localhost", "[::1]"]
 CSRF_TRUSTED_ORIGINS = [SITE.public_url] if SITE.public_url else []
 COOKIE_MARK = blake2b(SITE.secret.encode(), digest_size=4, person=b"cookies").hexdigest()
-"""Part of the cookies' names, because a browser shares cookies between all ports of a host."""
+"""Part of the cookie names that distinguishes sites, because a browser shares cookies between all
+ports of a host."""
 CSRF_COOKIE_NAME = f"csrftoken-{COOKIE_MARK}"
 CSRF_COOKIE_HTTPONLY = True
 CSRF_COOKIE_SAMESITE = SESSION_COOKIE_SAMESITE = LANGUAGE_COOKIE_SAMESITE = "Lax"

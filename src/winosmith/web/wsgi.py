@@ -32,7 +32,7 @@ Start = Callable[..., Any]
 LONG = re.compile(
     r"^/+(download/.|moderate/log\.csv|families/data/|rounds/round/[^/]+/(?!progress/).)"
 )
-"""Pattern of the paths of long files; leading slashes may be repeated."""
+"""Pattern for the paths of long files; leading slashes may be repeated."""
 
 FILES = 3
 """Maximum number of long files that one process sends at the same time. Each occupies a thread
@@ -118,7 +118,7 @@ CACHE_SECONDS = 1.0
 """Seconds for which a result is cached, so that frequent checks are cheap."""
 
 FREE_BYTES = 1 << 18
-"""Number of bytes that must be free on the disk."""
+"""Minimum free disk space in bytes."""
 
 
 _last: list[tuple[float, str]] = []

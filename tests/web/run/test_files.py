@@ -252,7 +252,7 @@ def test_a_problem_with_nul_is_left_out(db: Any, send: Callable[..., Any], as_: 
     file = f"{CUPS}The c\0p fell on the _.,cup,jug,1\nThe \\u0000 fell on the _.,cup,jug,1\n"
     job = _proposed(send, file=file, as_=as_)
     assert job.came["told"] == [
-        "cups.csv:4: it contains NUL, the character 0, which PostgreSQL can't store"
+        "cups.csv:4: it contains a NUL character, which PostgreSQL can't store"
     ]
     assert job.total == 3
 

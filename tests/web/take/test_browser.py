@@ -250,7 +250,7 @@ def test_without_scripts_a_test_is_taken_by_its_buttons(testing: Any) -> None:
     for _ in range(10):
         page.locator(".choice").first.click()
         page.locator("button[value=next]").click()
-    page.get_by_label("Question", exact=True).first.fill("2")
+    page.get_by_label("Question number", exact=True).first.fill("2")
     page.get_by_label("Where is it from?").fill("A novel")
     page.get_by_role("button", name="Add").first.click()
     page.locator("bdi", has_text="A novel").wait_for()

@@ -233,7 +233,7 @@ def test_a_test_is_given_up_on_its_own_page(ann: Any, opened: Maker) -> None:
     sitting.refresh_from_db()
     assert sitting.state == "dropped"
     assert (
-        "You know part of each"
+        "You can’t take this test"
         in ann.get(f"/tests/round/{sitting.subject.round.name}/").content.decode()
     )
 

@@ -32,9 +32,9 @@ TYPE = "application/problem+json"
 
 STATUS_TITLES: Mapping[int, Any] = {
     400: gettext_lazy("The request can’t be read."),
-    401: gettext_lazy("A valid token is needed."),
+    401: gettext_lazy("A valid token is required."),
     404: gettext_lazy("This does not exist, or you can’t see it."),
-    405: gettext_lazy("This method is not allowed here; see the header Allow."),
+    405: gettext_lazy("This method is not allowed here; see the Allow header."),
     422: gettext_lazy("A parameter is not valid."),
     500: gettext_lazy("The site has an internal error."),
     503: gettext_lazy("The database is unavailable; try again in a moment."),

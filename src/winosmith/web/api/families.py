@@ -34,7 +34,7 @@ class FamiliesQuery(RequestData):
 class VersionsQuery(RequestData):
     """The position at which a page of versions starts."""
 
-    after: str = Field("", max_length=80, description="`next` of the previous page")
+    after: str = Field("", max_length=80, description="the `next` value of the previous page")
 
 
 class ErrorCount(Response):

@@ -56,7 +56,7 @@ TOKEN_BYTES = 32
 """Number of random bytes in a token: 256 bits."""
 
 VISIBLE_LENGTH = len(PREFIX) + 5
-"""Number of characters that stay visible: 30 of a token's 256 bits."""
+"""Number of a token's characters that stay visible: 30 of its 256 bits."""
 
 DAYS, MAX_DAYS = 90, 366
 """Default and maximum number of days for which a token works."""

@@ -49,7 +49,7 @@ class ProblemFilters(RequestData):
 class ProblemsQuery(ProblemFilters):
     """The filters, and the position at which a page of matching problems starts."""
 
-    after: str = Field("", max_length=40, description="`next` of a page, for older problems")
+    after: str = Field("", max_length=40, description="`next` value of a page, for older problems")
     before: str = Field("", max_length=40, description="`previous` of a page, for newer problems")
 
 

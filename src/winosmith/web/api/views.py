@@ -78,7 +78,7 @@ def _explain_wrong_host(request: HttpRequest) -> str:
 
 
 _wrong_hosts: set[str] = set()
-"""Wrong hosts that this process has logged, at most 20 because anybody can send any number."""
+"""Invalid hosts that this process has logged: at most 20, because clients can send any number."""
 
 
 def _make_conditional(request: HttpRequest, answer: HttpResponse) -> HttpResponse:

@@ -37,7 +37,7 @@ _ANSWERS = f"""SELECT JOINED(CAST(r.problem_id * {STANDS} + CASE
         ELSE {STUCK} END AS text), ',')
     FROM perturb_version v JOIN predict_prediction r ON r.problem_id = v.problem_id
     WHERE v.root_id = %s AND r.model_id = %s"""  # noqa: S608 - only constants are inserted
-"""Query for all rows as a single string, which takes half the time."""
+"""SQL that returns all rows as a single string, which halves the time."""
 
 _JOINED = {"postgresql": "string_agg"}
 
@@ -311,7 +311,7 @@ MAX_LABELS = 14
 """Maximum number of labelled depths in the chart."""
 
 FEW = 5
-"""Number of versions below which a bar is drawn pale."""
+"""Bars for fewer versions than this are drawn in a pale colour."""
 
 
 def draw_chart(

@@ -28,7 +28,7 @@ MAX_FOUND = 5_000
 SORTS = {
     "size": _("largest first"),
     "newest": _("newest first"),
-    "fooling": _("most errors of models first"),
+    "fooling": _("most model errors first"),
 }
 
 

@@ -186,9 +186,9 @@ class Skip(models.Model):
         """Reasons for skipping a problem."""
 
         KNOWN = "known", _("I know this sentence")
-        UNSURE = "unsure", _("I can’t tell what is asked")
+        UNSURE = "unsure", _("I don’t understand the question")
         BROKEN = "broken", _("Something is wrong with the text")
-        UPSETTING = "upsetting", _("I don’t want to judge this one")
+        UPSETTING = "upsetting", _("It upsets me, or I’d rather not judge it")
         OTHER = "other", _("Another reason")
 
     person = models.ForeignKey(settings.AUTH_USER_MODEL, models.CASCADE, related_name="skips")

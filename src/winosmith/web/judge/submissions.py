@@ -111,7 +111,7 @@ def retire_replaced_halves(person: Person, twin: Twin) -> bool:
         InputError: The person can't revise the twin now.
     """
     if not may_revise(person, twin):
-        raise InputError(_("This was decided or replaced in the meantime; it can’t be revised."))
+        raise InputError(_("This text has been decided or replaced; it can’t be revised."))
     problems = get_own_halves(person, twin)
     for problem in problems:
         if problem.state not in REMOVED_STATES:

@@ -94,8 +94,8 @@ def count_gold_answers(
 
 
 CONTESTS = 3
-"""Maximum number of a judge's pending contests for which the contested answers are ignored. With
-more contests, all contested answers count, so that nobody gains by contesting each one."""
+"""If a judge has at most this many pending contests, the contested answers are ignored. With more
+contests, all contested answers count, so that nobody gains by contesting each one."""
 
 
 def _filter_gold_answers(
@@ -288,7 +288,7 @@ def apply_bounds(judge: Judge, slot: Slot, address: str = "") -> None:
         elif len(accounts) > max(1, rules.judges // 2):
             market = judge.job is not None and judge.provisional
             Slot.objects.filter(pk=slot.pk).update(excluded=True, provisional=market)
-            reason = "another account judged it from the same address within an hour"
+            reason = "another account at the same address judged the problem within an hour"
             slot.problem.log_event("exclude-vote", reason=reason)
     if rules.hold_pace_seconds and (judge.held is None or _is_temporary(judge)):
         _check_pace(judge, slot)

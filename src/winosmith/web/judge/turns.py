@@ -438,7 +438,7 @@ def _lock_slot(person: Person, ref: str) -> Slot:
         raise ProblemLostError(
             _("You have already answered this problem.")
             if slot.answered_at
-            else _("This problem is no longer judged; a moderator withdrew it.")
+            else _("This problem is no longer being judged; a moderator withdrew it.")
         )
     return slot
 
@@ -491,7 +491,7 @@ def iter_judging_news(person: Person, after: datetime) -> Iterator[Item]:
         text = (
             _("A moderator agreed with your contest")
             if contest.upheld
-            else _("A moderator checked your contest: the known answer remains")
+            else _("A moderator checked your contest and kept the known answer")
         )
         to = reverse("judge:checked", args=[contest.slot.ref]) if contest.slot.ref else ""
         problem = contest.slot.problem

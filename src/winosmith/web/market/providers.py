@@ -84,7 +84,7 @@ class UnfilledLinkError(InputError):
 
 
 _MARKERS = re.compile(r"[{}$%<>\[\]]")
-"""Characters of placeholders such as {{%PROFILE_PID%}}, ${workerId} and [ID], absent in ids."""
+"""Characters of placeholders such as {{%PROFILE_PID%}}, ${workerId} and [ID], but not of ids."""
 
 _MARKER_WORDS = {
     "worker", "workerid", "submission", "submissionid", "participant", "participantid", "subject",

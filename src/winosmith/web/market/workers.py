@@ -309,7 +309,7 @@ def get_completion_code(part: Participation) -> str:
 
 
 ABANDONED_AFTER = timedelta(hours=24)
-"""Time without an action after which work in another study counts as given up."""
+"""Time of inactivity after which a worker's other study counts as given up."""
 
 
 class StudyClosedError(InputError):

@@ -26,13 +26,13 @@ from winosmith.web.people.models import Document, Session
 from winosmith.web.people.privacy import publish_document
 
 SHOWN_APPS = ("people", "problems", "write", "judge", "moderate", "perturb", "predict")
-"""Applications whose tables are shown."""
+"""Django applications whose tables are shown."""
 
 SECRET_COLUMNS = frozenset({"password", "salt", "entry", "digest", "key", "who", "origin", "email"})
 """Columns that nobody sees, not even admins."""
 
 LONG_TYPES = ("TextField", "JSONField")
-"""Types of fields that lists omit."""
+"""Field types that lists omit."""
 
 UNSHOWN_MODELS = (Group, Session)
 """Models without pages: groups are not used, and the URL of a session would contain its key."""

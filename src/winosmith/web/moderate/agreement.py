@@ -30,7 +30,7 @@ MAX_JUDGES = 40
 
 JudgePair = tuple[int, int]
 Table = Mapping[tuple[Any, Any], int]
-"""The answers of a pair: the number of problems for each combination of two answers."""
+"""Contingency table of two judges: the number of problems for each combination of their answers."""
 
 
 @dataclass(frozen=True, slots=True)

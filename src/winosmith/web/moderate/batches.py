@@ -34,7 +34,7 @@ CHUNK = 40
 """Number of problems per transaction, which blocks other writers for about 0.1 seconds."""
 
 MAX_LISTED = 200
-"""Maximum number of skipped problems that a batch lists; others are only counted."""
+"""Maximum number of skipped problems that a batch lists; the rest are only counted."""
 
 NewestKeys = tuple[int, int]
 """The primary keys of the newest event and the newest problem at some point in time."""

@@ -229,7 +229,7 @@ _ALL = (
 ACTIONS: dict[str, Action] = {action.name: action for action in _ALL}
 
 APPEAL_ANSWERS = frozenset({"accept", "restore", "reopen", "decline"})
-"""The actions that answer an open appeal."""
+"""Actions that resolve an open appeal."""
 
 
 def to_site_language(text: Any) -> str:

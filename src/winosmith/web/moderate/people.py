@@ -137,9 +137,7 @@ class JudgingRecord:
         if self.agreement is None:
             return ""
         values = {"chance": to_percent(self.agreement.chance, 0), "ties": self.agreement.ties}
-        return (
-            _("Expected by chance: %(chance)s. Excluded ties of other judges: %(ties)d.") % values
-        )
+        return _("Chance: %(chance)s. Excluded because the other judges tied: %(ties)d.") % values
 
     @property
     def hold_reason(self) -> str:
@@ -347,7 +345,7 @@ def _find_votes_to_change(decision: Appointment) -> Slots:
 
 _INCLUSION_KINDS = (Kind.EXCLUDE, Kind.INCLUDE)
 _HOLD_KINDS = (Kind.PAUSE, Kind.RESUME, Kind.DISCARD)
-"""The last decision of the kinds in each tuple applies. The first tuple concerns all votes, and the
+"""For each tuple of kinds, the last decision applies. The first tuple concerns all votes, and the
 second only pending votes."""
 
 

@@ -323,10 +323,10 @@ def download_log(request: HttpRequest) -> StreamingHttpResponse:
 
 
 TOGETHER = "-together"
-"""Suffix of a change to all accounts on hold that share an address."""
+"""Suffix of actions on all accounts that share an address and are on hold."""
 
 MAX_PROBLEMS = 50
-"""Maximum number of problems on the page of a person."""
+"""Maximum number of problems on a person's page."""
 
 
 @require_safe

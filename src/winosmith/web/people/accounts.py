@@ -169,8 +169,8 @@ _RESERVED_NAME = re.compile(
 """Pattern of names that are reserved for the site, such as pseudonyms."""
 
 MAX_FAILED_NAME_NETWORK, MAX_FAILED_NETWORK, MAX_FAILED_NAME = 10, 300, 200
-"""Maximum number of failed log-ins per hour: with one name from one network (one person guesses),
-from one network (a class may share it), and with one name anywhere (many machines guess)."""
+"""Maximum number of failed log-ins per hour: for one name from one network (one person guesses),
+for one network (a class may share it), and for one name from all networks (many machines guess)."""
 
 NAME_TAKEN = gettext_lazy("This name is taken; choose another one.")
 

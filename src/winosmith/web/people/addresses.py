@@ -128,7 +128,7 @@ def list_faults() -> list[str]:
         ),
         MISSING: _(
             "X-Forwarded-For is missing, or has fewer addresses than there are proxies%s. "
-            "All users may seem to share one address, whose votes decide nothing. "
+            "All users may seem to share one address, so their votes can’t decide problems. "
             "Let each proxy add the address that it sees."
         ),
         UNNAMED: _(

@@ -46,7 +46,7 @@ from winosmith.web.people.gates import COUNT_WAIT, rate_limit
 from winosmith.web.people.models import Person, check_still_active, decrypt, encrypt
 
 MAX_ITEMS = 99
-"""Maximum number of items of one kind on the page, and on the badge."""
+"""Maximum number of news items of one kind, both on the page and on the badge."""
 
 NEWS_SPAN = timedelta(days=30)
 """Time for which the page shows news that was already seen."""
@@ -83,7 +83,7 @@ class Work:
 
 
 news_sources: list[Callable[[Person, datetime], Iterable[Item]]] = []
-"""Functions that return a person's news after a time, at most MAX_ITEMS items."""
+"""Functions that return a person's news since a given time, at most MAX_ITEMS items."""
 
 work_sources: list[Callable[[Person], Iterable[Work]]] = []
 """Functions that return a person's pending work."""
@@ -199,8 +199,8 @@ def send_address_link(person: Person, email: str, news: bool, request: HttpReque
 
 
 STALE = timedelta(hours=1)
-"""Age after which an unsent mail is not sent, because the site or the mail server was down, or the
-row comes from a backup."""
+"""Age after which an unsent mail is no longer sent. A mail gets this old if the site or the mail
+server was down, or if its row comes from a backup."""
 
 
 class MailError(WinosmithError):

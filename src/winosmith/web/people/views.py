@@ -143,7 +143,7 @@ class InviteForm(forms.Form):
         max_length=60,
         required=False,
         help_text=gettext_lazy(
-            "Leave it empty for a new account. Otherwise the link sets a new password."
+            "For a new account, leave this empty. Otherwise, the link sets a new password."
         ),
     )
 

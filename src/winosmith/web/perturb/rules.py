@@ -249,7 +249,7 @@ def _describe_duplicate(position: Position, digest: str) -> str:
     if own:
         return _("You have already submitted this sentence; change one more word.")
     if found.parent_id is None:
-        return _("This equals the original; change one more word.")
+        return _("This sentence equals the original; change one more word.")
     return _("This sentence has already been submitted; change one more word.")
 
 
@@ -382,9 +382,7 @@ def _lock_position(position: Position) -> Position:
     now = lock_problem((old or position.parent).pk)
     if old:
         if not is_revisable(person, now):
-            raise InputError(
-                _("This was decided or replaced in the meantime; it can’t be revised.")
-            )
+            raise InputError(_("This sentence has been decided or replaced; it can’t be revised."))
         return Position.for_revision(person, now)
     if not may_perturb(person, now):
         raise InputError(_("This sentence can no longer be perturbed: it was withdrawn."))

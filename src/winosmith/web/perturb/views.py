@@ -104,7 +104,8 @@ def revise_version(request: HttpRequest, ref: str) -> HttpResponse:
         if done:
             return redirect("perturb:made", done)
         messages.warning(
-            request, _("This was decided, replaced or withdrawn; it can no longer be revised.")
+            request,
+            _("This sentence was decided, replaced or withdrawn; it can’t be revised."),
         )
         return redirect("perturb:made", ref)
     position = Position.for_revision(person, old)

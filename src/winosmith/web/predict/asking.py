@@ -189,7 +189,7 @@ def queue_unseen_problems(model: Model) -> int:
 
 
 NOT_LOADED = gettext_noop("The model can't be loaded; see the site's log. Loading will be retried.")
-"""Message for users on a model that can't predict; contains no path and no key."""
+"""Message shown to users if a model can't predict; it contains no path and no key."""
 
 
 def set_current_models(rules: Sequence[SolverRule]) -> None:

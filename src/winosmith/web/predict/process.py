@@ -49,7 +49,7 @@ if TYPE_CHECKING:
 
 
 MAX_TRIES = 3
-"""Number of process crashes on a problem after which its prediction fails."""
+"""Number of process crashes on a problem after which its prediction is marked as failed."""
 
 CRASHED = gettext_noop("The model crashed several times on this sentence.")
 
@@ -205,7 +205,7 @@ _REASONS = (
 
 
 OnStart = Callable[[Sequence[Task]], None]
-"""A function called with the tasks that start now, to set their time limit."""
+"""Function that is called with the tasks that are about to start, to set their time limit."""
 
 
 class BatchSize:
@@ -286,14 +286,14 @@ def _get_user_message(error: Exception) -> str:
 
 
 GRACE = 1.0
-"""Seconds after the time limit at which the kernel ends a process."""
+"""Number of seconds after the time limit when the kernel kills a process."""
 
 SOLVER_GRACE = 5.0
 """Same as GRACE, for a solver with its own timeout, such as a chat client; the kernel ends the
 process only if that timeout fails."""
 
 POLL_SECONDS = 0.2
-"""Seconds between polls of an idle process for work; a poll reads one row of an index."""
+"""Seconds between an idle process's polls for work; a poll reads one row of an index."""
 
 RETRY_SECONDS = 1.0
 """Seconds until a process retries an unavailable database."""
@@ -478,6 +478,6 @@ def manage_processes() -> NoReturn:
             try:
                 process.restart_if_ended()
             except Exception:  # noqa: BLE001 - retried in a moment
-                _LOG.exception("the process of model %s could not be managed", process.name)
+                _LOG.exception("managing the process of model %s failed", process.name)
                 connection.close()
         time.sleep(POLL_SECONDS)

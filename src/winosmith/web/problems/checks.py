@@ -200,7 +200,7 @@ _BLANKS = re.compile(rf"{BLANK}{{2,}}")
 
 
 _BIDI_CONTROLS = re.compile("[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
-"""Characters that change the writing direction, so that a text looks different from its code."""
+"""Characters that change the writing direction, so that displayed text differs from its code."""
 
 
 def normalize_text(text: str) -> str:

@@ -35,7 +35,8 @@ MOST_HASHES = 100
 """Maximum number of hashes by which a text is looked up: three times as many as a half has."""
 
 STEP = 16
-"""SQL statements contain a multiple of this many values, so that few distinct statements exist."""
+"""The number of values in an SQL statement is a multiple of this, so that there are few distinct
+statements."""
 
 MOST_PER_HASH = 200
 """Maximum number of sentences considered per hash: a more frequent hash is not informative."""

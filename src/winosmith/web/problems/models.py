@@ -244,4 +244,4 @@ def new_ref() -> str:
 
 
 ERASED_SENTENCE, ERASED_OPTIONS = "_", ["1", "2"]
-"""Replacements of an erased text: a valid sentence and valid options, so that no code fails."""
+"""Replacements for erased text: a valid sentence and options, so that other code keeps working."""

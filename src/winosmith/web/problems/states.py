@@ -71,7 +71,7 @@ def lock_problem(problem_id: int) -> Problem:
 
 
 OPEN = (State.HELD, State.JUDGING)
-"""States of an undecided half, for which its twin waits unless it is a gold question."""
+"""States of an undecided half. Its twin waits for it, unless it is a gold question."""
 
 DECIDED = (State.VALID, State.REJECTED)
 

@@ -291,7 +291,8 @@ def open_votes_file(query: QuerySet[Problem], name: str) -> tuple[str, HeadedFil
 
 
 QUOTA = 240
-"""Maximum number of downloads per hour for a network or account; each reads all its rows."""
+"""Maximum number of downloads per hour for a network or account; each download reads all its
+rows."""
 
 TYPES = {
     ".csv": "text/csv; charset=utf-8; header=present",

@@ -242,7 +242,8 @@ def render_card_markdown(card: dict[str, Any], site_url: str) -> str:
 
 
 MOST_COUNTED = 1_000
-"""Maximum number of counted problems; for more, a page shows "more than", which is fast."""
+"""Maximum number of problems that a page counts; above it, the page shows "more than", which is
+faster."""
 
 
 def _make_choice_field(label: Any, *choices: tuple[str, Any]) -> forms.ChoiceField:
@@ -299,7 +300,7 @@ class Filters(forms.Form):
         data: dict[str, Any] = super().clean() or {}
         since, until = data.get("since"), data.get("until")
         if since and until and until < since:
-            self.add_error("until", _("This is before the start of the period."))
+            self.add_error("until", _("The end of the period is before its start."))
         return data
 
     @property

@@ -49,7 +49,7 @@ from winosmith.web.problems.states import public_problems
 from winosmith.web.rounds.models import Place, Round
 
 PROBLEMS, VOTES = "problems.jsonl", "votes.jsonl"
-"""The files of a pool; without votes, the votes file is empty."""
+"""The files of a pool; if there are no votes, the votes file is empty."""
 
 SITE_KEYS = ("name", "data", "format", "votes_file")
 """Keys of a recipe that the site sets itself."""

@@ -25,7 +25,7 @@ from winosmith.web.problems.models import Event, Problem, State, Twin
 from winosmith.web.problems.states import DECIDED, OPEN
 
 SPANS = {"days": (1, 30), "weeks": (7, 26)}
-"""The number of days per bar, and the number of bars, of each view."""
+"""For each view, the number of days per bar and the number of bars."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,13 +174,13 @@ def draw_plots(statistics: Statistics) -> list[dict[str, Any]]:
         (
             "decided",
             _("Outcome of problems"),
-            _("Decided problems: valid and, stacked in a pale colour, rejected."),
+            _("Decided problems: valid (solid) and rejected (pale)."),
             {_("valid"): statistics.valid, _("not valid"): statistics.rejected},
         ),
         (
             "backlog",
             _("Backlog"),
-            _("Problems that were waiting for a judge or a moderator at the end of the period."),
+            _("Problems that waited for a judge or a moderator at the end of each day or week."),
             {_("waiting"): statistics.backlog},
         ),
         (
@@ -199,8 +199,8 @@ def draw_plots(statistics: Statistics) -> list[dict[str, Any]]:
             "people",
             _("Active people"),
             _(
-                "People who voted and, stacked in a pale colour, people who wrote but did "
-                "not vote. Each person is counted once."
+                "People who voted (solid) and people who wrote but did not vote (pale). Each "
+                "person is counted once."
             ),
             {_("voted"): statistics.judged, _("only wrote"): statistics.wrote},
         ),

@@ -131,7 +131,7 @@ class DataForm(FileForm):
 
     format = forms.ChoiceField(label=gettext_lazy("Format"), choices=FORMATS, required=False)
     new_ids = forms.BooleanField(
-        label=gettext_lazy("Give them new ids"),
+        label=gettext_lazy("Assign new ids"),
         help_text=gettext_lazy(
             "The ids in a file may reveal the answer, or may already be in use "
             "here. The same file always gets the same new ids."
@@ -160,7 +160,9 @@ class ImportForm(DataForm):
     )
     embargo = forms.BooleanField(
         label=gettext_lazy("Hide them from the public"),
-        help_text=gettext_lazy("Puts them under embargo for tests; not for gold questions."),
+        help_text=gettext_lazy(
+            "Puts them under embargo for tests. Not possible for gold questions."
+        ),
         required=False,
     )
     source = forms.CharField(

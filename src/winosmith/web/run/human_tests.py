@@ -33,7 +33,7 @@ class TestForm(DataForm):
     )
     title = forms.CharField(label=gettext_lazy("Heading"), max_length=100, initial=TITLE)
     orders = forms.IntegerField(
-        label=gettext_lazy("Orders of each sheet"),
+        label=gettext_lazy("Question orders per sheet"),
         help_text=gettext_lazy("Several orders average out the effects of question order."),
         min_value=1,
         max_value=MOST_ORDERS,
@@ -42,7 +42,7 @@ class TestForm(DataForm):
     consent = forms.CharField(
         label=gettext_lazy("Consent text for respondents"),
         help_text=gettext_lazy(
-            "If empty, the built-in text is used. Lines without a full stop are headings."
+            "If empty, the built-in text is used. Lines without a full stop are shown as headings."
         ),
         widget=forms.Textarea(attrs={"rows": 4}),
         max_length=LONGEST_CONSENT,

@@ -76,15 +76,15 @@ def list_faults() -> list[str]:
     found = addresses.list_faults()
     if judges := count_address_judges():
         fault = _(
-            "All %d judges within an hour had the same address, so their votes decide nothing. If "
-            "they are in different places, add the missing proxy to `proxies` in site.toml; "
-            "otherwise, set `hold_accounts` to 0 for that time."
+            "All %d judges within an hour had the same address, so their votes can’t decide "
+            "problems. If they are in different places, add the missing proxy to `proxies` in "
+            "site.toml; otherwise, set `hold_accounts` to 0 for that time."
         )
         found.append(fault % judges)
     if people := find_people_to_erase_again():
         fault = _(
-            "This site was restored from a backup. Erased since: %(names)s. Run on the server: "
-            "winosmith admin erase-again %(folder)s"
+            "This site was restored from a backup. People erased since then: %(names)s. Run on "
+            "the server: winosmith admin erase-again %(folder)s"
         )
         names = ", ".join(pseudonym(person) for person, _texts in people)
         found.append(fault % {"names": names, "folder": settings.SITE.folder})
@@ -118,7 +118,7 @@ def _make_rules_step() -> Step:
     looked = bool(settings.SITE.fixed & others) or Job.objects.filter(kind=SETTINGS).exists()
     return Step(
         _("Check the rules"),
-        _("Who may take part, how many judge each problem, and which votes await a moderator."),
+        _("Who may take part, how many people judge a problem, and which votes are checked."),
         f"{judges}, {join}",
         looked,
         True,
@@ -172,7 +172,7 @@ def _make_invitations_step() -> Step:
     accounts = Person.objects.filter(anonymous=False, hired=False, erased=None).count()
     open_ = Invitation.objects.filter(used=None, person=None, expires__gt=timezone.now()).count()
     total = ngettext("%d account", "%d accounts", accounts) % accounts
-    links = ngettext("%d link works", "%d links work", open_) % open_
+    links = ngettext("%d active link", "%d active links", open_) % open_
     return Step(
         _("Invite people"),
         _("Create links for contributors, judges and moderators. Two moderators are best."),
@@ -188,7 +188,7 @@ def _make_model_step() -> Step:
     models = get_current_models()
     alive = sum(model_state(model)[0] for model in models)
     return Step(
-        _("Check that models answer"),
+        _("Check that the models work"),
         _("Models show which problems are easy to guess. Add other models in site.toml."),
         _("%(alive)d of %(all)d running") % {"alive": alive, "all": len(models)}
         if models
@@ -219,7 +219,7 @@ def _make_study_step() -> Step:
     )
     return _make_count_step(
         _("Pay people from a crowd market"),
-        _("People judge or write here through a study link, and the ledger shows their pay."),
+        _("People judge or write here through a study link, and the study’s page shows their pay."),
         counts,
         reverse("run:studies"),
         _("Studies"),

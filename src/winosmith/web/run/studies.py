@@ -74,7 +74,7 @@ class StudyForm(forms.ModelForm):
                 "Up to 50 % more people can start, to replace people who return their place."
             ),
             "currency": gettext_lazy("GBP, USD, EUR …"),
-            "least_wage": gettext_lazy("The ledger warns about lower pay."),
+            "least_wage": gettext_lazy("If people earn less, the ledger shows a warning."),
             "code": gettext_lazy(
                 "The market’s code. If there is none, each worker gets an individual code."
             ),

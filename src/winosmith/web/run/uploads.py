@@ -31,7 +31,7 @@ ABANDONED_AFTER = timedelta(minutes=10)
 space is needed."""
 
 CHUNK_BYTES = 900_000
-"""Maximum file size in bytes per request; the whole request may have at most a million."""
+"""Maximum number of a file's bytes per request; the whole request may have at most a million."""
 
 
 def get_max_bytes() -> int:

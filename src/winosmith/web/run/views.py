@@ -35,7 +35,7 @@ SIZE = 50
 """Number of jobs on a page."""
 
 LAST = 5
-"""Number of latest jobs of a kind shown below its form."""
+"""Number of a kind's latest jobs that are shown below its form."""
 
 
 @require_safe
@@ -241,7 +241,7 @@ STUDY_FORMS: dict[str, type[Any]] = {
     "list": studies.ListForm,
     "paid": studies.DecisionForm,
 }
-"""The forms on a study's page; each creates a job to be confirmed."""
+"""The forms on a study's page. Each creates a job that must be confirmed."""
 
 
 @admins_only

@@ -101,7 +101,7 @@ def record_reading(person: Person, sheet: Sheet) -> None:
 
 
 CODE_CHARACTERS = "23456789BCDFGHJKLMNPQRSTVWXZ"
-"""Characters for respondents' codes: they don't look alike and form no words."""
+"""Characters of respondents' codes, chosen so that they don't look alike or form words."""
 
 LONGEST = 200
 """Maximum number of characters of a declared text or a note."""
@@ -179,9 +179,8 @@ def choose_sheet(person: Person, round_: Round) -> Sheet:
     except DataError:
         raise InputError(
             _(
-                "You know part of each of these tests: you took one of them, "
-                "or you have read or written some of the texts on this site. "
-                "Other people must take the rest."
+                "You can’t take this test: you have already taken part of it, or have read or "
+                "written some of its texts on this site."
             )
         ) from None
     return rows[given[1].code]
@@ -459,8 +458,8 @@ def iter_test_reminders(person: Person) -> Iterator[Work]:
     if out is not None:
         left = len(out.sheet.record["items"]) - out.answers.exclude(letter="").count()
         text = ngettext(
-            "A test that you started: %d question remains",
-            "A test that you started: %d questions remain",
+            "You started a test: %d question remains",
+            "You started a test: %d questions remain",
             left,
         )
         yield Work(text % left, reverse("take:sheet", args=[out.ref]))

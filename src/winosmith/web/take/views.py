@@ -124,8 +124,8 @@ def _get_sheet_sizes(round_: Round) -> dict[str, int]:
 
 
 MAX_FORMS = 4000
-"""Maximum number of test forms per person and hour: one per second, and as many again when pages
-are hidden and shown."""
+"""Maximum number of test forms per person and hour: one per second, and the same number for pages
+that are hidden and shown again."""
 
 NOTES = {"source": "recognised", "word": "word"}
 """Maps each note field on a question's page to the kind of its notes."""

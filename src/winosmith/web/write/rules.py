@@ -500,7 +500,7 @@ def _check_options(typed: TwinInput, usable: bool) -> Check:
     if long:
         advice = _("An option has at most %d characters.") % checks.LONGEST_OPTION
     elif all(typed.options):
-        advice = _("The options must differ and can’t contain a blank.")
+        advice = _("The options must differ, and neither may contain a blank.")
     else:
         advice = _("Enter both options: the two people or things that could fill the blank.")
     field = "option_1" if not typed.options[0] else "option_2"
@@ -608,7 +608,7 @@ def _check_answers_differ(data: _CheckedInput) -> Check:
     if None in data.typed.answers:
         advice = _("Choose the correct option for each half.")
     elif verdict == "fail":
-        advice = _("Change the answer of one half, or the words that decide it.")
+        advice = _("The halves must have opposite answers; choose the other option for one half.")
     else:
         advice = _("Write both halves.")
     return Check("flipped answers", verdict, _("Opposite answers"), "", advice, "answer_2")

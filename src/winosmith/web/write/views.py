@@ -193,7 +193,7 @@ def _redirect_to_twin(request: HttpRequest, person: Person | None, ref: str) -> 
     twin = rules.find_submitted(person, ref)
     if not twin:
         raise Http404
-    messages.info(request, _("This twin was already submitted; nothing was submitted twice."))
+    messages.info(request, _("This twin was already submitted, and was not submitted again."))
     return redirect("write:twin", twin)
 
 
@@ -250,7 +250,7 @@ def withdraw_twin(request: HttpRequest, ref: str) -> HttpResponse:
 
     def withdraw_and_confirm(person: Person, twin: Twin) -> str:
         withdraw(person, twin, request.POST.get("reason", "").strip()[:500])
-        return _("The text is withdrawn: only you and the moderators still see it.")
+        return _("The text is withdrawn: only you and the moderators can still see it.")
 
     return _apply(request, ref, withdraw_and_confirm)
 

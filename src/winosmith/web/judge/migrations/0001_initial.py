@@ -116,9 +116,9 @@ class Migration(migrations.Migration):
                     models.CharField(
                         choices=[
                             ("known", "I know this sentence"),
-                            ("unsure", "I can’t tell what is asked"),
+                            ("unsure", "I don’t understand the question"),
                             ("broken", "Something is wrong with the text"),
-                            ("upsetting", "I don’t want to judge this one"),
+                            ("upsetting", "It upsets me, or I’d rather not judge it"),
                             ("other", "Another reason"),
                         ],
                         max_length=10,
