@@ -327,7 +327,7 @@ def test_items_that_splits_share_are_found() -> None:
     assert _review.find_shared_items(splits) == {("train", "test"): (("a", "t"),)}
     twice = Dataset([*train, _item("c", asked, ("granite", "marble"))])
     told = audit.audit({"train": twice, "test": test}, cues=audit.CUES[:1], draws=19, probe_draws=0)
-    assert told.failures("leak") == ["test: t is identical to a of train, or nearly so"]
+    assert told.failures("leak") == ["test: t is identical or nearly identical to a in train"]
 
 
 def test_a_template_is_not_told_in_all_its_pairs() -> None:
@@ -435,7 +435,7 @@ def test_a_borderline_cue_is_a_verdict_of_its_own() -> None:
     battery = replace(part.battery, found=(unsure, *rest), draws=20_000)
     found = replace(found, parts=(replace(part, battery=battery),))
     assert audit.make_verdict(found).startswith(
-        "It is borderline whether mine gives answers away: 20,000 random draws can't decide about"
+        "It is borderline whether mine gives answers away: 20,000 random draws are too few"
     )
     assert f"“{first.cue}”, correct for 70.0 %, is borderline (chance" in found.readme_line
     assert "Of 6 cues, none is flagged, and 1 is borderline." in audit.render_page(found)

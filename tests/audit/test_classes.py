@@ -37,7 +37,7 @@ def test_a_negation_that_tells_the_label_is_named(tmp_path: Path) -> None:
         "contradiction, if the hypothesis has a negation",
         "class",
     )
-    assert "Write such texts for the other labels, too." in audit.render_page(told)
+    assert "Write such texts for the other labels as well." in audit.render_page(told)
     even = audit.audit(_pairs(tmp_path, 0.2), draws=99, probe_draws=0)
     assert even.parts[0].battery.flagged == ()
 

@@ -201,8 +201,8 @@ def test_letters_in_explanations_follow_their_options(tmp_path: Path) -> None:
         ({"why": "(A)-(C) are wrong."}, "its 'why' may refer to an option by 'A'"),
         ({"why": "Vitamin (A) is healthy."}, "its 'why' may refer to an option by 'A'"),
         ({"subject": "Choice A"}, "its 'subject' may refer to an option by 'A'"),
-        ({"feedback": {"A": "yes", "B": "no"}}, "another list has a value for each option"),
-        ({"feedback_A": "yes", "feedback_B": "no"}, "several columns have a value for each option"),
+        ({"feedback": {"A": "yes", "B": "no"}}, "another list has one value per option"),
+        ({"feedback_A": "yes", "feedback_B": "no"}, "several columns have one value per option"),
         ({"question": "Is (A) or (B) right?"}, "the order of its options has a meaning"),
         ({"why": "Here A is wrong."}, "its 'why' may refer to an option by 'A'"),
         ({"why": "A describes it better."}, "its 'why' may refer to an option by 'A'"),
@@ -211,7 +211,7 @@ def test_letters_in_explanations_follow_their_options(tmp_path: Path) -> None:
         ({"why": "B是错的"}, "its 'why' may refer to an option by 'B'"),
         ({"why": "The 2nd option is wrong."}, "its 'why' may refer to an option by its position"),
         ({"why": "The second option is wrong."}, "may refer to an option by its position"),
-        ({"feedback": ["a", "b", "c", "d"]}, "another list has a value for each option"),
+        ({"feedback": ["a", "b", "c", "d"]}, "another list has one value per option"),
         ({"feedback": {"A": "a", "B": "b", "C": "c", "D": "d"}}, "another list has a value"),
         (
             {"options": ["a", "b", "c", "all of the above"]},
@@ -303,7 +303,7 @@ def test_items_of_one_record_are_listed(tmp_path: Path) -> None:
         )
     )
     found = shuffle_files([path])
-    assert {one.reason for one in found.unchanged} == {"its record has several items"}
+    assert {one.reason for one in found.unchanged} == {"its record contains several items"}
 
 
 def test_a_packed_file_is_refused(tmp_path: Path) -> None:

@@ -166,5 +166,5 @@ def test_draws_are_added_until_p_is_decided() -> None:
 
 def test_too_few_draws_are_refused() -> None:
     """With fewer than 19 draws no p can be 0.05."""
-    with pytest.raises(InputError, match="18 draws can't give a p"):
+    with pytest.raises(InputError, match="18 draws can't yield a p-value"):
         audit.score_cues(_sized(20, 0.0, 0), draws=18)

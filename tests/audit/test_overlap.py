@@ -67,7 +67,7 @@ def test_items_without_spaces_between_words_are_told_as_not_looked_for(tmp_path:
     assert found["quiz"].record()["items_unread"] == 1
     told = audit.render_page(audit.audit({"quiz": data}, texts=found, draws=19, probe_draws=0))
     assert "items not searched for" in told
-    assert "keys in the texts, of 39" in told
+    assert "keys found in the texts, of 39" in told
 
 
 def test_copies_of_a_question_are_found_too(tmp_path: Path) -> None:
@@ -110,12 +110,12 @@ def test_keys_beside_their_questions_are_a_cue_and_options_at_large_are_none(
         found = audit.audit({"quiz": data}, texts=texts, draws=99, probe_draws=0)
         named[name] = [one.cue for one in found.parts[0].battery.flagged]
         assert len(texts["quiz"].asked) == (67 if name == "leaked" else 200)
-        assert "questions in the texts, of 200 searched for" in audit.render_page(found)
+        assert "questions found in the texts, of 200 searched for" in audit.render_page(found)
     (one,) = named["leaked"]
     assert one in ("the most often in the texts", "the most often in a text with its question")
     assert named["clean"] == []
     (broken,) = found.failures("texts")
-    assert broken.startswith("quiz: the question of q0 is in the texts: “")
+    assert broken.startswith("quiz: the question of q0 was found in the texts: “")
     assert broken.endswith("” (and 199 more)")
 
 
@@ -162,6 +162,6 @@ def test_what_items_declare_comes_first_and_a_canary_is_more_than_a_bird(tmp_pat
     assert known == audit.Declarations(("CC0-1.0", "its items"), None)
     found = audit.audit(data, draws=19, probe_draws=0, declared={"quiz": known})
     assert found.failures("licence,canary") == ["quiz: no canary is declared"]
-    assert "No canary of quiz is declared" in audit.render_page(found)
+    assert "No canary is declared for quiz" in audit.render_page(found)
     _written(tmp_path / "CANARY", [f"BENCHMARK DATA. canary GUID {GUID}"])
     assert audit.find_declarations(path).canary == (GUID, "CANARY")

@@ -233,8 +233,8 @@ def _below_chance(n: int) -> tuple[Dataset, Chosen]:
     [
         (_quiz(49), "there are 49 blocks (items that are not copies, twins or look-alikes)"),
         (_blocks(80), "there is 1 block (items"),
-        (_first(60, 1), "there is 1 model with different answers, and 4 are needed"),
-        (_first(60, 3), "there are 3 models with different answers, and 4 are needed"),
+        (_first(60, 1), "there is 1 model with different answers, but 4 are needed"),
+        (_first(60, 3), "there are 3 models with different answers, but 4 are needed"),
         (_all_agree(60), "all models give the same answers"),
         (_below_chance(60), "no model is better than chance"),
     ],

@@ -339,7 +339,7 @@ def test_what_two_splits_hold_stays_in_the_last_one(tmp_path: Path) -> None:
     left = {e.problem.id: e.reason for e in found["train"].filtered.dropped
             if e.stage == "in a later split"}  # fmt: skip
     assert left.keys() == {"same", "near", "h0", "h1"}
-    assert left["same"] == f"the same as {test[0].id} in test, or nearly so"
+    assert left["same"] == f"identical or nearly identical to {test[0].id} in test"
     assert not any(e.stage == "in a later split" for e in found["test"].filtered.dropped)
     assert all(found[name].filtered.input() == splits[name] for name in splits)
     assert all(found[name].proof.bounds for name in splits)

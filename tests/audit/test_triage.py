@@ -143,7 +143,7 @@ def test_answers_to_one_split_are_told_of_that_split_alone() -> None:
         {"a": _items(5), "b": other}, draws=19, probe_draws=0, answers=from_choices({"m": given})
     )
     assert [part.triage is None for part in found.parts] == [True, False]
-    assert "1 model. Items that all models solve: 1; that none solves: 0." in audit.render_page(
+    assert "1 model. Items that all models solve: 1; that no model solves: 0." in audit.render_page(
         found
     )
 

@@ -294,5 +294,5 @@ def test_nothing_new_and_a_side_that_is_wanted_is_told():
     """Where every block has its side and one is empty, the way out is named."""
     data = make_twins(10)
     former = [FormerProblem(problem, "train") for problem in data]
-    with pytest.raises(DataError, match=r"no problem is left for dev.*redraw=True"):
+    with pytest.raises(DataError, match=r"no problems are left for dev.*redraw=True"):
         _split(data, range(20), former=former)

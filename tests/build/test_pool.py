@@ -127,7 +127,7 @@ def test_notes_of_the_reader_are_in_the_report(tmp_path):
     [
         (["9" * 4000], "there is no file"),
         ([], "data is \\[\\]; it must name a file"),
-        (["twins.jsonl", "gone.jsonl"], "data is 'gone.jsonl', but there is no file"),
+        (["twins.jsonl", "gone.jsonl"], "data is 'gone.jsonl', but the file"),
         (["twins.jsonl", "../{}/twins.jsonl"], "two files are named 'twins.jsonl'"),
         (["twins.jsonl", 3], "must be text or a list of texts"),
     ],
@@ -146,6 +146,6 @@ def test_a_pool_of_which_nothing_is_left_tells_what_dropped_it(tmp_path):
         for problem in make_twins(3)
     ]
     formats.write(problems, tmp_path / "three.jsonl")
-    told = r"no problem is left.*dropped of 6 collected: 6 by structure \(options\)"
+    told = r"no problems are left.*of 6 collected, these were dropped: 6 by structure \(options\)"
     with pytest.raises(DataError, match=told):
         build(_recipe(tmp_path, data="three.jsonl"), tmp_path / "out")

@@ -140,7 +140,7 @@ def test_files_lie_beside_the_recipe(tmp_path):
     recipe.write_text('name = "mine"\ndata = "pool.jsonl"\n')
     assert read_recipe(recipe).data == str(tmp_path / "pool.jsonl")
     recipe.write_text('name = "mine"\ndata = "pond.jsonl"\n')
-    with pytest.raises(RecipeError, match=r"recipe\.toml: data is 'pond.jsonl', but there is no"):
+    with pytest.raises(RecipeError, match=r"recipe\.toml: data is 'pond.jsonl', but the file"):
         read_recipe(recipe)
 
 

@@ -201,7 +201,7 @@ def test_a_repair_is_written_and_told_on_terminal_page_and_json(
     asked = ["audit", str(leaning), "--draws", "39", "--no-probes", "--repair", str(folder)]
     printed = cli(*asked, "--out", page)
     assert "This is not shown" in printed
-    assert "its neighbours: 1" in printed
+    assert "its sibling folders: 1" in printed
     assert "Repair: before and after" in page.read_text("utf-8")
     assert "Repair of leaning" in (folder / "report.html").read_text("utf-8")
     record = cli.told(*asked)["repair"]

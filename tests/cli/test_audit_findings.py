@@ -77,7 +77,7 @@ def test_only_new_findings_break_rules(cli: Cli, unit: Path) -> None:
     broken = json.loads(cli(*AUDIT, *since, "--json", code=1))["broken"]
     assert [re.sub(r"json:\d+", "json", one) for one in broken] == [
         "units: units/later.json is identical to units/later.json",
-        "units: units/later.json has equal options (except case or a final mark)",
+        "units: units/later.json has options that differ at most in case or final punctuation",
     ]
 
 
@@ -189,7 +189,7 @@ def test_what_is_no_audit_is_no_baseline(cli: Cli, unit: Path) -> None:
     worded = '{"splits": {}, "findings": [{"id": "a", "points": "x"}]}'
     for text in ("[]", "{}", '{"splits": {}, "findings": [1]}', "not JSON", worded):
         Path("old.json").write_text(text)
-        assert "old.json: the file is not the JSON of an audit; write it with" in cli.refused(
+        assert "old.json: the file is not an audit's JSON output; make it with" in cli.refused(
             *AUDIT, "--baseline", "old.json"
         )
     assert "--annotate prints GitHub commands" in cli.refused(

@@ -72,7 +72,7 @@ def test_faults_are_listed_and_counted(place: Path, cli: Cli) -> None:
     path = folder / "data/problems.jsonl"
     path.write_text(path.read_text("utf-8").replace('"answer":0', '"answer":1'), "utf-8")
     said = cli("verify", folder, code=1)
-    assert "data/problems.jsonl: its SHA-256 is not the one in release.json" in said
+    assert "data/problems.jsonl: its SHA-256 differs from the one in release.json" in said
     assert "faults in " in cli.err
     report = json.loads(cli("verify", folder, "--json", code=1))
     assert report["sound"] is False

@@ -74,7 +74,7 @@ def test_the_drawings_show_every_subset_and_say_their_figures(assessment: Assess
     assert [len(drawing.charts) for drawing in (clouds, histograms, axes)] == [2] * 3
     kl = assessment.subsets[0].d1.kl
     assert f"KL {kl:.3f} (noise " in histograms.charts[0].description
-    assert "no KL, because one answer is missing" in histograms.charts[1].description
+    assert "KL is undefined, because one answer is missing" in histograms.charts[1].description
 
 
 def test_a_first_component_that_shows_nothing_is_said_to(assessment: Assessment) -> None:

@@ -115,7 +115,7 @@ def test_a_null_of_too_little_is_refused():
     X, y, groups = twins(50)
     with pytest.raises(InputError, match="null_draws is 19; it must be a whole number, 20 or more"):
         debias.compute_threshold_null(X, y, groups, **PHASE, draws=19)
-    with pytest.raises(InputError, match="not below 100, the number of rows"):
+    with pytest.raises(InputError, match="must be below 100, the number of rows"):
         debias.compute_threshold_null(X, y, groups, train_size=100)
     with pytest.raises(DataError, match="once"):
         debias.flip_twins(y, groups[1:], np.random.default_rng(0))

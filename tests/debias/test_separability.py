@@ -149,7 +149,7 @@ def test_an_intercept_is_for_vectors_that_do_not_turn():
 def test_too_few_groups_are_refused():
     """A probe that can't fill its folds says so."""
     X, y, groups = data(1.0, rows=6)
-    with pytest.raises(DataError, match="5 folds needs 5 groups or more; there are 3"):
+    with pytest.raises(DataError, match="5 folds needs 5 groups or more, but there are 3"):
         probe(X, y, groups)
 
 

@@ -183,7 +183,7 @@ def test_another_presentation_or_commitment_is_found(keyed: Released, tmp_path: 
     record = json.loads((copy / "release.json").read_text("utf-8"))["keyed"]
     faults = found(seal(copy, keyed={**record, "names": 0}), private=keyed.key)
     assert any("README.md: it lacks the commitment" in one for one in faults)
-    assert any(re.search("release.json: it states .* blocks with a coin, not", f) for f in faults)
+    assert any(re.search("release.json: it states .* by a coin flip, not", f) for f in faults)
 
 
 def test_the_next_version_has_new_coins_and_the_same_ids(
@@ -197,7 +197,7 @@ def test_the_next_version_has_new_coins_and_the_same_ids(
     )
     assert {kind: len(of) for kind, of in done.content.changes.items() if of} == {}
     assert read_keyed_release(done.folder).coins != read_keyed_release(keyed.folder).coins
-    with pytest.raises(InputError, match=r"1\.0\.0 is keyed, so this release must be keyed, too"):
+    with pytest.raises(InputError, match=r"1\.0\.0 is keyed, so this release must also be keyed"):
         release(source, about(version="1.2.0"), tmp_path, previous=keyed.folder, new_ids=True)
     after = release(source, about(version="1.1.0"), tmp_path / "out", previous=small.folder, **how)
     assert {kind: len(of) for kind, of in after.content.changes.items() if of} == {"added": 1}

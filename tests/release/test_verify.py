@@ -29,7 +29,7 @@ def _remove(path: str) -> Plant:
     ("plant", "fault"),
     [
         (_remove("PUSH.md"), "PUSH.md: it is missing"),
-        (placed("more.md", "more"), "more.md: release.json does not name it; remove it"),
+        (placed("more.md", "more"), "more.md: release.json does not list it; remove it"),
         (in_line("checksums.txt", 2, lambda line: "x"), "checksums.txt: its lines are not"),
         (_remove("checksums.txt"), "checksums.txt: its lines are not"),
         (in_record(lambda told: told["left_out"].update(bad=1)), "release.json: its digest does"),

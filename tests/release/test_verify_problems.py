@@ -117,7 +117,7 @@ IN_PROBLEMS: dict[str, tuple[Callable[[Content], Content], str]] = {
     ),
     "an address for a name": (
         _in("dev", 0, _origin(author="ann@example.org")),
-        r"data/dev\.jsonl:1: '.*' has a contributor who looks like an e-mail address",
+        r"data/dev\.jsonl:1: '.*' has a contributor name that looks like an e-mail address",
     ),
     "the hour of writing": (
         _in("dev", 0, _origin(created="2026-11-21T13:05")),
@@ -125,7 +125,7 @@ IN_PROBLEMS: dict[str, tuple[Callable[[Content], Content], str]] = {
     ),
     "an id that may tell": (
         _other_id,
-        r"data/test\.jsonl:1: 'small-answer-1' has an id that is not made from its text",
+        r"data/test\.jsonl:1: 'small-answer-1' has an id that is not derived from its text",
     ),
     "test in another order": (
         _reversed_test,
@@ -206,7 +206,7 @@ def test_a_fault_that_all_files_share_is_found_and_nothing_else(
     faults = found(rewritten(plant(small.content), tmp_path / "new" / "it"))
     matching = [fault for fault in faults if re.match(told, fault)]
     assert matching, faults
-    allowed = ("is not made from", "the order is not")  # an id or a place changes with the text
+    allowed = ("is not derived from", "the order is not")  # an id or a place changes with the text
     rest = [f for f in faults if f not in matching and not any(a in f for a in allowed)]
     assert not rest
 

@@ -162,7 +162,7 @@ class SplitAudit(Result):
         if scores.borderline:
             yield (
                 f"It is borderline whether {self.name} gives answers away: {scores.draws:,} random "
-                f"draws can't decide about “{first.cue}”, {figures}"
+                f"draws are too few to decide about “{first.cue}”, {figures}"
             )
         else:
             yield (
@@ -216,7 +216,7 @@ CHECKS = (
         "groups of identical items with different keys",
         lambda part: part.review.copies.contradictions,
         "contradictions",
-        "{0} is identical to {1}, and such items have different keys",
+        "{0} is identical to {1}, and items with this text have different keys",
     ),
     Check(
         "fields that reveal the key",
@@ -231,10 +231,10 @@ CHECKS = (
         lambda part: part.review.differing,
     ),
     Check(
-        "items with equal options (except case or a final mark)",
+        "items with options that differ at most in case or final punctuation",
         _make_review_finder("equal"),
         "options",
-        "{0} has equal options (except case or a final mark)",
+        "{0} has options that differ at most in case or final punctuation",
     ),
     Check("items with a different number of options than most", _make_review_finder("uneven")),
     Check(
@@ -285,7 +285,7 @@ class Finding(Result):
 RULES = {
     "cue": "cues that select the correct option more often than by chance",
     "probe": "models of words that predict the correct option",
-    "borderline": "cues for which the draws can't decide whether they are flagged",
+    "borderline": "cues for which the random draws can't decide between flagged and not flagged",
     **{check.rule: check.title for check in CHECKS if check.rule},
     "shared": "items that occur in several splits",
     "texts": "questions found in the texts",
@@ -377,7 +377,7 @@ class Audit(Result):
         for (one, other), pairs in self.shared.items():
             firsts = {ours: theirs for theirs, ours in reversed(pairs)}
             for ours, theirs in firsts.items():
-                text = f"{ours} is identical to {theirs} of {one}, or nearly so"
+                text = f"{ours} is identical or nearly identical to {theirs} in {one}"
                 found.append(_make_finding(parts[other], "shared", text, ours))
         order, seen = [*RULES], Counter[str]()
         numbered = []
@@ -470,7 +470,7 @@ def _iter_findings(part: SplitAudit) -> Iterator[Finding]:
                 yield _make_finding(part, check.rule, check.one.format(item, ids[0]), item)
     for item, text in (part.overlap.asked if part.overlap else {}).items():
         yield _make_finding(
-            part, "texts", f"the question of {item} is in the texts: “{text}”", item
+            part, "texts", f"the question of {item} was found in the texts: “{text}”", item
         )
     for what in _DECLARED:
         if not getattr(part.declared, what, None):
@@ -563,7 +563,7 @@ def audit(
     names = [cue.name for cue in cues]
     twice = next((name for name in names if names.count(name) > 1), None)
     if twice is not None or not cues:
-        raise DataError(f"two cues have the name {twice!r}" if twice else "no cues are given")
+        raise DataError(f"two cues are named {twice!r}" if twice else "no cues are given")
     parts = []
     for name, dataset in splits.items():
         memory = _note_memory(
@@ -619,18 +619,18 @@ def audit(
     return Audit(tuple(parts), find_shared_items(splits, step), how.seed, determined)
 
 
-FOREIGN = "no answer has the id of an item; are the answers for another data set?"
+FOREIGN = "no answer has the id of an item; do the answers belong to a different data set?"
 """Error message if no answer belongs to an item."""
 
 _OPTION, _WORD, _PAIR, _VECTOR = 700, 34, 32, 9_400
-"""Measured bytes of memory for each option, each word of an item, each pair of a question's and an
-option's word, and each option's vectors of 512 numbers."""
+"""Measured memory use in bytes: per option, per word of an item, per pair of a question word and an
+option word, and per option with vectors of 512 numbers."""
 
 _SAMPLE = 20_000
-"""Sample size that the note about memory suggests."""
+"""Sample size that the note on memory use suggests."""
 
 _COUNTED = 10_000
-"""Maximum number of items whose words are counted to estimate the memory."""
+"""Maximum number of items whose words are counted to estimate memory use."""
 
 
 def _note_memory(dataset: Dataset, *, probes: bool, vectors: bool = False, sample: int = 0) -> str:
@@ -652,7 +652,7 @@ def _note_memory(dataset: Dataset, *, probes: bool, vectors: bool = False, sampl
 
 
 MIN_BLOCKS = 50
-"""Minimum number of blocks that a probe can learn from."""
+"""Minimum number of blocks for training a probe."""
 
 
 def has_enough_blocks(items: Items) -> bool:

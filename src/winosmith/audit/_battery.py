@@ -41,16 +41,16 @@ MAX_FLAGGED = 8
 """Maximum number of flagged cues."""
 
 MIN_DRAWS, MAX_DRAWS = 19, 20_000
-"""Minimum number of draws with which p can be 0.05, and maximum number of draws."""
+"""Minimum number of draws, which is just enough for p = 0.05, and maximum number of draws."""
 
 DRAWN = 14
 """Maximum number of cues in a chart."""
 
 _UNCERTAIN = 0.005
-"""Probability outside each end of a 99 % interval."""
+"""Probability of each tail outside a 99 % interval."""
 
 _DIGITS = 9
-"""Decimals to which scores are rounded, so that the order of summation makes no difference."""
+"""Number of decimals to which scores are rounded, so that the summation order doesn't matter."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,7 +196,7 @@ def score_cues(
         InputError: there are too few draws.
     """
     if draws < MIN_DRAWS:
-        raise InputError(f"{draws} draws can't give a p of {LEVEL}; use {MIN_DRAWS} or more")
+        raise InputError(f"{draws} draws can't yield a p-value of {LEVEL}; use {MIN_DRAWS} or more")
     most = int(items.counts.max())
     # If all items have the same number of options, the last position is already a cue.
     further = POSITIONS[: max(0, most - 4 - bool((items.counts == most).all()))]

@@ -21,11 +21,11 @@ from winosmith.text import FUNCTION_WORDS
 
 _PAIR = (("questions.premise", "questions.hypothesis"),
          ("questions.sentence1", "questions.sentence2"))  # fmt: skip
-"""Fields of the two texts that form a question."""
+"""Names of the fields with the two texts that form a question."""
 
 Words = tuple[str, ...]
 _Feature = tuple[str, Literal["words", "latin"], Callable[[Words, Words], bool]]
-"""A feature: its name, the scripts it supports, and a test of the words of premise and text."""
+"""A feature: its name, its supported scripts, and a predicate on the words of premise and text."""
 
 
 def make_class_cues(dataset: Dataset) -> tuple[Cue, ...]:

@@ -148,5 +148,5 @@ def read_baseline(path: str | Path) -> dict[str, float]:
         return known | {str(one["id"]): float(one.get("points", 0.0)) for one in record["findings"]}
     except (ValueError, KeyError, TypeError, AttributeError):
         raise FormatError(
-            "the file is not the JSON of an audit; write it with `winosmith audit … --json`", path
+            "the file is not an audit's JSON output; make it with `winosmith audit … --json`", path
         ) from None

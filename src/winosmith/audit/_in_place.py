@@ -52,7 +52,7 @@ _ARTICLE = re.compile(
     r"A(?= (?!(?:and|or|but|not|in|on|at|to|of|for|by|if|than|that|with|because|since|when|would"
     r"|will|can|cannot|could|should|may|might|must|had|have|were|are|did|do)\b|\w*s\b)[a-z])|I(?= )"
 )
-"""An "A" that is an article, because no verb, preposition or plural follows; or an "I"."""
+"""The article "A" (no verb, preposition or plural follows), or the pronoun "I"."""
 
 _SMALL = re.compile(
     r"(?i:\b(?:option|choice)s?) \(?[a-k]\)?(?!\w)|(?i:\banswers?)(?: is|:)? \(?[b-k]\)?(?!\w)"
@@ -60,7 +60,7 @@ _SMALL = re.compile(
     r"|(?:^|(?<=[\s;,]))[b-hj-k](?= (?:is|are|was|would)\b)|^\s*[a-k]\s*$"
 )
 _MARKED = re.compile(r"\([A-K]\)|(?:^|\s)[A-K][.)]\s")
-"""Options that are listed with letters in the text of a question."""
+"""Lettered options within the text of a question."""
 
 _BY_PLACE = re.compile(
     r"(?i)\b(?:first|second|third|fourth|fifth|last|previous|preceding|following|other) "
@@ -208,7 +208,7 @@ def shuffle_files(
         ]
         before = formats.scan(_read_rows(sources), format_name, **how)
         if [*map(_get_content, before.items)] != [*map(_get_content, stay)]:
-            raise DataError("the files would be read as other items after removing copies")
+            raise DataError("after removing copies, the files would be read as different items")
     left = {one.place: str(one.reason) for one in before.bad}
     while True:
         edits, kinds = _plan_edits(
@@ -227,7 +227,7 @@ def shuffle_files(
             if place not in left and _get_content(old) != _get_content(new)
         ]
         if len(before.items) != len(after.items):
-            raise DataError("the files would be read as other items after shuffling")
+            raise DataError("after shuffling, the files would be read as different items")
         if not differ:
             break
         left |= dict.fromkeys(differ, "it would be read differently after shuffling")
@@ -310,7 +310,7 @@ def _find_items_to_leave(
     if "`answer_is=" in error.reason:
         for place, item in free:
             if item.answer == (0 if "0" in kinds.values() else len(item.options) - 1):
-                return {place: "its key shows whether keys start from 0 or 1"}
+                return {place: "its key is needed to detect whether keys start from 0 or 1"}
     stays = "its file could not be read after shuffling"
     if found := {place: stays for place, _ in free if place.path == error.path}:
         return found
@@ -429,7 +429,7 @@ def _plan_edits(
             if is_class or named or has_fixed_order(problem.sentence, problem.options):
                 raise ProblemError("the order of its options has a meaning")
             if times[place] > 1:
-                raise ProblemError("its record has several items")
+                raise ProblemError("its record contains several items")
             if place.start is None:
                 raise ProblemError("its location in the file is not known")
             if place.path not in readers:
@@ -549,7 +549,7 @@ def _is_label_series(values: Sequence[Value]) -> bool:
 
 def _move_options(located: _LocatedOptions, order: Sequence[int], text: str) -> Iterator[Edit]:
     if any("\n" in text[start:end] for slot in located.slots for start, end in slot):
-        raise ProblemError("its options have several lines")
+        raise ProblemError("its options span several lines")
     for slot, old in zip(located.slots, order, strict=True):
         for (start, end), (first, last) in zip(slot, located.slots[old], strict=True):
             if start != first:
@@ -571,7 +571,7 @@ def _find_keys(items: Iterable[_LocatedItem], columns: formats.Columns | None) -
 
 
 _ORDER = ("label", "text", "letter", "0", "1")
-"""Kinds of keys; if several fit all items, the first of them is used."""
+"""Kinds of keys; if several kinds fit all items, the first is used."""
 
 
 def _can_be_key(name: str, columns: formats.Columns | None) -> bool:
@@ -666,12 +666,12 @@ def _edit_letters(
     if [*order] == [*range(len(order))]:
         return
     if any(_has_value_per_option(value, problem, located) for value in record.walk()):
-        raise ProblemError("another list has a value for each option")
+        raise ProblemError("another list has one value per option")
     for value in record.walk():
         names = [str(name) for name in value.inside if str(name) not in located.labels]
         signs = {found[0] for name in names if (found := _SIGNED.search(name))}
         if isinstance(value.value, dict) and len(signs) > 1:
-            raise ProblemError("several columns have a value for each option")
+            raise ProblemError("several columns have one value per option")
     options = {*map(formats.tidy, problem.options)}
     spans = {span for slot in located.slots for span in slot}
     for name, value in record.leaves():

@@ -33,13 +33,13 @@ Step = Callable[[str], None]
 """A callback that receives a description of the next step."""
 
 _EVERY = 60
-"""Seconds between progress reports of a step."""
+"""Number of seconds between progress reports within a step."""
 
 SHARES: Floats = np.concatenate([[0.0], 1 / np.arange(1, MAX_OPTIONS + 1)])
 """Scores of a key by the number of options selected with it; see `Items.count_ties`."""
 
 _AT_ONCE = 1000
-"""Number of items whose views are in memory at the same time."""
+"""Number of items whose views are held in memory at the same time."""
 
 
 @dataclass(frozen=True)
@@ -76,7 +76,7 @@ class Items(Result):
         """
         answered = [row for row, problem in enumerate(dataset) if problem.answer is not None]
         if not answered:
-            raise DataError("no item has a key; specify the column of the answers")
+            raise DataError("no item has a key; specify the answer column")
         texts = {row: normalise_options(dataset[row]) for row in answered}
         block_of = {row: at for at, rows in enumerate(_find_blocks(dataset)) for row in rows}
 
@@ -311,8 +311,8 @@ class Items(Result):
 
 
 _CLASSES, _SHARE = 20, 0.05
-"""Options that are shared by more items than this number, and by more than this fraction of all
-items, are classes (yes, no). Copies are counted once."""
+"""Options are treated as classes (such as yes and no) if they occur in more than this number and
+more than this fraction of all items. Copies are counted once."""
 
 
 def detect_classes(dataset: Dataset) -> list[bool]:

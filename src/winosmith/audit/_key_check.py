@@ -46,13 +46,13 @@ from winosmith.response import Response
 from winosmith.results import HIDDEN, IF_ANY, Result, computed, shown
 
 SUSPECTS_IN = 4
-"""One of this many checks is of a suspect."""
+"""One in this many checked items is a suspect."""
 
 MIN_CHECKS = 10
-"""Minimum number of checks; with fewer, the upper limit exceeds a third of all keys."""
+"""Minimum number of checks; with fewer, the upper limit would exceed a third of all keys."""
 
 _ERROR = 0.025
-"""Maximum probability that a sum of limits is above the true number, or below it."""
+"""Maximum probability that a sum of lower limits is too high, or a sum of upper limits too low."""
 
 _AGREE = 2
 """Minimum number of agreeing judges for a verdict."""
@@ -77,17 +77,17 @@ class DrawnItem:
     """An item drawn for the check."""
 
     asked: str
-    """Uninformative id on test sheets; copies share an id, because they are asked once."""
+    """Uninformative id on test sheets; copies share an id, because they are shown only once."""
     id: str
     """Id in the data."""
     stratum: Annotated[int, Field(ge=0)]
-    """Number of the stratum, from 0."""
+    """0-based number of the stratum."""
     options: tuple[str, ...]
     """Options of the item."""
     key: Annotated[int, Field(ge=0)]
     """Key in the data, as the 0-based number of an option."""
     other: Annotated[int, Field(ge=0)] | None = None
-    """Number of the option that models propose, from 0, if the item is a suspect."""
+    """0-based number of the option that models propose, if the item is a suspect."""
     site: str = ""
     """Id on the site, if the item was uploaded to a site."""
 
@@ -115,7 +115,7 @@ class KeyCheck:
         drawn = Counter(item.stratum for item in self.items)
         for number, stratum in enumerate(self.strata):
             if drawn.pop(number, 0) != stratum.drawn or stratum.drawn > stratum.items:
-                raise DataError(f"there must be {stratum.drawn} items drawn from {stratum.name!r}")
+                raise DataError(f"{stratum.drawn} items must be drawn from {stratum.name!r}")
         if drawn:
             raise DataError(f"there is no stratum {next(iter(drawn))}")
         if odd := [one for one in self.items if max(one.key, one.other or 0) >= len(one.options)]:
@@ -331,7 +331,7 @@ def judge_keys(check: KeyCheck, responses: Iterable[Response]) -> tuple[JudgedKe
         said[item.asked][who] = choice
     if not any(said.values()):
         raise DataError(
-            "no answer belongs to an item of this check; are the answers for another check?"
+            "no answer belongs to an item of this check; do the answers belong to another check?"
         )
     return tuple(_judge_item(item, [*said[item.asked].values()]) for item in check.items)
 
@@ -467,7 +467,7 @@ def estimate_wrong_keys(check: KeyCheck, responses: Iterable[Response]) -> Wrong
         if not own["wrong"] + own["sound"]:
             raise DataError(
                 f"there is no verdict on {stratum.name}, so the number of their wrong keys is "
-                f"unknown: no two judges agree on any of {stratum.drawn} items"
+                f"unknown: no two judges agree on any of the {stratum.drawn} items"
             )
         counts.append((own["wrong"], own["undecided"]))
     limits = _bound_strata(check.strata, counts)

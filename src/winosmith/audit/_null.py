@@ -23,7 +23,7 @@ from winosmith.audit._cues import Ties
 from winosmith.audit._items import SHARES, Bools, Floats, Ints, Items
 
 _UNITS, _KEYS, _TABLE = 2048, 200_000_000, 65_536
-"""Maximum numbers of units, drawn keys and rows of positions in memory at the same time."""
+"""Maximum numbers of units, drawn keys and position rows held in memory at the same time."""
 
 _EXACT = 2**24
 """Integers below this number are exact in single precision."""
@@ -32,8 +32,8 @@ _SAME = 1e-9
 """Scores of a unit that differ by less than this are treated as equal."""
 
 _CANCELLED, _ROUNDED = 1e-10, 1e-16
-"""A variance below the first value times the subtracted terms, or below the second value in
-items², is a rounding error."""
+"""A variance below the first value times the subtracted terms, or below the second value in items²,
+is treated as a rounding error."""
 
 
 def find_positions(items: Items, ties: Ties) -> Bools:

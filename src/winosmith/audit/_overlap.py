@@ -25,14 +25,14 @@ from winosmith.results import HIDDEN, Result
 from winosmith.text import detect_script
 
 SPAN = 8
-"""Number of consecutive words of a question that don't occur by chance. Others use 8 (Llama
-2: Touvron et al. 2023, section A.6 uses 10 tokens) to 13 (Brown et al. 2020, appendix C)."""
+"""Number of consecutive question words that are unlikely to occur in a text by chance. Others use 8
+(Llama 2: Touvron et al. 2023, section A.6 uses 10 tokens) to 13 (Brown et al. 2020, appendix C)."""
 
 LEAST = 4
-"""Minimum number of words of a question that is searched for."""
+"""Minimum number of words that a question must have to be searched for."""
 
 _PIECE = 2_000
-"""Maximum number of words in a piece of a text; a question and its key are near each other."""
+"""Maximum number of words in a chunk of text; a question and its key must occur close together."""
 
 _SHOWN = 5
 

@@ -20,19 +20,19 @@ from winosmith.audit._items import Bools, Floats, Ints, Items
 from winosmith.results import HIDDEN, Result, computed, shown
 
 MIN_BLOCKS = 50
-"""Minimum number of blocks to learn from."""
+"""Minimum number of blocks for training."""
 
 MIN_MODELS = 4
 """Minimum number of models with different answers; fewer can't be divided into quarters."""
 
 VISIBILITIES = (1.0, 0.75, 0.5)
-"""Visibilities for which a bound is computed; see `WrongKeysBound`."""
+"""Values of visibility for which a bound is computed; see `WrongKeysBound`."""
 
 _DRAWS = 33
-"""Number of draws; each plants wrong keys in 3 % of the blocks, so that every block gets one."""
+"""Number of draws. Each plants wrong keys in 3 % of the blocks; together, they cover all blocks."""
 
 _ENOUGH = 20_000
-"""Number of planted keys after which draws stop, to save time in large data sets."""
+"""Number of planted keys after which drawing stops, to save time in large data sets."""
 
 _FOLDS, _TIMES = 2, 10
 """Number of cross-fitting folds, and number of repetitions with different folds, so that the
@@ -43,10 +43,10 @@ _RIDGE = 1.0
 MMLU-Redux and MMLU-Pro, except for a few items."""
 
 _SURE = 0.98
-"""Upper limit of accuracy in the log odds, so that no single model decides an item."""
+"""Maximum accuracy used for a model's log odds, so that no single model decides an item."""
 
 _STEPS, _SMALL = 50, 1e-6
-"""Maximum number of Newton steps of a fit, and the weight change below which it stops."""
+"""Maximum number of Newton steps in a fit, and the weight change below which the fit stops."""
 
 _LEVEL = 0.05
 """Probability that a bound is incorrect."""
@@ -56,7 +56,7 @@ KINDS: dict[Kind, str] = {
     "random": "another option at random",
     "attractive": "the most attractive other option",
 }
-"""Kinds of planted keys. The most attractive option is the option, other than the key, whose voters
+"""Kinds of planted keys. The most attractive option is the option (other than the key) whose voters
 have the highest total weight."""
 
 
@@ -119,8 +119,8 @@ class PlantedKeys(Result):
     def sentences(self) -> list[str]:
         """Return sentences with the bounds and their conditions."""
         return [
-            f"Blocks with a wrong key for which another option is correct, of {self.blocks:,}, if "
-            f"the planted key is {KINDS[kind]}: "
+            f"Number of the {self.blocks:,} blocks in which the key is wrong and another option is "
+            f"correct, if the planted key is {KINDS[kind]}: "
             + "; ".join(one.in_words for one in self.bounds if one.planted == kind)
             + "."
             for kind in KINDS
@@ -224,7 +224,7 @@ def find_training_obstacle(choices: Choices) -> str:
     if blocks < MIN_BLOCKS:
         return (
             f"there {'is 1 block' if blocks == 1 else f'are {blocks} blocks'} (items that are not "
-            f"copies, twins or look-alikes), and {MIN_BLOCKS} are needed"
+            f"copies, twins or look-alikes), but {MIN_BLOCKS} are needed"
         )
     different = len(np.unique(choices.chosen, axis=0))
     if different == 1 < len(choices.chosen):
@@ -232,7 +232,7 @@ def find_training_obstacle(choices: Choices) -> str:
     if different < MIN_MODELS:
         return (
             f"there {'is 1 model' if different == 1 else f'are {different} models'} with different "
-            f"answers, and {MIN_MODELS} are needed"
+            f"answers, but {MIN_MODELS} are needed"
         )
     if (choices.compute_ability(choices.keys) <= choices.chance).all():
         return "no model is better than chance"

@@ -35,21 +35,21 @@ if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
 
 DRAWS = 200
-"""Default number of draws of a probe's null; p is at least 1/201."""
+"""Default number of draws for a probe's null distribution; p is at least 1/201."""
 
 _FOLDS = 5
 _SMOOTHING = 3.0
 """Number of pseudo-items at chance added to each feature: the best of 1, 3 and 10 on OpenBookQA."""
 
 _CELLS = 4_000_000
-"""Maximum number of features (or options) times draws in memory at the same time."""
+"""Maximum number of features (or options) times draws held in memory at the same time."""
 
 _SORTED = 8_000_000
-"""Number of option features that are sorted in one part."""
+"""Number of option features to sort at a time."""
 
 ASKED = 40
 """Maximum number of content words at the end of a question that are paired with an option's words.
-The end of a long passage is its question; pairs of all words would take gigabytes."""
+A long passage ends with its question; pairing all words would take gigabytes."""
 
 SEEN = {
     "options": "only the options",
@@ -70,7 +70,7 @@ _PLACED = 512
 principal axes times number of positions."""
 
 _SCORES = 40_000_000
-"""Maximum number of options times draws in one part: 320 MB for each of three arrays."""
+"""Maximum number of options times draws in one chunk: 320 MB for each of three arrays."""
 
 _MOST_WORDS, _EXAMPLES = 12, 8
 """Maximum numbers of words and of example items in the report."""
@@ -323,7 +323,7 @@ _WORD, _NEXT, _POSITIONED, _JOINT = range(4)
 of the question with a word of the option."""
 
 _JOINS = ("", " ", " → option ", " ~ ")
-"""Text between the two parts of each kind of feature."""
+"""Separator between the two parts of each kind of feature."""
 
 _HALF = 29
 """Number of bits of each part of a feature; two additional bits are its kind."""

@@ -25,19 +25,19 @@ from winosmith.parallel import use_one_thread
 from winosmith.results import Result, computed
 
 LIMIT = 0.03
-"""Maximum distance of both ends of a bound from chance if a rule is shown to be at chance."""
+"""A rule is shown to be at chance if both ends of its bound are at most this far from chance."""
 
 WORDS = "a model of words that sees only the options"
 """Name of the learnt rule; all other rules are cues."""
 
 _DRAWS = 2000
-"""Number of draws for the quantile of the bound."""
+"""Number of draws for computing the quantile of the bound."""
 
 _RARE = 20
 """Rules that distinguish options in fewer blocks than this get Clopper-Pearson bounds."""
 
 Thin = Callable[[Bools], Floats]
-"""Returns the probability that each unit stays, (units,), learnt from the marked items, (n,)."""
+"""Returns the probability that each unit is kept, (units,), learnt from the marked items, (n,)."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -53,14 +53,14 @@ if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
 
 _STAYS = 4.0
-"""A unit with d = 0 stays with the probability σ(4) = 0.98."""
+"""A unit with d = 0 is kept with probability σ(4) = 0.98."""
 
 _FLAGGED, _OTHERS = 0.01, 1.0
 """Factors of the penalty λ² / 2: for flagged cues and the posterior, and for all other cues, whose
 deviations in a small data set are mostly random."""
 
 SET_ASIDE = "set aside"
-"""Stage of items whose keys models doubt, and of the other halves of their twins."""
+"""Stage that removes items whose keys models doubt, and the other halves of their twins."""
 
 _REPAIRED = ""
 """Name of the repaired split in a mapping with later splits."""
@@ -223,7 +223,7 @@ class LearntRules:
 
 
 Memo = Callable[[str, Callable[[], LearntRules]], LearntRules]
-"""A function that returns the stored rules of a name, or learns and stores them."""
+"""A function that returns the rules stored under a name, or learns and stores them."""
 
 
 def repair(
@@ -364,8 +364,8 @@ def thin(prepared: PreparedSet, step: Step, memo: Memo) -> Repair:
         reason = (
             f"thinned: without reading, its key has a probability of "
             f"{percent(learnt.posterior[unit], 0)} (chance: "
-            f"{percent(1 / items.unit_counts[unit], 0)}), so the item stayed with a probability of "
-            f"{percent(learnt.stays[unit], 0)}"
+            f"{percent(1 / items.unit_counts[unit], 0)}), so the item was kept with a probability "
+            f"of {percent(learnt.stays[unit], 0)}"
         )
         for row in items.rows[items.unit == unit].tolist():
             gone[rows[row]] = ("thinned", reason)
@@ -438,7 +438,7 @@ def _find_in_later_splits(
     shared = find_shared_items({_REPAIRED: data, **later}) if later else {}
     for (own, name), pairs in shared.items():
         for one, other in pairs if own == _REPAIRED else ():
-            reason = ("in a later split", f"the same as {other} in {name}, or nearly so")
+            reason = ("in a later split", f"identical or nearly identical to {other} in {name}")
             gone.setdefault(data.row(one), reason)
     twins = {twin: data[row].id for row in gone if (twin := data[row].twin_id)}
     for row, problem in enumerate(data):
@@ -607,7 +607,7 @@ class Thinning:
         if not some.all():
             part = replace(self, items=self.items.subset(some), fixed=self.fixed[some])
         sets, count = wrong_keys.SETS, len(part.items)
-        what = f"repair: the effect on wrong keys, in {sets} sets of {count:,} items"
+        what = f"repair: measuring the effect on wrong keys in {sets} sets of {count:,} items"
         step(what)
         everything = np.ones(count, np.bool_)
         known = {"cue_scores": part.cue_scores, "position_scores": part.position_scores}

@@ -27,7 +27,7 @@ from winosmith.records import dump_json, parse_json, problem_record
 from winosmith.results import table
 
 _TRIED = "tried.json"
-"""File with the known repairs, by the digest of the input; `--force` keeps it."""
+"""File that lists the known repairs by input digest; `--force` does not delete it."""
 
 _LISTED = 100
 """Maximum number of items set aside that the page lists."""
@@ -123,9 +123,9 @@ def make_repair_sections(repaired: Repair, name_split: bool = False) -> list[rep
                 report.Text(list(_describe_steps(repaired)), "list"),
                 *_make_model_tables(repaired),
                 report.Drawing(
-                    "Accuracy of each cue on the kept items. Grey bars reach 3 points below and "
-                    "above chance; diamonds are outside. Shuffled positions differ from chance "
-                    "only at random.",
+                    "Accuracy of each cue on the kept items. Grey bars extend 3 points below and "
+                    "above chance; diamonds are outside this range. Shuffled positions differ from "
+                    "chance only at random.",
                     lambda: [report.draw_dots_over_chance(dots, title="Cues after the repair")],
                     figures,
                 ),
@@ -174,8 +174,8 @@ def _describe_steps(repaired: Repair) -> Iterator[str]:
         f"{repaired.reordered:,} items{fixed}."
     )
     yield (
-        f"Known repairs of these items, in this folder and its neighbours: {repaired.tried:,}. If "
-        "there are many repairs, one of them looks good by chance."
+        f"Known repairs of these items in this folder and its sibling folders: {repaired.tried:,}. "
+        "If there are many repairs, one of them may look good by chance."
     )
 
 
@@ -223,9 +223,9 @@ def _describe_set_aside(repaired: Repair) -> Iterator[str]:
     more = found.as_strong - len(aside)
     if more and found.threshold is not None:
         yield (
-            f"Models agree as strongly (from {report.percent(found.threshold, 0)}) on {more:,} "
-            f"more items. They stay, because at most {report.percent(MOST_SET_ASIDE, 0)} of the "
-            f"items are set aside by default; `set_aside={found.as_strong}` includes them."
+            f"Models agree as strongly (at least {report.percent(found.threshold, 0)}) on {more:,} "
+            f"other items. These items stay, because at most {report.percent(MOST_SET_ASIDE, 0)} "
+            f"of the items are set aside by default; `set_aside={found.as_strong}` includes them."
         )
 
 
@@ -237,8 +237,8 @@ def _make_model_tables(repaired: Repair) -> Iterator[report.Table]:
         "Models' accuracy before and after the repair",
         found.accuracy,
         head="model",
-        note="As a fraction of the items with a key that the model answered. The first and the "
-        "second number differ only because of the items set aside; if these are sound, the "
+        note="Accuracy is measured on the items with a key that the model answered. The first and "
+        "the second number differ only because of the items set aside; if these are sound, the "
         "difference is bias.",
         most=8,
     )

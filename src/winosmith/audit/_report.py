@@ -146,15 +146,15 @@ def _iter_advice(audit: Audit) -> Iterator[str]:
                 options = {problem.options for problem in part.items.problems}
                 if len(options) == 1:
                     classes = ", ".join(*options)
-                    advice = f"The options are classes ({classes}): use equally many items of each."
+                    advice = f"The options are classes ({classes}): use equal numbers of each."
                 yield (
                     f"{part.name}: “{found.cue}” is the key of {format_percent(found.right)} of "
                     f"the items. {advice}"
                 )
             else:
-                advice = "Write the other options like the key."
+                advice = "Word the other options like the key."
                 if found.about == "class":
-                    advice = "Write such texts for the other labels, too."
+                    advice = "Write such texts for the other labels as well."
                 more = format_estimate((found.right - found.expected) * len(part.items))
                 yield (
                     f"{part.name}: “{found.cue}” is correct for about {more} more items than "
@@ -258,7 +258,7 @@ def _make_probe_blocks(audit: Audit) -> Iterator[report.Block]:
     every = [(part, probe) for part in audit.parts for probe in part.probes]
     if not every:
         return
-    kinds = "Models of words see words and pairs of adjacent words."
+    kinds = "Word models see words and pairs of adjacent words."
     if audit.embedder:
         kinds += (
             " Models of vectors see the vectors of the embedder in the signature, and the "
@@ -359,7 +359,7 @@ def _make_check_blocks(audit: Audit) -> Iterator[report.Block]:
             absent.append(
                 f"{what.capitalize()} of {name}: {said[0]} ({said[1]})."
                 if said
-                else f"No {what} of {name} is declared, in the file or in a card next to it."
+                else f"No {what} is declared for {name}, in the file or in a card next to it."
             )
     for (one, other), pairs in audit.shared.items():
         items = len({item for _, item in pairs})
@@ -390,13 +390,13 @@ def _make_differing_table(part: SplitAudit) -> report.Table:
 def _make_overlap_rows(part: SplitAudit, overlap: Overlap) -> Iterator[list[report.Value]]:
     first = next(iter(overlap.asked.items()), None)
     yield [
-        f"{part.name}: questions in the texts, of {overlap.checked:,} searched for",
+        f"{part.name}: questions found in the texts, of {overlap.checked:,} searched for",
         len(overlap.asked),
         f"{first[0]}: “{first[1]}”" if first else None,
     ]
     (keys, of), (others, of_others) = overlap.count_found_options(Dataset(part.items.problems))
     yield [
-        f"{part.name}: keys in the texts, of {of:,} searched for",
+        f"{part.name}: keys found in the texts, of {of:,} searched for",
         keys,
         f"{format_percent(keys / max(1, of))}; "
         f"other options: {format_percent(others / max(1, of_others))}",
@@ -423,7 +423,7 @@ def _make_model_section(part: SplitAudit, triage: Triage) -> report.Section:
             report.Text(
                 [
                     f"Answers of {count} model{'s' * (count > 1)}. Items that all models solve: "
-                    f"{len(triage.saturated):,}; that none solves: {len(triage.missed):,}."
+                    f"{len(triage.saturated):,}; that no model solves: {len(triage.missed):,}."
                 ]
             ),
             *_make_suspect_blocks(part, triage),

@@ -20,7 +20,7 @@ from winosmith.report import percent, probability
 from winosmith.results import HIDDEN, IF_ANY, Result, computed, shown
 
 MIN_MODELS = 3
-"""Minimum number of models that must agree on a suspect."""
+"""Minimum number of models that must agree for an item to be a suspect."""
 
 _LISTED = 10_000
 

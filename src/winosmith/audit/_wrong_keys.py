@@ -23,7 +23,7 @@ MOST_SET_ASIDE = 0.02
 """Maximum fraction of items that are set aside if no number is given."""
 
 _AS_STRONG = 0.9
-"""Quantile of the agreement on agreed keys that items set aside by default must reach."""
+"""Items set aside by default must reach this quantile of the agreement on agreed keys."""
 
 SETS = 20
 """Number of synthetic sets with planted wrong keys."""

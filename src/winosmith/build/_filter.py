@@ -101,10 +101,10 @@ class FilterRun:
         if self.mirror is not None:
             found, unit = self.mirror[0], self._unit_by_row[row]
             removed = percent(found.removal_probability[unit], 0)
-            rule = f"{removed} of such problems are removed at random"
+            rule = f"{removed} of these problems are removed at random"
             if found.threshold is not None:
                 rule = f"the threshold is {found.threshold:.2f}"
-            margin = f"a margin of {found.margins[unit]:.2f} by models trained on others"
+            margin = f"a margin of {found.margins[unit]:.2f} by models trained on other problems"
             return f"guessed: predicted with {margin}; {rule}"
         if self.method == "pmi" and row not in self._half_rows:
             return "random: singles have no score and are removed at random, at the rate of twins"
@@ -129,7 +129,7 @@ METHOD_NAMES = {
     "aflite": "AFLite",
     "mirror": "mirror",
 }
-"""The names of the methods in reports."""
+"""The display names of the methods in reports."""
 
 
 def run_filter(

@@ -87,8 +87,8 @@ def refuse_symmetric_vectors(embedding: EmbedRecipe, chosen: FilterRecipe) -> No
     if chosen.method == "mirror" and not changes_sign(embedding):
         raise RecipeError(
             "the mirror filter needs vectors whose sign flips when options are swapped: use "
-            'combine = "difference", or a file that `winosmith embed` wrote with it; for other '
-            "arrays, use `winosmith.debias.mirror`"
+            'combine = "difference", or a file that `winosmith embed` wrote with this setting; '
+            "for other arrays, use `winosmith.debias.mirror`"
         )
 
 
@@ -165,7 +165,7 @@ def reads_letters(run: FilterRun) -> bool:
 
 
 TURNED_OFF = "not measured: measure.splits is 0 in the recipe"
-"""Reason for a missing measurement that was turned off."""
+"""Reason given for a measurement that was turned off."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -68,7 +68,7 @@ def read_inputs(recipe: Recipe, skip_bad: str | Path | None = None) -> Inputs:
         except ValueError as error:
             raise RecipeError(f"{path}: not JSON: {error}") from None
         if not isinstance(planted, dict) or not all(isinstance(k, str) for k in planted.values()):
-            raise RecipeError(f"{path}: must map each problem id to the kind of its artifact")
+            raise RecipeError(f"{path}: must map each problem id to its artifact kind")
     return Inputs(collected, votes, planted, notes)
 
 
@@ -171,8 +171,8 @@ def read_pool_votes(recipe: Recipe) -> tuple[Response, ...]:
     )
 
 
-DISCARDED = "embed split", "discarded: it fine-tuned the encoder"
-"""The stage and the reason for dropping problems that fine-tuned an encoder."""
+DISCARDED = "embed split", "discarded: it was used to fine-tune the encoder"
+"""The stage and the reason for dropping problems that were used to fine-tune an encoder."""
 
 
 @dataclass
@@ -213,8 +213,8 @@ class Stages:
         )
         reasons = ", ".join(f"{count:,} by {what}" for what, count in dropped.most_common())
         raise DataError(
-            f"no problem is left to filter; dropped of {len(self.collected):,} collected: "
-            f"{reasons or 'none'}; winosmith check shows each"
+            f"no problems are left to filter; of {len(self.collected):,} collected, these "
+            f"were dropped: {reasons or 'none'}; winosmith check shows each"
         )
 
     def map_dropped_by_row(self) -> dict[int, Dropped]:

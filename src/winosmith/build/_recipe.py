@@ -79,7 +79,7 @@ def _check_files(value: str | tuple[str, ...]) -> str | tuple[str, ...]:
 
 
 Files = Annotated[str | Texts, AfterValidator(_check_files)]
-"""One or several file names."""
+"""One or more file names."""
 
 
 def has_many_options(dataset: Dataset) -> bool:
@@ -103,7 +103,7 @@ class SplitRecipe:
     """
 
     dev: Annotated[float, Field(ge=0)] = 0.103
-    """Fraction of the kept problems in dev; approximate, because blocks are kept whole."""
+    """Approximate fraction of the kept problems in dev; inexact because blocks are never split."""
     test: Annotated[float, Field(ge=0)] = 0.144
     """Fraction of the kept problems in test. Dev and test together must be less than 1; the rest is
     for training."""
@@ -212,7 +212,7 @@ def _resolve_file(key: str, name: str, folder: Path) -> str:
         return name
     path = folder / name
     if not is_file(Path(strip_sheet(str(path)))):
-        raise RecipeError(f"{key} is {name!r}, but there is no file {path}")
+        raise RecipeError(f"{key} is {name!r}, but the file {path} does not exist")
     return str(path)
 
 

@@ -21,7 +21,7 @@ STOP_TEXTS = {
     "one class": "all remaining problems had the same answer",
     "target size": "the target size was reached",
 }
-"""The text for each `debias.StopReason` in a report."""
+"""The explanation of each `debias.StopReason` in a report."""
 
 
 def make_figures(run: FilterRun, measures: Measures) -> list[report.KeyFigure]:
@@ -93,7 +93,7 @@ PMI_NOTE = (
 
 
 LOW_SEPARABILITY = 0.5
-"""The fraction of units with vectors that depend on the answer is reported up to this value."""
+"""The fraction of units with answer-dependent vectors is reported only up to this value."""
 
 
 ACCURACY_LABEL = "accuracy of a linear model"
@@ -201,7 +201,7 @@ MODEL_NAMES = {debias.LINEAR: "linear", debias.TWO_PIECE: "two-piece", INDEPENDE
 """The names of the models in tables and key figures."""
 
 LETTER_MODEL = "a linear model on the letters of the options"
-"""The independent model in a sentence, for questions or more than two options."""
+"""The independent model's name in a sentence, for questions or problems with 3 or more options."""
 
 MODEL_PHRASES = {
     debias.LINEAR: "a linear model",
@@ -265,7 +265,7 @@ def _make_rerun_section(run: FilterRun) -> report.Section:
         "grow. The removed problems are one random draw: statements about individual problems, and "
         "small differences between settings, may not hold in another run."
         if run.method == "aflite"
-        else "Another seed assigns the problems to other folds, and thus to other models."
+        else "Another seed assigns the problems to different folds, and thus to different models."
         if run.method == "mirror"
         else f"This filter does not use vectors: {_describe_seed(run)}."
     )
@@ -343,7 +343,7 @@ MIRROR_INTRO = (
     "nothing reveals an answer, correct and incorrect predictions are equally likely, so the "
     "number of incorrect predictions estimates the number that are correct by chance."
 )
-"""The explanation of the mirror filter, if each unit has one vector."""
+"""The explanation of the mirror filter for units with one vector each."""
 
 MIRROR_OPTIONS_INTRO = (
     "Models that were not trained on a problem choose an option. The margin is its lead over the "
@@ -351,7 +351,7 @@ MIRROR_OPTIONS_INTRO = (
     "predictions is correct by chance, so each incorrect prediction represents 1 / (K − 1) "
     "predictions that are correct by chance. A twin is one unit."
 )
-"""The explanation of the mirror filter, if each option has a vector."""
+"""The explanation of the mirror filter for options with one vector each."""
 
 KNOWLEDGE_NOTES = {
     "options": "The models read only the options, not the question. They predict answers from the "
@@ -360,7 +360,7 @@ KNOWLEDGE_NOTES = {
     "sentence": "The models read the question and the options, so they may know the answer, and "
     "the filter also removes easy problems. Vectors of only the options avoid this.",
 }
-"""For each input of the embedder, why a correct prediction need not reveal an artifact."""
+"""Why a correct prediction need not reveal an artifact, for each kind of embedder input."""
 
 
 def _make_mirror_section(

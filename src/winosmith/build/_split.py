@@ -145,14 +145,14 @@ def _require_all_splits(
         return
     if continued:
         raise DataError(
-            f"no problem is left for {empty}: there are too few new problems, and the others keep "
-            "their split; collect more, or draw all splits again (a build without `last=`, or a "
-            "round with `redraw=True`)"
+            f"no problems are left for {empty}: there are too few new problems, and earlier "
+            "problems keep their splits; collect more, or draw all splits again (a build without "
+            "`last=`, or a round with `redraw=True`)"
         )
     if disjoint == "twin":
         raise DataError(
-            f"no problem is left for {empty}: there are too few twins and families; collect more, "
-            "or reduce split.dev or split.test"
+            f"no problems are left for {empty}: there are too few twins and families; collect "
+            "more, or reduce split.dev or split.test"
         )
     raise DataError(
         f"every {disjoint} has more problems than the {sizes[empty]:,} for {empty}; collect "

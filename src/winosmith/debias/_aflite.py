@@ -476,7 +476,7 @@ def _find_stop_reason(run: Run, progress: Progress) -> StopReason | None:
 
 
 REFRESH = 4
-"""The number of phases after which the solver's Hessian is computed again for the rows left."""
+"""The number of phases after which the solver's Hessian is recomputed for the remaining rows."""
 
 
 def _run_phase(run: Run, ensemble: Ensemble, progress: Progress) -> None:

@@ -52,7 +52,7 @@ class AssessmentSettings:
     """Number of bins of equal width: along d1 over the range of the rows that the PCA was fitted
     on, along the answer axis over 4 standard deviations to each side."""
     bin_width: OrFalse[Positive] = None
-    """Width of the bins along d1, instead of their number: the other meaning of "bin size"."""
+    """Width of the bins along d1, used instead of their number: "bin size" can mean either."""
     smoothing: Positive = 0.5
     """Number of problems added to every bin of both histograms."""
     direction: Direction = "1||2"
@@ -66,9 +66,9 @@ class AssessmentSettings:
     draws: Draws = 200
     """Number of draws for the null distribution."""
     points: Annotated[int, Field(ge=0)] = 1_500
-    """Maximum number of points of a subset in the scatter plot."""
+    """Maximum number of points per subset in the scatter plot."""
     seed: Seed = 0
-    """Random seed for the null and for choosing points."""
+    """Random seed for the null distribution and for choosing the plotted points."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,7 +127,7 @@ class Assessment(Result):
                   for s in self.subsets]  # fmt: skip
 
         def make_panel(name: str, histograms: AnswerHistograms) -> HistogramPanel:
-            null, title = histograms.null, "no KL, because one answer is missing"
+            null, title = histograms.null, "KL is undefined, because one answer is missing"
             if histograms.kl is not None and null is not None:
                 noise = f"noise {null.mean:.3f}, {null.low:.3f}–{null.high:.3f}"
                 title = f"KL {histograms.kl:.3f} ({noise})"
@@ -552,7 +552,7 @@ class Binning:
         if number > _MAX_BINS:
             raise DataError(
                 f"a width of {width:g} makes {number:,.0f} bins, because the axis spans "
-                f"{high - low:.3g}; choose a larger width, or a number of bins"
+                f"{high - low:.3g}; choose a larger width, or specify the number of bins"
             )
         return cls(start * width, float(width), int(number))
 

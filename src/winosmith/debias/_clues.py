@@ -448,7 +448,7 @@ def make_assessment_blocks(
     return [
         report.Drawing(
             "The first two principal components of the embeddings, by answer. The PCA was fitted "
-            f"{fitted}; at most {settings.points:,} problems of a subset are drawn.",
+            f"{fitted}; at most {settings.points:,} problems per subset are shown.",
             clouds,
             signature=signature,
         ),

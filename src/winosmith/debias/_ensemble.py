@@ -40,13 +40,13 @@ if TYPE_CHECKING:
 Floats = NDArray[np.float64]
 
 Remove = Literal["rows", "groups"]
-"""The unit that is kept or removed as a whole: each row, or each group of rows."""
+"""The unit that is kept or removed as a whole: a row or a group of rows."""
 
 NullMode = Literal["off", "report"]
 """Whether the null distribution of every phase is omitted or reported."""
 
 DRAWS = 20
-"""The default number of draws of a null; its smallest possible p-value is 1/21."""
+"""The default number of draws for a null distribution; the smallest possible p-value is 1/21."""
 
 
 @options.declaration

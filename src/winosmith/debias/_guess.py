@@ -92,7 +92,7 @@ def probe(
     """
     if len(groups) < folds:
         raise DataError(
-            f"a probe with {folds} folds needs {folds} groups or more; there are {len(groups)}"
+            f"a probe with {folds} folds needs {folds} groups or more, but there are {len(groups)}"
         )
     if options is None and not np.isfinite(X).all():
         raise DataError("X has values that are not finite")
@@ -137,7 +137,7 @@ LINEAR, TWO_PIECE = "linear", "two-piece"
 
 MIN_BLOCKS = 20
 """The minimum number of blocks. The filter must keep half as many in each half, because an interval
-from fewer resampled blocks has no meaning."""
+from fewer resampled blocks would be meaningless."""
 
 CONCURRENT_HALVES = 2
 """The number of halves to filter or measure at the same time; each needs its own memory."""

@@ -39,7 +39,7 @@ FLUSH = 4
 """The number of blocks after which the float32 partial sums are added to the float64 sums."""
 
 PATIENCE = 0.7
-"""Seconds of compilation after which it is logged; loading cached code takes 0.3."""
+"""Compilation is logged if it takes at least this many seconds; loading cached code takes 0.3 s."""
 
 _FAST = {"reassoc", "contract", "nsz", "arcp"}  # vector sums; infinities and NaN are preserved
 

@@ -46,7 +46,7 @@ p-value of 1/20 is possible. A smaller error requires more runs."""
 
 RUNS_PER_FIT = 10
 """The number of runs to fit together, because products with more columns are faster. The usual
-nineteen runs make two parts, which two processors can share."""
+nineteen runs form two batches, which two processors can share."""
 
 DIGEST_CHUNK = 256
 """The number of units to digest at a time."""

@@ -320,7 +320,7 @@ MAX_SLOPE_RATIO = 0.9
 """A step is accepted if the slope at its end is at most this fraction of that at its start."""
 
 STEP_RANGE = (0.5, 2.0)
-"""The minimum and maximum fraction of an accepted step to take to the zero of the slope."""
+"""The minimum and maximum fraction of an accepted step that is taken to reach the slope's zero."""
 
 SHORTENING_RANGE = (0.1, 0.7)
 """The minimum and maximum factor by which a rejected step is shortened."""
@@ -444,7 +444,7 @@ FULL_STEP_LIMIT = 1e-8
 without a line search: convergence is then quadratic, and float64 hardly resolves the gain."""
 
 FINAL_SLOPE = 1e-24
-"""The slope (the square of the Newton decrement) at which the iteration always ends."""
+"""The slope (the square of the Newton decrement) at or below which the iteration always ends."""
 
 
 def minimize_by_newton(

@@ -96,7 +96,7 @@ def explain_conflict(
         ("attribution", "asks for attribution"),
     ):
         if term in inner_terms and term not in outer_terms:
-            return f"{inner} {why}, and {outer} does not"
+            return f"{inner} {why}, but {outer} does not"
     return None
 
 
@@ -111,13 +111,13 @@ def get_hub_licence(licence: str) -> str:
 
 
 TEMPLATE = files("winosmith.release").joinpath("templates/release.toml").read_text("utf-8")
-"""A release.toml with every key; the optional keys are commented out."""
+"""Template of release.toml with every key; the optional keys are commented out."""
 
 SECTIONS = {
     title: dict(re.findall(r'# (\w+) = ""  # (.*)\n', questions))
     for title, questions in re.findall(r"# # (.*)\n((?:# \w+ = .*\n)+)", TEMPLATE)
 }
-"""Title of each section of the datasheet → key of an answer → question."""
+"""Map each section title of the datasheet to its questions, which are listed by answer key."""
 
 QUESTION_KEYS = tuple(key for questions in SECTIONS.values() for key in questions)
 
@@ -200,7 +200,7 @@ class About:
         AfterValidator(_check_date),
         BeforeValidator(lambda day: f"{day:%Y-%m-%d}" if isinstance(day, datetime.date) else day),
     ]
-    """Date of the release (ISO 8601); a release has no other date of its own."""
+    """Date of the release (ISO 8601); this is the only date that a release records."""
     title: Text
     """Title."""
     description: Text
@@ -216,7 +216,7 @@ class About:
     ]
     """Codes of the languages, such as "en"."""
     authors: Annotated[Texts, Field(min_length=1), Listed]
-    """Names of the makers, as they wish to be named: people and organisations."""
+    """Names of the creators (people and organisations), as they wish to be credited."""
     source: Annotated[tuple[DataSource, ...], Field(min_length=1)]
     """Sources of the problems."""
     organisations: Annotated[Texts, Listed] = ()
@@ -237,11 +237,11 @@ class About:
     datasheet: Annotated[Mapping[str, str], AfterValidator(_check_questions)] = field(
         default_factory=dict
     )
-    """Answers to the datasheet's questions, by their keys."""
+    """Answers to the datasheet's questions, by question key."""
     withdrawn: Mapping[str, str] = field(default_factory=dict)
-    """Reasons for withdrawing problems, by their ids."""
+    """Reasons for withdrawing problems, by problem id."""
     restored: Annotated[Texts, Listed] = ()
-    """Ids of problems that were withdrawn and are published again."""
+    """Ids of previously withdrawn problems that are published again."""
 
     def __post_init__(self) -> None:
         names = [source.name for source in self.source]

@@ -17,7 +17,7 @@ from winosmith.release._content import Tombstone, digest_text, get_side, index_p
 from winosmith.release._source import Previous, Source
 
 ID_DIGITS = 12
-"""Number of hex digits in an id; two of 50,000 problems collide in one of 200,000 releases."""
+"""Number of hex digits in an id; with 50,000 problems, ids collide in one of 200,000 releases."""
 
 
 def make_id(problem: Problem, name: str) -> str:
@@ -80,7 +80,7 @@ def assign_ids(
 
 
 _Key = Callable[[Problem], str | None]
-"""Returns the name of a problem's twin, root or parent."""
+"""A function that returns the id of a problem's twin, root or parent."""
 
 
 def _find_published_ids(
@@ -124,8 +124,8 @@ def _group_names(
 
 
 Changes = Mapping[str, Mapping[str, str]]
-"""Kind of change → id of a problem → note: the reason if "withdrawn", the id of the new problem if
-"edited", the fields if "changed", the two sides if "moved"."""
+"""Map each kind of change to notes by problem id: the reason if "withdrawn", the id of the new
+problem if "edited", the fields if "changed", the two splits if "moved"."""
 
 
 def find_changes(

@@ -59,7 +59,7 @@ PARTS: Mapping[str, str] = {
 _ALIASES = {"validation": DEV, "valid": DEV, "val": DEV}
 
 KINDS = ("twin", *KEY_FIELDS)
-"""Kinds of groups that two sides must not share; "twin": twins, families and near-duplicates."""
+"""Kinds of groups that two splits must not share; "twin": twins, families and near-duplicates."""
 
 
 def match_part(stem: str) -> str | None:
@@ -197,9 +197,9 @@ def check_origins(dataset: Dataset, kinds: Iterable[str]) -> None:
         unknown = [p.id for p in dataset if getattr(p.origin, KEY_FIELDS[kind], None) is None]
         if unknown:
             raise DataError(
-                f"{len(unknown)} of {len(dataset)} problems have no {kind} ({unknown[0]!r}, …), "
-                f"so sides can't be separated by {kind}; omit `disjoint={kind!r}`, or give each "
-                f"problem its origin.{KEY_FIELDS[kind]}"
+                f"{len(unknown)} of {len(dataset)} problems have no {kind} ({unknown[0]!r}, "
+                f"…), so the splits can't be separated by {kind}; omit `disjoint={kind!r}`, or "
+                f"give each problem its origin.{KEY_FIELDS[kind]}"
             )
 
 
@@ -245,7 +245,7 @@ def split_dataset(
         if size and not rows[part]:
             largest = max(len(group.rows) for group in found)
             raise DataError(
-                f"no problem is left for {part}: the {len(found)} groups that must stay together "
+                f"no problems are left for {part}: the {len(found)} groups that must stay together "
                 f"are too large (the largest has {largest} of {len(dataset)} problems); change "
                 "the fractions, or keep fewer kinds of groups together"
             )
@@ -291,11 +291,11 @@ class CoinStatement:
     commitment: Annotated[str, match_pattern("[0-9a-f]{64}", "64 hexadecimal digits")]
     """The commitment; see `winosmith.exposure.compute_commitment`."""
     names: Blocks
-    """Number of blocks in which a coin decides whether the names of two people are swapped."""
+    """Number of blocks in which a coin flip decides whether the names of two people are swapped."""
     options: Blocks
-    """Number of blocks in which a coin decides whether the order of options is reversed."""
+    """Number of blocks in which a coin flip decides whether the order of options is reversed."""
     without: Blocks
-    """Number of blocks without a coin, because they have only one presentation."""
+    """Number of blocks without a coin flip, because they have only one presentation."""
 
     @property
     def blocks(self) -> int:

@@ -19,7 +19,7 @@ from winosmith.release._content import Content
 from winosmith.release._responsible import collect_responsible_fields, list_filter_steps
 
 Sums = Mapping[str, Mapping[str, Any]]
-"""Path of each written file → its `sha256` and `bytes`."""
+"""Map the path of each written file to its `sha256` and `bytes`."""
 
 Write = Callable[[str, Content, Sums], Mapping[str, Callable[[], bytes]]]
 

@@ -216,7 +216,7 @@ _FIELDS = {
     "option": {"text": "before", "choice": "options", "target": "label"},
     "full": {"text": "prompt", "choice": "sentences", "target": "label"},
 }
-"""Fields of lm-evaluation-harness's tasks, by kind; "label" as text means that contexts differ."""
+"""Fields of lm-evaluation-harness's tasks, by kind; if "label" is a string, the contexts differ."""
 
 
 def write_inspect_task(

@@ -32,7 +32,7 @@ _REPORT_KEYS = ("signature", "funnel", "figures", "unvalidated", "recipe")
 """The keys of a build's report that a release contains."""
 
 Fields = Mapping[str, Scalar]
-"""Fields of a problem's `extra`."""
+"""The fields in a problem's `extra`."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,7 +104,7 @@ def _read_files(paths: Sequence[Path], format_name: str | None, pair_by: str | N
                 f"{path} is not named after a part ({', '.join(_content.PARTS)}); rename it"
             )
         if part in parts:
-            raise InputError(f"{path}: there is another file for {part}; give one of them")
+            raise InputError(f"{path}: there is another file for {part}; give only one of them")
         in_one = pair_by is None or len(paths) == 1  # a twin's halves may be in two files
         parts[part] = formats.read(path, format_name, pair_by=pair_by if in_one else "")
         for problem in parts[part]:

@@ -118,17 +118,17 @@ def _check_problem(problem: Problem, part: str, content: Content) -> Iterator[tu
         if odd := [key for key in problem.extra if key not in (CANARY, *RELEASE_KEYS)]:
             yield f"has {odd[0]!r}, which may reveal its answer", REMOVE_ADVICE
     elif problem.answer is None:
-        do = "add its answer, remove it, or name the file test if its answer is withheld"
+        do = "add its answer, remove it, or rename the file to test if its answer is withheld"
         yield "has no answer, although it is not in test", do
     if problem.origin and "@" in (problem.origin.author or ""):
-        yield "has a contributor who looks like an e-mail address", "use a pseudonym"
+        yield "has a contributor name that looks like an e-mail address", "use a pseudonym"
     if problem.origin and len(problem.origin.created or "") > 10:
         yield "reveals the time at which it was written", "release again"
     if content.ids == "digest":
         forms = _content.list_forms(problem, bool(content.keyed))
         stems = (make_id(form, content.about.name) for form in forms)
         if not any(problem.id == stem or problem.id.startswith(f"{stem}-") for stem in stems):
-            yield "has an id that is not made from its text; it may reveal the answer", REDO
+            yield "has an id that is not derived from its text; it may reveal the answer", REDO
 
 
 def check_order(content: Content) -> Iterator[Fault]:
@@ -229,13 +229,13 @@ def check_secrets(content: Content, secrets: Secrets) -> Iterator[Fault]:
             what = "is withheld: it reveals a test answer, or is under embargo"
             yield Fault(where, f"{problem.id!r} {what}", REMOVE_ADVICE)
         if problem.answer is not None and seen in solved:
-            yield Fault(where, f"{problem.id!r} is a test problem, with its answer", REMOVE_ADVICE)
+            yield Fault(where, f"{problem.id!r} is a test problem with its answer", REMOVE_ADVICE)
         lineage = problem.lineage
         relatives = [lineage.root, lineage.parent] if lineage else []
         others = (one for one in problem.extra.values() if not str(one).isdecimal())
         names = [problem.id, problem.twin_id, *relatives, *others]
         if old := next((one for one in names if one in secrets.old_ids), None):
-            what = f"{problem.id!r} shows {old!r}, an id from before the build"
+            what = f"{problem.id!r} shows {old!r}, which is an id from before the build"
             yield Fault(where, what, REMOVE_ADVICE)
     test = content.parts.get(_content.TEST, ())
     known = Dataset(
@@ -350,9 +350,9 @@ def check_checksums(
         if name not in sums:
             yield Fault(name, "it is missing")
         elif entry is None:
-            yield Fault(name, "release.json does not name it", "remove it")
+            yield Fault(name, "release.json does not list it", "remove it")
         elif not isinstance(entry, dict) or sums[name] != entry.get("sha256"):
-            yield Fault(name, "its SHA-256 is not the one in release.json")
+            yield Fault(name, "its SHA-256 differs from the one in release.json")
     listed = _content.format_checksums(
         {name: digits for name, digits in sums.items() if name != _content.CHECKSUMS}
     )
@@ -361,11 +361,11 @@ def check_checksums(
     except (OSError, ValueError):
         same = False
     if not same:
-        yield Fault(_content.CHECKSUMS, "its lines are not the SHA-256 of the files")
+        yield Fault(_content.CHECKSUMS, "its lines are not the SHA-256 digests of the files")
     if _content.compute_digest(record) != record["digest"]:
         yield Fault(_content.RECORD, "its digest does not match its content")
     elif folder.resolve().name != (name := _content.make_folder_name(record)):
-        do = "rename the folder, if nothing else is wrong"
+        do = "rename the folder, if there are no other errors"
         yield Fault(_content.RECORD, f"the folder's name must be {name}", do)
 
 
@@ -437,7 +437,8 @@ def check_coins(folder: Path, content: Content, private: str | Path | None) -> I
     for where, what in faults:
         yield Fault(f"{PRIVATE}/{where}", what, do)
     if len(files.coins) != content.keyed.blocks:
-        what = f"it states {content.keyed.blocks} blocks with a coin, not {len(files.coins)}"
+        stated = content.keyed.blocks
+        what = f"it states {stated} blocks decided by a coin flip, not {len(files.coins)}"
         yield Fault(_content.RECORD, what)
 
 
@@ -446,5 +447,5 @@ def check_digests(folder: Path, sums: Iterable[str], secrets: Secrets) -> Iterat
     for path in sums:
         text = (folder / path).read_bytes().decode("utf-8", "replace")
         if secrets.digests & set(re.findall(r"\b[0-9a-f]{64}\b", text)):
-            what = "it has the SHA-256 of a private file, with which guesses can be tested"
+            what = "it contains the SHA-256 of a private file, which can be used to test guesses"
             yield Fault(path, what)

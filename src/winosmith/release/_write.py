@@ -53,7 +53,7 @@ from winosmith.release._verify import Secrets, find_content_faults, read_secrets
 _Paths = Sequence[str | Path] | str | Path
 
 _MAX_SHOWN = 3
-"""Maximum number of faults with the same remedy in an error message."""
+"""Maximum number of faults with the same remedy that an error message lists."""
 
 
 @declaration
@@ -61,20 +61,20 @@ class Splitting:
     """Settings of the split into train, dev and test."""
 
     disjoint: Annotated[tuple[Disjoint, ...], Field(strict=False)] = ()
-    """Origins that train, dev and test must not share; they never share twins, families and copies.
-    A single file is split accordingly. Repeat the option for both."""
+    """Origins that train, dev and test must not share, in addition to twins, families and copies. A
+    single file is split accordingly. Repeat the option for both."""
     dev: Annotated[float, Field(ge=0, le=1)] = 0.1
-    """Fraction of problems in dev, if a file is split."""
+    """Fraction of problems in dev if a single file is split."""
     test: Annotated[float, Field(ge=0, le=1)] = 0.14
-    """Fraction of problems in test, if a file is split."""
+    """Fraction of problems in test if a single file is split."""
     seed: Annotated[int, Field(ge=0)] = 0
     """Random seed of the split."""
 
     def __post_init__(self) -> None:
         if self.dev + self.test >= 1:
             raise ValueError(
-                f"dev ({self.dev}) and test ({self.test}) leave nothing to train on; their sum "
-                "must be below 1"
+                f"dev ({self.dev}) and test ({self.test}) leave no problems for training; their "
+                "sum must be below 1"
             )
 
     @property
@@ -171,7 +171,7 @@ def prepare_content(
         named, more = _omit_known_problems(named, previous, about, leave_out)
         left_out |= more
     if empty := [part for part, dataset in named.items() if not len(dataset)]:
-        raise DataError(f"no problem is left in {empty[0]}; omit its file")
+        raise DataError(f"no problems are left in {empty[0]}; omit its file")
     named = _content.sort_test(named)
     answered = named.get(_content.TEST, Dataset())
     is_answered = len(answered) > 0 and None not in answered.answers
@@ -406,8 +406,8 @@ def release(
         judges = _source.make_judge_lookup(_as_list(votes), found)
     if before is not None and before.content.keyed and not keyed:
         raise InputError(
-            f"the previous release {before.version} is keyed, so this release must be keyed, too, "
-            "to keep its ids; add `keyed=True`"
+            f"the previous release {before.version} is keyed, so this release must also be "
+            "keyed to keep its ids; add `keyed=True`"
         )
     out = Path(out)
     if out.exists() and not out.is_dir():

@@ -394,7 +394,7 @@ def draw_items_by_correct(histogram: Mapping[int, int], people: int, *, title: s
                         hatch=["//" if b else "" for b in bad], edgecolor=INK,
                         linewidth=0)  # fmt: skip
         axes.bar_label(bars, [f"{n:,}" if n else "" for n in sizes], padding=2, color=INK)
-        axes.set(xlabel=f"people of {people} who gave the intended answer", ylabel="items")
+        axes.set(xlabel=f"people (of {people}) who gave the intended answer", ylabel="items")
         axes.set_ylim(0, 1.14 * max([*sizes, 1]))
         axes.set_xticks(places if len(places) < 14 else places[::-2][::-1])
         axes.invert_xaxis()
@@ -409,7 +409,8 @@ def draw_items_by_correct(histogram: Mapping[int, int], people: int, *, title: s
         for right, n in zip(places[::-1], sizes[::-1], strict=True)
         if n
     )
-    return draw_chart(paint, title=f"{title}: items by correct answers", description=description)
+    heading = f"{title}: items by number of correct answers"
+    return draw_chart(paint, title=heading, description=description)
 
 
 def draw_sheet_accuracy(parts: Sequence[SheetPart], *, title: str, note: str = "") -> Svg:

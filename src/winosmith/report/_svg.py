@@ -43,7 +43,7 @@ COLOURS = {
 PAGE, INK, MUTED, RULE, ONE, TWO, KEPT, GONE, NULL = COLOURS.values()
 
 TICK_STEPS = [1, 2, 5, 10]
-"""Possible steps between axis ticks, up to a power of ten."""
+"""Possible steps between axis ticks, each multiplied by a power of ten."""
 
 _FONTS = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, sans-serif"
 
