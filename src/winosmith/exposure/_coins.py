@@ -67,7 +67,7 @@ class KeyedRelease:
     """The presentations and coins of a keyed release.
 
     Attributes:
-        pairs: the problems with a coin, sorted by block and id.
+        pairs: the problems whose presentation a coin decides, sorted by block and id.
         coins: for each block, whether the first presentation was published.
         digest: digest of the release's data, to which the commitment is bound.
         without: number of blocks that have no coin, because there is no equivalent presentation.

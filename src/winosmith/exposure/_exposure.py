@@ -63,7 +63,7 @@ class Exposure(Result):
         release: digest of the release's data.
         look: number of the look at this release, from 1.
         level: significance level of the look.
-        blocks: number of blocks with a coin.
+        blocks: number of blocks whose presentation a coin decided.
         without: number of blocks without an equivalent presentation.
         reference: name of the reference model; None if there is none.
         models: the result of each model by name.

@@ -46,7 +46,7 @@ def compute_detectable_shift(blocks: int, level: float = LEVEL, power: float = 0
     normal differences needs 4.5 % fewer blocks for the same shift (2,473 for .05, 619 for .1).
 
     Args:
-        blocks: The number of blocks with a coin whose presentations have different scores.
+        blocks: The number of blocks whose two presentations have different scores.
         level: The level of the one-sided test, between 0 and 1; for m models, divide it by m.
         power: The probability of detecting the shift, between 0 and 1.
 

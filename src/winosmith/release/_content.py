@@ -299,7 +299,7 @@ class CoinStatement:
 
     @property
     def blocks(self) -> int:
-        """The number of blocks with a coin."""
+        """The number of blocks whose presentation a coin decided."""
         return self.names + self.options
 
     @property
