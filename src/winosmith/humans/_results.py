@@ -427,7 +427,9 @@ class ItemRow(Result):
     @property
     @computed(**shown("people read", lambda reading: reading or None))
     def reading(self) -> str:
-        """The most frequent answer in words, or "" if it is the intended answer."""
+        """The most frequent answer in words, "no answers", or "" for the intended answer."""
+        if not self.same:
+            return "no answers"
         if self.majority == self.answer:
             return ""
         if self.majority is not None:

@@ -215,6 +215,20 @@ def test_gold_looks_like_any_other_and_is_told_at_once(judge: Any, rules: Any) -
     assert judge("cat").get(path.replace("contest", "checked")).status_code == 404
 
 
+@pytest.mark.parametrize(
+    ("training", "said"), [(0, "doesn’t count against you"), (2, "counts as incorrect in the tr")]
+)
+def test_a_contest_says_what_the_answer_counts_as(
+    judge: Any, rules: Any, training: int, said: str
+) -> None:
+    """In the training, a contested answer counts until a moderator decides; later, it does not."""
+    rules(gold_every=1, local_first=False, training_questions=training, training_right=training)
+    gold(3)
+    ann = judge("ann")
+    slot = give(ann.person, 1)
+    assert said in ann.get(f"/judge/checked/{slot.ref}/").content.decode()
+
+
 def test_the_known_answer_is_told_whichever_it_is(judge: Any, rules: Any) -> None:
     """The page of a gold question has its answer in the blank, though it is the second option."""
     rules(gold_every=1, local_first=False)
@@ -273,7 +287,7 @@ def test_agreement_is_for_everyone(db: Any, rules: Any, person: Maker, visit: Ma
     """
     page = visit().get("/judge/agreement/")
     assert page.status_code == 200
-    assert "No problem has been decided" in page.content.decode()
+    assert "No decided problem is included" in page.content.decode()
     for _ in range(4):
         twin(halves=1)
     for name, choices in (("ann", (0, 0, 0, 1)), ("bob", (0, 1, 1, 1)), ("cat", (0, 0, 0, 1))):

@@ -32,6 +32,22 @@ def test_a_contributor_appeals_once_until_it_is_answered(
 
 
 @pytest.mark.parametrize("action", ["accept", "reopen"])
+def test_an_appeal_is_a_reason_only_if_there_is_one(
+    db: Any, person: Any, moderator: Any, twin: Any, visit: Any, action: str
+) -> None:
+    """The form offers it for the half with an appeal, not for the other, and not for both."""
+    ann = person("ann")
+    halves = twin(ann, state="rejected")
+    appeal(ann, halves[0], "It is about weight.")
+    browser, picks = visit(moderator()), [f"{half.ref}:0" for half in halves]
+    asked = [
+        browser.get("/moderate/ask/", {"action": action, "pick": pick}).content.decode()
+        for pick in (picks[0], picks[1], picks)
+    ]
+    assert ["The appeal convinced us" in page for page in asked] == [True, False, False]
+
+
+@pytest.mark.parametrize("action", ["accept", "reopen"])
 def test_granting_closes_the_appeal(
     db: Any, person: Any, moderator: Any, twin: Any, do: Any, action: str
 ) -> None:

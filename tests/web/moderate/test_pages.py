@@ -254,11 +254,13 @@ def test_a_contested_gold_question_is_settled_once(
     assert other.status_code == 409
 
 
-@pytest.mark.parametrize(("action", "chosen"), [("let-through", 1), ("reject", 0), ("withdraw", 0)])
+@pytest.mark.parametrize(
+    ("action", "chosen"), [("let-through", 1), ("reject", 0), ("withdraw", 0), ("accept", 0)]
+)
 def test_no_reason_against_somebody_is_chosen_for_a_moderator(
     db: Any, twin: Any, moderator: Any, visit: Any, action: str, chosen: int
 ) -> None:
-    """Of what goes against the contributor no reason is ticked before a moderator ticks one."""
+    """Of what goes against somebody's word no reason is ticked before a moderator ticks one."""
     one, _ = twin()
     client = visit(moderator())
     page = client.get("/moderate/ask/", {"action": action, "pick": f"{one.ref}:0"}).content.decode()

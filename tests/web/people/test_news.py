@@ -92,8 +92,10 @@ def test_a_judge_hears_of_new_problems_and_how_many_are_left(
     _news(visit(bob)), _news(visit(ann))
     for n in range(3):
         made = Twin.objects.create(ref=f"new{n}", contributor=ann)
+        ends = ("broke", "held")[: n + 1]  # a judge gets only one half of a twin
+        text = f"The cup {n} hit the jug, and the _ "
         submit_twin(
-            made, [Half(f"The cup {n} hit the jug, and the _ broke.", ("cup", "jug"), 0)], []
+            made, [Half(f"{text}{end}.", ("cup", "jug"), at) for at, end in enumerate(ends)], []
         )
     assert (_badge(visit(bob)), _badge(visit(ann))) == (1, 0)
     page = _news(visit(bob))

@@ -260,6 +260,7 @@ def test_a_problem_with_nul_is_left_out(db: Any, send: Callable[..., Any], as_: 
 def test_a_dropped_file_is_gone(db: Any, send: Callable[..., Any]) -> None:
     """Whoever drops it is told so; confirmed afterwards, it is refused."""
     job = _proposed(send, file=CUPS)
+    assert "to be confirmed" in send("/admin/jobs/", method="get").content.decode()
     path = f"/admin/jobs/{job.mark}/confirm/"
     with TestCase.captureOnCommitCallbacks(execute=True):
         assert send(path, do="drop").status_code == 302

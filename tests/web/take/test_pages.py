@@ -277,6 +277,32 @@ def test_moderators_see_how_far_a_round_is_and_then_its_results(
     assert browser.get("/tests/progress/nothing/").status_code == 404
 
 
+def test_a_question_without_answers_has_no_reading(
+    opened: Maker, person: Maker, visit: Maker
+) -> None:
+    """An empty answer is no reading, and the results say what it counts as."""
+    made, who = opened(twins(6)), person("ann")
+    fill(who, assign_sheet(who, made, {}))
+    close_round(made.name)
+    browser = visit(person("eva", is_moderator=True))
+    page = browser.get(f"/tests/progress/{made.name}/").content.decode()
+    assert page.count("<td>no answers</td>") == 1
+    assert "A question without an answer counts as not answered as intended." in page
+
+
+def test_a_submitted_test_is_not_offered_again(ann: Any, opened: Maker) -> None:
+    """The list names it only among the tests taken; its page has no texts to agree to."""
+    made = opened(twins(6))
+    assert made.title in ann.get("/tests/").content.decode()
+    path = f"/tests/round/{made.name}/"
+    assert "What you agree to" in ann.get(path).content.decode()
+    fill(ann.person, assign_sheet(ann.person, made, {}))
+    page = ann.get("/tests/").content.decode()
+    assert path not in page
+    assert "Tests that you took" in page
+    assert "What you agree to" not in ann.get(path).content.decode()
+
+
 def close_share(made: Any) -> float:
     """Return the share of intended answers of a closed round."""
     made.refresh_from_db()

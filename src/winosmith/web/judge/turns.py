@@ -517,7 +517,8 @@ def iter_judging_work(person: Person) -> Iterator[Work]:
     if get_current_slot(person) is not None:
         yield Work(_("A problem is reserved for you"), to)
     elif _has_work(person):
-        rows = get_fresh_slots(person, 0).order_by().values("problem").distinct()
+        field = "problem" if settings.RULES.both_halves else "twin"
+        rows = get_fresh_slots(person, 0).order_by().values(field).distinct()
         n = rows[:MAX_COUNTED].count() or 1
         text = ngettext(
             "%d problem is left for you to judge", "%d problems are left for you to judge", n

@@ -47,6 +47,7 @@ class Action:
         states: The states in which the action is possible.
         new_state: The new state; None if the state stays or an earlier state is restored.
         reasons: Common reasons; the first is preselected, unless the action is `against` somebody.
+        last_needs_appeal: Whether the last reason is offered only if an appeal is open.
     """
 
     name: str
@@ -57,11 +58,12 @@ class Action:
     states: frozenset[Any]
     new_state: Any
     reasons: tuple[Any, ...]
+    last_needs_appeal: bool = False
 
     @property
     def against(self) -> bool:
-        """Return whether the action is against the contributor; no reason is preselected then."""
-        return self.name in ("hold", "reject", "withdraw", "decline")
+        """Return whether the action is against the contributor or overrules earlier decisions."""
+        return self.name in {"hold", "reject", "withdraw"} | APPEAL_ANSWERS
 
 
 LIVE = frozenset((State.HELD, State.JUDGING, State.VALID, State.REJECTED))
@@ -106,9 +108,10 @@ _ALL = (
         State.VALID,
         (
             _("The judges missed the point of the trigger word."),
-            _("The appeal convinced us."),
             _("The votes against it concern another problem."),
+            _("The appeal convinced us."),
         ),
+        last_needs_appeal=True,
     ),
     Action(
         "reject",
@@ -150,6 +153,7 @@ _ALL = (
         frozenset({State.WITHDRAWN}),
         None,
         (_("It was withdrawn by mistake."), _("The appeal convinced us.")),
+        last_needs_appeal=True,
     ),
     Action(
         "reopen",
@@ -161,9 +165,10 @@ _ALL = (
         State.JUDGING,
         (
             _("The votes were close; other judges will judge it."),
-            _("The appeal convinced us that others should judge it."),
             _("A judge who voted on it was put on hold."),
+            _("The appeal convinced us that others should judge it."),
         ),
+        last_needs_appeal=True,
     ),
     Action(
         "embargo",

@@ -185,6 +185,8 @@ def filter_queue(filters: QueueFilters) -> QuerySet[Problem]:
     query = Problem.objects.select_related("twin__contributor")
     if filters.state:
         query = query.filter(state=filters.state)
+    if filters.get_states() == {State.VALID} and filters.only != "gold":
+        query = query.exclude(gold=True)
     if filters.only:
         query = _filter_only(query, filters.only)
     if filters.hint:

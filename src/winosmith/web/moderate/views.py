@@ -177,6 +177,7 @@ def _render_confirmation(
     request: HttpRequest, action: batches.ActionRequest, error: InputError | None = None
 ) -> HttpResponse:
     at = batches.get_newest_keys()
+    rows = dossier.list_rows(request.user, action.get_selected_problems())
     return render(
         request,
         "moderate/ask.html",
@@ -185,7 +186,10 @@ def _render_confirmation(
             "error": error,
             "at": at,
             "count": action.count_problems(at),
-            "rows": dossier.list_rows(request.user, action.get_selected_problems()),
+            "rows": rows,
+            "appealed": all(row["appeal"] for row in rows)
+            if rows
+            else action.where.only == "appeal",
         },
         status=200 if error is None else 422,
     )
@@ -195,11 +199,12 @@ def _render_conflict(
     request: HttpRequest, action: batches.ActionRequest, conflict: ConflictError
 ) -> HttpResponse:
     """Show another moderator's decision next to the requested action."""
-    problem = conflict.problem
+    (row,) = dossier.list_rows(request.user, [conflict.problem])
     context = {
         "asked": action,
         "error": conflict,
-        "row": dossier.list_rows(request.user, [problem])[0],
+        "row": row,
+        "appealed": row["appeal"],
         "since": [dossier.make_history_entry(event) for event in conflict.since],
     }
     return render(request, "moderate/conflict.html", context, status=409)

@@ -72,10 +72,10 @@ def show_log(request: HttpRequest) -> HttpResponse:
 @require_safe
 @admins_only
 def show_jobs(request: HttpRequest) -> HttpResponse:
-    """Show waiting, running and failed jobs, and the site's periodic tasks."""
+    """Show unfinished and failed jobs, and the site's periodic tasks."""
     rows = _get_visible_jobs()
     context = {
-        "busy": rows.filter(state__in=BUSY).exclude(mark__in=list(duties)),
+        "busy": rows.filter(state__in=(*BUSY, Job.State.SHOWN)).exclude(mark__in=list(duties)),
         "failed": rows.filter(state=Job.State.FAILED)[:SIZE],
         "duties": rows.filter(mark__in=list(duties)).order_by("at"),
         "worker": get_worker_process_id(site_settings.SITE.folder),

@@ -27,13 +27,17 @@ MAX_STARTS = 60
 
 @require_safe
 def show_tests(request: HttpRequest) -> HttpResponse:
-    """Show the available tests, and the tests that the person has taken."""
+    """Show the tests that the person can take, and the tests that they have taken."""
     person = _get_eligible_person(request)
     sittings = Sitting.objects.filter(subject__person=person) if person else Sitting.objects.none()
     page = {
         "rounds": [
             {"round": round_, **_get_sheet_sizes(round_)}
             for round_ in Round.objects.filter(state=Round.State.OPEN).order_by("-created")
+            if not (
+                sittings.filter(subject__round=round_).exists()
+                and _explain_unavailability(cast(Person, person), round_)
+            )
         ],
         "out": sheets.get_unfinished_sitting(person) if person else None,
         "taken": sittings.exclude(state=Sitting.State.GIVEN)
