@@ -410,6 +410,8 @@ def _check_one_blank(sentence: str, advice: str = "") -> None:
     blanks = sentence.count(BLANK)
     if blanks == 1:
         return
+    if not sentence.strip():
+        raise ProblemError("the sentence is empty")
     reason = f"the sentence has {blanks or 'no'} blank{'s' * (blanks != 1)} ('_'); 1 is needed"
     if other := _OTHER_BLANK.search(sentence):
         advice = f": write one '_' in place of {other[0]!r}"

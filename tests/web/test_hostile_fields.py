@@ -301,7 +301,9 @@ def settings_of_the_site(world: Any) -> Shown:
     """Write the title, the contact and the licence into the site's settings."""
     browser = w.browser_of(world, "visitor")
     for some in (" and ".join(TEXTS[n : n + 10]) for n in range(0, len(TEXTS), 10)):
-        rules = replace(settings.RULES, title=f"title {some}", contact=some, licence=f"by {some}")
+        rules = replace(
+            settings.RULES, title=f"title {some}", contact=f"a@b {some}", licence=f"by {some}"
+        )
         with override_settings(RULES=rules):
             for path in ("/people/texts/", "/people/login/"):
                 answer = browser.get(path)
@@ -319,7 +321,7 @@ def choices_of_admins(world: Any) -> Shown:
 
     pages = []
     for n, text in enumerate(TEXTS):
-        form = choices(title=text[:100], contact=text[:100], words_to_flag=text[:100])
+        form = choices(title=text[:100], contact=f"a@b {text[:100]}", words_to_flag=text[:100])
         answer = w.browser_of(world, "admin").post("/admin/settings/", {**form, "judges": "2"})
         page = Page(answer.content.decode())
         assert (answer.status_code, page.faults) == (422, []), text

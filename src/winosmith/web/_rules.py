@@ -139,6 +139,10 @@ _MUST_NOT_BE_ONE = _make_validator(
 _IS_MAIL_ADDRESS = _make_validator(
     lambda text: "@" in text, "it must be an email address, such as twins@example.org"
 )
+_IS_CONTACT = _make_validator(
+    re.compile(r"$|.*(\S@\S|https?://\S)", re.DOTALL).match,
+    _("it must contain an e-mail address or a web address (https://…)"),
+)
 # The tags of BCP 47 (RFC 5646, section 2.1) for a language in use.
 _IS_LANGUAGE_TAG = _make_validator(
     re.compile(r"[A-Za-z]{2,3}(-[A-Za-z0-9]{2,8})*").fullmatch,
@@ -209,7 +213,7 @@ class SiteRules:
 
     title: Annotated[str, _setting("name", min_length=1, max_length=LONGEST)] = "Winosmith"
     """Name of the site. Shown at the top of each page."""
-    contact: Annotated[Short, _setting("name", max_length=LONGEST)] = ""
+    contact: Annotated[Short, _setting("name", max_length=LONGEST), _IS_CONTACT] = ""
     """How to reach you. A mail address or the address of a page; shown with the consent text and
     below each page."""
     goal: Annotated[int, _setting("name", ge=0, le=1_000_000_000)] = 0

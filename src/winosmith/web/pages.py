@@ -208,6 +208,7 @@ ROW_FAULTS = (
         "this is not a row of a table: %(error)s; is a quotation mark left open? "
         "(lines %(first)s to %(last)s are lost)"
     ),
+    gettext_noop("the sentence is empty"),
     gettext_noop("the sentence has no blanks ('_'); 1 is needed"),
     gettext_noop("the sentence has no blanks ('_'); 1 is needed; mark a question with %(key)s"),
     gettext_noop(

@@ -67,11 +67,10 @@ def test_names_differ_by_more_than_capitals(db: Any, visit: Any, person: Any, na
 
 
 def test_a_double_click_on_sign_up_makes_one_account(db: Any, visit: Any) -> None:
-    """The same sign-up sent again from before the answer logs in to the account that is there."""
-    assert visit().post("/people/join/", TYPED).status_code == 302
-    again = visit().post("/people/join/", TYPED)
-    assert again.status_code == 302
-
+    """The same sign-up again, which logs in to the existing account, does not claim a new one."""
+    first, again = (visit().post("/people/join/", TYPED, follow=True) for _ in range(2))
+    assert "Your account is ready." in first.content.decode()
+    assert "You already have an account" in again.content.decode()
     assert Person.objects.filter(name="Ann").count() == 1
 
 

@@ -34,7 +34,8 @@ GOLD = (
     "The big jug did not fit into the bag as the _ was small.,jug,bag,2,\n"
 )
 
-BAD = f"{CUPS}No blank is here.,cup,jug,1\nThe _ and the _ fell.,cup,jug,2\n"
+BAD = f"{CUPS}No blank is here.,cup,jug,1\nThe _ and the _ fell.,cup,jug,2\n,cup,jug,1\n"
+BAD += "The jug fell on the _ of the can.,cup,jug,\n"
 
 
 def _proposed(send: Callable[..., Any], **form: Any) -> Any:
@@ -49,16 +50,18 @@ def test_nothing_comes_in_before_it_is_confirmed(
 ) -> None:
     """The preview counts and names lines; once confirmed, the sound ones wait to be judged."""
     job = _proposed(send, file=BAD)
-    assert (job.state, job.came["new"], job.came["refused"]) == ("shown", 2, 2)
+    assert (job.state, job.came["new"], job.came["refused"]) == ("shown", 2, 4)
     assert job.came["told"] == [
         "cups.csv:4: the sentence has no blanks ('_'); 1 is needed; "
         'mark a question with "blank": null',
         "cups.csv:5: the sentence has 2 blanks ('_'); 1 is needed",
+        "cups.csv:6: the sentence is empty",
+        "cups.csv:7: the problem '5' has no answer, which judging requires",
     ]
     assert not Problem.objects.exists()
     assert job.file.stat().st_mode & 0o077 == 0
     job = done(job)
-    assert (job.state, job.came["added"], job.came["refused"]) == ("done", 2, 2)
+    assert (job.state, job.came["added"], job.came["refused"]) == ("done", 2, 4)
     assert set(Problem.objects.values_list("state", "gold")) == {("judging", False)}
     assert not job.file.exists()
 

@@ -72,7 +72,7 @@ def test_more_gold_than_is_needed_is_told_as_a_number(
         rules = replace(settings.RULES, training_questions=wanted, training_right=1)
         monkeypatch.setattr(settings, "RULES", rules)
         told += [step.state for step in list_setup_steps() if step.act == "Import gold questions"]
-    assert told == ["2 of the 5 needed for training", "2 questions", "2 questions"]
+    assert told == ["2 of the 5 needed for training", "2 for each judge", "2 for each judge"]
 
 
 def test_a_site_toml_without_rules_is_no_look_at_them(

@@ -60,8 +60,8 @@ class NewPasswordForm(forms.Form):
         gettext_lazy("Password"),
         "new-password",
         gettext_lazy(
-            "At least 8 characters, and not easy to guess. Write it down: "
-            "without an e-mail address, nobody can send you a new one."
+            "At least 8 characters, and not easy to guess. If you lose it, ask the people who "
+            "run this site for a link to set a new one."
         ),
     )
     again = _make_password_field(gettext_lazy("Repeat the password"), "new-password")
@@ -204,7 +204,6 @@ def join(request: HttpRequest, token: str = "") -> HttpResponseBase:
         person = _create_account(request, form, invitation)
         if person is not None:
             _start_session(request, person)
-            messages.success(request, _("Welcome. Your account is ready."))
             return redirect("run:start" if person.is_superuser else gates.get_safe_next(request))
     return _render_form(
         request, "join", form, invitation=invitation, next=gates.get_safe_next(request)
@@ -214,23 +213,26 @@ def join(request: HttpRequest, token: str = "") -> HttpResponseBase:
 def _create_account(
     request: HttpRequest, form: JoinForm, invitation: Invitation | None
 ) -> Person | None:
-    """Return the new account; None if the form has errors."""
+    """Return the account, new or of the same name and password; None if the form has errors."""
     typed = form.cleaned_data
     try:
         if invitation is None:
             gates.rate_limit(request, "join", accounts.MAX_SIGN_UPS)
-        return accounts.sign_up(
+        person = accounts.sign_up(
             typed["name"],
             typed["password"],
             anonymous=gates.get_current_writer(request),
             invitation=invitation,
         )
+        messages.success(request, _("Welcome. Your account is ready."))
+        return person
     except ValidationError as error:
         form.add_error("password", error)
     except InputError as error:
-        # A double click sent the form twice: the account exists with this password.
+        # Perhaps a double click sent the form twice: the account exists with this password.
         found = accounts.check_login(request, typed["name"], typed["password"])
         if found is not None:
+            messages.success(request, _("You already have an account; you are now logged in."))
             return found
         form.add_error("name", str(error))
     return None

@@ -121,12 +121,14 @@ class SettingsForm(forms.Form):
     def clean(self) -> dict[str, Any]:
         """Reject values that contradict each other, using the site's start-up checks."""
         typed: dict[str, Any] = super().clean()
-        if not self.errors:
+        while True:  # each check reports one error
             try:
                 replace(settings.RULES, **typed)
             except RecipeError as error:
-                self.add_recipe_error(error)
-        return typed
+                if error.key in typed:
+                    self.add_recipe_error(error)  # this also removes the value from `typed`
+                    continue
+            return typed
 
     def add_recipe_error(self, error: RecipeError) -> None:
         """Add an error to the field of the invalid setting."""

@@ -251,9 +251,11 @@ def read_file(
     if options["new_ids"]:
         data = with_free_ids(data, settings.SITE.secret)
     report(IDENTIFIED)
-    lines = {problem.id: line for (line, _p), problem in zip(problems, data, strict=True)}
+    origins = {new.id: origin for origin, new in zip(problems, data, strict=True)}
     while purpose and (unfit := list(find_unimportable(data, purpose))):
-        bad += [(lines[problem.id], str(error)) for problem, error in unfit]
+        for problem, fault in unfit:
+            line, original = origins[problem.id]  # the admin knows the file's id, not the new one
+            bad.append((line, str(fault).replace(repr(problem.id), repr(original.id))))
         out = {problem.id for problem, _error in unfit}
         data = Dataset((problem for problem in data if problem.id not in out), data.name)
     return FileContent(contents.format.name, data, sorted(bad), contents.notes)

@@ -156,7 +156,7 @@ def _make_gold_step() -> Step:
             "wanted": wanted,
         }
     else:
-        state = ngettext("%d question", "%d questions", count) % count
+        state = ngettext("%d for each judge", "%d for each judge", count) % count
     return Step(
         _("Add questions with a known answer"),
         _("Gold questions train judges and show who reads carefully. They are never in the data."),
