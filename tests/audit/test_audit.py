@@ -393,6 +393,18 @@ def test_the_page_tells_the_verdict_first_and_the_record_is_json() -> None:
     assert ": mine: no cue is flagged; " in found.readme_line
 
 
+def test_a_set_in_which_no_cue_could_be_flagged_gets_no_certificate() -> None:
+    """Of three items, a cue that is always correct is within chance; of sixty it is not."""
+    found = audit.audit(_worded(3, 0.5), draws=99)
+    assert audit.make_verdict(found) == (
+        "mine is too small to be judged: even a cue that is correct for all 3 items would not be "
+        "flagged."
+    )
+    assert found.readme_line == ""
+    assert "none is flagged" not in audit.render_page(found)
+    assert audit.audit(_worded(60, 0.5), draws=99, probe_draws=0).readme_line
+
+
 def test_a_field_that_tells_the_key_comes_first_in_the_verdict() -> None:
     """An id that ends in the key is told before any cue, and breaks the rule on leaks."""
     data = _worded(80, 0.5)

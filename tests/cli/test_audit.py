@@ -58,6 +58,24 @@ def test_records_that_are_no_items_are_a_finding(told: Path, cli: Cli) -> None:
     )
 
 
+def test_rows_that_can_not_be_used_are_counted_and_explained(tmp_path: Path, cli: Cli) -> None:
+    """A warning has their number and reasons, and sentences about the rest have its denominator."""
+    rows = [f"What is number {at}?,stone {at},a cold river {at},B\n" for at in range(40)]
+    rows[4:9] = ["Same?,x,x,A\n"] * 4 + ["Which?,a,b,\n"]
+    path = tmp_path / "some.csv"
+    path.write_text("question,A,B,answer\n" + "".join(rows))
+    audited = ("audit", path, "--draws", "99", "--no-probes")
+    printed = " ".join(cli(*audited).split())
+    assert f"4 of 40 rows of {path} can't be used: {path}:6: two options are equal" in cli.err
+    assert "; and 1 more; add --skip-bad FILE to list all" in cli.err
+    assert "of 35 items in 40 rows" in printed
+    assert "Not found in the usable items of some: " in printed
+    path.write_text("question,A,B,answer\n" + "".join(rows[4:9] + rows[:2]))
+    printed = " ".join(cli(*audited).split())
+    assert "some can't be judged: 4 of 7 rows can't be used" in printed
+    assert "No line for a README: some can't be judged" in printed
+
+
 @pytest.mark.parametrize(
     ("rules", "message"),
     [
@@ -357,7 +375,7 @@ def test_a_repair_takes_enough_items(told: Path, tmp_path: Path, cli: Cli) -> No
     """Too few items are refused with what to do, and no folder is left."""
     folder = tmp_path / "fixed"
     few = ["audit", str(told), "--draws", "19", "--no-probes", "--repair", str(folder)]
-    assert "a repair needs 100" in cli.refused(*few)
+    assert "the 40 items of told form 40 blocks" in cli.refused(*few)
     assert not folder.exists()
 
 

@@ -82,6 +82,10 @@ def test_of_questions_it_says_what_is_not_checked(tmp_path: Path, cli: Cli) -> N
     told = " ".join(cli("check", tmp_path / "mixed.jsonl").split())
     assert "Questions without a blank: 2; their length" in told
     assert "winosmith audit" in told
+    formats.write(asked, tmp_path / "asked.jsonl")
+    told = cli("check", tmp_path / "asked.jsonl")
+    assert "authors were not applied to 2 (no rule can be checked)\n" in told
+    assert cli.told("check", tmp_path / "asked.jsonl")["rules_used"]["applied_to"] == 0
 
 
 def test_json_is_the_same_report(twins: Path, votes: Path, cli: Cli) -> None:

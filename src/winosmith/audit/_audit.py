@@ -127,6 +127,16 @@ class SplitAudit(Result):
         """The probes that are better than chance at 0.05, after Bonferroni's correction."""
         return tuple(probe for probe in self.probes if probe.p <= 0.05 / len(self.probes))
 
+    @property
+    def inconclusive(self) -> str:
+        """The reason if the absence of flagged cues shows nothing, or ""."""
+        if (bad := len(self.refused)) >= (good := len(self.dataset)):
+            return f"{self.name} can't be judged: {bad:,} of {bad + good:,} rows can't be used"
+        limits = [one.high for one in self.battery.found if one.about == "position" and one.spread]
+        is_small = min(limits, default=0) > 1 - 1e-9 and self.best_cue is None
+        why = f"even a cue that is correct for all {len(self.items)} items would not be flagged"
+        return f"{self.name} is too small to be judged: {why}" if is_small else ""
+
     def charts(self) -> list[Svg]:
         """Draw the chart of cue scores."""
         return self.battery.charts(f"Cues of {self.name}")
@@ -137,7 +147,8 @@ class SplitAudit(Result):
             worst = max(leaks, key=lambda leak: leak.accuracy * leak.problems)
             yield f"{self.name} gives answers away by a field: {worst}."
         best, scores = self.best_cue, self.battery
-        items, tried = f"{len(self.items):,} items", len(scores.found)
+        rows = f" in {len(self.dataset) + len(self.refused):,} rows" if self.refused else ""
+        items, tried = f"{len(self.items):,} items{rows}", len(scores.found)
         if best is not None:
             yield (
                 f"{self.name} gives answers away: choosing “{best.cue}” is correct for "
@@ -164,6 +175,8 @@ class SplitAudit(Result):
                 f"It is borderline whether {self.name} gives answers away: {scores.draws:,} random "
                 f"draws are too few to decide about “{first.cue}”, {figures}"
             )
+        elif self.inconclusive:
+            yield f"{self.inconclusive}."
         else:
             yield (
                 f"No cue of {self.name} is flagged. The strongest of {tried} is “{first.cue}”, "
@@ -343,7 +356,9 @@ class Audit(Result):
     @property
     @computed(key="line")
     def readme_line(self) -> str:
-        """A line for a README with the strongest cue and word model of each split."""
+        """A README's line with each split's strongest cue and model; "" if one is inconclusive."""
+        if any(part.inconclusive for part in self.parts):
+            return ""
         return f"Audited by winosmith {__version__}: " + "; ".join(map(_summarise, self.parts))
 
     @property

@@ -178,11 +178,11 @@ def bound_accuracies(
     return Proof(tuple(bounds), float(stays.sum()))
 
 
-def require_enough_blocks(blocks: int, where: str = "") -> None:
-    """Raise `DataError` if there are too few blocks for a repair."""
+def require_enough_blocks(blocks: int, items: str = "the items") -> None:
+    """Raise `DataError` if the blocks of `items` are too few for a repair."""
     if blocks < 2 * MIN_BLOCKS:
         raise DataError(
-            f"there are {blocks} blocks (items that are not copies, twins or look-alikes){where}; "
+            f"{items} form {blocks} blocks (copies, twins and look-alikes are in the same block); "
             f"a repair needs {2 * MIN_BLOCKS}: half to learn from, and half to measure the result"
         )
 

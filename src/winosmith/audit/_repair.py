@@ -329,8 +329,8 @@ class PreparedSet:
         items = Items.from_dataset(Dataset(dealt.values(), data.name))
         stages = Counter(stage for stage, _ in gone.values())
         out = ", ".join(f"{stage}: {count:,}" for stage, count in stages.items())
-        left = f" in the remaining {len(rows):,} of {len(data):,} items ({out})" if gone else ""
-        require_enough_blocks(items.block_count, left)
+        left = f" ({len(rows):,} remain; {out})" if gone else ""
+        require_enough_blocks(items.block_count, f"the {len(data):,} items of {data.name}{left}")
         fixed = frozenset(row for row in rows if not free[row])
         return cls(data, gone, aside, dealt, fixed, items, own, found, plan)
 

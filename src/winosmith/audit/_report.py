@@ -229,7 +229,7 @@ def _make_cue_section(part: SplitAudit) -> report.Section:
     )
     if borderline:
         lead += f", and {borderline} {'is' if borderline == 1 else 'are'} borderline"
-    return report.Section(f"Cues of {part.name}", blocks, f"{lead}.")
+    return report.Section(f"Cues of {part.name}", blocks, f"{part.inconclusive or lead}.")
 
 
 def _make_cue_row(score: CueScore, draws: int) -> list[report.Value]:
@@ -342,7 +342,8 @@ def _make_check_blocks(audit: Audit) -> Iterator[report.Block]:
                 title = f"{name}: {check.title}"
                 rows.append([title, len(found), check.list_examples(found, most)])
         clean = [check.title for check, found in findings if found is not None and not found]
-        absent.append(f"Not found in {name}: {'; '.join(clean)}.")
+        usable = "the usable items of " * bool(part.refused)
+        absent.append(f"Not found in {usable}{name}: {'; '.join(clean)}.")
         absent += [
             f"Not checked, because {name} has too few items: {check.title}."
             for check, found in findings

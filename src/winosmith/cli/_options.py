@@ -230,6 +230,11 @@ def read_contents(
         formats.write_bad_records(bad, skip_bad)
         say(f"{contents.path}: {count_noun(len(contents.bad), 'record')} omitted; see {skip_bad}")
     contents.refuse(skip_bad=omit_bad or skip_bad is not None)
+    if contents.bad and not skip_bad:
+        count, of = len(contents.bad), f"{len(contents.bad) + len(contents.items):,} rows"
+        why = "; ".join(f"{one.place}: {one.reason}" for one in contents.bad[:3])
+        why += f"; and {count - 3:,} more; add --skip-bad FILE to list all" * (count > 3)
+        say(f"Warning: {count:,} of {of} of {contents.path} can't be used: {why}")
     contents.warn()
     return contents
 

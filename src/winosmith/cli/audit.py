@@ -318,7 +318,8 @@ def command(
         spaced=True,
     ).show(as_json=options["as_json"], out=options["out"])
     if not options["as_json"]:
-        echo(f"For a README: {found.readme_line}")
+        why = "; ".join(filter(None, (part.inconclusive for part in found.parts)))
+        echo(f"No line for a README: {why}" if why else f"For a README: {found.readme_line}")
         for name, one in repairs.items():
             folder = Path(repaired or "", name if len(repairs) > 1 else "")
             echo(f"{len(one.dataset):,} items are in {folder / 'kept.jsonl'}", bold=True)

@@ -88,7 +88,7 @@ def command(**options: Any) -> None:
     tables with the columns id and choice, or with ids and a column of letters for each model; JSON
     objects of labels by ids; samples of lm-evaluation-harness; logs of inspect_ai, HELM and OpenAI
     evals; instance records of Every Eval Ever; or folders of such logs. An answer that matches none
-    of the options is incorrect.
+    of the options is incorrect. A `choice` in JSON counts from 0, any other label from 1.
 
     \b
     Example:

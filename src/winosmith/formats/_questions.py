@@ -181,7 +181,7 @@ def _read_questions(
         )
     elif withheld:
         have = "have" if withheld > 1 else "has"
-        notes.append(f"{withheld:,} of {len(good):,} questions {have} no answer")
+        notes.append(f"{withheld:,} of {len(entries):,} questions {have} no answer")
     if kind == "1" and given.answer_is is None:
         fits = Counter(k for d in good if d.answer is not None for k in d.get_readings())
         notes.append(

@@ -122,8 +122,8 @@ class AppliedRules:
 
     Attributes:
         rules: the `rules` setting.
-        exempt: the rows to which the rules were not applied, with the reason for each; empty for
-            "winogrande", all rows for "none".
+        exempt: the rows to which the rules were not applied, with the reason for each; all rows for
+            "none", and if no rule could be checked on any row.
         n: number of problems.
         unspaced: number of problems in a script without spaces (`winosmith.text.detect_script`).
         spaced: number of problems in a script with spaces, other than Latin.
@@ -144,7 +144,7 @@ class AppliedRules:
         were = "WinoGrande's rules for authors were"
         if self.rules == "none":
             return f"{were} not applied, as configured"
-        if self.rules == "winogrande":
+        if self.rules == "winogrande" and not self.exempt:
             return f"{were} applied to all {self.n:,} problems, as configured"
         if not self.exempt:
             return f"{were} applied; no problem is exempt"
@@ -298,6 +298,9 @@ def examine_structure(dataset: Dataset, rules: StructureRules = WINOGRANDE) -> E
     names += [_TWIN_ID] * any(len(rows) > 2 for rows in dataset.groups)
     names += ["lineage"] * any(problem.lineage for problem in dataset)
     found = collect_outcomes(dataset, "structure", _run_rules(dataset, rules, applied), names)
+    if not any(found.checked.values()):
+        unchecked = dict.fromkeys(range(len(dataset)), "no rule can be checked")
+        applied = replace(applied, exempt=unchecked | dict(applied.exempt))
     return replace(found, applied=applied)
 
 
