@@ -212,7 +212,7 @@ def test_letters_in_explanations_follow_their_options(tmp_path: Path) -> None:
         ({"why": "The 2nd option is wrong."}, "its 'why' may refer to an option by its position"),
         ({"why": "The second option is wrong."}, "may refer to an option by its position"),
         ({"feedback": ["a", "b", "c", "d"]}, "another list has one value per option"),
-        ({"feedback": {"A": "a", "B": "b", "C": "c", "D": "d"}}, "another list has a value"),
+        ({"feedback": {"A": "a", "B": "b", "C": "c", "D": "d"}}, "another list has one value"),
         (
             {"options": ["a", "b", "c", "all of the above"]},
             "the order of its options has a meaning",

@@ -204,8 +204,8 @@ def _measure_deviations(values: Sequence[float]) -> list[float]:
     return [round(abs(value - mean), 9) for value in values]
 
 
-def _make_word_scorer(words: frozenset[str]) -> Callable[[View], list[float]]:
-    return lambda view: [float(bool(words & words)) for words in view.word_sets]
+def _make_word_scorer(listed: frozenset[str]) -> Callable[[View], list[float]]:
+    return lambda view: [float(bool(words & listed)) for words in view.word_sets]
 
 
 def is_negation(word: str) -> bool:
