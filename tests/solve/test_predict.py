@@ -156,7 +156,7 @@ def test_two_processes_do_not_write_one_file(tmp_path: Path) -> None:
     ) as other:
         assert other.stdout is not None
         assert other.stdout.readline() == "solving\n"
-        with pytest.raises(OutputError, match="another process is writing it"):
+        with pytest.raises(OutputError, match="another process is writing this file"):
             solve.predict_to_file(solve.Random(4), make_twins(3), out)
         other.communicate("\n")
     assert other.returncode == 0
