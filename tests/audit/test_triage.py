@@ -131,7 +131,7 @@ def test_an_answer_that_is_no_option_is_refused() -> None:
 
 def test_answers_to_another_set_are_refused() -> None:
     """Answers of which none is for an item say so, in place of empty tables."""
-    with pytest.raises(DataError, match="another data set"):
+    with pytest.raises(DataError, match="a different data set"):
         audit.audit(_items(5), draws=19, probe_draws=0, answers=from_choices({"m": {"x": 0}}))
 
 

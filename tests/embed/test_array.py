@@ -153,7 +153,7 @@ def test_vectors_of_a_large_file_are_gathered_into_another(tmp_path, caplog) -> 
     path, rows, ids = large(tmp_path, "float16")
     with caplog.at_level("INFO", logger="winosmith"):
         vectors = load_array(path, ids=ids).embed(problems(ids[::-1]))
-    assert "the vectors, in the order of the problems, take" in caplog.text
+    assert "the vectors, reordered to match the problems, take" in caplog.text
     assert (type(vectors), vectors.dtype) == (np.memmap, np.float32)
     assert np.array_equal(vectors, rows[::-1])
 

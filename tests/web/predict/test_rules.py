@@ -100,5 +100,5 @@ def test_models_that_are_no_list_are_told(tmp_path: Path, text: str) -> None:
     """A number or a table in place of the list is an error with the file."""
     path = tmp_path / "site.toml"
     path.write_text(text)
-    with pytest.raises(RecipeError, match="it must be tables"):
+    with pytest.raises(RecipeError, match="it must be a list of tables"):
         SiteRules.read(path)
