@@ -187,7 +187,7 @@ def test_the_page_states_the_number_the_bias_and_accuracies() -> None:
         + found.doubts.set_aside[0].id,
         "Most of them may be sound items that models get wrong.",
         "are biased upwards",
-        f") on {beyond - 10} more items.",
+        f") on {beyond - 10} other items.",
         f"set_aside={beyond} includes them",
     ):
         assert sentence in page
@@ -276,9 +276,9 @@ def test_splits_share_answers_and_only_answered_ones_set_items_aside(tmp_path: P
     assert not (tmp_path / "out" / "other" / "set_aside.jsonl").exists()
     assert len(found["quiz"].set_aside) > 0
     foreign: dict[str, dict[str, int | None]] = {"m": {"none": 0}}
-    with pytest.raises(DataError, match="another data set"):
+    with pytest.raises(DataError, match="a different data set"):
         audit.repair_splits({"other": other}, tmp_path / "b", answers=from_choices(foreign), **HOW)
-    with pytest.raises(DataError, match="another data set"):
+    with pytest.raises(DataError, match="a different data set"):
         _repaired(data, answers=from_choices(foreign))
     with pytest.raises(DataError, match="3 items can't be set aside without models' answers"):
         _repaired(data, set_aside=3)

@@ -86,7 +86,7 @@ def test_errata_correct_keys(ours: Path, tmp_path: Path, cli: Cli) -> None:
     cli("convert", ours, claims, "--to", "superglue-wsc", "--recast", "claims", "--errata", errata)
     assert json.loads(claims.read_text().splitlines()[0])["label"] is True
     asked = ("convert", claims, tmp_path / "x.jsonl", "--errata", errata)
-    assert "the file has claims" in cli.refused(*asked)
+    assert "the file contains claims" in cli.refused(*asked)
     harness = ("convert", ours, tmp_path / "task", "--to", "lm-eval", "--errata", errata)
     assert "--recast, --errata, --with-embargo and --force" in cli.refused(*harness)
 

@@ -389,8 +389,8 @@ def _nested(member: tarfile.TarInfo, data: bytes) -> Any:
     [
         (_flipped, "the checksum of site.sqlite3 is wrong"),
         (_without_key, "secret is missing"),
-        (_climbing, r"'\.\./evil', which is not a file of a site's backup"),
-        (_linked, "'site.toml', which is not a file of a site's backup"),
+        (_climbing, r"'\.\./evil', which does not belong in a site backup"),
+        (_linked, "'site.toml', which does not belong in a site backup"),
         (_newer, "install that version"),
         (_renamed, "is not a backup of a site"),
         (_nested, "nested too deep"),

@@ -315,7 +315,7 @@ def test_a_closed_problem_takes_no_answers(db: Any, rules: Any, person: Maker) -
     bob = person("bob")
     ref = lease_next_problem(bob).ref
     close_slots(problem)
-    with pytest.raises(ProblemLostError, match="This problem is no longer judged"):
+    with pytest.raises(ProblemLostError, match="This problem is no longer being judged"):
         store_answer(bob, ref, 0)
     assert lease_next_problem(person("cat")) is None
     open_slots(problem)
