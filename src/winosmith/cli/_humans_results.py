@@ -530,7 +530,7 @@ def _print_selection(
         )
         share = percent(fit.kept, 0)
         echo(
-            f"{share} of the chosen problems are also chosen if one fold of the people is left out."
+            f"{share} of the chosen problems are also chosen if one fold of the people is omitted."
         )
     else:
         echo(f"Agreement of people not used for the selection:    unknown\n  ({reason})")
