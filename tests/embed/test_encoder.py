@@ -162,7 +162,9 @@ def test_weights_with_nan_are_refused(tiny_encoder: Path, tmp_path: Path) -> Non
     tensors = load_file(folder / "model.safetensors")
     tensors["embeddings.LayerNorm.weight"][0] = float("nan")
     save_file(tensors, folder / "model.safetensors", metadata={"format": "pt"})
-    with pytest.raises(DataError, match=r"non-finite values, first for '0-0'; its weights are damaged"):
+    with pytest.raises(
+        DataError, match=r"non-finite values, first for '0-0'; its weights are damaged"
+    ):
         EncoderEmbedder(folder, cache=False).embed(PROBLEMS)
 
 
