@@ -126,7 +126,7 @@ def test_a_checksum_of_a_private_file_is_found(copied: Path, small: Released) ->
     digits = sha256(small.key / "test-labels.lst")
     in_text("README.md", "## Uses", f"## Uses {digits}")(copied)
     faults = found(seal(copied), private=small.key)
-    assert any(f.startswith("README.md: it has the SHA-256 of a private file") for f in faults)
+    assert any(f.startswith("README.md: it contains the SHA-256 of a private file") for f in faults)
 
 
 def test_an_empty_private_file_is_no_fault(small: Released, tmp_path: Path) -> None:
