@@ -74,7 +74,7 @@ def test_the_rules_can_be_named(rules: validate.RuleSet) -> None:
     assert set(found.checked) >= {"lineage"}
     assert ("length" in found.checked) == (rules == "winogrande")
     assert bool(found.findings) == (rules == "winogrande")
-    assert str(found.applied).endswith("as set")
+    assert str(found.applied).endswith("as configured")
     assert f"|rules:{rules}|" in str(validate.check(data, None, StructureRules(rules)).signature)
 
 
