@@ -310,7 +310,7 @@ def test_files_of_two_formats_are_refused(tmp_path: Path) -> None:
     """A folder is one data set: the message names the first file of another format."""
     (tmp_path / "a.jsonl").write_text(TEXTS["winogrande"], "utf-8")
     (tmp_path / "b.csv").write_text(TEXTS["evograd"], "utf-8")
-    with pytest.raises(FormatError, match=r"a\.jsonl is in the format 'winogrande', and .*b\.csv"):
+    with pytest.raises(FormatError, match=r"a\.jsonl is in the format 'winogrande', but .*b\.csv"):
         formats.read(tmp_path)
 
 

@@ -130,7 +130,7 @@ def test_characters_are_counted_if_they_fit_the_spans(tmp_path: Path) -> None:
     [
         (
             row("Tom hit it because it ran.", "it", 3, True),
-            "'span2_index' is 3, where the text has 'because'; .* the pronoun 'it' occurs 2 times",
+            "'span2_index' is 3, where the text has 'because'; the pronoun 'it' occurs 2 times",
         ),
         (row("Tom hit it.", "she", 2, True), "the pronoun 'she' is not in the text"),
         (row("Tom says he ran.", "he", 2, 1), "the label must be true or false, not 1"),
