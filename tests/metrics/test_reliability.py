@@ -88,7 +88,7 @@ def test_answers_without_a_second_one_do_not_count() -> None:
 @given(COUNTS)
 def test_alpha_is_that_of_nltk(counts: list[list[int]]) -> None:
     """For any table of counts, alpha is that of nltk's loops over pairs."""
-    agreement = needed("nltk.metrics.measure_agreement")
+    agreement = needed("nltk.metrics.agreement")
     table = np.array([row for row in counts if sum(row) >= 2])
     if not len(table) or np.count_nonzero(table.sum(axis=0)) < 2:
         assert krippendorff_alpha(counts).value is None
