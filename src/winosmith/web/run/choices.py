@@ -121,14 +121,9 @@ class SettingsForm(forms.Form):
     def clean(self) -> dict[str, Any]:
         """Reject values that contradict each other, using the site's start-up checks."""
         typed: dict[str, Any] = super().clean()
-        while True:  # each check reports one error
-            try:
-                replace(settings.RULES, **typed)
-            except RecipeError as error:
-                if error.key in typed:
-                    self.add_recipe_error(error)  # this also removes the value from `typed`
-                    continue
-            return typed
+        while (fault := _find_fault(typed)) and (fault.key in typed or not self.errors):
+            self.add_recipe_error(fault)  # this also removes the value from `typed`
+        return typed
 
     def add_recipe_error(self, error: RecipeError) -> None:
         """Add an error to the field of the invalid setting."""
@@ -143,6 +138,15 @@ class SettingsForm(forms.Form):
             for name in self.changed_data
             if self.cleaned_data[name] != getattr(rules, name)
         }
+
+
+def _find_fault(changed: Mapping[str, Any]) -> RecipeError | None:
+    """Return the first fault of the site's settings with these changes."""
+    try:
+        replace(settings.RULES, **changed)
+    except RecipeError as error:
+        return error
+    return None
 
 
 @contextmanager
