@@ -285,8 +285,9 @@ class ActionRequest:
 
     def get_reason(self, action: decisions.Action) -> str:
         """Return the full reason for the log."""
-        is_valid = self.preset is not None and 0 <= self.preset < len(action.reasons)
-        reason = decisions.to_site_language(action.reasons[self.preset or 0]) if is_valid else ""
+        reasons = action.list_reasons()
+        is_valid = self.preset is not None and 0 <= self.preset < len(reasons)
+        reason = decisions.to_site_language(reasons[self.preset or 0]) if is_valid else ""
         return " ".join(filter(None, (reason, self.text)))
 
     def apply(self, person: Person, action: decisions.Action) -> Batch:

@@ -46,8 +46,8 @@ class Action:
         log_label: The label in the log ("approved for judging").
         states: The states in which the action is possible.
         new_state: The new state; None if the state stays or an earlier state is restored.
-        reasons: Common reasons; the first is preselected, unless the action is `against` somebody.
-        last_needs_appeal: Whether the last reason is offered only if an appeal is open.
+        reasons: Common reasons.
+        appeal_reason: A further reason, which is offered only if an appeal is open.
     """
 
     name: str
@@ -58,12 +58,20 @@ class Action:
     states: frozenset[Any]
     new_state: Any
     reasons: tuple[Any, ...]
-    last_needs_appeal: bool = False
+    appeal_reason: Any = None
 
     @property
-    def against(self) -> bool:
-        """Return whether the action is against the contributor or overrules earlier decisions."""
-        return self.name in {"hold", "reject", "withdraw"} | APPEAL_ANSWERS
+    def preselects_reason(self) -> bool:
+        """Whether the action neither is against the contributor nor overrules a decision."""
+        return self.name not in {"hold", "reject", "withdraw"} | APPEAL_ANSWERS
+
+    def list_reasons(self, *, has_appeal: bool = True) -> tuple[Any, ...]:
+        """Return the reasons that are offered, with or without an open appeal."""
+        return (
+            (*self.reasons, self.appeal_reason)
+            if has_appeal and self.appeal_reason
+            else self.reasons
+        )
 
 
 LIVE = frozenset((State.HELD, State.JUDGING, State.VALID, State.REJECTED))
@@ -109,9 +117,8 @@ _ALL = (
         (
             _("The judges missed the point of the trigger word."),
             _("The votes against it concern another problem."),
-            _("The appeal convinced us."),
         ),
-        last_needs_appeal=True,
+        _("The appeal convinced us."),
     ),
     Action(
         "reject",
@@ -152,8 +159,8 @@ _ALL = (
         _("restored"),
         frozenset({State.WITHDRAWN}),
         None,
-        (_("It was withdrawn by mistake."), _("The appeal convinced us.")),
-        last_needs_appeal=True,
+        (_("It was withdrawn by mistake."),),
+        _("The appeal convinced us."),
     ),
     Action(
         "reopen",
@@ -166,9 +173,8 @@ _ALL = (
         (
             _("The votes were close; other judges will judge it."),
             _("A judge who voted on it was put on hold."),
-            _("The appeal convinced us that others should judge it."),
         ),
-        last_needs_appeal=True,
+        _("The appeal convinced us that others should judge it."),
     ),
     Action(
         "embargo",
@@ -258,7 +264,7 @@ def translate_reason(reason: str) -> str:
 
 def _list_offered_reasons() -> tuple[str, ...]:
     offered = tuple(
-        to_site_language(reason) for action in ACTIONS.values() for reason in action.reasons
+        to_site_language(reason) for action in ACTIONS.values() for reason in action.list_reasons()
     )
     return (*offered, HIDDEN)
 

@@ -18,7 +18,7 @@ from winosmith.web.judge import trust
 from winosmith.web.judge.models import Contest
 from winosmith.web.moderate import batches, dossier, people as members, queue as lists
 from winosmith.web.moderate.agreement import MAX_JUDGES, MIN_SHARED, iter_csv_rows, list_pairs
-from winosmith.web.moderate.decisions import ACTIONS, MAX_REASON, UNDO, ConflictError
+from winosmith.web.moderate.decisions import ACTIONS, MAX_REASON, UNDO, Action, ConflictError
 from winosmith.web.moderate.models import Appointment, Batch
 from winosmith.web.people.gates import moderators_only, process_form
 from winosmith.web.people.models import Person, find_person, pseudonym
@@ -83,7 +83,7 @@ def ask_reason(request: HttpRequest) -> HttpResponse:
     asked = batches.ActionRequest.read(request.GET)
     if asked.action is None:
         raise Http404
-    return _render_confirmation(request, asked)
+    return _render_confirmation(request, asked, asked.action)
 
 
 @require_POST
@@ -101,9 +101,9 @@ def apply_action(request: HttpRequest) -> HttpResponse:
             lambda: {"mark": asked.apply(request.user, action).mark},
         )
     except ConflictError as conflict:
-        return _render_conflict(request, asked, conflict)
+        return _render_conflict(request, asked, action, conflict)
     except InputError as error:
-        return _render_confirmation(request, asked, error)
+        return _render_confirmation(request, asked, action, error)
     return redirect(_get_next_url(asked.back, result["mark"]))
 
 
@@ -174,37 +174,39 @@ def handle_job(request: HttpRequest, mark: str) -> HttpResponse:
 
 
 def _render_confirmation(
-    request: HttpRequest, action: batches.ActionRequest, error: InputError | None = None
+    request: HttpRequest,
+    asked: batches.ActionRequest,
+    action: Action,
+    error: InputError | None = None,
 ) -> HttpResponse:
     at = batches.get_newest_keys()
-    rows = dossier.list_rows(request.user, action.get_selected_problems())
+    rows = dossier.list_rows(request.user, asked.get_selected_problems())
+    appealed = all(row["appeal"] for row in rows) if rows else asked.where.only == "appeal"
     return render(
         request,
         "moderate/ask.html",
         {
-            "asked": action,
+            "asked": asked,
             "error": error,
             "at": at,
-            "count": action.count_problems(at),
+            "count": asked.count_problems(at),
             "rows": rows,
-            "appealed": all(row["appeal"] for row in rows)
-            if rows
-            else action.where.only == "appeal",
+            "reasons": action.list_reasons(has_appeal=appealed),
         },
         status=200 if error is None else 422,
     )
 
 
 def _render_conflict(
-    request: HttpRequest, action: batches.ActionRequest, conflict: ConflictError
+    request: HttpRequest, asked: batches.ActionRequest, action: Action, conflict: ConflictError
 ) -> HttpResponse:
     """Show another moderator's decision next to the requested action."""
     (row,) = dossier.list_rows(request.user, [conflict.problem])
     context = {
-        "asked": action,
+        "asked": asked,
         "error": conflict,
         "row": row,
-        "appealed": row["appeal"],
+        "reasons": action.list_reasons(has_appeal=bool(row["appeal"])),
         "since": [dossier.make_history_entry(event) for event in conflict.since],
     }
     return render(request, "moderate/conflict.html", context, status=409)
