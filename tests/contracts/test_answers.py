@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import io
 import json
-import warnings
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import replace
 from pathlib import Path
@@ -15,27 +14,11 @@ from typing import Any
 import pandas as pd
 import pytest
 
+from tests.answers.items import DATA, KEYS, LETTERS, write_jsonl, write_text
 from winosmith import Dataset, Problem, answers, formats
 from winosmith.cli import main
 from winosmith.errors import FormatError
 from winosmith.testing import make_twins
-
-LETTERS = "ABCD"
-ORDERS = ("CABD", "DBAC", "BADC", "ADCB", "CDAB", "BCDA")
-
-DATA = Dataset(
-    Problem(
-        f"q{at}",
-        f"Which mark on map {at} shows the well?",
-        tuple(ORDERS[at // 2]) if at % 2 else tuple(f"{n + at} stones" for n in (8, 6, 2, 4)),
-        (at * 3 + 1) % 4,
-        blank=None,
-    )
-    for at in range(12)
-)
-"""In every second item the options are the letters in another order."""
-
-KEYS = [problem.answer or 0 for problem in DATA]
 
 Said = Sequence[int | str | None]
 """The option chosen of each item; "?" for an invalid answer, None for an item not asked."""
@@ -47,17 +30,6 @@ def _reply(said: int | str, invalid: str = "E") -> str:
 
 def _asked(said: Said) -> list[tuple[Problem, int | str]]:
     return [(p, one) for p, one in zip(DATA, said, strict=True) if one is not None]
-
-
-def _jsonl(path: Path, records: Iterable[Mapping[str, Any]]) -> Path:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text("".join(json.dumps(record) + "\n" for record in records), "utf-8")
-    return path
-
-
-def _text(path: Path, text: str) -> Path:
-    path.write_text(text, "utf-8")
-    return path
 
 
 def _doc(problem: Problem) -> dict[str, Any]:
@@ -107,7 +79,7 @@ def _inspected(problem: Problem, said: int | str, **more: Any) -> dict[str, Any]
 
 def _log(path: Path, samples: Sequence[Mapping[str, Any]], **more: Any) -> Path:
     head = {"model": "m", "dataset": {"samples": len(samples)}, "config": {}}
-    return _text(path, json.dumps({"eval": head, "samples": samples, **more}))
+    return write_text(path, json.dumps({"eval": head, "samples": samples, **more}))
 
 
 def _prompt(problem: Problem) -> str:
@@ -154,17 +126,17 @@ def _helm(path: Path, said: Said, *, joint: bool) -> Path:
             ]  # fmt: skip
         states += [{"instance": instance, "train_trial_index": 0, **reply} for reply in replies]
     record = {"adapter_spec": {"model": "m"}, "request_states": states}
-    return _text(path / "scenario_state.json", json.dumps(record))
+    return write_text(path / "scenario_state.json", json.dumps(record))
 
 
 SOURCES: dict[str, Callable[[Path, Said], Path]] = {
-    "list": lambda path, said: _text(
+    "list": lambda path, said: write_text(
         path / "m.lst", "".join(f"{_reply(one)}\n" for _, one in _asked(said))
     ),
-    "array": lambda path, said: _text(
+    "array": lambda path, said: write_text(
         path / "m.json", json.dumps([_reply(one) for _, one in _asked(said)])
     ),
-    "table of letters": lambda path, said: _text(
+    "table of letters": lambda path, said: write_text(
         path / "t.csv",
         "id,m\n"
         + "".join(
@@ -172,23 +144,23 @@ SOURCES: dict[str, Callable[[Path, Said], Path]] = {
             for p, one in zip(DATA, said, strict=True)
         ),
     ),
-    "table of numbers": lambda path, said: _text(
+    "table of numbers": lambda path, said: write_text(
         path / "m.tsv",
         "note\tqID\tprediction\n"
         + "".join(f"x\t{p.id}\t{9 if one == '?' else int(one) + 1}.0\n" for p, one in _asked(said)),
     ),
-    "answers by id": lambda path, said: _text(
+    "answers by id": lambda path, said: write_text(
         path / "m.json", json.dumps({p.id: _reply(one, "I think B") for p, one in _asked(said)})
     ),
-    "predictions": lambda path, said: _jsonl(
+    "predictions": lambda path, said: write_jsonl(
         path / "m.jsonl",
         ({"id": p.id, "choice": None if one == "?" else one} for p, one in _asked(said)),
     ),
-    "lm-eval, generated": lambda path, said: _jsonl(
+    "lm-eval, generated": lambda path, said: write_jsonl(
         path / "m" / "samples_quiz_1.jsonl",
         (_sample(p, [_reply(one, "[invalid]")]) for p, one in _asked(said)),
     ),
-    "lm-eval, scored": lambda path, said: _jsonl(
+    "lm-eval, scored": lambda path, said: write_jsonl(
         path / "m" / "samples_quiz_1.jsonl", (_scored(p, _scores(one)) for p, one in _asked(said))
     ),
     "inspect_ai": lambda path, said: _log(
@@ -196,7 +168,7 @@ SOURCES: dict[str, Callable[[Path, Said], Path]] = {
     ),
     "HELM, joint": lambda path, said: _helm(path, said, joint=True),
     "HELM, separate": lambda path, said: _helm(path, said, joint=False),
-    "OpenAI evals": lambda path, said: _jsonl(
+    "OpenAI evals": lambda path, said: write_jsonl(
         path / "log.jsonl",
         [
             {"spec": {"completion_fns": ["m"]}},
@@ -273,7 +245,7 @@ def test_an_invalid_answer_is_incorrect_in_every_command(
         found = _score(data, path, *more)
         assert (found["accuracy"]["right"], found["accuracy"]["n"]) == (11, 12)
         assert (found["invalid"], found["missing"], found["possible"]) == (1, 0, None)
-    perfect = _jsonl(tmp_path / "p.jsonl", ({"id": p.id, "choice": p.answer} for p in DATA))
+    perfect = write_jsonl(tmp_path / "p.jsonl", ({"id": p.id, "choice": p.answer} for p in DATA))
     compared = _run("compare", data, perfect, path)
     assert [of["right"] for of in compared["accuracies"].values()] == [12, 11]
     assert [*compared["invalid"].values()] == [1]
@@ -294,7 +266,7 @@ def test_a_missing_answer_is_missing_in_every_command(
     assert (found["accuracy"]["right"], found["accuracy"]["n"]) == (11, 11)
     assert (found["invalid"], found["missing"]) == (0, 1)
     assert found["possible"] == [11 / 12, 1.0]
-    other = _jsonl(tmp_path / "p.jsonl", ({"id": p.id, "choice": p.answer} for p in DATA[:-1]))
+    other = write_jsonl(tmp_path / "p.jsonl", ({"id": p.id, "choice": p.answer} for p in DATA[:-1]))
     compared = _run("compare", data, other, path, "--partial")
     assert [of["n"] for of in compared["accuracies"].values()] == [10, 10]
     assert [*compared["missing"].values()] == [2, 2]
@@ -303,7 +275,7 @@ def test_a_missing_answer_is_missing_in_every_command(
 
 def test_each_model_is_named_with_its_own_counts(data: Path, tmp_path: Path) -> None:
     """Of two models, the output says which one has missing and invalid answers."""
-    path = _text(tmp_path / "t.csv", "id,a,b\n" + "".join(
+    path = write_text(tmp_path / "t.csv", "id,a,b\n" + "".join(
         f"{p.id},{LETTERS[key]},{'' if at < 3 else 'E' if at < 5 else LETTERS[key]}\n"
         for at, (p, key) in enumerate(zip(DATA, KEYS, strict=True))))  # fmt: skip
     _, scores, _ = _typed("score", data, path, "--partial")
@@ -313,7 +285,7 @@ def test_each_model_is_named_with_its_own_counts(data: Path, tmp_path: Path) -> 
     rows = [line.split()[:5] for line in compared.splitlines() if line[:2] in ("A ", "B ")][:2]
     assert rows == [["A", "a", "3", "0", "9"], ["B", "b", "3", "2", "7"]]
     more = ["--switched", path, "--switched-data", data]
-    whole = _text(tmp_path / "m.lst", "A\n" * 12)
+    whole = write_text(tmp_path / "m.lst", "A\n" * 12)
     path.write_text(path.read_text("utf-8").replace(",\n", ",E\n"), "utf-8")
     other = "the solvers of --switched are 'a', 'b', and those of PREDICTIONS 'm'"
     assert other in _run("score", data, whole, *more)
@@ -328,9 +300,9 @@ def test_switched_predictions_are_paired_by_name(tmp_path: Path) -> None:
     ]
     formats.write(items, data)
     formats.write([replace(p, answer=1 - (p.answer or 0)) for p in items], switched)
-    one = _text(tmp_path / "1.csv", "id,x,y\n" + "".join(
+    one = write_text(tmp_path / "1.csv", "id,x,y\n" + "".join(
         f"{p.id},{LETTERS[p.answer or 0]},A\n" for p in items))  # fmt: skip
-    two = _text(tmp_path / "2.csv", "id,y,x\n" + "".join(
+    two = write_text(tmp_path / "2.csv", "id,y,x\n" + "".join(
         f"{p.id},A,{LETTERS[1 - (p.answer or 0)]}\n" for p in items))  # fmt: skip
     found = _run("score", data, one, "--switched", two, "--switched-data", switched)
     assert isinstance(found, dict), found
@@ -353,13 +325,17 @@ def test_a_table_with_the_data_in_it_has_only_the_models(data: Path, tmp_path: P
 def test_a_filter_that_finds_no_answer_makes_all_invalid(tmp_path: Path) -> None:
     """A model whose replies are all "[invalid]" has 0 %, and is not refused."""
     rows = [_sample(p, ["[invalid]"]) for p in DATA]
-    (found,) = answers.read(_jsonl(tmp_path / "m" / "samples_quiz_1.jsonl", rows), DATA).values()
+    (found,) = answers.read(
+        write_jsonl(tmp_path / "m" / "samples_quiz_1.jsonl", rows), DATA
+    ).values()
     assert [one.choice for one in found.predictions] == [None] * 12
 
 
 def test_a_list_may_begin_with_an_invalid_answer(tmp_path: Path) -> None:
     """A first line "[invalid]" is no JSON array, and its answer is incorrect."""
-    path = _text(tmp_path / "m.lst", "\n".join(["[invalid]", *(LETTERS[key] for key in KEYS[1:])]))
+    path = write_text(
+        tmp_path / "m.lst", "\n".join(["[invalid]", *(LETTERS[key] for key in KEYS[1:])])
+    )
     (found,) = answers.read(path, DATA).values()
     assert [one.choice for one in found.predictions] == [None, *KEYS[1:]]
 
@@ -371,29 +347,29 @@ def test_ids_that_are_whole_numbers_have_no_fraction(tmp_path: Path) -> None:
     table = pd.DataFrame(rows).astype({"id": float})
     said = pd.DataFrame({"id": table["id"], "m": ["A", "B"] * 3})
     items = formats.read(table)
-    assert items.ids == formats.read(_jsonl(tmp_path / "d.jsonl", rows)).ids
+    assert items.ids == formats.read(write_jsonl(tmp_path / "d.jsonl", rows)).ids
     assert [one.choice for one in answers.read(said, items)["m"].predictions] == [0, 1] * 3
     ids = [f"{row['id']}.0" for row in rows]
     for path in (
-        _text(tmp_path / "m.csv", "".join(["id,m\n", *map("{},{}\n".format, ids, "ABABAB")])),
-        _text(tmp_path / "m.json", json.dumps(dict(zip(ids, "ABABAB", strict=True)))),
-        _jsonl(tmp_path / "m.jsonl", [{"id": at, "choice": at % 2} for at in range(6)]),
+        write_text(tmp_path / "m.csv", "".join(["id,m\n", *map("{},{}\n".format, ids, "ABABAB")])),
+        write_text(tmp_path / "m.json", json.dumps(dict(zip(ids, "ABABAB", strict=True)))),
+        write_jsonl(tmp_path / "m.jsonl", [{"id": at, "choice": at % 2} for at in range(6)]),
     ):
         assert {n: p.choice for n, p in answers.read(path, items)["m"].by_id.items()} == {
             str(at): at % 2 for at in range(6)
         }
     for other in ("01", "1.0"):
-        path = _text(tmp_path / "m.json", f'{{"1": "A", "2": "A", "{other}": "B"}}')
+        path = write_text(tmp_path / "m.json", f'{{"1": "A", "2": "A", "{other}": "B"}}')
         with pytest.raises(FormatError, match="row 3: the id '1' occurs twice"):
             answers.read(path, items)
     several = Dataset(replace(items[0], id=name) for name in ("1", "1.0"))
-    path = _text(tmp_path / "m.csv", "id,m\n1,A\n1.0,B\n")
+    path = write_text(tmp_path / "m.csv", "id,m\n1,A\n1.0,B\n")
     assert answers.read(path, several)["m"].by_id.keys() == {"1", "1.0"}
 
 
 def test_a_long_id_is_read_in_linear_time(tmp_path: Path) -> None:
     """An id of many zeros, which is not a number, takes no longer than another."""
-    path = _text(tmp_path / "m.csv", f"id,m\nq0,A\n{'0' * 20_000}x,B\n")
+    path = write_text(tmp_path / "m.csv", f"id,m\nq0,A\n{'0' * 20_000}x,B\n")
     start = process_time()
     assert answers.read(path, DATA)["m"].by_id["q0"].choice == 0
     assert process_time() - start < 2
@@ -403,12 +379,12 @@ def test_missing_numbers_of_any_program_are_missing(tmp_path: Path) -> None:
     """The NA of R and Excel, like the NaN of pandas, means that the model was not asked."""
     for missing in ("", "NaN", "<NA>", "NA", "#N/A"):
         said = [missing, *(LETTERS[key] for key in KEYS[1:])]
-        path = _text(tmp_path / "m.csv", "id,m\n" + "".join(
+        path = write_text(tmp_path / "m.csv", "id,m\n" + "".join(
             f"{p.id},{one}\n" for p, one in zip(DATA, said, strict=True)))  # fmt: skip
         assert len(answers.read(path, DATA)["m"].predictions) == 11
     for path in (
-        _text(tmp_path / "m.lst", "\n".join(said[::-1])),
-        _text(tmp_path / "m.json", json.dumps([None, *said[1:]])),
+        write_text(tmp_path / "m.lst", "\n".join(said[::-1])),
+        write_text(tmp_path / "m.json", json.dumps([None, *said[1:]])),
     ):
         assert len(answers.read(path, DATA)["m"].predictions) == 11
 
@@ -418,7 +394,7 @@ def test_a_text_is_an_option_with_a_full_stop_and_if_it_is_na(tmp_path: Path) ->
     items = Dataset(
         Problem(f"q{at}", f"Which {at}?", ("DE", "NA"), 1, blank=None) for at in range(3)
     )
-    path = _text(tmp_path / "m.csv", "id,m\nq0,NA\nq1,De.\nq2,NaN\n")
+    path = write_text(tmp_path / "m.csv", "id,m\nq0,NA\nq1,De.\nq2,NaN\n")
     assert [p.choice for p in answers.read(path, items)["m"].predictions] == [1, 0]
     countries = Dataset([replace(items[0], id="NA"), *items])
     path.write_text("id,m\nNA,NA\nq0,DE\n,\n<NA>,NaN\nq1,DE\nq2,DE\n")
@@ -432,10 +408,10 @@ def test_true_and_false_are_options_and_a_choice_may_be_a_letter(tmp_path: Path)
         Problem(f"q{at}", f"Is {at} odd?", ("True", "False"), 0, blank=None) for at in range(3)
     )
     for said in ('{"q0": true, "q1": false, "q2": true}', "[true, false, true]"):
-        path = _text(tmp_path / "m.json", said)
+        path = write_text(tmp_path / "m.json", said)
         assert [p.choice for p in answers.read(path, items)["m"].predictions] == [0, 1, 0]
     rows = [{"id": f"q{at}", "choice": "B" if at else None} for at in range(3)]
-    path = _jsonl(tmp_path / "m.jsonl", rows)
+    path = write_jsonl(tmp_path / "m.jsonl", rows)
     assert [p.choice for p in answers.read(path, items)["m"].predictions] == [1, 1]
 
 
@@ -444,20 +420,20 @@ def test_a_tie_is_worth_its_share_whatever_the_source(data: Path, tmp_path: Path
     scores = [[-1.0 * (n not in (key, (key + at % 2) % 4)) for n in range(4)]
               for at, key in enumerate(KEYS)]  # fmt: skip
     paths = [
-        _jsonl(
+        write_jsonl(
             tmp_path / "m" / "samples_quiz_1.jsonl",
             (_scored(p, own, acc=float(at % 3 > 0)) for at, (p, own) in
              enumerate(zip(DATA, scores, strict=True))),
         ),
-        _jsonl(tmp_path / "ours.jsonl",
+        write_jsonl(tmp_path / "ours.jsonl",
                ({"id": p.id, "scores": own} for p, own in zip(DATA, scores, strict=True))),
-        _text(tmp_path / "l.lst", "".join(
+        write_text(tmp_path / "l.lst", "".join(
             f"{LETTERS[key]};[{' '.join(map(str, own))}]\n"
             for key, own in zip(KEYS, scores, strict=True))),
-        _text(tmp_path / "t.csv", "id,choice,score2,score1,score3,score4\n" + "".join(
+        write_text(tmp_path / "t.csv", "id,choice,score2,score1,score3,score4\n" + "".join(
             f"{p.id},{LETTERS[key]},{own[1]},{own[0]},{own[2]},{own[3]}\n"
             for p, key, own in zip(DATA, KEYS, scores, strict=True))),
-        _text(tmp_path / "s.csv", "id,score1,score2,score3,score4\n" + "".join(
+        write_text(tmp_path / "s.csv", "id,score1,score2,score3,score4\n" + "".join(
             f"{p.id},{','.join(map(str, own))}\n"
             for p, own in zip(DATA, scores, strict=True))),
         tmp_path / "s.parquet",
@@ -472,7 +448,7 @@ def test_a_tie_is_worth_its_share_whatever_the_source(data: Path, tmp_path: Path
 
 def test_a_filter_is_chosen_by_its_name(data: Path, tmp_path: Path) -> None:
     """The first filter of a log is read and named, or the wanted one; never the best one."""
-    path = _jsonl(
+    path = write_jsonl(
         tmp_path / "m" / "samples_quiz_1.jsonl",
         (
             _sample(p, ["[invalid]" if name == "strict" and at > 3 else LETTERS[KEYS[at]]],
@@ -499,7 +475,9 @@ def test_the_first_trial_is_the_one_with_the_lowest_number(data: Path, tmp_path:
     wrong, right = (one["request_states"] for one in read)
     states = [{**one, "train_trial_index": n} for n in (10, 2) for one in wrong]
     states += [{**one, "train_trial_index": 1} for one in right]
-    path = _text(tmp_path / "scenario_state.json", json.dumps(read[0] | {"request_states": states}))
+    path = write_text(
+        tmp_path / "scenario_state.json", json.dumps(read[0] | {"request_states": states})
+    )
     found = _score(data, path)
     assert (found["log"]["filter"], found["accuracy"]["right"]) == ("trial 1", 12)
 
@@ -508,7 +486,7 @@ def test_models_are_not_compared_under_different_filters(data: Path, tmp_path: P
     """If the first filters of two logs differ, one must be named, in one folder or in two."""
     both = ("strict", "flexible")
     for model, names in (("a", both), ("b", both[::-1])):
-        _jsonl(
+        write_jsonl(
             tmp_path / "logs" / model / "samples_quiz_1.jsonl",
             (_sample(p, [LETTERS[KEYS[at]]], filter=name)
              for at, p in enumerate(DATA) for name in names),
@@ -599,7 +577,7 @@ def test_a_letter_of_the_logs_script_is_a_letter(
         for at, options in enumerate([("В", "А"), ("a well", "a mill"), ("a fort", "a ford")])
     )
     rows = [_sample(p, [keys[0] if at else "В"], target=keys[0]) for at, p in enumerate(items)]
-    path = _jsonl(tmp_path / "m" / "samples_quiz_1.jsonl", rows)
+    path = write_jsonl(tmp_path / "m" / "samples_quiz_1.jsonl", rows)
     (found,) = answers.read(path, items).values()
     assert [one.choice for one in found.predictions] == [read, 0, 0]
 
@@ -611,7 +589,9 @@ def test_null_is_not_the_option_none(tmp_path: Path) -> None:
         for at in range(4)
     )
     rows = [_sample(p, [None if at else "A"]) for at, p in enumerate(items)]
-    (found,) = answers.read(_jsonl(tmp_path / "m" / "samples_quiz_1.jsonl", rows), items).values()
+    (found,) = answers.read(
+        write_jsonl(tmp_path / "m" / "samples_quiz_1.jsonl", rows), items
+    ).values()
     assert [one.choice for one in found.predictions] == [0, None, None, None]
 
 
@@ -635,7 +615,7 @@ def test_below_chance_are_only_valid_answers(
     """Invalid answers put no model below chance; valid ones do, and score and audit say so."""
     items = make_twins(0, singles=40)
     formats.write(items, data)
-    path = _text(tmp_path / "t.csv", "id,m\n" + "".join(
+    path = write_text(tmp_path / "t.csv", "id,m\n" + "".join(
         f"{p.id},{LETTERS[abs((p.answer or 0) - (at < wrong))] if at < 10 else 'E'}\n"
         for at, p in enumerate(items)))  # fmt: skip
     for found in (_score(data, path)["below_chance"], _audit(data, path).get("below_chance")):
@@ -654,7 +634,7 @@ def test_items_whose_key_differs_in_the_log_are_listed(
                for at, p in enumerate(DATA)]  # fmt: skip
     for at in other:
         samples[at]["target"] = LETTERS[(KEYS[at] + 1) % 4]
-    path = _jsonl(tmp_path / "m" / "samples_quiz_1.jsonl", samples)
+    path = write_jsonl(tmp_path / "m" / "samples_quiz_1.jsonl", samples)
     found = _score(data, path)
     assert found["accuracy"]["right"] == 12
     assert found["log"]["keys_differ"] == [f"q{at}" for at in other]
@@ -669,7 +649,7 @@ def test_scores_that_contradict_the_answer_are_counted(data: Path, tmp_path: Pat
     """A log that counts a letter as wrong which is its own key is listed; the letter counts."""
     samples = [_sample(p, [LETTERS[KEYS[at]]], exact_match=float(at != 4))
                for at, p in enumerate(DATA)]  # fmt: skip
-    found = _score(data, _jsonl(tmp_path / "m" / "samples_quiz_1.jsonl", samples))
+    found = _score(data, write_jsonl(tmp_path / "m" / "samples_quiz_1.jsonl", samples))
     assert (found["accuracy"]["right"], found["log"]["scores_differ"]) == (12, ["q4"])
 
 
@@ -701,9 +681,9 @@ def test_only_its_length_shows_whether_a_list_is_complete(
 ) -> None:
     """A list of the data's length is complete, another is refused, with --partial or without."""
     for end in ("", ".0"):
-        path = _text(tmp_path / "m.lst", "".join(f"{key + 1}{end}\n" for key in KEYS))
+        path = write_text(tmp_path / "m.lst", "".join(f"{key + 1}{end}\n" for key in KEYS))
         assert _score(data, path, *more)["accuracy"]["right"] == 12
-    path = _text(tmp_path / "m.lst", "1\n" * 11)
+    path = write_text(tmp_path / "m.lst", "1\n" * 11)
     assert "the list has 11 labels, but there are 12" in _run("score", data, path, *more)
 
 
@@ -772,207 +752,9 @@ def test_answers_that_would_be_misread_are_refused(
     file: str, text: str, message: str, data: Path, tmp_path: Path
 ) -> None:
     """Names that occur twice, keys that are no ids, and labels from 0 are not guessed at."""
-    path = _text(tmp_path / file, text)
+    path = write_text(tmp_path / file, text)
     for command in ("score", "audit"):
         assert " ".join(message.split()) in _run(command, data, path)
-
-
-def test_a_label_that_is_a_number_and_another_options_text_is_refused(tmp_path: Path) -> None:
-    """Of the options 3, 2 and 1 nobody knows which one "1" names, but which one "2" names."""
-    items = Dataset([Problem("q", "How many?", ("3", "2", "1"), 0, blank=None)])
-    path = _text(tmp_path / "gpt.json", '{"q": "1"}')
-    with pytest.raises(FormatError, match="another option's text"):
-        answers.read(path, items)
-    assert answers.read(_text(path, '{"q": "2"}'), items)["gpt"].predictions[0].choice == 1
-
-
-def test_columns_that_are_not_answers_are_omitted_with_a_note(tmp_path: Path) -> None:
-    """A column of keys next to models, and one of texts, are not models."""
-    path = _text(tmp_path / "t.csv", "id\tgold\tm\tasked\nq0\tA\tB\tWho?\nq1\tA\tA\tWhy?\n")
-    with pytest.warns(formats.ReadingNote) as notes:
-        assert [*answers.read(path, DATA)] == ["m"]
-    assert [str(note.message).split(": ")[-1] for note in notes] == [
-        "the column 'asked' has no letter of an option, not a model's answers; it is omitted",
-        "the column 'gold' has keys, not a model's answers; it is omitted",
-    ]
-    rows = [f"{at},{p.id},{at % 2},{0.5 + at},C" for at, p in enumerate(DATA)]
-    path = _text(tmp_path / "n.csv", "\n".join(["Unnamed: 0,id,correct,time,m", *rows]))
-    with pytest.warns(formats.ReadingNote) as notes:
-        (found,) = answers.read(path, DATA).values()
-    assert (found.solver, {one.choice for one in found.predictions}) == ("m", {2})
-    assert [str(note.message).split("column ")[-1] for note in notes] == [
-        f"{name!r} has numbers (other columns have letters), not a model's answers; it is omitted"
-        for name in ("Unnamed: 0", "correct", "time")
-    ]
-    path = _text(tmp_path / "k.csv", "id,answer,m\nq0,A,2\nq1,B,2\n")
-    with pytest.warns(formats.ReadingNote, match="'answer' has keys"):
-        assert [*answers.read(path, DATA)] == ["m"]
-
-
-@pytest.mark.parametrize(
-    ("columns", "models"),
-    [
-        ({"gpt": "A" * 10, "llama": [at // 2 * 2 + 11 for at in range(10)]}, ["gpt", "llama"]),
-        ({"gpt": "12" * 5, "llama": "AB" * 5}, ["gpt", "llama"]),
-        ({"gpt": "1212121213", "llama": "AB" * 5}, ["gpt", "llama"]),
-        ({"gpt": "12" * 5, "note": ["x", *[""] * 8, "c"]}, ["gpt"]),
-        ({"gpt": "12" * 5, "note": ["see below", *[""] * 8, "A"], "time": range(10, 110, 10)},
-         ["gpt", "note", "time"]),
-        ({"row": range(1, 11), "gpt": "ABABABABA?"}, ["gpt"]),
-        ({"row": range(1, 11), "gpt": "ABABABAB??"}, ["row", "gpt"]),
-        ({"gpt": "AB" * 5, "mark": "CICCICICCI"}, ["gpt"]),
-        ({"gpt": "AB" * 5, "mark": "CPCCICICCP"}, ["gpt"]),
-        ({"gpt": "AB" * 5, "mark": "10" * 5, "tries": "1231231231"}, ["gpt"]),
-    ],
-)  # fmt: skip
-def test_numbers_and_marks_are_models_answers_only_if_they_are_options(
-    columns: dict[str, Sequence[object]], models: list[str], tmp_path: Path
-) -> None:
-    """Next to a column of letters, numbers are answers if nine of ten are options."""
-    items = Dataset(
-        Problem(f"q{at}", f"What is {at} + 10?", (f"{at + 10}", f"{at + 11}"), 0, blank=None)
-        for at in range(10)
-    )
-    rows = zip(items.ids, *columns.values(), strict=True)
-    lines = [",".join(map(str, row)) for row in (("id", *columns), *rows)]
-    path = _text(tmp_path / "t.csv", "\n".join(lines))
-    with warnings.catch_warnings(record=True, action="always") as notes:
-        assert [*answers.read(path, items)] == models
-    said = [str(note.message).split("'")[1] for note in notes]
-    assert said == [name for name in columns if name not in models]
-
-
-def test_c_and_i_are_letters_if_there_are_nine_options(tmp_path: Path) -> None:
-    """With fewer options, I is no option, and a column of C and I has marks."""
-    options = tuple(f"mark {at}" for at in range(9))
-    items = Dataset(Problem(f"q{at}", f"Which {at}?", options, 0, blank=None) for at in range(2))
-    path = _text(tmp_path / "m.csv", "id,m\nq0,C\nq1,I\n")
-    assert [one.choice for one in answers.read(path, items)["m"].predictions] == [2, 8]
-
-
-@pytest.mark.parametrize(
-    ("model", "item", "answer", "write"),
-    [
-        ("model", "id", "prediction", lambda p, said: LETTERS[said]),
-        ("Model Name", "Item ID", "response", lambda p, said: p.options[said]),
-        ("solver", "question_id", "answer", lambda p, said: f"Answer: {LETTERS[said]}"),
-        ("llm", "item", "Pred", lambda p, said: f'"{LETTERS[said].lower()}"'),
-    ],
-)
-@pytest.mark.parametrize("container", ["csv", "jsonl", "table"])
-def test_a_table_may_have_a_row_for_each_model_and_item(
-    model: str,
-    item: str,
-    answer: str,
-    write: Callable[[Problem, int], str],
-    container: str,
-    tmp_path: Path,
-) -> None:
-    """Each model has its own answers in any order of rows; keys and times are omitted."""
-    data = Dataset(DATA.problems[::2])
-    said = {"a": KEYS[::2], "b": [(key + at % 3) % 4 for at, key in enumerate(KEYS[::2])]}
-    rows = [
-        {"time": 0.5, item: p.id, model: name, answer: write(p, own[at]), "gold": "A"}
-        for at, p in enumerate(data)
-        for name, own in said.items()
-    ]
-    table = pd.DataFrame(rows)
-    path = tmp_path / f"m.{container}"
-    if container == "csv":
-        table.to_csv(path, index=False)
-    elif container == "jsonl":
-        _jsonl(path, rows)
-    with warnings.catch_warnings(action="ignore", category=formats.ReadingNote):
-        found = answers.read(table if container == "table" else path, data)
-    assert {name: [p.choice for p in of.predictions] for name, of in found.items()} == said
-
-
-@pytest.mark.parametrize("marks", [("1", "0"), ("1.0", "0.0"), ("True", "False"), ("1,0", "0,0")])
-def test_a_row_for_each_model_and_item_may_have_a_grade(
-    marks: tuple[str, str], tmp_path: Path
-) -> None:
-    """An incorrect answer is a tie of all other options, so that it is never correct."""
-    rows = [
-        f"{m};{p.id};{marks[at % 3 == n]}" for at, p in enumerate(DATA) for n, m in enumerate("ab")
-    ]
-    path = _text(tmp_path / "m.csv", "\n".join(["model;item;correct", *rows]))
-    found = answers.read(path, DATA)
-    for n, model in enumerate("ab"):
-        right = [found[model].by_id[p.id].credit(p.answer) for p in DATA]
-        assert right == [float(at % 3 != n) for at in range(12)]
-
-
-def test_a_column_of_models_may_have_the_answers_of_one(tmp_path: Path) -> None:
-    """A column named `model` has answers if its cells are letters of options."""
-    path = _text(tmp_path / "m.csv", "id,human,model\nq0,A,B\nq1,C,D\n")
-    found = {
-        name: [p.choice for p in of.predictions] for name, of in answers.read(path, DATA).items()
-    }
-    assert found == {"human": [0, 2], "model": [1, 3]}
-
-
-def test_an_object_may_have_several_models(tmp_path: Path) -> None:
-    """Answers by model and id, by id and model, or as lists by model are the same."""
-    said = {"a": [LETTERS[key] for key in KEYS], "b": list("ABC" * 4)}
-    by_model = {name: dict(zip(DATA.ids, own, strict=True)) for name, own in said.items()}
-    by_id = {name: {model: own[name] for model, own in by_model.items()} for name in DATA.ids}
-    rows = [[name, model, of[name]] for model, of in by_model.items() for name in DATA.ids]
-    long = dict(zip(("id", "model", "pred"), map(list, zip(*rows, strict=True)), strict=True))
-    for given in (by_model, by_id, said, {"id": DATA.ids, **said}, long):
-        found = answers.read(_text(tmp_path / "m.json", json.dumps(given)), DATA)
-        assert {model: [LETTERS[p.choice or 0] for p in of.predictions]
-                for model, of in found.items()} == said  # fmt: skip
-
-
-def test_ids_may_be_the_index_or_the_questions(tmp_path: Path) -> None:
-    """An unnamed index of texts has the ids; a question is an item if no other has it."""
-    letters = [LETTERS[key] for key in KEYS]
-    table = pd.DataFrame({"m": letters}, index=list(DATA.ids))
-    asked = pd.DataFrame({"question": [p.sentence for p in DATA], "m": letters})
-    for given in (table, asked):
-        assert [p.choice for p in answers.read(given, DATA)["m"].predictions] == KEYS
-    assert formats.read(pd.DataFrame(
-        {"question": ["Why?"], "choices": [["a", "b"]], "answer": ["A"]}, index=["x"]
-    )).ids == ("x",)  # fmt: skip
-
-
-@pytest.mark.parametrize("first", ["NA", "nan", "<NA>", "#N/A", "?", "[invalid]", '"NA"'])
-def test_a_list_may_begin_with_any_label(first: str, tmp_path: Path) -> None:
-    """A missing label is missing and another one invalid, also in the first line."""
-    path = _text(tmp_path / "m.lst", "\n".join([first, *(LETTERS[key] for key in KEYS[1:])]))
-    found = answers.read(path, DATA)["m"].by_id
-    assert [found[name].choice for name in DATA.ids[1:]] == KEYS[1:]
-    assert ("q0" in found) == (first in ("?", "[invalid]"))
-
-
-def test_a_list_may_have_a_header_or_texts(tmp_path: Path) -> None:
-    """The name of the column is no label, and an option's text is one."""
-    plain = Dataset(DATA.problems[::2])
-    for first in ("prediction\n", ""):
-        texts = "\n".join(p.options[p.answer or 0] for p in plain)
-        found = answers.read(_text(tmp_path / "m.lst", first + texts), plain)["m"]
-        assert [one.choice for one in found.predictions] == KEYS[::2]
-    path = _text(tmp_path / "m.lst", f"{plain[0].options[0]}\n{texts}")
-    with pytest.raises(FormatError, match="the list has 7 labels, but there are 6"):
-        answers.read(path, plain)
-
-
-@pytest.mark.parametrize("mark", [";", "\t"])
-def test_scores_may_have_decimal_commas(mark: str, tmp_path: Path) -> None:
-    """A table whose cells are not separated by commas may have 0,53."""
-    rows = [[p.id, *(f"{-0.53 - (at != key):.2f}".replace(".", ",") for at in range(4))]
-            for p, key in zip(DATA, KEYS, strict=True)]  # fmt: skip
-    head = ["id", *(f"score{n}" for n in range(1, 5))]
-    path = _text(tmp_path / "m.csv", "\n".join(mark.join(row) for row in [head, *rows]))
-    found = answers.read(path, DATA)["m"].predictions
-    assert [one.choice for one in found] == KEYS
-    assert found[0].scores[KEYS[0]] == -0.53
-
-
-def test_a_letter_that_looks_like_another_is_not_read_as_it(tmp_path: Path) -> None:
-    """Among Latin letters, the Cyrillic В is neither the second option nor the third."""
-    path = _text(tmp_path / "m.csv", "id,m\nq0,A\nq2,B\nq4,В\n")
-    assert [one.choice for one in answers.read(path, DATA)["m"].predictions] == [0, 1, None]
 
 
 @pytest.mark.parametrize("marks", ["CIP", "CCC", "CNI"])
@@ -985,89 +767,3 @@ def test_the_marks_of_a_scorer_are_not_letters(marks: str, data: Path, tmp_path:
     for command in ("score", "audit"):
         refused = _run(command, data, _log(tmp_path / "log.json", samples))
         assert "the answers of the scorer 's' are grades, such as C and I" in refused
-
-
-def test_numbers_from_1_are_not_ids_from_0(tmp_path: Path) -> None:
-    """Answers to items numbered from 0 by numbers from 1 would all be those of another item."""
-    items = Dataset(replace(p, id=str(at)) for at, p in enumerate(DATA))
-    path = _text(tmp_path / "m.csv", "id,m\n" + "".join(f"{at + 1},A\n" for at in range(12)))
-    with pytest.raises(FormatError, match="the ids start at 1, but the items' ids don't"):
-        answers.read(path, items)
-    path.write_text(path.read_text("utf-8").replace("12,A", "0,A"), "utf-8")
-    assert len(answers.read(path, items)["m"].predictions) == 12
-
-
-@pytest.mark.parametrize(
-    ("head", "column", "models"),
-    [
-        ("annotator", "ann bob " * 6, ["gpt", "llama"]),
-        ("system", "v1 " * 12, ["gpt", "llama"]),
-        ("response", "Hm. " * 12, ["gpt", "llama"]),
-        ("flagged", "True False " * 6, ["gpt", "llama"]),
-        ("is_correct", "true false " * 6, ["gpt", "llama"]),
-    ],
-)
-def test_columns_about_the_items_are_omitted(
-    head: str, column: str, models: list[str], tmp_path: Path
-) -> None:
-    """With a row per item and columns of letters, other columns are facts about the items."""
-    cells = zip(DATA.ids, column.split(), KEYS, strict=True)
-    rows = [f"{name},{cell},{LETTERS[key]},A" for name, cell, key in cells]
-    path = _text(tmp_path / "m.csv", "\n".join([f"id,{head},gpt,llama", *rows]))
-    with pytest.warns(formats.ReadingNote, match=f"{head!r} has (no letter|grades)"):
-        found = answers.read(path, DATA)
-    assert [*found] == models
-    assert [one.choice for one in found["gpt"].predictions] == KEYS
-
-
-def test_grades_may_be_next_to_times(tmp_path: Path) -> None:
-    """Seconds are no options, even if one is 1.0, and the grades are read."""
-    rows = [f"{name},{at / 2 + 0.5},{at % 2}" for at, name in enumerate(DATA.ids)]
-    path = _text(tmp_path / "m.csv", "\n".join(["id,time,correct", *rows]))
-    with pytest.warns(formats.ReadingNote, match="'time' has numbers .other columns have grades"):
-        found = answers.read(path, DATA)["m"].by_id
-    assert [found[p.id].credit(p.answer) for p in DATA] == [0.0, 1.0] * 6
-
-
-def test_thousands_are_not_decimals(tmp_path: Path) -> None:
-    """Neither an id nor an answer of 1,000 means 1; an option's text comes first."""
-    items = Dataset(
-        Problem(name, f"How many {name}?", options, 0, blank=None)
-        for name, options in (("1", ("1000", "1")), ("1000", ("1", "2")), ("x", ("2,0", "1,0")))
-    )
-    path = _text(tmp_path / "m.csv", "id;m\n1;1,000\n1,000;2\nx;2,0\n")
-    found = answers.read(path, items)["m"].by_id
-    assert [found[name].choice for name in ("1", "1,000", "x")] == [None, None, 0]
-
-
-@pytest.mark.parametrize("answer", ["'d", "*a", "“b"])
-def test_a_single_mark_is_no_markup(answer: str, tmp_path: Path) -> None:
-    """Only markup on both sides is removed."""
-    path = _text(tmp_path / "m.csv", f"id,m\nq0,{answer}\nq2,A\n")
-    assert [one.choice for one in answers.read(path, DATA)["m"].predictions] == [None, 0]
-
-
-def test_the_third_option_and_an_invalid_letter_are_not_marks(tmp_path: Path) -> None:
-    """Answers are marks only if I, for incorrect, is one of them."""
-    path = _text(tmp_path / "m.csv", "id,m\nq0,C\nq1,N\nq2,C\n")
-    assert [one.choice for one in answers.read(path, DATA)["m"].predictions] == [2, None, 2]
-
-
-def test_a_list_keeps_the_quotes_of_texts(tmp_path: Path) -> None:
-    """Quotes are removed only around a whole line."""
-    options = ('It said "no"', 'It said "yes"', "red, blue")
-    items = Dataset(Problem(f"q{at}", f"Why {at}?", options, 0, blank=None) for at in range(3))
-    path = _text(tmp_path / "m.lst", f'{options[0]}\n{options[1]}\n"{options[2]}"\n')
-    assert [one.choice for one in answers.read(path, items)["m"].predictions] == [0, 1, 2]
-
-
-def test_an_index_is_not_the_ids_if_a_column_is(tmp_path: Path) -> None:
-    """Nor is an index in which a text occurs twice."""
-    letters = [LETTERS[key] for key in KEYS]
-    for index in ([f"row{at}" for at in range(12)], ["x"] * 12):
-        table = pd.DataFrame({"qID": DATA.ids, "m": letters}, index=index)
-        assert [p.choice for p in answers.read(table, DATA)["m"].predictions] == KEYS
-    quiz = pd.DataFrame(
-        {"question": ["Why?", "How?"], "choices": [["a", "b"]] * 2, "answer": ["A"] * 2}
-    )
-    assert len(formats.read(quiz.set_axis(["x", "x"]))) == 2

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -24,6 +24,12 @@ def _normalise_id(name: str) -> str:
     plain = " ".join(name.split())
     whole = _WHOLE.fullmatch(plain)
     return whole[1].lstrip("0") or "0" if whole else plain
+
+
+def _map_unique(pairs: Iterable[tuple[str, str]]) -> dict[str, str]:
+    found = list(pairs)
+    times = Counter(form for form, _ in found)
+    return {form: name for form, name in found if times[form] == 1}
 
 
 @dataclass(frozen=True)
@@ -63,15 +69,18 @@ class AnswerFile:
     def resolve_id(self, name_or_text: Any) -> str:
         """Return the item id for an id such as "7.0" or "007", or for the item's sentence."""
         name = cell(name_or_text)
-        return self._ids_by_text.get(_normalise_id(name), name)
+        plain = _normalise_id(name)
+        return self._ids.get(plain) or self._ids_by_sentence.get(plain, name)
 
     @cached_property
-    def _ids_by_text(self) -> dict[str, str]:
-        """The ids by normalised id and by sentence, if these are unique."""
-        found = [(_normalise_id(name), name) for name in self.dataset.ids]
-        found += [(_normalise_id(one.sentence), one.id) for one in self.dataset]
-        times = Counter(form for form, _ in found)
-        return {form: name for form, name in found if times[form] == 1}
+    def _ids(self) -> dict[str, str]:
+        """The ids by their normalised form, if it is unique."""
+        return _map_unique((_normalise_id(name), name) for name in self.dataset.ids)
+
+    @cached_property
+    def _ids_by_sentence(self) -> dict[str, str]:
+        """The ids by sentence, if it is unique; needed only for files without ids."""
+        return _map_unique((_normalise_id(one.sentence), one.id) for one in self.dataset)
 
     def records(self) -> list[tuple[Place, Record]]:
         """Return the records with their locations."""

@@ -71,7 +71,7 @@ def read(file: AnswerFile) -> list[Answers]:
     models = models if choice is None else [choice]
     rows = _map_ids_to_rows(file, records, [at, *models])
     known = {*file.dataset.ids}
-    if file.resolve_id(at) in known and not is_object:
+    if ids is None and not is_object and file.resolve_id(at) in known:
         raise file.error(f"{at!r} is an item's id: add a header line, such as id,model")
     if known.isdisjoint(rows) and not known.isdisjoint(map(file.resolve_id, models)):
         raise file.error("the columns are items; write one row per item and one column per model")
@@ -140,16 +140,17 @@ def split_models(file: AnswerFile) -> dict[str, AnswerFile]:
     options = {problem.id: problem.options for problem in file.dataset}
     keys = [name for name in names if formats.is_answer_name(name)]
     first: dict[tuple[str, str], str] = {}
-    differ, times = set[str](), Counter[str]()
+    differ, times, as_options = set[str](), Counter[str](), 0
     for place, record in file.records():
         name, item = cell(record.get(model)).strip(), file.resolve_id(record.get(ids))
         said = {key: cell(record.get(key)) for key in keys}
         differ |= {key for key in keys if first.setdefault((item, key), said[key]) != said[key]}
+        as_options += bool(formats.interpret_answer(name, options.get(item, ())))
         times[item] += 1
         found[name].append((place, record))
     several = len(found) > 1 and times.total() == len(times)
-    are_options = formats.interpret_answer(name, options.get(item, ())) if found else False
-    if several or (are_options and 2 * times.total() < 3 * len(times)):
+    few = 2 * times.total() < 3 * len(times)
+    if several or (few and 2 * as_options > times.total()):
         return {}
     if unnamed := found.get(""):
         raise file.error(f"the row has no {model!r}", unnamed[0][0])

@@ -1,0 +1,271 @@
+"""Tables of answers: columns of models, a row for each model and item, grades, keys and ids."""
+
+from __future__ import annotations
+
+import json
+import warnings
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from tests.answers.items import DATA, KEYS, LETTERS, write_jsonl, write_text
+from winosmith import Dataset, Problem, answers, formats
+from winosmith.errors import FormatError
+
+
+def test_a_label_that_is_a_number_and_another_options_text_is_refused(tmp_path: Path) -> None:
+    """Of the options 3, 2 and 1 nobody knows which one "1" names, but which one "2" names."""
+    items = Dataset([Problem("q", "How many?", ("3", "2", "1"), 0, blank=None)])
+    path = write_text(tmp_path / "gpt.json", '{"q": "1"}')
+    with pytest.raises(FormatError, match="another option's text"):
+        answers.read(path, items)
+    assert answers.read(write_text(path, '{"q": "2"}'), items)["gpt"].predictions[0].choice == 1
+
+
+def test_columns_that_are_not_answers_are_omitted_with_a_note(tmp_path: Path) -> None:
+    """A column of keys next to models, and one of texts, are not models."""
+    path = write_text(tmp_path / "t.csv", "id\tgold\tm\tasked\nq0\tA\tB\tWho?\nq1\tA\tA\tWhy?\n")
+    with pytest.warns(formats.ReadingNote) as notes:
+        assert [*answers.read(path, DATA)] == ["m"]
+    assert [str(note.message).split(": ")[-1] for note in notes] == [
+        "the column 'asked' has no letter of an option, not a model's answers; it is omitted",
+        "the column 'gold' has keys, not a model's answers; it is omitted",
+    ]
+    rows = [f"{at},{p.id},{at % 2},{0.5 + at},C" for at, p in enumerate(DATA)]
+    path = write_text(tmp_path / "n.csv", "\n".join(["Unnamed: 0,id,correct,time,m", *rows]))
+    with pytest.warns(formats.ReadingNote) as notes:
+        (found,) = answers.read(path, DATA).values()
+    assert (found.solver, {one.choice for one in found.predictions}) == ("m", {2})
+    assert [str(note.message).split("column ")[-1] for note in notes] == [
+        f"{name!r} has numbers (other columns have letters), not a model's answers; it is omitted"
+        for name in ("Unnamed: 0", "correct", "time")
+    ]
+    path = write_text(tmp_path / "k.csv", "id,answer,m\nq0,A,2\nq1,B,2\n")
+    with pytest.warns(formats.ReadingNote, match="'answer' has keys"):
+        assert [*answers.read(path, DATA)] == ["m"]
+
+
+@pytest.mark.parametrize(
+    ("columns", "models"),
+    [
+        ({"gpt": "A" * 10, "llama": [at // 2 * 2 + 11 for at in range(10)]}, ["gpt", "llama"]),
+        ({"gpt": "12" * 5, "llama": "AB" * 5}, ["gpt", "llama"]),
+        ({"gpt": "1212121213", "llama": "AB" * 5}, ["gpt", "llama"]),
+        ({"gpt": "12" * 5, "note": ["x", *[""] * 8, "c"]}, ["gpt"]),
+        ({"gpt": "12" * 5, "note": ["see below", *[""] * 8, "A"], "time": range(10, 110, 10)},
+         ["gpt", "note", "time"]),
+        ({"row": range(1, 11), "gpt": "ABABABABA?"}, ["gpt"]),
+        ({"row": range(1, 11), "gpt": "ABABABAB??"}, ["row", "gpt"]),
+        ({"gpt": "AB" * 5, "mark": "CICCICICCI"}, ["gpt"]),
+        ({"gpt": "AB" * 5, "mark": "CPCCICICCP"}, ["gpt"]),
+        ({"gpt": "AB" * 5, "mark": "10" * 5, "tries": "1231231231"}, ["gpt"]),
+    ],
+)  # fmt: skip
+def test_numbers_and_marks_are_models_answers_only_if_they_are_options(
+    columns: dict[str, Sequence[object]], models: list[str], tmp_path: Path
+) -> None:
+    """Next to a column of letters, numbers are answers if nine of ten are options."""
+    items = Dataset(
+        Problem(f"q{at}", f"What is {at} + 10?", (f"{at + 10}", f"{at + 11}"), 0, blank=None)
+        for at in range(10)
+    )
+    rows = zip(items.ids, *columns.values(), strict=True)
+    lines = [",".join(map(str, row)) for row in (("id", *columns), *rows)]
+    path = write_text(tmp_path / "t.csv", "\n".join(lines))
+    with warnings.catch_warnings(record=True, action="always") as notes:
+        assert [*answers.read(path, items)] == models
+    said = [str(note.message).split("'")[1] for note in notes]
+    assert said == [name for name in columns if name not in models]
+
+
+def test_c_and_i_are_letters_if_there_are_nine_options(tmp_path: Path) -> None:
+    """With fewer options, I is no option, and a column of C and I has marks."""
+    options = tuple(f"mark {at}" for at in range(9))
+    items = Dataset(Problem(f"q{at}", f"Which {at}?", options, 0, blank=None) for at in range(2))
+    path = write_text(tmp_path / "m.csv", "id,m\nq0,C\nq1,I\n")
+    assert [one.choice for one in answers.read(path, items)["m"].predictions] == [2, 8]
+
+
+@pytest.mark.parametrize(
+    ("model", "item", "answer", "write"),
+    [
+        ("model", "id", "prediction", lambda p, said: LETTERS[said]),
+        ("Model Name", "Item ID", "response", lambda p, said: p.options[said]),
+        ("solver", "question_id", "answer", lambda p, said: f"Answer: {LETTERS[said]}"),
+        ("llm", "item", "Pred", lambda p, said: f'"{LETTERS[said].lower()}"'),
+    ],
+)
+@pytest.mark.parametrize("container", ["csv", "jsonl", "table"])
+def test_a_table_may_have_a_row_for_each_model_and_item(
+    model: str,
+    item: str,
+    answer: str,
+    write: Callable[[Problem, int], str],
+    container: str,
+    tmp_path: Path,
+) -> None:
+    """Each model has its own answers in any order of rows; keys and times are omitted."""
+    data = Dataset(DATA.problems[::2])
+    said = {"a": KEYS[::2], "b": [(key + at % 3) % 4 for at, key in enumerate(KEYS[::2])]}
+    rows = [
+        {"time": 0.5, item: p.id, model: name, answer: write(p, own[at]), "gold": "A"}
+        for at, p in enumerate(data)
+        for name, own in said.items()
+    ]
+    table = pd.DataFrame(rows)
+    path = tmp_path / f"m.{container}"
+    if container == "csv":
+        table.to_csv(path, index=False)
+    elif container == "jsonl":
+        write_jsonl(path, rows)
+    with warnings.catch_warnings(action="ignore", category=formats.ReadingNote):
+        found = answers.read(table if container == "table" else path, data)
+    assert {name: [p.choice for p in of.predictions] for name, of in found.items()} == said
+
+
+@pytest.mark.parametrize("marks", [("1", "0"), ("1.0", "0.0"), ("True", "False"), ("1,0", "0,0")])
+def test_a_row_for_each_model_and_item_may_have_a_grade(
+    marks: tuple[str, str], tmp_path: Path
+) -> None:
+    """An incorrect answer is a tie of all other options, so that it is never correct."""
+    rows = [
+        f"{m};{p.id};{marks[at % 3 == n]}" for at, p in enumerate(DATA) for n, m in enumerate("ab")
+    ]
+    path = write_text(tmp_path / "m.csv", "\n".join(["model;item;correct", *rows]))
+    found = answers.read(path, DATA)
+    for n, model in enumerate("ab"):
+        right = [found[model].by_id[p.id].credit(p.answer) for p in DATA]
+        assert right == [float(at % 3 != n) for at in range(12)]
+
+
+def test_a_column_of_models_may_have_the_answers_of_one(tmp_path: Path) -> None:
+    """A column named `model` has answers if its cells are letters of options."""
+    path = write_text(tmp_path / "m.csv", "id,human,model\nq0,A,B\nq1,C,D\n")
+    found = {
+        name: [p.choice for p in of.predictions] for name, of in answers.read(path, DATA).items()
+    }
+    assert found == {"human": [0, 2], "model": [1, 3]}
+
+
+def test_an_object_may_have_several_models(tmp_path: Path) -> None:
+    """Answers by model and id, by id and model, or as lists by model are the same."""
+    said = {"a": [LETTERS[key] for key in KEYS], "b": list("ABC" * 4)}
+    by_model = {name: dict(zip(DATA.ids, own, strict=True)) for name, own in said.items()}
+    by_id = {name: {model: own[name] for model, own in by_model.items()} for name in DATA.ids}
+    rows = [[name, model, of[name]] for model, of in by_model.items() for name in DATA.ids]
+    long = dict(zip(("id", "model", "pred"), map(list, zip(*rows, strict=True)), strict=True))
+    for given in (by_model, by_id, said, {"id": DATA.ids, **said}, long):
+        found = answers.read(write_text(tmp_path / "m.json", json.dumps(given)), DATA)
+        assert {model: [LETTERS[p.choice or 0] for p in of.predictions]
+                for model, of in found.items()} == said  # fmt: skip
+
+
+def test_ids_may_be_the_index_or_the_questions(tmp_path: Path) -> None:
+    """An unnamed index of texts has the ids; a question is an item if no other has it."""
+    letters = [LETTERS[key] for key in KEYS]
+    table = pd.DataFrame({"m": letters}, index=list(DATA.ids))
+    asked = pd.DataFrame({"question": [p.sentence for p in DATA], "m": letters})
+    for given in (table, asked):
+        assert [p.choice for p in answers.read(given, DATA)["m"].predictions] == KEYS
+    assert formats.read(pd.DataFrame(
+        {"question": ["Why?"], "choices": [["a", "b"]], "answer": ["A"]}, index=["x"]
+    )).ids == ("x",)  # fmt: skip
+
+
+@pytest.mark.parametrize("mark", [";", "\t"])
+def test_scores_may_have_decimal_commas(mark: str, tmp_path: Path) -> None:
+    """A table whose cells are not separated by commas may have 0,53."""
+    rows = [[p.id, *(f"{-0.53 - (at != key):.2f}".replace(".", ",") for at in range(4))]
+            for p, key in zip(DATA, KEYS, strict=True)]  # fmt: skip
+    head = ["id", *(f"score{n}" for n in range(1, 5))]
+    path = write_text(tmp_path / "m.csv", "\n".join(mark.join(row) for row in [head, *rows]))
+    found = answers.read(path, DATA)["m"].predictions
+    assert [one.choice for one in found] == KEYS
+    assert found[0].scores[KEYS[0]] == -0.53
+
+
+def test_a_letter_that_looks_like_another_is_not_read_as_it(tmp_path: Path) -> None:
+    """Among Latin letters, the Cyrillic В is neither the second option nor the third."""
+    path = write_text(tmp_path / "m.csv", "id,m\nq0,A\nq2,B\nq4,В\n")
+    assert [one.choice for one in answers.read(path, DATA)["m"].predictions] == [0, 1, None]
+
+
+def test_numbers_from_1_are_not_ids_from_0(tmp_path: Path) -> None:
+    """Answers to items numbered from 0 by numbers from 1 would all be those of another item."""
+    items = Dataset(replace(p, id=str(at)) for at, p in enumerate(DATA))
+    path = write_text(tmp_path / "m.csv", "id,m\n" + "".join(f"{at + 1},A\n" for at in range(12)))
+    with pytest.raises(FormatError, match="the ids start at 1, but the items' ids don't"):
+        answers.read(path, items)
+    path.write_text(path.read_text("utf-8").replace("12,A", "0,A"), "utf-8")
+    assert len(answers.read(path, items)["m"].predictions) == 12
+
+
+@pytest.mark.parametrize(
+    ("head", "column", "models"),
+    [
+        ("annotator", "ann bob " * 6, ["gpt", "llama"]),
+        ("system", "v1 " * 12, ["gpt", "llama"]),
+        ("response", "Hm. " * 12, ["gpt", "llama"]),
+        ("flagged", "True False " * 6, ["gpt", "llama"]),
+        ("is_correct", "true false " * 6, ["gpt", "llama"]),
+    ],
+)
+def test_columns_about_the_items_are_omitted(
+    head: str, column: str, models: list[str], tmp_path: Path
+) -> None:
+    """With a row per item and columns of letters, other columns are facts about the items."""
+    cells = zip(DATA.ids, column.split(), KEYS, strict=True)
+    rows = [f"{name},{cell},{LETTERS[key]},A" for name, cell, key in cells]
+    path = write_text(tmp_path / "m.csv", "\n".join([f"id,{head},gpt,llama", *rows]))
+    with pytest.warns(formats.ReadingNote, match=f"{head!r} has (no letter|grades)"):
+        found = answers.read(path, DATA)
+    assert [*found] == models
+    assert [one.choice for one in found["gpt"].predictions] == KEYS
+
+
+def test_grades_may_be_next_to_times(tmp_path: Path) -> None:
+    """Seconds are no options, even if one is 1.0, and the grades are read."""
+    rows = [f"{name},{at / 2 + 0.5},{at % 2}" for at, name in enumerate(DATA.ids)]
+    path = write_text(tmp_path / "m.csv", "\n".join(["id,time,correct", *rows]))
+    with pytest.warns(formats.ReadingNote, match="'time' has numbers .other columns have grades"):
+        found = answers.read(path, DATA)["m"].by_id
+    assert [found[p.id].credit(p.answer) for p in DATA] == [0.0, 1.0] * 6
+
+
+def test_thousands_are_not_decimals(tmp_path: Path) -> None:
+    """Neither an id nor an answer of 1,000 means 1; an option's text comes first."""
+    items = Dataset(
+        Problem(name, f"How many {name}?", options, 0, blank=None)
+        for name, options in (("1", ("1000", "1")), ("1000", ("1", "2")), ("x", ("2,0", "1,0")))
+    )
+    path = write_text(tmp_path / "m.csv", "id;m\n1;1,000\n1,000;2\nx;2,0\n")
+    found = answers.read(path, items)["m"].by_id
+    assert [found[name].choice for name in ("1", "1,000", "x")] == [None, None, 0]
+
+
+@pytest.mark.parametrize("answer", ["'d", "*a", "“b"])
+def test_a_single_mark_is_no_markup(answer: str, tmp_path: Path) -> None:
+    """Only markup on both sides is removed."""
+    path = write_text(tmp_path / "m.csv", f"id,m\nq0,{answer}\nq2,A\n")
+    assert [one.choice for one in answers.read(path, DATA)["m"].predictions] == [None, 0]
+
+
+def test_the_third_option_and_an_invalid_letter_are_not_marks(tmp_path: Path) -> None:
+    """Answers are marks only if I, for incorrect, is one of them."""
+    path = write_text(tmp_path / "m.csv", "id,m\nq0,C\nq1,N\nq2,C\n")
+    assert [one.choice for one in answers.read(path, DATA)["m"].predictions] == [2, None, 2]
+
+
+def test_an_index_is_not_the_ids_if_a_column_is(tmp_path: Path) -> None:
+    """Nor is an index in which a text occurs twice."""
+    letters = [LETTERS[key] for key in KEYS]
+    for index in ([f"row{at}" for at in range(12)], ["x"] * 12):
+        table = pd.DataFrame({"qID": DATA.ids, "m": letters}, index=index)
+        assert [p.choice for p in answers.read(table, DATA)["m"].predictions] == KEYS
+    quiz = pd.DataFrame(
+        {"question": ["Why?", "How?"], "choices": [["a", "b"]] * 2, "answer": ["A"] * 2}
+    )
+    assert len(formats.read(quiz.set_axis(["x", "x"]))) == 2
