@@ -55,7 +55,7 @@ _BROKEN = re.compile(rf"[{_BREAKS}\ud800-\udfff]+")
 
 
 _MANY = 1 << 17
-"""Maximum number of cached keys; every row has the same column names."""
+"""Maximum number of cached keys. All rows usually have the same column names."""
 
 
 @lru_cache(_MANY)

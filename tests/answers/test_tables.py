@@ -31,7 +31,7 @@ def test_columns_that_are_not_answers_are_omitted_with_a_note(tmp_path: Path) ->
     with pytest.warns(formats.ReadingNote) as notes:
         assert [*answers.read(path, DATA)] == ["m"]
     assert [str(note.message).split(": ")[-1] for note in notes] == [
-        "the column 'asked' has no letter of an option, not a model's answers; it is omitted",
+        "the column 'asked' contains no option's letter, not a model's answers; it is omitted",
         "the column 'gold' has keys, not a model's answers; it is omitted",
     ]
     rows = [f"{at},{p.id},{at % 2},{0.5 + at},C" for at, p in enumerate(DATA)]

@@ -317,7 +317,7 @@ def _drop_other_columns(
     predictions: Mapping[str, tuple[Prediction, ...]], reasons: Mapping[str, str], file: AnswerFile
 ) -> dict[str, tuple[Prediction, ...]]:
     omitted = {
-        name: reasons.get(name, "has no letter of an option")
+        name: reasons.get(name, "contains no option's letter")
         for name, own in predictions.items()
         if not any(prediction.chosen for prediction in own)
     }

@@ -334,7 +334,7 @@ def _lowercase_options(problem: Problem) -> frozenset[str]:
 
 
 def _find_blocks(dataset: Dataset) -> list[list[int]]:
-    """Find the blocks of items, without joining look-alikes whose options are classes.
+    """Find the blocks of items; look-alikes whose options are classes form no block.
 
     Look-alikes are usually twins without an id. If options are classes, look-alikes come from a
     template, and a thousand of them would share one draw.

@@ -362,7 +362,7 @@ def thin(prepared: PreparedSet, step: Step, memo: Memo) -> Repair:
     leaves = _draw_numbers(items, seed) >= learnt.stays
     for unit in np.flatnonzero(leaves).tolist():
         reason = (
-            f"thinned: without reading, its key has a probability of "
+            f"thinned: a model that doesn't see the question gives its key a probability of "
             f"{percent(learnt.posterior[unit], 0)} (chance: "
             f"{percent(1 / items.unit_counts[unit], 0)}), so the item was kept with a probability "
             f"of {percent(learnt.stays[unit], 0)}"

@@ -172,7 +172,7 @@ def _format_slope(slope: Slope | None, scale: float, unit: str) -> str:
     return f"{report.format_value(scale * slope.change, '+.1f')} {unit} ({interval})"
 
 
-def _get_cautions(test: TestResult) -> str:
+def _get_warnings(test: TestResult) -> str:
     notes = [test.groups.caution] if test.groups else []
     if test.course is not None and not test.course.items_set_aside and len(test.people) > 1:
         notes.append(
@@ -258,7 +258,7 @@ def _make_test_section(
             f"{name}: over all",
             ["figure", "value"],
             list(_make_summary_rows(test)),
-            _get_cautions(test),
+            _get_warnings(test),
         ),
         scores,
         report.Drawing(

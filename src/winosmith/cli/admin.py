@@ -149,7 +149,7 @@ def open_existing_site(folder: str, database: str | None) -> Site:
 
 
 MAX_MINUTES = 90 * 24 * 60
-"""Maximum validity of a link in minutes: 90 days."""
+"""Maximum validity of a link, in minutes (90 days)."""
 
 
 @click.command("invite")

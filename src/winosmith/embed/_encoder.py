@@ -112,7 +112,8 @@ class EncoderEmbedder:
         Raises:
             DataError: a problem has more than two options, or vectors are not finite.
             InputError: the model can't be loaded.
-            Interrupted: Ctrl-C with a cache; the message states how many vectors are cached.
+            Interrupted: the user pressed Ctrl-C, and there is a cache; the message gives the
+                number of cached vectors.
         """
         _embedder.check_two_options(problems)
         found = [
@@ -129,7 +130,8 @@ class EncoderEmbedder:
         Raises:
             DataError: vectors are not finite.
             InputError: the model can't be loaded.
-            Interrupted: Ctrl-C with a cache; the message states how many vectors are cached.
+            Interrupted: the user pressed Ctrl-C, and there is a cache; the message gives the
+                number of cached vectors.
         """
         rows = np.concatenate([vectors for _, vectors in self._embed_problems(problems)])
         return _embedder.pad_options(rows, [len(problem.options) for problem in problems])
@@ -140,7 +142,8 @@ class EncoderEmbedder:
         Raises:
             DataError: there are no texts, or vectors are not finite.
             InputError: the model can't be loaded.
-            Interrupted: Ctrl-C with a cache; the message states how many vectors are cached.
+            Interrupted: the user pressed Ctrl-C, and there is a cache; the message gives the
+                number of cached vectors.
         """
         read: Callable[[Sequence[str]], list[Text]] = list
         chunks = self._embed_in_chunks(texts, "texts", read, lambda chunk: chunk)

@@ -96,7 +96,7 @@ def _unpack_release_row(row: Record) -> dict[str, Any]:
 def find_lost_blanks(rows: Rows, entries: Iterable[Entry]) -> list[str]:
     """Return a note if a table converted from JSON Lines may have lost the blanks' positions.
 
-    If some row states the position of its blank, no position was lost.
+    If any row gives the position of its blank, no positions are considered lost.
     """
     if rows.kind not in ("table", "array") or "blank" not in rows.names:
         return []

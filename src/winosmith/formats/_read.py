@@ -405,7 +405,7 @@ def _do_edits_match(parent: Problem, problem: Problem, original_texts: dict[str,
 
 
 def _find_twins(entries: list[Entry]) -> tuple[list[Entry], list[str]]:
-    """Pair problems by ids or texts, and return a note, unless some have a twin id or lineage."""
+    """Pair problems by ids or texts with a note, if none has a twin id or a lineage."""
     problems = [one.item for one in entries if isinstance(one.item, Problem)]
     if any(problem.twin_id or problem.lineage for problem in problems):
         return entries, []

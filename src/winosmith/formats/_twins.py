@@ -80,9 +80,9 @@ def pair_neighbours(entries: Iterable[Entry]) -> list[Entry]:
 def pair_lookalikes(entries: Iterable[Entry]) -> list[Entry]:
     """Give both halves of a twin the same `twin_id`, wherever they are in the file.
 
-    Two problems are a twin if they have the same options, different answers and 70 % of their words
-    in common, and neither matches a third problem in this way. Problems with a changed option are
-    not paired, because WinoGrande's train_debiased contains such problems that are not twins.
+    Two problems form a twin if they have the same options, different answers and 70 % of their
+    words in common, and neither matches a third problem in this way. Problems with a changed option
+    are not paired, because WinoGrande's train_debiased contains such problems that are not twins.
     Duplicates of a sentence are not twins, even if their answers differ. The result does not depend
     on the order of the rows.
     """

@@ -153,7 +153,8 @@ class Sheet:
     def code(self) -> str:
         """The code printed on every page and saved with the answers: "a-1-7Q2K".
 
-        The code depends on the items and their order, so answers fit only their sheet.
+        The code depends on the items and their order, so that answers are never matched to
+        another sheet.
         """
         items = [[item.number, item.problem_id, *item.shown] for item in self.items]
         record = {"data": self.data, "seed": self.seed, "name": self.name, "items": items}

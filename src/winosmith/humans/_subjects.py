@@ -24,7 +24,7 @@ from winosmith.results import Result, computed
 
 @declaration
 class Remark:
-    """A subject's remark about a problem: a recognised text, or an unknown word."""
+    """A subject's remark about a problem: that they recognised the text, or did not know a word."""
 
     problem: str | None
     """Id of the problem; null if unknown."""

@@ -324,9 +324,9 @@ def guessing_p_value(graded: Graded, *, lower_tail: bool = False) -> float:
     The distribution of the sum is exact (by convolution). If ties among many different numbers of
     options have too many possible sums, rotations are drawn 20,000 times, and
     p = (1 + #) / (1 + 20,000). Without clusters, this is the one-sided binomial test
-    (Poisson-binomial for mixed numbers of options). With clusters, results that problems share by
-    construction are not evidence: a solver that ignores the trigger has one half of every twin
-    correct, and p = 1. A solver whose answers are all ties also has p = 1.
+    (Poisson-binomial for mixed numbers of options). With clusters, results that are tied by
+    construction don't count as evidence: a solver that ignores the trigger gets exactly one half of
+    every twin right, and p = 1. A solver whose answers are all ties also has p = 1.
 
     >>> from winosmith import Prediction
     >>> from winosmith.metrics import grade

@@ -408,7 +408,7 @@ def check_files(
 
 
 def check_coins(folder: Path, content: Content, private: str | Path | None) -> Iterator[Fault]:
-    """Yield faults for a card without the commitment, and private files that contradict it.
+    """Yield faults if the data card lacks the commitment or the private files contradict it.
 
     Args:
         folder: folder of the release.

@@ -136,7 +136,7 @@ class Mention(NamedTuple):
 
     @property
     def group(self) -> str | None:
-        """The group of a pronoun; None for a noun."""
+        """Person, number and gender of a pronoun, as one group; None for a noun."""
         return PRONOUNS.get((self.token or "").lower())
 
 

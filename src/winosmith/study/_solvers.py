@@ -412,7 +412,7 @@ def make_curve_runs(
         dev: the dev set for all of them.
         out: folder of the runs, with a subfolder for each size.
         on_size: called with each size and its runs.
-        arguments: `model`, `grid`, `settings`, `device`, `on_step`, `on_run` of `train_grid`.
+        arguments: `model`, `grid`, `settings`, `device`, `on_step` and `on_run`: see `train_grid`.
     """
     points: list[CurveRun] = []
     for part in parts:

@@ -87,7 +87,7 @@ class Answers:
 
     @property
     def unanswered(self) -> int:
-        """Number of public versions without an answer, for any reason."""
+        """Number of public versions that the model has not answered, whatever the reason."""
         return int(self.tree.public.sum() - self.answered.sum())
 
     @cached_property

@@ -363,7 +363,7 @@ def note_all(person: Person, problems: Iterable[Problem]) -> None:
 
 
 def mark_read(person: Person, slot: Slot) -> None:
-    """Record that a judge sees the whole problem of their slot, or skips the problem."""
+    """Record that a judge was shown the whole problem assigned to them, or skipped it."""
     known = Seen.objects.filter(person=person, twin=slot.twin_id, problem=slot.problem_id)
     known.filter(spent=False).update(spent=True)
 

@@ -256,8 +256,8 @@ def check_login(
     """Return the person with a name and password, or None if they don't match.
 
     Attempts are counted in one transaction before the password is checked, so that simultaneous
-    attempts all count; a second transaction subtracts a successful one. Nothing is locked in
-    between, because checking a password is slow.
+    attempts all count; if the password is correct, a second transaction takes the attempt off the
+    count. Nothing is locked in between, because checking a password is slow.
 
     Args:
         request: The request of the attempt; its network is counted.

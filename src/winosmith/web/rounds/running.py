@@ -81,7 +81,7 @@ def list_recipes() -> list[str]:
 
 
 def read_recipe(path: str | Path) -> tuple[dict[str, Any], str]:
-    """Return the table of a recipe file or of one of `list_recipes`, and the recipe's folder.
+    """Return the TOML table and the folder of a recipe file, or of one in `list_recipes`.
 
     Raises:
         RecipeError: There is no such file, or it is not valid TOML.
