@@ -226,7 +226,7 @@ def test_too_many_roots_and_equal_names_are_refused() -> None:
         draw_roots([TWO], [30])
     with pytest.raises(DataError, match="the same name"):
         draw_roots([TWO, TWO], [1, 1])
-    with pytest.raises(InputError, match="2 data sets and 1 numbers"):
+    with pytest.raises(InputError, match="2 data sets and 1 root counts"):
         draw_roots([ONE, TWO], [1])
     with pytest.raises(InputError, match="0 or more"):
         draw_roots([ONE], [-1])
