@@ -34,7 +34,7 @@ HOME = "/home/you"
 _BLOCK = re.compile(r"^```(\w+)(?: (\d+)%| (\S+))?\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 _PROGRESS = re.compile(
     r"^((again, [\w ]+|filtering halves separately|\w+): [\d,]+( of [\d,]+)?( (phase|run) \d.*)?"
-    r"|(Choosing|Fine-tuning|Indexing|Perturbing|Setting|Solving|Training)\b[^:\n]*: \d.*)\n",
+    r"|(Fine-tuning|Indexing|Perturbing|Scoring|Selection|Solving|Training|Typesetting)\b[^:\n]*: \d.*)\n",
     re.MULTILINE,
 )
 _NUMBER = re.compile(r"(?<![\w.,])(\d[\d,]*(?:\.\d+)?)(?!\w)( ?%)?")
@@ -124,7 +124,7 @@ def without_progress(text: str) -> str:
     'ok'
     >>> without_progress("filtering: 9 of 40 run 1 of 20, 9 of them with permuted keys\n1 of 9: 2")
     '1 of 9: 2'
-    >>> without_progress("Setting sheets: 8 of 12 b-1.html\nSheets in sheets\n")
+    >>> without_progress("Typesetting sheets: 8 of 12 b-1.html\nSheets in sheets\n")
     'Sheets in sheets\n'
     """
     return _PROGRESS.sub("", text)
