@@ -34,7 +34,8 @@ HOME = "/home/you"
 _BLOCK = re.compile(r"^```(\w+)(?: (\d+)%| (\S+))?\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 _PROGRESS = re.compile(
     r"^((again, [\w ]+|filtering halves separately|\w+): [\d,]+( of [\d,]+)?( (phase|run) \d.*)?"
-    r"|(Fine-tuning|Indexing|Perturbing|Scoring|Selection|Solving|Training|Typesetting)\b[^:\n]*: \d.*)\n",
+    r"|(Fine-tuning|Indexing|Perturbing|Scoring|Selection|Solving|Training|Typesetting)"
+    r"\b[^:\n]*: \d.*)\n",
     re.MULTILINE,
 )
 _NUMBER = re.compile(r"(?<![\w.,])(\d[\d,]*(?:\.\d+)?)(?!\w)( ?%)?")
