@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import date, time, timedelta
 from typing import Any
@@ -187,6 +188,21 @@ def is_missing(value: object) -> bool:
     """
     said = str(value).strip()
     return value is None or said in ("", "NA", "#N/A") or said.casefold() in ("nan", "<na>")
+
+
+_WHOLE = re.compile(r"(-?\d{1,300})(?:\.0*|,0)?")
+
+
+def parse_whole(text: str) -> str:
+    """Return the digits of a whole number, which may have a decimal zero; "" for other texts.
+
+    Tables write a decimal zero in columns of whole numbers with gaps.
+
+    >>> [parse_whole(text) for text in ("2", "2.0", "-1,0", "007", "2.5", "two")]
+    ['2', '2', '-1', '007', '', '']
+    """
+    found = _WHOLE.fullmatch(text)
+    return found[1] if found else ""
 
 
 def cell(value: Any) -> str:

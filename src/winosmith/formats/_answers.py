@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from winosmith.data import Place
+from winosmith.data import Place, parse_whole
 from winosmith.errors import FormatError, ProblemError
 from winosmith.formats._base import Entry
 from winosmith.formats._choices import PREFIX
@@ -67,7 +67,7 @@ def interpret_answer(
     value = remove_invisible(value) if isinstance(value, str) else value
     said = " ".join(str(value).split())
     plain = said if said.isascii() else normalize(said, "NFKC")  # ③
-    whole = None if isinstance(value, bool) else re.fullmatch(r"(-?\d{1,4})(?:\.0*|,0)?", plain)
+    whole = parse_whole(plain)
     found: dict[str, int] = {}
     if said in labels:
         found["label"] = labels.index(said)
@@ -83,8 +83,8 @@ def interpret_answer(
     if text is None and (sign := PREFIX.match(said)):
         text = match_option(said[sign.end() :], options)
     if text is None and whole:  # of a column of whole numbers with gaps
-        text = match_option(whole[1], options)
-        text = match_option(f"{whole[1]}.0", options) if text is None else text
+        text = match_option(whole, options)
+        text = match_option(f"{whole}.0", options) if text is None else text
     if text is not None:
         found["text"] = text
     if isinstance(value, bool):
@@ -95,7 +95,7 @@ def interpret_answer(
     if (letter := parse_letter(value)) and letter[1] < count:
         found["letter"] = letter[1]
     if whole and (text is None or "," not in plain):
-        number = int(whole[1])
+        number = int(whole)
         found |= {"0": number} if 0 <= number < count else {}
         found |= {"1": number - 1} if 1 <= number <= count else {}
     return found

@@ -18,7 +18,7 @@ from typing import IO, Any, TypeVar
 from xml.etree.ElementTree import Element
 
 from winosmith import data
-from winosmith.data import Place, Record, Rows, cell, is_missing
+from winosmith.data import Place, Record, Rows, cell, is_missing, parse_whole
 from winosmith.errors import FormatError, ProblemError
 from winosmith.problem import BLANK, Claim, Problem, Scalar, make_extra_key
 from winosmith.records import parse_json
@@ -139,10 +139,10 @@ def parse_option_number(value: object, options: int, first: int = 1) -> int | No
     ...  parse_option_number("nan", 2), parse_option_number(1, 2, 0))
     (1, 1, None, None, 1)
     """
-    if is_missing(value) or str(value) in ("-1", "-1.0"):
+    number = parse_whole(str(value))
+    if is_missing(value) or number == "-1":
         return None
-    number = str(value).removesuffix(".0").removesuffix(",0")
-    if number in map(str, range(first, options + first)) and not isinstance(value, bool):
+    if number in map(str, range(first, options + first)):
         return int(number) - first
     raise ProblemError(
         f"the answer is {value!r}; with {options} options it must be a number from {first} to "

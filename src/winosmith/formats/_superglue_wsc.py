@@ -20,7 +20,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import IO, Any, Literal
 
-from winosmith.data import Rows
+from winosmith.data import Rows, parse_whole
 from winosmith.errors import ProblemError
 from winosmith.formats import _base
 from winosmith.formats._base import Entry, Format, Item, Writer
@@ -78,10 +78,10 @@ def _get_target(record: Record) -> Record:
 
 
 def _parse_index(target: Record, key: str) -> int:
-    value = target[key]
-    if isinstance(value, bool) or not str(value).removesuffix(".0").isdecimal():
-        raise ProblemError(f"{key!r} must be a whole number from 0, not {value!r}")
-    return int(value)
+    number = parse_whole(str(target[key]))
+    if not number.isdecimal():
+        raise ProblemError(f"{key!r} must be a whole number from 0, not {target[key]!r}")
+    return int(number)
 
 
 def _parse_label(record: Record) -> bool | None:
@@ -94,7 +94,8 @@ def _parse_label(record: Record) -> bool | None:
     known = {"true": True, "false": False, "": None, "none": None}
     if "target" not in record:
         known |= {"1": True, "0": False, "-1": None}
-    said = str(label).strip().casefold().removesuffix(".0")
+    said = str(label).strip().casefold()
+    said = parse_whole(said) or said
     if said not in known:
         raise ProblemError(f"the label must be true or false, not {label!r}")
     return known[said]

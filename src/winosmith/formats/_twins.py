@@ -17,12 +17,12 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from string import digits
 
-from winosmith.data import Place, cell
+from winosmith.data import Place, cell, parse_whole
 from winosmith.errors import FormatError
 from winosmith.formats._base import Entry, tidy
 from winosmith.formats._names import collect_names, join_names
@@ -74,7 +74,14 @@ def pair_neighbours(entries: Iterable[Entry]) -> list[Entry]:
     words. Two pronouns of the same text, as in the PDPs, are not a twin.
     """
     found = list(entries)
-    return _set_twin_ids(found, _make_twin_ids(found, _find_neighbours(found)))
+    problems = _get_problems(found)
+    pairs: list[Pair] = []
+    for row in problems:
+        if row + 1 not in problems or (pairs and pairs[-1][1] == row):
+            continue
+        if _are_neighbouring_twins(problems[row], problems[row + 1]):
+            pairs.append((row, row + 1))
+    return _mark_pairs(found, pairs)
 
 
 def pair_lookalikes(entries: Iterable[Entry]) -> list[Entry]:
@@ -87,7 +94,8 @@ def pair_lookalikes(entries: Iterable[Entry]) -> list[Entry]:
     on the order of the rows.
     """
     found = list(entries)
-    return _set_twin_ids(found, _make_twin_ids(found, _find_mutual_pairs(found, _are_twins)))
+    keyed = {row: p for row, p in _get_problems(found).items() if p.answer is not None}
+    return _mark_pairs(found, _find_mutual_pairs(keyed))
 
 
 def would_be_paired(problems: Sequence[Problem]) -> bool:
@@ -172,7 +180,9 @@ def _derive_labels(problems: Sequence[Problem], values: Sequence[Scalar]) -> lis
             mark = f"twin-{min(problem.id, text)}"
             for one in (problem.id, text):
                 partners[places[one]] = partners[places[one]] or mark
-    rows = (_label_by_partner_row(texts, first) for first in (0, 1, 2))
+    wholes = [parse_whole(text or "") for text in texts]
+    numbers = [int(one) if one.isdecimal() else None for one in wholes]
+    rows = (_label_by_partner_row(numbers, first) for first in (0, 1, 2))
     marks = max(plain, partners, *rows, _extract_labels(plain, _HALF), key=_count_paired)
     if _count_paired(plain) or _count_paired(marks) == len(problems):
         return marks
@@ -180,10 +190,9 @@ def _derive_labels(problems: Sequence[Problem], values: Sequence[Scalar]) -> lis
     return max(marks, stems if len(_group_in_pairs(stems)) >= _FEWEST else [], key=_count_paired)
 
 
-def _label_by_partner_row(texts: Sequence[str | None], first: int) -> list[str | None]:
-    """Return twin labels if each text is the row number of the other half, or else only None."""
-    numbers = [(text or "").removesuffix(".0") for text in texts]
-    rows = [int(one) - first if one.isdecimal() else None for one in numbers]
+def _label_by_partner_row(numbers: Sequence[int | None], first: int) -> list[str | None]:
+    """Return twin labels if each number is the row of the other half, or else only None."""
+    rows = [None if one is None else one - first for one in numbers]
     marks: list[str | None] = [None] * len(rows)
     for row, other in enumerate(rows):
         if other is None:
@@ -351,8 +360,7 @@ def find_unmarked_pairs(problems: Sequence[Problem]) -> list[Pair]:
     Problems with a twin id or a lineage are ignored. The rules are those of `pair_lookalikes`;
     rules that need a withheld answer are skipped.
     """
-    found = [Entry(Place("", row), "", item=problem) for row, problem in enumerate(problems)]
-    return sorted(_find_mutual_pairs(found, _may_be_twins))
+    return _find_mutual_pairs({row: p for row, p in enumerate(problems) if not p.lineage})
 
 
 def _get_problems(entries: Sequence[Entry]) -> dict[int, Problem]:
@@ -368,42 +376,30 @@ def _set_twin_ids(entries: Sequence[Entry], ids: Mapping[int, str | None]) -> li
     ]
 
 
-def _make_twin_ids(entries: Sequence[Entry], pairs: Iterable[Pair]) -> dict[int, str]:
+def _mark_pairs(entries: Sequence[Entry], pairs: Iterable[Pair]) -> list[Entry]:
     problems = _get_problems(entries)
-    return {row: f"twin-{problems[pair[0]].id}" for pair in pairs for row in pair}
+    ids = {row: f"twin-{problems[pair[0]].id}" for pair in pairs for row in pair}
+    return _set_twin_ids(entries, ids)
 
 
-def _find_neighbours(entries: Sequence[Entry]) -> list[Pair]:
-    problems = _get_problems(entries)
-    pairs: list[Pair] = []
-    for row in problems:
-        if row + 1 not in problems or (pairs and pairs[-1][1] == row):
-            continue
-        if _are_opposite_twins(problems[row], problems[row + 1], _MIN_OVERLAP):
-            pairs.append((row, row + 1))
-    return pairs
-
-
-def _find_mutual_pairs(
-    entries: Sequence[Entry], are_twins: Callable[[Problem, Problem], bool]
-) -> list[Pair]:
-    """Return the pairs that are twins of each other and of no third problem."""
-    problems = {row: one for row, one in _get_problems(entries).items() if not one.twin_id}
+def _find_mutual_pairs(problems: Mapping[int, Problem]) -> list[Pair]:
+    """Return the pairs of unmarked twins of each other and of no third problem."""
     groups: dict[tuple[str, ...], list[int]] = defaultdict(list)
     for row, problem in problems.items():
-        groups[tuple(sorted(_normalise_options(problem)))].append(row)
+        if not problem.twin_id:
+            groups[tuple(sorted(_normalise_options(problem)))].append(row)
     partners: Counter[int] = Counter()
     pairs = []
     for group in groups.values():
         for one, other in _iterate_candidate_pairs(group, problems, partners):
-            if are_twins(problems[one], problems[other]):
+            if _are_twins(problems[one], problems[other]):
                 partners.update((one, other))
                 pairs.append((one, other))
     return sorted(pair for pair in pairs if partners[pair[0]] == partners[pair[1]] == 1)
 
 
 def _iterate_candidate_pairs(
-    group: Sequence[int], problems: dict[int, Problem], partners: Counter[int]
+    group: Sequence[int], problems: Mapping[int, Problem], partners: Counter[int]
 ) -> Iterator[Pair]:
     """Yield each pair in a group that may share a fraction `_MIN_OVERLAP_FAR` of words.
 
@@ -442,32 +438,22 @@ def _normalise_options(problem: Problem) -> list[str]:
     return [tidy(option).casefold() for option in problem.options]
 
 
-def _are_opposite_twins(first: Problem, second: Problem, min_overlap: float) -> bool:
-    if first.twin_id or second.twin_id or first.answer is None or second.answer is None:
+def _are_neighbouring_twins(first: Problem, second: Problem) -> bool:
+    if first.answer is None or second.answer is None:
         return False
     one, other = _normalise_options(first), _normalise_options(second)
     shared = set(one) & set(other)
     right, other_right = one[first.answer], other[second.answer]
-    if len(shared) < len(one):  # with a changed option, the common option is correct once
-        min_overlap, flipped = _MIN_OVERLAP_CHANGED, (right in shared) != (other_right in shared)
-    else:
-        flipped = right != other_right
-    return flipped and _have_similar_texts(first, second, min_overlap)
+    if len(shared) == len(one):
+        return right != other_right and _have_similar_texts(first, second, _MIN_OVERLAP)
+    # With a changed option, the common option is correct in exactly one half.
+    flipped = (right in shared) != (other_right in shared)
+    return flipped and _have_similar_texts(first, second, _MIN_OVERLAP_CHANGED)
 
 
 def _are_twins(first: Problem, second: Problem) -> bool:
-    return _differ_in_words(first, second) and _are_opposite_twins(first, second, _MIN_OVERLAP_FAR)
-
-
-def _may_be_twins(first: Problem, second: Problem) -> bool:
-    if first.twin_id or second.twin_id or first.lineage or second.lineage:
-        return False
-    if first.answer is not None and second.answer is not None:
-        return _are_twins(first, second)
-    is_alike = _differ_in_words(first, second) and _have_similar_texts(
-        first, second, _MIN_OVERLAP_FAR
-    )
-    return is_alike and sorted(_normalise_options(first)) == sorted(_normalise_options(second))
+    """Return whether two problems with the same options are twins if withheld answers differ."""
+    return _may_be_halves(first, second) and _have_similar_texts(first, second, _MIN_OVERLAP_FAR)
 
 
 def _have_similar_texts(first: Problem, second: Problem, min_overlap: float) -> bool:
