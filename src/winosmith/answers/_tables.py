@@ -114,13 +114,9 @@ def read(file: AnswerFile) -> list[Answers]:
             found[name] = _make_predictions(choices, scores, rows)
     if not found:
         raise file.error(NO_LETTER)
+    unnamed = {choice, *(name for name in graded if name.lower() in _GRADED)}
     return [
-        Answers(
-            own,
-            file.rows.name
-            if name == choice or (name in graded and name.lower() in _GRADED)
-            else name,
-        )
+        Answers(own, file.rows.name if name in unnamed else name)
         for name, own in _drop_other_columns(found, unlike, file).items()
     ]
 

@@ -23,8 +23,7 @@ from winosmith.data._place import Place, Row
 from winosmith.errors import FormatError, require
 from winosmith.records import parse_json
 
-_PARQUET, _FEATHER = b"PAR1", b"FEA1"
-_ARROW_FILE, _ARROW_STREAM = b"ARROW1", b"\xff\xff\xff\xff"
+_PARQUET, _ARROW_FILE, _ARROW_STREAM = b"PAR1", b"ARROW1", b"\xff\xff\xff\xff"
 
 _METHODS = ("reset_index", "with_format", "__arrow_c_stream__")
 """Attributes that identify tables of pandas, `datasets`, and Arrow (pyarrow, polars)."""
@@ -44,7 +43,7 @@ def is_table(data: object) -> bool:
 
 def is_columnar_file(raw: bytes) -> bool:
     """Return whether a file's bytes are in Parquet, Feather or Arrow format."""
-    return raw.startswith((_PARQUET, _FEATHER, _ARROW_FILE, _ARROW_STREAM))
+    return raw.startswith((_PARQUET, _ARROW_FILE, _ARROW_STREAM))
 
 
 def table_name(data: object) -> str:
@@ -114,9 +113,6 @@ def _read_batches(file: File, pyarrow: Any) -> tuple[Iterable[Any], Any]:
         if unpacked > get_size_limit(len(file.raw)):
             raise make_size_error(file.path)
         return stored.iter_batches(), stored.schema_arrow
-    if file.raw.startswith(_FEATHER):  # version 1; version 2 is an Arrow file
-        table = require("pyarrow.feather", "release").read_table(buffer)
-        return table.to_batches(), table.schema
     ipc = require("pyarrow.ipc", "release")
     if file.raw.startswith(_ARROW_FILE):
         stored = ipc.open_file(buffer)
@@ -141,8 +137,7 @@ def _number_rows(path: str, records: Iterable[Record], classes: Classes) -> Iter
         for name, names in classes.items():
             if name in row:
                 row[name] = names.get(row[name], row[name])
-        raw = json.dumps(row, ensure_ascii=False, separators=(",", ":"), default=str)
-        yield Row(Place(path, number, "row"), raw, row)
+        yield Row(Place(path, number, "row"), cell(row), row)
 
 
 def _get_class_names(metadata: Mapping[bytes, bytes]) -> Classes:

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from itertools import groupby
+from itertools import groupby, takewhile
 from types import UnionType
 from typing import IO, Any, TypeVar
 from xml.etree.ElementTree import Element
@@ -188,6 +188,11 @@ def tidy(text: str) -> str:
     'the brown suitcase'
     """
     return " ".join(text.split())
+
+
+def count_common_start(parts: Iterable[Sequence[str]]) -> int:
+    """Return the number of words, letters or turns with which all parts start."""
+    return len([*takewhile(lambda own: len({*own}) == 1, zip(*parts, strict=False))])
 
 
 def replace_pronoun(before: str, pronoun: str, after: str) -> tuple[str, str | None]:

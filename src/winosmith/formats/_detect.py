@@ -58,11 +58,11 @@ def get_format(name: str) -> Format:
     Raises:
         FormatError: no format has this name; the message lists the names.
     """
-    for known in FORMATS:
-        if known.name == name:
-            return known
-    names = ", ".join(sorted(known.name for known in FORMATS))
-    raise FormatError(f"there is no format {name!r}; the formats are {names}")
+    known = {one.name: one for one in FORMATS}
+    if name not in known:
+        names = ", ".join(sorted(known))
+        raise FormatError(f"there is no format {name!r}; the formats are {names}")
+    return known[name]
 
 
 def get_writer(name: str) -> Writer:
