@@ -11,12 +11,12 @@ from typing import Any
 
 from winosmith.data import Place, parse_whole
 from winosmith.errors import FormatError, ProblemError
-from winosmith.formats._base import Entry
+from winosmith.formats._base import Entry, get_problems
 from winosmith.formats._choices import PREFIX
 from winosmith.formats._columns import is_empty
 from winosmith.formats._letters import locate_letter
 from winosmith.formats._names import collect_names, is_answer_name, normalise
-from winosmith.problem import Extra, Problem
+from winosmith.problem import Extra
 from winosmith.text import edit_distance, normalize, remove_invisible
 
 KINDS = {
@@ -198,27 +198,24 @@ def find_repeated_keys(
 
 def drop_repeated_keys(entries: list[Entry]) -> tuple[list[Entry], list[str]]:
     """Remove each field of `extra` that repeats the key, and return a note about it."""
-    keyed = [
-        (one.place, one.item)
-        for one in entries
-        if isinstance(one.item, Problem) and one.item.answer is not None
-    ]
-    keys = {key.partition(".")[2]: key for key in collect_names(item.extra for _, item in keyed)}
+    problems = get_problems(entries)
+    keyed = {row: one for row, one in problems.items() if one.answer is not None}
+    keys = {key.partition(".")[2]: key for key in collect_names(p.extra for p in keyed.values())}
     columns = {
         name: [
-            (place, interpret_answer(item.extra[key], item.options), item.answer)
-            for place, item in keyed
-            if not is_empty(item.extra.get(key))
+            (entries[row].place, interpret_answer(one.extra[key], one.options), one.answer)
+            for row, one in keyed.items()
+            if not is_empty(one.extra.get(key))
         ]
         for name, key in keys.items()
         if is_answer_name(name)
     }
     again, notes = find_repeated_keys(columns)
     repeats = {keys[name] for name in again}
-    for row, one in enumerate(entries if repeats else ()):
-        if isinstance(one.item, Problem) and not repeats.isdisjoint(one.item.extra):
-            kept = Extra({k: value for k, value in one.item.extra.items() if k not in repeats})
-            entries[row] = replace(one, item=replace(one.item, extra=kept))
+    for row, one in problems.items() if repeats else ():
+        if not repeats.isdisjoint(one.extra):
+            kept = Extra({k: value for k, value in one.extra.items() if k not in repeats})
+            entries[row] = replace(entries[row], item=replace(one, extra=kept))
     return entries, notes
 
 

@@ -163,6 +163,11 @@ def make_extra_items(record: Iterable[tuple[str, object]], format_key: str) -> d
     return kept
 
 
+def get_problems(entries: Iterable[Entry]) -> dict[int, Problem]:
+    """Return the problems by the 0-based position of their records."""
+    return {row: one.item for row, one in enumerate(entries) if isinstance(one.item, Problem)}
+
+
 def unwritable_error(item: Item, reason: str) -> FormatError:
     """Return the error for an item that a format can't store."""
     return FormatError(f"{get_item_id(item)!r} can't be written: {reason}")

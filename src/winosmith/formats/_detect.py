@@ -139,10 +139,9 @@ def _make_detection_error(reason: str, names: Sequence[str], rows: Rows) -> Form
 def _find_matching_formats(rows: Rows, formats: Sequence[Format]) -> list[Detected]:
     """Return the formats of a container's first matching reading; empty if several lists match."""
     fitting = [
-        [Detected(known, way.rows, [way.note] if way.note else []) for known in formats
-         if known.recognises(way.rows)]
-        for way in iterate_readings(rows)
-    ]  # fmt: skip
+        [Detected(known, own, notes) for known in formats if known.recognises(own)]
+        for own, notes in iterate_readings(rows)
+    ]
     some = [fits for fits in fitting if fits]
     in_lists = [fits for fits in some if fits[0].notes and fits[0].rows.kind == "array"]
     return some[0] if some and (len(in_lists) < 2 or some[0] is not in_lists[0]) else []

@@ -24,7 +24,7 @@ from string import digits
 
 from winosmith.data import Place, cell, parse_whole
 from winosmith.errors import FormatError
-from winosmith.formats._base import Entry, tidy
+from winosmith.formats._base import Entry, get_problems, tidy
 from winosmith.formats._names import collect_names, join_names
 from winosmith.problem import BLANK, Problem, Scalar, make_extra_key
 from winosmith.text import detect_script, overlap, pieces, tokens, words
@@ -74,7 +74,7 @@ def pair_neighbours(entries: Iterable[Entry]) -> list[Entry]:
     words. Two pronouns of the same text, as in the PDPs, are not a twin.
     """
     found = list(entries)
-    problems = _get_problems(found)
+    problems = get_problems(found)
     pairs: list[Pair] = []
     for row in problems:
         if row + 1 not in problems or (pairs and pairs[-1][1] == row):
@@ -94,15 +94,15 @@ def pair_lookalikes(entries: Iterable[Entry]) -> list[Entry]:
     on the order of the rows.
     """
     found = list(entries)
-    keyed = {row: p for row, p in _get_problems(found).items() if p.answer is not None}
+    keyed = {row: p for row, p in get_problems(found).items() if p.answer is not None}
     return _mark_pairs(found, _find_mutual_pairs(keyed))
 
 
 def would_be_paired(problems: Sequence[Problem]) -> bool:
     """Return whether a reader would pair or refuse these problems."""
     entries = [Entry(Place("", 0), "", item=problem) for problem in problems]
-    found = (*pair_by_ids(entries), *pair_lookalikes(entries))
-    is_paired = any(isinstance(one.item, Problem) and one.item.twin_id for one in found)
+    found = get_problems([*pair_by_ids(entries), *pair_lookalikes(entries)])
+    is_paired = any(problem.twin_id for problem in found.values())
     return is_paired or _find_unread_pairs(problems) is not None
 
 
@@ -221,7 +221,7 @@ def _count_paired(labels: Sequence[str | None]) -> int:
 
 def clear_list_ids(entries: list[Entry]) -> list[Entry]:
     """Clear the twin ids of problems whose ids are numbers of a list."""
-    problems = _get_problems(entries)
+    problems = get_problems(entries)
     rows, every = [*problems], [*problems.values()]
     times = Counter(one.id.rstrip(digits) for one in every)
     twos = _group_in_pairs(one.twin_id for one in every)
@@ -244,7 +244,7 @@ def pair_by_ids(entries: Iterable[Entry]) -> list[Entry]:
     the problems into such pairs; for "left-7", no halves of other pairs may be more alike.
     """
     found = list(entries)
-    every = _get_problems(found)
+    every = get_problems(found)
     rows = [row for row, one in every.items() if not one.twin_id and one.blank is not None]
     problems = [every[row] for row in rows]
     ids = [problem.id for problem in problems]
@@ -290,7 +290,7 @@ def pair_by_column(entries: Iterable[Entry], column: str) -> list[Entry]:
     """Give problems the same `twin_id` if a column marks them as twins; clear all other ids."""
     found = list(entries)
     wanted = make_extra_key("", column)[1:]
-    problems = _get_problems(found)
+    problems = get_problems(found)
     values: list[Scalar] = []
     for problem in problems.values():
         names = [key for key in problem.extra if wanted in (key, key.partition(".")[2])]
@@ -340,8 +340,8 @@ def pair_files(
         Entry(Place(file, 0), "", item=one) for one, file in zip(problems, files, strict=True)
     ]
     if pair_by:
-        return [*_get_problems(pair_by_column(entries, pair_by)).values()]
-    paired = [*_get_problems(pair_by_ids(entries)).values()]
+        return [*get_problems(pair_by_column(entries, pair_by)).values()]
+    paired = [*get_problems(pair_by_ids(entries)).values()]
     homes: defaultdict[str | None, set[str]] = defaultdict(set)
     for one, file in zip(paired, files, strict=True):
         homes[one.twin_id].add(file)
@@ -363,10 +363,6 @@ def find_unmarked_pairs(problems: Sequence[Problem]) -> list[Pair]:
     return _find_mutual_pairs({row: p for row, p in enumerate(problems) if not p.lineage})
 
 
-def _get_problems(entries: Sequence[Entry]) -> dict[int, Problem]:
-    return {row: one.item for row, one in enumerate(entries) if isinstance(one.item, Problem)}
-
-
 def _set_twin_ids(entries: Sequence[Entry], ids: Mapping[int, str | None]) -> list[Entry]:
     return [
         replace(one, item=replace(one.item, twin_id=ids[row]))
@@ -377,7 +373,7 @@ def _set_twin_ids(entries: Sequence[Entry], ids: Mapping[int, str | None]) -> li
 
 
 def _mark_pairs(entries: Sequence[Entry], pairs: Iterable[Pair]) -> list[Entry]:
-    problems = _get_problems(entries)
+    problems = get_problems(entries)
     ids = {row: f"twin-{problems[pair[0]].id}" for pair in pairs for row in pair}
     return _set_twin_ids(entries, ids)
 
