@@ -19,7 +19,6 @@ _HEADER_FILES = ("header.json", "_journal/start.json")
 
 _VERDICTS = {"C": True, "I": False, "1": True, "0": False, "1.0": True, "0.0": False,
              "True": True, "False": False}  # fmt: skip
-"""Map a scorer's values to verdicts."""
 
 _STATUS = {"cancelled": "was cancelled", "error": "failed", "started": "did not finish"}
 

@@ -281,7 +281,6 @@ def _normalise_label(label: str) -> str:
 
 
 _PUNCTUATION = " .,;:!¡?¿'\"`‘’“”„«»‹›()[]。、「」『』【】《》।؟،؛"
-"""Punctuation that is ignored around a label."""
 
 _YES, _NO = {"yes", "true", "y", "t"}, {"no", "false", "n", "f"}
 

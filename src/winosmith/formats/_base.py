@@ -253,7 +253,6 @@ def _parse_json_cell(cell: str) -> Any:
 
 
 Row = Mapping[str, str]
-"""A record's cells by column name."""
 
 
 def read_cells(rows: Rows, needed: Iterable[str] = ()) -> Iterator[data.Row[Row]]:

@@ -180,8 +180,7 @@ def get_turns(value: Any) -> list[str]:
     return [get_cell_text(one["content"]) for one in value]
 
 
-_WORDS = {"true": True, "yes": True, "false": False, "no": False}
-"""Words that represent flags."""
+_FLAG_WORDS = {"true": True, "yes": True, "false": False, "no": False}
 
 
 def find_flagged(values: Any, count: int) -> tuple[int, ...] | None:
@@ -243,7 +242,9 @@ def _parse_records(value: Sequence[Mapping[str, Any]], name: str) -> Choices:
         )
     labels = [one[label] for one in value] if label else []
     flag = find_first(FLAGS, keys)
-    flags = [_WORDS.get(str(one[flag]).casefold(), one[flag]) for one in value] if flag else labels
+    flags = (
+        [_FLAG_WORDS.get(str(one[flag]).casefold(), one[flag]) for one in value] if flag else labels
+    )
     right = find_flagged(flags, len(value))
     if right is not None and flags == labels and len({*map(str, labels)}) < len(labels):
         labels = []  # MultiRC's {"text": …, "label": 1}

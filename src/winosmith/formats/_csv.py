@@ -55,9 +55,6 @@ _FIELDS = {
 """Map each column other than id, sentence, options and answer to its key in a record."""
 
 _KNOWN = {"id", "qID", "sentence", *_OPTIONS, "answer", *_FIELDS}
-_MAX_SEARCHED = 20
-"""Number of rows to search for an answer column with a different name."""
-
 _MAY_BE_JSON = re.compile(r'[\s"\d\-tfn]')
 """Pattern of a JSON scalar's first character; to save time, other cells are not parsed."""
 
@@ -162,7 +159,7 @@ def _has_key_elsewhere(rows: Rows) -> bool:
     name = find_first(ANSWER, rows.names)
     if name is None or "answer" in rows.names:
         return False
-    for values in (row.values or {} for row in islice(rows, _MAX_SEARCHED)):
+    for values in (row.values or {} for row in islice(rows, 20)):
         options = {one: str(values[one]) for one in _OPTIONS if values.get(one)}
         if interpret_answer(values.get(name), [*options.values()], [*options]):
             return True

@@ -133,7 +133,6 @@ class ReadingNote(UserWarning):
 
 
 SKIP_BAD = "add `skip_bad='bad.jsonl'` to set such records aside and continue"
-"""Advice on bad records."""
 
 
 @dataclass(frozen=True)

@@ -21,8 +21,6 @@ from winosmith.formats._columns import Columns, Row, find_combined_columns, make
 from winosmith.formats._enclosed import Reading, find_questions
 from winosmith.formats._nested import expand_nested, flatten
 
-_SAMPLE = 20
-
 EVERY = 250
 """Number of records between progress reports."""
 
@@ -158,7 +156,7 @@ def _read_first_row(rows: Rows) -> tuple[list[str], Record]:
     """Return the column names and the first readable row; the row is empty if none is readable."""
     asked, _ = get_question_rows(rows)
     try:
-        first = [*islice((row for row in islice(asked, _SAMPLE) if row.values is not None), 1)]
+        first = [*islice((row for row in islice(asked, 20) if row.values is not None), 1)]
         record = next((row.values for row in shape_rows(first, Columns())[0] if row.values), {})
     except FormatError:
         record = {}

@@ -41,7 +41,9 @@ Record = Mapping[str, Any]
 
 def _parse_claim(record: Record, position: int, units: Sequence[Unit]) -> Claim:
     """Parse a claim; `units` are the units that the file's indices may count."""
-    text, target = _base.get_text_field(record, "text"), _get_target(record)
+    text, target = _base.get_text_field(record, "text"), record.get("target", record)
+    if not isinstance(target, Mapping) or not target.keys() >= _SPANS:
+        raise ProblemError("the record has no 'target' with two spans")
     if BLANK in text:
         raise ProblemError("the text contains a blank ('_')")
     candidate, pronoun = (_base.get_text_field(target, f"span{n}_text") for n in (1, 2))
@@ -68,13 +70,6 @@ def _parse_claim(record: Record, position: int, units: Sequence[Unit]) -> Claim:
         pronoun=found,
         extra=Extra({f"{_KEY}.{key}": value for key, value in kept.items()}),
     )
-
-
-def _get_target(record: Record) -> Record:
-    target = record.get("target", record)
-    if not isinstance(target, Mapping) or not target.keys() >= _SPANS:
-        raise ProblemError("the record has no 'target' with two spans")
-    return target
 
 
 def _parse_index(target: Record, key: str) -> int:

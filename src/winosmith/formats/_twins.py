@@ -281,7 +281,8 @@ def _are_closest(problems: Sequence[Problem], twos: Sequence[Pair]) -> bool:
 def _may_be_halves(first: Problem, second: Problem) -> bool:
     """Return whether two problems differ in text and answer, and have an option in common."""
     mine, its = _normalise_options(first), _normalise_options(second)
-    if not set(mine) & set(its) or not _differ_in_words(first, second):
+    same_words = words(first.sentence.casefold()) == words(second.sentence.casefold())
+    if same_words or not set(mine) & set(its):
         return False
     return first.answer is None or second.answer is None or mine[first.answer] != its[second.answer]
 
@@ -388,7 +389,8 @@ def _find_mutual_pairs(problems: Mapping[int, Problem]) -> list[Pair]:
     pairs = []
     for group in groups.values():
         for one, other in _iterate_candidate_pairs(group, problems, partners):
-            if _are_twins(problems[one], problems[other]):
+            two = problems[one], problems[other]
+            if _may_be_halves(*two) and _have_similar_texts(*two, _MIN_OVERLAP_FAR):
                 partners.update((one, other))
                 pairs.append((one, other))
     return sorted(pair for pair in pairs if partners[pair[0]] == partners[pair[1]] == 1)
@@ -447,11 +449,6 @@ def _are_neighbouring_twins(first: Problem, second: Problem) -> bool:
     return flipped and _have_similar_texts(first, second, _MIN_OVERLAP_CHANGED)
 
 
-def _are_twins(first: Problem, second: Problem) -> bool:
-    """Return whether two problems with the same options are twins if withheld answers differ."""
-    return _may_be_halves(first, second) and _have_similar_texts(first, second, _MIN_OVERLAP_FAR)
-
-
 def _have_similar_texts(first: Problem, second: Problem, min_overlap: float) -> bool:
     """Return whether two texts share enough words and differ in more than the blank's position."""
     if overlap(pieces(first.sentence), pieces(second.sentence)) < min_overlap:
@@ -465,10 +462,6 @@ def _have_similar_texts(first: Problem, second: Problem, min_overlap: float) -> 
         for problem in (first, second)
     )
     return not _differ_only_in_pronoun(one, other, max(len(one), len(other)))
-
-
-def _differ_in_words(first: Problem, second: Problem) -> bool:
-    return words(first.sentence.casefold()) != words(second.sentence.casefold())
 
 
 def _differ_only_in_pronoun(first_text: str, second_text: str, max_length: int) -> bool:
