@@ -26,9 +26,9 @@ from winosmith.records import parse_json
 SIZES = ("xs", "s", "m", "l", "xl")
 """The columns of a leaderboard submission, one for each training size (WinoGrande, table 4)."""
 
-_LABEL_LINE = re.compile(r"(\d\d?(?:\.0)?|[^\W\d_])(?:\s*;\s*\[([^\]]*)\])?")
+_LABEL = re.compile(r"(\d\d?(?:\.0)?|[^\W\d_])(?:\s*;\s*\[([^\]]*)\])?")
 _SUBMISSION_LINE = re.compile(r"[12](\s*,\s*[12])+")
-_HEADER_LINE = re.compile(r"(?!(?i:nan?|none|null)$)[A-Za-z_ ]{2,}")
+_HEADER = re.compile(r"(?!(?i:nan?|none|null)$)[A-Za-z_ ]{2,}")
 
 _Label = tuple[Place, Any, tuple[float, ...]]
 
@@ -38,11 +38,7 @@ def can_read(file: AnswerFile) -> bool:
     first = file.rows.start.split("\n", 1)[0].strip()
     if file.rows.kind == "array" and first != INVALID:
         return not file.rows.first
-    if (
-        _LABEL_LINE.fullmatch(first)
-        or _SUBMISSION_LINE.fullmatch(first)
-        or first in (INVALID, "<NA>")
-    ):
+    if _LABEL.fullmatch(first) or _SUBMISSION_LINE.fullmatch(first) or first in (INVALID, "<NA>"):
         return True
     rows = file.rows
     return rows.kind == "delimited" and rows.source is not None and len(rows.names) == 1
@@ -100,19 +96,19 @@ def _read_label_lines(source: Source, dataset: Dataset) -> list[_Label]:
                 "winosmith leaderboard",
                 *place[:3],
             )
-        label = _LABEL_LINE.fullmatch(line)
+        label = _LABEL.fullmatch(line)
         scores = label[2] or "" if label else ""
         try:
             found.append((place, label[1] if label else line, tuple(map(float, scores.split()))))
         except ValueError:
             raise FormatError(f"the scores {scores!r} are not numbers", *place[:3]) from None
-    if len(found) == len(dataset) + 1 > 1 and _HEADER_LINE.fullmatch(found[0][1]):
+    if len(found) == len(dataset) + 1 > 1 and _HEADER.fullmatch(found[0][1]):
         found = found[1:] if not interpret_answer(found[0][1], dataset[0].options) else found
     options = [*(problem.options for problem in dataset), *[()] * len(found)]
     others = [
         (place, text)
         for (place, text, _), own in zip(found, options, strict=False)
-        if not (text == INVALID or is_missing(text) or _LABEL_LINE.fullmatch(text))
+        if not (text == INVALID or is_missing(text) or _LABEL.fullmatch(text))
         and not interpret_answer(text, own)
     ]
     if 2 * len(others) > len(found):

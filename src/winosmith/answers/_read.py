@@ -168,7 +168,7 @@ def _read_file(container: AnswerFile) -> list[Answers]:
     for part in container.rows.parts or (container.rows,):
         file = replace(container, rows=part)
         source = next((one for one in _SOURCES if one.can_read(file)), None)
-        table = _tables.unpack_object(file)
+        table = _tables.unpack_object(file) if source in (_predictions, _tables) else file
         if source in (_predictions, _tables, None) and (several := _read_long_table(table)):
             found += several
             continue

@@ -281,8 +281,9 @@ def _are_closest(problems: Sequence[Problem], twos: Sequence[Pair]) -> bool:
 def _may_be_halves(first: Problem, second: Problem) -> bool:
     """Return whether two problems differ in text and answer, and have an option in common."""
     mine, its = _normalise_options(first), _normalise_options(second)
-    same_words = words(first.sentence.casefold()) == words(second.sentence.casefold())
-    if same_words or not set(mine) & set(its):
+    if set(mine).isdisjoint(its):
+        return False
+    if words(first.sentence.casefold()) == words(second.sentence.casefold()):
         return False
     return first.answer is None or second.answer is None or mine[first.answer] != its[second.answer]
 
