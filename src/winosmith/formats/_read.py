@@ -255,7 +255,7 @@ def scan(
         )
         notes += apart + repeats
     notes += _note_texts(entries)
-    have_blanks = any(one.blank is not None for one in get_problems(entries).values())
+    have_blanks = any(getattr(one.item, "blank", None) is not None for one in entries)
     marked = known.twin_names is None or rows.may_have(known.twin_names)
     if pair_by and any(one.item for one in entries):
         try:
