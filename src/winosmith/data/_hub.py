@@ -48,10 +48,7 @@ def _check_connection(name: str) -> None:
     with suppress(hub.errors.HfHubHTTPError):
         try:
             hub.snapshot_download(
-                name,
-                repo_type="dataset",
-                allow_patterns="README.md",
-                etag_timeout=10,  # seconds
+                name, repo_type="dataset", allow_patterns="README.md", etag_timeout=10
             )
         except hub.errors.LocalEntryNotFoundError as error:
             raise ConnectionError(f"{name!r} can't be reached on the Hub") from error
