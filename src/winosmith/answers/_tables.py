@@ -20,20 +20,11 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from winosmith import formats
+from winosmith import data, formats
 from winosmith.answers._answers import Answers
 from winosmith.answers._file import AnswerFile
 from winosmith.answers._rules import NO_LETTER, SOURCES, check_ids, read_choices
-from winosmith.data import (
-    Delimited,
-    Place,
-    Record,
-    Row,
-    cell,
-    columns_to_rows,
-    is_missing,
-    parse_whole,
-)
+from winosmith.data import Delimited, Place, Record, Row, cell, columns_to_rows, is_missing
 from winosmith.errors import FormatError, ProblemError, first_ids
 from winosmith.prediction import Prediction, find_best_options
 
@@ -221,7 +212,7 @@ def _explain_numeric_columns(
 def _are_unlike_options(answers: Sequence[tuple[str, Sequence[str]]]) -> bool:
     """Return whether numbers are grades (0 and 1), or more than a tenth match no option."""
     fits = [not {"1", "text"}.isdisjoint(formats.interpret_answer(*one)) for one in answers]
-    are_grades = {parse_whole(text.strip()) for text, _ in answers} == {"0", "1"}
+    are_grades = {data.parse_whole(text.strip()) for text, _ in answers} == {"0", "1"}
     return are_grades or sum(fits) < 0.9 * len(fits)
 
 

@@ -20,16 +20,9 @@ from winosmith import data
 from winosmith.data import Place, Readable, Source
 from winosmith.dataset import Dataset
 from winosmith.errors import FormatError, ProblemError
+from winosmith.formats import _base
 from winosmith.formats._answers import drop_repeated_keys
-from winosmith.formats._base import (
-    Entry,
-    Format,
-    Item,
-    Writer,
-    get_item_id,
-    get_problems,
-    unwritable_error,
-)
+from winosmith.formats._base import Entry, Format, Item, Writer, get_item_id, get_problems
 from winosmith.formats._columns import Columns
 from winosmith.formats._csv import CSV
 from winosmith.formats._detect import detect, get_writer
@@ -612,7 +605,7 @@ def find_unwritable(items: Sequence[Item], format_name: str) -> dict[int, str]:
 def _write(writer: Writer, items: Sequence[Item], file: IO[str]) -> None:
     for item in items:
         if isinstance(item, Problem) and item.embargo and "embargo" not in writer.kept_fields:
-            raise unwritable_error(
+            raise _base.unwritable_error(
                 item, "it is under embargo, but the format can't store embargoes"
             )
     writer.write(items, file)
