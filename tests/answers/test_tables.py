@@ -150,6 +150,18 @@ def test_a_column_of_models_may_have_the_answers_of_one(tmp_path: Path) -> None:
     assert found == {"human": [0, 2], "model": [1, 3]}
 
 
+def test_a_model_named_like_an_option_is_one_in_any_order_of_rows() -> None:
+    """Most cells of `model` are no options, so all are names, whichever row is last."""
+    said = [("q0", "gpt", "A"), ("q2", "gpt", "B"), ("q4", "gpt", "C"), ("q6", "gpt", "D"),
+            ("q0", "A", "B")]  # fmt: skip
+    table = [dict(zip(("id", "model", "pick"), row, strict=True)) for row in said]
+    for at in range(len(table)):
+        found = answers.read(table[at:] + table[:at], DATA)
+        choices = {name: {p.problem_id: p.choice for p in of.predictions}
+                   for name, of in found.items()}  # fmt: skip
+        assert choices == {"gpt": {"q0": 0, "q2": 1, "q4": 2, "q6": 3}, "A": {"q0": 1}}
+
+
 def test_an_object_may_have_several_models(tmp_path: Path) -> None:
     """Answers by model and id, by id and model, or as lists by model are the same."""
     said = {"a": [LETTERS[key] for key in KEYS], "b": list("ABC" * 4)}

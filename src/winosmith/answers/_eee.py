@@ -13,7 +13,7 @@ from typing import Any
 
 from winosmith.answers._answers import Answers, Log
 from winosmith.answers._file import AnswerFile
-from winosmith.answers._items import Items, Row, look_up, order_options
+from winosmith.answers._items import Items, Row, look_up
 from winosmith.answers._rules import choose_filters, read_rows
 from winosmith.data import Place, Record
 from winosmith.dataset import Dataset
@@ -60,7 +60,7 @@ def _parse_row(place: Place, record: Record, items: Items) -> Row:
     asked = str(look_up(record, "input", "raw") or "")
     choices, reference = (look_up(record, "input", key) for key in ("choices", "reference"))
     options = tuple(map(str, choices)) if isinstance(choices, list) else ()
-    problem = None if options else items.find_in_text(asked)
+    question, options = (asked, options) if options else items.find_in_prompt(asked)
     said = look_up(record, "output", "raw")
     reply = str(said[-1]) if isinstance(said, list) and said else ""
     for one in record.get("answer_attribution") or ():
@@ -72,8 +72,8 @@ def _parse_row(place: Place, record: Record, items: Items) -> Row:
     return Row(
         place,
         str(record.get("sample_id")),
-        problem.sentence if problem else asked,
-        order_options(asked, problem) if problem else options,
+        question,
+        options,
         asked,
         None if record.get("error") else reply,
         tuple(float(at in ties) for at in range(len(options))) if ties else (),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
@@ -11,19 +10,16 @@ from functools import cached_property
 from typing import Any
 
 from winosmith import formats
-from winosmith.data import Place, Record, Rows, cell
+from winosmith.data import Place, Record, Rows, cell, parse_whole
 from winosmith.dataset import Dataset
 from winosmith.errors import FormatError
-
-_WHOLE = re.compile(r"([0-9]+)(?:\.0+|,0)?")
-"""Pattern of a whole-number id, possibly with a decimal zero, as in columns with missing values."""
 
 
 def _normalise_id(name: str) -> str:
     """Remove the leading zeros and decimals of a number, or the extra spaces of other ids."""
     plain = " ".join(name.split())
-    whole = _WHOLE.fullmatch(plain)
-    return whole[1].lstrip("0") or "0" if whole else plain
+    whole = parse_whole(plain)
+    return whole.lstrip("0") or "0" if whole else plain
 
 
 def _map_unique(pairs: Iterable[tuple[str, str]]) -> dict[str, str]:

@@ -10,7 +10,7 @@ from typing import Any
 from winosmith import formats
 from winosmith.answers._answers import Answers
 from winosmith.answers._file import AnswerFile
-from winosmith.answers._items import Items, Row, look_up, order_options
+from winosmith.answers._items import Items, Row, look_up
 from winosmith.answers._rules import choose_filters, read_rows
 from winosmith.errors import FormatError
 
@@ -19,7 +19,6 @@ _HEADER_FILES = ("header.json", "_journal/start.json")
 
 _VERDICTS = {"C": True, "I": False, "1": True, "0": False, "1.0": True, "0.0": False,
              "True": True, "False": False}  # fmt: skip
-"""Map a scorer's values to verdicts."""
 
 _STATUS = {"cancelled": "was cancelled", "error": "failed", "started": "did not finish"}
 
@@ -124,12 +123,12 @@ def _parse_row(sample: Mapping[str, Any], scorer: str, items: Items) -> Row:
     score = _get_scores(sample).get(scorer)
     target = sample.get("target")
     target = target[0] if isinstance(target, list) and len(target) == 1 else target
-    problem = None if options else items.find_in_text(asked)
+    question, options = (asked, options) if options else items.find_in_prompt(asked)
     return Row(
         None,
         str(sample.get("id", "")),
-        problem.sentence if problem else asked,
-        order_options(asked, problem) if problem else options,
+        question,
+        options,
         asked,
         None if score is None or sample.get("error") else str(score.get("answer") or ""),
         target=target if isinstance(target, str) else None,

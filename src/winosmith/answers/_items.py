@@ -76,14 +76,19 @@ class Items:
         found = [one for one in near if _has_question(text, one)]
         return found if len(found) == 1 else [one for one in found if one is own]
 
-    def find_in_text(self, text: str) -> Problem | None:
-        """Return the last item in a text, after any examples; None if the text contains no item."""
-        text = normalise(text)
-        near = {
-            id(one): one for word in {*_split_words(text)} for one in self._by_rarest.get(word, ())
-        }
+    def find_in_prompt(self, prompt: str) -> tuple[str, tuple[str, ...]]:
+        """Return the last item's question, and its options in the order of the prompt.
+
+        If the prompt contains no item, the prompt and no options are returned.
+        """
+        text = normalise(prompt)
+        words = {*_split_words(text)}
+        near = {id(one): one for word in words for one in self._by_rarest.get(word, ())}
         found = [one for one in near.values() if _has_item(text, one)]
-        return max(found, key=lambda one: _locate_question_end(text, one), default=None)
+        if not found:
+            return prompt, ()
+        item = max(found, key=lambda one: _locate_question_end(text, one))
+        return item.sentence, order_options(prompt, item)
 
     @cached_property
     def _by_rarest(self) -> dict[str, list[Problem]]:

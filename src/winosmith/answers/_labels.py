@@ -27,13 +27,8 @@ SIZES = ("xs", "s", "m", "l", "xl")
 """The columns of a leaderboard submission, one for each training size (WinoGrande, table 4)."""
 
 _LABEL = re.compile(r"(\d\d?(?:\.0)?|[^\W\d_])(?:\s*;\s*\[([^\]]*)\])?")
-"""Pattern of a line in a list of labels."""
-
 _SUBMISSION_LINE = re.compile(r"[12](\s*,\s*[12])+")
-"""Pattern of a line in a leaderboard submission."""
-
 _HEADER = re.compile(r"(?!(?i:nan?|none|null)$)[A-Za-z_ ]{2,}")
-"""Pattern of a header line that names the label column."""
 
 _Label = tuple[Place, Any, tuple[float, ...]]
 

@@ -23,7 +23,6 @@ _METRICS = ("acc", "acc_norm", "acc_mutual_info", "exact_match")
 """The harness's accuracy metrics that have a value for each sample."""
 
 _IDS = ("id", "qID", "qid", "question_id", "uid", "ind", "idx")
-"""The fields that may contain a record's id."""
 
 
 def can_read(file: AnswerFile) -> bool:

@@ -7,7 +7,7 @@ from typing import Any
 
 from winosmith.answers._answers import Answers, Log
 from winosmith.answers._file import AnswerFile
-from winosmith.answers._items import Items, Row, look_up, order_options
+from winosmith.answers._items import Items, Row, look_up
 from winosmith.answers._rules import make_repeated_rows_error, read_rows
 
 
@@ -53,7 +53,7 @@ def _make_row(sample_id: str, events: Mapping[str, Any], items: Items) -> Row:
     prompt = match.get("prompt", sampling.get("prompt", ""))
     if isinstance(prompt, list):
         prompt = "\n".join(str(one.get("content")) for one in prompt if isinstance(one, dict))
-    problem = items.find_in_text(str(prompt))
+    question, options = items.find_in_prompt(str(prompt))
     said = match.get("picked") or match.get("sampled", sampling.get("sampled"))
     expected = match.get("expected")
     said = said[0] if isinstance(said, list) and said else said
@@ -62,8 +62,8 @@ def _make_row(sample_id: str, events: Mapping[str, Any], items: Items) -> Row:
     return Row(
         events["place"],
         sample_id,
-        problem.sentence if problem else "",
-        order_options(str(prompt), problem) if problem else (),
+        question,
+        options,
         str(prompt),
         str(said or "") if match else None,
         target=None if expected is None else str(expected),

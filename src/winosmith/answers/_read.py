@@ -168,7 +168,8 @@ def _read_file(container: AnswerFile) -> list[Answers]:
     for part in container.rows.parts or (container.rows,):
         file = replace(container, rows=part)
         source = next((one for one in _SOURCES if one.can_read(file)), None)
-        if source in (_predictions, _tables, None) and (several := _read_long_table(file)):
+        table = _tables.unpack_object(file) if source in (_predictions, _tables) else file
+        if source in (_predictions, _tables, None) and (several := _read_long_table(table)):
             found += several
             continue
         if source is None:
@@ -176,7 +177,7 @@ def _read_file(container: AnswerFile) -> list[Answers]:
                 raise FormatError(f"these are not answers; {SOURCES}", file.path, 1)
             reason = next((row.reason for row in file.rows), None)
             raise file.error(f"this can't be read ({reason}); {SOURCES}" if reason else SOURCES)
-        found += source.read(file)
+        found += source.read(table if source is _tables else file)
     return found
 
 

@@ -19,7 +19,7 @@ from winosmith import formats
 from winosmith.answers._answers import Answers, Log
 from winosmith.answers._file import AnswerFile
 from winosmith.answers._items import Items, Row
-from winosmith.data import Place, is_missing
+from winosmith.data import Place, is_missing, parse_whole
 from winosmith.dataset import Dataset
 from winosmith.errors import FormatError, first_ids
 from winosmith.prediction import Prediction, find_best_options
@@ -137,7 +137,7 @@ def read_choices(
             why = f"options are numbered from 1, but {given[name]!r} is another option's text"
         if why:
             what = f"{name!r}: {given[name]} is not a label: {why}; write A for the first option"
-            if {str(label).strip().removesuffix(".0") for label in given.values()} <= {"0", "1"}:
+            if {parse_whole(str(label).strip()) for label in given.values()} <= {"0", "1"}:
                 what += ", or write incorrect and correct if 0 and 1 mean that"
             raise file.error(what, places.get(name))
     return {name: read_option(given[name], fits, kind, _LABELS) for name, fits in readings.items()}

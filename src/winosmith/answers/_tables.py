@@ -20,7 +20,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from winosmith import formats
+from winosmith import data, formats
 from winosmith.answers._answers import Answers
 from winosmith.answers._file import AnswerFile
 from winosmith.answers._rules import NO_LETTER, SOURCES, check_ids, read_choices
@@ -42,6 +42,7 @@ _NUMBER = re.compile(r"\s*-?[0-9]+(?:[.,][0-9]+)?\s*")
 _IN_MARKS = "contains only the grades C, I, P or N"
 _SCORE = re.compile(r"score_?(\d\d?)")
 _Rows = Mapping[str, tuple[Place, Record]]
+_Columns = Mapping[str, Mapping[str, Any]]
 
 
 def can_read(file: AnswerFile) -> bool:
@@ -57,7 +58,6 @@ def read(file: AnswerFile) -> list[Answers]:
     a note. Columns that repeat an option's text for every item are omitted without a note.
     """
     is_object = file.rows.kind == "object"
-    file = _unpack_object(file) if is_object else file
     records = file.records()
     names = [*dict.fromkeys(name for _, row in records for name in row)] or [*file.rows.names]
     ids, choice = _find_column(_IDS, names), _find_column(_CHOICES, names)
@@ -71,49 +71,43 @@ def read(file: AnswerFile) -> list[Answers]:
     models = models if choice is None else [choice]
     rows = _map_ids_to_rows(file, records, [at, *models])
     known = {*file.dataset.ids}
-    if ids is None and not is_object and file.resolve_id(at) in known:
+    if ids is None and file.resolve_id(at) in known:
         raise file.error(f"{at!r} is an item's id: add a header line, such as id,model")
     if known.isdisjoint(rows) and not known.isdisjoint(map(file.resolve_id, models)):
         raise file.error("the columns are items; write one row per item and one column per model")
     check_ids(rows, file, *(("keys of this object", SOURCES) if is_object else ("rows",)))
-    numbers = {name: int(one[1]) for name in names if (one := _SCORE.fullmatch(name.lower()))}
-    scored = sorted(numbers, key=lambda name: numbers[name])
-    if sorted(numbers.values()) != [*range(1, len(numbers) + 1)]:
-        raise file.error(f"the score columns are {first_ids(scored)}; number them from score1")
-    places = {name: place for name, (place, _) in rows.items()}
-    source = file.rows.source if file.rows.kind == "delimited" else None
-    comma = "." if source and scored and Delimited(source).separator != "," else ","
-    scores = {name: _read_scores(row, scored, place, comma) for name, (place, row) in rows.items()}
-    if choice is None and scored:
+    scores = _read_scores(names, rows, file)
+    if choice is None and scores:
         best = {name: find_best_options(own)[0] for name, own in scores.items() if own}
-        return [Answers(_make_predictions(best, scores, places), file.rows.name)]
-    graded = [name for name in models if _has_only_grades(name, rows)]
-    unlike = _explain_numeric_columns(models, graded, rows, file)
+        return [Answers(_make_predictions(best, scores, rows), file.rows.name)]
+    columns = {name: {item: row.get(name) for item, (_, row) in rows.items()} for name in models}
+    graded = [name for name in models if _has_only_grades(name, columns[name])]
+    unlike = _explain_numeric_columns(columns, graded, file)
     found: dict[str, tuple[Prediction, ...]] = dict.fromkeys(unlike, ())
-    for column in [name for name in models if name not in unlike]:
-        labels = {name: row.get(column) for name, (_, row) in rows.items()}
-        model = file.rows.name if column == choice else column
-        if grades := _read_grades(labels, file, _BITS | _TRUTH if column in graded else _GRADES):
-            found[model] = grades
-            unlike |= {model: "has grades"} if column in graded else {}
+    for name in [name for name in models if name not in unlike]:
+        labels = columns[name]
+        if grades := _read_grades(labels, file, _BITS | _TRUTH if name in graded else _GRADES):
+            found[name] = grades
+            unlike |= {name: "has grades"} if name in graded else {}
             continue
         try:
-            choices = read_choices(labels, file, places)
+            choices = read_choices(labels, file, {item: place for item, (place, _) in rows.items()})
         except FormatError as error:
             if len(models) == 1:
                 raise
             raise error.with_reason(
-                f"the column {column!r}: {error.reason}; remove it if it is not a model's answers"
+                f"the column {name!r}: {error.reason}; remove it if it is not a model's answers"
             ) from None
-        marks = {str(labels[name]).strip().upper() for name in choices}
+        marks = {str(labels[item]).strip().upper() for item in choices}
         if {*"CI"} <= marks <= {*"CIPN"} and None in choices.values():
-            unlike[model], choices = _IN_MARKS, {}
+            unlike[name], choices = _IN_MARKS, {}
         if len(models) == 1 or not _repeats_one_option(labels, choices, file):
-            found[model] = _make_predictions(choices, scores, places)
+            found[name] = _make_predictions(choices, scores, rows)
     if not found:
         raise file.error(NO_LETTER)
+    unnamed = {choice, *(name for name in graded if name.lower() in _GRADED)}
     return [
-        Answers(own, file.rows.name if name in graded and name.lower() in _GRADED else name)
+        Answers(own, file.rows.name if name in unnamed else name)
         for name, own in _drop_other_columns(found, unlike, file).items()
     ]
 
@@ -131,7 +125,6 @@ def split_models(file: AnswerFile) -> dict[str, AnswerFile]:
     and answers or several names in the column of models. If some columns named like keys differ
     between models, the other ones have keys and are omitted.
     """
-    file = _unpack_object(file) if file.rows.kind == "object" else file
     names = file.rows.names
     model, ids = _find_column(_MODELS, names), _find_column(_IDS, names)
     if model is None or ids is None or len(names) < 3:
@@ -165,8 +158,13 @@ def split_models(file: AnswerFile) -> dict[str, AnswerFile]:
     return {name: choose(own) for name, own in found.items()}
 
 
-def _unpack_object(file: AnswerFile) -> AnswerFile:
-    """Convert a JSON object of answers by id, by id and model, or by column to records with ids."""
+def unpack_object(file: AnswerFile) -> AnswerFile:
+    """Convert a JSON object of answers by id, by id and model, or by column to records with ids.
+
+    Other files are returned unchanged.
+    """
+    if file.rows.kind != "object":
+        return file
     given, known = file.rows.first, {*file.dataset.ids}
     by_key = {str(key): one for key, one in given.items() if isinstance(one, Mapping)}
     columns = columns_to_rows(given) if len(given) > 1 else None
@@ -184,21 +182,21 @@ def _unpack_object(file: AnswerFile) -> AnswerFile:
     else:
         rows = [{"id": key, "choice": one} for key, one in given.items()]
     found = [Row(Place(file.path, number, "row"), "", row) for number, row in enumerate(rows, 1)]
-    return replace(file, rows=replace(file.rows, kind="array", read=partial(iter, found)))
+    return replace(file, rows=replace(file.rows, read=partial(iter, found)))
 
 
 def _explain_numeric_columns(
-    columns: Sequence[str], graded: Sequence[str], rows: _Rows, file: AnswerFile
+    columns: _Columns, graded: Sequence[str], file: AnswerFile
 ) -> dict[str, str]:
     """Return why columns of numbers that are not all options are no models.
 
     Another column has grades, or it has no key and letters of options in nine of ten answers.
     """
-    items = [problem for problem in file.dataset if problem.id in rows]
+    options = {problem.id: problem.options for problem in file.dataset}
     given = {
-        name: [(text, item.options) for item in items
-               if not is_missing(text := cell(rows[item.id][1].get(name)))]
-        for name in columns
+        name: [(text, options[item]) for item, one in labels.items()
+               if item in options and not is_missing(text := cell(one))]
+        for name, labels in columns.items()
     }  # fmt: skip
     numbers = [name for name, own in given.items() if all(_NUMBER.fullmatch(one) for one, _ in own)]
     others = [given[n] for n in columns if n not in numbers and not formats.is_answer_name(n)]
@@ -214,7 +212,7 @@ def _explain_numeric_columns(
 def _are_unlike_options(answers: Sequence[tuple[str, Sequence[str]]]) -> bool:
     """Return whether numbers are grades (0 and 1), or more than a tenth match no option."""
     fits = [not {"1", "text"}.isdisjoint(formats.interpret_answer(*one)) for one in answers]
-    are_grades = {text.strip().removesuffix(".0") for text, _ in answers} == {"0", "1"}
+    are_grades = {data.parse_whole(text.strip()) for text, _ in answers} == {"0", "1"}
     return are_grades or sum(fits) < 0.9 * len(fits)
 
 
@@ -230,10 +228,9 @@ def _repeats_one_option(
     return all(str(labels[name]).strip() == text.strip() for name, text in own.items())
 
 
-def _has_only_grades(column: str, rows: _Rows) -> bool:
+def _has_only_grades(column: str, labels: Mapping[str, Any]) -> bool:
     """Return whether a column has only true and false, or 1 and 0 if it is named like a grade."""
-    cells = [row.get(column) for _, row in rows.values()]
-    given = {str(one).strip().casefold() for one in cells if not is_missing(one)}
+    given = {str(one).strip().casefold() for one in labels.values() if not is_missing(one)}
     return bool(given) and given <= {*_TRUTH, *(_BITS if column.lower() in _GRADED else ())}
 
 
@@ -273,43 +270,50 @@ def _map_ids_to_rows(
         if name not in known and all(is_missing(row.get(column)) for column in columns):
             continue
         if name in found:
-            raise FormatError(
+            raise file.error(
                 f"the id {name!r} occurs twice; write one row per item, with a column for each "
                 "model, or name the column of model names 'model'",
-                *place[:3],
+                place,
             )
         found[name] = place, row
     return found
 
 
 def _read_scores(
-    row: Record, columns: Sequence[str], place: Place, decimal_point: str
-) -> tuple[float, ...]:
-    """Return the scores of a row, with each comma in a number replaced by `decimal_point`."""
-    cells: list[Any] = [row.get(name) for name in columns]
-    while cells and is_missing(cells[-1]):
-        cells.pop()
-    if any(map(is_missing, cells)):
-        raise FormatError("a score is empty, but a later score is not", *place[:3])
-    try:
-        return tuple(
-            float(one.replace(",", decimal_point) if isinstance(one, str) else one) for one in cells
-        )
-    except (ValueError, TypeError) as error:
-        raise FormatError(f"a score is not a number: {error}", *place[:3]) from None
+    names: Sequence[str], rows: _Rows, file: AnswerFile
+) -> dict[str, tuple[float, ...]]:
+    """Return the scores of each row; empty if there are no columns of scores."""
+    numbers = {name: int(one[1]) for name in names if (one := _SCORE.fullmatch(name.lower()))}
+    columns = sorted(numbers, key=lambda name: numbers[name])
+    if sorted(numbers.values()) != [*range(1, len(numbers) + 1)]:
+        raise file.error(f"the score columns are {first_ids(columns)}; number them from score1")
+    source = file.rows.source if file.rows.kind == "delimited" else None
+    point = "." if source and columns and Delimited(source).separator != "," else ","
+    found = {}
+    for item, (place, row) in rows.items() if columns else ():
+        cells: list[Any] = [row.get(name) for name in columns]
+        while cells and is_missing(cells[-1]):
+            cells.pop()
+        if any(map(is_missing, cells)):
+            raise file.error("a score is empty, but a later score is not", place)
+        texts = (one.replace(",", point) if isinstance(one, str) else one for one in cells)
+        try:
+            found[item] = tuple(map(float, texts))
+        except (ValueError, TypeError) as error:
+            raise file.error(f"a score is not a number: {error}", place) from None
+    return found
 
 
 def _make_predictions(
-    choices: Mapping[str, int | None],
-    scores: Mapping[str, tuple[float, ...]],
-    places: Mapping[str, Place],
+    choices: Mapping[str, int | None], scores: Mapping[str, tuple[float, ...]], rows: _Rows
 ) -> tuple[Prediction, ...]:
     found = []
     for name, choice in choices.items():
+        own = () if choice is None else scores.get(name, ())
         try:
-            found.append(Prediction(name, choice, () if choice is None else scores[name]))
+            found.append(Prediction(name, choice, own))
         except ProblemError as error:
-            raise FormatError(str(error), *places[name][:3]) from None
+            raise FormatError(str(error), *rows[name][0][:3]) from None
     return tuple(found)
 
 

@@ -75,6 +75,7 @@ UNLIMITED = 1_000_000
 """Number of attempts when only the client's patience limits them."""
 
 
+@dataclass(eq=False)
 class RetryableError(Exception):
     """A failure that may be transient, so that a retry can help.
 
@@ -85,19 +86,10 @@ class RetryableError(Exception):
         charged: whether the server may charge for the request.
     """
 
-    def __init__(
-        self,
-        reason: str,
-        *,
-        after: float | None = None,
-        tries: int = UNLIMITED,
-        charged: bool = False,
-    ):
-        super().__init__(reason)
-        self.reason = reason
-        self.after = after
-        self.tries = tries
-        self.charged = charged
+    reason: str
+    after: float | None = None
+    tries: int = UNLIMITED
+    charged: bool = False
 
 
 _MAX_LENGTH = 300

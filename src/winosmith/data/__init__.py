@@ -22,7 +22,7 @@ from winosmith.data._place import Place, Row
 from winosmith.data._rows import Kind, Readable, Rows, join_rows, read
 from winosmith.data._source import CONTROLS, Source
 from winosmith.data._spans import Value, parse_json_value, parse_row
-from winosmith.data._tables import cell, is_missing, is_table, table_name
+from winosmith.data._tables import cell, is_missing, is_table, parse_whole, table_name
 from winosmith.data._workbook import strip_sheet
 from winosmith.data._yaml import is_yaml, yaml_records
 
@@ -52,6 +52,7 @@ __all__ = [
     "members",
     "parse_json_value",
     "parse_row",
+    "parse_whole",
     "read",
     "read_content",
     "stem",

@@ -37,6 +37,7 @@ _OPENERS: dict[bytes, Any] = {
     b"\xfd7zXZ\x00": lzma.open,
 }
 _ZSTANDARD, ZIP = b"\x28\xb5\x2f\xfd", b"PK\x03\x04"
+COMPRESSED = (*_OPENERS, _ZSTANDARD, ZIP)
 
 _ZSTANDARD_OF_ZIP = 93
 """Zip's code for the Zstandard compression method (APPNOTE 6.3.8, section 4.4.5)."""

@@ -48,14 +48,10 @@ def _check_connection(name: str) -> None:
     with suppress(hub.errors.HfHubHTTPError):
         try:
             hub.snapshot_download(
-                name, repo_type="dataset", allow_patterns="README.md", etag_timeout=_TIMEOUT
+                name, repo_type="dataset", allow_patterns="README.md", etag_timeout=10
             )
         except hub.errors.LocalEntryNotFoundError as error:
             raise ConnectionError(f"{name!r} can't be reached on the Hub") from error
-
-
-_TIMEOUT = 10
-"""Seconds to wait for the Hub's first response."""
 
 
 def _choose_name(

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import json
 import re
-from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Any, NamedTuple
@@ -54,11 +53,15 @@ def read_json_lines(source: Source) -> Iterator[Row[Record]]:
             record = parse_json(line)
         except ValueError as error:
             yield Row(place, line, None, f"the line is not JSON: {error}")
-            continue
-        if isinstance(record, dict):
-            yield Row(place, line, record)
         else:
-            yield Row(place, line, None, _explain_non_object(line))
+            yield make_row(place, line, record)
+
+
+def make_row(place: Place, raw: str, value: Any, kind: str = "a JSON object") -> Row[Record]:
+    """Return the row of a record, with a reason if the value is not an object."""
+    if isinstance(value, dict):
+        return Row(place, raw, value)
+    return Row(place, raw, None, f"this is not {kind}: {raw[:40]!r}")
 
 
 def array_records(source: Source, start: int | None = None) -> Iterator[Row[Record]]:
@@ -80,10 +83,7 @@ def array_records(source: Source, start: int | None = None) -> Iterator[Row[Reco
         number += text.count("\n", counted, at) if in_lines else 1
         counted = at
         place, raw = Place(path, number, "line" if in_lines else "row", at, end), text[at:end]
-        if fault or not isinstance(record, dict):
-            yield Row(place, raw, None, fault or _explain_non_object(raw))
-        else:
-            yield Row(place, raw, record)
+        yield Row(place, raw, None, fault) if fault else make_row(place, raw, record)
 
 
 _LENIENT = json.JSONDecoder()
@@ -124,10 +124,6 @@ def split_elements(text: str, start: int, *, is_whole: bool = False) -> Iterator
         yield Member(_skip_space(text, at + 1), len(text), None, why)
 
 
-def _explain_non_object(raw: str) -> str:
-    return f"this is not a JSON object: {raw[:40]!r}"
-
-
 def _skip_space(text: str, offset: int) -> int:
     found = _SPACE.match(text, offset)
     return found.end() if found else offset
@@ -162,18 +158,16 @@ def members(source: Source) -> dict[str, Member]:
 
 def read_json_object(source: Source, held: Mapping[str, Member]) -> Iterator[Row[Record]]:
     """Yield a file's JSON object as a single record."""
-    text = source.text
-    start, end = text.index("{"), text.rindex("}") + 1
-    place = Place(str(source.path), find_line_number(source, start), "line", start, end)
-    yield Row(place, text[start:end], {name: member.value for name, member in held.items()})
+    start, end = source.text.index("{"), source.text.rindex("}") + 1
+    record = {name: member.value for name, member in held.items()}
+    yield Row(source.locate(start, end), source.text[start:end], record)
 
 
 def id_records(source: Source, held: Mapping[str, Member]) -> Iterator[Row[Record]]:
     """Yield each value of an object of objects as a record, with its key as `id`."""
     for name, (start, end, value, _) in held.items():
         row = {"id": name, **value}
-        place = Place(str(source.path), find_line_number(source, start), "line", start, end)
-        yield Row(place, dump_json(row), row)
+        yield Row(source.locate(start, end), dump_json(row), row)
 
 
 def column_records(path: str, rows: Sequence[Record]) -> Iterator[Row[Record]]:
@@ -217,8 +211,3 @@ def columns_to_rows(values: Record) -> list[Record] | None:
 def are_records(value: Any) -> bool:
     """Return whether a value is a list of objects."""
     return isinstance(value, list) and bool(value) and all(isinstance(one, dict) for one in value)
-
-
-def find_line_number(source: Source, offset: int) -> int:
-    """Return the 1-based number of the line that contains an offset."""
-    return bisect_right(source.starts, offset)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Generic, Literal, NamedTuple, TypeVar
+from typing import Generic, Literal, NamedTuple, TypeVar
 
 T = TypeVar("T")
 
@@ -51,7 +51,3 @@ class Row(NamedTuple, Generic[T]):
     raw: str
     values: T | None
     reason: str | None = None
-
-    def with_values(self, values: Any) -> Row[Any]:
-        """Return a copy of the row with different values."""
-        return self._replace(values=values)

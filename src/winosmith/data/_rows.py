@@ -38,9 +38,6 @@ sequence of these; or a table in memory."""
 Kind = Literal["lines", "array", "object", "delimited", "xml", "table"]
 """Kinds of containers: JSON Lines, JSON array, JSON object, delimited text, XML, or table."""
 
-_MAX_SEARCHED = 20
-"""Number of rows to search for a readable row from which to detect the format."""
-
 
 @dataclass(frozen=True)
 class Rows:
@@ -82,7 +79,7 @@ class Rows:
         """The values of the first readable row; empty if none of the first 20 can be read."""
         if self.kind == "xml":
             return {}
-        some = (row.values for row in islice(self.read(), _MAX_SEARCHED) if row.values is not None)
+        some = (row.values for row in islice(self.read(), 20) if row.values is not None)
         return next(some, {})
 
     @cached_property

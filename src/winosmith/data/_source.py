@@ -12,12 +12,13 @@ from __future__ import annotations
 
 import codecs
 import re
+from bisect import bisect_right
 from collections.abc import Iterator
 from contextlib import suppress
 from functools import cached_property
 from pathlib import Path
 
-from winosmith.data._bytes import read_content
+from winosmith.data._bytes import COMPRESSED, read_content
 from winosmith.data._place import Place, Row
 from winosmith.errors import FormatError
 
@@ -100,6 +101,10 @@ class Source:
             place = Place(str(self.path), number, "line", counted, counted + len(raw))
             yield Row(place, raw, [line.rstrip("\r") for line in raw.split("\n")])
 
+    def locate(self, start: int, end: int) -> Place:
+        """Return the location of the text between two offsets."""
+        return Place(str(self.path), bisect_right(self.starts, start), "line", start, end)
+
     def slice(self, first: int, last: int) -> str:
         """Return the lines from `first` to `last` (1-based, inclusive)."""
         starts = self.starts
@@ -117,11 +122,8 @@ class Source:
         return self.text.lstrip()[:4000]
 
 
-_COMPRESSED = (b"\x1f\x8b", b"BZh", b"\xfd7zXZ\x00", b"\x28\xb5\x2f\xfd", b"PK\x03\x04")
-"""First bytes of compressed files."""
-
 _NO_TEXT = {
-    **dict.fromkeys(_COMPRESSED, "the file is compressed; unpack it first"),
+    **dict.fromkeys(COMPRESSED, "the file is compressed; unpack it first"),
     **dict.fromkeys(
         (b"ARROW1", b"FEA1", b"\xff\xff\xff\xff"), "the file is an Arrow table, not text"
     ),

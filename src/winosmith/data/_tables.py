@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import date, time, timedelta
 from typing import Any
@@ -22,8 +23,7 @@ from winosmith.data._place import Place, Row
 from winosmith.errors import FormatError, require
 from winosmith.records import parse_json
 
-_PARQUET, _FEATHER = b"PAR1", b"FEA1"
-_ARROW_FILE, _ARROW_STREAM = b"ARROW1", b"\xff\xff\xff\xff"
+_PARQUET, _ARROW_FILE, _ARROW_STREAM = b"PAR1", b"ARROW1", b"\xff\xff\xff\xff"
 
 _METHODS = ("reset_index", "with_format", "__arrow_c_stream__")
 """Attributes that identify tables of pandas, `datasets`, and Arrow (pyarrow, polars)."""
@@ -43,7 +43,7 @@ def is_table(data: object) -> bool:
 
 def is_columnar_file(raw: bytes) -> bool:
     """Return whether a file's bytes are in Parquet, Feather or Arrow format."""
-    return raw.startswith((_PARQUET, _FEATHER, _ARROW_FILE, _ARROW_STREAM))
+    return raw.startswith((_PARQUET, _ARROW_FILE, _ARROW_STREAM))
 
 
 def table_name(data: object) -> str:
@@ -113,9 +113,6 @@ def _read_batches(file: File, pyarrow: Any) -> tuple[Iterable[Any], Any]:
         if unpacked > get_size_limit(len(file.raw)):
             raise make_size_error(file.path)
         return stored.iter_batches(), stored.schema_arrow
-    if file.raw.startswith(_FEATHER):  # version 1; version 2 is an Arrow file
-        table = require("pyarrow.feather", "release").read_table(buffer)
-        return table.to_batches(), table.schema
     ipc = require("pyarrow.ipc", "release")
     if file.raw.startswith(_ARROW_FILE):
         stored = ipc.open_file(buffer)
@@ -140,8 +137,7 @@ def _number_rows(path: str, records: Iterable[Record], classes: Classes) -> Iter
         for name, names in classes.items():
             if name in row:
                 row[name] = names.get(row[name], row[name])
-        raw = json.dumps(row, ensure_ascii=False, separators=(",", ":"), default=str)
-        yield Row(Place(path, number, "row"), raw, row)
+        yield Row(Place(path, number, "row"), cell(row), row)
 
 
 def _get_class_names(metadata: Mapping[bytes, bytes]) -> Classes:
@@ -187,6 +183,21 @@ def is_missing(value: object) -> bool:
     """
     said = str(value).strip()
     return value is None or said in ("", "NA", "#N/A") or said.casefold() in ("nan", "<na>")
+
+
+_WHOLE = re.compile(r"(-?\d{1,300})(?:\.0*|,0)?")
+
+
+def parse_whole(text: str) -> str:
+    """Return the digits of a whole number, which may have a decimal zero; "" for other texts.
+
+    Tables write a decimal zero in columns of whole numbers with gaps.
+
+    >>> [parse_whole(text) for text in ("2", "2.0", "-1,0", "007", "2.5", "two")]
+    ['2', '2', '-1', '007', '', '']
+    """
+    found = _WHOLE.fullmatch(text)
+    return found[1] if found else ""
 
 
 def cell(value: Any) -> str:

@@ -29,13 +29,11 @@ from winosmith.errors import FormatError, require
 SHEET = re.compile(r"(.+\.xlsx)#(.+)", re.IGNORECASE)
 """Pattern of a workbook's path with a sheet, such as "quiz.xlsx#Level 1"."""
 
-_MOST_ROWS = 1 << 20
-"""Maximum number of rows in an Excel sheet."""
+_MAX_ROWS = 1 << 20
 
 _MERGED = re.compile(rb'<mergeCell [^>]*ref="([A-Z]{1,3})([0-9]{1,7}):[A-Z]{1,3}([0-9]{1,7})"')
 
-_ERRORS = {"#NULL!", "#DIV/0!", "#VALUE!", "#REF!", "#NAME?", "#NUM!", "#N/A"}
-"""Error values of formulas that can't be computed."""
+_FORMULA_ERRORS = {"#NULL!", "#DIV/0!", "#VALUE!", "#REF!", "#NAME?", "#NUM!", "#N/A"}
 
 _DAMAGE_ERRORS = (
     *(KeyError, IndexError, TypeError, ValueError, AttributeError, OSError, RuntimeError),
@@ -55,7 +53,6 @@ def strip_sheet(path: str) -> str:
 
 
 Grid = list[list[Any]]
-"""A sheet's values by row and column."""
 
 
 def is_workbook(raw: bytes) -> bool:
@@ -89,7 +86,7 @@ def read_sheet(file: File) -> tuple[str, tuple[str, ...], list[Row[Mapping[str, 
         bad = [
             (openpyxl.utils.get_column_letter(column + 1), value)
             for column, value in enumerate(grid[number])
-            if value in _ERRORS or (value is None and formulas and formulas[number][column])
+            if value in _FORMULA_ERRORS or (value is None and formulas and formulas[number][column])
         ]
         cells = [*texts[number], *[""] * (len(names) - len(texts[number]))]
         row = map_cells(cells, names, Place(path, number + 1, "row"), "\t".join(cells))
@@ -138,7 +135,7 @@ def _read_sheet(file: File, openpyxl: Any) -> tuple[str, Grid, Grid]:
 def _iterate_sheet_rows(sheet: Any, file: File) -> Iterator[list[Any]]:
     sheet.reset_dimensions()  # the file may declare wrong dimensions
     left = get_size_limit(len(file.raw)) // 8  # a value in a list takes eight bytes
-    for row in sheet.iter_rows(max_row=_MOST_ROWS, values_only=True):
+    for row in sheet.iter_rows(max_row=_MAX_ROWS, values_only=True):
         left -= len(row)
         if left < 0:
             raise make_size_error(file.path)

@@ -10,8 +10,8 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from winosmith.data._json import are_records, find_line_number
-from winosmith.data._place import Place, Row
+from winosmith.data._json import are_records, make_row
+from winosmith.data._place import Row
 from winosmith.data._source import Source
 from winosmith.data._spans import Value
 from winosmith.errors import FormatError, require
@@ -32,13 +32,9 @@ def is_yaml(source: Source) -> bool:
 def read_yaml(source: Source) -> Iterator[Row[Mapping[str, Any]]]:
     """Yield the records of a YAML file."""
     for record in yaml_records(source):
-        number = find_line_number(source, record.start)
-        place = Place(str(source.path), number, "line", record.start, record.end)
+        place = source.locate(record.start, record.end)
         raw = source.text[record.start : record.end]
-        if isinstance(record.value, dict):
-            yield Row(place, raw, record.value)
-        else:
-            yield Row(place, raw, None, f"this is not a mapping: {raw[:40]!r}")
+        yield make_row(place, raw, record.value, "a mapping")
 
 
 def yaml_records(source: Source) -> list[Value]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any, Literal, Protocol
 
 import numpy as np
@@ -106,12 +106,7 @@ class OptionsEmbedder:
     @property
     def parameters(self) -> dict[str, Any]:
         """The parameters that determine the vectors, for signatures and recipes."""
-        return {
-            "embedder": "options",
-            "dimensions": self.dimensions,
-            "combine": self.combine,
-            "features": self.features,
-        }
+        return {"embedder": "options", **asdict(self)}
 
     def embed(self, problems: Sequence[Problem]) -> Vectors:
         """Return one vector per problem, (n, d) float32, for problems with two options.
@@ -140,8 +135,7 @@ class OptionsEmbedder:
     def embed_texts(self, texts: Sequence[str]) -> Vectors:
         """Return each text's vector, (n, dimensions) float32, without the two length columns."""
         rows = hash_features(map(self._iterate_features, texts), self.dimensions)
-        lengths = np.linalg.norm(rows, axis=1, keepdims=True)
-        found: Vectors = (rows / np.where(lengths > 0, lengths, 1)).astype(np.float32)
+        found: Vectors = (rows / compute_nonzero_lengths(rows)).astype(np.float32)
         return found
 
     def _iterate_features(self, option: str) -> Iterator[str]:
@@ -155,6 +149,12 @@ class OptionsEmbedder:
         text = f" {' '.join(words)} "
         for length in LETTERS:
             yield from (text[at : at + length] for at in range(max(1, len(text) - length + 1)))
+
+
+def compute_nonzero_lengths(rows: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """Return the length of each row, (n, 1), with 1 in place of 0."""
+    lengths = np.linalg.norm(rows, axis=1, keepdims=True)
+    return np.where(lengths > 0, lengths, 1)
 
 
 def hash_features(texts: Iterable[Iterable[str]], columns: int) -> Vectors:

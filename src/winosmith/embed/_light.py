@@ -274,14 +274,8 @@ class LightEmbedder:
     @property
     def parameters(self) -> dict[str, Any]:
         """The parameters that determine the vectors, for signatures and recipes."""
-        parameters = {
-            "embedder": "light",
-            "dimensions": self.dimensions,
-            "combine": self.combine,
-        }
-        if self.corpus is not None:
-            parameters["corpus"] = Dataset(self.corpus).blind().digest[:12]
-        return parameters
+        own = {} if self.corpus is None else {"corpus": Dataset(self.corpus).blind().digest[:12]}
+        return {"embedder": "light", "dimensions": self.dimensions, "combine": self.combine, **own}
 
     def embed(self, problems: Sequence[Problem]) -> Vectors:
         """Return one vector per problem, (n, d) float32; d is at most `dimensions`, or twice that.
@@ -305,10 +299,10 @@ class LightEmbedder:
         placed = [
             attributes.project([side.attributes[option] for side in read]) for option in (0, 1)
         ]
-        lengths = _compute_nonzero_lengths(placed[0] - placed[1])
+        lengths = _embedder.compute_nonzero_lengths(placed[0] - placed[1])
         after = cues.project([side.cues for side in read])
         whole = cues.measure_lengths([side.cues for side in read])
-        after /= _compute_nonzero_lengths(np.hstack([after, FAINT_FRACTION * whole]))
+        after /= _embedder.compute_nonzero_lengths(np.hstack([after, FAINT_FRACTION * whole]))
         outer = ((side / lengths)[:, :, None] * after[:, None, :] for side in placed)
         return np.stack([own.reshape(len(read), -1).astype(np.float32) for own in outer], axis=1)
 
@@ -359,11 +353,6 @@ def _estimate_trigger_rates(
             twin_counts.update(set(half.sentence))
             in_trigger.update(set(Counter(half.sentence) - Counter(other.sentence)))
     return {word: (in_trigger[word] + PRIOR) / (twin_counts[word] + 1) for word in words}
-
-
-def _compute_nonzero_lengths(rows: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-    lengths = np.linalg.norm(rows, axis=1, keepdims=True)
-    return np.where(lengths > 0, lengths, 1.0)
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -488,9 +477,8 @@ class HashedEmbedder:
             )
             for option in (0, 1)
         )
-        lengths = np.linalg.norm(first - second, axis=1)[:, None, None]
         options: Vectors = np.stack([first, second], axis=1)
-        options /= np.where(lengths > 0, lengths, 1)
+        options /= _embedder.compute_nonzero_lengths(first - second)[:, None]
         return _embedder.combine_options(options, self.combine)
 
 

@@ -9,14 +9,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from winosmith.data import Place
+from winosmith.data import Place, parse_whole
 from winosmith.errors import FormatError, ProblemError
-from winosmith.formats._base import Entry
+from winosmith.formats._base import Entry, get_problems
 from winosmith.formats._choices import PREFIX
 from winosmith.formats._columns import is_empty
 from winosmith.formats._letters import locate_letter
 from winosmith.formats._names import collect_names, is_answer_name, normalise
-from winosmith.problem import Extra, Problem
+from winosmith.problem import Extra
 from winosmith.text import edit_distance, normalize, remove_invisible
 
 KINDS = {
@@ -67,7 +67,7 @@ def interpret_answer(
     value = remove_invisible(value) if isinstance(value, str) else value
     said = " ".join(str(value).split())
     plain = said if said.isascii() else normalize(said, "NFKC")  # ③
-    whole = None if isinstance(value, bool) else re.fullmatch(r"(-?\d{1,4})(?:\.0*|,0)?", plain)
+    whole = parse_whole(plain)
     found: dict[str, int] = {}
     if said in labels:
         found["label"] = labels.index(said)
@@ -83,8 +83,8 @@ def interpret_answer(
     if text is None and (sign := PREFIX.match(said)):
         text = match_option(said[sign.end() :], options)
     if text is None and whole:  # of a column of whole numbers with gaps
-        text = match_option(whole[1], options)
-        text = match_option(f"{whole[1]}.0", options) if text is None else text
+        text = match_option(whole, options)
+        text = match_option(f"{whole}.0", options) if text is None else text
     if text is not None:
         found["text"] = text
     if isinstance(value, bool):
@@ -95,7 +95,7 @@ def interpret_answer(
     if (letter := parse_letter(value)) and letter[1] < count:
         found["letter"] = letter[1]
     if whole and (text is None or "," not in plain):
-        number = int(whole[1])
+        number = int(whole)
         found |= {"0": number} if 0 <= number < count else {}
         found |= {"1": number - 1} if 1 <= number <= count else {}
     return found
@@ -198,27 +198,24 @@ def find_repeated_keys(
 
 def drop_repeated_keys(entries: list[Entry]) -> tuple[list[Entry], list[str]]:
     """Remove each field of `extra` that repeats the key, and return a note about it."""
-    keyed = [
-        (one.place, one.item)
-        for one in entries
-        if isinstance(one.item, Problem) and one.item.answer is not None
-    ]
-    keys = {key.partition(".")[2]: key for key in collect_names(item.extra for _, item in keyed)}
+    problems = get_problems(entries)
+    keyed = {row: one for row, one in problems.items() if one.answer is not None}
+    keys = {key.partition(".")[2]: key for key in collect_names(p.extra for p in keyed.values())}
     columns = {
         name: [
-            (place, interpret_answer(item.extra[key], item.options), item.answer)
-            for place, item in keyed
-            if not is_empty(item.extra.get(key))
+            (entries[row].place, interpret_answer(one.extra[key], one.options), one.answer)
+            for row, one in keyed.items()
+            if not is_empty(one.extra.get(key))
         ]
         for name, key in keys.items()
         if is_answer_name(name)
     }
     again, notes = find_repeated_keys(columns)
     repeats = {keys[name] for name in again}
-    for row, one in enumerate(entries if repeats else ()):
-        if isinstance(one.item, Problem) and not repeats.isdisjoint(one.item.extra):
-            kept = Extra({k: value for k, value in one.item.extra.items() if k not in repeats})
-            entries[row] = replace(one, item=replace(one.item, extra=kept))
+    for row, one in problems.items() if repeats else ():
+        if not repeats.isdisjoint(one.extra):
+            kept = Extra({k: value for k, value in one.extra.items() if k not in repeats})
+            entries[row] = replace(entries[row], item=replace(one, extra=kept))
     return entries, notes
 
 
@@ -284,7 +281,6 @@ def _normalise_label(label: str) -> str:
 
 
 _PUNCTUATION = " .,;:!¡?¿'\"`‘’“”„«»‹›()[]。、「」『』【】《》।؟،؛"
-"""Punctuation that is ignored around a label."""
 
 _YES, _NO = {"yes", "true", "y", "t"}, {"no", "false", "n", "f"}
 

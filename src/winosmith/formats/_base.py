@@ -12,13 +12,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from itertools import groupby
+from itertools import groupby, takewhile
 from types import UnionType
 from typing import IO, Any, TypeVar
 from xml.etree.ElementTree import Element
 
 from winosmith import data
-from winosmith.data import Place, Record, Rows, cell, is_missing
+from winosmith.data import Place, Record, Rows, cell, is_missing, parse_whole
 from winosmith.errors import FormatError, ProblemError
 from winosmith.problem import BLANK, Claim, Problem, Scalar, make_extra_key
 from winosmith.records import parse_json
@@ -139,10 +139,10 @@ def parse_option_number(value: object, options: int, first: int = 1) -> int | No
     ...  parse_option_number("nan", 2), parse_option_number(1, 2, 0))
     (1, 1, None, None, 1)
     """
-    if is_missing(value) or str(value) in ("-1", "-1.0"):
+    number = parse_whole(str(value))
+    if is_missing(value) or number == "-1":
         return None
-    number = str(value).removesuffix(".0").removesuffix(",0")
-    if number in map(str, range(first, options + first)) and not isinstance(value, bool):
+    if number in map(str, range(first, options + first)):
         return int(number) - first
     raise ProblemError(
         f"the answer is {value!r}; with {options} options it must be a number from {first} to "
@@ -161,6 +161,11 @@ def make_extra_items(record: Iterable[tuple[str, object]], format_key: str) -> d
             raise ProblemError(f"two columns would both be named {key!r}; rename {name!r}")
         kept[key] = value
     return kept
+
+
+def get_problems(entries: Iterable[Entry]) -> dict[int, Problem]:
+    """Return the problems by the 0-based position of their records."""
+    return {row: one.item for row, one in enumerate(entries) if isinstance(one.item, Problem)}
 
 
 def unwritable_error(item: Item, reason: str) -> FormatError:
@@ -188,6 +193,11 @@ def tidy(text: str) -> str:
     'the brown suitcase'
     """
     return " ".join(text.split())
+
+
+def count_common_start(parts: Iterable[Sequence[str]]) -> int:
+    """Return the number of words, letters or turns with which all parts start."""
+    return len([*takewhile(lambda own: len({*own}) == 1, zip(*parts, strict=False))])
 
 
 def replace_pronoun(before: str, pronoun: str, after: str) -> tuple[str, str | None]:
@@ -243,7 +253,6 @@ def _parse_json_cell(cell: str) -> Any:
 
 
 Row = Mapping[str, str]
-"""A record's cells by column name."""
 
 
 def read_cells(rows: Rows, needed: Iterable[str] = ()) -> Iterator[data.Row[Row]]:

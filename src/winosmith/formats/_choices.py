@@ -15,10 +15,10 @@ import hashlib
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import takewhile
 from typing import Any
 
 from winosmith.errors import ProblemError
+from winosmith.formats._base import count_common_start
 from winosmith.formats._columns import Plan, is_empty
 from winosmith.formats._letters import FIRST, SERIES
 from winosmith.formats._names import FLAGS, find_first, normalise
@@ -138,23 +138,17 @@ def split_chats(correct: Any, incorrect: Any) -> tuple[str, str, str] | None:
     """
     one, other = get_turns(correct), get_turns(incorrect)
     if one and other:
-        same = _count_common(one, other)
+        same = count_common_start([one, other])
         rests = (one[same:], other[same:])
         return (" ".join(one[:same]), rests[0][-1], rests[1][-1]) if same and all(rests) else None
     if not (isinstance(correct, str) and isinstance(incorrect, str)):
         return None
-    shared = correct[: _count_common(correct, incorrect)]
+    shared = correct[: count_common_start([correct, incorrect])]
     signs = list(_TURN.finditer(shared))
     if len(signs) < 2 or shared[: signs[0].start()].strip():
         return None
     end = signs[-1].end()
     return shared[signs[0].end() : signs[-1].start()].strip(), correct[end:], incorrect[end:]
-
-
-def _count_common(first: Sequence[str], second: Sequence[str]) -> int:
-    return sum(
-        1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(first, second, strict=False))
-    )
 
 
 def may_list_choices(cell: str) -> bool:
@@ -186,8 +180,7 @@ def get_turns(value: Any) -> list[str]:
     return [get_cell_text(one["content"]) for one in value]
 
 
-_WORDS = {"true": True, "yes": True, "false": False, "no": False}
-"""Words that represent flags."""
+_FLAG_WORDS = {"true": True, "yes": True, "false": False, "no": False}
 
 
 def find_flagged(values: Any, count: int) -> tuple[int, ...] | None:
@@ -249,7 +242,9 @@ def _parse_records(value: Sequence[Mapping[str, Any]], name: str) -> Choices:
         )
     labels = [one[label] for one in value] if label else []
     flag = find_first(FLAGS, keys)
-    flags = [_WORDS.get(str(one[flag]).casefold(), one[flag]) for one in value] if flag else labels
+    flags = (
+        [_FLAG_WORDS.get(str(one[flag]).casefold(), one[flag]) for one in value] if flag else labels
+    )
     right = find_flagged(flags, len(value))
     if right is not None and flags == labels and len({*map(str, labels)}) < len(labels):
         labels = []  # MultiRC's {"text": …, "label": 1}

@@ -67,8 +67,7 @@ class Columns:
             )
 
 
-_ROWS = 1000
-"""Number of rows that are examined in a large file."""
+_MAX_EXAMINED_ROWS = 1000
 
 _YES_OR_NO = {"yes", "no", "true", "false", "maybe"}
 _NEARLY_ALL = 0.9
@@ -245,7 +244,9 @@ class _Table:
         """Return the non-empty values of a column."""
         return [one for one in self.column(name) if not is_empty(one)]
 
-    def most_pass(self, test: Callable[[Any], bool], name: str, limit: int | None = _ROWS) -> bool:
+    def most_pass(
+        self, test: Callable[[Any], bool], name: str, limit: int | None = _MAX_EXAMINED_ROWS
+    ) -> bool:
         """Return whether more than half of the values in a column pass a test."""
         values = self.column(name, limit)
         return sum(map(test, values)) > len(values) / 2
@@ -289,9 +290,9 @@ class _Table:
 
         In most rows, both texts contain a word that begins with the compared word.
         """
-        rows = self.rows[:_ROWS]
+        rows = self.rows[:_MAX_EXAMINED_ROWS]
         for name in (name for name in self.names if name not in pair):
-            words = self.column(name, _ROWS)
+            words = self.column(name, _MAX_EXAMINED_ROWS)
             both = sum(
                 isinstance(word, str) and bool(word.strip())
                 and all(f" {word}".casefold() in f" {row.get(text)}".casefold() for text in pair)

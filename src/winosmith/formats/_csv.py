@@ -55,9 +55,6 @@ _FIELDS = {
 """Map each column other than id, sentence, options and answer to its key in a record."""
 
 _KNOWN = {"id", "qID", "sentence", *_OPTIONS, "answer", *_FIELDS}
-_MAX_SEARCHED = 20
-"""Number of rows to search for an answer column with a different name."""
-
 _MAY_BE_JSON = re.compile(r'[\s"\d\-tfn]')
 """Pattern of a JSON scalar's first character; to save time, other cells are not parsed."""
 
@@ -153,7 +150,7 @@ def _make_cells(problem: Problem) -> dict[str, str]:
     return cells
 
 
-def has_key_elsewhere(rows: Rows) -> bool:
+def _has_key_elsewhere(rows: Rows) -> bool:
     """Return whether the answers are in another column than `answer`, such as `label`.
 
     The column must have a usual answer name, and a value that names an option. The `questions`
@@ -162,7 +159,7 @@ def has_key_elsewhere(rows: Rows) -> bool:
     name = find_first(ANSWER, rows.names)
     if name is None or "answer" in rows.names:
         return False
-    for values in (row.values or {} for row in islice(rows, _MAX_SEARCHED)):
+    for values in (row.values or {} for row in islice(rows, 20)):
         options = {one: str(values[one]) for one in _OPTIONS if values.get(one)}
         if interpret_answer(values.get(name), [*options.values()], [*options]):
             return True
@@ -179,16 +176,16 @@ def is_plain_table(rows: Rows) -> bool:
     return not names.isdisjoint(own) or not (rows.is_typed or "qID" in names)
 
 
-def _is_csv(rows: Rows) -> bool:
+def has_text_options(rows: Rows) -> bool:
+    """Return whether rows have a sentence, options and numbers as answers, without distances."""
     is_form = {*_NEEDS} <= set(rows.names)
-    is_other = is_form and (is_evograd(rows) or has_key_elsewhere(rows))
-    return is_form and not is_other and is_plain_table(rows)
+    return is_form and not is_evograd(rows) and not _has_key_elsewhere(rows)
 
 
 CSV = Format(
     name="csv",
     title="a plain table: sentence, option1, option2, answer …",
-    sign=_is_csv,
+    sign=lambda rows: has_text_options(rows) and is_plain_table(rows),
     needs=frozenset(_NEEDS),
     read=lambda rows: _base.build_entries(_base.read_cells(rows, _NEEDS), _parse_problem),
     writer=Writer(

@@ -58,11 +58,11 @@ def get_format(name: str) -> Format:
     Raises:
         FormatError: no format has this name; the message lists the names.
     """
-    for known in FORMATS:
-        if known.name == name:
-            return known
-    names = ", ".join(sorted(known.name for known in FORMATS))
-    raise FormatError(f"there is no format {name!r}; the formats are {names}")
+    known = {one.name: one for one in FORMATS}
+    if name not in known:
+        names = ", ".join(sorted(known))
+        raise FormatError(f"there is no format {name!r}; the formats are {names}")
+    return known[name]
 
 
 def get_writer(name: str) -> Writer:
@@ -139,10 +139,9 @@ def _make_detection_error(reason: str, names: Sequence[str], rows: Rows) -> Form
 def _find_matching_formats(rows: Rows, formats: Sequence[Format]) -> list[Detected]:
     """Return the formats of a container's first matching reading; empty if several lists match."""
     fitting = [
-        [Detected(known, way.rows, [way.note] if way.note else []) for known in formats
-         if known.recognises(way.rows)]
-        for way in iterate_readings(rows)
-    ]  # fmt: skip
+        [Detected(known, own, notes) for known in formats if known.recognises(own)]
+        for own, notes in iterate_readings(rows)
+    ]
     some = [fits for fits in fitting if fits]
     in_lists = [fits for fits in some if fits[0].notes and fits[0].rows.kind == "array"]
     return some[0] if some and (len(in_lists) < 2 or some[0] is not in_lists[0]) else []

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 
 from winosmith.data import (
     Record,
@@ -20,28 +20,19 @@ from winosmith.formats._columns import Columns, try_plan
 from winosmith.formats._names import CHOICES, normalise
 from winosmith.formats._nested import has_nested_questions
 
-
-class Reading(NamedTuple):
-    """A possible interpretation of a container as rows.
-
-    Attributes:
-        rows: the resulting rows.
-        note: a sentence on the location of the rows; "" if they are the container's own rows.
-    """
-
-    rows: Rows
-    note: str = ""
+Reading = tuple[Rows, list[str]]
+"""A possible interpretation of a container as rows, with notes on their location."""
 
 
 def iterate_readings(rows: Rows) -> Iterator[Reading]:
     """Yield the possible interpretations of a container as rows; an object may have several."""
     if rows.kind != "object":
-        yield Reading(rows)
+        yield rows, []
         return
     values = rows.first
     if columns := columns_to_rows(values):
         yield _read_columns(rows, columns)
-    yield Reading(rows)
+    yield rows, []
     for name, value in values.items():
         if are_records(value):
             yield _read_list(rows, name)
@@ -57,9 +48,9 @@ def find_questions(rows: Rows) -> Reading | None:
     lists = find_record_lists(values)
     asked = [name for name in lists if is_question(values[name][0])]
     if is_question(values) and not (len(asked) == 1 and is_question(values, answered=False)):
-        return Reading(rows)
+        return rows, []
     if has_nested_questions(values):
-        return Reading(rows, "the file has one record")
+        return rows, ["the file has one record"]
     if len(name := lists if len(lists) == 1 else asked) == 1:
         return _read_list(rows, name[0])
     return _read_records_by_id(rows) if _has_records_by_id(values) else None
@@ -67,19 +58,19 @@ def find_questions(rows: Rows) -> Reading | None:
 
 def _read_columns(rows: Rows, columns: Sequence[Record]) -> Reading:
     read = partial(column_records, rows.path, columns)
-    return Reading(Rows(rows.path, "table", read), "the file stores its rows as columns")
+    return Rows(rows.path, "table", read), ["the file stores its rows as columns"]
 
 
 def _read_list(rows: Rows, name: str) -> Reading:
     (source,) = rows.sources
     read = partial(array_records, source, members(source)[name].start)
-    return Reading(Rows(rows.path, "array", read, source), f"the rows are in {name!r}")
+    return Rows(rows.path, "array", read, source), [f"the rows are in {name!r}"]
 
 
 def _read_records_by_id(rows: Rows) -> Reading:
     (source,) = rows.sources
     read = partial(id_records, source, members(source))
-    return Reading(Rows(rows.path, "array", read, source), "the file's rows are keyed by id")
+    return Rows(rows.path, "array", read, source), ["the file's rows are keyed by id"]
 
 
 def _has_records_by_id(values: Record) -> bool:

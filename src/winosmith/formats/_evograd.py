@@ -58,7 +58,7 @@ def _assign_families(rows: Rows) -> Iterator[data.Row[Row]]:
             index = row.values["index"]
             own = f"{max(family, 0)}-{index}" if restarts else index
             root = own if row.values["distance"].strip() == "0" else root
-            row = row.with_values({**row.values, "id": own, "root": root})
+            row = row._replace(values={**row.values, "id": own, "root": root})
         yield row
 
 

@@ -13,7 +13,7 @@ from typing import IO, Any
 from winosmith.data import Record, Rows
 from winosmith.errors import ProblemError, require
 from winosmith.formats import _base
-from winosmith.formats._base import Entry, Format, Item, Writer
+from winosmith.formats._base import Entry, Format, Item, Writer, get_problems
 from winosmith.formats._columns import has_blank
 from winosmith.formats._twins import would_be_paired
 from winosmith.problem import BLANK, Claim, Origin, Problem
@@ -100,7 +100,7 @@ def find_lost_blanks(rows: Rows, entries: Iterable[Entry]) -> list[str]:
     """
     if rows.kind not in ("table", "array") or "blank" not in rows.names:
         return []
-    found = [one.item for one in entries if isinstance(one.item, Problem)]
+    found = get_problems(entries).values()
     is_placed = any(item.blank is not None for item in found)
     lone = [
         item

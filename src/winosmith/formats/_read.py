@@ -20,8 +20,9 @@ from winosmith import data
 from winosmith.data import Place, Readable, Source
 from winosmith.dataset import Dataset
 from winosmith.errors import FormatError, ProblemError
+from winosmith.formats import _base
 from winosmith.formats._answers import drop_repeated_keys
-from winosmith.formats._base import Entry, Format, Item, Writer, get_item_id, unwritable_error
+from winosmith.formats._base import Entry, Format, Item, Writer, get_item_id, get_problems
 from winosmith.formats._columns import Columns
 from winosmith.formats._csv import CSV
 from winosmith.formats._detect import detect, get_writer
@@ -125,7 +126,6 @@ class ReadingNote(UserWarning):
 
 
 SKIP_BAD = "add `skip_bad='bad.jsonl'` to set such records aside and continue"
-"""Advice on bad records."""
 
 
 @dataclass(frozen=True)
@@ -248,13 +248,14 @@ def scan(
         )
         notes += apart + repeats
     notes += _note_texts(entries)
+    have_blanks = any(getattr(one.item, "blank", None) is not None for one in entries)
     marked = known.twin_names is None or rows.may_have(known.twin_names)
     if pair_by and any(one.item for one in entries):
         try:
             entries = pair_by_column(entries, pair_by)
         except FormatError as error:
             raise FormatError(error.reason, rows.path) from None
-    elif not as_written and (_have_blanks(entries) if known is QUESTIONS else not marked):
+    elif not as_written and (have_blanks if known is QUESTIONS else not marked):
         entries, found_twins = _find_twins(entries)
         notes += found_twins
     notes += _summarise_notes(entries)
@@ -269,10 +270,6 @@ def scan(
     if pair_by is None and not as_written and (known is QUESTIONS or not marked):
         refuse_unread_pairs(contents.problems, rows.path)
     return contents
-
-
-def _have_blanks(entries: Iterable[Entry]) -> bool:
-    return any(isinstance(one.item, Problem) and one.item.blank is not None for one in entries)
 
 
 def _summarise_notes(entries: Sequence[Entry]) -> list[str]:
@@ -377,12 +374,12 @@ def separate_blanks(entries: Iterable[Entry]) -> tuple[list[Entry], list[str]]:
 
 
 def _recompute_edits(entries: list[Entry], original_texts: dict[str, str]) -> list[Entry]:
-    known = {one.item.id: one.item for one in entries if isinstance(one.item, Problem)}
-    for row, one in enumerate(entries):
-        problem = one.item
-        if not isinstance(problem, Problem) or not problem.lineage or not problem.lineage.edits:
-            continue
+    problems = get_problems(entries)
+    known = {one.id: one for one in problems.values()}
+    for row, problem in problems.items():
         lineage = problem.lineage
+        if not lineage or not lineage.edits:
+            continue
         if original_texts.keys().isdisjoint((problem.id, lineage.parent)):
             continue
         edits = lineage.edits
@@ -390,7 +387,8 @@ def _recompute_edits(entries: list[Entry], original_texts: dict[str, str]) -> li
             edits = ()  # without the parent, edits of the old words can't be adapted
         elif _do_edits_match(parent, problem, original_texts):
             edits = find_edits(tokens(parent.sentence), tokens(problem.sentence))
-        entries[row] = replace(one, item=replace(problem, lineage=replace(lineage, edits=edits)))
+        changed = replace(problem, lineage=replace(lineage, edits=edits))
+        entries[row] = replace(entries[row], item=changed)
     return entries
 
 
@@ -406,12 +404,12 @@ def _do_edits_match(parent: Problem, problem: Problem, original_texts: dict[str,
 
 def _find_twins(entries: list[Entry]) -> tuple[list[Entry], list[str]]:
     """Pair problems by ids or texts with a note, if none has a twin id or a lineage."""
-    problems = [one.item for one in entries if isinstance(one.item, Problem)]
+    problems = get_problems(entries).values()
     if any(problem.twin_id or problem.lineage for problem in problems):
         return entries, []
     for pair, how in ((pair_by_ids, "ids: no"), (pair_lookalikes, "texts: no id or")):
         found = pair(entries)
-        if halves := sum(isinstance(e.item, Problem) and bool(e.item.twin_id) for e in found):
+        if halves := sum(bool(half.twin_id) for half in get_problems(found).values()):
             return found, [
                 f"{halves:,} of {len(problems):,} problems are read as {halves // 2:,} "
                 f"twin{'s' * (halves > 2)}, found by their {how} column marks twins (name one with "
@@ -430,11 +428,11 @@ def reject_bad_lineages(entries: Iterable[Entry]) -> list[Entry]:
     check` reports missing parents and declared depths.
     """
     checked = list(entries)
-    rows = [at for at, found in enumerate(checked) if isinstance(found.item, Problem)]
-    problems = [found.item for found in checked if isinstance(found.item, Problem)]
-    if not any(problem.lineage for problem in problems):
+    problems = get_problems(checked)
+    if not any(problem.lineage for problem in problems.values()):
         return checked
-    for row, reason in check_lineages(Dataset(problems), complete=False).items():
+    rows = [*problems]
+    for row, reason in check_lineages(Dataset(problems.values()), complete=False).items():
         bad = checked[rows[row]]
         checked[rows[row]] = Entry(bad.place, bad.raw, reason=reason)
     return checked
@@ -555,15 +553,13 @@ def to_dataset(contents: Contents) -> Dataset:
     return Dataset(problems, contents.name)
 
 
-def read_claims(
-    path: str | Path, format_name: str | None = None, *, skip_bad: str | Path | None = None
-) -> tuple[Claim, ...]:
+def read_claims(path: str | Path) -> tuple[Claim, ...]:
     """Read a file of true-or-false claims; see `read_items`.
 
     Raises:
         FormatError: as `read_items`, or the file contains problems.
     """
-    items = read_items(path, format_name, skip_bad=skip_bad)
+    items = read_items(path)
     claims = tuple(item for item in items if isinstance(item, Claim))
     if len(claims) < len(items):
         raise FormatError("the file contains problems, not true-or-false claims", path)
@@ -609,7 +605,7 @@ def find_unwritable(items: Sequence[Item], format_name: str) -> dict[int, str]:
 def _write(writer: Writer, items: Sequence[Item], file: IO[str]) -> None:
     for item in items:
         if isinstance(item, Problem) and item.embargo and "embargo" not in writer.kept_fields:
-            raise unwritable_error(
+            raise _base.unwritable_error(
                 item, "it is under embargo, but the format can't store embargoes"
             )
     writer.write(items, file)

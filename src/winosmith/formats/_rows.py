@@ -18,10 +18,8 @@ from winosmith.formats import _names
 from winosmith.formats._base import Entry
 from winosmith.formats._choices import get_turns, may_list_choices, split_chats, split_question
 from winosmith.formats._columns import Columns, Row, find_combined_columns, make_plan, try_plan
-from winosmith.formats._enclosed import find_questions
+from winosmith.formats._enclosed import Reading, find_questions
 from winosmith.formats._nested import expand_nested, flatten
-
-_SAMPLE = 20
 
 EVERY = 250
 """Number of records between progress reports."""
@@ -50,11 +48,10 @@ def report_progress(
         yield one
 
 
-def get_question_rows(rows: Rows) -> tuple[Rows, list[str]]:
+def get_question_rows(rows: Rows) -> Reading:
     """Return the rows of a container that may be questions, and notes on assumptions."""
     if rows.kind == "object":
-        way = find_questions(rows)
-        return (way.rows, [way.note] if way.note else []) if way else (rows, [])
+        return find_questions(rows) or (rows, [])
     if rows.kind != "delimited" or rows.source is None or not (named := _guess_names(rows.source)):
         return rows, []
     read = partial(Delimited(rows.source).rows, named, is_quoted=True)
@@ -159,7 +156,7 @@ def _read_first_row(rows: Rows) -> tuple[list[str], Record]:
     """Return the column names and the first readable row; the row is empty if none is readable."""
     asked, _ = get_question_rows(rows)
     try:
-        first = [*islice((row for row in islice(asked, _SAMPLE) if row.values is not None), 1)]
+        first = [*islice((row for row in islice(asked, 20) if row.values is not None), 1)]
         record = next((row.values for row in shape_rows(first, Columns())[0] if row.values), {})
     except FormatError:
         record = {}

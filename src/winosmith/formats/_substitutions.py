@@ -16,7 +16,6 @@ in pdp60.json.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import takewhile
 from typing import Any
 
 from winosmith.data import Rows, cell
@@ -69,19 +68,13 @@ def _split_common_words(fillings: Sequence[Sequence[str]]) -> tuple[str, str]:
     if len(fillings) < 2:
         raise ProblemError("the question has only one filling")
     shortest = min(map(len, fillings))
-    before, after = (
-        _count_common_first_words(fillings),
-        _count_common_first_words([words[::-1] for words in fillings]),
-    )
+    before = _base.count_common_start(fillings)
+    after = _base.count_common_start([words[::-1] for words in fillings])
     # No option may be empty: words that could belong to both the start and the end are its words.
     after = min(after, max(0, shortest - before - 1))
     before = min(before, shortest - after - 1)
     # The space before an option belongs to the sentence.
     return "".join(fillings[0][:before]), "".join(fillings[0][len(fillings[0]) - after :])
-
-
-def _count_common_first_words(fillings: Sequence[Sequence[str]]) -> int:
-    return len([*takewhile(lambda words: len({*words}) == 1, zip(*fillings, strict=False))])
 
 
 def _read(rows: Rows) -> Iterator[Entry]:

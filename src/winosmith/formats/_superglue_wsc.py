@@ -20,7 +20,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import IO, Any, Literal
 
-from winosmith.data import Rows
+from winosmith.data import Rows, parse_whole
 from winosmith.errors import ProblemError
 from winosmith.formats import _base
 from winosmith.formats._base import Entry, Format, Item, Writer
@@ -41,7 +41,9 @@ Record = Mapping[str, Any]
 
 def _parse_claim(record: Record, position: int, units: Sequence[Unit]) -> Claim:
     """Parse a claim; `units` are the units that the file's indices may count."""
-    text, target = _base.get_text_field(record, "text"), _get_target(record)
+    text, target = _base.get_text_field(record, "text"), record.get("target", record)
+    if not isinstance(target, Mapping) or not target.keys() >= _SPANS:
+        raise ProblemError("the record has no 'target' with two spans")
     if BLANK in text:
         raise ProblemError("the text contains a blank ('_')")
     candidate, pronoun = (_base.get_text_field(target, f"span{n}_text") for n in (1, 2))
@@ -70,18 +72,11 @@ def _parse_claim(record: Record, position: int, units: Sequence[Unit]) -> Claim:
     )
 
 
-def _get_target(record: Record) -> Record:
-    target = record.get("target", record)
-    if not isinstance(target, Mapping) or not target.keys() >= _SPANS:
-        raise ProblemError("the record has no 'target' with two spans")
-    return target
-
-
 def _parse_index(target: Record, key: str) -> int:
-    value = target[key]
-    if isinstance(value, bool) or not str(value).removesuffix(".0").isdecimal():
-        raise ProblemError(f"{key!r} must be a whole number from 0, not {value!r}")
-    return int(value)
+    number = parse_whole(str(target[key]))
+    if not number.isdecimal():
+        raise ProblemError(f"{key!r} must be a whole number from 0, not {target[key]!r}")
+    return int(number)
 
 
 def _parse_label(record: Record) -> bool | None:
@@ -94,7 +89,8 @@ def _parse_label(record: Record) -> bool | None:
     known = {"true": True, "false": False, "": None, "none": None}
     if "target" not in record:
         known |= {"1": True, "0": False, "-1": None}
-    said = str(label).strip().casefold().removesuffix(".0")
+    said = str(label).strip().casefold()
+    said = parse_whole(said) or said
     if said not in known:
         raise ProblemError(f"the label must be true or false, not {label!r}")
     return known[said]

@@ -17,14 +17,14 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from string import digits
 
-from winosmith.data import Place, cell
+from winosmith.data import Place, cell, parse_whole
 from winosmith.errors import FormatError
-from winosmith.formats._base import Entry, tidy
+from winosmith.formats._base import Entry, get_problems, tidy
 from winosmith.formats._names import collect_names, join_names
 from winosmith.problem import BLANK, Problem, Scalar, make_extra_key
 from winosmith.text import detect_script, overlap, pieces, tokens, words
@@ -74,7 +74,14 @@ def pair_neighbours(entries: Iterable[Entry]) -> list[Entry]:
     words. Two pronouns of the same text, as in the PDPs, are not a twin.
     """
     found = list(entries)
-    return _set_twin_ids(found, _make_twin_ids(found, _find_neighbours(found)))
+    problems = get_problems(found)
+    pairs: list[Pair] = []
+    for row in problems:
+        if row + 1 not in problems or (pairs and pairs[-1][1] == row):
+            continue
+        if _are_neighbouring_twins(problems[row], problems[row + 1]):
+            pairs.append((row, row + 1))
+    return _mark_pairs(found, pairs)
 
 
 def pair_lookalikes(entries: Iterable[Entry]) -> list[Entry]:
@@ -87,14 +94,15 @@ def pair_lookalikes(entries: Iterable[Entry]) -> list[Entry]:
     on the order of the rows.
     """
     found = list(entries)
-    return _set_twin_ids(found, _make_twin_ids(found, _find_mutual_pairs(found, _are_twins)))
+    keyed = {row: p for row, p in get_problems(found).items() if p.answer is not None}
+    return _mark_pairs(found, _find_mutual_pairs(keyed))
 
 
 def would_be_paired(problems: Sequence[Problem]) -> bool:
     """Return whether a reader would pair or refuse these problems."""
     entries = [Entry(Place("", 0), "", item=problem) for problem in problems]
-    found = (*pair_by_ids(entries), *pair_lookalikes(entries))
-    is_paired = any(isinstance(one.item, Problem) and one.item.twin_id for one in found)
+    found = get_problems([*pair_by_ids(entries), *pair_lookalikes(entries)])
+    is_paired = any(problem.twin_id for problem in found.values())
     return is_paired or _find_unread_pairs(problems) is not None
 
 
@@ -172,7 +180,9 @@ def _derive_labels(problems: Sequence[Problem], values: Sequence[Scalar]) -> lis
             mark = f"twin-{min(problem.id, text)}"
             for one in (problem.id, text):
                 partners[places[one]] = partners[places[one]] or mark
-    rows = (_label_by_partner_row(texts, first) for first in (0, 1, 2))
+    wholes = [parse_whole(text or "") for text in texts]
+    numbers = [int(one) if one.isdecimal() else None for one in wholes]
+    rows = (_label_by_partner_row(numbers, first) for first in (0, 1, 2))
     marks = max(plain, partners, *rows, _extract_labels(plain, _HALF), key=_count_paired)
     if _count_paired(plain) or _count_paired(marks) == len(problems):
         return marks
@@ -180,10 +190,9 @@ def _derive_labels(problems: Sequence[Problem], values: Sequence[Scalar]) -> lis
     return max(marks, stems if len(_group_in_pairs(stems)) >= _FEWEST else [], key=_count_paired)
 
 
-def _label_by_partner_row(texts: Sequence[str | None], first: int) -> list[str | None]:
-    """Return twin labels if each text is the row number of the other half, or else only None."""
-    numbers = [(text or "").removesuffix(".0") for text in texts]
-    rows = [int(one) - first if one.isdecimal() else None for one in numbers]
+def _label_by_partner_row(numbers: Sequence[int | None], first: int) -> list[str | None]:
+    """Return twin labels if each number is the row of the other half, or else only None."""
+    rows = [None if one is None else one - first for one in numbers]
     marks: list[str | None] = [None] * len(rows)
     for row, other in enumerate(rows):
         if other is None:
@@ -212,7 +221,7 @@ def _count_paired(labels: Sequence[str | None]) -> int:
 
 def clear_list_ids(entries: list[Entry]) -> list[Entry]:
     """Clear the twin ids of problems whose ids are numbers of a list."""
-    problems = _get_problems(entries)
+    problems = get_problems(entries)
     rows, every = [*problems], [*problems.values()]
     times = Counter(one.id.rstrip(digits) for one in every)
     twos = _group_in_pairs(one.twin_id for one in every)
@@ -235,7 +244,7 @@ def pair_by_ids(entries: Iterable[Entry]) -> list[Entry]:
     the problems into such pairs; for "left-7", no halves of other pairs may be more alike.
     """
     found = list(entries)
-    every = _get_problems(found)
+    every = get_problems(found)
     rows = [row for row, one in every.items() if not one.twin_id and one.blank is not None]
     problems = [every[row] for row in rows]
     ids = [problem.id for problem in problems]
@@ -272,7 +281,9 @@ def _are_closest(problems: Sequence[Problem], twos: Sequence[Pair]) -> bool:
 def _may_be_halves(first: Problem, second: Problem) -> bool:
     """Return whether two problems differ in text and answer, and have an option in common."""
     mine, its = _normalise_options(first), _normalise_options(second)
-    if not set(mine) & set(its) or not _differ_in_words(first, second):
+    if set(mine).isdisjoint(its):
+        return False
+    if words(first.sentence.casefold()) == words(second.sentence.casefold()):
         return False
     return first.answer is None or second.answer is None or mine[first.answer] != its[second.answer]
 
@@ -281,7 +292,7 @@ def pair_by_column(entries: Iterable[Entry], column: str) -> list[Entry]:
     """Give problems the same `twin_id` if a column marks them as twins; clear all other ids."""
     found = list(entries)
     wanted = make_extra_key("", column)[1:]
-    problems = _get_problems(found)
+    problems = get_problems(found)
     values: list[Scalar] = []
     for problem in problems.values():
         names = [key for key in problem.extra if wanted in (key, key.partition(".")[2])]
@@ -331,8 +342,8 @@ def pair_files(
         Entry(Place(file, 0), "", item=one) for one, file in zip(problems, files, strict=True)
     ]
     if pair_by:
-        return [*_get_problems(pair_by_column(entries, pair_by)).values()]
-    paired = [*_get_problems(pair_by_ids(entries)).values()]
+        return [*get_problems(pair_by_column(entries, pair_by)).values()]
+    paired = [*get_problems(pair_by_ids(entries)).values()]
     homes: defaultdict[str | None, set[str]] = defaultdict(set)
     for one, file in zip(paired, files, strict=True):
         homes[one.twin_id].add(file)
@@ -351,12 +362,7 @@ def find_unmarked_pairs(problems: Sequence[Problem]) -> list[Pair]:
     Problems with a twin id or a lineage are ignored. The rules are those of `pair_lookalikes`;
     rules that need a withheld answer are skipped.
     """
-    found = [Entry(Place("", row), "", item=problem) for row, problem in enumerate(problems)]
-    return sorted(_find_mutual_pairs(found, _may_be_twins))
-
-
-def _get_problems(entries: Sequence[Entry]) -> dict[int, Problem]:
-    return {row: one.item for row, one in enumerate(entries) if isinstance(one.item, Problem)}
+    return _find_mutual_pairs({row: p for row, p in enumerate(problems) if not p.lineage})
 
 
 def _set_twin_ids(entries: Sequence[Entry], ids: Mapping[int, str | None]) -> list[Entry]:
@@ -368,42 +374,31 @@ def _set_twin_ids(entries: Sequence[Entry], ids: Mapping[int, str | None]) -> li
     ]
 
 
-def _make_twin_ids(entries: Sequence[Entry], pairs: Iterable[Pair]) -> dict[int, str]:
-    problems = _get_problems(entries)
-    return {row: f"twin-{problems[pair[0]].id}" for pair in pairs for row in pair}
+def _mark_pairs(entries: Sequence[Entry], pairs: Iterable[Pair]) -> list[Entry]:
+    problems = get_problems(entries)
+    ids = {row: f"twin-{problems[pair[0]].id}" for pair in pairs for row in pair}
+    return _set_twin_ids(entries, ids)
 
 
-def _find_neighbours(entries: Sequence[Entry]) -> list[Pair]:
-    problems = _get_problems(entries)
-    pairs: list[Pair] = []
-    for row in problems:
-        if row + 1 not in problems or (pairs and pairs[-1][1] == row):
-            continue
-        if _are_opposite_twins(problems[row], problems[row + 1], _MIN_OVERLAP):
-            pairs.append((row, row + 1))
-    return pairs
-
-
-def _find_mutual_pairs(
-    entries: Sequence[Entry], are_twins: Callable[[Problem, Problem], bool]
-) -> list[Pair]:
-    """Return the pairs that are twins of each other and of no third problem."""
-    problems = {row: one for row, one in _get_problems(entries).items() if not one.twin_id}
+def _find_mutual_pairs(problems: Mapping[int, Problem]) -> list[Pair]:
+    """Return the pairs of unmarked twins of each other and of no third problem."""
     groups: dict[tuple[str, ...], list[int]] = defaultdict(list)
     for row, problem in problems.items():
-        groups[tuple(sorted(_normalise_options(problem)))].append(row)
+        if not problem.twin_id:
+            groups[tuple(sorted(_normalise_options(problem)))].append(row)
     partners: Counter[int] = Counter()
     pairs = []
     for group in groups.values():
         for one, other in _iterate_candidate_pairs(group, problems, partners):
-            if are_twins(problems[one], problems[other]):
+            two = problems[one], problems[other]
+            if _may_be_halves(*two) and _have_similar_texts(*two, _MIN_OVERLAP_FAR):
                 partners.update((one, other))
                 pairs.append((one, other))
     return sorted(pair for pair in pairs if partners[pair[0]] == partners[pair[1]] == 1)
 
 
 def _iterate_candidate_pairs(
-    group: Sequence[int], problems: dict[int, Problem], partners: Counter[int]
+    group: Sequence[int], problems: Mapping[int, Problem], partners: Counter[int]
 ) -> Iterator[Pair]:
     """Yield each pair in a group that may share a fraction `_MIN_OVERLAP_FAR` of words.
 
@@ -442,32 +437,17 @@ def _normalise_options(problem: Problem) -> list[str]:
     return [tidy(option).casefold() for option in problem.options]
 
 
-def _are_opposite_twins(first: Problem, second: Problem, min_overlap: float) -> bool:
-    if first.twin_id or second.twin_id or first.answer is None or second.answer is None:
+def _are_neighbouring_twins(first: Problem, second: Problem) -> bool:
+    if first.answer is None or second.answer is None:
         return False
     one, other = _normalise_options(first), _normalise_options(second)
     shared = set(one) & set(other)
     right, other_right = one[first.answer], other[second.answer]
-    if len(shared) < len(one):  # with a changed option, the common option is correct once
-        min_overlap, flipped = _MIN_OVERLAP_CHANGED, (right in shared) != (other_right in shared)
-    else:
-        flipped = right != other_right
-    return flipped and _have_similar_texts(first, second, min_overlap)
-
-
-def _are_twins(first: Problem, second: Problem) -> bool:
-    return _differ_in_words(first, second) and _are_opposite_twins(first, second, _MIN_OVERLAP_FAR)
-
-
-def _may_be_twins(first: Problem, second: Problem) -> bool:
-    if first.twin_id or second.twin_id or first.lineage or second.lineage:
-        return False
-    if first.answer is not None and second.answer is not None:
-        return _are_twins(first, second)
-    is_alike = _differ_in_words(first, second) and _have_similar_texts(
-        first, second, _MIN_OVERLAP_FAR
-    )
-    return is_alike and sorted(_normalise_options(first)) == sorted(_normalise_options(second))
+    if len(shared) == len(one):
+        return right != other_right and _have_similar_texts(first, second, _MIN_OVERLAP)
+    # With a changed option, the common option is correct in exactly one half.
+    flipped = (right in shared) != (other_right in shared)
+    return flipped and _have_similar_texts(first, second, _MIN_OVERLAP_CHANGED)
 
 
 def _have_similar_texts(first: Problem, second: Problem, min_overlap: float) -> bool:
@@ -483,10 +463,6 @@ def _have_similar_texts(first: Problem, second: Problem, min_overlap: float) -> 
         for problem in (first, second)
     )
     return not _differ_only_in_pronoun(one, other, max(len(one), len(other)))
-
-
-def _differ_in_words(first: Problem, second: Problem) -> bool:
-    return words(first.sentence.casefold()) != words(second.sentence.casefold())
 
 
 def _differ_only_in_pronoun(first_text: str, second_text: str, max_length: int) -> bool:

@@ -13,9 +13,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from itertools import chain
 
 from winosmith import data
-from winosmith.data import Rows
 from winosmith.errors import ProblemError
 from winosmith.formats import _base
 from winosmith.formats._base import Format, Row
@@ -64,8 +64,12 @@ def _parse_problem(row: Row, position: int) -> Problem:
     )
 
 
-def _expand_template(row: Row) -> Iterator[Row]:
+def _expand_template(template: data.Row[Row]) -> Iterator[data.Row[Row]]:
     """Yield the six sentences of a template in the authors' order, with their sentids."""
+    row = template.values
+    if row is None:
+        yield template
+        return
     occupation, participant = row["occupation(0)"], row["other-participant(1)"]
     for other in (participant, "someone"):
         for gender, pronouns in _PRONOUNS.items():
@@ -78,14 +82,7 @@ def _expand_template(row: Row) -> Iterator[Row]:
                 sentence = sentence.replace(f"${case}_PRONOUN", pronoun)
             sentence = sentence.replace("they was ", "they were ")
             sentid = f"{occupation}.{other}.{row['answer']}.{gender}.txt"
-            yield {"sentid": sentid, "sentence": sentence}
-
-
-def _expand_templates(rows: Rows) -> Iterator[data.Row[Row]]:
-    for row in _base.read_cells(rows, _TEMPLATE_COLUMNS):
-        yield from (
-            [row] if row.values is None else map(row.with_values, _expand_template(row.values))
-        )
+            yield template._replace(values={"sentid": sentid, "sentence": sentence})
 
 
 WINOGENDER = Format(
@@ -98,6 +95,9 @@ WINOGENDER = Format(
 WINOGENDER_TEMPLATES = Format(
     name="winogender-templates",
     title="Winogender's templates, expanded",
-    read=lambda rows: _base.build_entries(_expand_templates(rows), _parse_problem),
+    read=lambda rows: _base.build_entries(
+        chain.from_iterable(map(_expand_template, _base.read_cells(rows, _TEMPLATE_COLUMNS))),
+        _parse_problem,
+    ),
     needs=frozenset(_TEMPLATE_COLUMNS),
 )

@@ -32,8 +32,7 @@ from winosmith.data import Rows
 from winosmith.errors import ProblemError
 from winosmith.formats import _base
 from winosmith.formats._base import Format, Item, Writer
-from winosmith.formats._csv import has_key_elsewhere, is_plain_table
-from winosmith.formats._evograd import is_evograd
+from winosmith.formats._csv import has_text_options, is_plain_table
 from winosmith.formats._twins import TASK, pair_neighbours
 from winosmith.problem import Extra, Lineage, Problem
 
@@ -47,12 +46,9 @@ PERTURBED_QID = re.compile(r"q([0-7])(\d+)")
 
 
 def _is_winogrande(rows: Rows, *further: str) -> bool:
-    names = set(rows.names)
-    is_form = {"sentence", "option1", "option2"} <= names and {"ed", "pair_number"} & names == {
-        *further
-    }
-    is_other = is_form and (is_evograd(rows) or has_key_elsewhere(rows))
-    return is_form and not is_other and not is_plain_table(rows)
+    if {"ed", "pair_number"} & {*rows.names} != {*further}:
+        return False
+    return has_text_options(rows) and not is_plain_table(rows)
 
 
 def _parse_problem(record: Mapping[str, Any], position: int, format_key: str) -> Problem:

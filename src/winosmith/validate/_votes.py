@@ -407,7 +407,9 @@ def _parse_row(row: Mapping[str, str], path: str | Path, line: int) -> dict[str,
 
 def _parse_choice(cell: str) -> int | None:
     """Return the index of the option, or None; pandas and R write 1.0, nan and NA."""
-    return None if data.is_missing(cell.upper()) else _parse_option(cell.strip().removesuffix(".0"))
+    if data.is_missing(cell.upper()):
+        return None
+    return _parse_option(data.parse_whole(cell.strip()) or cell.strip())
 
 
 def _parse_option(cell: str) -> int:
