@@ -15,7 +15,7 @@ from functools import cached_property
 from itertools import chain
 from math import log
 from sys import intern
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -217,27 +217,19 @@ def _make_pattern_scorer(pattern: re.Pattern[str]) -> Callable[[View], list[floa
     return lambda view: [float(bool(pattern.search(option))) for option in view.options]
 
 
-def _rank_numbers(numbers: Sequence[float | None]) -> list[int] | None:
-    """Return the rank of each number, shared by ties; None if an option has no number."""
-    given = [number for number in numbers if number is not None]
-    if len(given) < len(numbers):
-        return None
-    ranks = {number: rank for rank, number in enumerate(sorted(set(given)))}
-    return [ranks[number] for number in given]
+def _rank(values: Sequence[Any]) -> list[int]:
+    """Return the rank of each value, shared by ties."""
+    ranks = {value: rank for rank, value in enumerate(sorted(set(values)))}
+    return [ranks[value] for value in values]
 
 
-def _make_number_scorer(sign: float) -> Callable[[View], list[float]]:
-    def score(view: View) -> list[float]:
-        ranks = _rank_numbers(view.numbers)
-        return [sign * rank for rank in ranks or [0] * len(view.options)]
-
-    return score
+def _rank_numbers(view: View) -> list[int]:
+    """Return the rank of each option's number; all are 0 if an option has no number."""
+    return [0] * len(view.options) if None in view.numbers else _rank(view.numbers)
 
 
 def _score_middle_number(view: View) -> list[float]:
-    ranks = _rank_numbers(view.numbers)
-    if ranks is None or max(ranks) < 2:
-        return [0.0] * len(view.options)
+    ranks = _rank_numbers(view)
     return [-abs(rank - max(ranks) / 2) for rank in ranks]
 
 
@@ -254,13 +246,8 @@ def _score_first_word(view: View) -> list[float]:
     return [float(firsts[words[0]]) if words else 0.0 for words in view.words]
 
 
-def _make_alphabet_scorer(sign: float) -> Callable[[View], list[float]]:
-    def score(view: View) -> list[float]:
-        texts = [" ".join(words) for words in view.words]
-        ranks = {text: rank for rank, text in enumerate(sorted(set(texts)))}
-        return [sign * ranks[text] for text in texts]
-
-    return score
+def _rank_texts(view: View) -> list[int]:
+    return _rank([" ".join(words) for words in view.words])
 
 
 def _make_position_scorer(position: int) -> Callable[[View], list[float]]:
@@ -331,8 +318,8 @@ CUES: tuple[Cue, ...] = (
         lambda v: [-float(v.corpus.wholes[words]) for words in v.words],
     ),
     Cue("a number", lambda v: [float(n is not None) for n in v.numbers], needs="any"),
-    Cue("the largest number", _make_number_scorer(1.0), needs="any"),
-    Cue("the smallest number", _make_number_scorer(-1.0), needs="any"),
+    Cue("the largest number", _rank_numbers, needs="any"),
+    Cue("the smallest number", lambda v: _negate(_rank_numbers(v)), needs="any"),
     Cue("a number in the middle", _score_middle_number, needs="any"),
     Cue("a negation", lambda v: v.negations, needs="latin"),
     Cue("no negation", lambda v: _negate(v.negations), needs="latin"),
@@ -364,8 +351,8 @@ CUES: tuple[Cue, ...] = (
         needs="any",
     ),
     Cue("fits a or an at the question's end", _score_article, needs="latin"),
-    Cue("the first by the alphabet", _make_alphabet_scorer(-1.0)),
-    Cue("the last by the alphabet", _make_alphabet_scorer(1.0)),
+    Cue("the first by the alphabet", lambda v: _negate(_rank_texts(v))),
+    Cue("the last by the alphabet", _rank_texts),
 )
 """The default cues: flaws that test-wise people exploit (Millman, Bishop and Ebel 1965; Haladyna,
 Downing and Rodriguez 2002), and artifacts since found in published data sets."""
@@ -384,6 +371,14 @@ POSITIONS: tuple[Cue, ...] = tuple(
 """Cues for the positions after the fourth, up to the maximum number of options."""
 
 
+_SCRIPTS = {
+    "any": {"latin", "spaced", "unspaced"},
+    "words": {"latin", "spaced"},
+    "latin": {"latin"},
+}
+"""Scripts that a cue can read, by its `needs`."""
+
+
 def count_ties(cue: Cue, views: Sequence[View]) -> Ties:
     """Return the number of tied options for each selected option, (options,).
 
@@ -393,8 +388,7 @@ def count_ties(cue: Cue, views: Sequence[View]) -> Ties:
     Raises:
         DataError: the number of scores is not the number of options, or a score is not finite.
     """
-    scripts = {"any": ("latin", "spaced", "unspaced"), "words": ("latin", "spaced")}
-    read = scripts.get(cue.needs, ("latin",))
+    read = _SCRIPTS[cue.needs]
     scores = [
         cue.score(view) if view.script in read else [0.0] * len(view.options) for view in views
     ]
@@ -410,11 +404,9 @@ def count_ties(cue: Cue, views: Sequence[View]) -> Ties:
         raise DataError(f"the cue {cue.name!r} returned a score that is not a finite number")
     starts = np.concatenate([[0], np.cumsum(counts)[:-1]])
     best = flat == np.repeat(np.maximum.reduceat(flat, starts), counts)
-    ties: Ties = best * np.repeat(np.add.reduceat(best.astype(np.uint8), starts), counts)
-    return ties
+    return np.asarray(best * np.repeat(np.add.reduceat(best.astype(np.uint8), starts), counts))
 
 
 def can_read(cue: Cue, scripts: Collection[Writing]) -> bool:
     """Return whether a cue can read any item in these scripts."""
-    readable = {"latin"} if cue.needs == "latin" else {"latin", "spaced"}
-    return cue.needs == "any" or not readable.isdisjoint(scripts)
+    return not _SCRIPTS[cue.needs].isdisjoint(scripts)

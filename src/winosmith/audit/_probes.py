@@ -442,8 +442,7 @@ def _unpack_code(code: int, words: Sequence[str]) -> str:
 
 def _assign_folds(items: Items, seed: int) -> Ints:
     dealt = np.random.default_rng([seed, 2]).permutation(items.block_count) % _FOLDS
-    folds: Ints = dealt[items.block]
-    return folds
+    return np.asarray(dealt[items.block])
 
 
 def cross_fit_scores(
@@ -502,8 +501,7 @@ def _fit_weights(totals: Floats, expected: Floats, correct: Floats) -> Floats:
     found = correct + _SMOOTHING * chance
     found /= totals[:, None] + _SMOOTHING - found
     found *= (1 - chance) / chance
-    weights: Floats = np.log(found, out=found)
-    return weights
+    return np.asarray(np.log(found, out=found))
 
 
 def _compute_accuracy(items: Items, scores: Floats, keys: Ints) -> Floats:
