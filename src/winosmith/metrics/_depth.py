@@ -229,7 +229,6 @@ def _explain_missing_depth(kind: str, known: dict[DepthKind, int]) -> str:
 def _make_family(
     graded: Graded, root: str, root_row: int | None, rows: list[int], row_depths: list[int]
 ) -> Family:
-    chance = [1 / len(graded.dataset[row].options) for row in rows]
     if root_row in rows:  # the lineage has a cycle, or the problem has only a depth
         root_row = None
     return Family(
@@ -237,11 +236,11 @@ def _make_family(
         int(graded.clusters[rows[0]]),
         None if root_row is None else float(graded.credit[root_row]),
         root_row is not None and bool(graded.tied[root_row]),
-        1.0 if root_row is None else 1 / len(graded.dataset[root_row].options),
+        1.0 if root_row is None else float(graded.chances[root_row]),
         np.array(row_depths, dtype=np.int64),
         1 - graded.credit[rows],
         graded.tied[rows],
-        np.array(chance),
+        graded.chances[rows],
     )
 
 
@@ -333,8 +332,7 @@ def _sum_observed_errors(family: Family) -> Floats:
     levels, of = np.unique(family.depths, return_inverse=True)
     wrong = np.bincount(of, family.wrong)
     _, fine = compute_error_free_probabilities(family.depths, family.wrong)
-    found: Floats = _compute_totals(levels, wrong[None], fine[None])[0]
-    return found
+    return np.asarray(_compute_totals(levels, wrong[None], fine[None])[0])
 
 
 def _make_error_depth(
@@ -374,8 +372,7 @@ def _make_error_depth(
 
 def _compute_ratios(sums: Sums, columns: tuple[int, int]) -> Floats:
     kept = sums[sums[:, columns[1]] > 0]
-    ratios: Floats = kept[:, columns[0]] / kept[:, columns[1]]
-    return ratios
+    return np.asarray(kept[:, columns[0]] / kept[:, columns[1]])
 
 
 def _simulate_errors(
@@ -531,10 +528,13 @@ def count_edit_kinds(graded: Graded, tags: Tags, seed: int = 0) -> EditKinds:
     names = sorted({kind for edits in counts for kind in edits})
     table = np.array([[edits[name] for name in names] for edits in counts])
     intervals = _compute_excess_intervals(table > 0, wrong, clusters, seed)
-    found = [
-        _measure_edit_kind(name, table[:, at], wrong, tied, clusters, intervals[at])
-        for at, name in enumerate(names)
-    ]
+    found = []
+    for name, edits_of, interval in zip(names, table.T, intervals, strict=True):
+        has = edits_of > 0
+        share = _proportion.proportion(wrong[has], clusters[has], ties=int(tied[has].sum()))
+        number = _proportion.round_count(float(edits_of @ wrong))
+        excess = share.value - float(wrong.mean())
+        found.append(EditKind(name, int(edits_of.sum()), number, share, excess, interval))
     found.sort(key=lambda kind: (-kind.wrong_edits, -kind.edits, kind.kind))
     errors = _proportion.proportion(wrong, clusters, ties=int(tied.sum()))
     return EditKinds(errors, left_out, tuple(found))
@@ -560,27 +560,6 @@ def _pair_with_tags(problem_id: str, sentence: str, tags_by_id: Tags) -> Iterato
         raise DataError(f"the sentence of {problem_id!r} has {has} for its {len(cut)} tokens")
     for token, tag in zip(cut, tags, strict=True):
         yield token, BLANK if token == BLANK else tag
-
-
-def _measure_edit_kind(
-    name: str,
-    edits: npt.NDArray[np.int64],
-    wrong: Floats,
-    tied: Bools,
-    clusters: npt.NDArray[np.int64],
-    interval: tuple[float, float] | None,
-) -> EditKind:
-    having = edits > 0
-    errors = _proportion.proportion(wrong[having], clusters[having], ties=int(tied[having].sum()))
-    excess = errors.value - float(wrong.mean())
-    return EditKind(
-        name,
-        int(edits.sum()),
-        _proportion.round_count(float(edits @ wrong)),
-        errors,
-        excess,
-        interval,
-    )
 
 
 def _compute_excess_intervals(

@@ -426,10 +426,9 @@ def krippendorff_alpha(
     >>> krippendorff_alpha([[3, 0], [2, 0]]).reason
     'all answers are the same, so agreement beyond chance is undefined'
     """
-    counts, labels = _check_table(table, clusters)
-    reason = _explain_undefined(counts)
+    counts, labels, reason = _check_table(table, clusters)
     if reason:
-        return _make_undefined_reliability(counts, reason)
+        return Reliability(None, None, reason, len(counts), int(counts.sum()))
     answers = counts.sum(axis=1)
     differing = (answers**2 - (counts**2).sum(axis=1)) / (answers - 1)
     pool = counts.sum(axis=0) / counts.sum()
@@ -472,8 +471,7 @@ def fleiss_kappa(
     >>> round(fleiss_kappa([[3, 0], [0, 3], [2, 1], [1, 2]]).value, 3)
     0.333
     """
-    counts, labels = _check_table(table, clusters)
-    reason = _explain_undefined(counts)
+    counts, labels, reason = _check_table(table, clusters)
     raters = counts.sum(axis=1)
     if not reason and raters.min() < raters.max():
         reason = (
@@ -481,7 +479,7 @@ def fleiss_kappa(
             "the same number for each"
         )
     if reason:
-        return _make_undefined_reliability(counts, reason)
+        return Reliability(None, None, reason, len(counts), int(counts.sum()))
     agreeing = (counts * (counts - 1)).sum(axis=1) / (raters * (raters - 1))
     pool = counts.sum(axis=0) / counts.sum()
     ends = [1.0, *pool], [float(pool @ pool), *pool]
@@ -498,8 +496,8 @@ def _compute_kappa(sums: Floats) -> Floats:
     return kappa
 
 
-def _check_table(table: npt.ArrayLike, clusters: npt.ArrayLike | None) -> tuple[Ints, Ints]:
-    """Return the counts and clusters of the items with at least two answers.
+def _check_table(table: npt.ArrayLike, clusters: npt.ArrayLike | None) -> tuple[Ints, Ints, str]:
+    """Return the counts and clusters of items with two answers or more, and why they are too few.
 
     Raises:
         DataError: The table does not contain counts, or there is not one cluster per item.
@@ -517,7 +515,12 @@ def _check_table(table: npt.ArrayLike, clusters: npt.ArrayLike | None) -> tuple[
             f"there are {labels.size} clusters for {len(counts)} items; give one per item"
         )
     several = counts.sum(axis=1) >= 2
-    return counts[several].astype(np.int64), labels[several]
+    counts, reason = counts[several].astype(np.int64), ""
+    if not len(counts):
+        reason = "no item has two answers or more"
+    elif np.count_nonzero(counts.sum(axis=0)) < 2:
+        reason = "all answers are the same, so agreement beyond chance is undefined"
+    return counts, labels[several], reason
 
 
 def _make_reliability(
@@ -544,15 +547,3 @@ def _make_reliability(
     drawn = coefficient(_proportion.resample(of, seed, prior=prior))
     interval = _proportion.percentile_interval(drawn[~np.isnan(drawn)])
     return Reliability(value, interval, "", len(counts), int(counts.sum()))
-
-
-def _make_undefined_reliability(counts: Ints, reason: str) -> Reliability:
-    return Reliability(None, None, reason, len(counts), int(counts.sum()))
-
-
-def _explain_undefined(counts: Ints) -> str:
-    if not len(counts):
-        return "no item has two answers or more"
-    if np.count_nonzero(counts.sum(axis=0)) < 2:
-        return "all answers are the same, so agreement beyond chance is undefined"
-    return ""
