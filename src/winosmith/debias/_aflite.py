@@ -28,7 +28,7 @@ from winosmith._version import __version__
 from winosmith.debias import _selection
 from winosmith.debias._chance import Null, draw_phase_null, estimate_chance_removals, pool_votes
 from winosmith.debias._ensemble import DRAWS, Ensemble, NullMode, Remove, Settings, open_ensemble
-from winosmith.debias._rows import Rows, check_rows, encode_group_labels
+from winosmith.debias._rows import Rows, check_rows, encode_group_labels, make_read_only
 from winosmith.debias._solver import Start
 from winosmith.errors import DataError, InputError, OutputError
 from winosmith.outputs import atomic_write
@@ -122,15 +122,7 @@ class AfliteResult(Result):
     parameters: Mapping[str, Any]
 
     def __post_init__(self) -> None:
-        arrays: tuple[NDArray[Any], ...] = (
-            self.kept,
-            self.scores,
-            self.votes,
-            self.removed_in,
-            *self.removed,
-        )
-        for array in arrays:
-            array.flags.writeable = False
+        make_read_only(self.kept, self.scores, self.votes, self.removed_in, *self.removed)
 
     def charts(self) -> list[Svg]:
         """Return charts of the size per phase and of the scores in the first and last phases."""
@@ -379,18 +371,14 @@ def _encode_twins(
 
 
 def _build_result(rows: Rows, progress: Progress, parameters: dict[str, Any]) -> AfliteResult:
-    removed_in = np.empty_like(progress.removed_in)
-    last_scores = np.empty_like(progress.scores)
-    votes = np.empty_like(progress.votes)
-    removed_in[rows.order] = progress.removed_in
-    last_scores[rows.order] = progress.scores
-    votes[rows.order] = progress.votes
+    back = np.argsort(rows.order)
+    removed_in = progress.removed_in[back]
     return AfliteResult(
         kept=np.flatnonzero(removed_in < 0),
         removed=tuple(np.flatnonzero(removed_in == phase.number) for phase in progress.phases),
         phases=tuple(progress.phases),
-        scores=last_scores,
-        votes=votes,
+        scores=progress.scores[back],
+        votes=progress.votes[back],
         removed_in=removed_in,
         stopped=cast(StopReason, progress.stopped),  # the phases have run to their end
         parameters=parameters,

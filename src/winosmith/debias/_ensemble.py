@@ -117,7 +117,6 @@ class Ensemble:
         return _solver.StartData(
             kernel=Kernel(self.basis.matrix, self.y),
             ridge=self.penalty,
-            intercept=self.basis.columns,
             train_size=self.settings.train_size,
             threads=self.threads,
         )
@@ -278,7 +277,17 @@ def train_and_vote(task: tuple[Share, Arrays | None]) -> Votes:
     X, y = arrays or load_arrays(share.location)
     y = y if share.labels is None else share.labels
     kernel = Kernel(X, y)
-    partitions = [_draw_partition(share, classifier) for classifier in share.classifiers]
+    partitions = [
+        draw_training_rows(
+            len(share.rows),
+            share.train_size,
+            seed=share.seed,
+            phase=share.phase,
+            classifier=classifier,
+            groups=share.groups,
+        )
+        for classifier in share.classifiers
+    ]
     ones = np.array([y[share.rows[task]].mean(dtype=np.float64) for task in partitions])
     one_class = (ones == 0) | (ones == 1)
     weights = np.zeros((len(partitions), len(share.start.weights)))
@@ -291,17 +300,6 @@ def train_and_vote(task: tuple[Share, Arrays | None]) -> Votes:
         weights[both], polished[both], passes[both] = _train_classifiers(share, kernel, X, y, mixed)
     correct, total, close = kernel.count_votes(share.rows, partitions, weights)
     return Votes(correct, total, close, weights, one_class, polished, passes)
-
-
-def _draw_partition(share: Share, classifier: int) -> NDArray[np.int32]:
-    return draw_training_rows(
-        len(share.rows),
-        share.train_size,
-        seed=share.seed,
-        phase=share.phase,
-        classifier=classifier,
-        groups=share.groups,
-    )
 
 
 def _train_classifiers(

@@ -509,8 +509,7 @@ def _apply_rule(
 
 def _compute_weighted_accuracy(credit: Floats, weights: Floats) -> Floats:
     whole = weights.sum(axis=0)
-    accuracy: Floats = (weights * credit).sum(axis=0) / np.where(whole > 0, whole, 1)
-    return accuracy
+    return np.asarray((weights * credit).sum(axis=0) / np.where(whole > 0, whole, 1))
 
 
 def _draw_halves(order: Rows, block_of: Rows, seed: int, split: int) -> tuple[Rows, Rows]:
