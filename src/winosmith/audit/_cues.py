@@ -213,8 +213,16 @@ def is_negation(word: str) -> bool:
     return word in NEGATIONS or word.endswith(("n't", "n’t"))
 
 
+def _score_each(score: Callable[[str], float]) -> Callable[[View], list[float]]:
+    return lambda view: [float(score(option)) for option in view.options]
+
+
 def _make_pattern_scorer(pattern: re.Pattern[str]) -> Callable[[View], list[float]]:
-    return lambda view: [float(bool(pattern.search(option))) for option in view.options]
+    return _score_each(lambda option: pattern.search(option) is not None)
+
+
+def _count_wholes(view: View) -> list[float]:
+    return [float(view.corpus.wholes[words]) for words in view.words]
 
 
 def _rank(values: Sequence[Any]) -> list[int]:
@@ -309,14 +317,8 @@ CUES: tuple[Cue, ...] = (
     Cue("the rarest word", lambda v: [max(rare, default=0.0) for rare in v.rarity]),
     Cue("the rarest words, on average", lambda v: [_mean(rare) for rare in v.rarity]),
     Cue("the commonest words, on average", lambda v: _negate(_mean(rare) for rare in v.rarity)),
-    Cue(
-        "an option that the set has often",
-        lambda v: [float(v.corpus.wholes[words]) for words in v.words],
-    ),
-    Cue(
-        "an option that the set has seldom",
-        lambda v: [-float(v.corpus.wholes[words]) for words in v.words],
-    ),
+    Cue("an option that the set has often", _count_wholes),
+    Cue("an option that the set has seldom", lambda v: _negate(_count_wholes(v))),
     Cue("a number", lambda v: [float(n is not None) for n in v.numbers], needs="any"),
     Cue("the largest number", _rank_numbers, needs="any"),
     Cue("the smallest number", lambda v: _negate(_rank_numbers(v)), needs="any"),
@@ -329,12 +331,8 @@ CUES: tuple[Cue, ...] = (
     Cue("all of the above", _make_pattern_scorer(ALL), needs="latin"),
     Cue("none of the above", _make_pattern_scorer(NONE), needs="latin"),
     Cue("several of the others (both A and B)", _make_pattern_scorer(SEVERAL), needs="latin"),
-    Cue(
-        "a full stop at its end",
-        lambda v: [float(o.rstrip().endswith(".")) for o in v.options],
-        needs="any",
-    ),
-    Cue("a comma", lambda v: [float("," in o) for o in v.options], needs="any"),
+    Cue("a full stop at its end", _score_each(lambda o: o.rstrip().endswith(".")), needs="any"),
+    Cue("a comma", _score_each(lambda o: "," in o), needs="any"),
     Cue(
         "brackets or quotation marks",
         _make_pattern_scorer(re.compile(r"[()\[\]{}\"“”«»]")),
@@ -342,14 +340,10 @@ CUES: tuple[Cue, ...] = (
     ),
     Cue(
         "a capital at its beginning",
-        lambda v: [float(o.lstrip()[:1].isupper()) for o in v.options],
+        _score_each(lambda o: o.lstrip()[:1].isupper()),
         needs="any",
     ),
-    Cue(
-        "the most capitals",
-        lambda v: [float(sum(map(str.isupper, o))) for o in v.options],
-        needs="any",
-    ),
+    Cue("the most capitals", _score_each(lambda o: sum(map(str.isupper, o))), needs="any"),
     Cue("fits a or an at the question's end", _score_article, needs="latin"),
     Cue("the first by the alphabet", lambda v: _negate(_rank_texts(v))),
     Cue("the last by the alphabet", _rank_texts),

@@ -413,10 +413,10 @@ def _explain_doubts(
 ) -> dict[int, tuple[str, str]]:
     reasons = {}
     for one in doubts.set_aside:
-        problem = data[row := data.row(one.id)]
+        other, key = one.get_key_texts(data[row := data.row(one.id)])
         reason = (
-            f"{one.models} models choose “{one.proposed_key(problem)}”, but its key is "
-            f"“{_items.get_key_text(problem)}” (agreement {percent(one.agreement, 0)})"
+            f"{one.models} models choose “{other}”, but its key is “{key}” "
+            f"(agreement {percent(one.agreement, 0)})"
         )
         reasons[row] = (SET_ASIDE, reason)
     twins = {twin: data[row].id for row in reasons if (twin := data[row].twin_id)}

@@ -10,7 +10,7 @@ import numpy as np
 
 from winosmith import metrics
 from winosmith.answers import Answers, Log
-from winosmith.audit._items import Bools, Floats, Ints, Items
+from winosmith.audit._items import Bools, Floats, Ints, Items, get_key_text
 from winosmith.audit._planted import Choices, PlantedKeys, find_training_obstacle, rank_items
 from winosmith.dataset import Dataset, Filtered
 from winosmith.errors import DataError
@@ -49,6 +49,10 @@ class Suspect(Result):
     def proposed_key(self, problem: Problem) -> str | None:
         """Return the text of the proposed key; None if no key is proposed."""
         return None if self.other is None else problem.options[self.other]
+
+    def get_key_texts(self, problem: Problem) -> tuple[str | None, str]:
+        """Return the texts of the proposed key and of the item's key."""
+        return self.proposed_key(problem), get_key_text(problem)
 
 
 @dataclass(frozen=True, slots=True)
