@@ -307,7 +307,12 @@ def aflite(
     )
     if remove == "groups" and groups is None:
         raise InputError('remove is "groups", but groups is missing')
-    run = Run(rows, settings, _encode_twins(rows, twins, settings), executor, scratch, on_draw)
+    if twins is not None and len(twins) != len(rows.y):
+        raise DataError(f"X has {len(rows.y)} rows, but twins has {len(twins)} entries")
+    twin_of = np.arange(len(rows.y)) if rows.groups is None else rows.groups
+    if twins is not None and null != "off":
+        twin_of = encode_group_labels(twins, rows.order)
+    run = Run(rows, settings, twin_of, executor, scratch, on_draw)
     if settings.train_size >= len(rows.y):
         train, cut = suggest_sizes(len(rows.y))
         warnings.warn(
@@ -358,16 +363,6 @@ def suggest_sizes(rows: int) -> tuple[int, int]:
     """
     fraction = min(1.0, rows / PAPER_ROWS)
     return max(2, round(fraction * PAPER_TRAIN_SIZE)), max(1, round(fraction * PAPER_CUTOFF))
-
-
-def _encode_twins(
-    rows: Rows, twins: Sequence[Hashable] | None, settings: Settings
-) -> NDArray[np.intp]:
-    if twins is not None and len(twins) != len(rows.y):
-        raise DataError(f"X has {len(rows.y)} rows, but twins has {len(twins)} entries")
-    if twins is None or settings.null == "off":
-        return np.arange(len(rows.y)) if rows.groups is None else rows.groups
-    return encode_group_labels(twins, rows.order)
 
 
 def _build_result(rows: Rows, progress: Progress, parameters: dict[str, Any]) -> AfliteResult:

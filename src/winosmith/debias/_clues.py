@@ -376,7 +376,7 @@ def group_words_by_role(problem: Problem, other_half: str | None = None) -> Word
     """
     unspaced = text.detect_script(problem.sentence) == "unspaced"
     options = [[option.lower()] if unspaced else text.units(option) for option in problem.options]
-    heads = tuple(_find_last_word(option) for option in options)
+    heads = [next(filter(_is_word, reversed(option)), "") for option in options]
     tokens, blank = split_units_with_blank(problem)
     if unspaced:
         cues = list(filter(text.is_content, tokens[max(0, (blank or 0) - LETTERS) :]))
@@ -419,10 +419,6 @@ def _split_into_clauses(tokens: Sequence[str]) -> list[list[str]]:
         else:
             clauses[-1].append(token)
     return clauses
-
-
-def _find_last_word(option: Sequence[str]) -> str:
-    return next((token for token in reversed(option) if _is_word(token)), "")
 
 
 def _is_word(token: str) -> bool:

@@ -321,10 +321,29 @@ def measure_depths(
     depths = np.concatenate([family.depths for family in families])
     risk = 1 - np.concatenate([family.chance for family in families])
     exact = float(np.average(depths, weights=risk)), None, None
-    pooled, mean, first = (
-        _make_error_depth(observed, drawn, number, coins, shuffles, place, expected)
-        for place, expected in zip(_RATIO_COLUMNS, exact, strict=True)
-    )
+    found = []
+    for (above, below), expected in zip(_RATIO_COLUMNS, exact, strict=True):
+        of_coins = _compute_ratios(coins, above, below)
+        coin = float(of_coins.mean()) if expected is None else expected
+        coin_interval = _proportion.null_interval(of_coins)
+        if not observed[below]:
+            null = DepthNull(coin, coin_interval, None, None, None)
+            found.append(ErrorDepth(None, None, 0, null))
+            continue
+        value = float(observed[above] / observed[below])
+        of_shuffles = _compute_ratios(shuffles, above, below)
+        centre = float(of_shuffles.mean())
+        as_far = np.abs(of_shuffles - centre) >= abs(value - centre) - 1e-9
+        p_value = float((1 + as_far.sum()) / (1 + len(as_far)))
+        shuffled = _proportion.null_interval(of_shuffles)
+        interval = None
+        if drawn is not None:
+            ratios = _compute_ratios(drawn, above, below)
+            interval = _proportion.percentile_interval(ratios, clusters=number)
+        errors = _proportion.round_count(float(observed[below]))
+        null = DepthNull(coin, coin_interval, centre, shuffled, p_value)
+        found.append(ErrorDepth(value, interval, errors, null))
+    pooled, mean, first = found
     return pooled, mean, first
 
 
@@ -335,44 +354,9 @@ def _sum_observed_errors(family: Family) -> Floats:
     return np.asarray(_compute_totals(levels, wrong[None], fine[None])[0])
 
 
-def _make_error_depth(
-    observed: Floats,
-    drawn: Sums | None,
-    clusters: int,
-    coins: Sums,
-    shuffles: Sums,
-    columns: tuple[int, int],
-    expected: float | None,
-) -> ErrorDepth:
-    above, below = columns
-    of_coins = _compute_ratios(coins, columns)
-    coin = float(of_coins.mean()) if expected is None else expected
-    if not observed[below]:
-        null = DepthNull(coin, _proportion.null_interval(of_coins), None, None, None)
-        return ErrorDepth(None, None, 0, null)
-    value = float(observed[above] / observed[below])
-    errors = _proportion.round_count(float(observed[below]))
-    of_shuffles = _compute_ratios(shuffles, columns)
-    centre = float(of_shuffles.mean())
-    as_far = np.abs(of_shuffles - centre) >= abs(value - centre) - 1e-9
-    null = DepthNull(
-        coin,
-        _proportion.null_interval(of_coins),
-        centre,
-        _proportion.null_interval(of_shuffles),
-        float((1 + as_far.sum()) / (1 + len(as_far))),
-    )
-    interval = (
-        None
-        if drawn is None
-        else _proportion.percentile_interval(_compute_ratios(drawn, columns), clusters=clusters)
-    )
-    return ErrorDepth(value, interval, errors, null)
-
-
-def _compute_ratios(sums: Sums, columns: tuple[int, int]) -> Floats:
-    kept = sums[sums[:, columns[1]] > 0]
-    return np.asarray(kept[:, columns[0]] / kept[:, columns[1]])
+def _compute_ratios(sums: Sums, above: int, below: int) -> Floats:
+    kept = sums[sums[:, below] > 0]
+    return np.asarray(kept[:, above] / kept[:, below])
 
 
 def _simulate_errors(

@@ -333,10 +333,12 @@ def guessing_p_value(graded: Graded, *, lower_tail: bool = False) -> float:
         together.setdefault((int(cluster), len(graded.dataset[row].options)), []).append(row)
     chosen = [_measure_distances(graded, row) for row in range(len(graded.dataset))]
     unit = math.lcm(*(len(own) or 1 for own in chosen))  # credits are multiples of 1/unit
-    steps = [
-        _rotate_credit([chosen[row] for row in rows], options, unit)
-        for (_, options), rows in together.items()
-    ]
+    steps = []  # the credit of each cluster, in units, for each rotation of its labels
+    for (_, options), rows in together.items():
+        credit = np.zeros(options, dtype=np.int64)
+        for places in (chosen[row] for row in rows):
+            credit[places] += unit // (len(places) or 1)
+        steps.append(credit)
     seen = round(float(graded.credit.sum()) * unit) - sum(int(step.min()) for step in steps)
     steps = [step - step.min() for step in steps]
     if sum(int(step.max()) for step in steps) > _MAX_EXACT_SUM:
@@ -370,22 +372,6 @@ def _measure_distances(graded: Graded, row: int) -> list[int]:
     place = {option: at for at, option in enumerate(order)}
     answer = place[problem.answer or 0]  # `grade` refuses unknown answers
     return [(place[option] - answer) % len(options) for option in graded.predictions[row].chosen]
-
-
-def _rotate_credit(
-    distances: Sequence[Sequence[int]], option_count: int, unit: int
-) -> npt.NDArray[np.int64]:
-    """Return the (option_count,) credit of a cluster, in units, for each rotation of its labels.
-
-    Args:
-        distances: The distances of the chosen options from the answer, for each problem.
-        option_count: The number of options of each problem.
-        unit: The number of units per credit.
-    """
-    credit = np.zeros(option_count, dtype=np.int64)
-    for places in distances:
-        credit[list(places)] += unit // (len(places) or 1)
-    return credit
 
 
 BINS = 15
