@@ -28,7 +28,7 @@ from winosmith._version import __version__
 from winosmith.debias import _selection
 from winosmith.debias._chance import Null, draw_phase_null, estimate_chance_removals, pool_votes
 from winosmith.debias._ensemble import DRAWS, Ensemble, NullMode, Remove, Settings, open_ensemble
-from winosmith.debias._rows import Rows, check_rows, encode_group_labels, make_read_only
+from winosmith.debias._rows import Rows, check_rows, encode_group_labels
 from winosmith.debias._solver import Start
 from winosmith.errors import DataError, InputError, OutputError
 from winosmith.outputs import atomic_write
@@ -122,7 +122,15 @@ class AfliteResult(Result):
     parameters: Mapping[str, Any]
 
     def __post_init__(self) -> None:
-        make_read_only(self.kept, self.scores, self.votes, self.removed_in, *self.removed)
+        arrays: tuple[NDArray[Any], ...] = (
+            self.kept,
+            self.scores,
+            self.votes,
+            self.removed_in,
+            *self.removed,
+        )
+        for array in arrays:
+            array.flags.writeable = False
 
     def charts(self) -> list[Svg]:
         """Return charts of the size per phase and of the scores in the first and last phases."""
@@ -307,12 +315,7 @@ def aflite(
     )
     if remove == "groups" and groups is None:
         raise InputError('remove is "groups", but groups is missing')
-    if twins is not None and len(twins) != len(rows.y):
-        raise DataError(f"X has {len(rows.y)} rows, but twins has {len(twins)} entries")
-    twin_of = np.arange(len(rows.y)) if rows.groups is None else rows.groups
-    if twins is not None and null != "off":
-        twin_of = encode_group_labels(twins, rows.order)
-    run = Run(rows, settings, twin_of, executor, scratch, on_draw)
+    run = Run(rows, settings, _encode_twins(rows, twins, settings), executor, scratch, on_draw)
     if settings.train_size >= len(rows.y):
         train, cut = suggest_sizes(len(rows.y))
         warnings.warn(
@@ -365,15 +368,29 @@ def suggest_sizes(rows: int) -> tuple[int, int]:
     return max(2, round(fraction * PAPER_TRAIN_SIZE)), max(1, round(fraction * PAPER_CUTOFF))
 
 
+def _encode_twins(
+    rows: Rows, twins: Sequence[Hashable] | None, settings: Settings
+) -> NDArray[np.intp]:
+    if twins is not None and len(twins) != len(rows.y):
+        raise DataError(f"X has {len(rows.y)} rows, but twins has {len(twins)} entries")
+    if twins is None or settings.null == "off":
+        return np.arange(len(rows.y)) if rows.groups is None else rows.groups
+    return encode_group_labels(twins, rows.order)
+
+
 def _build_result(rows: Rows, progress: Progress, parameters: dict[str, Any]) -> AfliteResult:
-    back = np.argsort(rows.order)
-    removed_in = progress.removed_in[back]
+    removed_in = np.empty_like(progress.removed_in)
+    last_scores = np.empty_like(progress.scores)
+    votes = np.empty_like(progress.votes)
+    removed_in[rows.order] = progress.removed_in
+    last_scores[rows.order] = progress.scores
+    votes[rows.order] = progress.votes
     return AfliteResult(
         kept=np.flatnonzero(removed_in < 0),
         removed=tuple(np.flatnonzero(removed_in == phase.number) for phase in progress.phases),
         phases=tuple(progress.phases),
-        scores=progress.scores[back],
-        votes=progress.votes[back],
+        scores=last_scores,
+        votes=votes,
         removed_in=removed_in,
         stopped=cast(StopReason, progress.stopped),  # the phases have run to their end
         parameters=parameters,

@@ -22,7 +22,7 @@ from collections.abc import Iterator
 from concurrent.futures import Executor, ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,6 +33,9 @@ from winosmith.debias._rows import Rows, choose_scratch_folder, draw_training_ro
 from winosmith.debias._solver import Basis, Start
 from winosmith.errors import DataError, OutputError
 from winosmith.parallel import Broadcaster, count_workers, ordered_map, use_one_thread
+
+if TYPE_CHECKING:
+    from winosmith.debias._kernel import Kernel
 
 Floats = NDArray[np.float64]
 
@@ -114,6 +117,7 @@ class Ensemble:
         return _solver.StartData(
             kernel=Kernel(self.basis.matrix, self.y),
             ridge=self.penalty,
+            intercept=self.basis.columns,
             train_size=self.settings.train_size,
             threads=self.threads,
         )
@@ -274,17 +278,7 @@ def train_and_vote(task: tuple[Share, Arrays | None]) -> Votes:
     X, y = arrays or load_arrays(share.location)
     y = y if share.labels is None else share.labels
     kernel = Kernel(X, y)
-    partitions = [
-        draw_training_rows(
-            len(share.rows),
-            share.train_size,
-            seed=share.seed,
-            phase=share.phase,
-            classifier=classifier,
-            groups=share.groups,
-        )
-        for classifier in share.classifiers
-    ]
+    partitions = [_draw_partition(share, classifier) for classifier in share.classifiers]
     ones = np.array([y[share.rows[task]].mean(dtype=np.float64) for task in partitions])
     one_class = (ones == 0) | (ones == 1)
     weights = np.zeros((len(partitions), len(share.start.weights)))
@@ -293,24 +287,43 @@ def train_and_vote(task: tuple[Share, Arrays | None]) -> Votes:
     polished, passes = np.zeros(len(partitions), np.bool_), np.zeros(len(partitions), np.intp)
     both = np.flatnonzero(~one_class)
     if both.size:
-        start = share.start
-        fit = _solver.minimize(
-            kernel.make_gradient(share.rows, [partitions[column] for column in both]),
-            np.repeat(start.weights[None], len(both), axis=0),
-            share.ridge,
-            start.diagonal,
-            start.tolerance,
-            (start.measured, start.product),
-        )
-        weights[both], polished[both], passes[both] = fit.weights, ~fit.converged, fit.passes
-        for column in np.flatnonzero(polished):
-            part = share.rows[partitions[column]]
-            with use_one_thread():
-                weights[column] = _solver.minimize_by_newton(
-                    X[part], y[part], share.ridge, weights[column]
-                )
+        mixed = [partitions[column] for column in both]
+        weights[both], polished[both], passes[both] = _train_classifiers(share, kernel, X, y, mixed)
     correct, total, close = kernel.count_votes(share.rows, partitions, weights)
     return Votes(correct, total, close, weights, one_class, polished, passes)
+
+
+def _draw_partition(share: Share, classifier: int) -> NDArray[np.int32]:
+    return draw_training_rows(
+        len(share.rows),
+        share.train_size,
+        seed=share.seed,
+        phase=share.phase,
+        classifier=classifier,
+        groups=share.groups,
+    )
+
+
+def _train_classifiers(
+    share: Share,
+    kernel: Kernel,
+    X: NDArray[np.float32],
+    y: NDArray[np.float32],
+    partitions: list[NDArray[np.int32]],
+) -> tuple[Floats, NDArray[np.bool_], NDArray[np.intp]]:
+    start = share.start
+    known = start.measured, start.product
+    starts = np.repeat(start.weights[None], len(partitions), axis=0)
+    gradient = kernel.make_gradient(share.rows, partitions)
+    fit = _solver.minimize(gradient, starts, share.ridge, start.diagonal, start.tolerance, known)
+    weights, slow = fit.weights, ~fit.converged
+    for column in np.flatnonzero(slow):
+        part = share.rows[partitions[column]]
+        with use_one_thread():
+            weights[column] = _solver.minimize_by_newton(
+                X[part], y[part], share.ridge, weights[column]
+            )
+    return weights, slow, fit.passes
 
 
 Arrays = tuple[NDArray[np.float32], NDArray[np.float32]]

@@ -59,7 +59,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from winosmith.debias import _rows
-from winosmith.debias._lbfgs import Pair, compute_direction, dot_rows, make_pair
 from winosmith.debias._rows import Rows
 from winosmith.errors import DataError
 from winosmith.parallel import ordered_map
@@ -71,6 +70,7 @@ Floats = NDArray[np.float64]
 
 Positions = NDArray[np.int32]
 
+Pair = tuple[Floats, Floats, Floats]
 
 MAX_FLOAT64_WORK = 5e9
 """The maximum number of multiplications for a rotation in float64; they take about a second."""
@@ -132,23 +132,12 @@ def _fill_basis(rows: Rows, threads: Executor, matrix: NDArray[np.float32]) -> B
     mean, largest = _compute_centre(rows)
     scale = 2.0 ** -float(np.round(np.log2(largest))) if largest > 0 else 1.0
     gram = np.zeros((columns, columns))
-
-    def centre(part: slice) -> NDArray[Any]:
-        return ((rows.read_chunk(part) - mean) * scale).astype(dtype)
-
-    def compute_gram(part: slice) -> NDArray[Any]:
-        chunk = centre(part)
-        return np.asarray(chunk.T @ chunk)
-
-    def rotate(part: slice) -> None:
-        matrix[part, columns] = 1.0
-        matrix[part, :columns] = centre(part) @ rotation
-
-    # each product has d² numbers
-    for product in ordered_map(compute_gram, parts, threads, max_pending=4):
+    work = partial(_compute_gram, rows, mean, scale, dtype)
+    for product in ordered_map(work, parts, threads, max_pending=4):  # each product has d² numbers
         gram += product
     rotation = np.linalg.eigh(gram)[1].astype(dtype)
-    for _ in ordered_map(rotate, parts, threads):
+    turn = partial(_rotate_part, rows, mean, scale, rotation, matrix)
+    for _ in ordered_map(turn, parts, threads):
         pass  # each part is written to the matrix
     return Basis(matrix, columns, scale)
 
@@ -166,6 +155,34 @@ def _compute_centre(rows: Rows) -> tuple[NDArray[np.float64], float]:
             f"X has numbers up to {high.max():.3g}, which is too large; divide X by this number"
         )
     return mean, largest
+
+
+def _centre_part(
+    rows: Rows, mean: NDArray[np.float64], scale: float, dtype: type[np.floating[Any]], part: slice
+) -> NDArray[Any]:
+    return ((rows.read_chunk(part) - mean) * scale).astype(dtype)
+
+
+def _compute_gram(
+    rows: Rows, mean: NDArray[np.float64], scale: float, dtype: type[np.floating[Any]], part: slice
+) -> NDArray[Any]:
+    chunk = _centre_part(rows, mean, scale, dtype, part)
+    product: NDArray[Any] = chunk.T @ chunk
+    return product
+
+
+def _rotate_part(
+    rows: Rows,
+    mean: NDArray[np.float64],
+    scale: float,
+    rotation: NDArray[Any],
+    matrix: NDArray[np.float32],
+    part: slice,
+) -> None:
+    matrix[part, len(mean)] = 1.0
+    matrix[part, : len(mean)] = (
+        _centre_part(rows, mean, scale, rotation.dtype.type, part) @ rotation
+    )
 
 
 def compute_loss(z: Floats, y: Floats) -> float:
@@ -211,12 +228,14 @@ class StartData:
     Attributes:
         kernel: The kernel for the rows.
         ridge: (D,) the penalty of each weight.
+        intercept: The column of the intercept in the basis.
         train_size: The number of rows in a training set.
         threads: The pool that processes the parts.
     """
 
     kernel: Kernel
     ridge: Floats
+    intercept: int
     train_size: int
     threads: Executor
 
@@ -355,15 +374,15 @@ def minimize(
     oldest = []
     if known_pair is not None:
         step, change = known_pair
-        oldest = [make_pair(step[None], change[None])]
+        oldest = [_make_lbfgs_pair(step[None], change[None], np.array([True]))]
     g = compute_gradient(w, column)
-    step = compute_direction(g, [*oldest, *pairs], lambda q: q / diagonal)
-    slope = dot_rows(g, step)
+    step = _compute_direction(g, [*oldest, *pairs], diagonal)
+    slope = _dot_rows(g, step)
     measured = g
     for passes in range(1, MAX_PASSES):
         limit = tolerance * min(1.0, TYPICAL_PASSES / passes)
         done = (-slope < limit**2) & (
-            dot_rows(measured, measured / diagonal) < (GRADIENT_FACTOR * limit) ** 2
+            _dot_rows(measured, measured / diagonal) < (GRADIENT_FACTOR * limit) ** 2
         )
         if done.any():
             fit.weights[column[done]] = w[done] + step[done]
@@ -376,18 +395,40 @@ def minimize(
             break
         ahead = w + length[:, None] * step
         g_ahead = compute_gradient(ahead, column)
-        slope_ahead = dot_rows(g_ahead, step)
+        slope_ahead = _dot_rows(g_ahead, step)
         kept = slope_ahead <= MAX_SLOPE_RATIO * -slope
-        pairs.append(make_pair(ahead - w, g_ahead - g, kept))
+        pairs.append(_make_lbfgs_pair(ahead - w, g_ahead - g, kept))
         root = _interpolate_slope_zero(slope, slope_ahead)
         part = np.where(kept, np.clip(root, *STEP_RANGE), 0.0)[:, None]
         w, g, measured = w + part * (ahead - w), g + part * (g_ahead - g), g_ahead
-        renewed = compute_direction(g, [*oldest, *pairs], lambda q: q / diagonal)
-        step = np.where(kept[:, None], renewed, step)
+        step = np.where(kept[:, None], _compute_direction(g, [*oldest, *pairs], diagonal), step)
         length = np.where(kept, 1.0, length * np.clip(root, *SHORTENING_RANGE))
-        slope = dot_rows(g, step)
+        slope = _dot_rows(g, step)
     fit.passes[column] = MAX_PASSES
     return fit
+
+
+def _dot_rows(a: Floats, b: Floats) -> Floats:
+    return np.asarray((a * b).sum(axis=1))
+
+
+def _make_lbfgs_pair(s: Floats, y: Floats, kept: NDArray[np.bool_]) -> Pair:
+    sy = _dot_rows(s, y)
+    good = kept & (sy > 1e-12 * np.sqrt(_dot_rows(s, s) * _dot_rows(y, y)))
+    return s, y, np.divide(1.0, sy, out=np.zeros_like(sy), where=good)
+
+
+def _compute_direction(g: Floats, pairs: list[Pair], diagonal: Floats) -> Floats:
+    q = g.copy()
+    weights = []
+    for s, y, rho in reversed(pairs):
+        a = rho * _dot_rows(s, q)
+        weights.append(a)
+        q -= a[:, None] * y
+    q /= diagonal
+    for (s, y, rho), a in zip(pairs, reversed(weights), strict=True):
+        q += (a - rho * _dot_rows(y, q))[:, None] * s
+    return -q
 
 
 def _interpolate_slope_zero(slope: Floats, next_slope: Floats) -> Floats:
